@@ -1,0 +1,17 @@
+import type { Load } from './load.ts'
+import type { Options } from './options.ts'
+import type { Program, Server } from './servers.ts'
+
+/** What every scenario gets. */
+export type Bench = {
+  readonly options: Options
+  /** Emptied at the end. */
+  readonly folder: string
+  readonly load: Load
+  /** The program that is held against the floor. */
+  readonly subject: Program
+  /** Starts a server over the database of that name, which is made where there is none. */
+  readonly open: (program: Program, database: string) => Promise<Server>
+  /** A line of progress. */
+  readonly note: (text: string) => void
+}

@@ -1,0 +1,144 @@
+import type { Machine } from './machine.ts'
+import type { LoadName, Options } from './options.ts'
+import type { Measured } from './pairs.ts'
+import type { ScaleResult } from './scale.ts'
+import type { SignInResult } from './signin.ts'
+import type { StartResult } from './start.ts'
+import type { WorkloadResults } from './workloads.ts'
+
+/** What the run measured, as it is written to the JSON file. */
+export type Results = {
+  at: string
+  machine: Machine
+  load: string
+  options: Omit<Options, 'json'>
+  workloads?: WorkloadResults
+  scale?: ScaleResult
+  signin?: SignInResult
+  start?: StartResult
+  faults: string[]
+}
+
+const titles: Record<LoadName, string> = {
+  get: 'get by id',
+  list: 'list 20 with total',
+  filter: 'list 20 of the 1 % that match',
+  create: 'create',
+}
+
+// The figures to reach.
+const RATIOS: Partial<Record<LoadName, number>> = { get: 0.6, list: 0.6, create: 0.6 }
+const MEMORY_MB = 150
+const SCALE = 1.3
+const SIGN_IN_FACTOR = 3
+const START_MS = 500
+
+const whole = (value: number) => Math.round(value).toLocaleString('en')
+const fine = (value: number) => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
+const reached = (yes: boolean, goal: string) => `${goal} ${yes ? 'reached' : 'MISSED'}`
+
+/** A Markdown table whose columns line up; every column but the first is a figure. */
+function table(rows: string[][]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
+  const line = (row: string[]) =>
+    `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |`
+  const rule = `|${widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
+  return [line(rows[0]!), rule, ...rows.slice(1).map(line)].join('\n')
+}
+
+function workloadTables({ workloads, memory }: WorkloadResults, subject: string): string[] {
+  const head = ['', 'connections', 'floor req/s', 'p50 ms', 'p99 ms', `${subject} req/s`, 'p50 ms', 'p99 ms']
+  // Where a round ends before most connections had an answer, its latencies are only those of the lucky ones.
+  const tooFew = ({ rounds }: Measured, connections: number) =>
+    rounds.some((r) => r.requests < 3 * connections)
+  const rows = workloads.map(({ name, connections, first, second, ratio, ratios }) => {
+    const goal = RATIOS[name]
+    const latency = (side: Measured, ms: number) => (tooFew(side, connections) ? '-' : fine(ms))
+    return [
+      titles[name],
+      String(connections),
+      ...[first, second].flatMap((side) => [
+        whole(side.perSecond),
+        latency(side, side.p50),
+        latency(side, side.p99),
+      ]),
+      fine(ratio),
+      `${fine(Math.min(...ratios))}-${fine(Math.max(...ratios))}`,
+      goal === undefined ? '' : reached(ratio >= goal, `≥ ${goal}`),
+    ]
+  })
+  const speed = table([[...head, 'ratio', 'of rounds', 'to reach'], ...rows])
+  const { floor, subject: other } = memory
+  if (floor === undefined || other === undefined) return [speed]
+  return [
+    speed,
+    table([
+      ['resident memory', 'at most MB', 'after the run MB', 'to reach'],
+      ['floor', whole(floor.peakMB), whole(floor.nowMB), ''],
+      [subject, whole(other.peakMB), whole(other.nowMB), reached(other.nowMB < MEMORY_MB, `< ${MEMORY_MB}`)],
+    ]),
+  ]
+}
+
+function scaleTable({ many, few, connections, first, second, ratio }: ScaleResult): string {
+  const row = (documents: number, { perSecond, p50, p99 }: typeof first) => [
+    `get by id among ${whole(documents)} documents`,
+    String(connections),
+    whole(perSecond),
+    fine(p50),
+    fine(p99),
+  ]
+  return table([
+    ['', 'connections', 'req/s', 'p50 ms', 'p99 ms', 'cost of one', 'to reach'],
+    [...row(few, second), '1', ''],
+    [...row(many, first), fine(ratio), reached(ratio <= SCALE, `≤ ${SCALE}`)],
+  ])
+}
+
+function signInTable({ signIns, seconds, before, during, factor }: SignInResult): string {
+  const factors = [factor.p50, factor.p99].map((f) =>
+    reached(f <= SIGN_IN_FACTOR, `${fine(f)}: ≤ ${SIGN_IN_FACTOR}`),
+  )
+  return table([
+    ['/health', 'samples', 'p50 ms', 'p99 ms'],
+    ['before', whole(before.samples), fine(before.p50), fine(before.p99)],
+    [
+      `during ${signIns} sign-ins (${fine(seconds)} s)`,
+      whole(during.samples),
+      fine(during.p50),
+      fine(during.p99),
+    ],
+    ['factor', '', ...factors],
+  ])
+}
+
+function startTable({ documents, floor, subject: other }: StartResult, subject: string): string {
+  const row = (name: string, { median, times }: typeof floor) => [
+    name,
+    whole(median),
+    whole(Math.min(...times)),
+    whole(Math.max(...times)),
+  ]
+  return table([
+    [`start to ready, ${whole(documents)} documents`, 'median ms', 'least', 'most', 'to reach'],
+    [...row('floor', floor), ''],
+    [...row(subject, other), reached(other.median < START_MS, `< ${START_MS}`)],
+  ])
+}
+
+/** The figures as Markdown: readable in a terminal, and ready for `docs/performance.md`. */
+export function report({ machine, load, options, workloads, scale, signin, start }: Results): string {
+  const subject = options.self ? 'floor again' : 'Sixwire'
+  const { processor, cores, memoryGB, system, node, fileSystem, flushMs } = machine
+  const parts = [
+    `${processor}, ${cores} cores shared by server and load, ${memoryGB} GB, ${system}, Node ${node};\n` +
+      `${fileSystem}, a flush takes ${fine(flushMs)} ms; ${options.engine}, policy ${options.policy}; ` +
+      `load by ${load}, ${options.rounds} rounds of ${options.seconds} s each, medians; ` +
+      `${whole(options.documents)} documents of about 200 bytes`,
+  ]
+  if (workloads) parts.push(...workloadTables(workloads, subject))
+  if (scale) parts.push(scaleTable(scale))
+  if (signin) parts.push(signInTable(signin))
+  if (start) parts.push(startTable(start, subject))
+  return parts.join('\n\n')
+}

@@ -1,0 +1,92 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+import type { Bench } from './bench.ts'
+import { openLoad } from './load.ts'
+import { describeMachine } from './machine.ts'
+import { loadNames, readOptions, type Options, type ScenarioName } from './options.ts'
+import type { Postgres } from './postgres.ts'
+import { report, type Results } from './report.ts'
+import { runScale } from './scale.ts'
+import { startServer } from './servers.ts'
+import { runSignIns } from './signin.ts'
+import { runStarts } from './start.ts'
+import { runWorkloads } from './workloads.ts'
+
+/** Progress on the error output, so that the table stands alone on the other. */
+function note(text: string): void {
+  const { stderr } = process
+  if (stderr.isTTY) stderr.write(`\r\x1b[K${text}`)
+  else if (!text.startsWith('seeding')) stderr.write(`${text}\n`)
+}
+
+/** The databases lie beside the checkout's own data, on the disk that a user's would be on. */
+function makeFolder(): string {
+  const data = fileURLToPath(new URL('../data/', import.meta.url))
+  mkdirSync(data, { recursive: true })
+  const folder = mkdtempSync(join(data, 'bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function openBench(options: Options, folder: string, postgres: Postgres | undefined): Bench {
+  const urls = new Map<string, string>()
+  return {
+    options,
+    folder,
+    load: openLoad(options.load, options.seconds, folder),
+    subject: options.self ? 'floor' : 'sixwire',
+    note,
+    async open(program, database) {
+      if (postgres && !urls.has(database)) urls.set(database, await postgres.createDatabase(database))
+      return startServer(program, join(folder, database), options.policy, urls.get(database))
+    },
+  }
+}
+
+async function run(options: Options): Promise<Results> {
+  const folder = makeFolder()
+  const postgres =
+    options.engine === 'postgres' ? await (await import('./postgres.ts')).startPostgres(folder) : undefined
+  try {
+    const bench = openBench(options, folder, postgres)
+    const { json: _, ...settings } = options
+    const faults: string[] = []
+    const results: Results = {
+      at: new Date().toISOString(),
+      machine: describeMachine(folder),
+      load: bench.load.name,
+      options: settings,
+      faults,
+    }
+    const wants = (...names: ScenarioName[]) => names.some((name) => options.only.includes(name))
+    if (wants(...loadNames)) results.workloads = await runWorkloads(bench, faults)
+    if (wants('scale')) results.scale = await runScale(bench, faults)
+    if (wants('signin')) results.signin = await runSignIns(bench, faults)
+    if (wants('start')) results.start = await runStarts(bench)
+    return results
+  } finally {
+    await postgres?.stop()
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+
+try {
+  const options = readOptions(process.argv.slice(2))
+  if (typeof options === 'string') {
+    process.stdout.write(options)
+  } else {
+    const results = await run(options)
+    note('')
+    mkdirSync(dirname(options.json), { recursive: true })
+    writeFileSync(options.json, JSON.stringify(results, null, 2) + '\n')
+    console.log(`${report(results)}\n\n${options.json}`)
+    for (const fault of results.faults) console.error(`\nFAULT: ${fault}. These figures do not count.`)
+    if (results.faults.length > 0) process.exitCode = 1
+  }
+} catch (error) {
+  console.error(`\nbench: ${(error as Error).message}`)
+  process.exit(1) // servers that still run would keep this process; they end with it
+}

@@ -1,0 +1,62 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
+
+/** SHA-256 in base64url: how tokens that must be found again are kept. */
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')
+
+/** 256 random bits in base64url, 43 characters. */
+export const randomToken = (): string => randomBytes(32).toString('base64url')
+
+/** Compares two texts in a time that does not tell where they differ. */
+export function equalInConstantTime(a: string, b: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
+}
+
+/** A key that serves one purpose, derived from the operator's secret. */
+export type Key = {
+  /** HMAC-SHA-256 in base64url. */
+  mac(text: string): string
+  /** Encrypts and authenticates text (AES-256-GCM, a random 96-bit nonce before it), in base64url. */
+  seal(text: string): string
+  /** What `seal` was given. Throws where it was sealed by another key, or changed. */
+  open(sealed: string): string
+}
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/**
+ * Derives a key for one purpose from the operator's secret (HKDF with SHA-256, RFC 5869).
+ * Keys of different purposes tell nothing about each other.
+ *
+ * @param secret `SIXWIRE_SECRET`
+ * @param purpose a name that is never changed once something was sealed with it, for example `refresh-token`
+ */
+export function deriveKey(secret: string, purpose: string): Key {
+  const key = Buffer.from(hkdfSync('sha256', secret, 'sixwire', purpose, 32))
+  return {
+    mac: (text) => createHmac('sha256', key).update(text).digest('base64url'),
+    seal(text) {
+      const nonce = randomBytes(NONCE_BYTES)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce)
+      const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return sealed.toString('base64url')
+    },
+    open(sealed) {
+      const bytes = Buffer.from(sealed, 'base64url')
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      })
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+      const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES))
+      return Buffer.concat([text, decipher.final()]).toString('utf8')
+    },
+  }
+}

@@ -1,0 +1,100 @@
+/** One entry of an error table: the HTTP status and the sentence a caller reads. */
+export type ErrorEntry = readonly [status: number, message: string]
+
+/** What may be said beside the table's own sentence when an error is thrown. */
+export type ErrorDetail = {
+  /** Replaces the table's sentence: what is wrong, where, and what to do. */
+  message?: string
+  /** Answered as `error.details`. */
+  details?: Record<string, unknown>
+  /** Whole seconds after which a repetition makes sense; answered as `Retry-After`. */
+  retryAfter?: number
+  /** Further response headers, for example `allow`. */
+  headers?: Record<string, string>
+  /** The fault underneath; it is logged and never answered. */
+  cause?: unknown
+}
+
+/** An answer that is not a success. Everything else that is thrown is a bug, and answered as a bare 500. */
+export class ApiError extends Error {
+  readonly code: string
+  readonly status: number
+  readonly details: Record<string, unknown> | undefined
+  readonly retryAfter: number | undefined
+  readonly headers: Record<string, string> | undefined
+
+  constructor(code: string, status: number, message: string, detail: ErrorDetail = {}) {
+    super(detail.message ?? message, detail.cause === undefined ? undefined : { cause: detail.cause })
+    this.name = 'ApiError'
+    this.code = code
+    this.status = status
+    this.details = detail.details
+    this.retryAfter = detail.retryAfter
+    this.headers = detail.headers
+  }
+}
+
+/** Makes one kind of error; carries its code, status and sentence for the API description. */
+export type ErrorKind = {
+  (detail?: ErrorDetail): ApiError
+  readonly code: string
+  readonly status: number
+  readonly message: string
+}
+
+/**
+ * Turns a table of errors into functions that make them.
+ * The code that a caller sees is the key in upper case.
+ *
+ *     const errors = defineErrors({ email_taken: [409, 'This address has an account already.'] })
+ *     throw errors.email_taken()
+ */
+export function defineErrors<const T extends Record<string, ErrorEntry>>(
+  table: T,
+): { readonly [K in keyof T]: ErrorKind } {
+  const kinds: Record<string, ErrorKind> = {}
+  for (const [key, [status, message]] of Object.entries(table)) {
+    const code = key.toUpperCase()
+    kinds[key] = Object.assign((detail?: ErrorDetail) => new ApiError(code, status, message, detail), {
+      code,
+      status,
+      message,
+    })
+  }
+  return kinds as { readonly [K in keyof T]: ErrorKind }
+}
+
+/** The errors that any wire may answer. */
+export const errors = defineErrors({
+  validation_error: [400, 'The request is not valid.'],
+  provider_not_configured: [400, 'The provider that this needs is not configured.'],
+  unauthorized: [401, 'Sign in first: send a valid token as "Authorization: Bearer <token>".'],
+  forbidden: [403, 'You may not do this.'],
+  email_not_verified: [403, 'Verify your email address first.'],
+  not_found: [404, 'There is nothing here.'],
+  method_not_allowed: [405, 'This address does not answer that method.'],
+  conflict: [409, 'This conflicts with what is there already.'],
+  idempotency_conflict: [409, 'This Idempotency-Key was used for another request.'],
+  precondition_failed: [412, 'The record has changed since you read it: read it again.'],
+  payload_too_large: [413, 'The request is too large.'],
+  unsupported_media_type: [415, 'Send the body as application/json.'],
+  rate_limited: [429, 'Too many requests: wait a little.'],
+  internal_error: [500, 'Something went wrong on our side. The log has the details under this request id.'],
+  unavailable: [503, 'The service cannot do this right now: try again shortly.'],
+})
+
+/** One fault of a request, at a JSON pointer into its body, query, params or headers. */
+export type Issue = { path: string; message: string }
+
+/**
+ * A 400 that names each fault.
+ *
+ * @param issues `path` is a JSON pointer that begins with the part of the request: `/body/email`.
+ */
+export function invalid(...issues: Issue[]): ApiError {
+  const [first] = issues
+  return errors.validation_error({
+    message: first ? `${first.path}: ${first.message}` : errors.validation_error.message,
+    details: { issues },
+  })
+}

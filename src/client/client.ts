@@ -1,0 +1,115 @@
+import type { Static, TSchema } from 'typebox'
+
+import type { Route, RouteKey, RouteSpec } from '../http/route.ts'
+
+type SpecOf<Api extends Route, K> = Extract<Api, { key: K }>['spec']
+type Schema<S, Part extends string> = S extends { [P in Part]: infer T extends TSchema } ? Static<T> : never
+
+type PathParams<K> = K extends `${string}/:${infer Name}/${infer Rest}`
+  ? Name | PathParams<`/${Rest}`>
+  : K extends `${string}/:${infer Name}`
+    ? Name
+    : never
+
+type ParamsInput<K> = [PathParams<K>] extends [never] ? object : { params: Record<PathParams<K>, string> }
+type BodyInput<S> = [Schema<S, 'body'>] extends [never] ? object : { body: Schema<S, 'body'> }
+type QueryInput<S> = [Schema<S, 'query'>] extends [never] ? object : { query?: Partial<Schema<S, 'query'>> }
+
+type Input<K, S> = ParamsInput<K> &
+  BodyInput<S> &
+  QueryInput<S> & { headers?: Record<string, string>; token?: string; signal?: AbortSignal }
+
+type Successes = 200 | 201 | 202
+type Reply<S> = S extends RouteSpec
+  ? {
+      [C in keyof S['reply'] & Successes]: S['reply'][C] extends TSchema ? Static<S['reply'][C]> : never
+    }[keyof S['reply'] & Successes]
+  : never
+
+type Arguments<K, S> = object extends Input<K, S> ? [input?: Input<K, S>] : [input: Input<K, S>]
+
+/** Calls a route by its name: `call('POST /auth/login', { body: { email, password } })`. */
+export type Client<Api extends Route> = {
+  call<K extends Api['key'] & RouteKey>(
+    key: K,
+    ...input: Arguments<K, SpecOf<Api, K>>
+  ): Promise<Reply<SpecOf<Api, K>>>
+  /** The token sent with calls that name none. */
+  token: string | undefined
+}
+
+/** The server answered with an error. */
+export class CallError extends Error {
+  override name = 'CallError'
+  readonly status: number
+  readonly code: string
+  readonly details: Record<string, unknown> | undefined
+  readonly headers: Headers
+  constructor(
+    response: Response,
+    error: { code?: string; message?: string; details?: Record<string, unknown> },
+  ) {
+    super(error.message ?? `The server answered ${response.status}.`)
+    this.status = response.status
+    this.code = error.code ?? 'UNKNOWN'
+    this.details = error.details
+    this.headers = response.headers
+  }
+}
+
+type AnyInput = {
+  params?: Record<string, string>
+  query?: Record<string, unknown>
+  body?: unknown
+  headers?: Record<string, string>
+  token?: string
+  signal?: AbortSignal
+}
+
+/**
+ * A client whose calls are typed by the server's own routes.
+ *
+ *     const api = createClient<Api>('http://localhost:3000')
+ *     const { token } = await api.call('POST /auth/login', { body: { email, password } })
+ *
+ * @param baseUrl where the server is reached
+ * @throws CallError for every answer that is not a success
+ */
+export function createClient<Api extends Route>(
+  baseUrl: string,
+  options: { token?: string; fetch?: typeof fetch } = {},
+): Client<Api> {
+  const send = options.fetch ?? fetch
+  const client: Client<Api> = {
+    token: options.token,
+    async call(key, ...[given]) {
+      const input: AnyInput = given ?? {}
+      const [method, path] = key.split(' ') as [string, string]
+      const filled = path.replaceAll(/:(\w+)/g, (_, name: string) =>
+        encodeURIComponent(input.params?.[name] ?? ''),
+      )
+      const url = new URL(filled, baseUrl)
+      for (const [name, value] of Object.entries(input.query ?? {}))
+        if (value !== undefined)
+          url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value))
+      const token = input.token ?? client.token
+      const response = await send(url, {
+        method,
+        headers: {
+          ...(input.body !== undefined && { 'content-type': 'application/json' }),
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...input.headers,
+        },
+        ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
+        ...(input.signal && { signal: input.signal }),
+      })
+      const text = await response.text()
+      const json = response.headers.get('content-type')?.includes('json')
+        ? (JSON.parse(text) as unknown)
+        : text
+      if (!response.ok) throw new CallError(response, (json as { error?: object }).error ?? {})
+      return json as never
+    },
+  }
+  return client
+}

@@ -1,0 +1,30 @@
+import { relative } from 'node:path'
+
+import type { App } from '../app.ts'
+
+const POLICIES = {
+  open: 'open: any signed-in user may read and change everything (SIXWIRE_POLICY=guarded keeps users apart)',
+  guarded: 'guarded: users see and change only what is their own',
+}
+
+/** What a person wants to know once the server runs. */
+export function banner(app: App, address: string): string {
+  const { settings } = app
+  const url = address.replace(/\/\/(127\.0\.0\.1|0\.0\.0\.0|\[::1?\])/, '//localhost')
+  // Never the whole address of a PostgreSQL: it may hold a password.
+  const database = settings.databaseUrl.startsWith('sqlite:')
+    ? `SQLite in ${relative(process.cwd(), settings.databaseUrl.slice('sqlite:'.length)) || '.'}`
+    : `PostgreSQL at ${new URL(settings.databaseUrl).host}${new URL(settings.databaseUrl).pathname}`
+  return `
+  ${settings.name} ${settings.version} runs at ${url}
+
+  policy   ${POLICIES[settings.policy]}
+  wires    ${app.wires.join(', ')}
+  data     ${database}
+
+  Try it in the browser:  ${url}/docs
+  Or from a shell:        curl ${url}/auth/register -H 'content-type: application/json' \\
+                            -d '{"email":"me@example.com","password":"a long passphrase"}'
+  Ctrl-C ends it.
+`
+}

@@ -1,0 +1,75 @@
+import { loadEnvFile } from 'node:process'
+import { existsSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+
+import { ApiError } from '../base/errors.ts'
+import { StartError } from '../db/migrations.ts'
+import { check } from './check.ts'
+import { UsageError, type Command } from './command.ts'
+import { dev } from './dev.ts'
+import { key } from './key.ts'
+import { start } from './start.ts'
+import { user } from './user.ts'
+import { version } from './version.ts'
+
+const COMMANDS: Record<string, Command> = { start, dev, check, user, key, version }
+
+function overview(): string {
+  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2
+  return [
+    'sixwire: a complete backend from one command',
+    '',
+    'Usage: sixwire <command> [options]',
+    '',
+    'Commands:',
+    ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}${summary}`),
+    '',
+    'sixwire <command> --help tells more of a command.',
+    'Settings come from the environment, a .env file and sixwire.config.ts, in this order;',
+    'without any, the server runs on a SQLite database in ./data.',
+  ].join('\n')
+}
+
+const helpOf = (command: Command): string =>
+  [command.summary, '', `Usage: ${command.usage}`, '', command.help].join('\n')
+
+/**
+ * Runs what the words of a command line say.
+ *
+ * @returns the exit code: 0 done, 1 it failed, 2 the words make no command
+ */
+export async function runCommand(words: readonly string[]): Promise<number> {
+  const [name, ...rest] = words
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    console.log(overview())
+    return 0
+  }
+  const command = COMMANDS[name === '--version' || name === '-v' ? 'version' : name]
+  if (!command) {
+    console.error(
+      `sixwire: there is no command "${name}". The commands are ${Object.keys(COMMANDS).join(', ')}.`,
+    )
+    return 2
+  }
+  try {
+    const { values, positionals } = parseArgs({
+      args: rest,
+      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    })
+    if (values.help) {
+      console.log(helpOf(command))
+      return 0
+    }
+    if (existsSync('.env')) loadEnvFile('.env')
+    return await command.run(positionals, values)
+  } catch (error) {
+    if (error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')) {
+      console.error(`sixwire ${name}: ${(error as Error).message}\n\nUsage: ${command.usage}`)
+      return 2
+    }
+    if (!(error instanceof StartError) && !(error instanceof ApiError)) throw error
+    console.error(`sixwire: ${error.message}`)
+    return 1
+  }
+}

@@ -1,0 +1,63 @@
+import { UsageError, type Command } from './command.ts'
+import { table, withApp } from './with-app.ts'
+
+const SHOWN = 50
+
+export const user: Command = {
+  summary: 'List accounts, make administrators, shut accounts',
+  usage: 'sixwire user list | promote EMAIL | demote EMAIL | disable EMAIL | enable EMAIL',
+  help: `list             the accounts, newest first   [--limit ${SHOWN}] [--offset 0]
+promote EMAIL    makes the account an administrator
+demote EMAIL     takes that back
+disable EMAIL    ends all sessions of the account and lets it open none
+enable EMAIL     takes that back
+
+A running server sees the change with its next request.`,
+  options: { limit: { type: 'string' }, offset: { type: 'string' } },
+  async run([action, email, ...more], options) {
+    if (action === 'list' && email === undefined) {
+      const page = {
+        limit: whole(options['limit'] ?? String(SHOWN), '--limit'),
+        offset: whole(options['offset'] ?? '0', '--offset'),
+      }
+      return withApp(async (app) => {
+        const { accounts, total } = await app.service('auth').users.list(page)
+        console.log(
+          table(
+            ['EMAIL', 'ROLE', 'VERIFIED', 'STATE', 'CREATED', 'ID'],
+            accounts.map((a) => [
+              a.email,
+              a.role,
+              a.emailVerified ? 'yes' : 'no',
+              a.disabled ? 'disabled' : 'active',
+              a.createdAt,
+              a.id,
+            ]),
+          ),
+        )
+        if (accounts.length < total) console.log(`\n${accounts.length} of ${total}`)
+        return 0
+      })
+    }
+    if (action !== 'promote' && action !== 'demote' && action !== 'disable' && action !== 'enable')
+      throw new UsageError(
+        action === undefined
+          ? 'say what to do'
+          : `"${[action, email].filter(Boolean).join(' ')}" is not known`,
+      )
+    if (email === undefined || more.length > 0) throw new UsageError(`${action} takes one email address`)
+    return withApp(async (app) => {
+      const account = await app.service('auth').users[action](email)
+      console.log(
+        `${account.email} is ${account.disabled ? 'disabled' : `active, with the role ${account.role}`}`,
+      )
+      return 0
+    })
+  },
+}
+
+function whole(value: unknown, name: string): number {
+  if (typeof value !== 'string' || !/^\d{1,9}$/.test(value))
+    throw new UsageError(`${name} takes a whole number`)
+  return Number(value)
+}

@@ -1,0 +1,31 @@
+import { createApp, loadConfig, type App } from '../app.ts'
+
+/** Runs a command on the application's database, beside a server that may be running on it. */
+export async function withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
+  const folder = process.cwd()
+  const app = await createApp({
+    config: await loadConfig(folder),
+    folder,
+    environment: { ...process.env, LOG_LEVEL: 'silent' },
+  })
+  try {
+    await app.start()
+    return await work(app)
+  } finally {
+    await app.close()
+  }
+}
+
+/** Rows as a table with a line of headings; `(none)` where there are none. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return '(none)'
+  const widths = headings.map((heading, at) =>
+    Math.max(heading.length, ...rows.map((row) => row[at]!.length)),
+  )
+  const line = (cells: readonly string[]): string =>
+    cells
+      .map((cell, at) => cell.padEnd(widths[at]!))
+      .join('  ')
+      .trimEnd()
+  return [line(headings), ...rows.map(line)].join('\n')
+}

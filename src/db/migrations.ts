@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+
+import type { Dialect } from './sql.ts'
+import type { Migration } from './database.ts'
+
+/** A start that cannot go on; the message is the one line that the operator reads. */
+export class StartError extends Error {
+  override name = 'StartError'
+}
+
+/** A migration as the database remembers it. */
+export type AppliedMigration = { wire: string; name: string; checksum: string }
+
+/** Where the database remembers what was applied; the same statement on both engines. */
+export const migrationsTable = `create table if not exists sixwire_migrations (
+  wire text not null,
+  name text not null,
+  checksum text not null,
+  applied_at bigint not null,
+  primary key (wire, name)
+)`
+
+export const checksumOf = (migration: Migration): string =>
+  createHash('sha256').update(migration.text).digest('hex').slice(0, 32)
+
+const FILE = /^(\d{3}-[a-z0-9-]+)(?:\.(sqlite|postgres))?\.sql$/
+
+/**
+ * Reads the steps of one wire from its folder, in order.
+ * `001-users.sql` is for both engines; where they differ it is `001-users.sqlite.sql` and `001-users.postgres.sql`.
+ */
+export async function readMigrations(wire: string, folder: URL, dialect: Dialect): Promise<Migration[]> {
+  const migrations: Migration[] = []
+  for (const file of (await readdir(folder)).sort()) {
+    if (!file.endsWith('.sql')) continue
+    const [, name, only] = FILE.exec(file) ?? []
+    if (name === undefined)
+      throw new StartError(`${wire}: the migration ${file} is not named like 001-what-it-does.sql`)
+    if (only !== undefined && only !== dialect) continue
+    migrations.push({ wire, name, text: await readFile(new URL(file, folder), 'utf8') })
+  }
+  return migrations
+}
+
+/**
+ * Which migrations are still to be applied, in order.
+ *
+ * @throws StartError where the database has one that this program does not know (it is newer than the program),
+ *   or knows with another text (somebody changed it after it was applied)
+ */
+export function pendingMigrations(
+  applied: readonly AppliedMigration[],
+  wanted: readonly Migration[],
+): Migration[] {
+  const key = (m: { wire: string; name: string }) => `${m.wire}/${m.name}`
+  const known = new Map(wanted.map((m) => [key(m), m]))
+  const wires = new Set(wanted.map((m) => m.wire))
+  const done = new Set<string>()
+  for (const old of applied) {
+    if (!wires.has(old.wire)) continue
+    const migration = known.get(key(old))
+    if (!migration)
+      throw new StartError(
+        `the database is newer than this program: it has the migration ${key(old)}, which is not known here. Start the newer version, or restore a backup from before the upgrade`,
+      )
+    if (checksumOf(migration) !== old.checksum)
+      throw new StartError(
+        `the migration ${key(old)} is not the one that was applied to this database: put its text back and write a new migration instead`,
+      )
+    done.add(key(old))
+  }
+  return wanted.filter((m) => !done.has(key(m)))
+}

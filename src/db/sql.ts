@@ -1,0 +1,105 @@
+import { errors } from '../base/errors.ts'
+
+/** What can be bound to a statement. Integers beyond 2^53 are bigint; bytes are kept as text. */
+export type SqlScalar = string | number | bigint | null
+
+export type Dialect = 'sqlite' | 'postgres'
+
+/** A statement in one engine's words, ready to run. */
+export type Statement = { readonly text: string; readonly params: SqlScalar[] }
+
+type Part = SqlScalar | Sql | Choice
+
+/** A piece of SQL that each engine writes in its own way. */
+class Choice {
+  readonly sqlite: Sql
+  readonly postgres: Sql
+  constructor(sqlite: Sql, postgres: Sql) {
+    this.sqlite = sqlite
+    this.postgres = postgres
+  }
+}
+
+/** SQL with its bound values: text is only ever what the source code says, values are only ever bound. */
+export class Sql {
+  readonly strings: readonly string[]
+  readonly parts: readonly Part[]
+  constructor(strings: readonly string[], parts: readonly Part[]) {
+    this.strings = strings
+    this.parts = parts
+  }
+
+  /**
+   * The statement as one engine takes it: `?` on SQLite, `$1` on PostgreSQL.
+   *
+   * @throws VALIDATION_ERROR for text with U+0000 or half of a surrogate pair, which no engine keeps as it is
+   * @throws TypeError for a value that is no `SqlScalar`, or NaN
+   */
+  render(dialect: Dialect): Statement {
+    const params: SqlScalar[] = []
+    return { text: write(this, dialect, params), params }
+  }
+}
+
+// Written without pieces, a template of the source always renders to the same text, so that is built once.
+const known: Record<Dialect, WeakMap<readonly string[], string>> = { sqlite: new WeakMap(), postgres: new WeakMap() }
+
+const isPiece = (part: Part): part is Sql | Choice => part instanceof Sql || part instanceof Choice
+
+/** PostgreSQL refuses U+0000, SQLite's functions end at it, and UTF-8 has no half of a surrogate pair. */
+function checked(value: SqlScalar): SqlScalar {
+  if (typeof value === 'string') {
+    if (value.includes('\0') || !value.isWellFormed())
+      throw errors.validation_error({
+        message: 'The request holds text that cannot be kept: leave out U+0000 and halves of surrogate pairs.',
+      })
+  } else if (typeof value === 'number' ? Number.isNaN(value) : typeof value !== 'bigint' && value !== null)
+    throw new TypeError(`SQL takes text, numbers, bigints and null as values, not ${String(value)}`)
+  return value
+}
+
+function write(query: Sql, dialect: Dialect, params: SqlScalar[]): string {
+  const { strings, parts } = query
+  const same = params.length === 0 && !parts.some(isPiece)
+  const text = same ? known[dialect].get(strings) : undefined
+  if (text !== undefined) {
+    for (const part of parts) params.push(checked(part as SqlScalar))
+    return text
+  }
+  let built = strings[0]!
+  for (let i = 0; i < parts.length; i++) {
+    const part = parts[i]!
+    if (isPiece(part)) built += write(part instanceof Choice ? part[dialect] : part, dialect, params)
+    else {
+      params.push(checked(part))
+      built += dialect === 'sqlite' ? '?' : `$${params.length}`
+    }
+    built += strings[i + 1]!
+  }
+  if (same && 'raw' in strings) known[dialect].set(strings, built)
+  return built
+}
+
+/**
+ * Writes SQL with values that are bound, never spliced. Pieces nest.
+ *
+ *     sql`select body from documents where collection = ${name} and id = ${id}`
+ */
+export function sql(strings: TemplateStringsArray, ...parts: Part[]): Sql {
+  return new Sql(strings, parts)
+}
+
+/** A piece that differs between the engines. */
+sql.either = (pieces: { sqlite: Sql; postgres: Sql }): Choice => new Choice(pieces.sqlite, pieces.postgres)
+
+/** Pieces or values with a separator between them. */
+sql.join = (parts: readonly Part[], separator = ', '): Sql =>
+  parts.length === 0
+    ? new Sql([''], [])
+    : new Sql(['', ...Array.from({ length: parts.length - 1 }, () => separator), ''], parts)
+
+/** Text taken as SQL as it is. For words of this program's own source only. */
+sql.literal = (text: string): Sql => new Sql([text], [])
+
+/** `for update skip locked` where rows are locked; SQLite has one writer and needs none. */
+sql.skipLocked = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for update skip locked') })

@@ -1,0 +1,114 @@
+// The thread that owns a connection: the one writer of the file, or a reader for long scans.
+import { parentPort, workerData } from 'node:worker_threads'
+
+import type { Migration } from './database.ts'
+import { checksumOf, migrationsTable, pendingMigrations, type AppliedMigration } from './migrations.ts'
+import { SqliteConnection } from './sqlite-connection.ts'
+import type { Answer, Operation, Outcome, Request } from './sqlite-protocol.ts'
+
+const port = parentPort!
+const { file, use } = workerData as { file: string; use: 'reader' | 'writer' }
+const connection = new SqliteConnection(file, use)
+
+function faultOf(error: unknown): Outcome {
+  const { message, errcode } = error as { message?: string; errcode?: number }
+  return { fault: { message: message ?? String(error), errcode: errcode ?? 0 } }
+}
+
+function runSteps(operation: Operation): Outcome {
+  const rows: Outcome['rows'] = []
+  for (const [at, step] of operation.entries()) {
+    const answer = connection.run(step)
+    if (step.must && answer.length === 0) return { unmet: at }
+    rows.push(answer)
+  }
+  return { rows }
+}
+
+/** One operation of a group: it happens whole, or not at all without touching the others. */
+function runOperation(operation: Operation): Outcome {
+  try {
+    // A single statement that fails undoes itself; more than one needs a point to go back to.
+    if (operation.length === 1) return runSteps(operation)
+    connection.exec('savepoint operation')
+    try {
+      const outcome = runSteps(operation)
+      if (outcome.rows === undefined) connection.exec('rollback to operation')
+      connection.exec('release operation')
+      return outcome
+    } catch (error) {
+      if (connection.inTransaction) connection.exec('rollback to operation; release operation')
+      throw error
+    }
+  } catch (error) {
+    // A full disk or a read error can end the whole transaction: then nothing of the group was kept.
+    if (!connection.inTransaction) throw error
+    return faultOf(error)
+  }
+}
+
+/** Commits operations that arrived together with one flush to the disk. */
+function commitGroup(operations: readonly Operation[]): Outcome[] {
+  try {
+    connection.exec('begin immediate')
+    const outcomes = operations.map(runOperation)
+    connection.exec('commit')
+    return outcomes
+  } catch (error) {
+    if (connection.inTransaction) connection.exec('rollback')
+    return operations.map(() => faultOf(error))
+  }
+}
+
+function migrate(migrations: readonly Migration[]): void {
+  // Takes the write lock first, so that of several programs starting at once one migrates and the others find it done.
+  connection.exec('begin immediate')
+  try {
+    connection.exec(migrationsTable)
+    const applied = connection.run({
+      text: 'select wire, name, checksum from sixwire_migrations',
+      params: [],
+    })
+    for (const migration of pendingMigrations(applied as AppliedMigration[], migrations)) {
+      connection.exec(migration.text)
+      connection.run({
+        text: 'insert into sixwire_migrations (wire, name, checksum, applied_at) values (?, ?, ?, ?)',
+        params: [migration.wire, migration.name, checksumOf(migration), Date.now()],
+      })
+    }
+    connection.exec('commit')
+  } catch (error) {
+    connection.exec('rollback')
+    throw error
+  }
+}
+
+function answer(request: Request): Outcome[] {
+  switch (request.kind) {
+    case 'group':
+      return commitGroup(request.operations)
+    case 'single':
+      return [{ rows: [connection.run(request.statement)] }]
+    case 'exec':
+      connection.exec(request.text)
+      return [{ rows: [] }]
+    case 'migrate':
+      migrate(request.migrations)
+      return [{ rows: [] }]
+    case 'close':
+      if (use === 'writer') connection.exec('pragma optimize')
+      connection.close()
+      return [{ rows: [] }]
+  }
+}
+
+port.on('message', (request: Request) => {
+  let outcomes: Outcome[]
+  try {
+    outcomes = answer(request)
+  } catch (error) {
+    outcomes = [faultOf(error)]
+  }
+  port.postMessage({ id: request.id, outcomes } satisfies Answer)
+  if (request.kind === 'close') port.close()
+})

@@ -1,0 +1,129 @@
+import type { Readable } from 'node:stream'
+
+import type { FastifyBaseLogger } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+
+import type { ErrorKind } from '../base/errors.ts'
+import type { Access, Caller, UserCaller } from './policy.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** `POST /auth/login`: how a route is named everywhere, also by the typed client. */
+export type RouteKey = `${Method} /${string}`
+
+/** `30/min` or `5/hour`: so many calls, spread over so long, for each client address or caller. */
+export type RateLimit = `${number}/${'min' | 'hour'}`
+
+export type RouteSpec = {
+  /** One line for the list of routes. */
+  summary: string
+  description?: string
+  access: Access
+  limit?: RateLimit
+  /** Which limits hold even where `SIXWIRE_RATE_LIMITS` is off. */
+  limitAlways?: boolean
+  /** Takes an `Idempotency-Key`: every POST that creates, sends, charges or signs. */
+  idempotent?: boolean
+  params?: TSchema
+  query?: TSchema
+  body?: TSchema
+  headers?: TSchema
+  /** A schema for each status that the handler answers; the first one is the usual. */
+  reply: Record<number, TSchema>
+  /** What it may answer beyond the errors that its access, body and limit bring along. */
+  errors?: readonly ErrorKind[]
+}
+
+type Part<S, K extends string> = S extends { [k in K]: infer T extends TSchema } ? Static<T> : undefined
+type CallerOf<A extends Access> = A extends 'public'
+  ? undefined
+  : A extends 'optional'
+    ? Caller | undefined
+    : A extends 'session'
+      ? UserCaller
+      : Caller
+
+/** What a handler is given: the validated parts of the request and who calls. */
+export type Call<S extends RouteSpec = RouteSpec> = {
+  params: Part<S, 'params'>
+  query: Part<S, 'query'>
+  body: Part<S, 'body'>
+  headers: Part<S, 'headers'>
+  caller: CallerOf<S['access']>
+  /** The client's address; a forwarded one only from a proxy that `TRUST_PROXY` names. */
+  ip: string
+  userAgent: string
+  /** Whether a proxy forwarded the call: then a loopback address says nothing. */
+  forwarded: boolean
+  requestId: string
+  /**
+   * The id for the record that this call makes. A repetition under the same `Idempotency-Key`,
+   * after a crash too, is given the same one, so making the record again changes nothing.
+   */
+  recordId: string
+  log: FastifyBaseLogger
+}
+
+/** The bodies a route may answer. */
+export type ReplyOf<S extends RouteSpec> = {
+  [K in keyof S['reply']]: S['reply'][K] extends TSchema ? Static<S['reply'][K]> : never
+}[keyof S['reply']]
+
+/** A body that is JSON text already and is sent as it is. */
+export class JsonText<T> {
+  declare readonly type: T
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** Sends JSON text as it is; the caller vouches that it has the shape `T`. */
+export const jsonText = <T>(text: string): JsonText<T> => new JsonText<T>(text)
+
+/** A body with a status or headers of its own. */
+export class Answer<T> {
+  readonly body: T | JsonText<T> | string | Buffer | Readable
+  readonly status: number | undefined
+  readonly headers: Record<string, string>
+  constructor(body: Answer<T>['body'], options: { status?: number; headers?: Record<string, string> }) {
+    this.body = body
+    this.status = options.status
+    this.headers = options.headers ?? {}
+  }
+}
+
+/** Answers with a status or headers of one's own; a string is sent as it is, with the content type that the headers say. */
+export const answer = <T>(
+  body: Answer<T>['body'],
+  options: { status?: number; headers?: Record<string, string> },
+): Answer<T> => new Answer<T>(body, options)
+
+type Returned<T> = T | JsonText<T> | Answer<T>
+
+export type Handler<S extends RouteSpec> = (
+  call: Call<S>,
+) => Returned<ReplyOf<S>> | Promise<Returned<ReplyOf<S>>>
+
+/** A route as the rest of the program sees it; its types are what the typed client reads. */
+export type Route<K extends RouteKey = RouteKey, S extends RouteSpec = RouteSpec> = {
+  readonly key: K
+  readonly spec: S
+  readonly method: Method
+  readonly path: string
+  // The handler takes its own narrower call; the frame, which validated it, hands it the wide one.
+  handle(call: Call): unknown
+}
+
+/**
+ * One route: what it takes, what it answers, and what it does.
+ * The value is read four times: to validate, to serialise, for OpenAPI and by the typed client.
+ */
+export function route<const K extends RouteKey, const S extends RouteSpec>(
+  key: K,
+  spec: S,
+  handler: Handler<S>,
+): Route<K, S> {
+  const [method, path] = key.split(' ') as [Method, string]
+  return { key, spec, method, path, handle: handler }
+}

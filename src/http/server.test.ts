@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { before, describe, test } from 'node:test'
+
+import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { startApp, type TestApp } from '../testing/app.ts'
+
+/** Bytes as they are, over a bare socket; answers what comes back. */
+function rawExchange(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    let answer = ''
+    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+    socket.setEncoding('utf8')
+    socket.on('data', (chunk: string) => (answer += chunk))
+    socket.on('end', () => resolve(answer))
+    socket.on('error', reject)
+  })
+}
+
+eachEngine((engine) => {
+  let app: TestApp
+  let token: string
+  const ending = endOfSuite()
+  before(async () => {
+    app = await startApp(ending, engine)
+    token = (await app.register()).token
+  })
+  const post = (raw: string | Uint8Array<ArrayBuffer>, headers = {}) =>
+    app.request('POST', '/store/things', { raw, token, headers })
+
+  describe('every failure has the envelope', () => {
+    test('an unknown route', async () => {
+      const { status, body } = await app.request('GET', '/nothing/here')
+      assert.equal(status, 404)
+      assert.equal(body.error.code, 'NOT_FOUND')
+      assert.match(body.error.message, /\/nothing\/here/)
+    })
+
+    test('a wrong method, with the right ones', async () => {
+      const { status, body, headers } = await app.request('DELETE', '/auth/login')
+      assert.equal(status, 405)
+      assert.equal(body.error.code, 'METHOD_NOT_ALLOWED')
+      assert.equal(headers.get('allow'), 'OPTIONS, POST')
+    })
+
+    test('a reserved collection is not a collection for any method', async () => {
+      for (const name of ['upload', 'files', 'backup', 'backups'])
+        assert.equal((await app.request('GET', `/store/${name}`, { token })).status, 400, name)
+      const { status, headers } = await app.request('PUT', '/store/health', { token, body: {} })
+      assert.equal(status, 405)
+      assert.equal(headers.get('allow'), 'GET, HEAD, OPTIONS')
+    })
+
+    for (const [what, raw, path] of [
+      ['no JSON', '{"a":', '/body'],
+      ['an array', '[1]', '/body'],
+      ['a string', '"text"', '/body'],
+      ['null', 'null', '/body'],
+      ['nothing', '', '/body'],
+      ['a key twice', '{"a":{"b":1,"b":2}}', '/body/a/b'],
+      ['__proto__', '{"a":[{"__proto__":{"admin":true}}]}', '/body/a/0/__proto__'],
+      ['constructor', '{"constructor":{"prototype":{}}}', '/body/constructor'],
+      ['half a surrogate pair', '{"a":"\\ud800"}', '/body/a'],
+      ['U+0000', '{"a":{"b":"x\\u0000"}}', '/body/a/b'],
+      ['a number beyond a double', '{"a":1e999}', '/body/a'],
+      ['an integer that a double would change', '{"a":12345678901234567890}', '/body/a'],
+      ['deep nesting', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, '/body/a'],
+      ['a field that begins with $', '{"a":{"$b":1}}', '/body/a/$b'],
+    ] as const)
+      test(`a body of ${what} is refused with the path of the fault`, async () => {
+        const { status, body } = await post(raw)
+        assert.equal(status, 400, JSON.stringify(body))
+        assert.equal(body.error.code, 'VALIDATION_ERROR')
+        assert.ok(body.error.details.issues[0].path.startsWith(path), body.error.details.issues[0].path)
+        assert.equal(typeof body.error.details.issues[0].message, 'string')
+      })
+
+    test('a body that is not UTF-8', async () => {
+      const { status, body } = await post(
+        new Uint8Array([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]),
+      )
+      assert.equal(status, 400)
+      assert.equal(body.error.code, 'VALIDATION_ERROR')
+    })
+
+    test('another media type', async () => {
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data; boundary=x',
+        'nonsense',
+      ]) {
+        const { status, body } = await post('{"a":1}', { 'content-type': type })
+        assert.equal(status, 415, type)
+        assert.equal(body.error.code, 'UNSUPPORTED_MEDIA_TYPE')
+      }
+    })
+
+    test('a body over 1 MiB', async () => {
+      const { status, body } = await post(JSON.stringify({ a: 'x'.repeat(1_048_577) }))
+      assert.equal(status, 413)
+      assert.equal(body.error.code, 'PAYLOAD_TOO_LARGE')
+    })
+
+    test('an address that can not be decoded', async () => {
+      const { status, body } = await app.request('GET', '/store/things/%E0%A4%A', { token })
+      assert.equal(status, 400)
+      assert.equal(body.error.code, 'VALIDATION_ERROR')
+    })
+
+    test('bytes that are not HTTP', async () => {
+      const answer = await rawExchange(app.url, 'nonsense\r\n\r\n')
+      assert.match(answer, /^HTTP\/1\.1 400 /)
+      assert.equal(JSON.parse(answer.split('\r\n\r\n')[1]!).error.code, 'VALIDATION_ERROR')
+    })
+
+    test('a header block without end', async () => {
+      const answer = await rawExchange(
+        app.url,
+        `GET /health HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`,
+      )
+      assert.match(answer, /^HTTP\/1\.1 4\d\d /)
+      assert.equal(typeof JSON.parse(answer.split('\r\n\r\n')[1]!).error.code, 'string')
+    })
+
+    test('a query that is not what the schema says', async () => {
+      for (const [query, path] of [
+        ['limit=0', '/query/limit'],
+        ['limit=-1', '/query/limit'],
+        ['limit=1.5', '/query/limit'],
+        ['limit=abc', '/query/limit'],
+        ['limit=0x10', '/query/limit'],
+        ['limit=%2010', '/query/limit'],
+        ['limit=', '/query/limit'],
+        ['limit=1&limit=2', '/query/limit'],
+        ['offset=-1', '/query/offset'],
+        ['sort=%00', '/query/sort'],
+      ] as const) {
+        const { status, body } = await app.request('GET', `/store/things?${query}`, { token })
+        assert.equal(status, 400, query)
+        assert.equal(body.error.details.issues[0].path, path, query)
+      }
+    })
+
+    test('a path that is not what the schema says', async () => {
+      for (const path of [
+        '/store/1things',
+        `/store/${'a'.repeat(65)}`,
+        '/store/a%00b',
+        '/store/things/nonsense',
+      ])
+        assert.equal((await app.request('GET', path, { token })).status, 400, path)
+    })
+  })
+
+  test('unknown fields and query parameters are ignored where the body is fixed', async () => {
+    const { status } = await app.request('POST', '/auth/register', {
+      body: {
+        email: `unknown-${engine.name}@example.com`,
+        password: 'a passphrase of some length',
+        role: 'admin',
+        more: {},
+      },
+    })
+    assert.equal(status, 201)
+    assert.equal((await app.request('GET', '/store/things?nonsense=1&nonsense=2', { token })).status, 200)
+  })
+
+  test('every answer has a request id: the one sent where it is well-formed, else a new one', async () => {
+    const sent = await app.request('GET', '/health', { headers: { 'x-request-id': 'abc-123' } })
+    assert.equal(sent.headers.get('x-request-id'), 'abc-123')
+    for (const bad of ['has space', 'x'.repeat(200), '<script>']) {
+      const { headers } = await app.request('GET', '/nothing', { headers: { 'x-request-id': bad } })
+      assert.match(headers.get('x-request-id')!, /^[0-9a-z]{26}$/)
+    }
+    const undecodable = await app.request('GET', '/%zz')
+    assert.match(undecodable.headers.get('x-request-id')!, /^[0-9a-z]{26}$/)
+  })
+
+  test('answers say that they are not to be sniffed, framed or run', async () => {
+    for (const path of ['/health', '/nothing']) {
+      const { headers } = await app.request('GET', path)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      assert.match(headers.get('content-security-policy')!, /default-src 'none'/)
+    }
+  })
+
+  test('a page of another origin may read answers outside production', async () => {
+    const asked = await app.request('OPTIONS', '/auth/login', {
+      headers: {
+        origin: 'https://else.example',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type',
+      },
+    })
+    assert.equal(asked.status, 204)
+    assert.equal(asked.headers.get('access-control-allow-origin'), '*')
+    assert.match(asked.headers.get('access-control-allow-methods')!, /POST/)
+  })
+
+  test('an Authorization header of another form is a 401 that says how', async () => {
+    for (const authorization of ['Basic abc', 'Bearer', 'Bearer a b', `Bearer ${'x'.repeat(5000)}`]) {
+      const { status, body, headers } = await app.request('GET', '/auth/me', { headers: { authorization } })
+      assert.equal(status, 401, authorization)
+      assert.equal(body.error.code, 'UNAUTHORIZED')
+      assert.equal(headers.get('www-authenticate'), 'Bearer')
+    }
+  })
+
+  test('HEAD answers as GET without the body', async () => {
+    const { status, text, headers } = await app.request('HEAD', '/health')
+    assert.equal(status, 200)
+    assert.equal(text, '')
+    assert.ok(Number(headers.get('content-length')) > 0)
+  })
+
+  describe('Idempotency-Key', () => {
+    const create = (key: string, body: unknown, as = token) =>
+      app.request('POST', '/store/once', { body, token: as, headers: { 'idempotency-key': key } })
+
+    test('the same key and body answer the first answer again', async () => {
+      const first = await create('k1', { n: 1 })
+      const again = await create('k1', { n: 1 })
+      assert.equal(first.status, 201)
+      assert.equal(first.headers.get('idempotency-replayed'), null)
+      assert.equal(again.status, 201)
+      assert.equal(again.headers.get('idempotency-replayed'), 'true')
+      assert.equal(again.text, first.text)
+      assert.equal(again.headers.get('etag'), first.headers.get('etag'))
+    })
+
+    test('another body under the same key is a conflict', async () => {
+      await create('k2', { n: 1 })
+      const other = await create('k2', { n: 2 })
+      assert.equal(other.status, 409)
+      assert.equal(other.body.error.code, 'IDEMPOTENCY_CONFLICT')
+    })
+
+    test('keys of different users have nothing to do with each other', async () => {
+      const other = await app.register()
+      const [mine, theirs] = [await create('k3', { n: 1 }), await create('k3', { n: 2 }, other.token)]
+      assert.equal(theirs.status, 201)
+      assert.notEqual(theirs.body._id, mine.body._id)
+    })
+
+    test('of ten at the same moment one creates', async () => {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => create('k4', { n: 4 })))
+      const created = new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body._id))
+      assert.equal(created.size, 1)
+      for (const { status, headers } of answers.filter((one) => one.status !== 201)) {
+        assert.equal(status, 409)
+        assert.ok(Number(headers.get('retry-after')) >= 1)
+      }
+      const filter = encodeURIComponent(JSON.stringify({ n: 4 }))
+      assert.equal((await app.request('GET', `/store/once?filter=${filter}`, { token })).body.total, 1)
+    })
+
+    test('a refusal is answered again as well', async () => {
+      const [first, again] = [await create('k5', { a: { $b: 1 } }), await create('k5', { a: { $b: 1 } })]
+      assert.equal(first.status, 400)
+      assert.equal(again.text, first.text)
+      assert.equal(again.headers.get('idempotency-replayed'), 'true')
+    })
+
+    test('after 24 hours the key is free again', async () => {
+      const first = await create('k6', { n: 6 })
+      app.clock.advance(24 * 3_600_000 + 1)
+      const { token: fresh } = await app.client.call('POST /auth/login', { body: await loginOf() })
+      const later = await create('k6', { n: 7 }, fresh)
+      assert.equal(later.status, 201)
+      assert.notEqual(later.body._id, first.body._id)
+      token = fresh
+    })
+    const loginOf = async () => ({
+      email: (await app.request('GET', '/auth/me', { token: (await app.register()).token })).body.user.email,
+      password: 'correct horse battery',
+    })
+
+    test('a key that is not visible ASCII of at most 255 characters is refused', async () => {
+      for (const key of ['a b', 'x'.repeat(256)]) {
+        const { status, body } = await create(key, { n: 1 })
+        assert.equal(status, 400)
+        assert.equal(body.error.details.issues[0].path, '/headers/idempotency-key')
+      }
+    })
+  })
+})

@@ -1,0 +1,20 @@
+// What an application imports: import { defineConfig, defineWire, route } from 'sixwire'
+export {
+  createApp,
+  defineConfig,
+  loadConfig,
+  type Api,
+  type App,
+  type AppOptions,
+  type Config,
+} from './app.ts'
+export { ApiError, defineErrors, errors, invalid } from './base/errors.ts'
+export { CallError, createClient, type Client } from './client/client.ts'
+export { ConstraintError, must, type Database } from './db/database.ts'
+export { sql } from './db/sql.ts'
+export { answer, jsonText, route, type Route } from './http/route.ts'
+export { defineWire, type RoutesOf, type ServiceOf, type WireContext } from './wire.ts'
+export { auth } from './wires/auth/index.ts'
+export { core } from './wires/core/index.ts'
+export { store } from './wires/store/index.ts'
+export { Type } from 'typebox'

@@ -1,0 +1,189 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { FastifyBaseLogger } from 'fastify'
+
+import type { Clock } from './base/clock.ts'
+import { newId } from './base/ids.ts'
+import type { Database } from './db/database.ts'
+import { sql, type Sql } from './db/sql.ts'
+
+const POLL_MS = 1_000
+const AT_ONCE = 8
+const LEASE_MS = 60_000
+const ATTEMPTS = 10
+const FIRST_RETRY_MS = 1_000
+const LONGEST_RETRY_MS = 3_600_000
+
+export type Job<P = unknown> = { id: string; payload: P; attempt: number }
+
+/**
+ * Does the work of one kind. It may run again after a crash or a fault, so repeating it must be harmless.
+ * What it throws is logged and tried again later.
+ */
+export type JobHandler<P> = (job: Job<P>) => Promise<void>
+
+export type JobOptions = {
+  /** How often it is tried before it is set aside as failed. Default 10. */
+  attempts?: number
+}
+
+/** Work that must survive a crash: a row first, done by whichever replica claims it. */
+export type Jobs = {
+  /** Says how work of one kind is done. Answers what puts such work into the queue. */
+  define<P>(kind: string, handler: JobHandler<P>, options?: JobOptions): JobKind<P>
+  /** Work that comes again, once for all replicas together. The first time is one interval after the first start. */
+  every(kind: string, intervalMs: number, work: () => Promise<void>): void
+}
+
+export type JobKind<P> = {
+  /** The statement that puts work into the queue, to stand in the transaction that decides it. Call `wake` after it. */
+  insertion(payload: P, options?: { id?: string; runAt?: number }): Sql
+  /** Puts work into the queue on its own. The same `id` again changes nothing. */
+  enqueue(payload: P, options?: { id?: string; runAt?: number }): Promise<void>
+  /** Looks for work now instead of at the next poll. */
+  wake(): void
+}
+
+export type JobRunner = Jobs & {
+  start(): Promise<void>
+  /** Claims nothing more and waits for what runs. */
+  stop(): Promise<void>
+}
+
+type Claimed = { id: string; kind: string; payload: string; attempts: number }
+type Known = { handler: JobHandler<unknown>; attempts: number }
+
+/** Exponential, with jitter, so that what failed together is not tried together. */
+const retryAfter = (attempt: number): number =>
+  Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempt - 1)) * (0.5 + Math.random())
+
+export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): JobRunner {
+  const kinds = new Map<string, Known>()
+  const recurring: { id: string; kind: string; intervalMs: number }[] = []
+  const running = new Set<Promise<void>>()
+  const me = newId()
+  let stopped = false
+  let looking: Promise<void> = Promise.resolve()
+  let sleep = new AbortController()
+
+  const wake = (): void => sleep.abort()
+
+  const insertion = (kind: string, payload: unknown, id: string, runAt: number): Sql => sql`
+    insert into sixwire_jobs (id, kind, payload, state, run_at, attempts, created_at)
+    values (${id}, ${kind}, ${JSON.stringify(payload)}, 'ready', ${runAt}, 0, ${clock.now()})
+    on conflict (id) do nothing`
+
+  function define<P>(kind: string, handler: JobHandler<P>, options: JobOptions = {}): JobKind<P> {
+    if (kinds.has(kind)) throw new Error(`the kind of job ${kind} is defined twice`)
+    kinds.set(kind, { handler: handler as JobHandler<unknown>, attempts: options.attempts ?? ATTEMPTS })
+    const statement: JobKind<P>['insertion'] = (payload, { id = newId(), runAt = clock.now() } = {}) =>
+      insertion(kind, payload, id, runAt)
+    return {
+      insertion: statement,
+      async enqueue(payload, given) {
+        await db.write(statement(payload, given))
+        wake()
+      },
+      wake,
+    }
+  }
+
+  /** Takes due work under a lease: where this process dies, another takes it once the lease is over. */
+  function claim(count: number): Promise<Claimed[]> {
+    const now = clock.now()
+    return db.write<Claimed>(sql`
+      update sixwire_jobs set run_at = ${now + LEASE_MS}, attempts = attempts + 1, claimed_by = ${me}
+      where id in (
+        select id from sixwire_jobs
+        where state = 'ready' and run_at <= ${now} and kind in (${sql.join([...kinds.keys()])})
+        order by run_at limit ${count} ${sql.skipLocked})
+      returning id, kind, payload, attempts`)
+  }
+
+  async function work({ id, kind, payload, attempts }: Claimed): Promise<void> {
+    const known = kinds.get(kind)!
+    // Renewed while the work goes on, so that a lease only runs out where the process died.
+    const renewal = setInterval(() => void renew(id), LEASE_MS / 3)
+    try {
+      await known.handler({ id, payload: JSON.parse(payload) as unknown, attempt: attempts })
+      clearInterval(renewal)
+      await settle(id, kind)
+    } catch (error) {
+      clearInterval(renewal)
+      const last = attempts >= known.attempts
+      log[last ? 'error' : 'warn'](
+        { err: error, job: id, kind, attempts },
+        last ? 'a job failed for good' : 'a job failed',
+      )
+      await db.write(sql`
+        update sixwire_jobs set
+          state = ${last ? 'failed' : 'ready'},
+          run_at = ${clock.now() + Math.round(retryAfter(attempts))},
+          last_error = ${(error as Error).message.slice(0, 1000)}
+        where id = ${id} and claimed_by = ${me}`)
+    }
+  }
+
+  async function renew(id: string): Promise<void> {
+    try {
+      await db.write(sql`
+        update sixwire_jobs set run_at = ${clock.now() + LEASE_MS} where id = ${id} and claimed_by = ${me}`)
+    } catch (error) {
+      log.warn({ err: error, job: id }, 'the lease of a job could not be renewed')
+    }
+  }
+
+  async function settle(id: string, kind: string): Promise<void> {
+    const again = recurring.find((one) => one.kind === kind)
+    await db.write(
+      again
+        ? sql`update sixwire_jobs set run_at = ${clock.now() + again.intervalMs}, attempts = 0, claimed_by = null
+              where id = ${id} and claimed_by = ${me}`
+        : sql`delete from sixwire_jobs where id = ${id} and claimed_by = ${me}`,
+    )
+  }
+
+  async function look(): Promise<void> {
+    while (!stopped) {
+      sleep = new AbortController()
+      try {
+        const room = AT_ONCE - running.size
+        const claimed = room > 0 && kinds.size > 0 ? await claim(room) : []
+        for (const job of claimed) {
+          const done: Promise<void> = work(job)
+            .catch((error: unknown) =>
+              log.error({ err: error, job: job.id }, 'the end of a job could not be written'),
+            )
+            .finally(() => {
+              running.delete(done)
+              if (running.size === AT_ONCE - 1) wake()
+            })
+          running.add(done)
+        }
+        if (claimed.length > 0 && running.size < AT_ONCE) continue
+      } catch (error) {
+        log.warn({ err: error }, 'the queue of jobs could not be read')
+      }
+      await delay(POLL_MS, undefined, { signal: sleep.signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  return {
+    define,
+    every(kind, intervalMs, recurringWork) {
+      define(kind, recurringWork, { attempts: Number.MAX_SAFE_INTEGER })
+      recurring.push({ id: `every-${kind}`, kind, intervalMs })
+    },
+    async start() {
+      for (const { id, kind, intervalMs } of recurring)
+        await db.write(insertion(kind, null, id, clock.now() + intervalMs))
+      looking = look()
+    },
+    async stop() {
+      stopped = true
+      wake()
+      await looking
+      await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import type { Clock } from './base/clock.ts'
+import type { Database } from './db/database.ts'
+import { sql } from './db/sql.ts'
+import type { RateLimiter } from './http/limits.ts'
+
+/**
+ * Buckets in the database, so that all replicas count together (the generic cell rate algorithm, ITU-T I.371):
+ * a bucket is one instant, the time at which it will be full again. A refused call changes nothing,
+ * and of calls at the same moment exactly as many pass as there is room for.
+ */
+export function createRateLimiter(db: Database, clock: Clock): RateLimiter & { forgetFull(): Promise<void> } {
+  // Microseconds keep the interval exact for every rate that a route may have.
+  const nowMicros = () => clock.now() * 1000
+  return {
+    async take(bucket, count, periodMs) {
+      const now = nowMicros()
+      const interval = Math.round((periodMs * 1000) / count)
+      const latest = now + periodMs * 1000 - interval
+      const [passed] = await db.write(sql`
+        insert into sixwire_rate_limits as held (bucket, full_at) values (${bucket}, ${now + interval})
+        on conflict (bucket) do update set
+          full_at = case when held.full_at > ${now} then held.full_at else ${now} end + ${interval}
+        where held.full_at <= ${latest}
+        returning full_at`)
+      if (passed) return undefined
+      const held = await db.get<{ full_at: number }>(
+        sql`select full_at from sixwire_rate_limits where bucket = ${bucket}`,
+      )
+      return Math.max(1, Math.ceil(((held?.full_at ?? now) - latest) / 1000))
+    },
+    async forgetFull() {
+      await db.write(sql`delete from sixwire_rate_limits where full_at < ${nowMicros()}`)
+    },
+  }
+}

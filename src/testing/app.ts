@@ -1,0 +1,126 @@
+import { createApp, type Api, type App, type Config } from '../app.ts'
+import type { Clock } from '../base/clock.ts'
+import { createClient, type Client } from '../client/client.ts'
+import { temporaryFolder, type Ending, type Engine } from './engines.ts'
+
+/** A clock that runs, and that a test can set forward. */
+export type TestClock = Clock & { advance(ms: number): void }
+
+export type Answered = {
+  status: number
+  headers: Headers
+  text: string
+  /** The parsed body; undefined where it is not JSON. */
+  body: any
+}
+
+export type RequestOptions = {
+  /** Sent as JSON. */
+  body?: unknown
+  /** Sent as it is, as `application/json` unless the headers say otherwise. */
+  raw?: string | Uint8Array<ArrayBuffer>
+  token?: string | undefined
+  headers?: Record<string, string>
+}
+
+export type TestApp = {
+  url: string
+  app: App
+  clock: TestClock
+  /** Any request at all, as a stranger would send it. */
+  request(method: string, path: string, options?: RequestOptions): Promise<Answered>
+  /** The typed client, without a token. */
+  client: Client<Api>
+  /** A new account, signed in. */
+  register(
+    email?: string,
+  ): Promise<{ _id: string; email: string; password: string; token: string; refreshToken: string }>
+  /** Everything logged so far, at every level. */
+  log(): string
+  stop(): Promise<void>
+}
+
+export const testClock = (): TestClock => {
+  let ahead = 0
+  return { now: () => Date.now() + ahead, advance: (ms) => void (ahead += ms) }
+}
+
+export type StartOptions = {
+  config?: Config
+  environment?: Record<string, string>
+  clock?: TestClock
+  /** A database that is there already, for a second replica or a second start. */
+  databaseUrl?: string
+}
+
+let people = 0
+
+/**
+ * Starts a server on a free port, on a new database of the engine, and ends it with the test or suite.
+ * Passwords are hashed at the lowest cost unless the configuration says otherwise.
+ */
+export async function startApp(ending: Ending, engine: Engine, options: StartOptions = {}): Promise<TestApp> {
+  const folder = await temporaryFolder(ending)
+  const clock = options.clock ?? testClock()
+  const lines: string[] = []
+  const app = await createApp({
+    config: { ...options.config, auth: { bcryptCost: 4, ...options.config?.auth } },
+    environment: {
+      PORT: '0',
+      LOG_LEVEL: 'trace',
+      DATA_DIR: folder,
+      SIXWIRE_SECRET: 'a secret of the tests that is long enough',
+      DATABASE_URL: options.databaseUrl ?? (await engine.freshUrl()),
+      ...options.environment,
+    },
+    folder,
+    clock,
+    logTo: { write: (line) => void lines.push(line) },
+  })
+  const stop = () => app.close()
+  ending.after(stop)
+  const url = await app.listen()
+
+  async function request(
+    method: string,
+    path: string,
+    { body, raw, token, headers }: RequestOptions = {},
+  ): Promise<Answered> {
+    const content = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const response = await fetch(url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(content !== undefined && { 'content-type': 'application/json' }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      ...(content !== undefined && { body: content }),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.includes('json')
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson && text !== '' ? JSON.parse(text) : undefined,
+    }
+  }
+
+  return {
+    url,
+    app,
+    clock,
+    request,
+    client: createClient<Api>(url),
+    async register(email = `person${++people}@example.com`) {
+      const password = 'correct horse battery'
+      const answered = await request('POST', '/auth/register', { body: { email, password } })
+      if (answered.status !== 201) throw new Error(`register answered ${answered.status}: ${answered.text}`)
+      const { user, token, refreshToken } = answered.body
+      return { _id: user._id, email, password, token, refreshToken }
+    },
+    log: () => lines.join(''),
+    stop,
+  }
+}

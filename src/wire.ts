@@ -1,0 +1,139 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+
+import type { Clock } from './base/clock.ts'
+import type { Settings } from './config.ts'
+import type { Database } from './db/database.ts'
+import type { Caller, Policy } from './http/policy.ts'
+import type { Route } from './http/route.ts'
+import type { Jobs } from './jobs.ts'
+
+/** What the whole server tells about itself. */
+export type ServerStatus = {
+  /** `starting` until migrations ran and every wire started; `draining` from the signal to end. */
+  state(): 'starting' | 'ready' | 'draining'
+  /** Seconds since the start. */
+  uptime(): number
+  /** Every loaded wire, with the check that rejects where it can't work. */
+  wires(): ReadonlyMap<string, () => Promise<void>>
+  /** Prometheus text, and its content type. */
+  metrics(): Promise<{ text: string; contentType: string }>
+}
+
+/** What every wire is given. */
+export type WireContext = {
+  db: Database
+  clock: Clock
+  jobs: Jobs
+  log: FastifyBaseLogger
+  settings: Settings
+  policy: Policy
+  server: ServerStatus
+}
+
+/** What a wire's `setup` answers. */
+export type Running<Service = unknown, Routes extends readonly Route[] = readonly Route[]> = {
+  routes: Routes
+  /** What the wire offers to wires that need it. */
+  service: Service
+  /** Runs once the tables are there, before the server is ready. */
+  start?: () => Promise<void>
+  /** Rejects where the wire can't work right now. */
+  health?: () => Promise<void>
+  /** Lets go of what the wire holds, after the last answer was given. */
+  close?: () => Promise<void>
+  /** Who sends this bearer token. The wire that keeps accounts has it. */
+  authenticate?: (token: string) => Promise<Caller | undefined>
+}
+
+/** Another wire that a wire builds on, loaded before it. */
+export type Need<Name extends string = string, Service = unknown, Optional extends boolean = boolean> = {
+  readonly wireName: Name
+  readonly isOptional: Optional
+  /** Only for the types: what the other wire offers. */
+  readonly offers?: Service
+}
+
+type Offers<N extends Need> =
+  N extends Need<string, infer Service, infer Optional>
+    ? Optional extends true
+      ? Service | undefined
+      : Service
+    : never
+type Needed<Needs extends readonly Need[]> = { [N in Needs[number] as N['wireName']]: Offers<N> }
+
+/** A wire with its options, ready to be loaded. */
+export type ConfiguredWire<
+  Name extends string = string,
+  Service = unknown,
+  Routes extends readonly Route[] = readonly Route[],
+> = {
+  readonly name: Name
+  readonly needs: readonly Need[]
+  readonly migrations: URL | undefined
+  readonly optionsSchema: TSchema | undefined
+  readonly options: unknown
+  setup(
+    context: WireContext & Record<string, unknown>,
+    options: unknown,
+  ): Running<Service, Routes> | Promise<Running<Service, Routes>>
+}
+
+/** A wire: called with options it can be loaded; as a need it stands for what it offers. */
+export type Wire<Name extends string, Options, Service, Routes extends readonly Route[]> = {
+  (options?: Options): ConfiguredWire<Name, Service, Routes>
+} & Need<Name, Service, false> & {
+    /** As a need: used where it is loaded, done without where it is not. */
+    readonly optional: Need<Name, Service, true>
+  }
+
+/** What may be given of options: whatever is left out takes its default. */
+type Given<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Given<T[K]> } : T
+
+/** The routes of a wire, for the typed client. */
+export type RoutesOf<W> = W extends (...options: never[]) => ConfiguredWire<string, unknown, infer R>
+  ? R[number]
+  : never
+
+/** What a wire offers to the others. */
+export type ServiceOf<W> = W extends Need<string, infer Service> ? Service : never
+
+/**
+ * Defines a wire: a name, what it needs, its tables, and the setup that makes its routes.
+ * Sixwire's own wires and an application's are made by this same function.
+ *
+ * `setup` must not touch the database: its tables may not be there yet. `start` may.
+ */
+export function defineWire<
+  const Name extends string,
+  const Needs extends readonly Need[] = readonly [],
+  Options extends TSchema = TSchema,
+  Service = undefined,
+  const Routes extends readonly Route[] = readonly Route[],
+>(definition: {
+  name: Name
+  needs?: Needs
+  /** Schema of the options; its defaults are the options' defaults. */
+  options?: Options
+  /** Folder with the wire's `001-….sql` files. */
+  migrations?: URL
+  setup(
+    context: WireContext & Needed<Needs>,
+    options: Static<Options>,
+  ): Running<Service, Routes> | Promise<Running<Service, Routes>>
+}): Wire<Name, Given<Static<Options>>, Service, Routes> {
+  const configure = (options: unknown = {}): ConfiguredWire<Name, Service, Routes> => ({
+    name: definition.name,
+    needs: definition.needs ?? [],
+    migrations: definition.migrations,
+    optionsSchema: definition.options,
+    options,
+    setup: (context, given) =>
+      definition.setup(context as WireContext & Needed<Needs>, given as Static<Options>),
+  })
+  return Object.assign(configure, {
+    wireName: definition.name,
+    isOptional: false as const,
+    optional: { wireName: definition.name, isOptional: true as const },
+  })
+}

@@ -1,0 +1,77 @@
+import { invalid } from '../../base/errors.ts'
+
+/** `address` as it was typed, for mail and display; `key` to tell accounts apart. */
+export type EmailAddress = { address: string; key: string }
+
+const LENGTH_MAX = 254
+const LOCAL_MAX = 64
+const LABEL_MAX = 63
+
+/** RFC 5322, section 3.2.3: dot-atom-text. */
+const dotAtom = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/
+
+/** RFC 1123, section 2.1: letters, digits, and hyphens between them. */
+const label = /^[a-z\d](?:[a-z\d-]*[a-z\d])?$/i
+
+/**
+ * Reads one email address of the form `local@domain` and makes the key under which an account has it.
+ * Spaces and tabs around it are dropped. Two addresses are the same account's where they differ in ASCII case only;
+ * dots and plus signs in the local part are significant, because only its mail server knows otherwise.
+ *
+ * This is RFC 5321's mailbox with the parts left out by which one address can pass for another, or for several:
+ * - Characters beyond ASCII (RFC 6531): a look-alike could be shown as, or be mapped to, somebody else's address.
+ *   An international domain is taken in the form in which it is registered, `xn--…`.
+ * - Quoted local parts, comments, names, angle brackets, lists, white space and line breaks: mail software reads
+ *   them differently, and a header could be broken out of.
+ * - Address literals, domains without a dot and a dot at the end (RFC 7085): `user@localhost` reaches nobody else,
+ *   and on a server it reaches the server's own mailboxes.
+ *
+ * @param at JSON pointer of the field, for the error
+ * @throws VALIDATION_ERROR
+ */
+export function parseAddress(text: string, at: string): EmailAddress {
+  const address = trimBlanks(text)
+  const fault = addressFault(address)
+  if (fault !== undefined) throw invalid({ path: at, message: fault })
+  return { address, key: emailKey(address) }
+}
+
+/**
+ * The key of an address, also of text that is none: then it is a key that no account has.
+ * Only A to Z are lowered: toLowerCase() would make the Kelvin sign a plain k, and so somebody else's address.
+ */
+export const emailKey = (text: string): string =>
+  trimBlanks(text).replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+
+function trimBlanks(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isBlank(text, start)) start++
+  while (start < end && isBlank(text, end - 1)) end--
+  return text.slice(start, end)
+}
+
+const isBlank = (text: string, index: number): boolean => text[index] === ' ' || text[index] === '\t'
+
+function addressFault(address: string): string | undefined {
+  if (address.length > LENGTH_MAX) return `An email address has at most ${LENGTH_MAX} characters.`
+  if (/[^\x20-\x7e]/.test(address)) {
+    return 'Write the email address in plain ASCII, and an international domain in its xn-- form.'
+  }
+  const [local = '', domain, ...more] = address.split('@')
+  if (domain === undefined || more.length > 0) return 'Write one email address, like name@example.com.'
+  if (local.length > LOCAL_MAX) return `An email address has at most ${LOCAL_MAX} characters before the @.`
+  if (!dotAtom.test(local)) {
+    return 'Before the @ of an email address come letters, digits, signs and single dots, without spaces or quotes.'
+  }
+  const labels = domain.split('.')
+  const last = labels.at(-1)!
+  if (
+    labels.length < 2 ||
+    /^\d+$/.test(last) ||
+    !labels.every((part) => part.length <= LABEL_MAX && label.test(part))
+  ) {
+    return 'After the @ of an email address comes a domain, like example.com.'
+  }
+  return undefined
+}

@@ -1,0 +1,134 @@
+import { Type } from 'typebox'
+
+import { StartError } from '../../db/migrations.ts'
+import { defineWire } from '../../wire.ts'
+import { createAccessTokens } from './access-tokens.ts'
+import { createAccounts } from './accounts.ts'
+import { parseAddress } from './addresses.ts'
+import { createLock } from './lock.ts'
+import { createPasswordLogin } from './password-login.ts'
+import { createPasswords } from './passwords.ts'
+import { createRefreshTokens } from './refresh-tokens.ts'
+import { authRoutes } from './routes.ts'
+import { createServiceKeys, isServiceKey } from './service-keys.ts'
+import { createSessions } from './sessions.ts'
+import { createSigningKeys } from './signing-keys.ts'
+import { createUsers } from './users.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_SECONDS = 86_400
+
+const seconds = (value: number, description: string) =>
+  Type.Integer({ minimum: 1, default: value, description })
+
+const Options = Type.Object({
+  local: Type.Object(
+    {
+      passwordMinLength: Type.Integer({
+        minimum: 1,
+        maximum: 72,
+        default: 8,
+        description: 'In code points.',
+      }),
+      requireEmailVerification: Type.Boolean({
+        default: true,
+        description:
+          'Under the policy guarded, where mails can be sent: nothing but auth until the address is verified.',
+      }),
+      maxLoginAttempts: Type.Integer({
+        minimum: 1,
+        default: 5,
+        description: 'Failures that lock an address.',
+      }),
+      lockDuration: Type.Integer({ minimum: 1, default: 900_000, description: 'In milliseconds.' }),
+    },
+    { default: {} },
+  ),
+  registration: Type.Union([Type.Literal('open'), Type.Literal('closed')], {
+    default: 'open',
+    description: 'Whether strangers may make accounts.',
+  }),
+  bcryptCost: Type.Integer({
+    minimum: 4,
+    maximum: 31,
+    default: 12,
+    description: 'Each step doubles the time.',
+  }),
+  accessTokenSeconds: seconds(3_600, 'How long an access token lives.'),
+  refreshTokenSeconds: seconds(30 * DAY_SECONDS, 'How long a session lives without a refresh.'),
+  refreshGraceSeconds: Type.Integer({
+    minimum: 0,
+    default: 10,
+    description: 'For how long a used refresh token answers again, for a client whose answer was lost.',
+  }),
+  signingKeySeconds: seconds(
+    90 * DAY_SECONDS,
+    'How long a key signs access tokens before the next one does.',
+  ),
+})
+
+/** Accounts, sessions, and who sends a bearer token. */
+export const auth = defineWire({
+  name: 'auth',
+  options: Options,
+  migrations: new URL('./migrations/', import.meta.url),
+  setup(context, options) {
+    const { db, clock, jobs, settings } = context
+    const { secret } = settings
+    const sessionMs = options.refreshTokenSeconds * 1000
+    const tokenMs = options.accessTokenSeconds * 1000
+
+    const admins = new Set(settings.admins.map(adminKey))
+    const users = createUsers(db, clock, { admins, firstIsAdmin: !settings.production && admins.size === 0 })
+    const signingKeys = createSigningKeys(db, clock, {
+      secret,
+      tokenMs,
+      rotationMs: options.signingKeySeconds * 1000,
+    })
+    const accessTokens = createAccessTokens(signingKeys, clock, {
+      issuer: settings.publicUrl,
+      audience: settings.name,
+      lifetimeSeconds: options.accessTokenSeconds,
+    })
+    const refreshTokens = createRefreshTokens(context, {
+      secret,
+      sessionMs,
+      graceMs: options.refreshGraceSeconds * 1000,
+    })
+    const sessions = createSessions(context, { users, accessTokens, refreshTokens }, { sessionMs })
+    const serviceKeys = createServiceKeys(db, clock)
+    const lock = createLock(db, clock, {
+      secret,
+      maxAttempts: options.local.maxLoginAttempts,
+      lockMs: options.local.lockDuration,
+    })
+    const passwords = createPasswords({
+      cost: options.bcryptCost,
+      minLength: options.local.passwordMinLength,
+    })
+    const passwordLogin = createPasswordLogin({ users, lock, passwords })
+
+    jobs.every('auth.signing-keys', HOUR_MS, () => signingKeys.rotate())
+    jobs.every('auth.clean', HOUR_MS, async () => {
+      await sessions.forgetExpired()
+      await refreshTokens.forgetOld()
+      await lock.forgetOld()
+    })
+
+    return {
+      routes: authRoutes({ users, sessions, passwordLogin, signingKeys, registration: options.registration }),
+      service: { users: createAccounts(db, clock, users), keys: serviceKeys },
+      start: () => signingKeys.start(),
+      health: () => signingKeys.check(),
+      authenticate: (token) => (isServiceKey(token) ? serviceKeys.caller(token) : sessions.caller(token)),
+    }
+  },
+})
+
+function adminKey(address: string): string {
+  try {
+    return parseAddress(address, '').key
+  } catch {
+    throw new StartError(`SIXWIRE_ADMINS: "${address}" is not an email address`)
+  }
+}

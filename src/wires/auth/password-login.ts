@@ -1,0 +1,81 @@
+import { errors, type ApiError } from '../../base/errors.ts'
+import type { UserCaller } from '../../http/policy.ts'
+import { emailKey, parseAddress } from './addresses.ts'
+import { authErrors } from './errors.ts'
+import type { Lock } from './lock.ts'
+import type { Passwords } from './passwords.ts'
+import type { UserRow, Users } from './users.ts'
+
+/** Accounts that are proven by a password. */
+export type PasswordLogin = {
+  /**
+   * Makes an account with a password.
+   *
+   * @param id of the account; under one that was used for the same address it answers what is there
+   * @throws VALIDATION_ERROR, EMAIL_TAKEN
+   */
+  register(account: {
+    id: string
+    email: string
+    password: string
+    name?: string | undefined
+  }): Promise<UserRow>
+  /**
+   * Whose address and password these are.
+   *
+   * @throws INVALID_CREDENTIALS, the same one and after the same work whatever is wrong; ACCOUNT_LOCKED
+   */
+  prove(email: string, password: string): Promise<UserRow>
+  /**
+   * Sets another password and ends the user's other sessions.
+   *
+   * @throws VALIDATION_ERROR, INVALID_CREDENTIALS, ACCOUNT_LOCKED
+   */
+  change(caller: UserCaller, currentPassword: string, newPassword: string): Promise<void>
+}
+
+export function createPasswordLogin({
+  users,
+  lock,
+  passwords,
+}: {
+  users: Users
+  lock: Lock
+  passwords: Passwords
+}): PasswordLogin {
+  const wrongCurrent = (): ApiError =>
+    authErrors.invalid_credentials({ message: 'The current password is wrong.' })
+
+  return {
+    async register({ id, email, password, name }) {
+      const address = parseAddress(email, '/body/email')
+      const checked = passwords.check(password, '/body/password')
+      const passwordHash = await passwords.hash(checked)
+      return users.create({ id, email: address, name: name?.trim() || null, passwordHash })
+    },
+
+    async prove(email, password) {
+      const key = emailKey(email)
+      const user = await lock.attempt(key, async () => {
+        const known = await users.byEmail(key)
+        const right = await passwords.verify(password, known?.password_hash)
+        return right && known?.disabled_at === null ? known : undefined
+      })
+      if (!user) throw authErrors.invalid_credentials()
+      if (passwords.needsRehash(user.password_hash!))
+        await users.renewHash(user, await passwords.hash(password))
+      return user
+    },
+
+    async change({ id, sessionId, email }, currentPassword, newPassword) {
+      const checked = passwords.check(newPassword, '/body/newPassword')
+      const user = await lock.attempt(emailKey(email), async () => {
+        const known = await users.byId(id)
+        if (!known) throw errors.unauthorized()
+        return (await passwords.verify(currentPassword, known.password_hash)) ? known : undefined
+      })
+      if (!user) throw wrongCurrent()
+      if (!(await users.changePassword(user, await passwords.hash(checked), sessionId))) throw wrongCurrent()
+    },
+  }
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { idPattern } from '../../base/ids.ts'
+import { sql } from '../../db/sql.ts'
+import { startApp } from '../../testing/app.ts'
+import { eachEngine } from '../../testing/engines.ts'
+import { appForAll, local, login, me, PASSWORD, send, startReplicas, statuses, times } from './testing.ts'
+
+describe('registration', () => {
+  eachEngine((engine) => {
+    const app = appForAll(engine)
+    let people = 0
+    const someone = () => `someone${++people}@example.com`
+    const register = (body: unknown, headers?: Record<string, string>) =>
+      send(app(), 'POST /auth/register', { body, ...(headers && { headers }) })
+
+    test('makes an account, signs in, and answers nothing beyond that', async () => {
+      const answered = await register({ email: ' Ada@Example.com ', password: PASSWORD, name: 'Ada', role: 'admin' })
+      assert.equal(answered.status, 201)
+      assert.equal(answered.headers.get('cache-control'), 'no-store')
+      const { user, token, refreshToken, ...rest } = answered.body
+      assert.deepEqual(rest, {})
+      assert.deepEqual(Object.keys(user).toSorted(), ['_id', 'createdAt', 'email', 'name'])
+      assert.match(user._id, new RegExp(idPattern))
+      assert.equal(user.email, 'Ada@Example.com')
+      assert.equal(user.name, 'Ada')
+      assert.equal(new Date(user.createdAt).toISOString(), user.createdAt)
+      assert.equal((await me(app(), token)).status, 200)
+      assert.equal((await send(app(), 'POST /auth/refresh', { body: { refreshToken } })).status, 200)
+    })
+
+    test('leaves the name out where there is none', async () => {
+      for (const name of [undefined, '', '  ']) {
+        const answered = await register({ email: someone(), password: PASSWORD, name })
+        assert.equal(answered.status, 201)
+        assert.equal('name' in answered.body.user, false)
+      }
+    })
+
+    test('tells who is signed in, with role and metadata', async () => {
+      await app().register()
+      const { _id, email, token } = await app().register()
+      const { user } = (await me(app(), token)).body
+      const { createdAt, ...rest } = user
+      assert.deepEqual(rest, { _id, email, emailVerified: false, metadata: {}, role: 'user' })
+      assert.equal(new Date(createdAt).toISOString(), createdAt)
+    })
+
+    test('keeps the password as a bcrypt hash only', async () => {
+      const { _id } = await app().register()
+      const row = await app().app.db.get<{ password_hash: string }>(
+        sql`select password_hash from auth_users where id = ${_id}`,
+      )
+      assert.match(row!.password_hash, /^\$2b\$04\$[./A-Za-z0-9]{53}$/)
+    })
+
+    test('takes an address once, whatever its case', async () => {
+      const email = someone()
+      assert.equal((await register({ email, password: PASSWORD })).status, 201)
+      const again = await register({ email: email.toUpperCase(), password: 'another horse battery' })
+      assert.deepEqual([again.status, again.code], [409, 'EMAIL_TAKEN'])
+      assert.equal((await login(app(), email)).status, 200)
+    })
+
+    test('takes an address once when ten ask for it at the same moment', async () => {
+      const email = someone()
+      const answered = await Promise.all(times(10, () => register({ email, password: PASSWORD })))
+      assert.deepEqual(statuses(answered), { 201: 1, 409: 9 })
+    })
+
+    test('refuses passwords that are too short, too long or too common, and says so', async () => {
+      const refused = ['', 'seven77', '🔑🔑🔑🔑🔑🔑🔑', 'a'.repeat(73), 'ä'.repeat(37), 'password1', 'PassWord1', 'x\0yzxyzxyz']
+      for (const password of refused) {
+        const email = someone()
+        const answered = await register({ email, password })
+        assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], JSON.stringify(password))
+        assert.match(answered.body.error.details!.issues[0]!.path, /^(\/body)?\/password$/)
+        assert.equal((await login(app(), email, password || 'x')).status === 200, false)
+      }
+      for (const password of ['eight888', '🔑🔑🔑🔑🔑🔑🔑🔑', 'a'.repeat(72)])
+        assert.equal((await register({ email: someone(), password })).status, 201, password)
+    })
+
+    test('takes two ways to write the same characters for one password', async () => {
+      const email = someone()
+      assert.equal((await register({ email, password: 'Ｃafé ﬁne passphrase' })).status, 201)
+      assert.equal((await login(app(), email, 'Cafe\u0301 fine passphrase')).status, 200)
+    })
+
+    test('refuses addresses that look like another one, or like several', async () => {
+      await register({ email: 'victim@example.com', password: PASSWORD })
+      const tricks = [
+        'victim＠example.com',
+        'victim@exаmple.com', // a Cyrillic a
+        'ⅴictim@example.com',
+        'victim@example。com',
+        '"victim"@example.com',
+        'victim@example.com,evil@example.org',
+        'victim@example.com;evil@example.org',
+        '<victim@example.com>',
+        'Victim <victim@example.com>',
+        'victim@example.com\r\nBcc: evil@example.org',
+        'victim@example.com\n',
+        'victim(comment)@example.com',
+        'victim@example.com.',
+        'victim@localhost',
+        'victim@[127.0.0.1]',
+        'victim@@example.com',
+        '@example.com',
+        'victim@',
+        '',
+      ]
+      for (const email of tricks) {
+        const answered = await register({ email, password: 'another horse battery' })
+        assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], JSON.stringify(email))
+        const signedIn = await login(app(), email)
+        assert.deepEqual([signedIn.status, signedIn.code], [401, 'INVALID_CREDENTIALS'], JSON.stringify(email))
+      }
+    })
+
+    test('refuses anything but text where text belongs, before it reaches a query', async () => {
+      const { token, refreshToken, email } = await app().register()
+      const fields: [string, Record<string, string>][] = [
+        ['POST /auth/register', { email: someone(), password: PASSWORD }],
+        ['POST /auth/login', { email, password: PASSWORD }],
+        ['POST /auth/refresh', { refreshToken }],
+        ['POST /auth/change-password', { currentPassword: PASSWORD, newPassword: 'another horse battery' }],
+      ]
+      for (const [route, body] of fields)
+        for (const field of Object.keys(body))
+          for (const value of [{ $ne: null }, ['x'], [[]], {}, 1, true, null, undefined]) {
+            const answered = await send(app(), route, { token, body: { ...body, [field]: value } })
+            const shown = `${route} ${field} ${JSON.stringify(value)}`
+            assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], shown)
+            assert.equal(answered.body.error.details!.issues[0]!.path, `/body/${field}`, shown)
+          }
+    })
+
+    test('answers the first answer again under the same Idempotency-Key', async () => {
+      const body = { email: someone(), password: PASSWORD }
+      const headers = { 'idempotency-key': `register-${body.email}` }
+      const first = await register(body, headers)
+      const again = await register(body, headers)
+      assert.equal(first.status, 201)
+      assert.equal(again.text, first.text)
+      assert.equal(again.headers.get('idempotency-replayed'), 'true')
+    })
+
+    test('goes on after a crash between the account and its answer', async () => {
+      const body = { email: someone(), password: PASSWORD }
+      const key = `register-${body.email}`
+      const first = await register(body, { 'idempotency-key': key })
+      // As a process leaves it that died before the answer was kept.
+      await app().app.db.write(sql`update sixwire_idempotency set answer = null, lease_until = 0 where key = ${key}`)
+      const again = await register(body, { 'idempotency-key': key })
+      assert.equal(again.status, 201)
+      assert.deepEqual(again.body.user, first.body.user)
+      assert.notEqual(again.body.token, first.body.token)
+      assert.equal((await register(body)).code, 'EMAIL_TAKEN')
+    })
+  })
+
+  eachEngine((engine) => {
+    test('may be closed', async (t) => {
+      const app = await startApp(t, engine, { config: { auth: { registration: 'closed' } } })
+      const answered = await send(app, 'POST /auth/register', { body: { email: 'a@example.com', password: PASSWORD } })
+      assert.deepEqual([answered.status, answered.code], [403, 'REGISTRATION_CLOSED'])
+    })
+
+    test('makes exactly one of the first accounts an administrator', async (t) => {
+      const apps = await startReplicas(t, engine)
+      const people = await Promise.all(times(12, (i) => apps[i % 2]!.register()))
+      const roles = await Promise.all(people.map(async ({ token }) => (await me(apps[0], token)).body.user.role))
+      assert.equal(roles.filter((role) => role === 'admin').length, 1)
+      const { token } = await apps[0].register()
+      assert.equal((await me(apps[0], token)).body.user.role, 'user')
+    })
+
+    test('makes nobody an administrator in production', async (t) => {
+      const app = await startApp(t, engine, { environment: { NODE_ENV: 'production' } })
+      const { token } = await app.register()
+      assert.equal((await me(app, token)).body.user.role, 'user')
+    })
+
+    test('leaves the role to SIXWIRE_ADMINS, once the address is verified', async (t) => {
+      const app = await startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'Root@Example.com' } })
+      const other = await app.register('first@example.com')
+      const { _id, token } = await app.register('ROOT@example.com')
+      assert.equal((await me(app, token)).body.user.role, 'user')
+      await app.app.db.write(sql`update auth_users set email_verified_at = 1`)
+      const { user } = (await me(app, token)).body
+      assert.deepEqual([user._id, user.role, user.emailVerified], [_id, 'admin', true])
+      assert.equal((await me(app, other.token)).body.user.role, 'user')
+    })
+
+    test('goes by the configured length of passwords', async (t) => {
+      const app = await startApp(t, engine, { config: { auth: { local: local({ passwordMinLength: 12 }) } } })
+      const register = (password: string) =>
+        send(app, 'POST /auth/register', { body: { email: 'a@example.com', password } })
+      assert.equal((await register('eleven chrs')).status, 400)
+      assert.equal((await register('twelve chars')).status, 201)
+    })
+
+    test('stops the start where SIXWIRE_ADMINS holds something else than an address', async (t) => {
+      await assert.rejects(startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'root' } }), {
+        name: 'StartError',
+        message: 'SIXWIRE_ADMINS: "root" is not an email address',
+      })
+    })
+  })
+})

@@ -1,0 +1,243 @@
+import { Type } from 'typebox'
+
+import { isoTime } from '../../base/clock.ts'
+import { errors } from '../../base/errors.ts'
+import { answer, route } from '../../http/route.ts'
+import { authErrors } from './errors.ts'
+import type { PasswordLogin } from './password-login.ts'
+import type { Sessions } from './sessions.ts'
+import type { SigningKeys } from './signing-keys.ts'
+import type { UserRow, Users } from './users.ts'
+
+const LIST_LIMIT = 20
+const LIST_LIMIT_MAX = 1000
+
+// Tokens are for the client alone, never for a cache on the way (RFC 6749, section 5.1).
+const UNCACHED = { 'cache-control': 'no-store' }
+
+const Email = Type.String({ maxLength: 1000 })
+const Password = Type.String({ maxLength: 1000 })
+const Time = Type.String({ description: 'ISO 8601, UTC.' })
+const Message = Type.Object({ message: Type.String() })
+
+const AccountName = {
+  _id: Type.String(),
+  email: Type.String(),
+  name: Type.Optional(Type.String({ description: 'Only where the user has one.' })),
+}
+const LoginUser = Type.Object(AccountName)
+const User = Type.Object({ ...AccountName, createdAt: Time })
+const Me = Type.Object({
+  ...AccountName,
+  createdAt: Time,
+  emailVerified: Type.Boolean(),
+  metadata: Type.Record(Type.String(), Type.Unknown()),
+  role: Type.Union([Type.Literal('user'), Type.Literal('admin')]),
+})
+const Tokens = {
+  token: Type.String({ description: 'The access token, a JWT: sent as "Authorization: Bearer <token>".' }),
+  refreshToken: Type.String({
+    description: 'Traded in for the next pair at POST /auth/refresh; good for one use.',
+  }),
+}
+const Session = Type.Object({
+  _id: Type.String(),
+  createdAt: Time,
+  lastUsedAt: Type.String({ description: 'When it was signed in or last refreshed.' }),
+  expiresAt: Time,
+  ip: Type.String(),
+  userAgent: Type.String(),
+  current: Type.Boolean({ description: 'Whether this session asks.' }),
+})
+const Health = Type.Object({
+  status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
+  providers: Type.Array(Type.String(), { description: 'Ways to sign in.' }),
+})
+const PublicKey = Type.Object({
+  kty: Type.String(),
+  crv: Type.String(),
+  x: Type.String(),
+  kid: Type.String(),
+  use: Type.String(),
+  alg: Type.String(),
+})
+
+const loginUser = ({ id, email, name }: UserRow) => ({ _id: id, email, ...(name !== null && { name }) })
+const userOf = (user: UserRow) => ({ ...loginUser(user), createdAt: isoTime(user.created_at) })
+
+/** Everything that the wire answers. */
+export function authRoutes({
+  users,
+  sessions,
+  passwordLogin,
+  signingKeys,
+  registration,
+}: {
+  users: Users
+  sessions: Sessions
+  passwordLogin: PasswordLogin
+  signingKeys: SigningKeys
+  registration: 'open' | 'closed'
+}) {
+  return [
+    route(
+      'POST /auth/register',
+      {
+        summary: 'Make an account and sign in',
+        access: 'public',
+        limit: '20/min',
+        idempotent: true,
+        body: Type.Object({
+          email: Email,
+          password: Password,
+          name: Type.Optional(Type.String({ maxLength: 200 })),
+        }),
+        reply: { 201: Type.Object({ user: User, ...Tokens }) },
+        errors: [authErrors.registration_closed, authErrors.email_taken],
+      },
+      async ({ body, recordId, ip, userAgent }) => {
+        if (registration === 'closed') throw authErrors.registration_closed()
+        const user = await passwordLogin.register({ ...body, id: recordId })
+        const tokens = await sessions.open(user, { ip, userAgent })
+        return answer({ user: userOf(user), ...tokens }, { headers: UNCACHED })
+      },
+    ),
+    route(
+      'POST /auth/login',
+      {
+        summary: 'Sign in with an email address and a password',
+        description:
+          'Failed attempts lock the address for a while: then also the right password answers 423.',
+        access: 'public',
+        limit: '30/min',
+        body: Type.Object({ email: Email, password: Password }),
+        reply: { 200: Type.Object({ user: LoginUser, ...Tokens }) },
+        errors: [authErrors.invalid_credentials, authErrors.account_locked],
+      },
+      async ({ body, ip, userAgent }) => {
+        const user = await passwordLogin.prove(body.email, body.password)
+        const tokens = await sessions.open(user, { ip, userAgent })
+        return answer({ user: loginUser(user), ...tokens }, { headers: UNCACHED })
+      },
+    ),
+    route(
+      'POST /auth/refresh',
+      {
+        summary: 'Trade a refresh token in for a new pair of tokens',
+        description: 'A refresh token is good for one use. One that was used before ends its session.',
+        access: 'public',
+        body: Type.Object({ refreshToken: Type.String({ maxLength: 1000 }) }),
+        reply: { 200: Type.Object(Tokens) },
+        errors: [errors.unauthorized],
+      },
+      async ({ body, ip, userAgent }) =>
+        answer(await sessions.refresh(body.refreshToken, { ip, userAgent }), { headers: UNCACHED }),
+    ),
+    route(
+      'GET /auth/me',
+      { summary: 'Who is signed in', access: 'session', reply: { 200: Type.Object({ user: Me }) } },
+      async ({ caller }) => {
+        const user = await users.byId(caller.id)
+        if (!user) throw errors.unauthorized()
+        return {
+          user: {
+            ...userOf(user),
+            emailVerified: caller.emailVerified,
+            metadata: JSON.parse(user.metadata) as Record<string, unknown>,
+            role: caller.role,
+          },
+        }
+      },
+    ),
+    route(
+      'POST /auth/logout',
+      { summary: 'End the session', access: 'session', reply: { 200: Message } },
+      async ({ caller }) => {
+        await sessions.end(caller.id, caller.sessionId)
+        return { message: 'You are signed out.' }
+      },
+    ),
+    route(
+      'POST /auth/change-password',
+      {
+        summary: "Set another password and end the user's other sessions",
+        access: 'session',
+        body: Type.Object({ currentPassword: Password, newPassword: Password }),
+        reply: { 200: Message },
+        errors: [authErrors.invalid_credentials, authErrors.account_locked],
+      },
+      async ({ body, caller }) => {
+        await passwordLogin.change(caller, body.currentPassword, body.newPassword)
+        return { message: 'The password is changed, and all other sessions are signed out.' }
+      },
+    ),
+    route(
+      'GET /auth/sessions',
+      {
+        summary: 'Where the user is signed in, newest first',
+        access: 'session',
+        query: Type.Object({
+          limit: Type.Integer({ minimum: 1, default: LIST_LIMIT, description: `At most ${LIST_LIMIT_MAX}.` }),
+          offset: Type.Integer({ minimum: 0, default: 0 }),
+        }),
+        reply: {
+          200: Type.Object({
+            sessions: Type.Array(Session),
+            total: Type.Integer(),
+            limit: Type.Integer(),
+            offset: Type.Integer(),
+          }),
+        },
+      },
+      async ({ caller, query }) => {
+        const page = { limit: Math.min(query.limit, LIST_LIMIT_MAX), offset: query.offset }
+        return { ...(await sessions.list(caller, page)), ...page }
+      },
+    ),
+    route(
+      'DELETE /auth/sessions/:id',
+      {
+        summary: 'Sign out somewhere',
+        access: 'session',
+        params: Type.Object({ id: Type.String() }),
+        reply: { 200: Message },
+        errors: [errors.not_found],
+      },
+      async ({ caller, params }) => {
+        if (!(await sessions.end(caller.id, params.id)))
+          throw errors.not_found({ message: 'You have no such session.' })
+        return { message: 'That session is signed out.' }
+      },
+    ),
+    route(
+      'GET /auth/health',
+      {
+        summary: 'Whether people can sign in, and how',
+        access: 'public',
+        reply: { 200: Health, 503: Health },
+      },
+      async () => {
+        const healthy = await signingKeys.check().then(
+          () => true,
+          () => false,
+        )
+        const status = healthy ? ('healthy' as const) : ('unhealthy' as const)
+        return answer({ status, providers: ['local'] }, { status: healthy ? 200 : 503 })
+      },
+    ),
+    route(
+      'GET /.well-known/jwks.json',
+      {
+        summary: 'The public keys of access tokens',
+        description: 'RFC 7517. A key is here an hour before it signs, and until its last token has expired.',
+        access: 'public',
+        reply: { 200: Type.Object({ keys: Type.Array(PublicKey) }) },
+      },
+      async () =>
+        answer(
+          { keys: await signingKeys.published() },
+          { headers: { 'cache-control': 'public, max-age=300' } },
+        ),
+    ),
+  ] as const
+}

@@ -1,0 +1,126 @@
+import type { Clock } from '../../base/clock.ts'
+import { errors } from '../../base/errors.ts'
+import { must, type Database } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+import type { EmailAddress } from './addresses.ts'
+import { authErrors } from './errors.ts'
+
+export type Role = 'user' | 'admin'
+
+/** An account as its table keeps it. */
+export type UserRow = {
+  id: string
+  email: string
+  email_key: string
+  name: string | null
+  metadata: string
+  password_hash: string | null
+  role: Role
+  credentials_version: number
+  email_verified_at: number | null
+  disabled_at: number | null
+  created_at: number
+  updated_at: number
+}
+
+export type Users = {
+  /**
+   * Makes an account. Under an id that was used for the same address it answers what is there.
+   *
+   * @throws EMAIL_TAKEN
+   */
+  create(account: {
+    id: string
+    email: EmailAddress
+    name: string | null
+    passwordHash: string
+  }): Promise<UserRow>
+  byId(id: string): Promise<UserRow | undefined>
+  byEmail(key: string): Promise<UserRow | undefined>
+  /** The role in effect, with `SIXWIRE_ADMINS` counted in. */
+  roleOf(user: Pick<UserRow, 'role' | 'email_key' | 'email_verified_at'>): Role
+  /**
+   * Sets another password and ends all sessions but one. Whoever proved who they are before that
+   * and has no session yet, gets none.
+   *
+   * @param user as read when the old password was verified
+   * @returns false where the old password is not that one any more
+   */
+  changePassword(user: UserRow, passwordHash: string, sessionId: string): Promise<boolean>
+  /** Keeps a new hash of the same password. */
+  renewHash(user: UserRow, passwordHash: string): Promise<void>
+}
+
+/**
+ * The accounts.
+ *
+ * @param options.admins addresses, as they are compared, that are administrators once verified
+ * @param options.firstIsAdmin whether the first account of all becomes an administrator
+ */
+export function createUsers(
+  db: Database,
+  clock: Clock,
+  options: { admins: ReadonlySet<string>; firstIsAdmin: boolean },
+): Users {
+  const { admins, firstIsAdmin } = options
+
+  const byId: Users['byId'] = (id) => db.get<UserRow>(sql`select * from auth_users where id = ${id}`)
+
+  return {
+    byId,
+    byEmail: (key) => db.get<UserRow>(sql`select * from auth_users where email_key = ${key}`),
+
+    roleOf: (user) =>
+      user.role === 'admin' || (user.email_verified_at !== null && admins.has(user.email_key))
+        ? 'admin'
+        : 'user',
+
+    async create({ id, email, name, passwordHash }) {
+      const now = clock.now()
+      // Of two first accounts at the same moment, the later one waits here for the row and then finds it taken.
+      const claim = sql`
+        insert into auth_first_account (id, user_id)
+        select 1, ${id} where not exists (select 1 from auth_users)
+        on conflict (id) do nothing`
+      const insertion = sql`
+        insert into auth_users (id, email, email_key, name, metadata, password_hash, role, credentials_version, created_at, updated_at)
+        values (${id}, ${email.address}, ${email.key}, ${name}, '{}', ${passwordHash},
+          case when exists (select 1 from auth_first_account where user_id = ${id}) then 'admin' else 'user' end,
+          1, ${now}, ${now})
+        on conflict do nothing
+        returning *`
+      const rows = await db.batch([...(firstIsAdmin ? [claim] : []), insertion])
+      const made = rows.at(-1)![0] as UserRow | undefined
+      if (made) return made
+      const known = await byId(id)
+      if (known && known.email_key === email.key) return known
+      throw authErrors.email_taken()
+    },
+
+    async changePassword(user, passwordHash, sessionId) {
+      const now = clock.now()
+      const changed = errors.conflict()
+      try {
+        await db.batch([
+          must(
+            sql`update auth_users set
+                  password_hash = ${passwordHash}, credentials_version = credentials_version + 1, updated_at = ${now}
+                where id = ${user.id} and credentials_version = ${user.credentials_version}`,
+            () => changed,
+          ),
+          sql`delete from auth_sessions where user_id = ${user.id} and id <> ${sessionId}`,
+        ])
+        return true
+      } catch (error) {
+        if (error === changed) return false
+        throw error
+      }
+    },
+
+    async renewHash(user, passwordHash) {
+      await db.write(sql`
+        update auth_users set password_hash = ${passwordHash}
+        where id = ${user.id} and password_hash = ${user.password_hash}`)
+    },
+  }
+}

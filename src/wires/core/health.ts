@@ -1,0 +1,51 @@
+import type { Database } from '../../db/database.ts'
+import type { ServerStatus } from '../../wire.ts'
+
+const LONGEST_WAIT_MS = 2_000
+
+export type Health = {
+  status: 'healthy' | 'unhealthy'
+  uptime: number
+  database: 'connected' | 'disconnected'
+  /** Milliseconds of the database's ping; null where it did not answer. */
+  latencyMs: number | null
+  wires: Record<string, 'ready' | 'error'>
+}
+
+/** Whether the check resolves in time; how it fails is for the wire's own health route and the log. */
+async function passes(check: () => Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), LONGEST_WAIT_MS)
+  })
+  const done = check().then(
+    () => true,
+    () => false,
+  )
+  try {
+    return await Promise.race([done, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Asks the database and every wire at the same time; one that hangs for 2 s counts as failed. */
+export async function readHealth(db: Database, server: ServerStatus): Promise<Health> {
+  const begun = performance.now()
+  let latencyMs: number | null = null
+  const [connected, ...answers] = await Promise.all([
+    passes(async () => {
+      await db.ping()
+      latencyMs = Math.round((performance.now() - begun) * 100) / 100
+    }),
+    ...[...server.wires()].map(async ([name, check]) => [name, await passes(check)] as const),
+  ])
+  const healthy = connected && answers.every(([, ready]) => ready)
+  return {
+    status: healthy ? 'healthy' : 'unhealthy',
+    uptime: server.uptime(),
+    database: connected ? 'connected' : 'disconnected',
+    latencyMs,
+    wires: Object.fromEntries(answers.map(([name, ready]) => [name, ready ? 'ready' : 'error'])),
+  }
+}

@@ -1,0 +1,10 @@
+import { defineWire } from '../../wire.ts'
+import { coreRoutes } from './routes.ts'
+
+/** Liveness, readiness, and what the server is. */
+export const core = defineWire({
+  name: 'core',
+  setup({ db, server, settings }) {
+    return { routes: coreRoutes({ db, server, settings }), service: undefined }
+  },
+})

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+
+import { Type } from 'typebox'
+
+import { errors } from '../../base/errors.ts'
+import type { Settings } from '../../config.ts'
+import type { Database } from '../../db/database.ts'
+import { answer, route } from '../../http/route.ts'
+import type { ServerStatus } from '../../wire.ts'
+import { readHealth } from './health.ts'
+
+const Health = Type.Object({
+  status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
+  uptime: Type.Number({ description: 'Seconds since the start.' }),
+  database: Type.Union([Type.Literal('connected'), Type.Literal('disconnected')]),
+  latencyMs: Type.Union([Type.Number(), Type.Null()], {
+    description: 'How long the database took to answer.',
+  }),
+  wires: Type.Record(Type.String(), Type.Union([Type.Literal('ready'), Type.Literal('error')])),
+})
+
+const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/
+
+export function coreRoutes({
+  db,
+  server,
+  settings,
+}: {
+  db: Database
+  server: ServerStatus
+  settings: Settings
+}) {
+  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
+  const platform = (JSON.parse(manifest) as { version: string }).version
+
+  return [
+    route(
+      'GET /health',
+      {
+        summary: 'Whether the server and everything it stands on works',
+        access: 'public',
+        reply: { 200: Health, 503: Health },
+      },
+      async () => {
+        const health = await readHealth(db, server)
+        return answer(health, { status: health.status === 'healthy' ? 200 : 503 })
+      },
+    ),
+    route(
+      'GET /ready',
+      {
+        summary: 'Whether the server takes requests',
+        description: 'False until every wire has started, and again while the server goes down.',
+        access: 'public',
+        reply: {
+          200: Type.Object({ ready: Type.Literal(true) }),
+          503: Type.Object({ ready: Type.Literal(false), reason: Type.String() }),
+        },
+      },
+      () => {
+        const state = server.state()
+        if (state === 'ready') return { ready: true as const }
+        const reason = state === 'starting' ? 'The server is starting.' : 'The server is going down.'
+        return answer({ ready: false as const, reason }, { status: 503 })
+      },
+    ),
+    route(
+      'GET /info',
+      {
+        summary: 'What runs here; not in production',
+        access: 'public',
+        reply: {
+          200: Type.Object({
+            name: Type.String(),
+            version: Type.String({ description: "The application's own version." }),
+            platform: Type.String({ description: "Sixwire's version." }),
+            runtime: Type.String(),
+            wires: Type.Array(Type.String()),
+            uptime: Type.Number({ description: 'Seconds since the start.' }),
+          }),
+        },
+        errors: [errors.not_found],
+      },
+      () => {
+        if (settings.production) throw errors.not_found()
+        return {
+          name: settings.name,
+          version: settings.version,
+          platform,
+          runtime: `node ${process.version}`,
+          wires: [...server.wires().keys()],
+          uptime: server.uptime(),
+        }
+      },
+    ),
+    route(
+      'GET /metrics',
+      {
+        summary: 'Figures for Prometheus; from this machine, or with a service key',
+        access: 'optional',
+        reply: { 200: Type.String() },
+      },
+      async ({ caller, ip, forwarded }) => {
+        if (caller?.kind !== 'key' && (forwarded || !LOOPBACK.test(ip)))
+          throw errors.forbidden({
+            message: 'Metrics are answered on this machine only, or with a service key.',
+          })
+        const { text, contentType } = await server.metrics()
+        return answer(text, { headers: { 'content-type': contentType } })
+      },
+    ),
+  ] as const
+}

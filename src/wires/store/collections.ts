@@ -1,0 +1,66 @@
+import { Type, type Static } from 'typebox'
+
+import type { Audience, Caller, Policy, Reach } from '../../http/policy.ts'
+
+// Words that the routes of the wire use themselves.
+const RESERVED = ['upload', 'files', 'backup', 'backups', 'health']
+
+/** A collection's name: 1 to 64 letters, digits, `_` and `-`, a letter first, and none of the wire's own words. */
+export const CollectionName = Type.String({
+  pattern: `^(?!(?:${RESERVED.join('|')})$)[a-zA-Z][a-zA-Z0-9_-]{0,63}$`,
+  description: 'A letter, then up to 63 letters, digits, _ and -.',
+})
+
+const AudienceName = Type.Union([
+  Type.Literal('public'),
+  Type.Literal('user'),
+  Type.Literal('owner'),
+  Type.Literal('admin'),
+])
+
+/** Who may use a collection: a word for all of it, or an audience for each action. */
+export const CollectionRule = Type.Union([
+  Type.Literal('owner'),
+  Type.Literal('shared'),
+  Type.Literal('public-read'),
+  Type.Literal('admin'),
+  Type.Object(
+    {
+      read: Type.Optional(AudienceName),
+      create: Type.Optional(Type.Union([Type.Literal('user'), Type.Literal('admin')])),
+      update: Type.Optional(AudienceName),
+      delete: Type.Optional(AudienceName),
+    },
+    { additionalProperties: false },
+  ),
+])
+
+export type Action = 'read' | 'create' | 'update' | 'delete'
+type Rules = { readonly [A in Action]?: Audience }
+
+const WORDS: Record<string, Rules> = {
+  owner: { read: 'owner', create: 'user', update: 'owner', delete: 'owner' },
+  shared: { read: 'user', create: 'user', update: 'user', delete: 'user' },
+  'public-read': { read: 'public', create: 'user', update: 'owner', delete: 'owner' },
+  admin: { read: 'admin', create: 'admin', update: 'admin', delete: 'admin' },
+}
+
+/**
+ * Which documents of a collection a caller's action reaches.
+ * What the configuration declares holds under both policies; the policy decides the rest.
+ */
+export function createCollections(policy: Policy, declared: Record<string, Static<typeof CollectionRule>>) {
+  const rules = new Map(
+    Object.entries(declared).map(([name, rule]) => [name, typeof rule === 'string' ? WORDS[rule]! : rule]),
+  )
+  return {
+    /** @throws unauthorized, forbidden */
+    reach(caller: Caller | undefined, collection: string, action: Action): Reach {
+      const audience = rules.get(collection)?.[action]
+      if (action === 'create') return policy.reach(caller, audience ?? 'user')
+      return policy.reach(caller, audience)
+    },
+  }
+}
+
+export type Collections = ReturnType<typeof createCollections>

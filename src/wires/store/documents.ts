@@ -1,0 +1,145 @@
+import { isoTime, type Clock } from '../../base/clock.ts'
+import { errors, invalid } from '../../base/errors.ts'
+import { timeOfId } from '../../base/ids.ts'
+import { parseJson } from '../../base/json.ts'
+import type { Database } from '../../db/database.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import type { Reach } from '../../http/policy.ts'
+import { noDocument } from './errors.ts'
+
+const LARGEST_BYTES = 1_048_576
+const SERVICE_FIELDS_BYTES = 256
+const UPDATE_TRIES = 100
+
+/** A document's fields as a client sends them. */
+export type Fields = Record<string, unknown>
+
+/** A document as JSON text, ready to be answered, with the number of its changes. */
+export type StoredDocument = { body: string; version: number }
+
+// Set by the service alone; what a client sends for them is ignored.
+function withoutServiceFields({ _id, createdAt, updatedAt, ...fields }: Fields): Fields {
+  return fields
+}
+
+function checkNames(value: unknown, path: string): void {
+  if (Array.isArray(value)) value.forEach((one, at) => checkNames(one, `${path}/${at}`))
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, inner] of Object.entries(value)) {
+      const here = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      if (name.startsWith('$')) throw invalid({ path: here, message: 'a field name may not begin with $' })
+      checkNames(inner, here)
+    }
+}
+
+function write(fields: Fields): string {
+  const text = JSON.stringify(fields)
+  // Only then can there be a name that begins with $.
+  if (text.includes('"$')) checkNames(fields, '/body')
+  if (Buffer.byteLength(text) > LARGEST_BYTES + SERVICE_FIELDS_BYTES)
+    throw errors.payload_too_large({ message: `The document would be larger than ${LARGEST_BYTES} bytes.` })
+  return text
+}
+
+const within = ({ owner }: Reach): Sql => (owner === undefined ? sql.literal('') : sql` and owner = ${owner}`)
+
+/** What a client knows of a document's version: `If-Match`, read from an ETag that was answered. */
+export function versionOf(ifMatch: string | undefined): number | undefined {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return undefined
+  const [, version] = /^(?:W\/)?"(\d{1,15})"$/.exec(ifMatch.trim()) ?? []
+  // An ETag of another form is not one of ours, so it can't be the current one.
+  return version === undefined ? -1 : Number(version)
+}
+
+export const etagOf = (version: number): string => `"${version}"`
+
+export function createDocuments(db: Database, clock: Clock) {
+  /** @throws not_found also where the document is out of the caller's reach */
+  async function get(collection: string, id: string, reach: Reach): Promise<StoredDocument> {
+    const found = await db.get<StoredDocument & { owner: string }>(sql`
+      select body, version, owner from store_documents where collection = ${collection} and id = ${id}`)
+    if (!found || (reach.owner !== undefined && found.owner !== reach.owner)) throw noDocument(collection, id)
+    return found
+  }
+
+  return {
+    get,
+
+    /**
+     * Keeps a new document; a collection exists once something is in it.
+     *
+     * @param id the document's id; where it is there already (a repeated call), that document is answered
+     * @throws validation_error for a field name that begins with `$`; payload_too_large over 1 MiB
+     */
+    async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
+      const at = isoTime(timeOfId(id))
+      const body = write({ _id: id, createdAt: at, updatedAt: at, ...withoutServiceFields(fields) })
+      const [made] = await db.write(sql`
+        insert into store_documents (collection, id, owner, version, body)
+        values (${collection}, ${id}, ${owner}, 1, ${body})
+        on conflict (collection, id) do nothing
+        returning version`)
+      return made ? { body, version: 1 } : get(collection, id, { owner })
+    },
+
+    /**
+     * Changes the top-level fields given, and keeps the others.
+     *
+     * @param expected the version that the client has seen; undefined for any
+     * @throws not_found, precondition_failed, validation_error, payload_too_large
+     */
+    async update(
+      collection: string,
+      id: string,
+      reach: Reach,
+      changes: Fields,
+      expected: number | undefined,
+    ): Promise<StoredDocument> {
+      for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
+        const old = await get(collection, id, reach)
+        if (expected !== undefined && expected !== old.version) throw errors.precondition_failed()
+        const { _id, createdAt, updatedAt, ...fields } = parseJson(old.body) as Fields
+        const body = write({
+          _id,
+          createdAt,
+          updatedAt: isoTime(clock.now()),
+          ...fields,
+          ...withoutServiceFields(changes),
+        })
+        // Holds only where nobody changed the document since it was read; else the merge begins anew.
+        const [changed] = await db.write<{ version: number }>(sql`
+          update store_documents set body = ${body}, version = version + 1
+          where collection = ${collection} and id = ${id} and version = ${old.version}
+          returning version`)
+        if (changed) return { body, version: changed.version }
+      }
+      throw errors.unavailable({
+        message: `Too many changes to document ${id} at once: try again.`,
+        retryAfter: 1,
+      })
+    },
+
+    /** @throws not_found, precondition_failed */
+    async remove(collection: string, id: string, reach: Reach, expected: number | undefined): Promise<void> {
+      const seen = expected === undefined ? sql.literal('') : sql` and version = ${expected}`
+      const [gone] = await db.write(sql`
+        delete from store_documents
+        where collection = ${collection} and id = ${id}${within(reach)}${seen}
+        returning id`)
+      if (gone) return
+      if (expected === undefined) throw noDocument(collection, id)
+      await get(collection, id, reach)
+      throw errors.precondition_failed()
+    },
+
+    /** How many documents of a collection are within reach, without counting them. */
+    async count(collection: string, { owner = '' }: Reach): Promise<number> {
+      const row = await db.get<{ documents: number }>(sql`
+        select cast(coalesce(sum(documents), 0) as bigint) as documents from store_counts
+        where collection = ${collection} and owner = ${owner}`)
+      return row!.documents
+    },
+  }
+}
+
+export type Documents = ReturnType<typeof createDocuments>

@@ -1,0 +1,33 @@
+import { Type } from 'typebox'
+
+import { defineWire } from '../../wire.ts'
+import { CollectionRule, createCollections } from './collections.ts'
+import { createDocuments } from './documents.ts'
+import { createLists } from './list.ts'
+import { documentRoutes, healthRoute } from './routes.ts'
+
+const StoreOptions = Type.Object(
+  {
+    /** Who may use a collection, where it is not as the policy has it. */
+    collections: Type.Record(Type.String(), CollectionRule, { default: {} }),
+  },
+  { additionalProperties: false },
+)
+
+/** JSON documents in collections. */
+export const store = defineWire({
+  name: 'store',
+  options: StoreOptions,
+  migrations: new URL('./migrations/', import.meta.url),
+  setup({ db, clock, policy }, options) {
+    const collections = createCollections(policy, options.collections)
+    const documents = createDocuments(db, clock)
+    const list = createLists(db, documents)
+    const health = () => db.ping()
+    return {
+      routes: [...documentRoutes({ collections, documents, list }), healthRoute(health)] as const,
+      service: { documents, list },
+      health,
+    }
+  },
+})

@@ -1,0 +1,89 @@
+import { invalid } from '../../base/errors.ts'
+import { parseJson } from '../../base/json.ts'
+import type { Database } from '../../db/database.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import type { Reach } from '../../http/policy.ts'
+import type { Documents, Fields } from './documents.ts'
+import { listQuery, type ListParameters } from './query/index.ts'
+
+const LARGEST_LIMIT = 1000
+// Above these a page is read where it stalls nobody.
+const QUICK_LIMIT = 100
+const QUICK_OFFSET = 1000
+// A page of up to so many documents fits into memory, however large they are; a longer one is cut at so many bytes.
+const UNMEASURED_LIMIT = 32
+const PAGE_BYTES = 33_554_432
+
+export type PageRequest = ListParameters & { limit: number; offset: number }
+
+/** A page as it is answered; the documents as JSON text. */
+export type Page = {
+  bodies: string[]
+  total: number
+  limit: number
+  offset: number
+  nextCursor: string | undefined
+}
+
+type Found = { id: string; body: string; fetched?: number }
+
+export function createLists(db: Database, documents: Documents) {
+  /**
+   * Reads a page of a collection.
+   * A page whose documents are very large holds fewer than asked for; its `limit` and `nextCursor` say so.
+   *
+   * @throws validation_error at `/query/…`
+   */
+  return async function list(collection: string, reach: Reach, asked: PageRequest): Promise<Page> {
+    const { offset } = asked
+    const limit = Math.min(asked.limit, LARGEST_LIMIT)
+    if (asked.cursor !== undefined && offset > 0)
+      throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
+    const query = listQuery(asked, collection)
+    const mine: Sql = reach.owner === undefined ? sql.literal('') : sql` and d.owner = ${reach.owner}`
+    const inReach = sql`d.collection = ${collection}${mine}`
+
+    async function count(): Promise<number> {
+      if (asked.filter === undefined) return documents.count(collection, reach)
+      if (query.total !== undefined) return query.total
+      const [row] = await db.scan<{ total: number }>(
+        sql`select count(*) as total from ${query.from} where ${inReach} and ${query.where}`,
+      )
+      return row!.total
+    }
+
+    const rows = sql`from ${query.from} where ${inReach} and ${query.whereAfter}`
+    const page =
+      limit <= UNMEASURED_LIMIT
+        ? sql`select d.id, d.body ${rows} order by ${query.orderBy} limit ${limit + 1} offset ${offset}`
+        : sql`
+          select id, body, fetched from (
+            select id, body, place, count(*) over () as fetched,
+              sum(octet_length(cast(body as text))) over (order by place) as bytes from (
+              select d.id, d.body, row_number() over (order by ${query.orderBy}) as place ${rows}
+              order by place limit ${limit + 1} offset ${offset}
+            ) as numbered
+          ) as measured
+          where bytes <= ${PAGE_BYTES} or place = ${offset + 1}
+          order by place`
+    const long = query.scans || offset > QUICK_OFFSET || limit > QUICK_LIMIT
+    const [total, found] = await Promise.all([count(), long ? db.scan<Found>(page) : db.all<Found>(page)])
+
+    const cut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)
+    const shown = found.slice(0, limit)
+    const last = shown.at(-1)
+    const more = last !== undefined && (cut || found.length > limit)
+    return {
+      bodies: shown.map(({ body }) => body),
+      total,
+      limit: cut ? shown.length : limit,
+      offset,
+      nextCursor: more
+        ? query.cursorAfter(
+            query.scans ? (parseJson(last.body) as Fields) : { _id: last.id },
+            asked.filter === undefined ? undefined : total,
+          )
+        : undefined,
+    }
+  }
+}

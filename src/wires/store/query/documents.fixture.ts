@@ -1,0 +1,63 @@
+import { openDatabase } from '../../../db/open.ts'
+import { sql } from '../../../db/sql.ts'
+import type { Engine } from '../../../testing/engines.ts'
+import { listQuery, type ListParameters } from './index.ts'
+
+export type Document = Record<string, unknown>
+
+/** JSON of a filter; large integers with an exponent, without which the server refuses them as inexact. */
+export const filterText = (filter: unknown): string =>
+  JSON.stringify(filter).replaceAll(/(?<=[:,[])-?\d{16,}(?=[,}\]])/g, (digits) =>
+    Number(digits).toExponential(),
+  )
+
+const idOf = (i: number): string => String(i).padStart(26, '0')
+
+/** A table of documents with nothing around it: what the query language runs on. */
+export async function openDocuments(engine: Engine) {
+  const db = await openDatabase(await engine.freshUrl())
+  await db.write(
+    sql`create table store_documents (collection text not null, id text not null, body ${sql.either({
+      sqlite: sql`text`,
+      postgres: sql`json`,
+    })} not null, primary key (collection, id))`,
+  )
+  let collections = 0
+
+  return {
+    db,
+    close: () => db.close(),
+
+    /** Makes a collection of these documents; the first is number 0. Answers its name. */
+    async collection(documents: readonly Document[]): Promise<string> {
+      const name = `c${collections++}`
+      if (documents.length === 0) return name
+      const rows = documents.map((document, i) => {
+        return sql`(${name}, ${idOf(i)}, ${JSON.stringify({ ...document, _id: idOf(i) })})`
+      })
+      await db.write(sql`insert into store_documents (collection, id, body) values ${sql.join(rows)}`)
+      return name
+    },
+
+    /** Numbers of the documents that match, lowest first. */
+    async matching(collection: string, filter: unknown): Promise<number[]> {
+      const { from, where } = listQuery({ filter: filterText(filter) }, collection)
+      const rows = await db.all<{ id: string }>(
+        sql`select d.id from ${from} where d.collection = ${collection} and ${where} order by d.id`,
+      )
+      return rows.map(({ id }) => Number(id))
+    },
+
+    /** Numbers of the documents in the list's order, and the cursor behind the last one. */
+    async page(collection: string, parameters: ListParameters, limit = 1000) {
+      const list = listQuery(parameters, collection)
+      const rows = await db.all<{ body: string }>(sql`select d.body from ${list.from}
+        where d.collection = ${collection} and ${list.whereAfter} order by ${list.orderBy} limit ${limit}`)
+      const documents = rows.map(({ body }) => JSON.parse(body) as Document)
+      const last = documents.at(-1)
+      return { numbers: documents.map(({ _id }) => Number(_id)), cursor: last && list.cursorAfter(last) }
+    },
+  }
+}
+
+export type Documents = Awaited<ReturnType<typeof openDocuments>>

@@ -1,0 +1,89 @@
+import { sql, type Sql } from '../../../db/sql.ts'
+import { decodeCursor, encodeCursor, positionOf } from './cursor.ts'
+import { everything, parseFilter, type Filter } from './parse.ts'
+import { postgres } from './postgres.ts'
+import { isIdLookup, printAfter, printFilter, printOrder, type Engines } from './print.ts'
+import { parseSort } from './sort.ts'
+import { sqlite } from './sqlite.ts'
+
+/** What a list request asks for, as pieces of a query over `store_documents d`. */
+export type ListQuery = {
+  /** Stands behind `from`; names the table `d`. The caller adds `d.collection = …` and whatever else must hold. */
+  readonly from: Sql
+  /** The filter. Alone, beside the caller's conditions, it counts the list. */
+  readonly where: Sql
+  /** The filter, and only what comes after the cursor. */
+  readonly whereAfter: Sql
+  readonly orderBy: Sql
+  /**
+   * Whether it may have to look into many documents. Where not, the primary key leads to the rows of a page
+   * in their order, and `cursorAfter` needs no more of a document than its `_id`.
+   */
+  readonly scans: boolean
+  /** The total that the cursor carries, so that it is counted once for a whole walk. */
+  readonly total: number | undefined
+  /**
+   * The cursor behind a document.
+   *
+   * @param document as it is served; the last one of the page
+   * @param total number of documents in the whole list, where it is known
+   */
+  cursorAfter(document: Readonly<Record<string, unknown>>, total?: number): string
+}
+
+/** The query parameters of a list, as they stand in the request. */
+export type ListParameters = { readonly filter?: string; readonly sort?: string; readonly cursor?: string }
+
+/**
+ * Compiles a list's parameters for both engines.
+ *
+ *     const list = listQuery(query, collection)
+ *     sql`select d.body from ${list.from} where d.collection = ${collection} and ${list.whereAfter}
+ *         order by ${list.orderBy} limit ${limit}`
+ *
+ * @param scope tells this list from others that the same filter and sort may be asked of: the collection's name
+ * @throws VALIDATION_ERROR whose path begins with `/query/filter`, `/query/sort` or `/query/cursor`
+ */
+export function listQuery(parameters: ListParameters, scope: string): ListQuery {
+  const filter = parameters.filter === undefined ? everything : parseFilter(parameters.filter)
+  const sort = parseSort(parameters.sort ?? '-createdAt')
+  const list = JSON.stringify([scope, filter, sort])
+  const cursor = parameters.cursor === undefined ? undefined : decodeCursor(parameters.cursor, list, sort)
+  const looks = countTests(filter) + sort.keys.length * KEY_LOOKS
+  const { from, engines } = looks > DIRECT_LOOKS ? converted : direct
+  const where = printFilter(filter, engines)
+  return {
+    from,
+    where,
+    whereAfter: cursor ? sql`${where} and ${printAfter(sort, cursor.position, engines)}` : where,
+    orderBy: printOrder(sort, engines),
+    scans: sort.keys.length > 0 || (looks > 0 && !isIdLookup(filter)),
+    total: cursor?.total,
+    cursorAfter: (document, total) => encodeCursor({ position: positionOf(document, sort), total }, list),
+  }
+}
+
+const countTests = (filter: Filter): number => {
+  if (filter.kind === 'field') return 1
+  if (filter.kind === 'not') return countTests(filter.of)
+  return filter.of.reduce((sum, part) => sum + countTests(part), 0)
+}
+
+// On PostgreSQL each look into json reads the whole text, and converting it to jsonb, where looks are nearly free,
+// costs as much as two or three of them and keeps the scan on one processor.
+const DIRECT_LOOKS = 2
+const KEY_LOOKS = 3
+
+const direct: { from: Sql; engines: Engines } = {
+  from: sql`store_documents d`,
+  engines: { sqlite, postgres: postgres(sql`d.body`) },
+}
+
+// Without `offset 0` PostgreSQL would copy the conversion to wherever its result is used.
+const converted: { from: Sql; engines: Engines } = {
+  from: sql`store_documents d ${sql.either({
+    sqlite: sql``,
+    postgres: sql`cross join lateral (select d.body::jsonb as json offset 0) body`,
+  })}`,
+  engines: { sqlite, postgres: postgres(sql`body.json`) },
+}

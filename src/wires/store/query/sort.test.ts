@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { ApiError } from '../../../base/errors.ts'
+import { sql } from '../../../db/sql.ts'
+import { eachEngine } from '../../../testing/engines.ts'
+import { openDocuments, type Document, type Documents } from './documents.fixture.ts'
+import { listQuery } from './index.ts'
+import { parseSort } from './sort.ts'
+
+const kinds: Document[] = [
+  { v: true },
+  { v: 'a' },
+  { v: 2 },
+  { v: null },
+  { v: { x: 1 } },
+  {},
+  { v: false },
+  { v: 'B' },
+  { v: -1 },
+  { v: [1] },
+  { v: '' },
+  { v: 0 },
+  { v: 1 },
+]
+const people: Document[] = [
+  { name: 'Bo', age: 3, address: { city: 'Oslo' } },
+  { name: 'Al', age: 3, address: { city: 'Rome' } },
+  { name: 'Bo', age: 9, address: { city: 'Bonn' } },
+  { name: 'Al', age: 9 },
+]
+// Both were made in the same millisecond, as were the last two.
+const times: Document[] = [
+  { createdAt: '2026-01-01T00:00:00.000Z', name: 'b' },
+  { createdAt: '2026-01-01T00:00:00.000Z', name: 'a' },
+  { createdAt: '2026-01-01T00:00:00.001Z', name: 'b' },
+  { createdAt: '2026-01-01T00:00:00.001Z', name: 'a' },
+]
+const long = 'x'.repeat(255)
+const texts: Document[] = [`${long}😀b`, `${long}😀a`, `${long}y`, `${long}\uffff`, long].map((v) => ({ v }))
+const large: Document[] = [
+  1e300,
+  1.152921504606847e18,
+  1.1529215046068472e18,
+  2 ** 53,
+  5e-324,
+  -1e300,
+  2 ** 64,
+].map((v) => ({ v }))
+
+type Case = [behaviour: string, documents: Document[], sort: string | undefined, numbers: number[]]
+const cases: Case[] = [
+  ['newest first by default', people, undefined, [3, 2, 1, 0]],
+  ['oldest first', people, 'createdAt', [0, 1, 2, 3]],
+  ['by _id', people, '_id', [0, 1, 2, 3]],
+  ['types in their order', kinds, 'v', [3, 5, 8, 11, 12, 2, 10, 7, 1, 4, 9, 6, 0]],
+  ['types in their order, descending', kinds, '-v', [0, 6, 9, 4, 1, 7, 10, 2, 12, 11, 8, 5, 3]],
+  ['equal ones follow their _id', people, 'name', [1, 3, 0, 2]],
+  ['equal ones follow their _id in the same direction', people, '-name', [2, 0, 3, 1]],
+  ['two keys', people, 'name,age', [1, 3, 0, 2]],
+  ['two keys in different directions', people, 'name,-age', [3, 1, 2, 0]],
+  ['a dotted path', people, 'address.city', [3, 2, 0, 1]],
+  ['a path into an array leads nowhere', [{ v: [2] }, { v: { 0: 1 } }, {}], 'v.0', [0, 2, 1]],
+  ['_id where it stands', people, 'age,-_id,name', [1, 0, 3, 2]],
+  ['_id in the other direction', people, 'name,-_id', [3, 1, 2, 0]],
+  ['createdAt at the end', people, 'name,-createdAt', [3, 1, 2, 0]],
+  ['createdAt before another key', times, 'createdAt,name', [1, 0, 3, 2]],
+  ['text by its first 256 characters', texts, 'v', [4, 2, 3, 0, 1]],
+  ['numbers of any size', large, 'v', [5, 4, 3, 1, 2, 6, 0]],
+]
+
+eachEngine((engine) => {
+  let documents: Documents
+  before(async () => {
+    documents = await openDocuments(engine)
+  })
+  after(() => documents.close())
+
+  for (const [behaviour, rows, sort, numbers] of cases) {
+    test(`sorts ${behaviour}, and cursors of one document walk the same way`, async () => {
+      const collection = await documents.collection(rows)
+      const whole = await documents.page(collection, { sort })
+      assert.deepEqual(whole.numbers, numbers)
+
+      const walked: number[] = []
+      let cursor: string | undefined
+      do {
+        const page = await documents.page(collection, { sort, cursor }, 1)
+        walked.push(...page.numbers)
+        cursor = page.cursor
+        assert.ok(walked.length <= numbers.length, `repeats itself: ${walked.join()}`)
+      } while (cursor !== undefined)
+      assert.deepEqual(walked, numbers)
+    })
+  }
+
+  test('a cursor goes on where it stood when documents before it are gone or new', async () => {
+    const collection = await documents.collection(people)
+    const first = await documents.page(collection, { sort: 'name' }, 2)
+    assert.deepEqual(first.numbers, [1, 3])
+    await documents.db.write(
+      sql`delete from store_documents where collection = ${collection} and id like ${'%3'}`,
+    )
+    const second = await documents.page(collection, { sort: 'name', cursor: first.cursor })
+    assert.deepEqual(second.numbers, [0, 2])
+  })
+
+  test('the default order is read off the primary key, page by page', async () => {
+    const collection = await documents.collection(Array.from({ length: 2000 }, () => ({})))
+    await documents.db.write(sql`analyze store_documents`)
+    const { cursor } = await documents.page(collection, {}, 1000)
+    const list = listQuery({ cursor }, collection)
+    assert.equal(list.scans, false)
+    const query = sql`select d.body from ${list.from}
+      where d.collection = ${collection} and ${list.whereAfter} order by ${list.orderBy} limit 20`
+    const plan =
+      engine.name === 'sqlite'
+        ? await documents.db.all<{ detail: string }>(sql`explain query plan ${query}`)
+        : await documents.db.all<{ 'QUERY PLAN': string }>(sql`explain ${query}`)
+    const text = JSON.stringify(plan)
+    assert.match(
+      text,
+      engine.name === 'sqlite' ? /collection=\? AND id<\?/ : /Index Cond: .*collection = .*id </,
+    )
+    assert.doesNotMatch(text, /sort|b-tree/i)
+  })
+})
+
+test('only what the primary key answers does not scan', () => {
+  const scans = (parameters: Parameters<typeof listQuery>[0]) => listQuery(parameters, 'people').scans
+  assert.equal(scans({}), false)
+  assert.equal(scans({ filter: '{}', sort: '_id' }), false)
+  assert.equal(scans({ filter: '{"_id":{"$in":["a","b"]}}' }), false)
+  assert.equal(scans({ filter: '{"_id":"a","name":"Ada"}' }), true)
+  assert.equal(scans({ filter: '{"_id":{"$ne":"a"}}' }), true)
+  assert.equal(scans({ filter: '{"_id":"a"}', sort: 'name' }), true)
+  assert.equal(scans({ sort: 'name' }), true)
+})
+
+describe('a sort is refused', () => {
+  for (const [why, text] of [
+    ['empty', ''],
+    ['an empty field', 'name,'],
+    ['a minus alone', '-'],
+    ['two minuses', '--name'],
+    ['an empty part', 'address..city'],
+    ['an operator', '$where'],
+    ['the prototype', 'a.__proto__'],
+    ['a constructor', 'constructor'],
+    ['a field twice', 'name,age,-name'],
+    ['NUL', 'na\0me'],
+    ['half a character', 'na\ud800me'],
+    ['more than 8 fields', 'a,b,c,d,e,f,g,h,i'],
+    ['more than 2048 characters', 'a'.repeat(2049)],
+    ['a path of more than 64 parts', Array.from({ length: 65 }, () => 'a').join('.')],
+  ] as const) {
+    test(why, () => {
+      assert.throws(
+        () => parseSort(text),
+        (error) =>
+          error instanceof ApiError && error.status === 400 && error.message.startsWith('/query/sort: '),
+      )
+    })
+  }
+})

@@ -1,0 +1,52 @@
+import { invalid, type ApiError } from '../../../base/errors.ts'
+import { parsePath, quote, type Path } from './path.ts'
+
+export type SortKey = { readonly path: Path; readonly descending: boolean }
+
+/** The order of a list: by each key, and at last by `_id`, so that no two documents share a place. */
+export type Sort = { readonly keys: readonly SortKey[]; readonly idDescending: boolean }
+
+const AT = '/query/sort'
+const MAX_LENGTH = 2048
+const MAX_KEYS = 8
+
+const refused = (message: string): ApiError => invalid({ path: AT, message })
+
+/**
+ * Reads a sort: dotted paths joined by commas, each with a minus before it where it descends.
+ * Documents that are equal in all of it follow their `_id`, in the direction of the first key.
+ *
+ * @param text for example `-createdAt,name`
+ * @throws VALIDATION_ERROR at `/query/sort`
+ */
+export function parseSort(text: string): Sort {
+  if (text.length > MAX_LENGTH) throw refused(`A sort has at most ${MAX_LENGTH} characters.`)
+  const fields = text.split(',')
+  if (fields.length > MAX_KEYS) throw refused(`A sort has at most ${MAX_KEYS} fields.`)
+  const keys = fields.map(parseKey)
+  const names = new Set<string>()
+  for (const { path } of keys) {
+    const name = path.join('.')
+    if (names.has(name)) throw refused(`The field ${quote(name)} is there more than once.`)
+    names.add(name)
+  }
+  return endingWithId(keys)
+}
+
+function parseKey(field: string): SortKey {
+  const descending = field.startsWith('-')
+  const name = descending ? field.slice(1) : field
+  if (name === '' || name.startsWith('-'))
+    throw refused(
+      'Give field names joined by commas, each with at most one minus before it: -createdAt,name.',
+    )
+  return { path: parsePath(name, AT), descending }
+}
+
+/** `_id` ends the sort wherever it stands. Ids sort by time of making, so `createdAt` at the end is `_id` too. */
+function endingWithId(keys: readonly SortKey[]): Sort {
+  let end = keys.findIndex(({ path }) => path.length === 1 && path[0] === '_id')
+  if (end === -1 && keys.at(-1)!.path.join('.') === 'createdAt') end = keys.length - 1
+  const last = keys[end] ?? keys[0]!
+  return { keys: end === -1 ? keys : keys.slice(0, end), idDescending: last.descending }
+}

@@ -1,0 +1,122 @@
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { Expressions } from './expressions.ts'
+import { KEY_CHARACTERS, rankOf, type KeyValue } from './key.ts'
+import type { Scalar, Test } from './parse.ts'
+import type { Path } from './path.ts'
+
+/** Where a value is, as expressions of its SQL value and of its JSON type. */
+type Place = { value: Sql; type: Sql }
+
+// Each part is quoted as JSON quotes it, which addresses every key there is, whatever characters it holds.
+const jsonPath = (path: Path): string => `$${path.map((part) => `.${JSON.stringify(part)}`).join('')}`
+
+const place = (path: Path): Place => ({
+  value: sql`json_extract(d.body, ${jsonPath(path)})`,
+  type: sql`json_type(d.body, ${jsonPath(path)})`,
+})
+
+/**
+ * A number as SQLite reads it from JSON: integers of up to 64 bits in full,
+ * of which JavaScript writes only as many digits as tell it from its neighbours.
+ */
+function bound(value: number): number | bigint {
+  if (!Number.isInteger(value) || Number.isSafeInteger(value) || Math.abs(value) >= 2 ** 63) return value
+  return BigInt(String(value))
+}
+
+/** The next double in the direction of `step`. */
+function neighbour(value: number, step: 1n | -1n): number {
+  if (value === 0) return Number(step) * Number.MIN_VALUE
+  const double = new Float64Array([value])
+  const bits = new BigInt64Array(double.buffer)
+  bits[0]! += value > 0 ? step : -step
+  return double[0]!
+}
+
+const contains = (low: number, value: number, high: number): boolean => low <= value && value <= high
+
+// json_extract answers 1 and 0 for true and false, and JSON text for objects and arrays.
+const looksLikeAnother = (value: string | number): boolean =>
+  typeof value === 'number' ? value === 0 || value === 1 : value.startsWith('{') || value.startsWith('[')
+
+// Numbers sort before all text, so one comparison with two bounds keeps text out without a look at the type.
+function numberRange({ value, type }: Place, operator: string, limit: number): Sql {
+  const [low, high] = {
+    '>': [neighbour(limit, 1n), Infinity],
+    '>=': [limit, Infinity],
+    '<': [-Infinity, neighbour(limit, -1n)],
+    '<=': [-Infinity, limit],
+  }[operator] as [number, number]
+  const within = sql`${value} between ${bound(low)} and ${bound(high)}`
+  return contains(low, 0, high) || contains(low, 1, high)
+    ? sql`((${within}) is true and ${type} in ('integer', 'real'))`
+    : sql`(${within}) is true`
+}
+
+function oneOf({ value, type }: Place, values: readonly Scalar[]): Sql {
+  const plain = values.filter((v) => typeof v === 'string' || typeof v === 'number')
+  const booleans = values.filter((v) => typeof v === 'boolean')
+  const terms: Sql[] = []
+  if (plain.length > 0) {
+    const [first] = plain
+    const equal =
+      plain.length === 1
+        ? sql`${value} = ${typeof first === 'number' ? bound(first) : first!}`
+        : sql`${value} in (select value from json_each(${JSON.stringify(plain)}))`
+    terms.push(
+      plain.some(looksLikeAnother)
+        ? sql`((${equal}) is true and ${type} in ('integer', 'real', 'text'))`
+        : sql`(${equal}) is true`,
+    )
+  }
+  if (booleans.length > 0) {
+    terms.push(sql`(${type} in (${sql.join([...new Set(booleans)].map(String))})) is true`)
+  }
+  if (values.includes(null)) terms.push(sql`${value} is null`)
+  return terms.length === 0 ? sql`false` : sql`(${sql.join(terms, ' or ')})`
+}
+
+// Text, numbers and null (also of a missing field) sort as they are, and in the right order; blobs come after text.
+const BLOB_RANK = 3
+const blobs = ['object', 'array', 'false', 'true'].map((type, i) => ({ type, blob: sql.literal(`x'0${i}'`) }))
+const blobOfType = sql.join(
+  blobs.map(({ type, blob }) => sql`when ${sql.literal(`'${type}'`)} then ${blob}`),
+  ' ',
+)
+
+function sortKey(path: Path): Sql {
+  const { value, type } = place(path)
+  return sql`case ${type} when 'text' then substr(${value}, 1, ${KEY_CHARACTERS}) ${blobOfType} else ${value} end`
+}
+
+function keyValue(value: KeyValue): Sql {
+  if (typeof value === 'string' || value === null) return sql`${value}`
+  if (typeof value === 'number') return sql`${bound(value)}`
+  return blobs[rankOf(value) - BLOB_RANK]!.blob
+}
+
+function matches(at: Place, test: Test): Sql {
+  switch (test.kind) {
+    case 'in':
+      return oneOf(at, test.values)
+    case 'range':
+      if (typeof test.bound === 'number') return numberRange(at, test.operator, test.bound)
+      return sql`((${at.value} ${sql.literal(test.operator)} ${test.bound}) is true and ${at.type} = 'text')`
+    case 'exists':
+      return sql`${at.type} is not null`
+  }
+}
+
+/** SQLite reads the body once for a row, however many expressions look into it. */
+export const sqlite: Expressions = {
+  matches: (path, test) => matches(place(path), test),
+  order: (path, descending) => sql`${sortKey(path)} ${sql.literal(descending ? 'desc' : 'asc')}`,
+  after(path, descending, value) {
+    if (value === null) return descending ? sql`false` : sql`${sortKey(path)} is not null`
+    // Null is neither before nor after anything to SQL, yet it comes last in a descending order.
+    return descending
+      ? sql`(${sortKey(path)} >= ${keyValue(value)}) is not true`
+      : sql`${sortKey(path)} > ${keyValue(value)}`
+  },
+  same: (path, value) => sql`${sortKey(path)} is ${keyValue(value)}`,
+}

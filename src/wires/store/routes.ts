@@ -1,0 +1,186 @@
+import { Type, type Static } from 'typebox'
+
+import { errors } from '../../base/errors.ts'
+import { idPattern } from '../../base/ids.ts'
+import type { Caller } from '../../http/policy.ts'
+import { answer, jsonText, route } from '../../http/route.ts'
+import { CollectionName, type Collections } from './collections.ts'
+import { etagOf, versionOf, type Documents, type StoredDocument } from './documents.ts'
+import type { createLists } from './list.ts'
+
+const Timestamp = Type.String({ description: 'ISO 8601, UTC, with milliseconds.' })
+
+const Document = Type.Object(
+  { _id: Type.String(), createdAt: Timestamp, updatedAt: Timestamp },
+  { additionalProperties: true, description: 'The fields as they were sent, with those of the service.' },
+)
+type Document = Static<typeof Document>
+
+const Fields = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  description:
+    'Any fields. A name may not begin with $; _id, createdAt and updatedAt are the service’s own and ignored.',
+})
+
+const InCollection = Type.Object({ collection: CollectionName })
+const OneDocument = Type.Object({ collection: CollectionName, id: Type.String({ pattern: idPattern }) })
+const IfMatch = Type.Object({
+  'if-match': Type.Optional(Type.String({ description: 'Do it only where the ETag is still this one.' })),
+})
+
+const Page = Type.Object({
+  limit: Type.Integer({
+    minimum: 1,
+    default: 20,
+    description: 'At most 1000; a larger one is taken as 1000.',
+  }),
+  offset: Type.Integer({ minimum: 0, default: 0 }),
+  sort: Type.Optional(
+    Type.String({
+      description: 'Fields joined by commas, dotted paths too; a leading minus turns the order around.',
+    }),
+  ),
+  filter: Type.Optional(
+    Type.String({ description: 'A query in MongoDB’s language, as JSON: {"price":{"$lte":100}}' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ description: 'The nextCursor of the page before: the same cost however deep.' }),
+  ),
+})
+
+export function documentRoutes({
+  collections,
+  documents,
+  list,
+}: {
+  collections: Collections
+  documents: Documents
+  list: ReturnType<typeof createLists>
+}) {
+  const one = ({ body, version }: StoredDocument) =>
+    answer<Document>(jsonText(body), { headers: { etag: etagOf(version) } })
+  const ownerOf = (caller: Caller | undefined): string => caller!.id
+
+  return [
+    route(
+      'POST /store/:collection',
+      {
+        summary: 'Keep a new document',
+        description: 'A collection exists once something is in it.',
+        access: 'user',
+        idempotent: true,
+        params: InCollection,
+        body: Fields,
+        reply: { 201: Document },
+        errors: [errors.payload_too_large],
+      },
+      async ({ params: { collection }, body, caller, recordId }) => {
+        collections.reach(caller, collection, 'create')
+        const made = await documents.create(collection, recordId, ownerOf(caller), body)
+        return answer<Document>(jsonText(made.body), { status: 201, headers: { etag: etagOf(made.version) } })
+      },
+    ),
+    route(
+      'GET /store/:collection',
+      {
+        summary: 'List the documents of a collection',
+        access: 'optional',
+        params: InCollection,
+        query: Page,
+        reply: {
+          200: Type.Object({
+            data: Type.Array(Document),
+            total: Type.Integer(),
+            limit: Type.Integer(),
+            offset: Type.Integer(),
+            nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+          }),
+        },
+      },
+      async ({ params: { collection }, query, caller }) => {
+        const page = await list(collection, collections.reach(caller, collection, 'read'), query)
+        const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
+        return jsonText(
+          `{"data":[${page.bodies.join(',')}],"total":${page.total},"limit":${page.limit},"offset":${page.offset}${next}}`,
+        )
+      },
+    ),
+    route(
+      'GET /store/:collection/:id',
+      {
+        summary: 'Read a document',
+        access: 'optional',
+        params: OneDocument,
+        reply: { 200: Document },
+        errors: [errors.not_found],
+      },
+      async ({ params: { collection, id }, caller }) =>
+        one(await documents.get(collection, id, collections.reach(caller, collection, 'read'))),
+    ),
+    route(
+      'PUT /store/:collection/:id',
+      {
+        summary: 'Change fields of a document',
+        description: 'The top-level fields given are set, the others stay; null is kept as null.',
+        access: 'optional',
+        params: OneDocument,
+        headers: IfMatch,
+        body: Fields,
+        reply: { 200: Document },
+        errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
+      },
+      async ({ params: { collection, id }, headers, body, caller }) => {
+        const reach = collections.reach(caller, collection, 'update')
+        return one(await documents.update(collection, id, reach, body, versionOf(headers['if-match'])))
+      },
+    ),
+    route(
+      'DELETE /store/:collection/:id',
+      {
+        summary: 'Delete a document',
+        access: 'optional',
+        params: OneDocument,
+        headers: IfMatch,
+        reply: { 200: Type.Object({ message: Type.String() }) },
+        errors: [errors.not_found, errors.precondition_failed],
+      },
+      async ({ params: { collection, id }, headers, caller }) => {
+        const reach = collections.reach(caller, collection, 'delete')
+        await documents.remove(collection, id, reach, versionOf(headers['if-match']))
+        return { message: `The document ${id} is deleted.` }
+      },
+    ),
+  ] as const
+}
+
+export function healthRoute(health: () => Promise<void>) {
+  return route(
+    'GET /store/health',
+    {
+      summary: 'Whether documents can be kept',
+      access: 'public',
+      reply: {
+        200: Type.Object({
+          status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
+          uploads: Type.Object({ provider: Type.String(), status: Type.String() }),
+          backup: Type.Object({
+            enabled: Type.Boolean(),
+            lastBackup: Type.Union([Type.String(), Type.Null()]),
+          }),
+        }),
+      },
+    },
+    async () => {
+      const healthy = await health().then(
+        () => true,
+        () => false,
+      )
+      return {
+        status: healthy ? ('healthy' as const) : ('unhealthy' as const),
+        // Files and backups are not part of this version.
+        uploads: { provider: 'none', status: 'not configured' },
+        backup: { enabled: false, lastBackup: null },
+      }
+    },
+  )
+}
