@@ -24,6 +24,13 @@ export const migrationsTable = `create table if not exists sixwire_migrations (
 export const checksumOf = (migration: Migration): string =>
   createHash('sha256').update(migration.text).digest('hex').slice(0, 32)
 
+/** The one line for a migration that its engine refused. */
+export const failedMigration = ({ wire, name }: Migration, error: unknown): StartError =>
+  new StartError(
+    `the migration ${wire}/${name} failed, and nothing of it is kept: ${(error as Error).message.replaceAll(/\s+/g, ' ')}`,
+    { cause: error },
+  )
+
 const FILE = /^(\d{3}-[a-z0-9-]+)(?:\.(sqlite|postgres))?\.sql$/
 
 /**
@@ -32,7 +39,7 @@ const FILE = /^(\d{3}-[a-z0-9-]+)(?:\.(sqlite|postgres))?\.sql$/
  */
 export async function readMigrations(wire: string, folder: URL, dialect: Dialect): Promise<Migration[]> {
   const migrations: Migration[] = []
-  for (const file of (await readdir(folder)).sort()) {
+  for (const file of (await readdir(folder)).toSorted()) {
     if (!file.endsWith('.sql')) continue
     const [, name, only] = FILE.exec(file) ?? []
     if (name === undefined)

@@ -3,92 +3,68 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 import { errors } from '../base/errors.ts'
-import {
-  ConstraintError,
-  type Database,
-  type Migration,
-  type Row,
-  type Step,
-  type Transaction,
-} from './database.ts'
+import type { Database, Migration, Row, Step, Transaction } from './database.ts'
 import {
   checksumOf,
+  failedMigration,
   migrationsTable,
   pendingMigrations,
   StartError,
   type AppliedMigration,
 } from './migrations.ts'
-import { Sql, type Statement } from './sql.ts'
+import type { Kind } from './postgres-faults.ts'
+import { Session, StatementNames } from './postgres-session.ts'
+import { Sql } from './sql.ts'
+import { runWork, TransactionTimeout } from './transaction.ts'
 
 const STATEMENT_LIMIT_MS = 30_000
+// Longer than the server's own limit: only a server that is gone without a word answers nothing for so long.
+const SILENCE_LIMIT_MS = 35_000
 const CONNECT_LIMIT_MS = 5_000
 const TRIES = 3
-const NAMED_STATEMENTS = 500
+const CONFLICT_TRIES = 20
+const CONFLICT_DELAY_MS = 5
+const LOST_DELAY_MS = 50
 const MIGRATION_LOCK = 6_946_173 // any number that nobody else takes in this database
 
-// SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html
-const CONSTRAINTS: Record<string, ConstraintError['kind']> = {
-  '23502': 'not_null',
-  '23503': 'foreign_key',
-  '23505': 'unique',
-  '23514': 'check',
-}
-const CANCELLED = '57014'
-const RAN_INTO_ANOTHER = new Set(['40001', '40P01']) // serialisation failure, deadlock
-const SOCKET_FAULTS = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-])
+const { BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, OID } = pg.types.builtins
 
-function lostConnection(error: unknown): boolean {
-  const { code = '', message = '' } = error as { code?: string; message?: string }
-  return (
-    SOCKET_FAULTS.has(code) ||
-    code.startsWith('08') || // connection exceptions
-    code.startsWith('57P0') || // shut down, crashed, starting up
-    code === '53300' || // too many connections
-    /connection (terminated|error|timeout)|timeout exceeded when trying to connect|client has encountered/i.test(
-      message,
-    )
-  )
+/** As `node:sqlite` does it: a number that is not the one in the table is never answered. */
+function number(text: string): number {
+  const value = Number(text)
+  if (Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(text))
+    throw new RangeError(`Value is too large to be represented as a JavaScript number: ${text}`)
+  return value
 }
 
-function errorOf(error: unknown): Error {
-  const { code = '', message = '' } = error as { code?: string; message?: string }
-  const kind = CONSTRAINTS[code]
-  if (kind) return new ConstraintError(kind, message, { cause: error })
-  if (code === CANCELLED)
-    return errors.unavailable({
-      retryAfter: 30,
-      message: 'The query took longer than 30 s: narrow it.',
-      cause: error,
-    })
-  if (lostConnection(error) || RAN_INTO_ANOTHER.has(code))
-    return errors.unavailable({ retryAfter: 1, cause: error })
-  return error as Error
+// Columns come back as on SQLite: numbers, true and false as 1 and 0, and everything else as the text that it is.
+const PARSERS: Record<number, (text: string) => unknown> = {
+  [BOOL]: (text) => (text === 't' ? 1 : 0),
+  [INT2]: Number,
+  [INT4]: Number,
+  [OID]: Number,
+  [INT8]: number,
+  [FLOAT4]: Number,
+  [FLOAT8]: Number,
+  [NUMERIC]: number,
 }
-
-// Integers are numbers (the tables keep them within 2^53), JSON stays the text that it is.
-const { INT8, JSON: JSON_TYPE, JSONB } = pg.types.builtins
 const asText = (text: string): string => text
-function getTypeParser(oid: number, format?: 'text' | 'binary'): (text: string) => unknown {
-  if (oid === INT8) return Number
-  if (oid === JSON_TYPE || oid === JSONB) return asText
-  return pg.types.getTypeParser(oid, format as 'text') as (text: string) => unknown
-}
+const types = { getTypeParser: (oid: number) => PARSERS[oid] ?? asText }
+
+/** Whether to do it again after what happened to the session. */
+type Again = (session: Session) => boolean
 
 /** PostgreSQL, for many replicas. Connections are pooled, made anew when they are lost, and used again where that is safe. */
 export class PostgresDatabase implements Database {
   readonly dialect = 'postgres'
+  readonly #url: string
   readonly #pool: pg.Pool
-  readonly #names = new Map<string, string>()
+  readonly #names = new StatementNames()
+  readonly #running = new Set<Promise<unknown>>()
+  #closing: Promise<void> | undefined
 
-  private constructor(pool: pg.Pool) {
+  private constructor(url: string, pool: pg.Pool) {
+    this.#url = url
     this.#pool = pool
   }
 
@@ -97,109 +73,67 @@ export class PostgresDatabase implements Database {
    * @param connections at most this many at a time
    */
   static async open(url: string, connections = 10): Promise<PostgresDatabase> {
+    if (!URL.canParse(url))
+      throw new StartError(
+        'DATABASE_URL: this is not an address: write postgres://user:password@host:port/name, with special characters of the password in percent-encoding',
+      )
     const pool = new pg.Pool({
       connectionString: url,
       max: connections,
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
       statement_timeout: STATEMENT_LIMIT_MS,
+      query_timeout: SILENCE_LIMIT_MS,
       idle_in_transaction_session_timeout: STATEMENT_LIMIT_MS,
       keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
       application_name: 'sixwire',
-      types: { getTypeParser } as pg.CustomTypesConfig,
+      types,
     })
-    // An idle connection that the server closes is replaced by the pool at the next use.
+    // A connection that the server closes is replaced at the next use; without a listener it would end the process.
     pool.on('error', () => undefined)
-    const database = new PostgresDatabase(pool)
+    pool.on('connect', (client) => client.on('error', () => undefined))
+    const database = new PostgresDatabase(url, pool)
     try {
       await database.ping()
     } catch (error) {
       await pool.end()
       const { hostname, port, pathname } = new URL(url)
-      const cause = (error as Error).cause ?? error
+      const cause = ((error as Error).cause ?? error) as { message?: string; code?: string }
       throw new StartError(
-        `DATABASE_URL: no PostgreSQL answers at ${hostname}:${port || '5432'}${pathname}: ${(cause as Error).message || (cause as { code?: string }).code}`,
+        `DATABASE_URL: no PostgreSQL answers at ${hostname}:${port || '5432'}${pathname}: ${cause.message || cause.code}`,
+        { cause: error },
       )
     }
     return database
-  }
-
-  /** Statements that come again keep a name, under which the server remembers their plan. */
-  #named({ text, params }: Statement): pg.QueryConfig {
-    let name = this.#names.get(text)
-    if (name === undefined && this.#names.size < NAMED_STATEMENTS) {
-      name = `s${this.#names.size}`
-      this.#names.set(text, name)
-    }
-    return name === undefined ? { text, values: params } : { name, text, values: params }
-  }
-
-  /** Borrows a connection; one that turned out lost is not given back to the pool. */
-  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect()
-    let broken: boolean = true
-    try {
-      const result = await work(client)
-      broken = false
-      return result
-    } catch (error) {
-      broken = lostConnection(error)
-      throw error
-    } finally {
-      client.release(broken)
-    }
-  }
-
-  /** @param safe whether, after this fault, the work can't have had an effect */
-  async #retrying<T>(work: () => Promise<T>, safe: (error: unknown) => boolean): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work()
-      } catch (error) {
-        if (attempt >= TRIES || !safe(error)) throw errorOf(error)
-        await delay(50 * attempt * (1 + Math.random()))
-      }
-    }
-  }
-
-  #read<R>(query: pg.QueryConfig): Promise<R[]> {
-    return this.#retrying(() => this.#withClient((client) => rowsOf<R>(client, query)), lostConnection)
   }
 
   async get<R = Row>(query: Sql): Promise<R | undefined> {
     return (await this.all<R>(query))[0]
   }
 
-  all<R = Row>(query: Sql): Promise<R[]> {
-    return this.#read<R>(this.#named(query.render('postgres')))
+  async all<R = Row>(query: Sql): Promise<R[]> {
+    const statement = query.render('postgres')
+    return this.#use((session) => session.run<R>(statement), again.read)
   }
 
-  scan<R = Row>(query: Sql): Promise<R[]> {
-    const { text, params } = query.render('postgres')
-    return this.#read<R>({ text, values: params })
+  async scan<R = Row>(query: Sql): Promise<R[]> {
+    const statement = query.render('postgres')
+    return this.#use((session) => session.runOnce<R>(statement), again.read)
   }
 
   async write<R = Row>(query: Sql): Promise<R[]> {
-    const statement = this.#named(query.render('postgres'))
-    let sent = false
-    return this.#retrying(
-      () =>
-        this.#withClient((client) => {
-          sent = true
-          return rowsOf<R>(client, statement)
-        }),
-      // Once it was sent, a lost connection leaves open whether it happened; a deadlock's victim did not.
-      (error) =>
-        (!sent && lostConnection(error)) || RAN_INTO_ANOTHER.has((error as { code?: string }).code ?? ''),
-    )
+    const statement = query.render('postgres')
+    return this.#use((session) => session.run<R>(statement), again.write)
   }
 
   async batch(steps: readonly Step[]): Promise<Row[][]> {
     if (steps.length === 0) return []
-    return this.#inTransaction(async (client) => {
+    const statements = steps.map((step) => (step instanceof Sql ? step : step.query).render('postgres'))
+    return this.#inTransaction('begin', async (session) => {
       const rows: Row[][] = []
-      for (const step of steps) {
-        const query = step instanceof Sql ? step : step.query
-        const answer = await rowsOf<Row>(client, this.#named(query.render('postgres')))
+      for (const [at, statement] of statements.entries()) {
+        const answer = await session.run<Row>(statement)
+        const step = steps[at]!
         if (!(step instanceof Sql) && answer.length === 0) throw step.otherwise()
         rows.push(answer)
       }
@@ -207,85 +141,118 @@ export class PostgresDatabase implements Database {
     })
   }
 
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#inTransaction((client) => {
-      const run = <R>(query: Sql): Promise<R[]> =>
-        rowsOf<R>(client, this.#named(query.render('postgres'))).catch((error: unknown) => {
-          // Faults that make the whole transaction worth another try keep their own form until then.
-          throw retryable(error) ? error : errorOf(error)
-        })
-      return work({
-        dialect: 'postgres',
-        all: run,
-        write: run,
-        get: async (query) => (await run(query))[0] as never,
-      })
-    })
-  }
-
-  async #inTransaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    let committing = false
-    return this.#retrying(
-      () =>
-        this.#withClient(async (client) => {
-          committing = false
-          await client.query('begin')
-          try {
-            const result = await work(client)
-            committing = true
-            await client.query('commit')
-            return result
-          } catch (error) {
-            if (!lostConnection(error)) await client.query('rollback')
-            throw error
-          }
-        }),
-      (error) => retryable(error) && !(committing && lostConnection(error)),
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    // What was read must still hold when it is written, as it does under SQLite's one writer.
+    return this.#inTransaction('begin isolation level serializable', (session) =>
+      runWork('postgres', (query) => session.run(query.render('postgres')), work),
     )
   }
 
+  #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
+    let committing = false
+    return this.#use(
+      async (session) => {
+        committing = false
+        await session.control(begin)
+        try {
+          const result = await work(session)
+          committing = true
+          await session.control('commit')
+          return result
+        } catch (error) {
+          // What is still under way there would hold up the rollback.
+          if (error instanceof TransactionTimeout) session.spoil()
+          if (session.usable) await session.control('rollback').catch(() => undefined)
+          throw error
+        }
+      },
+      (session) => AGAIN.has(session.fault) && !(committing && session.fault === 'lost'),
+    )
+  }
+
+  /** Runs `work` on a connection, and again on another one where that is worth it and safe. */
+  #use<T>(work: (session: Session) => Promise<T>, isAgain: Again): Promise<T> {
+    if (this.#closing) throw errors.unavailable({ cause: new Error('the database is closed') })
+    const whole = this.#attempt(work, isAgain)
+    this.#running.add(whole)
+    const end = () => this.#running.delete(whole)
+    whole.then(end, end)
+    return whole
+  }
+
+  async #attempt<T>(work: (session: Session) => Promise<T>, isAgain: Again): Promise<T> {
+    for (let attempt = 1, pause = 0; ; attempt++) {
+      const session = new Session(this.#pool, this.#names)
+      try {
+        await session.open()
+        return await work(session)
+      } catch (error) {
+        const conflict = session.fault === 'conflict'
+        if (!isAgain(session) || attempt >= (conflict ? CONFLICT_TRIES : TRIES)) throw error
+        pause = (conflict ? CONFLICT_DELAY_MS : LOST_DELAY_MS) * attempt * (0.5 + Math.random())
+      } finally {
+        session.release()
+      }
+      await delay(pause)
+    }
+  }
+
   async ping(): Promise<void> {
-    await this.#read({ text: 'select 1' })
+    await this.get(new Sql(['select 1'], []))
   }
 
   async migrate(migrations: readonly Migration[]): Promise<void> {
-    await this.#withClient(async (client) => {
-      await client.query('set statement_timeout = 0')
-      // Of several programs starting at once one migrates; the others wait here and find it done.
-      await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
-      try {
-        await client.query(migrationsTable)
-        const applied = await client.query('select wire, name, checksum from sixwire_migrations')
-        for (const migration of pendingMigrations(applied.rows as AppliedMigration[], migrations)) {
-          await client.query('begin')
-          await client.query(migration.text)
-          await client.query(
-            'insert into sixwire_migrations (wire, name, checksum, applied_at) values ($1, $2, $3, $4)',
-            [migration.wire, migration.name, checksumOf(migration), Date.now()],
-          )
-          await client.query('commit')
-        }
-      } catch (error) {
-        await client.query('rollback')
-        throw error instanceof StartError ? error : new StartError((error as Error).message, { cause: error })
-      } finally {
-        await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK])
-        await client.query(`set statement_timeout = ${STATEMENT_LIMIT_MS}`)
-      }
+    // A connection of its own, without the limits on time.
+    const client = new pg.Client({
+      connectionString: this.#url,
+      application_name: 'sixwire',
+      keepAlive: true,
+      types,
     })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await client.query('begin')
+      // Of several programs starting at once one migrates; the others wait here and find it done.
+      await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
+      await client.query(migrationsTable)
+      const applied = await client.query('select wire, name, checksum from sixwire_migrations')
+      for (const migration of pendingMigrations(applied.rows as AppliedMigration[], migrations)) {
+        await client.query(migration.text).catch((error: unknown) => {
+          throw failedMigration(migration, error)
+        })
+        await client.query(
+          'insert into sixwire_migrations (wire, name, checksum, applied_at) values ($1, $2, $3, $4)',
+          [migration.wire, migration.name, checksumOf(migration), Date.now()],
+        )
+      }
+      await client.query('commit')
+    } catch (error) {
+      if (error instanceof StartError) throw error
+      throw new StartError(
+        `DATABASE_URL: the tables could not be brought up to date: ${(error as Error).message}`,
+        {
+          cause: error,
+        },
+      )
+    } finally {
+      await client.end() // undoes what was not committed
+    }
   }
 
-  async close(): Promise<void> {
-    await this.#pool.end()
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      await Promise.allSettled(this.#running)
+      await this.#pool.end()
+    })()
+    return this.#closing
   }
 }
 
-const retryable = (error: unknown): boolean =>
-  lostConnection(error) || RAN_INTO_ANOTHER.has((error as { code?: string }).code ?? '')
+const AGAIN = new Set<Kind | undefined>(['lost', 'conflict', 'stale'])
 
-/** The rows, or an empty one where a statement without `returning` changed something. */
-async function rowsOf<R>(client: pg.PoolClient, query: pg.QueryConfig): Promise<R[]> {
-  const { rows, rowCount, fields } = await client.query(query)
-  if (fields.length > 0) return rows as R[]
-  return rowCount ? [{} as R] : []
+const again: Record<'read' | 'write', Again> = {
+  read: ({ fault }) => AGAIN.has(fault),
+  // Once it was sent, a lost connection leaves open whether it happened.
+  write: ({ fault, sent }) => AGAIN.has(fault) && !(sent && fault === 'lost'),
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../base/errors.ts'
-import { Sql, sql, type Dialect, type SqlScalar, type Statement } from './sql.ts'
+import { sql, type Dialect, type Sql, type SqlScalar, type Statement } from './sql.ts'
 
 const dialects: Dialect[] = ['sqlite', 'postgres']
 
@@ -68,8 +68,9 @@ describe('a statement', () => {
           )
     })
 
-  for (const value of [NaN, undefined, true, {}, [], new Date(0)])
-    test(`refuses to bind ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`, () => {
+  const others = { NaN, undefined, true: true, 'an object': {}, 'an array': [], 'a date': new Date(0) }
+  for (const [name, value] of Object.entries(others))
+    test(`refuses to bind ${name}`, () => {
       assert.throws(() => sql`select ${value as SqlScalar}`.render('sqlite'), TypeError)
       assert.throws(() => sql`select ${value as SqlScalar}`.render('postgres'), TypeError)
     })

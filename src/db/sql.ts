@@ -42,7 +42,10 @@ export class Sql {
 }
 
 // Written without pieces, a template of the source always renders to the same text, so that is built once.
-const known: Record<Dialect, WeakMap<readonly string[], string>> = { sqlite: new WeakMap(), postgres: new WeakMap() }
+const known: Record<Dialect, WeakMap<readonly string[], string>> = {
+  sqlite: new WeakMap(),
+  postgres: new WeakMap(),
+}
 
 const isPiece = (part: Part): part is Sql | Choice => part instanceof Sql || part instanceof Choice
 
@@ -51,7 +54,8 @@ function checked(value: SqlScalar): SqlScalar {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed())
       throw errors.validation_error({
-        message: 'The request holds text that cannot be kept: leave out U+0000 and halves of surrogate pairs.',
+        message:
+          'The request holds text that cannot be kept: leave out U+0000 and halves of surrogate pairs.',
       })
   } else if (typeof value === 'number' ? Number.isNaN(value) : typeof value !== 'bigint' && value !== null)
     throw new TypeError(`SQL takes text, numbers, bigints and null as values, not ${String(value)}`)

@@ -1,11 +1,18 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 import type { Row } from './database.ts'
-import type { Statement } from './sql.ts'
+import type { SqlScalar, Statement } from './sql.ts'
+
+/** How long a statement waits for another program that writes to the file. */
+export const BUSY_WAIT_MS = 5_000
 
 const STATEMENTS_KEPT = 256
+const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
 
-type Prepared = { statement: StatementSync; returnsRows: boolean }
+type Prepared = { statement: StatementSync; returnsRows: boolean; changesRows: boolean }
+
+// node:sqlite binds every number as a double, which a column of text would keep as `1.0` and `/` would divide otherwise.
+const bindable = (value: SqlScalar): SqlScalar => (Number.isSafeInteger(value) ? BigInt(value!) : value)
 
 /** One connection to the file, with its prepared statements. Lives in one thread; everything in it is synchronous. */
 export class SqliteConnection {
@@ -14,7 +21,7 @@ export class SqliteConnection {
 
   /** @param use a reader refuses every statement that would change something */
   constructor(file: string, use: 'reader' | 'writer') {
-    this.#db = new DatabaseSync(file, { timeout: 5_000, enableForeignKeyConstraints: true })
+    this.#db = new DatabaseSync(file, { timeout: BUSY_WAIT_MS, enableForeignKeyConstraints: true })
     // WAL lets readers and the writer work side by side; FULL makes every commit survive a power cut.
     this.#db.exec(`
       pragma journal_mode = wal;
@@ -34,23 +41,28 @@ export class SqliteConnection {
     this.#db.exec(text)
   }
 
-  /** Rows that the statement returns; of one that returns none, a row each for what it changed, empty. */
-  run(query: Statement): Row[] {
-    const { statement, returnsRows } = this.#prepare(query.text)
-    if (returnsRows) return statement.all(...query.params) as Row[]
-    const changes = Number(statement.run(...query.params).changes)
-    return changes === 0 ? NO_ROWS : Array.from({ length: Math.min(changes, 1) }, () => ({}))
+  /** Rows that the statement returns; of one that returns none an empty row where it changed something. */
+  run({ text, params }: Statement): Row[] {
+    const { statement, returnsRows, changesRows } = this.#prepare(text)
+    const values = params.map(bindable)
+    if (returnsRows) return statement.all(...values) as Row[]
+    const { changes } = statement.run(...values)
+    return changesRows && changes !== 0 ? [{}] : []
   }
 
-  get(query: Statement): Row | undefined {
-    return this.#prepare(query.text).statement.get(...query.params) as Row | undefined
+  get({ text, params }: Statement): Row | undefined {
+    return this.#prepare(text).statement.get(...params.map(bindable)) as Row | undefined
   }
 
   #prepare(text: string): Prepared {
     let prepared = this.#prepared.get(text)
     if (prepared === undefined) {
       const statement = this.#db.prepare(text)
-      prepared = { statement, returnsRows: statement.columns().length > 0 }
+      prepared = {
+        statement,
+        returnsRows: statement.columns().length > 0,
+        changesRows: CHANGES_ROWS.test(text),
+      }
       if (this.#prepared.size >= STATEMENTS_KEPT) {
         const [oldest] = this.#prepared.keys()
         this.#prepared.delete(oldest!)
@@ -65,5 +77,3 @@ export class SqliteConnection {
     this.#db.close()
   }
 }
-
-const NO_ROWS: Row[] = []

@@ -13,11 +13,14 @@ export type Request = { id: number } & (
   | { kind: 'close' }
 )
 
+/** What `node:sqlite` threw: its message, and SQLite's extended result code or 0. */
+export type Fault = { message: string; errcode: number }
+
 /** How one operation ended: rows of each statement, or the step that found nothing, or the engine's fault. */
 export type Outcome = {
   rows?: Row[][]
   unmet?: number
-  fault?: { message: string; errcode: number }
+  fault?: Fault
 }
 
 export type Answer = { id: number; outcomes: Outcome[] }

@@ -2,9 +2,17 @@
 import { parentPort, workerData } from 'node:worker_threads'
 
 import type { Migration } from './database.ts'
-import { checksumOf, migrationsTable, pendingMigrations, type AppliedMigration } from './migrations.ts'
-import { SqliteConnection } from './sqlite-connection.ts'
+import {
+  checksumOf,
+  failedMigration,
+  migrationsTable,
+  pendingMigrations,
+  type AppliedMigration,
+} from './migrations.ts'
+import { BUSY_WAIT_MS, SqliteConnection } from './sqlite-connection.ts'
 import type { Answer, Operation, Outcome, Request } from './sqlite-protocol.ts'
+
+const MIGRATION_WAIT_MS = 600_000
 
 const port = parentPort!
 const { file, use } = workerData as { file: string; use: 'reader' | 'writer' }
@@ -47,21 +55,31 @@ function runOperation(operation: Operation): Outcome {
   }
 }
 
-/** Commits operations that arrived together with one flush to the disk. */
+/**
+ * Commits operations that arrived together with one flush to the disk. Where that fails as a whole (a deferred
+ * foreign key, a disk that one of them filled) nothing was kept, and each has its own commit.
+ */
 function commitGroup(operations: readonly Operation[]): Outcome[] {
   try {
     connection.exec('begin immediate')
+  } catch (error) {
+    return operations.map(() => faultOf(error))
+  }
+  try {
     const outcomes = operations.map(runOperation)
     connection.exec('commit')
     return outcomes
   } catch (error) {
     if (connection.inTransaction) connection.exec('rollback')
-    return operations.map(() => faultOf(error))
+    return operations.length === 1
+      ? [faultOf(error)]
+      : operations.flatMap((operation) => commitGroup([operation]))
   }
 }
 
 function migrate(migrations: readonly Migration[]): void {
-  // Takes the write lock first, so that of several programs starting at once one migrates and the others find it done.
+  // Of several programs starting at once one migrates; the others wait here and find it done.
+  connection.exec(`pragma busy_timeout = ${MIGRATION_WAIT_MS}`)
   connection.exec('begin immediate')
   try {
     connection.exec(migrationsTable)
@@ -70,16 +88,20 @@ function migrate(migrations: readonly Migration[]): void {
       params: [],
     })
     for (const migration of pendingMigrations(applied as AppliedMigration[], migrations)) {
-      connection.exec(migration.text)
+      try {
+        connection.exec(migration.text)
+      } catch (error) {
+        throw failedMigration(migration, error)
+      }
       connection.run({
         text: 'insert into sixwire_migrations (wire, name, checksum, applied_at) values (?, ?, ?, ?)',
         params: [migration.wire, migration.name, checksumOf(migration), Date.now()],
       })
     }
     connection.exec('commit')
-  } catch (error) {
-    connection.exec('rollback')
-    throw error
+  } finally {
+    if (connection.inTransaction) connection.exec('rollback')
+    connection.exec(`pragma busy_timeout = ${BUSY_WAIT_MS}`)
   }
 }
 
@@ -96,8 +118,11 @@ function answer(request: Request): Outcome[] {
       migrate(request.migrations)
       return [{ rows: [] }]
     case 'close':
-      if (use === 'writer') connection.exec('pragma optimize')
-      connection.close()
+      try {
+        if (use === 'writer') connection.exec('pragma optimize')
+      } finally {
+        connection.close()
+      }
       return [{ rows: [] }]
   }
 }

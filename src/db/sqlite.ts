@@ -1,113 +1,19 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { Worker } from 'node:worker_threads'
 
 import { errors } from '../base/errors.ts'
-import {
-  ConstraintError,
-  type Database,
-  type Migration,
-  type Row,
-  type Step,
-  type Transaction,
-} from './database.ts'
+import type { Database, Migration, Row, Step, Transaction } from './database.ts'
 import { StartError } from './migrations.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
-import type { Answer, Operation, Outcome, Request } from './sqlite-protocol.ts'
+import type { Fault, Operation } from './sqlite-protocol.ts'
+import { errorOf, SqliteWorker } from './sqlite-worker.ts'
+import { SqliteWriter } from './sqlite-writer.ts'
 import { Sql } from './sql.ts'
+import { runWork } from './transaction.ts'
 
 const SCAN_LIMIT_MS = 30_000
-const TRANSACTION_LIMIT_MS = 10_000
 const SCANNERS = 2
-
-// SQLite's extended result codes, https://www.sqlite.org/rescode.html
-const CONSTRAINTS: Record<number, ConstraintError['kind']> = {
-  275: 'check',
-  787: 'foreign_key',
-  1299: 'not_null',
-  1555: 'unique',
-  2067: 'unique',
-}
-const TEMPORARY = new Set([5, 6, 10, 13]) // busy, locked, I/O error, disk full
-
-function errorOf(fault: NonNullable<Outcome['fault']>): Error {
-  const kind = CONSTRAINTS[fault.errcode]
-  if (kind) return new ConstraintError(kind, fault.message)
-  const cause = new Error(fault.message)
-  if (TEMPORARY.has(fault.errcode & 0xff)) return errors.unavailable({ retryAfter: 1, cause })
-  return cause
-}
-
-type Asked = { resolve: (outcomes: Outcome[]) => void; reject: (error: Error) => void }
-type Ask = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
-
-/** A thread with a connection, spoken to by messages. */
-class Thread {
-  readonly #worker: Worker
-  readonly #asked = new Map<number, Asked>()
-  #nextId = 1
-  #broken: Error | undefined
-  #closing = false
-
-  constructor(file: string, use: 'reader' | 'writer') {
-    // Run from source it is .ts, from the published package .js.
-    const script = new URL(import.meta.url.replace(/sqlite(\.[jt]s)$/, 'sqlite-thread$1'))
-    this.#worker = new Worker(script, {
-      workerData: { file, use },
-      resourceLimits: { maxYoungGenerationSizeMb: 4 },
-    })
-    this.#worker.on('message', ({ id, outcomes }: Answer) => {
-      const asked = this.#asked.get(id)
-      this.#asked.delete(id)
-      asked?.resolve(outcomes)
-      if (this.#asked.size === 0 && !this.#closing) this.#worker.unref()
-    })
-    this.#worker.on('error', (error) => this.#break(error as Error))
-    this.#worker.on('exit', () => this.#break(new Error('the database thread has ended')))
-    this.#worker.unref()
-  }
-
-  #break(error: Error): void {
-    this.#broken ??= error
-    for (const { reject } of this.#asked.values()) reject(errors.unavailable({ retryAfter: 5, cause: error }))
-    this.#asked.clear()
-  }
-
-  get waiting(): number {
-    return this.#asked.size
-  }
-
-  /** Throws where the thread is gone. */
-  check(): void {
-    if (this.#broken) throw errors.unavailable({ retryAfter: 5, cause: this.#broken })
-  }
-
-  ask(request: Ask): Promise<Outcome[]> {
-    return new Promise((resolve, reject) => {
-      this.check()
-      const id = this.#nextId++
-      if (this.#asked.size === 0) this.#worker.ref()
-      this.#asked.set(id, { resolve, reject })
-      this.#worker.postMessage({ id, ...request } satisfies Request)
-    })
-  }
-
-  async askOne(request: Ask): Promise<Row[]> {
-    const [outcome] = await this.ask(request)
-    if (outcome?.fault) throw errorOf(outcome.fault)
-    return outcome?.rows?.[0] ?? []
-  }
-
-  async close(): Promise<void> {
-    if (this.#broken) return
-    const ended = new Promise((resolve) => this.#worker.once('exit', resolve))
-    this.#closing = true
-    await this.ask({ kind: 'close' })
-    await ended
-  }
-}
-
-type Waiting = { operation: Operation; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
+const SCANNERS_WITH_STUCK_ONES = 8
 
 /**
  * The embedded engine. Three kinds of connection to one file:
@@ -119,20 +25,15 @@ export class SqliteDatabase implements Database {
   readonly dialect = 'sqlite'
   readonly #file: string
   readonly #reader: SqliteConnection
-  readonly #writer: Thread
-  readonly #scanners: Thread[] = []
-
-  #queue: Waiting[] = []
-  #flushing = false
-  #flushPlanned = false
-  #exclusive: Promise<unknown> = Promise.resolve()
-  #held = 0
-  #drained: (() => void) | undefined
+  readonly #writer: SqliteWriter
+  #scanners: SqliteWorker[] = []
+  readonly #stuck = new Set<SqliteWorker>()
+  #closing: Promise<void> | undefined
 
   private constructor(file: string) {
     this.#file = file
     this.#reader = new SqliteConnection(file, 'reader')
-    this.#writer = new Thread(file, 'writer')
+    this.#writer = new SqliteWriter(file)
   }
 
   /** @param file path of the database file; its folder is made where it is missing */
@@ -148,163 +49,118 @@ export class SqliteDatabase implements Database {
   }
 
   async get<R = Row>(query: Sql): Promise<R | undefined> {
-    const row = this.#reader.get(query.render('sqlite'))
+    const row = this.#read((reader) => reader.get(query.render('sqlite')))
     return row && ({ ...row } as R) // the engine's own rows have no prototype
   }
 
   async all<R = Row>(query: Sql): Promise<R[]> {
-    return this.#reader.run(query.render('sqlite')).map((row) => ({ ...row }) as R)
+    return this.#read((reader) => reader.run(query.render('sqlite'))).map((row) => ({ ...row }) as R)
+  }
+
+  #read<T>(read: (reader: SqliteConnection) => T): T {
+    this.#refuseWhenClosed()
+    try {
+      return read(this.#reader)
+    } catch (error) {
+      if ((error as Partial<Fault>).errcode === undefined) throw error
+      throw errorOf(error as Error & Fault)
+    }
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closing) throw errors.unavailable({ cause: new Error('the database is closed') })
   }
 
   async scan<R = Row>(query: Sql): Promise<R[]> {
-    let thread = this.#scanners.find((t) => t.waiting === 0)
-    if (thread === undefined && this.#scanners.length < SCANNERS) {
-      thread = new Thread(this.#file, 'reader')
-      this.#scanners.push(thread)
-    }
-    thread ??= this.#scanners.reduce((a, b) => (b.waiting < a.waiting ? b : a))
+    this.#refuseWhenClosed()
+    const statement = query.render('sqlite')
+    const scanner = this.#scanner()
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () =>
-          reject(
-            errors.unavailable({ retryAfter: 30, message: 'The query took longer than 30 s: narrow it.' }),
-          ),
-        SCAN_LIMIT_MS,
-      )
+      timer = setTimeout(() => {
+        this.#abandon(scanner)
+        reject(errors.unavailable({ retryAfter: 30, message: 'The query took longer than 30 s: narrow it.' }))
+      }, SCAN_LIMIT_MS)
     })
     try {
-      return (await Promise.race([
-        thread.askOne({ kind: 'single', statement: query.render('sqlite') }),
-        late,
-      ])) as R[]
+      return (await Promise.race([scanner.askOne({ kind: 'single', statement }), late])) as R[]
     } finally {
       clearTimeout(timer)
     }
   }
 
+  /** The reader thread with the least to do. */
+  #scanner(): SqliteWorker {
+    this.#scanners = this.#scanners.filter((scanner) => !scanner.broken)
+    const [least] = this.#scanners.toSorted((a, b) => a.waiting - b.waiting)
+    const full =
+      this.#scanners.length >= SCANNERS ||
+      this.#scanners.length + this.#stuck.size >= SCANNERS_WITH_STUCK_ONES
+    if (least && (least.waiting === 0 || full)) return least
+    if (full)
+      throw errors.unavailable({ retryAfter: 30, message: 'Too many long queries at once: try again later.' })
+    const scanner = new SqliteWorker(this.#file, 'reader')
+    this.#scanners.push(scanner)
+    return scanner
+  }
+
+  /** Nothing can interrupt SQLite from outside its thread: the thread ends when its query does, and others scan on. */
+  #abandon(scanner: SqliteWorker): void {
+    this.#scanners = this.#scanners.filter((one) => one !== scanner)
+    this.#stuck.add(scanner)
+    void scanner.close().then(() => this.#stuck.delete(scanner))
+  }
+
   async write<R = Row>(query: Sql): Promise<R[]> {
-    const outcome = await this.#enqueue([query.render('sqlite')])
-    if (outcome.fault) throw errorOf(outcome.fault)
-    return outcome.rows![0] as R[]
+    const { fault, rows } = await this.#writer.write([query.render('sqlite')])
+    if (fault) throw errorOf(fault)
+    return rows![0] as R[]
   }
 
   async batch(steps: readonly Step[]): Promise<Row[][]> {
     if (steps.length === 0) return []
-    const operation = steps.map((step) =>
+    const operation: Operation = steps.map((step) =>
       step instanceof Sql ? step.render('sqlite') : { ...step.query.render('sqlite'), must: true },
     )
-    const outcome = await this.#enqueue(operation)
-    if (outcome.fault) throw errorOf(outcome.fault)
-    if (outcome.unmet !== undefined) {
-      const step = steps[outcome.unmet]!
+    const { fault, unmet, rows } = await this.#writer.write(operation)
+    if (fault) throw errorOf(fault)
+    if (unmet !== undefined) {
+      const step = steps[unmet]!
       throw step instanceof Sql ? new Error('a plain step cannot be unmet') : step.otherwise()
     }
-    return outcome.rows!
-  }
-
-  #enqueue(operation: Operation): Promise<Outcome> {
-    return new Promise((resolve, reject) => {
-      this.#writer.check()
-      this.#queue.push({ operation, resolve, reject })
-      this.#planFlush()
-    })
-  }
-
-  /** Waits for the end of this turn of the event loop, so that requests read together are committed together. */
-  #planFlush(): void {
-    if (this.#flushPlanned || this.#flushing || this.#held > 0) return
-    this.#flushPlanned = true
-    setImmediate(() => {
-      this.#flushPlanned = false
-      if (!this.#flushing && this.#held === 0) void this.#flush()
-    })
-  }
-
-  async #flush(): Promise<void> {
-    if (this.#queue.length === 0) return
-    const group = this.#queue
-    this.#queue = []
-    this.#flushing = true
-    try {
-      const outcomes = await this.#writer.ask({ kind: 'group', operations: group.map((w) => w.operation) })
-      for (const [at, waiting] of group.entries()) waiting.resolve(outcomes[at] ?? outcomes[0]!)
-    } catch (error) {
-      for (const waiting of group) waiting.reject(error as Error)
-    }
-    this.#flushing = false
-    this.#drained?.()
-    if (this.#held === 0) void this.#flush()
+    return rows!
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const turn = this.#exclusive.then(() => this.#runExclusively(work))
-    this.#exclusive = turn.catch(() => undefined)
-    return turn
-  }
-
-  async #runExclusively<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    this.#held++
-    try {
-      if (this.#flushing) await new Promise<void>((resolve) => (this.#drained = resolve))
-      this.#drained = undefined
-      return await this.#interactive(work)
-    } finally {
-      this.#held--
-      this.#planFlush()
-    }
-  }
-
-  async #interactive<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    let over = false
-    const run = <R>(query: Sql): Promise<R[]> => {
-      if (over) throw new Error('this transaction has ended')
-      return this.#writer.askOne({ kind: 'single', statement: query.render('sqlite') }) as Promise<R[]>
-    }
-    const tx: Transaction = {
-      dialect: 'sqlite',
-      all: run,
-      write: run,
-      get: async (query) => (await run(query))[0] as never,
-    }
-    await this.#writer.askOne({ kind: 'exec', text: 'begin immediate' })
-    let timer: NodeJS.Timeout | undefined
-    try {
-      const late = new Promise<never>((_, reject) => {
-        timer = setTimeout(
-          () => reject(new Error('the transaction was open for more than 10 s')),
-          TRANSACTION_LIMIT_MS,
-        )
-      })
-      const result = await Promise.race([work(tx), late])
-      over = true
-      await this.#writer.askOne({ kind: 'exec', text: 'commit' })
-      return result
-    } catch (error) {
-      over = true
-      // The commit itself may have failed and left nothing to roll back.
-      await this.#writer.ask({ kind: 'exec', text: 'rollback' })
-      throw error
-    } finally {
-      clearTimeout(timer)
-    }
+    return this.#writer.exclusively(async (worker) => {
+      await worker.askOne({ kind: 'exec', text: 'begin immediate' })
+      try {
+        const run = (query: Sql) => worker.askOne({ kind: 'single', statement: query.render('sqlite') })
+        const result = await runWork('sqlite', run, work)
+        await worker.askOne({ kind: 'exec', text: 'commit' })
+        return result
+      } catch (error) {
+        // Some faults have ended the transaction already: then there is nothing to roll back, and that is as good.
+        await worker.ask({ kind: 'exec', text: 'rollback' }).catch(() => undefined)
+        throw error
+      }
+    })
   }
 
   async ping(): Promise<void> {
-    this.#writer.check()
-    this.#reader.get({ text: 'select 1', params: [] })
+    await this.get(new Sql(['select 1'], []))
   }
 
   async migrate(migrations: readonly Migration[]): Promise<void> {
-    const [outcome] = await this.#writer.ask({ kind: 'migrate', migrations })
+    const [outcome] = await this.#writer.exclusively((worker) => worker.ask({ kind: 'migrate', migrations }))
     if (outcome?.fault) throw new StartError(outcome.fault.message)
   }
 
-  async close(): Promise<void> {
-    await this.#exclusive
-    while (this.#queue.length > 0 || this.#flushing) await new Promise((resolve) => setTimeout(resolve, 5))
-    await Promise.all(this.#scanners.map((scanner) => scanner.close()))
-    this.#reader.close()
-    await this.#writer.close()
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      await Promise.all([this.#writer.close(), ...this.#scanners.map((scanner) => scanner.close())])
+      this.#reader.close()
+    })()
+    return this.#closing
   }
 }

@@ -103,10 +103,15 @@ eachEngine((engine) => {
   }
 
   let nextId = 0
-  async function roundTrip(column: 'text_value' | 'whole' | 'fraction', value: SqlScalar): Promise<SqlScalar> {
+  async function roundTrip(
+    column: 'text_value' | 'whole' | 'fraction',
+    value: SqlScalar,
+  ): Promise<SqlScalar> {
     const id = ++nextId
     const name = sql.literal(column)
-    const [written] = await db.write(sql`insert into kept (id, ${name}) values (${id}, ${value}) returning ${name} as v`)
+    const [written] = await db.write(
+      sql`insert into kept (id, ${name}) values (${id}, ${value}) returning ${name} as v`,
+    )
     const read = await db.get(sql`select ${name} as v from kept where id = ${id}`)
     assert.deepEqual(read, written)
     return read!['v']!
@@ -121,7 +126,9 @@ eachEngine((engine) => {
   })
 
   test('text is found by exactly itself', async () => {
-    const texts = [...hostile, ...fc.sample(anyText, { numRuns: 100, seed: 1 })].filter((text) => text.length < 2000)
+    const texts = [...hostile, ...fc.sample(anyText, { numRuns: 100, seed: 1 })].filter(
+      (text) => text.length < 2000,
+    )
     for (const value of new Set(texts)) await db.write(sql`insert into texts (value) values (${value})`)
     for (const value of texts)
       assert.deepEqual(await db.all(sql`select value from texts where value = ${value}`), [{ value }])
@@ -132,7 +139,9 @@ eachEngine((engine) => {
     const edges = [0, -0, 1, -1, 2 ** 31, 2 ** 32 + 1, 2 ** 53 - 1, 1 - 2 ** 53]
     for (const value of edges) assert.equal(await roundTrip('whole', value), value === 0 ? 0 : value)
     await fc.assert(
-      fc.asyncProperty(fc.maxSafeInteger(), async (value) => assert.equal(await roundTrip('whole', value), value)),
+      fc.asyncProperty(fc.maxSafeInteger(), async (value) =>
+        assert.equal(await roundTrip('whole', value), value),
+      ),
       { numRuns: 50 },
     )
   })
@@ -143,7 +152,17 @@ eachEngine((engine) => {
   })
 
   test('doubles come back exactly', async () => {
-    const edges = [0.1, 1 / 3, -1.5, Number.MAX_VALUE, Number.MIN_VALUE, 2 ** -1022, 1e21, 1e-7, 123456789.125]
+    const edges = [
+      0.1,
+      1 / 3,
+      -1.5,
+      Number.MAX_VALUE,
+      Number.MIN_VALUE,
+      2 ** -1022,
+      1e21,
+      1e-7,
+      123456789.125,
+    ]
     for (const value of edges) assert.equal(await roundTrip('fraction', value), value)
     await fc.assert(
       fc.asyncProperty(fc.double({ noNaN: true, noDefaultInfinity: true }), async (value) =>
@@ -160,7 +179,10 @@ eachEngine((engine) => {
       const row = await db.get(sql`select cast(whole as text) as digits from kept where id = ${id}`)
       assert.equal(row!['digits'], String(value))
       for (const read of Object.values(readers))
-        await assert.rejects(read(sql`select whole from kept where id = ${id}`), /too large to be represented/)
+        await assert.rejects(
+          read(sql`select whole from kept where id = ${id}`),
+          /too large to be represented/,
+        )
     }
     assert.deepEqual(await db.all(sql`select 'a' as a`), [{ a: 'a' }])
   })
@@ -172,7 +194,8 @@ eachEngine((engine) => {
   })
 
   test('a number bound to a column of text is written as in JavaScript', async () => {
-    for (const value of [0, 1, -17, 2 ** 53 - 1, 1.5]) assert.equal(await roundTrip('text_value', value), String(value))
+    for (const value of [0, 1, -17, 2 ** 53 - 1, 1.5])
+      assert.equal(await roundTrip('text_value', value), String(value))
   })
 
   test('whole numbers divide as whole numbers', async () => {

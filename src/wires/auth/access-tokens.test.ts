@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
-import { createHmac, createPublicKey, type JsonWebKey } from 'node:crypto'
+import { createHmac, createPublicKey } from 'node:crypto'
 import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
-import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, generateKeyPair, importJWK, jwtVerify, SignJWT, type JWK } from 'jose'
+import {
+  createRemoteJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  generateKeyPair,
+  importJWK,
+  jwtVerify,
+  SignJWT,
+  type JWK,
+} from 'jose'
 
 import { deriveKey, randomToken } from '../../base/crypto.ts'
 import { newId } from '../../base/ids.ts'
@@ -22,7 +31,7 @@ async function ownKey({ app }: TestApp) {
   const privateJwk = deriveKey(app.settings.secret, 'signing-key').open(row!.private_jwk)
   return {
     kid: row!.kid,
-    publicJwk: JSON.parse(row!.public_jwk) as JsonWebKey,
+    publicJwk: JSON.parse(row!.public_jwk) as JWK,
     privateKey: await importJWK(JSON.parse(privateJwk) as JWK, 'EdDSA'),
   }
 }
@@ -107,7 +116,11 @@ describe('access tokens', () => {
           { ...header, jwk: await crypto.subtle.exportKey('jwk', other.publicKey) },
           other.privateKey,
         ),
-        'a key by address': await sign({}, { ...header, kid: 'x', jku: `${app().url}/keys` }, other.privateKey),
+        'a key by address': await sign(
+          {},
+          { ...header, kid: 'x', jku: `${app().url}/keys` },
+          other.privateKey,
+        ),
         'an unknown key': await sign({}, { ...header, kid: 'unknown' }),
         'no key named': await sign({}, { alg: 'EdDSA', typ: 'at+jwt' }),
         'typ JWT': await sign({}, { ...header, typ: 'JWT' }),
@@ -191,10 +204,16 @@ describe('access tokens', () => {
 
     test('live on over a restart', async (t) => {
       const databaseUrl = await engine.freshUrl()
-      const before = await startApp(t, engine, { databaseUrl, environment: { PUBLIC_URL: 'https://api.example' } })
+      const before = await startApp(t, engine, {
+        databaseUrl,
+        environment: { PUBLIC_URL: 'https://api.example' },
+      })
       const { _id, token } = await before.register()
       await before.stop()
-      const after = await startApp(t, engine, { databaseUrl, environment: { PUBLIC_URL: 'https://api.example' } })
+      const after = await startApp(t, engine, {
+        databaseUrl,
+        environment: { PUBLIC_URL: 'https://api.example' },
+      })
       assert.equal((await me(after, token)).body.user._id, _id)
     })
   })

@@ -6,7 +6,19 @@ import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { createLock } from './lock.ts'
-import { appForAll, local, login, me, PASSWORD, refresh, send, startReplicas, statuses, times, type Reply } from './testing.ts'
+import {
+  appForAll,
+  local,
+  login,
+  me,
+  PASSWORD,
+  refresh,
+  send,
+  startReplicas,
+  statuses,
+  times,
+  type Reply,
+} from './testing.ts'
 
 const LOCK_SECONDS = 900
 
@@ -60,7 +72,10 @@ describe('the lock of an address', () => {
     test('is the same for an address that nobody has', async () => {
       const { email } = await app().register()
       const known = [...(await fail(app(), email, 5)), await wrong(app(), email)]
-      const unknown = [...(await fail(app(), 'nobody@example.com', 5)), await wrong(app(), 'nobody@example.com')]
+      const unknown = [
+        ...(await fail(app(), 'nobody@example.com', 5)),
+        await wrong(app(), 'nobody@example.com'),
+      ]
       assert.deepEqual(
         unknown.map(({ status, text }) => [status, text]),
         known.map(({ status, text }) => [status, text]),

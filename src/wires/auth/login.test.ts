@@ -107,13 +107,23 @@ describe('signing in with a password', () => {
       for (const email of ['nobody@example.com', 'passwordless@example.com', 'no address']) {
         const answers = []
         for (let i = 0; i < 3; i++) answers.push(await elapsed(() => login(app, email)))
-        assert.ok(Math.max(...answers) >= Math.min(...hashes) / 2, `${email}: ${answers.join()} against ${hashes.join()}`)
+        assert.ok(
+          Math.max(...answers) >= Math.min(...hashes) / 2,
+          `${email}: ${answers.join()} against ${hashes.join()}`,
+        )
       }
     })
 
     test('is limited for each client address, whatever it writes into headers or paths', async (t) => {
       const app = await startApp(t, engine, { environment: { SIXWIRE_RATE_LIMITS: 'on' } })
-      const paths = ['/auth/login', '//auth/login', '/auth/login/', '/AUTH/login', '/auth/./login', '/auth%2Flogin']
+      const paths = [
+        '/auth/login',
+        '//auth/login',
+        '/auth/login/',
+        '/AUTH/login',
+        '/auth/./login',
+        '/auth%2Flogin',
+      ]
       const answered = []
       for (let i = 0; i < 60; i++)
         answered.push(
@@ -135,8 +145,12 @@ describe('signing in with a password', () => {
 
 describe('changing the password', () => {
   const CHANGED = 'another horse battery'
-  const change = (app: Parameters<typeof send>[0], token: string, currentPassword: string, newPassword = CHANGED) =>
-    send(app, 'POST /auth/change-password', { token, body: { currentPassword, newPassword } })
+  const change = (
+    app: Parameters<typeof send>[0],
+    token: string,
+    currentPassword: string,
+    newPassword = CHANGED,
+  ) => send(app, 'POST /auth/change-password', { token, body: { currentPassword, newPassword } })
 
   eachEngine((engine) => {
     const app = appForAll(engine)

@@ -16,7 +16,12 @@ describe('registration', () => {
       send(app(), 'POST /auth/register', { body, ...(headers && { headers }) })
 
     test('makes an account, signs in, and answers nothing beyond that', async () => {
-      const answered = await register({ email: ' Ada@Example.com ', password: PASSWORD, name: 'Ada', role: 'admin' })
+      const answered = await register({
+        email: ' Ada@Example.com ',
+        password: PASSWORD,
+        name: 'Ada',
+        role: 'admin',
+      })
       assert.equal(answered.status, 201)
       assert.equal(answered.headers.get('cache-control'), 'no-store')
       const { user, token, refreshToken, ...rest } = answered.body
@@ -70,11 +75,24 @@ describe('registration', () => {
     })
 
     test('refuses passwords that are too short, too long or too common, and says so', async () => {
-      const refused = ['', 'seven77', '🔑🔑🔑🔑🔑🔑🔑', 'a'.repeat(73), 'ä'.repeat(37), 'password1', 'PassWord1', 'x\0yzxyzxyz']
+      const refused = [
+        '',
+        'seven77',
+        '🔑🔑🔑🔑🔑🔑🔑',
+        'a'.repeat(73),
+        'ä'.repeat(37),
+        'password1',
+        'PassWord1',
+        'x\0yzxyzxyz',
+      ]
       for (const password of refused) {
         const email = someone()
         const answered = await register({ email, password })
-        assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], JSON.stringify(password))
+        assert.deepEqual(
+          [answered.status, answered.code],
+          [400, 'VALIDATION_ERROR'],
+          JSON.stringify(password),
+        )
         assert.match(answered.body.error.details!.issues[0]!.path, /^(\/body)?\/password$/)
         assert.equal((await login(app(), email, password || 'x')).status === 200, false)
       }
@@ -115,7 +133,11 @@ describe('registration', () => {
         const answered = await register({ email, password: 'another horse battery' })
         assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], JSON.stringify(email))
         const signedIn = await login(app(), email)
-        assert.deepEqual([signedIn.status, signedIn.code], [401, 'INVALID_CREDENTIALS'], JSON.stringify(email))
+        assert.deepEqual(
+          [signedIn.status, signedIn.code],
+          [401, 'INVALID_CREDENTIALS'],
+          JSON.stringify(email),
+        )
       }
     })
 
@@ -152,7 +174,9 @@ describe('registration', () => {
       const key = `register-${body.email}`
       const first = await register(body, { 'idempotency-key': key })
       // As a process leaves it that died before the answer was kept.
-      await app().app.db.write(sql`update sixwire_idempotency set answer = null, lease_until = 0 where key = ${key}`)
+      await app().app.db.write(
+        sql`update sixwire_idempotency set answer = null, lease_until = 0 where key = ${key}`,
+      )
       const again = await register(body, { 'idempotency-key': key })
       assert.equal(again.status, 201)
       assert.deepEqual(again.body.user, first.body.user)
@@ -164,14 +188,18 @@ describe('registration', () => {
   eachEngine((engine) => {
     test('may be closed', async (t) => {
       const app = await startApp(t, engine, { config: { auth: { registration: 'closed' } } })
-      const answered = await send(app, 'POST /auth/register', { body: { email: 'a@example.com', password: PASSWORD } })
+      const answered = await send(app, 'POST /auth/register', {
+        body: { email: 'a@example.com', password: PASSWORD },
+      })
       assert.deepEqual([answered.status, answered.code], [403, 'REGISTRATION_CLOSED'])
     })
 
     test('makes exactly one of the first accounts an administrator', async (t) => {
       const apps = await startReplicas(t, engine)
       const people = await Promise.all(times(12, (i) => apps[i % 2]!.register()))
-      const roles = await Promise.all(people.map(async ({ token }) => (await me(apps[0], token)).body.user.role))
+      const roles = await Promise.all(
+        people.map(async ({ token }) => (await me(apps[0], token)).body.user.role),
+      )
       assert.equal(roles.filter((role) => role === 'admin').length, 1)
       const { token } = await apps[0].register()
       assert.equal((await me(apps[0], token)).body.user.role, 'user')

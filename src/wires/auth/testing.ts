@@ -86,7 +86,11 @@ export async function startReplicas(
 }
 
 /** The options under `local`, with some of their own. */
-export const local = (own: { maxLoginAttempts?: number; lockDuration?: number; passwordMinLength?: number }) => ({
+export const local = (own: {
+  maxLoginAttempts?: number
+  lockDuration?: number
+  passwordMinLength?: number
+}) => ({
   passwordMinLength: 8,
   requireEmailVerification: true,
   maxLoginAttempts: 5,

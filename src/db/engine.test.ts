@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { defineErrors } from '../base/errors.ts'
+import { eachEngine } from '../testing/engines.ts'
+import { openFresh } from './database.fixture.ts'
+import { ConstraintError, must, type Database } from './database.ts'
+import { sql, type Sql } from './sql.ts'
+
+const { gone } = defineErrors({ gone: [409, 'This is gone.'] })
+
+const tables = `
+  create table parents (id text primary key);
+  create table children (
+    id text primary key,
+    parent text not null references parents (id) on delete restrict,
+    age bigint check (age < 150)
+  );
+  create table cousins (id text primary key, parent text references parents (id) deferrable initially deferred);
+  create unique index children_age on children (age);
+  create table stocks (id text primary key, amount bigint not null);`
+
+eachEngine((engine) => {
+  let db: Database
+  before(async () => {
+    db = await openFresh(engine, tables)
+  })
+  after(() => db.close())
+  beforeEach(async () => {
+    const emptied = ['children', 'cousins', 'parents', 'stocks'].map(
+      (table) => sql`delete from ${sql.literal(table)}`,
+    )
+    await db.batch([...emptied, addStock('a', 10)])
+  })
+
+  const addStock = (id: string, amount: number): Sql =>
+    sql`insert into stocks (id, amount) values (${id}, ${amount})`
+  const take = (id: string, amount: number): Sql => sql`
+    update stocks set amount = amount - ${amount} where id = ${id} and amount >= ${amount} returning amount`
+  const stocks = () => db.all<{ id: string; amount: number }>(sql`select id, amount from stocks order by id`)
+  const addParent = (id: string): Sql => sql`insert into parents (id) values (${id})`
+  const addChild = (id: string, parent: string | null, age: number | null = null): Sql =>
+    sql`insert into children (id, parent, age) values (${id}, ${parent}, ${age})`
+  const addCousin = (id: string, parent: string): Sql =>
+    sql`insert into cousins (id, parent) values (${id}, ${parent})`
+
+  describe('write', () => {
+    test('answers what returning says, and reading sees it then', async () => {
+      assert.deepEqual(
+        await db.write(sql`insert into stocks (id, amount) values ('b', 1), ('c', 2) returning id`),
+        [{ id: 'b' }, { id: 'c' }],
+      )
+      assert.deepEqual((await stocks()).length, 3)
+      assert.equal((await db.scan(sql`select id from stocks`)).length, 3)
+    })
+
+    test('answers an empty row where a statement without returning changed something, else none', async () => {
+      assert.deepEqual(await db.write(addStock('b', 1)), [{}])
+      assert.deepEqual(await db.write(sql`update stocks set amount = 5`), [{}])
+      assert.deepEqual(await db.write(sql`update stocks set amount = 5 where id = 'z'`), [])
+      assert.deepEqual(
+        await db.write(sql`insert into stocks (id, amount) values ('a', 1) on conflict do nothing`),
+        [],
+      )
+      assert.deepEqual(await db.write(sql`delete from stocks where id = 'b'`), [{}])
+      assert.deepEqual(await db.write(sql`delete from stocks where id = 'b'`), [])
+      await db.write(addStock('b', 1))
+      assert.deepEqual(await db.write(sql`create table made (id text)`), [])
+      assert.deepEqual(await db.write(sql`drop table made`), [])
+    })
+  })
+
+  const broken: Record<string, [kind: ConstraintError['kind'], setUp: () => Sql[], statement: () => Sql]> = {
+    'a primary key': ['unique', () => [addParent('p')], () => addParent('p')],
+    'a unique index': ['unique', () => [addParent('p'), addChild('a', 'p', 1)], () => addChild('b', 'p', 1)],
+    'a reference to nothing': ['foreign_key', () => [], () => addChild('a', 'nobody')],
+    'a deferred reference to nothing': ['foreign_key', () => [], () => addCousin('a', 'nobody')],
+    'what others refer to': [
+      'foreign_key',
+      () => [addParent('p'), addChild('a', 'p')],
+      () => sql`delete from parents where id = 'p'`,
+    ],
+    'a check': ['check', () => [addParent('p')], () => addChild('a', 'p', 150)],
+    'a missing value': ['not_null', () => [], () => addChild('a', null)],
+  }
+  for (const [name, [kind, setUp, statement]] of Object.entries(broken))
+    test(`${name} is refused as ${kind}, from every verb alike`, async () => {
+      await db.batch(setUp())
+      const isRefused = (error: unknown): boolean => error instanceof ConstraintError && error.kind === kind
+      await assert.rejects(db.write(statement()), isRefused)
+      await assert.rejects(db.batch([statement()]), isRefused)
+      await assert.rejects(db.batch([addStock('b', 1), statement()]), isRefused)
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          await tx.write(addStock('b', 1))
+          await tx.write(statement())
+        }),
+        isRefused,
+      )
+      assert.deepEqual(await stocks(), [{ id: 'a', amount: 10 }])
+    })
+
+  describe('batch', () => {
+    test('answers the rows of each step', async () => {
+      const rows = await db.batch([
+        addStock('b', 7),
+        take('b', 2),
+        sql`select amount from stocks where id = 'b'`,
+      ])
+      assert.deepEqual(rows, [[{}], [{ amount: 5 }], [{ amount: 5 }]])
+      assert.deepEqual(await db.batch([]), [])
+    })
+
+    test('leaves nothing where a statement fails', async () => {
+      await assert.rejects(db.batch([take('a', 1), addStock('b', 1), addStock('b', 1)]), ConstraintError)
+      await assert.rejects(db.batch([take('a', 1), sql`insert into nowhere values (1)`]), /nowhere/)
+      assert.deepEqual(await stocks(), [{ id: 'a', amount: 10 }])
+    })
+
+    test('leaves nothing where a step that must find something does not, and throws its error', async () => {
+      for (const steps of [
+        [take('a', 1), must(take('a', 50), gone)],
+        [must(take('a', 50), gone), take('a', 1)],
+        [addStock('b', 1), must(take('a', 50), gone), addStock('c', 1)],
+        [must(take('a', 50), gone)],
+        [take('a', 1), must(sql`update stocks set amount = 0 where id = 'z'`, gone)],
+        [take('a', 1), must(sql`select id from stocks where id = 'z'`, gone)],
+      ])
+        await assert.rejects(db.batch(steps), { code: 'GONE', status: 409 })
+      assert.deepEqual(await stocks(), [{ id: 'a', amount: 10 }])
+    })
+
+    test('goes on where a step that must find something does', async () => {
+      const rows = await db.batch([
+        must(take('a', 1), gone),
+        must(sql`update stocks set amount = amount - 1 where id = 'a'`, gone),
+        must(sql`select amount from stocks where id = 'a'`, gone),
+      ])
+      assert.deepEqual(rows, [[{ amount: 9 }], [{}], [{ amount: 8 }]])
+    })
+  })
+
+  describe('writes that arrive together', () => {
+    test('succeed and fail each for itself', async () => {
+      await db.write(addParent('p'))
+      const asked: Promise<unknown>[] = []
+      for (let i = 0; i < 20; i++)
+        asked.push(
+          db.write(addStock(`ok${i}`, i)),
+          db.write(addStock('a', i)), // there already
+          db.batch([addStock(`half${i}`, i), addChild('a', 'nobody')]),
+          db.batch([addStock(`unmet${i}`, i), must(take('a', 50), gone)]),
+          db.batch([addStock(`pair${i}`, i), addStock(`twin${i}`, i)]),
+          db.write(sql`insert into nowhere values (1)`),
+          db.write(addCousin(`lost${i}`, 'nobody')), // fails when it is committed
+          db.batch([addCousin(`found${i}`, `q${i}`), addParent(`q${i}`)]),
+        )
+      const settled = await Promise.allSettled(asked)
+      const outcome = ({ status }: { status: string }) => (status === 'fulfilled' ? '+' : '-')
+      assert.equal(settled.map(outcome).join(''), '+---+--+'.repeat(20))
+      const names = (await stocks()).map(({ id }) => id.replace(/\d+/, ''))
+      assert.deepEqual(
+        Object.fromEntries(
+          Map.groupBy(names, (name) => name)
+            .entries()
+            .map(([name, all]) => [name, all.length]),
+        ),
+        { a: 1, ok: 20, pair: 20, twin: 20 },
+      )
+      assert.equal((await db.all(sql`select id from cousins`)).length, 20)
+    })
+
+    test('take out of a stock of 50 exactly 50, however many try', async () => {
+      await db.write(addStock('b', 50))
+      const rows = await Promise.all(
+        Array.from({ length: 200 }, async (_, i) =>
+          i % 2 === 0 ? db.write(take('b', 1)) : (await db.batch([take('b', 1), take('z', 1)]))[0]!,
+        ),
+      )
+      const left = rows.flat().map((row) => row['amount'])
+      assert.deepEqual(
+        left.toSorted((a, b) => Number(a) - Number(b)),
+        Array.from({ length: 50 }, (_, i) => i),
+      )
+      assert.deepEqual(await db.get(sql`select amount from stocks where id = 'b'`), { amount: 0 })
+    })
+
+    test('are all done, thousands of them', async () => {
+      const asked = Array.from({ length: 3000 }, (_, i) => db.write(addStock(`s${i}`, i)))
+      const rows = await Promise.all(asked)
+      assert.equal(rows.length, 3000)
+      assert.deepEqual(
+        await db.get(sql`select count(*) as n, sum(amount) as sum from stocks where id <> 'a'`),
+        {
+          n: 3000,
+          sum: (2999 * 3000) / 2,
+        },
+      )
+    })
+  })
+
+  test('more distinct statements than are kept ready answer right, again and again', async () => {
+    const distinct = Array.from({ length: 700 }, (_, i) =>
+      sql.literal(`select amount + ${i} as n from stocks where id = `),
+    )
+    for (let round = 0; round < 2; round++)
+      for (const [i, text] of distinct.entries()) {
+        assert.deepEqual(await db.get(sql`${text} ${'a'}`), { n: 10 + i })
+        if (i % 50 === 0) assert.deepEqual(await db.write(sql`${text} ${'a'}`), [{ n: 10 + i }])
+      }
+  })
+
+  test('a statement sees new columns of a table that it has read before', async () => {
+    await db.write(sql`create table growing (id text primary key)`)
+    await db.write(sql`insert into growing (id) values ('a')`)
+    const read = () => sql`select * from growing`
+    const readers = [
+      () => db.all(read()),
+      () => db.scan(read()),
+      () => db.write(sql`update growing set id = id returning *`),
+      async () => (await db.batch([read()]))[0]!,
+      () => db.transaction((tx) => tx.all(read())),
+    ]
+    for (const columns of [{}, { b: 1 }, { b: 1, c: 2 }]) {
+      for (const one of readers) assert.deepEqual(await one(), [{ id: 'a', ...columns }])
+      const [name, value] = Object.keys(columns).length === 0 ? ['b', 1] : ['c', 2]
+      if (!('c' in columns))
+        await db.write(
+          sql`alter table growing add column ${sql.literal(name as string)} bigint default ${sql.literal(String(value))}`,
+        )
+    }
+  })
+
+  test('a long scan stalls no other reader and no writer', async () => {
+    const order: string[] = []
+    const said = (what: string) => () => void order.push(what)
+    const rows = engine.name === 'sqlite' ? 3_000_000 : 1_500_000
+    const scan = db
+      .scan(sql`
+        with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${rows})
+        select max(n) as n from numbers`)
+      .then((found) => {
+        order.push('scan')
+        return found
+      })
+    for (let i = 0; i < 20; i++) {
+      await db.get(sql`select amount from stocks where id = 'a'`).then(said('get'))
+      await db.all(sql`select amount from stocks`).then(said('all'))
+      await db.write(take('a', 0)).then(said('write'))
+      await db.scan(sql`select amount from stocks`).then(said('short scan'))
+    }
+    assert.deepEqual(await scan, [{ n: rows }])
+    assert.equal(order.indexOf('scan'), 80)
+  })
+})
+
+eachEngine((engine) => {
+  test('close waits for what was begun, more than there are connections too', async () => {
+    const url = await engine.freshUrl()
+    const { openDatabase } = await import('./open.ts')
+    const db = await openDatabase(url)
+    await db.write(sql`create table kept (id bigint)`)
+    const order: string[] = []
+    const begun = [
+      ...Array.from({ length: 100 }, (_, i) => db.write(sql`insert into kept (id) values (${i})`)),
+      ...Array.from({ length: 20 }, (_, i) => db.batch([sql`insert into kept (id) values (${100 + i})`])),
+      ...Array.from({ length: 20 }, (_, i) =>
+        db.transaction(async (tx) => {
+          await new Promise((resolve) => setImmediate(resolve))
+          await tx.write(sql`insert into kept (id) values (${120 + i})`)
+        }),
+      ),
+      ...Array.from({ length: 20 }, () => db.scan(sql`select count(*) from kept`)),
+      ...Array.from({ length: 20 }, () => db.get(sql`select count(*) from kept`)),
+    ].map((one) => (one as Promise<unknown>).then(() => order.push('done')))
+    const closed = db.close().then(() => order.push('closed'))
+    const settled = await Promise.allSettled(begun)
+    await closed
+    assert.deepEqual([...new Set(settled.map(({ status }) => status))], ['fulfilled'])
+    assert.equal(order.indexOf('closed'), 180)
+
+    const again = await openDatabase(url)
+    assert.deepEqual(await again.get(sql`select count(distinct id) as n from kept`), { n: 140 })
+    await again.close()
+  })
+
+  test('after close everything is refused, and closing again is harmless', async () => {
+    const db = await openFresh(engine, tables)
+    await db.scan(sql`select 1 as one`)
+    await Promise.all([db.close(), db.close()])
+    await db.close()
+    const unavailable = { code: 'UNAVAILABLE', status: 503 }
+    const query = sql`select 1 as one`
+    await assert.rejects(db.get(query), unavailable)
+    await assert.rejects(db.all(query), unavailable)
+    await assert.rejects(db.scan(query), unavailable)
+    await assert.rejects(db.write(query), unavailable)
+    await assert.rejects(db.batch([query]), unavailable)
+    await assert.rejects(
+      db.transaction((tx) => tx.get(query)),
+      unavailable,
+    )
+    await assert.rejects(db.ping(), unavailable)
+  })
+})

@@ -1,0 +1,109 @@
+import { Worker } from 'node:worker_threads'
+
+import { errors } from '../base/errors.ts'
+import { ConstraintError, type Row } from './database.ts'
+import type { Answer, Fault, Outcome, Request } from './sqlite-protocol.ts'
+
+// SQLite's extended result codes, https://www.sqlite.org/rescode.html
+const CONSTRAINTS: Record<number, ConstraintError['kind']> = {
+  275: 'check',
+  787: 'foreign_key',
+  1299: 'not_null',
+  1555: 'unique', // of a primary key
+  2067: 'unique',
+  2579: 'unique', // of a row id
+}
+const TRIGGER = 1811
+const TEMPORARY = new Set([
+  5, // busy
+  6, // locked
+  7, // no memory
+  8, // read-only
+  10, // I/O error
+  13, // disk full
+  14, // the file can't be opened
+  15, // locking protocol
+])
+
+/** The error that a caller sees, of one of `node:sqlite`. */
+export function errorOf({ message, errcode }: Fault): Error {
+  // `on delete restrict` is a trigger inside SQLite.
+  const restricted = errcode === TRIGGER && message.startsWith('FOREIGN KEY')
+  const kind = restricted ? 'foreign_key' : CONSTRAINTS[errcode]
+  if (kind) return new ConstraintError(kind, message)
+  const cause = new Error(message)
+  return TEMPORARY.has(errcode & 0xff) ? errors.unavailable({ retryAfter: 1, cause }) : cause
+}
+
+type Asked = { resolve: (outcomes: Outcome[]) => void; reject: (error: Error) => void }
+type Ask = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
+
+/** A connection in a thread of its own, spoken to by messages. Holds the process only while it is asked something. */
+export class SqliteWorker {
+  readonly #worker: Worker
+  readonly #asked = new Map<number, Asked>()
+  #nextId = 1
+  #broken: Error | undefined
+  #closed = false
+
+  constructor(file: string, use: 'reader' | 'writer') {
+    // Run from source it is .ts, from the published package .js.
+    const script = new URL(import.meta.url.replace(/sqlite-worker(\.[jt]s)$/, 'sqlite-thread$1'))
+    this.#worker = new Worker(script, {
+      workerData: { file, use },
+      execArgv: [],
+      resourceLimits: { maxYoungGenerationSizeMb: 4 },
+    })
+    this.#worker.on('message', ({ id, outcomes }: Answer) => {
+      const asked = this.#asked.get(id)
+      this.#asked.delete(id)
+      asked?.resolve(outcomes)
+      if (this.#asked.size === 0 && !this.#closed) this.#worker.unref()
+    })
+    this.#worker.on('error', (error) => this.#break(error as Error))
+    this.#worker.on('exit', () => this.#break(new Error('the database thread has ended')))
+    this.#worker.unref()
+  }
+
+  #break(error: Error): void {
+    this.#broken ??= error
+    for (const { reject } of this.#asked.values()) reject(errors.unavailable({ retryAfter: 5, cause: error }))
+    this.#asked.clear()
+  }
+
+  /** Whether the thread has ended, and another one is needed. */
+  get broken(): boolean {
+    return this.#broken !== undefined
+  }
+
+  /** How many requests it has not answered yet. */
+  get waiting(): number {
+    return this.#asked.size
+  }
+
+  /** @throws unavailable where the thread is gone, also where it goes before it answers */
+  ask(request: Ask): Promise<Outcome[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#broken) throw errors.unavailable({ retryAfter: 5, cause: this.#broken })
+      const id = this.#nextId++
+      if (this.#asked.size === 0) this.#worker.ref()
+      this.#asked.set(id, { resolve, reject })
+      this.#worker.postMessage({ id, ...request } satisfies Request)
+    })
+  }
+
+  async askOne(request: Ask): Promise<Row[]> {
+    const [outcome] = await this.ask(request)
+    if (outcome?.fault) throw errorOf(outcome.fault)
+    return outcome?.rows?.[0] ?? []
+  }
+
+  /** Waits for what it was asked before, then ends it. */
+  async close(): Promise<void> {
+    if (this.#broken) return
+    const ended = new Promise((resolve) => this.#worker.once('exit', resolve))
+    this.#closed = true
+    await this.ask({ kind: 'close' }).catch(() => undefined) // it may end before it answers
+    await ended
+  }
+}

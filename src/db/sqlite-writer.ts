@@ -1,0 +1,88 @@
+import { errors } from '../base/errors.ts'
+import type { Operation, Outcome } from './sqlite-protocol.ts'
+import { SqliteWorker } from './sqlite-worker.ts'
+
+type Write = { operation: Operation; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
+type Turn = Write | { run: () => Promise<void> }
+
+/**
+ * The one writer of the file. Everything takes its turn in order of arrival: writes that stand together
+ * are committed together, with one flush to the disk, and a transaction has the connection to itself.
+ */
+export class SqliteWriter {
+  readonly #file: string
+  #worker: SqliteWorker
+  #turns: Turn[] = []
+  #working: Promise<void> | undefined
+  #closed = false
+
+  constructor(file: string) {
+    this.#file = file
+    this.#worker = new SqliteWorker(file, 'writer')
+  }
+
+  /** Statements that happen whole or not at all. Resolves once they are on the disk. */
+  write(operation: Operation): Promise<Outcome> {
+    return new Promise((resolve, reject) => this.#enqueue({ operation, resolve, reject }))
+  }
+
+  /** Lends the connection out; what comes after this waits until `use` is through. */
+  exclusively<T>(use: (worker: SqliteWorker) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) =>
+      this.#enqueue({ run: () => use(this.#connection()).then(resolve, reject) }),
+    )
+  }
+
+  /** Waits for everything that was begun, then lets go of the file. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#working
+    await this.#worker.close()
+  }
+
+  #enqueue(turn: Turn): void {
+    if (this.#closed) throw errors.unavailable({ cause: new Error('the database is closed') })
+    this.#turns.push(turn)
+    this.#working ??= this.#work()
+  }
+
+  #connection(): SqliteWorker {
+    // A thread that ended for want of memory left nothing half-written: SQLite undid what it had begun.
+    if (this.#worker.broken) this.#worker = new SqliteWorker(this.#file, 'writer')
+    return this.#worker
+  }
+
+  async #work(): Promise<void> {
+    // Waits for the end of this turn of the event loop, so that requests read together are committed together.
+    await new Promise((resolve) => setImmediate(resolve))
+    while (this.#turns.length > 0) {
+      const group = this.#takeWrites()
+      if (group.length > 0) await this.#commit(group)
+      else await (this.#turns.shift() as { run: () => Promise<void> }).run()
+    }
+    this.#working = undefined
+  }
+
+  #takeWrites(): Write[] {
+    const isWrite = (turn: Turn): turn is Write => 'operation' in turn
+    if (this.#turns.every(isWrite)) {
+      const all = this.#turns
+      this.#turns = []
+      return all
+    }
+    const end = this.#turns.findIndex((turn) => !isWrite(turn))
+    return this.#turns.splice(0, end).filter(isWrite)
+  }
+
+  async #commit(group: readonly Write[]): Promise<void> {
+    try {
+      const outcomes = await this.#connection().ask({
+        kind: 'group',
+        operations: group.map((one) => one.operation),
+      })
+      for (const [at, { resolve }] of group.entries()) resolve(outcomes[at] ?? outcomes[0]!)
+    } catch (error) {
+      for (const { reject } of group) reject(error as Error)
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import type { Row, Transaction } from './database.ts'
+import type { Dialect, Sql } from './sql.ts'
+
+const LIMIT_MS = 10_000
+
+/** The work went on for too long: what it holds is held by nobody else meanwhile. */
+export class TransactionTimeout extends Error {
+  override name = 'TransactionTimeout'
+}
+
+/**
+ * Runs the program between the statements of a transaction, with the same rules on both engines:
+ * a refused statement dooms the transaction, also where the program catches its error, because PostgreSQL would
+ * undo in silence what SQLite would keep; and nothing reaches the connection once the transaction is over.
+ * The caller commits where this resolves and rolls back where it rejects.
+ *
+ * @param statement runs one statement on the transaction's connection
+ */
+export async function runWork<T>(
+  dialect: Dialect,
+  statement: (query: Sql) => Promise<Row[]>,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  let over = false
+  let refused: { error: unknown } | undefined
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function runOne(query: Sql): Promise<Row[]> {
+    if (over) throw new Error('this transaction has ended')
+    if (refused) throw refused.error
+    try {
+      return await statement(query)
+    } catch (error) {
+      refused ??= { error }
+      throw error
+    }
+  }
+  const run = <R>(query: Sql): Promise<R[]> => {
+    const turn = last.then(() => runOne(query))
+    last = turn.catch(() => undefined)
+    return turn as Promise<R[]>
+  }
+  async function whole(): Promise<T> {
+    const result = await work({
+      dialect,
+      all: run,
+      write: run,
+      get: async (query) => (await run<never>(query))[0],
+    })
+    await last // also statements that the program did not wait for
+    if (refused) throw refused.error
+    return result
+  }
+
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new TransactionTimeout(`the transaction was open for more than ${LIMIT_MS / 1000} s`)),
+      LIMIT_MS,
+    )
+  })
+  try {
+    return await Promise.race([whole(), late])
+  } finally {
+    over = true
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { sql } from '../../db/sql.ts'
+import { startApp } from '../../testing/app.ts'
+import { eachEngine } from '../../testing/engines.ts'
+import { appForAll, login, me, refresh, startReplicas, statuses, times } from './testing.ts'
+
+describe('the operator', () => {
+  eachEngine((engine) => {
+    const app = appForAll(engine)
+    const users = () => app().app.service('auth').users
+
+    test('makes an administrator and takes the role back, at once for who is signed in', async () => {
+      await app().register() // the first one is an administrator
+      const { email, token } = await app().register()
+      assert.equal((await users().promote(email.toUpperCase())).role, 'admin')
+      assert.equal((await me(app(), token)).body.user.role, 'admin')
+      assert.equal((await users().demote(email)).role, 'user')
+      assert.equal((await me(app(), token)).body.user.role, 'user')
+    })
+
+    test('is told where nobody has an address', async () => {
+      const nobody = { code: 'NOT_FOUND', message: 'No account has the address nobody@example.com.' }
+      for (const verb of ['promote', 'demote', 'disable', 'enable'] as const)
+        await assert.rejects(users()[verb]('nobody@example.com'), nobody)
+      assert.equal(await users().find('nobody@example.com'), undefined)
+    })
+
+    test('disables an account: its sessions end, and none opens until it is enabled', async () => {
+      const { email, token, refreshToken } = await app().register()
+      assert.equal((await users().disable(email)).disabled, true)
+      assert.equal((await me(app(), token)).status, 401)
+      assert.equal((await refresh(app(), refreshToken)).status, 401)
+      assert.equal((await login(app(), email)).code, 'INVALID_CREDENTIALS')
+      assert.equal((await users().enable(email)).disabled, false)
+      assert.equal((await me(app(), token)).status, 401)
+      assert.equal((await login(app(), email)).status, 200)
+    })
+
+    test('sees accounts without what proves them, newest first', async () => {
+      const { _id, email } = await app().register()
+      const found = await users().find(email)
+      assert.deepEqual(Object.keys(found!).toSorted(), [
+        'createdAt',
+        'disabled',
+        'email',
+        'emailVerified',
+        'id',
+        'name',
+        'role',
+      ])
+      const { accounts, total } = await users().list({ limit: 2 })
+      assert.equal(accounts.length, 2)
+      assert.deepEqual(accounts[0], found)
+      assert.equal(found!.id, _id)
+      const rest = await users().list({ limit: 1000, offset: 2 })
+      assert.equal(rest.accounts.length, total - 2)
+    })
+  })
+
+  eachEngine((engine) => {
+    test('can not take a role back that SIXWIRE_ADMINS gives', async (t) => {
+      const app = await startApp(t, engine, { environment: { SIXWIRE_ADMINS: 'root@example.com' } })
+      const { users } = app.app.service('auth')
+      await app.register('root@example.com')
+      assert.equal((await users.demote('root@example.com')).role, 'user') // not verified yet
+      await app.app.db.write(sql`update auth_users set email_verified_at = 1`)
+      await assert.rejects(users.demote('root@example.com'), { code: 'CONFLICT', message: /SIXWIRE_ADMINS/ })
+    })
+
+    test('leaves no session that opens while an account is disabled', async (t) => {
+      const [one, two] = await startReplicas(t, engine)
+      const { users } = one.app.service('auth')
+      for (let i = 0; i < 20; i++) {
+        const { email } = await one.register()
+        // Sometimes before a sign-in, sometimes after it, and sometimes in between.
+        const disabled = delay(i).then(() => users.disable(email))
+        const [, ...opened] = await Promise.all([disabled, ...times(4, () => login(two, email))])
+        assert.ok(Object.keys(statuses(opened)).every((status) => ['200', '401'].includes(status)))
+        await users.enable(email)
+        for (const { status, body } of opened)
+          if (status === 200) assert.equal((await me(one, body.token)).status, 401)
+      }
+    })
+  })
+})
