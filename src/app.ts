@@ -145,7 +145,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const settings = await loadSettings(config, environment, folder)
   const wires = chooseWires(config, settings)
   const wireOptions = checkOptions(wires)
-  const log = await createLog(settings, options.logTo)
+  const { log, answers } = await createLog(settings, options.logTo)
   const startedAt = performance.now()
 
   const db = await openDatabase(settings.databaseUrl)
@@ -207,7 +207,11 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     idempotency,
     newId: () => newId(clock.now()),
     log,
-    observe: (...figures) => metrics.observe(...figures),
+    onAnswer(answered) {
+      metrics.observe(answered)
+      const { requestId, method, path, status, ms } = answered
+      answers.info({ requestId, method, path, status, ms: Math.round(ms * 10) / 10 })
+    },
     description: { title: settings.name, version: settings.version, url: settings.publicUrl },
     origins: settings.origins,
     production: settings.production,

@@ -59,9 +59,10 @@ export function createIdempotencyStore(
     },
 
     async release(caller, name) {
-      await db.write(
-        sql`delete from sixwire_idempotency where caller = ${caller} and key = ${name} and answer is null`,
-      )
+      // The record's id stays: a fault may have come after the work was done, and must not do it again under another id.
+      await db.write(sql`
+        update sixwire_idempotency set lease_until = 0
+        where caller = ${caller} and key = ${name} and answer is null`)
     },
 
     async forgetExpired() {

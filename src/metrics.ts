@@ -1,8 +1,10 @@
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
+import type { Answered } from './http/server.ts'
+
 /** The server's figures in Prometheus' form. */
 export type Metrics = {
-  observe(method: string, path: string, status: number, seconds: number): void
+  observe(answered: Answered): void
   read(): Promise<{ text: string; contentType: string }>
 }
 
@@ -17,7 +19,8 @@ export function createMetrics(): Metrics {
     registers: [registry],
   })
   return {
-    observe: (method, path, status, seconds) => requests.observe({ method, path, status }, seconds),
+    observe: ({ method, route = '(none)', status, ms }) =>
+      requests.observe({ method, path: route, status }, ms / 1000),
     read: async () => ({ text: await registry.metrics(), contentType: registry.contentType }),
   }
 }

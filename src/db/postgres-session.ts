@@ -1,4 +1,4 @@
-import pg from 'pg'
+import type pg from 'pg'
 
 import { errors } from '../base/errors.ts'
 import { errorOf, kindOf, type Kind } from './postgres-faults.ts'

@@ -1,6 +1,7 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 import type { Row } from './database.ts'
+import type { Use } from './sqlite-protocol.ts'
 import type { SqlScalar, Statement } from './sql.ts'
 
 /** How long a statement waits for another program that writes to the file. */
@@ -19,8 +20,7 @@ export class SqliteConnection {
   readonly #db: DatabaseSync
   readonly #prepared = new Map<string, Prepared>()
 
-  /** @param use a reader refuses every statement that would change something */
-  constructor(file: string, use: 'reader' | 'writer') {
+  constructor(file: string, use: Use) {
     this.#db = new DatabaseSync(file, { timeout: BUSY_WAIT_MS, enableForeignKeyConstraints: true })
     // WAL lets readers and the writer work side by side; FULL makes every commit survive a power cut.
     this.#db.exec(`

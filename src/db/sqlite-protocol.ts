@@ -1,6 +1,9 @@
 import type { Migration, Row } from './database.ts'
 import type { Statement } from './sql.ts'
 
+/** A reader refuses every statement that would change something. */
+export type Use = 'reader' | 'writer'
+
 /** Statements that happen together; `must` ones have to change or return a row. */
 export type Operation = readonly (Statement & { must?: boolean })[]
 

@@ -10,12 +10,12 @@ import {
   type AppliedMigration,
 } from './migrations.ts'
 import { BUSY_WAIT_MS, SqliteConnection } from './sqlite-connection.ts'
-import type { Answer, Operation, Outcome, Request } from './sqlite-protocol.ts'
+import type { Answer, Operation, Outcome, Request, Use } from './sqlite-protocol.ts'
 
 const MIGRATION_WAIT_MS = 600_000
 
 const port = parentPort!
-const { file, use } = workerData as { file: string; use: 'reader' | 'writer' }
+const { file, use } = workerData as { file: string; use: Use }
 const connection = new SqliteConnection(file, use)
 
 function faultOf(error: unknown): Outcome {

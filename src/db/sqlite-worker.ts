@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 
 import { errors } from '../base/errors.ts'
 import { ConstraintError, type Row } from './database.ts'
-import type { Answer, Fault, Outcome, Request } from './sqlite-protocol.ts'
+import type { Answer, Fault, Outcome, Request, Use } from './sqlite-protocol.ts'
 
 // SQLite's extended result codes, https://www.sqlite.org/rescode.html
 const CONSTRAINTS: Record<number, ConstraintError['kind']> = {
@@ -14,11 +14,12 @@ const CONSTRAINTS: Record<number, ConstraintError['kind']> = {
   2579: 'unique', // of a row id
 }
 const TRIGGER = 1811
+const READ_ONLY = 8
 const TEMPORARY = new Set([
   5, // busy
   6, // locked
   7, // no memory
-  8, // read-only
+  READ_ONLY,
   10, // I/O error
   13, // disk full
   14, // the file can't be opened
@@ -26,7 +27,9 @@ const TEMPORARY = new Set([
 ])
 
 /** The error that a caller sees, of one of `node:sqlite`. */
-export function errorOf({ message, errcode }: Fault): Error {
+export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error {
+  if (use === 'reader' && (errcode & 0xff) === READ_ONLY)
+    return new Error(`get, all and scan only read: use write for what changes something (${message})`)
   // `on delete restrict` is a trigger inside SQLite.
   const restricted = errcode === TRIGGER && message.startsWith('FOREIGN KEY')
   const kind = restricted ? 'foreign_key' : CONSTRAINTS[errcode]
@@ -41,12 +44,14 @@ type Ask = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> :
 /** A connection in a thread of its own, spoken to by messages. Holds the process only while it is asked something. */
 export class SqliteWorker {
   readonly #worker: Worker
+  readonly #use: Use
   readonly #asked = new Map<number, Asked>()
   #nextId = 1
   #broken: Error | undefined
   #closed = false
 
-  constructor(file: string, use: 'reader' | 'writer') {
+  constructor(file: string, use: Use) {
+    this.#use = use
     // Run from source it is .ts, from the published package .js.
     const script = new URL(import.meta.url.replace(/sqlite-worker(\.[jt]s)$/, 'sqlite-thread$1'))
     this.#worker = new Worker(script, {
@@ -94,7 +99,7 @@ export class SqliteWorker {
 
   async askOne(request: Ask): Promise<Row[]> {
     const [outcome] = await this.ask(request)
-    if (outcome?.fault) throw errorOf(outcome.fault)
+    if (outcome?.fault) throw errorOf(outcome.fault, this.#use)
     return outcome?.rows?.[0] ?? []
   }
 

@@ -63,7 +63,7 @@ export class SqliteDatabase implements Database {
       return read(this.#reader)
     } catch (error) {
       if ((error as Partial<Fault>).errcode === undefined) throw error
-      throw errorOf(error as Error & Fault)
+      throw errorOf(error as Error & Fault, 'reader')
     }
   }
 

@@ -52,6 +52,7 @@ export async function runWork<T>(
     return result
   }
 
+  const working = whole()
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -60,7 +61,7 @@ export async function runWork<T>(
     )
   })
   try {
-    return await Promise.race([whole(), late])
+    return await Promise.race([working, late])
   } finally {
     over = true
     clearTimeout(timer)

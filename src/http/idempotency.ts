@@ -19,7 +19,7 @@ export type IdempotencyStore = {
   begin(caller: string, key: string, request: string): Promise<IdempotentStart>
   /** Keeps the answer; from now on `begin` gives it. */
   finish(caller: string, key: string, answer: KeptAnswer): Promise<void>
-  /** Gives the key back, after a fault that another try may not meet. */
+  /** Lets the same call be tried again now, with the same record id, after a fault that another try may not meet. */
   release(caller: string, key: string): Promise<void>
 }
 

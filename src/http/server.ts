@@ -26,10 +26,23 @@ import { createValidation, type RequestPart } from './validation.ts'
 const JSON_TYPE = 'application/json; charset=utf-8'
 const BODY_LIMIT = 1_048_576
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 /** Routes of one wire, as the server takes them. */
 export type RouteGroup = { wire: string; routes: readonly Route[] }
+
+/** What is told of each answer. */
+export type Answered = {
+  requestId: string
+  method: string
+  /** The route's pattern; undefined where no route answered. */
+  route: string | undefined
+  /** As it was asked, without its query. */
+  path: string
+  status: number
+  ms: number
+}
 
 export type ServerOptions = {
   groups: readonly RouteGroup[]
@@ -43,8 +56,8 @@ export type ServerOptions = {
   /** Makes an id for a record or a request. */
   newId: () => string
   log: FastifyBaseLogger
-  /** Called once for each answer, for the metrics. */
-  observe: (method: string, path: string, status: number, seconds: number) => void
+  /** Called once for each answer, for the log and the metrics. */
+  onAnswer: (answered: Answered) => void
   /** Title and version of the description at `/openapi.json`. */
   description: { title: string; version: string; url: string }
   /** Origins of browsers that may read answers; `*` for any. */
@@ -61,8 +74,9 @@ export type Server = {
   readonly engine: FastifyInstance
   /** Opens the port; answers the address it listens on. */
   listen(options: { host: string; port: number }): Promise<string>
-  /** Resolves when no call is under way. */
+  /** Resolves when no request is under way, and no work for one whose client has gone. */
   idle(): Promise<void>
+  /** Closes the port, and every connection: what is still under way is cut off. */
   close(): Promise<void>
 }
 
@@ -88,7 +102,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.newId()
     },
     requestTimeout: 60_000,
-    forceCloseConnections: 'idle',
+    // By then nothing is under way any more, or has had its time.
+    forceCloseConnections: true,
     return503OnClosing: false,
     frameworkErrors: answerError,
     clientErrorHandler(_error, socket) {
@@ -109,28 +124,24 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       .filter(({ wire }) => wire === 'core')
       .flatMap(({ routes }) => routes.map(({ path }) => path)),
   )
-  let underWay = 0
-  let idle: (() => void) | undefined
+  const work = countWork()
 
   const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
   engine.addHook('onRequest', (request, reply, done) => {
-    underWay++
-    reply.headers(fixedHeaders).header('x-request-id', request.id)
-    const refused = alwaysAnswered.has(request.routeOptions.url ?? '') ? undefined : options.refusal()
-    if (refused) done(refused)
-    else done()
-  })
-  engine.addHook('onResponse', (request, reply, done) => {
-    underWay--
-    if (underWay === 0) idle?.()
-    const path = request.routeOptions.url ?? '(none)'
-    options.observe(request.method, path, reply.statusCode, reply.elapsedTime / 1000)
-    request.log.info({
-      method: request.method,
-      path: request.url.split('?', 1)[0],
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
+    work.begin()
+    // The engine's own onResponse is silent about a client that goes before its answer: this is not.
+    reply.raw.once('close', () => {
+      work.end()
+      options.onAnswer({
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url,
+        path: request.url.split('?', 1)[0]!,
+        status: reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE,
+        ms: reply.elapsedTime,
+      })
     })
+    reply.headers(fixedHeaders).header('x-request-id', request.id)
     done()
   })
 
@@ -168,26 +179,70 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     methods: [...METHODS],
     exposedHeaders: ['etag', 'idempotency-replayed', 'retry-after', 'x-request-id'],
     maxAge: 600,
+    // OPTIONS from whatever is not a browser is answered in the same way.
+    strictPreflight: false,
+  })
+  // After the headers above, so that a page of another origin can read the refusal too.
+  engine.addHook('onRequest', (request, _reply, done) => {
+    const refused = alwaysAnswered.has(request.routeOptions.url ?? '') ? undefined : options.refusal()
+    if (refused) done(refused)
+    else done()
   })
   await registerDescription(engine, options.description, options.groups)
   for (const group of options.groups)
-    for (const one of group.routes) registerRoute(engine, options, group.wire, one)
+    for (const one of group.routes) registerRoute(engine, options, group.wire, one, work)
   refuseOtherMethods(engine, options.groups)
 
   return {
     engine,
     listen: (where) => engine.listen(where),
-    async idle() {
-      if (underWay > 0) await new Promise<void>((resolve) => (idle = resolve))
-    },
+    idle: work.idle,
     close: () => engine.close(),
+  }
+}
+
+/** Counts what is under way: requests until their last byte has gone, and handlers, which may outlast their client. */
+function countWork() {
+  let underWay = 0
+  let idle = Promise.withResolvers<void>()
+  const begin = (): void => void underWay++
+  const end = (): void => {
+    underWay--
+    if (underWay === 0) {
+      idle.resolve()
+      idle = Promise.withResolvers()
+    }
+  }
+  return {
+    begin,
+    end,
+    async idle(): Promise<void> {
+      if (underWay > 0) await idle.promise
+    },
+    /** The same work, counted. */
+    during:
+      <A extends unknown[], R>(work: (...given: A) => Promise<R>) =>
+      async (...given: A): Promise<R> => {
+        begin()
+        try {
+          return await work(...given)
+        } finally {
+          end()
+        }
+      },
   }
 }
 
 // Who calls, between the hook that admits a request and its handler.
 const callers = new WeakMap<FastifyRequest, Caller>()
 
-function registerRoute(engine: FastifyInstance, options: ServerOptions, wire: string, one: Route): void {
+function registerRoute(
+  engine: FastifyInstance,
+  options: ServerOptions,
+  wire: string,
+  one: Route,
+  work: ReturnType<typeof countWork>,
+): void {
   const { spec, method, path } = one
   const limit = spec.limit && (options.limitsOn || spec.limitAlways) ? parseRateLimit(spec.limit) : undefined
   const [usualStatus] = Object.keys(spec.reply).map(Number)
@@ -265,7 +320,7 @@ function registerRoute(engine: FastifyInstance, options: ServerOptions, wire: st
       response: spec.reply,
     },
     onRequest: admit,
-    handler: handle,
+    handler: work.during(handle),
   })
 }
 

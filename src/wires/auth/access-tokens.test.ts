@@ -19,7 +19,7 @@ import { newId } from '../../base/ids.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { appForAll, login, me, refresh, send, startReplicas } from './testing.ts'
+import { appForAll, login, me, refresh, send, startReplicas } from '../../testing/auth.ts'
 
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 

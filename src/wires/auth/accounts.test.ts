@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { appForAll, login, me, refresh, startReplicas, statuses, times } from './testing.ts'
+import { appForAll, login, me, refresh, startReplicas, statuses, times } from '../../testing/auth.ts'
 
 describe('the operator', () => {
   eachEngine((engine) => {

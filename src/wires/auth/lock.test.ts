@@ -8,7 +8,6 @@ import { eachEngine } from '../../testing/engines.ts'
 import { createLock } from './lock.ts'
 import {
   appForAll,
-  local,
   login,
   me,
   PASSWORD,
@@ -18,7 +17,7 @@ import {
   statuses,
   times,
   type Reply,
-} from './testing.ts'
+} from '../../testing/auth.ts'
 
 const LOCK_SECONDS = 900
 
@@ -163,7 +162,7 @@ describe('the lock of an address', () => {
 
     test('goes by the configuration', async (t) => {
       const app = await startApp(t, engine, {
-        config: { auth: { local: local({ maxLoginAttempts: 1, lockDuration: 60_000 }) } },
+        config: { auth: { local: { maxLoginAttempts: 1, lockDuration: 60_000 } } },
       })
       const { email } = await app.register()
       assert.equal((await wrong(app, email)).status, 401)

@@ -49,7 +49,7 @@ export function createRefreshTokens(
   /** What a token gives that was not there to be traded in. */
   async function current(token: string): Promise<{ sessionId: string; refreshToken: string }> {
     const found = await held(token)
-    // There and not used: its session has expired, or the account is disabled.
+    // There and not used: its session has expired.
     if (!found || found.used_at === null) throw refused()
     const sessionId = found.session_id
     if (found.used_at + graceMs <= clock.now()) {
@@ -57,10 +57,12 @@ export function createRefreshTokens(
       log.warn({ session: sessionId }, 'a used refresh token came back: its session was ended')
       throw refused()
     }
-    let successor = token
-    for (let next: Held | undefined = found; next && next.used_at !== null; next = await held(successor))
-      successor = key.mac(successor)
-    return { sessionId, refreshToken: successor }
+    let refreshToken = token
+    for (let next: Held | undefined = found; next?.used_at !== null; next = await held(refreshToken)) {
+      if (!next) throw refused() // the session has just ended
+      refreshToken = key.mac(refreshToken)
+    }
+    return { sessionId, refreshToken }
   }
 
   return {
@@ -87,7 +89,6 @@ export function createRefreshTokens(
                   last_used_at = ${now}, expires_at = ${now + sessionMs}, ip = ${ip}, user_agent = ${userAgent}
                 where id = (select session_id from auth_refresh_tokens where hash = ${hash} and used_at is null)
                   and expires_at > ${now}
-                  and exists (select 1 from auth_users u where u.id = auth_sessions.user_id and u.disabled_at is null)
                 returning id`,
             () => notThere,
           ),

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { login, me, refresh, send } from './testing.ts'
+import { login, me, refresh, send } from '../../testing/auth.ts'
 
 describe('secrets of accounts', () => {
   eachEngine((engine) => {

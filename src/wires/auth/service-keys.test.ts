@@ -7,7 +7,7 @@ import { sql } from '../../db/sql.ts'
 import { route } from '../../http/route.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { defineWire } from '../../wire.ts'
-import { appForAll, send } from './testing.ts'
+import { appForAll, send } from '../../testing/auth.ts'
 
 const Who = Type.Object({ kind: Type.String() })
 

@@ -6,7 +6,7 @@ import { newId } from '../../base/ids.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { appForAll, login, me, PASSWORD, refresh, send, times } from './testing.ts'
+import { appForAll, login, me, PASSWORD, refresh, send, times } from '../../testing/auth.ts'
 
 const DAY_MS = 86_400_000
 

@@ -10,7 +10,7 @@ import { startApp, testClock } from '../../testing/app.ts'
 import { eachEngine, type Engine } from '../../testing/engines.ts'
 import { createAccessTokens } from './access-tokens.ts'
 import { createSigningKeys } from './signing-keys.ts'
-import { me, send, times } from './testing.ts'
+import { me, refresh, send, times } from '../../testing/auth.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -185,13 +185,25 @@ describe('signing keys', () => {
       assert.notEqual(kid(refreshed.body.token), kid(token))
     })
 
-    test('stop a server with another secret', async (t) => {
+    test('stop a server with another secret; emptying their table lets it start', async (t) => {
       const databaseUrl = await engine.freshUrl()
-      await (await startApp(t, engine, { databaseUrl })).stop()
-      await assert.rejects(
-        startApp(t, engine, { databaseUrl, environment: { SIXWIRE_SECRET: 'x'.repeat(40) } }),
-        { name: 'StartError', message: /^SIXWIRE_SECRET: / },
-      )
+      const before = await startApp(t, engine, { databaseUrl })
+      const { token, refreshToken } = await before.register()
+      const options = { databaseUrl, environment: { SIXWIRE_SECRET: 'x'.repeat(40) } }
+      await assert.rejects(startApp(t, engine, options), { name: 'StartError', message: /^SIXWIRE_SECRET: / })
+      await before.app.db.write(sql`delete from auth_signing_keys`)
+      await before.stop()
+      const after = await startApp(t, engine, options)
+      assert.equal((await me(after, token)).status, 401)
+      assert.equal((await refresh(after, refreshToken)).status, 200)
+    })
+
+    test('that are not there make the wire unhealthy', async (t) => {
+      const app = await startApp(t, engine)
+      await app.app.db.write(sql`delete from auth_signing_keys`)
+      const answered = await send(app, 'GET /auth/health')
+      assert.deepEqual([answered.status, answered.body], [503, { status: 'unhealthy', providers: ['local'] }])
+      assert.equal((await send(app, 'GET /health')).status, 503)
     })
   })
 })

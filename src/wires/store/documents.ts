@@ -2,14 +2,18 @@ import { isoTime, type Clock } from '../../base/clock.ts'
 import { errors, invalid } from '../../base/errors.ts'
 import { timeOfId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
+import { createTurns } from '../../base/turns.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { Reach } from '../../http/policy.ts'
 import { noDocument } from './errors.ts'
 
 const LARGEST_BYTES = 1_048_576
-const SERVICE_FIELDS_BYTES = 256
+// `_id`, `createdAt` and `updatedAt` always take as many, and do not count.
+const SERVICE_FIELDS_BYTES = 113
 const UPDATE_TRIES = 100
+const UPDATES_WAITING = 1000
+const LONGEST_PATH = 1000
 
 /** A document's fields as a client sends them. */
 export type Fields = Record<string, unknown>
@@ -26,7 +30,8 @@ function checkNames(value: unknown, path: string): void {
   if (Array.isArray(value)) value.forEach((one, at) => checkNames(one, `${path}/${at}`))
   else if (typeof value === 'object' && value !== null)
     for (const [name, inner] of Object.entries(value)) {
-      const here = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      const longer = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      const here = longer.length > LONGEST_PATH ? path : longer
       if (name.startsWith('$')) throw invalid({ path: here, message: 'a field name may not begin with $' })
       checkNames(inner, here)
     }
@@ -54,6 +59,9 @@ export function versionOf(ifMatch: string | undefined): number | undefined {
 export const etagOf = (version: number): string => `"${version}"`
 
 export function createDocuments(db: Database, clock: Clock) {
+  // Changes to one document that come together would make each other begin anew.
+  const turns = createTurns({ queue: UPDATES_WAITING, retryAfter: 1 })
+
   /** @throws not_found also where the document is out of the caller's reach */
   async function get(collection: string, id: string, reach: Reach): Promise<StoredDocument> {
     const found = await db.get<StoredDocument & { owner: string }>(sql`
@@ -88,34 +96,36 @@ export function createDocuments(db: Database, clock: Clock) {
      * @param expected the version that the client has seen; undefined for any
      * @throws not_found, precondition_failed, validation_error, payload_too_large
      */
-    async update(
+    update(
       collection: string,
       id: string,
       reach: Reach,
       changes: Fields,
       expected: number | undefined,
     ): Promise<StoredDocument> {
-      for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
-        const old = await get(collection, id, reach)
-        if (expected !== undefined && expected !== old.version) throw errors.precondition_failed()
-        const { _id, createdAt, updatedAt, ...fields } = parseJson(old.body) as Fields
-        const body = write({
-          _id,
-          createdAt,
-          updatedAt: isoTime(clock.now()),
-          ...fields,
-          ...withoutServiceFields(changes),
+      return turns.run(`${collection}/${id}`, async () => {
+        for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
+          const old = await get(collection, id, reach)
+          if (expected !== undefined && expected !== old.version) throw errors.precondition_failed()
+          const { _id, createdAt, updatedAt, ...fields } = parseJson(old.body) as Fields
+          const body = write({
+            _id,
+            createdAt,
+            updatedAt: isoTime(clock.now()),
+            ...fields,
+            ...withoutServiceFields(changes),
+          })
+          // Holds only where no other replica changed the document since it was read; else the merge begins anew.
+          const [changed] = await db.write<{ version: number }>(sql`
+            update store_documents set body = ${body}, version = version + 1
+            where collection = ${collection} and id = ${id} and version = ${old.version}
+            returning version`)
+          if (changed) return { body, version: changed.version }
+        }
+        throw errors.unavailable({
+          message: `Too many changes to document ${id} at once: try again.`,
+          retryAfter: 1,
         })
-        // Holds only where nobody changed the document since it was read; else the merge begins anew.
-        const [changed] = await db.write<{ version: number }>(sql`
-          update store_documents set body = ${body}, version = version + 1
-          where collection = ${collection} and id = ${id} and version = ${old.version}
-          returning version`)
-        if (changed) return { body, version: changed.version }
-      }
-      throw errors.unavailable({
-        message: `Too many changes to document ${id} at once: try again.`,
-        retryAfter: 1,
       })
     },
 

@@ -7,12 +7,11 @@ import type { Documents, Fields } from './documents.ts'
 import { listQuery, type ListParameters } from './query/index.ts'
 
 const LARGEST_LIMIT = 1000
-// Above these a page is read where it stalls nobody.
-const QUICK_LIMIT = 100
-const QUICK_OFFSET = 1000
 // A page of up to so many documents fits into memory, however large they are; a longer one is cut at so many bytes.
-const UNMEASURED_LIMIT = 32
+const SHORT_LIMIT = 32
 const PAGE_BYTES = 33_554_432
+// Documents that a short page may skip over on the way; else it is read where it stalls nobody, like a long one.
+const SHORT_OFFSET = 1000
 
 export type PageRequest = ListParameters & { limit: number; offset: number }
 
@@ -24,6 +23,12 @@ export type Page = {
   offset: number
   nextCursor: string | undefined
 }
+
+// SQLite knows how long a text is without reading it.
+const bytes = sql.either({
+  sqlite: sql`octet_length(d.body)`,
+  postgres: sql`octet_length(cast(d.body as text))`,
+})
 
 type Found = { id: string; body: string; fetched?: number }
 
@@ -54,19 +59,19 @@ export function createLists(db: Database, documents: Documents) {
 
     const rows = sql`from ${query.from} where ${inReach} and ${query.whereAfter}`
     const page =
-      limit <= UNMEASURED_LIMIT
+      limit <= SHORT_LIMIT
         ? sql`select d.id, d.body ${rows} order by ${query.orderBy} limit ${limit + 1} offset ${offset}`
         : sql`
-          select id, body, fetched from (
-            select id, body, place, count(*) over () as fetched,
-              sum(octet_length(cast(body as text))) over (order by place) as bytes from (
-              select d.id, d.body, row_number() over (order by ${query.orderBy}) as place ${rows}
+          select d.id, d.body, fetched from (
+            select id, place, count(*) over () as fetched, sum(bytes) over (order by place) as bytes_so_far from (
+              select d.id, ${bytes} as bytes, row_number() over (order by ${query.orderBy}) as place ${rows}
               order by place limit ${limit + 1} offset ${offset}
             ) as numbered
           ) as measured
-          where bytes <= ${PAGE_BYTES} or place = ${offset + 1}
+          join store_documents d on d.collection = ${collection} and d.id = measured.id
+          where bytes_so_far <= ${PAGE_BYTES} or place = ${offset + 1}
           order by place`
-    const long = query.scans || offset > QUICK_OFFSET || limit > QUICK_LIMIT
+    const long = query.scans || offset > SHORT_OFFSET || limit > SHORT_LIMIT
     const [total, found] = await Promise.all([count(), long ? db.scan<Found>(page) : db.all<Found>(page)])
 
     const cut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)

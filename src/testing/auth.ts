@@ -1,13 +1,13 @@
-// What the tests of this wire share.
+// What the tests of the auth wire share, and whoever needs an account to test with.
 import { after, before } from 'node:test'
 
-import { startApp, type StartOptions, type TestApp } from '../../testing/app.ts'
-import type { Engine } from '../../testing/engines.ts'
-import type { Session, Tokens } from './sessions.ts'
+import { startApp, type StartOptions, type TestApp } from './app.ts'
+import type { Engine } from './engines.ts'
+import type { Session, Tokens } from '../wires/auth/sessions.ts'
 
 export const PASSWORD = 'correct horse battery'
 
-/** Every field that an answer of this wire may have; a test reads those that its answer has. */
+/** Every field that an answer of the auth wire may have; a test reads those that its answer has. */
 type Body = Tokens & {
   user: {
     _id: string
@@ -31,16 +31,16 @@ type Body = Tokens & {
 
 export type Reply = { status: number; code: string | undefined; headers: Headers; text: string; body: Body }
 
-/** Sends a request and reads the answer as one of this wire. */
+/** Sends a request and reads the answer as one of the auth wire. */
 export async function send(
   app: TestApp,
   route: string,
   options: { body?: unknown; token?: string; headers?: Record<string, string> } = {},
 ): Promise<Reply> {
   const [method = '', path = ''] = route.split(' ')
-  const { status, headers, text, body } = await app.request(method, path, options)
-  const read = body as Body | undefined
-  return { status, code: read?.error?.code, headers, text, body: read as Body }
+  const answered = await app.request(method, path, options)
+  const body = answered.body as Body | undefined
+  return { ...answered, code: body?.error?.code, body: body as Body }
 }
 
 export const login = (app: TestApp, email: string, password = PASSWORD): Promise<Reply> =>
@@ -84,16 +84,3 @@ export async function startReplicas(
   const one = await startApp(ending, engine, { ...options, databaseUrl })
   return [one, await startApp(ending, engine, { ...options, databaseUrl, clock: one.clock })]
 }
-
-/** The options under `local`, with some of their own. */
-export const local = (own: {
-  maxLoginAttempts?: number
-  lockDuration?: number
-  passwordMinLength?: number
-}) => ({
-  passwordMinLength: 8,
-  requireEmailVerification: true,
-  maxLoginAttempts: 5,
-  lockDuration: 900_000,
-  ...own,
-})

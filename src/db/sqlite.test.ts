@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryFolder } from '../testing/engines.ts'
+import { spawnProgram } from './database.fixture.ts'
+import type { Database } from './database.ts'
+import { openDatabase } from './open.ts'
+import { sql } from './sql.ts'
+
+const unavailable = { code: 'UNAVAILABLE', status: 503 }
+const urlOf = (folder: string): string => `sqlite:${join(folder, 'test.db')}`
+
+async function open(url: string, t: { after(work: () => Promise<void>): void }): Promise<Database> {
+  const db = await openDatabase(url)
+  t.after(() => db.close())
+  return db
+}
+
+test('what was acknowledged before kill -9 is there, whole', async (t) => {
+  const folder = await temporaryFolder(t)
+  const url = urlOf(folder)
+  const said = new Set<string>()
+  for (let round = 0; round < 3; round++) {
+    const program = await spawnProgram(
+      folder,
+      `const db = await openDatabase(${JSON.stringify(url)})
+       await db.write(sql\`create table if not exists kept (id text primary key)\`)
+       const add = (id) => sql\`insert into kept (id) values (\${id})\`
+       const verbs = {
+         w: (id) => db.write(add(id + '-1')),
+         b: (id) => db.batch([add(id + '-1'), add(id + '-2')]),
+         t: (id) => db.transaction(async (tx) => { await tx.write(add(id + '-1')); await tx.write(add(id + '-2')) }),
+       }
+       const work = async (verb, lane) => {
+         for (let i = 0; ; i++) {
+           const id = \`${round}-\${verb}-\${lane}-\${i}\`
+           await verbs[verb](id)
+           say(id)
+         }
+       }
+       for (let lane = 0; lane < 20; lane++) for (const verb of ['w', 'b', 't']) void work(verb, lane)`,
+    )
+    for (let i = 0; i < 500; i++) said.add((await program.line())!)
+    program.kill()
+    for (const line of await program.rest()) said.add(line)
+    assert.equal(await program.exited, 'SIGKILL')
+  }
+  const db = await open(url, t)
+  const kept = new Set((await db.scan<{ id: string }>(sql`select id from kept`)).map(({ id }) => id))
+  for (const id of said) assert.ok(kept.has(`${id}-1`), `${id} was acknowledged`)
+  for (const id of kept)
+    if (!id.includes('-w-'))
+      assert.ok(kept.has(id.replace(/\d$/, id.endsWith('1') ? '2' : '1')), `${id} is not whole`)
+  assert.ok(['w', 'b', 't'].every((verb) => [...said].some((id) => id.includes(verb))))
+  assert.deepEqual(await db.get(sql`pragma integrity_check`), { integrity_check: 'ok' })
+})
+
+test('several programs write to one file at the same time, and nothing is lost', async (t) => {
+  const folder = await temporaryFolder(t)
+  const url = urlOf(folder)
+  const program = () =>
+    spawnProgram(
+      folder,
+      `const db = await openDatabase(${JSON.stringify(url)})
+       say('open')
+       for await (const _ of process.stdin);
+       await db.migrate([{ wire: 'test', name: '001-tables', text:
+         "create table counters (id text primary key, n bigint); insert into counters values ('a', 0)" }])
+       const one = async () => {
+         for (let i = 0; i < 20; i++) {
+           await db.write(sql\`update counters set n = n + 1 where id = 'a'\`)
+           await db.transaction(async (tx) => {
+             const { n } = await tx.get(sql\`select n from counters where id = 'a'\`)
+             await tx.write(sql\`update counters set n = \${n + 1} where id = 'a'\`)
+           })
+         }
+       }
+       await Promise.all(Array.from({ length: 5 }, one))
+       await db.close()
+       say('done')`,
+    )
+  // The first one makes the file while the others open it.
+  const programs = await Promise.all([program(), program(), program()])
+  for (const one of programs) assert.equal(await one.line(), 'open')
+  for (const one of programs) one.go()
+  for (const one of programs) {
+    assert.deepEqual(await one.rest(), ['done'])
+    assert.equal(await one.exited, 0)
+  }
+  const db = await open(url, t)
+  assert.deepEqual(await db.get(sql`select n from counters`), { n: 3 * 5 * 20 * 2 })
+})
+
+test('a full disk answers unavailable, also beside writes that still find room, and passes', async (t) => {
+  const db = await open(urlOf(await temporaryFolder(t)), t)
+  await db.write(sql`create table kept (id text primary key, text_value text not null)`)
+  await db.write(sql`insert into kept values ('a', 'small')`)
+  const { page_count: pages } = (await db.get<{ page_count: number }>(sql`pragma page_count`))!
+  await db.write(sql`pragma max_page_count = ${sql.literal(String(pages + 2))}`) // of the writer's connection
+  const large = 'x'.repeat(100_000)
+  const settled = await Promise.allSettled([
+    db.write(sql`update kept set text_value = 'other' where id = 'a'`),
+    db.write(sql`insert into kept values ('large', ${large})`),
+    db.batch([sql`insert into kept values ('half', 'x')`, sql`insert into kept values ('rest', ${large})`]),
+    db.write(sql`insert into kept values ('b', 'small')`),
+    db.transaction((tx) => tx.write(sql`insert into kept values ('within', ${large})`)),
+    db.write(sql`insert into kept values ('c', 'small')`),
+  ])
+  for (const at of [1, 2, 4])
+    await assert.rejects(async () => {
+      const one = settled[at]!
+      if (one.status === 'rejected') throw one.reason
+    }, unavailable)
+  assert.deepEqual(
+    settled.map(({ status }) => status[0]),
+    ['f', 'r', 'r', 'f', 'r', 'f'],
+  )
+  assert.deepEqual(await db.all(sql`select id, text_value from kept order by id`), [
+    { id: 'a', text_value: 'other' },
+    { id: 'b', text_value: 'small' },
+    { id: 'c', text_value: 'small' },
+  ])
+  await db.write(sql`pragma max_page_count = 1000000`)
+  await db.write(sql`insert into kept values ('large', ${large})`)
+  assert.equal((await db.all(sql`select id from kept`)).length, 4)
+})
+
+test('a file that has become read-only answers unavailable to writes, goes on reading, and passes', async (t) => {
+  const db = await open(urlOf(await temporaryFolder(t)), t)
+  await db.write(sql`create table kept (id text primary key)`)
+  await db.write(sql`pragma query_only = 1`) // of the writer's connection; it refuses as a read-only file does
+  const add = sql`insert into kept values ('a')`
+  await assert.rejects(db.write(add), unavailable)
+  await assert.rejects(db.batch([add, add]), unavailable)
+  await assert.rejects(
+    db.transaction((tx) => tx.write(add)),
+    unavailable,
+  )
+  assert.deepEqual(await db.all(sql`select id from kept`), [])
+  await db.write(sql`pragma query_only = 0`)
+  await db.write(add)
+  assert.deepEqual(await db.all(sql`select id from kept`), [{ id: 'a' }])
+})
+
+test('a write through a verb that reads is a bug of the program, not a state of the database', async (t) => {
+  const db = await open(urlOf(await temporaryFolder(t)), t)
+  await db.write(sql`create table kept (id text primary key)`)
+  const add = sql`insert into kept values ('a') returning id`
+  for (const refused of [db.get(add), db.all(add), db.scan(add)])
+    await assert.rejects(refused, (error: Error) => !('code' in error) && /only read/.test(error.message))
+  assert.deepEqual(await db.all(sql`select id from kept`), [])
+})
+
+test('another program that holds the file for too long answers unavailable, and passes', async (t) => {
+  const folder = await temporaryFolder(t)
+  const db = await open(urlOf(folder), t)
+  await db.write(sql`create table kept (id text primary key)`)
+  await db.write(sql`pragma busy_timeout = 1`)
+  const other = await open(urlOf(folder), t)
+  await other.transaction(async (tx) => {
+    await tx.write(sql`insert into kept values ('other')`)
+    const settled = await Promise.allSettled([
+      db.write(sql`insert into kept values ('a')`),
+      db.batch([sql`insert into kept values ('b')`, sql`insert into kept values ('c')`]),
+      db.transaction((own) => own.write(sql`insert into kept values ('d')`)),
+    ])
+    for (const one of settled) assert.equal((one as PromiseRejectedResult).reason.code, 'UNAVAILABLE')
+    assert.deepEqual(await db.all(sql`select id from kept`), [])
+  })
+  await db.write(sql`insert into kept values ('a')`)
+  assert.deepEqual(await db.all(sql`select id from kept order by id`), [{ id: 'a' }, { id: 'other' }])
+})
+
+// Long enough to be still under way, short enough to wait for.
+const longQuery = sql`
+  with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 2000000)
+  select max(n) as n from numbers`
+
+test('scans that take too long answer unavailable, and others scan on beside them', async (t) => {
+  const db = await open(urlOf(await temporaryFolder(t)), t)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const order: string[] = []
+  for (let i = 0; i < 4; i++) {
+    const late = [db.scan(longQuery), db.scan(longQuery)]
+    t.mock.timers.tick(30_000)
+    for (const one of late) await assert.rejects(one, { ...unavailable, retryAfter: 30 })
+    order.push('late')
+  }
+  // As many threads as there may be are stuck; once they are through, there is room again.
+  await assert.rejects(db.scan(sql`select 1 as one`), unavailable)
+  t.mock.timers.reset()
+  for (;;) {
+    const found = await db.scan(sql`select 1 as one`).catch(() => undefined)
+    if (found === undefined) continue
+    assert.deepEqual(found, [{ one: 1 }])
+    break
+  }
+})
+
+test('a query that takes all memory of its thread ends that thread alone', async (t) => {
+  const folder = await temporaryFolder(t)
+  const program = await spawnProgram(
+    folder,
+    `const db = await openDatabase(${JSON.stringify(urlOf(folder))})
+     await db.write(sql\`create table kept (id text)\`)
+     const large = sql\`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 200)
+       select hex(zeroblob(500000 + n)) from numbers\`
+     for (const verb of ['scan', 'write']) {
+       await db[verb](large).catch((error) => say(error.code))
+       say((await db[verb](sql\`select 1 as one\`))[0].one)
+     }
+     await db.write(sql\`insert into kept values ('a')\`)
+     say((await db.get(sql\`select id from kept\`)).id)
+     await db.close()`,
+    ['--max-old-space-size=60'],
+  )
+  assert.deepEqual(await program.rest(), ['UNAVAILABLE', '1', 'UNAVAILABLE', '1', 'a'])
+  assert.equal(await program.exited, 0)
+})
+
+test('an open database keeps no process alive that has nothing to do', async (t) => {
+  const folder = await temporaryFolder(t)
+  const program = await spawnProgram(
+    folder,
+    `const db = await openDatabase(${JSON.stringify(urlOf(folder))})
+     await db.write(sql\`create table kept (id text)\`)
+     await db.scan(sql\`select id from kept\`)
+     void db.write(sql\`insert into kept values ('a')\`).then(() => say('written'))`,
+  )
+  assert.deepEqual(await program.rest(), ['written'])
+  assert.equal(await program.exited, 0)
+})

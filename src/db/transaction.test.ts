@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { eachEngine } from '../testing/engines.ts'
+import { openFresh } from './database.fixture.ts'
+import { ConstraintError, type Database, type Transaction } from './database.ts'
+import { sql } from './sql.ts'
+
+eachEngine((engine) => {
+  let db: Database
+  before(async () => {
+    db = await openFresh(engine, 'create table counters (id text primary key, n bigint not null)')
+  })
+  after(() => db.close())
+  beforeEach(() =>
+    db.batch([sql`delete from counters`, sql`insert into counters (id, n) values ('a', 0), ('b', 0)`]),
+  )
+
+  const read = (from: Pick<Transaction, 'get'>, id = 'a') =>
+    from.get<{ n: number }>(sql`select n from counters where id = ${id}`).then((row) => row!.n)
+  const set = (tx: Pick<Transaction, 'write'>, n: number, id = 'a') =>
+    tx.write(sql`update counters set n = ${n} where id = ${id}`)
+  const add = (id: string) => sql`insert into counters (id, n) values (${id}, 1)`
+  const ids = async () => (await db.all(sql`select id from counters order by id`)).map((row) => row['id'])
+  const boom = new Error('boom')
+
+  test('answers what the work answers, and keeps what it wrote', async () => {
+    const seen = await db.transaction(async (tx) => {
+      assert.equal(tx.dialect, engine.name)
+      assert.deepEqual(await tx.write(sql`update counters set n = 5 where id = 'a' returning n`), [{ n: 5 }])
+      assert.equal(await db.get(sql`select id from counters where n = 5`), undefined) // nobody else sees it yet
+      assert.deepEqual(await tx.all(sql`select id, n from counters order by id`), [
+        { id: 'a', n: 5 },
+        { id: 'b', n: 0 },
+      ])
+      assert.equal(await tx.get(sql`select n from counters where id = 'z'`), undefined)
+      return read(tx)
+    })
+    assert.equal(seen, 5)
+    assert.equal(await read(db), 5)
+  })
+
+  test('leaves nothing where the work throws, whenever it does', async () => {
+    await assert.rejects(
+      db.transaction(async () => {
+        throw boom
+      }),
+      boom,
+    )
+    await assert.rejects(
+      db.transaction(() => {
+        throw boom
+      }),
+      boom,
+    )
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        await set(tx, 5)
+        throw boom
+      }),
+      boom,
+    )
+    assert.equal(await read(db), 0)
+  })
+
+  test('leaves nothing where the work goes on after a refused statement', async () => {
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        await set(tx, 5)
+        await assert.rejects(tx.write(add('a')), ConstraintError)
+        return 'as if nothing had been'
+      }),
+      ConstraintError,
+    )
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        await set(tx, 5)
+        await tx.write(add('a')).catch(() => undefined)
+        await set(tx, 6)
+      }),
+      ConstraintError,
+    )
+    assert.equal(await read(db), 0)
+  })
+
+  test('throws what the work makes of a refused statement', async () => {
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        await set(tx, 5)
+        await tx.write(add('a')).catch(() => {
+          throw boom
+        })
+      }),
+      boom,
+    )
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        await set(tx, 5)
+        await tx.get(sql`selec`).catch(() => undefined)
+        throw boom
+      }),
+      boom,
+    )
+    assert.equal(await read(db), 0)
+  })
+
+  test('waits for statements that the work did not wait for', async () => {
+    await db.transaction(async (tx) => {
+      void set(tx, 1)
+      void set(tx, 2, 'b')
+    })
+    assert.deepEqual([await read(db), await read(db, 'b')], [1, 2])
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        void set(tx, 3)
+        tx.write(add('a')).catch(() => undefined)
+      }),
+      ConstraintError,
+    )
+    assert.equal(await read(db), 1)
+  })
+
+  test('runs statements that are begun together one after the other', async () => {
+    const rows = await db.transaction((tx) =>
+      Promise.all(
+        Array.from({ length: 20 }, () =>
+          tx.write<{ n: number }>(sql`update counters set n = n + 1 where id = 'a' returning n`),
+        ),
+      ),
+    )
+    assert.deepEqual(
+      rows.map(([row]) => row!.n),
+      Array.from({ length: 20 }, (_, i) => i + 1),
+    )
+  })
+
+  test('nothing runs through a transaction that has ended', async () => {
+    let ended: Transaction | undefined
+    await db.transaction(async (tx) => {
+      ended = tx
+      await set(tx, 1)
+    })
+    await assert.rejects(set(ended!, 2), /has ended/)
+    await assert.rejects(ended!.all(sql`select 1 as one`), /has ended/)
+    await assert.rejects(ended!.get(sql`select 1 as one`), /has ended/)
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        ended = tx
+        throw boom
+      }),
+      boom,
+    )
+    await assert.rejects(set(ended!, 2), /has ended/)
+    assert.equal(await read(db), 1)
+  })
+
+  test('of transactions that read and then write what they read, none is lost', async () => {
+    await Promise.all(
+      Array.from({ length: 30 }, () =>
+        db.transaction(async (tx) => {
+          const n = await read(tx)
+          await set(tx, n + 1)
+        }),
+      ),
+    )
+    assert.equal(await read(db), 30)
+  })
+
+  test('of two that each write because of what the other has not written, one sees it', async () => {
+    // Write skew: both read both rows, and each changes its own.
+    const leave = (id: string) =>
+      db.transaction(async (tx) => {
+        const [row] = await tx.all<{ left: number }>(sql`select count(*) as left from counters where n = 0`)
+        if (row!.left > 1) await set(tx, 1, id)
+      })
+    await Promise.all([leave('a'), leave('b')])
+    assert.equal((await read(db)) + (await read(db, 'b')), 1)
+  })
+
+  test('writes that come while it is open are kept, after it', async () => {
+    const order: string[] = []
+    const said = (what: string) => () => order.push(what)
+    const { promise: open, resolve: opened } = Promise.withResolvers<void>()
+    const { promise: end, resolve: mayEnd } = Promise.withResolvers<void>()
+    const transaction = db
+      .transaction(async (tx) => {
+        await tx.write(sql`update counters set n = 1`)
+        opened()
+        await end
+        assert.equal(await read(tx), 1)
+      })
+      .then(said('transaction'))
+    await open
+    const writes = [
+      db.write(sql`update counters set n = n * 10 where id = 'a'`).then(said('write')),
+      db.batch([sql`update counters set n = n * 10 where id = 'b'`, add('c')]).then(said('batch')),
+    ]
+    assert.equal(await read(db), 0)
+    await new Promise((resolve) => setImmediate(resolve))
+    mayEnd()
+    await Promise.all([transaction, ...writes])
+    assert.equal(order[0], 'transaction')
+    assert.deepEqual([await read(db), await read(db, 'b')], [10, 10])
+    assert.deepEqual(await ids(), ['a', 'b', 'c'])
+  })
+
+  if (engine.name === 'sqlite')
+    test('everything has its turn in the order in which it came', async () => {
+      const order: string[] = []
+      const kinds = [
+        'transaction',
+        'transaction',
+        'write',
+        'write',
+        'transaction',
+        'batch',
+        'transaction',
+        'write',
+      ]
+      await Promise.all(
+        kinds.map(async (kind, i) => {
+          if (kind === 'write') await db.write(add(`x${i}`))
+          else if (kind === 'batch') await db.batch([add(`x${i}`)])
+          else await db.transaction((tx) => tx.write(add(`x${i}`)))
+          order.push(kind)
+        }),
+      )
+      assert.deepEqual(order, kinds)
+    })
+
+  test('one that does not end is ended, and what waited for it goes on', async (t) => {
+    const { promise: beginning, resolve: begun } = Promise.withResolvers<void>()
+    let ended: Transaction | undefined
+    const endless = db.transaction(async (tx) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] }) // the limit is the only timer that is set from here on
+      ended = tx
+      await set(tx, 1)
+      begun()
+      await new Promise(() => undefined)
+    })
+    const refused = assert.rejects(endless, /open for more than 10 s/)
+    await beginning
+    t.mock.timers.tick(10_000)
+    t.mock.timers.reset()
+    await db.write(sql`update counters set n = n + 5 where id = 'a'`)
+    await refused
+    await assert.rejects(set(ended!, 2), /has ended/)
+    assert.equal(await read(db), 5)
+  })
+
+  test('many that fail leave the connections in order', async () => {
+    const settled = await Promise.allSettled(
+      Array.from({ length: 60 }, (_, i) =>
+        db.transaction(async (tx) => {
+          await tx.write(add(`x${i}`))
+          if (i % 3 === 0) throw boom
+          if (i % 3 === 1) await tx.write(add(`x${i}`))
+        }),
+      ),
+    )
+    const kept = settled.flatMap(({ status }, i) => (status === 'fulfilled' ? [`x${i}`] : []))
+    assert.equal(kept.length, 20)
+    assert.deepEqual(await ids(), ['a', 'b', ...kept].toSorted())
+  })
+})

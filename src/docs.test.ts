@@ -1,0 +1,131 @@
+// Every example of the README and of docs/ runs.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+
+import { loadConfig, type Config } from './app.ts'
+import { startApp, type TestApp } from './testing/app.ts'
+import { eachEngine, temporaryFolder } from './testing/engines.ts'
+
+const run = promisify(execFile)
+const root = new URL('../', import.meta.url)
+const library = fileURLToPath(new URL('src/index.ts', root))
+
+type Block = { language: string; text: string }
+
+/** The fenced blocks of a page, in order. */
+async function blocksOf(page: string, language: string): Promise<string[]> {
+  const text = await readFile(new URL(page, root), 'utf8')
+  const blocks: Block[] = [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, name = '', body = '']) => ({
+    language: name,
+    text: body,
+  }))
+  const found = blocks.filter((block) => block.language === language).map((block) => block.text)
+  assert.ok(found.length > 0, `${page} has no block of ${language}`)
+  return found
+}
+
+/** A folder in which `import … from 'sixwire'` means this checkout. */
+async function applicationFolder(t: TestContext, files: Record<string, string>): Promise<string> {
+  const folder = await temporaryFolder(t)
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(join(folder, name, '..'), { recursive: true })
+    await writeFile(
+      join(folder, name),
+      text.replaceAll("'sixwire'", JSON.stringify(pathToFileURL(library).href)),
+    )
+  }
+  return folder
+}
+
+async function shell(
+  script: string,
+  app: TestApp,
+  environment: Record<string, string> = {},
+): Promise<string> {
+  const { stdout } = await run('bash', ['-euc', script.replaceAll('localhost:3000', new URL(app.url).host)], {
+    env: { ...process.env, ...environment },
+  })
+  return stdout
+}
+
+const importFile = async (file: string): Promise<Record<string, unknown>> =>
+  (await import(pathToFileURL(file).href)) as Record<string, unknown>
+
+eachEngine((engine) => {
+  test('the five minutes of the README', async (t) => {
+    const app = await startApp(t, engine)
+    const [, register, create, find] = await blocksOf('README.md', 'sh')
+    const made = JSON.parse(await shell(register!.replace(/^TOKEN=.*$/m, ''), app))
+    assert.equal(made.user.email, 'me@example.com')
+    const book = JSON.parse(await shell(create!, app, { TOKEN: made.token }))
+    assert.equal(book.title, 'Momo')
+    const found = JSON.parse(await shell(find!, app, { TOKEN: made.token }))
+    assert.deepEqual(found.data, [book])
+
+    const [typed] = await blocksOf('README.md', 'ts')
+    const folder = await applicationFolder(t, {
+      'try.ts': `const email = 'me@example.com', password = 'a long passphrase'
+        ${typed!.replace('http://localhost:3000', app.url)}
+        export { data, total }`,
+    })
+    const { data, total } = await importFile(join(folder, 'try.ts'))
+    assert.deepEqual(data, [book])
+    assert.equal(total, 1)
+  })
+
+  test('every filter of docs/store.md is answered', async (t) => {
+    const app = await startApp(t, engine)
+    const { token } = await app.register()
+    const body = { title: 'Momo', year: 1973, lang: 'de', author: { name: 'Ende' } }
+    await app.request('POST', '/store/books', { token, body })
+    const [filters] = await blocksOf('docs/store.md', '')
+    const lines = filters!
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ {2,}[a-z].*$/, ''))
+    assert.ok(lines.length >= 7)
+    for (const filter of lines) {
+      const answered = await app.request('GET', `/store/books?filter=${encodeURIComponent(filter)}`, {
+        token,
+      })
+      assert.equal(answered.status, 200, filter)
+      assert.equal(answered.body.total, 1, filter)
+    }
+    const sorted = await app.request('GET', '/store/books?sort=-year,author.name', { token })
+    assert.equal(sorted.status, 200)
+  })
+
+  describe('the configurations', () => {
+    for (const page of ['docs/store.md', 'docs/auth.md'])
+      test(`of ${page} start a server`, async (t) => {
+        const [block] = await blocksOf(page, 'ts')
+        const folder = await applicationFolder(t, {
+          'sixwire.config.ts': `import { defineConfig } from 'sixwire'\n${block}`,
+        })
+        const app = await startApp(t, engine, { config: await loadConfig(folder) })
+        assert.equal((await app.request('GET', '/health')).status, 200)
+      })
+  })
+
+  test('the wire of docs/extending.md greets', async (t) => {
+    const [, wire] = await blocksOf('docs/extending.md', 'ts')
+    const folder = await applicationFolder(t, {
+      'greetings/index.ts': wire!,
+      'greetings/migrations/001-none.sql': 'create table greetings (id text primary key);',
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { greetings } from './greetings/index.ts'
+        export default defineConfig({ wires: [greetings({ word: 'Welcome' })] })`,
+    })
+    const config: Config = await loadConfig(folder)
+    const app = await startApp(t, engine, { config })
+    const { token } = await app.register()
+    const { body } = await app.request('GET', '/greetings/Ada', { token })
+    assert.deepEqual(body, { text: 'Welcome, Ada!' })
+  })
+})

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, test } from 'node:test'
+
+import { Type } from 'typebox'
+
+import { startApp, type TestApp } from '../testing/app.ts'
+import { eachEngine, type Ending, type Engine } from '../testing/engines.ts'
+import { defineWire } from '../wire.ts'
+import { route } from './route.ts'
+
+/** A wire whose one call begins when it says so, and ends when the test says so. */
+function slowWire() {
+  const begun = Promise.withResolvers<void>()
+  const mayEnd = Promise.withResolvers<void>()
+  let state: 'waiting' | 'running' | 'done' = 'waiting'
+  const slow = defineWire({
+    name: 'slow',
+    setup: ({ db }) => ({
+      service: undefined,
+      routes: [
+        route(
+          'POST /slow',
+          {
+            summary: 'Takes its time',
+            access: 'public',
+            reply: { 200: Type.Object({ done: Type.Boolean() }) },
+          },
+          async () => {
+            state = 'running'
+            begun.resolve()
+            await mayEnd.promise
+            await db.ping()
+            state = 'done'
+            return { done: true }
+          },
+        ),
+      ] as const,
+    }),
+  })
+  return { slow, begun: begun.promise, end: () => mayEnd.resolve(), state: () => state }
+}
+
+async function startSlow(ending: Ending, engine: Engine) {
+  const wire = slowWire()
+  return { ...wire, app: await startApp(ending, engine, { config: { wires: [wire.slow()] } }) }
+}
+
+async function connectTo(app: TestApp): Promise<Socket> {
+  const { hostname, port } = new URL(app.url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => undefined) // that the server cuts it is what the test is about
+  await once(socket, 'connect')
+  return socket
+}
+
+// On the way into the server there is nothing to wait for but the next answer on another connection.
+const seen = (app: TestApp) => app.request('GET', '/ready')
+
+eachEngine((engine) => {
+  describe('the end of a server', () => {
+    test('waits for the call that is under way, and refuses new ones', async (t) => {
+      const { app, begun, end } = await startSlow(t, engine)
+      const slow = app.request('POST', '/slow')
+      await begun
+      const stopped = app.stop()
+      const refused = await app.request('GET', '/auth/me')
+      assert.equal(refused.status, 503)
+      assert.equal(refused.body.error.code, 'UNAVAILABLE')
+      assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+      assert.equal(refused.headers.get('connection'), 'close')
+      assert.equal(refused.headers.get('access-control-allow-origin'), '*', 'a browser may read the refusal')
+      const ready = await app.request('GET', '/ready')
+      assert.equal(ready.status, 503)
+      assert.deepEqual(ready.body, { ready: false, reason: 'The server is going down.' })
+      end()
+      assert.deepEqual((await slow).body, { done: true })
+      await stopped
+      await assert.rejects(app.request('GET', '/ready'), { name: 'TypeError' })
+    })
+
+    test('waits for the work of a call whose client has gone, and for no more than that', async (t) => {
+      const { app, begun, end, state } = await startSlow(t, engine)
+      const gone = new AbortController()
+      const call = fetch(`${app.url}/slow`, { method: 'POST', signal: gone.signal })
+      await begun
+      gone.abort()
+      await assert.rejects(call)
+      const stopped = app.stop()
+      await seen(app)
+      assert.equal(state(), 'running')
+      end()
+      await stopped
+      assert.equal(state(), 'done')
+    })
+
+    test('does not wait for a client that never sends the body it announced', async (t) => {
+      const { app } = await startSlow(t, engine)
+      const socket = await connectTo(app)
+      socket.write(
+        'POST /slow HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
+      )
+      await seen(app)
+      socket.destroy()
+      await app.stop()
+    })
+
+    test('does not wait for a connection on which nothing was asked yet', async (t) => {
+      const { app } = await startSlow(t, engine)
+      const socket = await connectTo(app)
+      await seen(app)
+      await Promise.all([app.stop(), once(socket, 'close')])
+    })
+
+    test('a call whose client has gone is logged and counted, as 499', async (t) => {
+      const { app, begun, end } = await startSlow(t, engine)
+      const gone = new AbortController()
+      const call = fetch(`${app.url}/slow`, { method: 'POST', signal: gone.signal })
+      await begun
+      gone.abort()
+      await assert.rejects(call)
+      const line = /"method":"POST","path":"\/slow","status":499/
+      while (!line.test(app.log())) await seen(app)
+      end()
+    })
+  })
+})
