@@ -12,7 +12,7 @@ export function openDocuments(file: string): Documents {
   db.exec(`
     pragma journal_mode = wal;
     pragma synchronous = full;
-    pragma cache_size = -8000;
+    pragma cache_size = -4000;
     pragma journal_size_limit = 67108864;
     create table if not exists documents (
       collection text not null,

@@ -1,31 +1,29 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-
+import type { FastifyBaseLogger } from 'fastify'
 import type { DestinationStream } from 'pino'
 
 import { systemClock, type Clock } from './base/clock.ts'
-import { errors } from './base/errors.ts'
+import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
-import { loadSettings, type Settings, type SettingsInput } from './config.ts'
+import { readConfigFile } from './config-file.ts'
+import { loadSettings, settingNames, type Settings, type SettingsInput } from './config.ts'
 import type { Database } from './db/database.ts'
 import { readMigrations, StartError } from './db/migrations.ts'
 import { openDatabase } from './db/open.ts'
 import { createPolicy } from './http/policy.ts'
-import { createServer, type Server } from './http/server.ts'
-import { createValidation } from './http/validation.ts'
+import { createServer, type RouteGroup, type Server } from './http/server.ts'
 import { createIdempotencyStore } from './idempotency.ts'
 import { createJobs } from './jobs.ts'
-import { createLog } from './log.ts'
+import { createLifecycle, type Stage } from './lifecycle.ts'
+import { createLog, type Log } from './log.ts'
 import { createMetrics } from './metrics.ts'
 import { createRateLimiter } from './rate-limits.ts'
 import type { ConfiguredWire, RoutesOf, Running, ServiceOf } from './wire.ts'
 import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
 import { store } from './wires/store/index.ts'
+import { checkOptions, checkRoutes, checkWires, orderWires } from './wiring.ts'
 
 const CLEANING_MS = 600_000
-const FORCED_END_MS = 30_000
 
 /** Sixwire's own wires, in the order in which they may build on each other. */
 const BUILT_IN = { core, auth, store }
@@ -63,6 +61,8 @@ export type App = {
   readonly db: Database
   readonly server: Server
   readonly wires: readonly string[]
+  /** The routes of each wire. */
+  readonly routes: readonly RouteGroup[]
   /** What a wire offers, where it is loaded. */
   service<N extends keyof BuiltIn>(name: N): ServiceOf<BuiltIn[N]>
   /** Brings the tables up to date and starts every wire, without opening a port: enough for the command line. */
@@ -75,38 +75,14 @@ export type App = {
   close(): Promise<void>
 }
 
-const CONFIG_FILES = ['sixwire.config.ts', 'sixwire.config.js', 'sixwire.config.mjs']
-
 /** Reads `sixwire.config.ts` of a folder; an empty configuration where there is none. */
-export async function loadConfig(folder: string): Promise<Config> {
-  const file = CONFIG_FILES.map((name) => join(folder, name)).find((path) => existsSync(path))
-  if (!file) return {}
-  const { default: config } = (await import(pathToFileURL(file).href)) as { default?: Config }
-  if (typeof config !== 'object' || config === null)
-    throw new StartError(`${file}: export default defineConfig({ … }) is missing`)
-  return config
-}
+export const loadConfig = async (folder: string): Promise<Config> => (await readConfigFile(folder)) as Config
 
-/** Puts the wires before those that build on them. */
-function inOrder(wires: readonly ConfiguredWire[]): ConfiguredWire[] {
-  const byName = new Map(wires.map((wire) => [wire.name, wire]))
-  if (byName.size < wires.length) {
-    const twice = wires.find((wire) => byName.get(wire.name) !== wire)!
-    throw new StartError(`wires: two wires are called "${twice.name}"`)
-  }
-  const ordered = new Set<ConfiguredWire>()
-  const visit = (wire: ConfiguredWire, path: readonly string[]): void => {
-    if (path.includes(wire.name)) throw new StartError(`wires: ${[...path, wire.name].join(' needs ')}`)
-    for (const { wireName, isOptional } of wire.needs) {
-      const needed = byName.get(wireName)
-      if (needed) visit(needed, [...path, wire.name])
-      else if (!isOptional)
-        throw new StartError(`SIXWIRE_WIRES: ${wire.name} needs ${wireName}, which is not loaded: add it`)
-    }
-    ordered.add(wire)
-  }
-  for (const wire of wires) visit(wire, [])
-  return [...ordered]
+function checkNames(config: Config): void {
+  const unknown = Object.keys(config).find(
+    (name) => !settingNames.has(name) && !Object.hasOwn(BUILT_IN, name) && name !== 'wires',
+  )
+  if (unknown !== undefined) throw new StartError(`${unknown}: there is no such setting`)
 }
 
 function chooseWires(config: Config, settings: Settings): ConfiguredWire[] {
@@ -120,35 +96,47 @@ function chooseWires(config: Config, settings: Settings): ConfiguredWire[] {
       `SIXWIRE_WIRES: there is no wire "${unknown}": there are ${all.map((w) => w.name).join(', ')}`,
     )
   // Without core nobody could ask whether the server lives.
-  return inOrder(all.filter(({ name }) => name === 'core' || !settings.load || settings.load.includes(name)))
-}
-
-function checkOptions(wires: readonly ConfiguredWire[]): Map<ConfiguredWire, unknown> {
-  const validation = createValidation()
-  return new Map(
-    wires.map((wire) => {
-      const options = structuredClone(wire.options)
-      if (!wire.optionsSchema) return [wire, options]
-      const checked = validation('body', wire.optionsSchema)(options)
-      if ('error' in checked)
-        throw new StartError(
-          `${wire.name}: ${checked.error.message.replace(/^\/body\/?/, '').replaceAll('/', '.')}`,
-        )
-      return [wire, checked.value]
-    }),
+  return orderWires(
+    all.filter(({ name }) => name === 'core' || !settings.load || settings.load.includes(name)),
   )
 }
 
 /** Puts the wires into a server: nothing is reachable until `listen`, nothing is in the database until `start`. */
 export async function createApp(options: AppOptions = {}): Promise<App> {
   const { config = {}, environment = process.env, folder = process.cwd(), clock = systemClock } = options
+  checkNames(config)
+  checkWires(config.wires ?? [])
   const settings = await loadSettings(config, environment, folder)
   const wires = chooseWires(config, settings)
   const wireOptions = checkOptions(wires)
-  const { log, answers } = await createLog(settings, options.logTo)
-  const startedAt = performance.now()
-
+  const log = await createLog(settings, options.logTo)
   const db = await openDatabase(settings.databaseUrl)
+  const running: Running[] = []
+  try {
+    return await assemble({ config, settings, clock, log, db, wires, wireOptions, running })
+  } catch (error) {
+    await endWires(running, log.log)
+    await db.close()
+    throw error
+  }
+}
+
+type Parts = {
+  config: Config
+  settings: Settings
+  clock: Clock
+  log: Log
+  db: Database
+  wires: readonly ConfiguredWire[]
+  wireOptions: ReadonlyMap<ConfiguredWire, unknown>
+  /** Filled with the wires that are set up, in their order. */
+  running: Running[]
+}
+
+async function assemble(parts: Parts): Promise<App> {
+  const { config, settings, clock, db, wires, running } = parts
+  const { log, answers } = parts.log
+  const startedAt = performance.now()
   const metrics = createMetrics()
   const jobs = createJobs(db, clock, log)
   const limiter = createRateLimiter(db, clock)
@@ -158,10 +146,18 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     settings.policy,
     verifies && config.auth?.local?.requireEmailVerification !== false,
   )
+  const life = createLifecycle({
+    quiet: () => Promise.all([server.idle(), jobs.stop()]),
+    async end() {
+      await server.close()
+      await endWires(running, log)
+      await db.close()
+      log.flush()
+    },
+  })
 
-  let state: 'starting' | 'ready' | 'draining' = 'starting'
   const checks = new Map<string, () => Promise<void>>()
-  const running = new Map<string, Running>()
+  const services = new Map<string, unknown>()
   const context = {
     db,
     clock,
@@ -170,34 +166,23 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     settings,
     policy,
     server: {
-      state: () => state,
+      state: life.stage,
       uptime: () => Math.round(performance.now() - startedAt) / 1000,
       wires: () => checks,
       metrics: () => metrics.read(),
     },
   }
-
   for (const wire of wires) {
-    const services = Object.fromEntries(
-      wire.needs.map(({ wireName }) => [wireName, running.get(wireName)?.service]),
-    )
-    const one = await wire.setup({ ...context, ...services }, wireOptions.get(wire))
-    running.set(wire.name, one)
+    const needed = Object.fromEntries(wire.needs.map(({ wireName }) => [wireName, services.get(wireName)]))
+    const one = await wire.setup({ ...context, ...needed }, parts.wireOptions.get(wire))
+    running.push(one)
+    services.set(wire.name, one.service)
     checks.set(wire.name, one.health ?? (async () => undefined))
   }
 
-  const authenticate = [...running.values()].find((one) => one.authenticate)?.authenticate
-  const groups = [...running].map(([wire, { routes }]) => ({ wire, routes }))
-  if (!authenticate) {
-    const closed = groups.find(({ routes }) =>
-      routes.some(({ spec }) => spec.access !== 'public' && spec.access !== 'optional'),
-    )
-    if (closed)
-      throw new StartError(
-        `SIXWIRE_WIRES: ${closed.wire} answers signed-in callers only, and no loaded wire keeps accounts: add auth`,
-      )
-  }
-
+  const authenticate = running.find((one) => one.authenticate)?.authenticate
+  const groups = running.map(({ routes }, at) => ({ wire: wires[at]!.name, routes }))
+  checkRoutes(groups, authenticate !== undefined)
   const server = await createServer({
     groups,
     policy,
@@ -216,16 +201,12 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     origins: settings.origins,
     production: settings.production,
     trustProxy: settings.trustProxy,
-    refusal() {
-      if (state === 'ready') return undefined
-      if (state === 'starting')
-        return errors.unavailable({ message: 'The server is starting: ask again shortly.', retryAfter: 1 })
-      return errors.unavailable({
-        message: 'The server is going down: ask again shortly.',
-        retryAfter: 1,
-        headers: { connection: 'close' },
-      })
-    },
+    refusal: () => REFUSALS[life.stage()]?.(),
+  })
+
+  jobs.every('sixwire.clean', CLEANING_MS, async () => {
+    await idempotency.forgetExpired()
+    await limiter.forgetFull()
   })
 
   async function start(): Promise<void> {
@@ -236,21 +217,21 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
       ),
     )
     await db.migrate([...frame, ...own.flat()])
-    for (const one of running.values()) await one.start?.()
+    for (const one of running) {
+      life.goOn()
+      await one.start?.()
+    }
   }
 
-  jobs.every('sixwire.clean', CLEANING_MS, async () => {
-    await idempotency.forgetExpired()
-    await limiter.forgetFull()
-  })
-
-  let closing: Promise<void> | undefined
-  async function letGo(): Promise<void> {
-    await server.close()
-    await jobs.stop()
-    for (const one of [...running.values()].toReversed()) await one.close?.()
-    await db.close()
-    log.flush()
+  async function listen(): Promise<string> {
+    const { host, port } = settings
+    const address = await server.listen({ host, port }).catch((error: unknown) => {
+      throw unheard(error, host, port)
+    })
+    await start()
+    await jobs.start()
+    life.ready()
+    return address
   }
 
   return {
@@ -258,32 +239,50 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     db,
     server,
     wires: wires.map(({ name }) => name),
-    service: (name) => {
-      const one = running.get(name)
-      if (!one) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
-      return one.service as never
+    routes: groups,
+    service(name) {
+      if (!services.has(name)) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
+      return services.get(name) as never
     },
-    start,
-    async listen() {
-      const address = await server.listen({ host: settings.host, port: settings.port })
-      await start()
-      await jobs.start()
-      state = 'ready'
-      return address
-    },
+    start: () => life.begin(start),
+    listen: () => life.begin(listen),
     health: () => checks,
-    close() {
-      closing ??= (async () => {
-        state = 'draining'
-        let timer: NodeJS.Timeout | undefined
-        const forced = new Promise<void>((resolve) => {
-          timer = setTimeout(resolve, FORCED_END_MS)
-        })
-        await Promise.race([server.idle(), forced])
-        clearTimeout(timer)
-        await letGo()
-      })()
-      return closing
-    },
+    close: life.close,
   }
+}
+
+const REFUSALS: Record<Stage, (() => ApiError) | undefined> = {
+  starting: () =>
+    errors.unavailable({ message: 'The server is starting: ask again shortly.', retryAfter: 1 }),
+  ready: undefined,
+  draining: () =>
+    errors.unavailable({
+      message: 'The server is going down: ask again shortly.',
+      retryAfter: 1,
+      headers: { connection: 'close' },
+    }),
+}
+
+/** The later wires end first: they build on the earlier ones. */
+async function endWires(running: readonly Running[], log: FastifyBaseLogger): Promise<void> {
+  for (const one of running.toReversed())
+    try {
+      await one.close?.()
+    } catch (error) {
+      log.error({ err: error }, 'a wire could not end cleanly')
+    }
+}
+
+/** The one line for a port that can't be opened. */
+function unheard(error: unknown, host: string, port: number): unknown {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return new StartError(
+      `PORT: another program listens at ${host}:${port} already: end it, or choose another port`,
+    )
+  if (code === 'EACCES')
+    return new StartError(`PORT: this user may not listen at ${host}:${port}: choose a port from 1024 on`)
+  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL' || code === 'EAI_AGAIN')
+    return new StartError(`HOST: "${host}" is not an address of this machine: ${message}`)
+  return error
 }

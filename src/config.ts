@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
 
 import { StartError } from './db/migrations.ts'
 import type { PolicyName } from './http/policy.ts'
@@ -72,10 +73,35 @@ function webAddress(value: string, name: string): string {
   return value.replace(/\/+$/, '')
 }
 
+function databaseAddress(value: string, name: string): string {
+  if (/^postgres(ql)?:\/\//.test(value) || (/^sqlite:./.test(value) && value !== 'sqlite::memory:'))
+    return value
+  // Without the value itself: it may hold a password.
+  throw bad(name, 'write sqlite:path/to/file.db or postgres://user:password@host:port/name')
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
 function proxies(value: string, name: string): number | string {
   if (/^\d{1,2}$/.test(value)) return Number(value)
-  if (/^[\da-fA-F.:/, ]+$/.test(value) || /^(loopback|linklocal|uniquelocal)$/.test(value)) return value
+  const isKnown = (one: string) => /^(loopback|linklocal|uniquelocal)$/.test(one) || isNetwork(one)
+  const addresses = list(value)
+  if (addresses.length > 0 && addresses.every(isKnown)) return addresses.join(',')
   throw bad(name, `"${value}" is neither a number of proxies nor a list of their addresses or networks`)
+}
+
+function origins(value: string, name: string): string[] {
+  return list(value).map((one) => {
+    const origin = one.replace(/\/$/, '')
+    if (origin !== '*' && !/^[a-z][a-z\d+.-]*:\/\/[^\s/?#]+$/i.test(origin))
+      throw bad(name, `"${one}" is not an origin like https://shop.example`)
+    return origin
+  })
 }
 
 // One line a variable; what is not here is not read by the frame.
@@ -83,7 +109,7 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
   HOST: { key: 'host', parse: text },
   PORT: { key: 'port', parse: port },
   DATA_DIR: { key: 'dataDir', parse: text },
-  DATABASE_URL: { key: 'databaseUrl', parse: text },
+  DATABASE_URL: { key: 'databaseUrl', parse: databaseAddress },
   APP_URL: { key: 'appUrl', parse: webAddress },
   PUBLIC_URL: { key: 'publicUrl', parse: webAddress },
   SIXWIRE_POLICY: { key: 'policy', parse: choice('open', 'guarded') },
@@ -95,8 +121,20 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
   },
   TRUST_PROXY: { key: 'trustProxy', parse: proxies },
   LOG_LEVEL: { key: 'logLevel', parse: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent') },
-  SIXWIRE_ORIGINS: { key: 'origins', parse: list },
+  SIXWIRE_ORIGINS: { key: 'origins', parse: origins },
 }
+
+/** Every name of the frame that a configuration file may give. */
+export const settingNames: ReadonlySet<string> = new Set([
+  'name',
+  'version',
+  'production',
+  ...Object.values(VARIABLES).map(({ key }) => key),
+])
+
+/** A setting of the configuration file, written as its variable would be: so one parser checks both. */
+const asVariable = (value: unknown): string =>
+  typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)
 
 const SECRET_LENGTH = 32
 
@@ -111,24 +149,28 @@ export async function loadSettings(
   environment: Environment,
   folder: string,
 ): Promise<Settings> {
-  const said: Partial<Settings> = { ...input }
+  const said: Partial<Settings> = {}
   for (const [name, { key, parse }] of Object.entries(VARIABLES)) {
-    const value = environment[name]
-    if (value !== undefined && value !== '') Object.assign(said, { [key]: parse(value, name) })
+    const [value, from] = environment[name]
+      ? [environment[name], name]
+      : [input[key as keyof SettingsInput], key]
+    if (value !== undefined) Object.assign(said, { [key]: parse(asVariable(value), from) })
   }
-  const production = said.production ?? environment['NODE_ENV'] === 'production'
+  const production = environment['NODE_ENV']
+    ? environment['NODE_ENV'] === 'production'
+    : (input.production ?? false)
   const dataDir = resolve(folder, said.dataDir ?? 'data')
   const listenPort = said.port ?? 3000
   const here = `http://localhost:${listenPort}`
   const own = await applicationPackage(folder)
   return {
-    name: said.name ?? own.name,
-    version: said.version ?? own.version,
+    name: input.name ?? own.name,
+    version: input.version ?? own.version,
     production,
     host: said.host ?? (production ? '0.0.0.0' : '127.0.0.1'),
     port: listenPort,
     dataDir,
-    databaseUrl: said.databaseUrl ?? `sqlite:${join(dataDir, 'sixwire.db')}`,
+    databaseUrl: absolute(said.databaseUrl ?? `sqlite:${join(dataDir, 'sixwire.db')}`, folder),
     appUrl: said.appUrl ?? here,
     publicUrl: said.publicUrl ?? here,
     secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir),
@@ -142,10 +184,21 @@ export async function loadSettings(
   }
 }
 
+/** The path of a SQLite file starts in the application's folder, wherever the program was started. */
+const absolute = (databaseUrl: string, folder: string): string =>
+  databaseUrl.startsWith('sqlite:')
+    ? `sqlite:${resolve(folder, databaseUrl.slice('sqlite:'.length))}`
+    : databaseUrl
+
 async function applicationPackage(folder: string): Promise<{ name: string; version: string }> {
-  const file = await readFile(join(folder, 'package.json'), 'utf8').catch(() => '{}')
-  const { name = 'app', version = '0.0.0' } = JSON.parse(file) as { name?: string; version?: string }
-  return { name, version }
+  const file = join(folder, 'package.json')
+  const manifest = await readFile(file, 'utf8').catch(() => '{}')
+  try {
+    const { name = 'app', version = '0.0.0' } = JSON.parse(manifest) as { name?: string; version?: string }
+    return { name, version }
+  } catch (error) {
+    throw bad(file, `this is not JSON: ${(error as Error).message}`)
+  }
 }
 
 /** The operator's secret; outside production one is made and kept in the data folder. */
@@ -161,19 +214,31 @@ async function findSecret(given: string | undefined, production: boolean, dataDi
       'it is required in production: make one with "openssl rand -base64 48" and keep it safe',
     )
   const file = join(dataDir, 'secret')
-  await mkdir(dataDir, { recursive: true })
+  let secret: string
   try {
-    // `wx` fails where the file is there, so that programs starting at once end up with one secret.
-    await writeFile(file, randomBytes(48).toString('base64url'), { flag: 'wx', mode: 0o600, flush: true })
+    secret = await readFile(file, 'utf8').catch(() => makeSecret(file))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-      throw bad('DATA_DIR', `${file} can't be written: ${(error as Error).message}`)
+    throw bad('DATA_DIR', `${file} can't be kept: ${(error as Error).message}`)
   }
-  const secret = await readFile(file, 'utf8')
   if (secret.length < SECRET_LENGTH)
     throw bad(
       'DATA_DIR',
       `${file} does not hold a whole secret: delete it, and what was sealed with it is lost`,
     )
   return secret
+}
+
+/** Of programs that start at the same moment one makes the file, and never half of it: all read the same secret. */
+async function makeSecret(file: string): Promise<string> {
+  await mkdir(dirname(file), { recursive: true })
+  const mine = `${file}.${randomBytes(8).toString('hex')}`
+  try {
+    await writeFile(mine, randomBytes(48).toString('base64url'), { mode: 0o600, flush: true })
+    await link(mine, file).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error
+    })
+  } finally {
+    await rm(mine, { force: true })
+  }
+  return readFile(file, 'utf8')
 }

@@ -38,16 +38,19 @@ const FILE = /^(\d{3}-[a-z0-9-]+)(?:\.(sqlite|postgres))?\.sql$/
  * `001-users.sql` is for both engines; where they differ it is `001-users.sqlite.sql` and `001-users.postgres.sql`.
  */
 export async function readMigrations(wire: string, folder: URL, dialect: Dialect): Promise<Migration[]> {
-  const migrations: Migration[] = []
+  const migrations = new Map<string, Migration>()
   for (const file of (await readdir(folder)).toSorted()) {
     if (!file.endsWith('.sql')) continue
     const [, name, only] = FILE.exec(file) ?? []
     if (name === undefined)
       throw new StartError(`${wire}: the migration ${file} is not named like 001-what-it-does.sql`)
     if (only !== undefined && only !== dialect) continue
-    migrations.push({ wire, name, text: await readFile(new URL(file, folder), 'utf8') })
+    if (migrations.has(name)) throw new StartError(`${wire}: there are two migrations ${name} for ${dialect}`)
+    // Git may write other line ends on another machine; that changes nothing.
+    const text = (await readFile(new URL(file, folder), 'utf8')).replaceAll('\r\n', '\n')
+    migrations.set(name, { wire, name, text })
   }
-  return migrations
+  return [...migrations.values()]
 }
 
 /**

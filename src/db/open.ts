@@ -11,11 +11,13 @@ import { StartError } from './migrations.ts'
  */
 export async function openDatabase(url: string): Promise<Database> {
   // Each engine is loaded only where it is used: it saves start time and memory.
-  if (url.startsWith('sqlite:')) {
+  // There is no `:memory:`, which each of the engine's connections would have its own of.
+  const [, file] = /^sqlite:([^:].*)$/s.exec(url) ?? []
+  if (file !== undefined) {
     const { SqliteDatabase } = await import('./sqlite.ts')
-    return SqliteDatabase.open(resolve(url.slice('sqlite:'.length)))
+    return SqliteDatabase.open(resolve(file))
   }
-  if (/^postgres(ql)?:\/\//.test(url)) {
+  if (/^postgres(ql)?:\/\/./.test(url)) {
     const { PostgresDatabase } = await import('./postgres.ts')
     return PostgresDatabase.open(url)
   }

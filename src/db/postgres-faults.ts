@@ -11,10 +11,10 @@ const CONSTRAINTS: Record<string, ConstraintError['kind']> = {
 }
 const CANCELLED = '57014'
 const CONFLICTS = new Set(['40001', '40P01']) // serialisation failure, deadlock
-const STALE_PLAN = '0A000'
+const CHANGED_PLAN = '0A000'
+const READ_ONLY = '25006' // the server has become a standby
 const LOST = new Set([
   '25P03', // idle in a transaction for too long
-  '25006', // read-only: the server has become a standby
   '53300', // too many connections
 ])
 // No room, a lock that somebody keeps, an operator's intervention, the system underneath: not the statement's fault.
@@ -36,7 +36,8 @@ const SOCKET_FAULTS = new Set([
  * `lost`: the connection is gone, and what it was asked last may or may not have happened;
  * `silent`: the same, after so long a wait that there is no time for another try;
  * `conflict`: the server undid the transaction for the sake of another one;
- * `stale`: the tables changed under a statement that the server had planned before; it did nothing;
+ * `stale`: another connection may do what this one refused: the tables changed under a statement that was planned
+ *   before, or the server has become read-only;
  * `refused`: the statement itself was.
  */
 export type Kind = 'lost' | 'silent' | 'conflict' | 'stale' | 'refused'
@@ -45,7 +46,7 @@ export type Kind = 'lost' | 'silent' | 'conflict' | 'stale' | 'refused'
 export function kindOf(error: unknown): Kind {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   if (CONFLICTS.has(code)) return 'conflict'
-  if (code === STALE_PLAN && message.startsWith('cached plan')) return 'stale'
+  if (code === READ_ONLY || (code === CHANGED_PLAN && message.startsWith('cached plan'))) return 'stale'
   if (/timeout/i.test(message) && code === '') return 'silent' // of pg itself, while connecting or waiting for an answer
   if (LOST.has(code) || code.startsWith('08') || code.startsWith('57P0') || SOCKET_FAULTS.has(code))
     return 'lost'

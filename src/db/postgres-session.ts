@@ -75,7 +75,7 @@ export class Session {
     } catch (error) {
       const kind = kindOf(error)
       this.fault ??= kind
-      if (kind === 'lost' || kind === 'silent') this.#spoilt = true
+      if (kind === 'lost' || kind === 'silent' || kind === 'stale') this.#spoilt = true
       if (kind === 'stale') this.#names.forget(query.text)
       throw errorOf(error)
     }

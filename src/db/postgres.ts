@@ -202,7 +202,7 @@ export class PostgresDatabase implements Database {
   }
 
   async migrate(migrations: readonly Migration[]): Promise<void> {
-    // A connection of its own, without the limits on time.
+    // A connection of its own, because a large table may take long.
     const client = new pg.Client({
       connectionString: this.#url,
       application_name: 'sixwire',
@@ -212,7 +212,7 @@ export class PostgresDatabase implements Database {
     client.on('error', () => undefined)
     try {
       await client.connect()
-      await client.query('begin')
+      await client.query('begin; set local statement_timeout = 0; set local lock_timeout = 0')
       // Of several programs starting at once one migrates; the others wait here and find it done.
       await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
       await client.query(migrationsTable)

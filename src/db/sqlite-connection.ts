@@ -26,7 +26,7 @@ export class SqliteConnection {
     this.#db.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
-      pragma cache_size = -8000;
+      pragma cache_size = -4000;
       pragma journal_size_limit = 67108864;
     `)
     if (use === 'reader') this.#db.exec('pragma query_only = 1')

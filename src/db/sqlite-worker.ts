@@ -38,6 +38,9 @@ export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error
   return TEMPORARY.has(errcode & 0xff) ? errors.unavailable({ retryAfter: 1, cause }) : cause
 }
 
+// V8 lets a heap grow in proportion to its limit. A reader may have a page of 32 MiB of documents in its hands, twice.
+const LARGEST_HEAP_MB: Record<Use, number> = { writer: 64, reader: 256 }
+
 type Asked = { resolve: (outcomes: Outcome[]) => void; reject: (error: Error) => void }
 type Ask = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
 
@@ -57,7 +60,7 @@ export class SqliteWorker {
     this.#worker = new Worker(script, {
       workerData: { file, use },
       execArgv: [],
-      resourceLimits: { maxYoungGenerationSizeMb: 4 },
+      resourceLimits: { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
     })
     this.#worker.on('message', ({ id, outcomes }: Answer) => {
       const asked = this.#asked.get(id)

@@ -5,6 +5,16 @@ import { SqliteWorker } from './sqlite-worker.ts'
 type Write = { operation: Operation; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
 type Turn = Write | { run: () => Promise<void> }
 
+// What the thread is handed at a time stays far below the memory it is allowed.
+const GROUP_CHARACTERS = 4_000_000
+
+function lengthOf(operation: Operation): number {
+  let characters = 0
+  for (const { params } of operation)
+    for (const param of params) if (typeof param === 'string') characters += param.length
+  return characters
+}
+
 /**
  * The one writer of the file. Everything takes its turn in order of arrival: writes that stand together
  * are committed together, with one flush to the disk, and a transaction has the connection to itself.
@@ -64,14 +74,14 @@ export class SqliteWriter {
   }
 
   #takeWrites(): Write[] {
-    const isWrite = (turn: Turn): turn is Write => 'operation' in turn
-    if (this.#turns.every(isWrite)) {
-      const all = this.#turns
-      this.#turns = []
-      return all
+    let characters = 0
+    let end = 0
+    for (const turn of this.#turns) {
+      if (!('operation' in turn) || characters > GROUP_CHARACTERS) break
+      characters += lengthOf(turn.operation)
+      end++
     }
-    const end = this.#turns.findIndex((turn) => !isWrite(turn))
-    return this.#turns.splice(0, end).filter(isWrite)
+    return this.#turns.splice(0, end) as Write[]
   }
 
   async #commit(group: readonly Write[]): Promise<void> {

@@ -1,8 +1,11 @@
+import { STATUS_CODES } from 'node:http'
+
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance } from 'fastify'
 
 import { errors, type ErrorKind } from '../base/errors.ts'
+import { docsPage } from './docs-page.ts'
 import type { Access } from './policy.ts'
 import type { Route } from './route.ts'
 import type { RouteGroup } from './server.ts'
@@ -27,29 +30,44 @@ export function errorsOf({ spec, method }: Route): ErrorKind[] {
   return [...kinds]
 }
 
-/** The `responses` of a route's failures: one for each status, naming its codes. */
-function failures(route: Route): Record<string, unknown> {
-  const byStatus = Map.groupBy(errorsOf(route), (kind) => kind.status)
-  return Object.fromEntries(
-    [...byStatus].map(([status, kinds]) => [
-      status,
-      {
-        description: kinds.map((kind) => `\`${kind.code}\`: ${kind.message}`).join('\n\n'),
-        type: 'object',
-        required: ['error'],
-        properties: {
-          error: {
-            type: 'object',
-            required: ['code', 'message'],
-            properties: {
-              code: { type: 'string', enum: kinds.map((kind) => kind.code) },
-              message: { type: 'string' },
-              details: { type: 'object' },
-            },
-          },
-        },
+type Schema = Record<string, unknown>
+
+/** Of the failures with one status: the envelope with their codes. */
+const failure = (kinds: readonly ErrorKind[]): Schema => ({
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: {
+        code: { type: 'string', enum: kinds.map((kind) => kind.code) },
+        message: { type: 'string' },
+        details: { type: 'object' },
       },
-    ]),
+    },
+  },
+})
+
+/** What a route answers: under each status its own reply, its failures, or either. */
+function responsesOf(route: Route): Record<string, unknown> {
+  const failures = Map.groupBy(errorsOf(route), (kind) => kind.status)
+  const replies = new Map(Object.entries(route.spec.reply).map(([status, body]) => [Number(status), body]))
+  const statuses = [...new Set([...replies.keys(), ...failures.keys()])]
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const reply = replies.get(status) as Schema | undefined
+      const kinds = failures.get(status) ?? []
+      const schemas = [...(reply ? [reply] : []), ...(kinds.length > 0 ? [failure(kinds)] : [])]
+      const description = [
+        ...(reply ? [STATUS_CODES[status] ?? 'Answered'] : []),
+        ...kinds.map((kind) => `\`${kind.code}\`: ${kind.message}`),
+      ].join('\n\n')
+      const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas }
+      // A handler that answers a string sends it as it is.
+      const type = reply?.['type'] === 'string' ? 'text/plain' : 'application/json'
+      return [status, { description, content: { [type]: { schema } } }]
+    }),
   )
 }
 
@@ -63,21 +81,28 @@ const SECURITY: Record<Access, Requirement[]> = {
   admin: SIGNED_IN,
 }
 
-const idempotencyHeader = {
-  type: 'object',
-  properties: {
-    'idempotency-key': {
-      type: 'string',
-      description:
-        'The same key and body within 24 hours answer the first answer again, and do nothing twice.',
-    },
+const IDEMPOTENCY_KEY = {
+  'idempotency-key': {
+    type: 'string',
+    description: 'The same key and body within 24 hours answer the first answer again, and do nothing twice.',
   },
 }
 
-// The page loads nothing from anywhere else; its library sets styles of elements from script.
-const PAGE_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+/** The headers that a route reads, those of the frame among them. */
+function headersOf({ spec }: Route): Schema | undefined {
+  if (!spec.idempotent) return spec.headers as Schema | undefined
+  const own = spec.headers as { properties?: Schema } | undefined
+  return { type: 'object', ...own, properties: { ...own?.properties, ...IDEMPOTENCY_KEY } }
+}
+
+const ABOUT = `JSON in, JSON out. To try calls that need a user: register or log in below, copy the \`token\` of the answer,
+press **Authorize** and paste it.`
+
+/** Where the description is answered. */
+export const DESCRIPTION = [
+  { method: 'GET', path: '/openapi.json' },
+  { method: 'GET', path: '/docs' },
+] as const
 
 /** Serves the description of every route as OpenAPI 3.1 at `/openapi.json`, and a page to try them at `/docs`. */
 export async function registerDescription(
@@ -85,14 +110,16 @@ export async function registerDescription(
   about: { title: string; version: string; url: string },
   groups: readonly RouteGroup[],
 ): Promise<void> {
+  const prefix = new URL(about.url).pathname
   const routes = new Map<string, { wire: string; route: Route }>()
   for (const { wire, routes: own } of groups) for (const route of own) routes.set(route.key, { wire, route })
 
   await engine.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: about.title, version: about.version },
-      servers: [{ url: about.url }],
+      info: { title: about.title, version: about.version, description: ABOUT },
+      // Calls go to the server that was asked, under whatever name it was reached; only a prefix must be known.
+      ...(prefix !== '/' && { servers: [{ url: prefix }] }),
       tags: groups.map(({ wire }) => ({ name: wire })),
       components: { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
     },
@@ -101,6 +128,7 @@ export async function registerDescription(
       const known = routes.get(`${String(method)} ${url}`)
       if (!known) return { schema: { ...schema, hide: true }, url }
       const { spec } = known.route
+      const headers = headersOf(known.route)
       return {
         url,
         schema: {
@@ -109,28 +137,12 @@ export async function registerDescription(
           ...(spec.description && { description: spec.description }),
           tags: [known.wire],
           security: SECURITY[spec.access],
-          ...(spec.idempotent && { headers: idempotencyHeader }),
-          response: {
-            ...Object.fromEntries(
-              Object.entries(spec.reply).map(([status, body]) => [status, { description: 'Done', ...body }]),
-            ),
-            ...failures(known.route),
-          },
+          ...(headers && { headers }),
+          response: responsesOf(known.route),
         },
       }
     },
   })
-  await engine.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: PAGE_POLICY,
-    uiConfig: {
-      validatorUrl: null,
-      persistAuthorization: true,
-      tryItOutEnabled: true,
-      docExpansion: 'list',
-      deepLinking: true,
-    },
-    theme: { title: `${about.title}: API` },
-  })
+  await engine.register(swaggerUi, docsPage(about.title))
   engine.get('/openapi.json', { schema: { hide: true } }, async () => engine.swagger())
 }

@@ -18,10 +18,12 @@ async function passes(check: () => Promise<void>): Promise<boolean> {
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), LONGEST_WAIT_MS)
   })
-  const done = check().then(
-    () => true,
-    () => false,
-  )
+  const done = Promise.resolve()
+    .then(check)
+    .then(
+      () => true,
+      () => false,
+    )
   try {
     return await Promise.race([done, late])
   } finally {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 
 import { defineWire } from '../../wire.ts'
-import { CollectionRule, createCollections } from './collections.ts'
+import { CollectionName, CollectionRule, createCollections } from './collections.ts'
 import { createDocuments } from './documents.ts'
 import { createLists } from './list.ts'
 import { documentRoutes, healthRoute } from './routes.ts'
@@ -9,7 +9,7 @@ import { documentRoutes, healthRoute } from './routes.ts'
 const StoreOptions = Type.Object(
   {
     /** Who may use a collection, where it is not as the policy has it. */
-    collections: Type.Record(Type.String(), CollectionRule, { default: {} }),
+    collections: Type.Record(CollectionName, CollectionRule, { default: {}, additionalProperties: false }),
   },
   { additionalProperties: false },
 )

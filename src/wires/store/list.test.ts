@@ -59,7 +59,7 @@ eachEngine((engine) => {
   async function walk(
     name: string,
     query: Query,
-    between = async (_seen: string[]) => {},
+    between: (seen: string[]) => Promise<void> = async () => {},
   ): Promise<string[]> {
     const seen: string[] = []
     let cursor: string | undefined
@@ -155,8 +155,8 @@ eachEngine((engine) => {
   })
 
   describe('a walk along the cursors', () => {
-    for (const sort of [undefined, '-createdAt', 'createdAt', '_id', 'n', '-group,n'])
-      for (const limit of [1, 4, 10, 40])
+    for (const sort of [undefined, 'createdAt', 'n', '-group,n'])
+      for (const limit of [1, 7, 10])
         test(`in pages of ${limit}, sorted ${sort ?? 'as it is'}, is the list`, async () => {
           const { name } = await collectionOf(times(20, (n) => ({ n: (n * 7) % 20, group: n % 3 })))
           const whole = await list(name, { sort, limit: 100 })

@@ -153,34 +153,28 @@ export function documentRoutes({
   ] as const
 }
 
+const Health = Type.Object({
+  status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
+  uploads: Type.Object({ provider: Type.String(), status: Type.String() }),
+  backup: Type.Object({ enabled: Type.Boolean(), lastBackup: Type.Union([Type.String(), Type.Null()]) }),
+})
+
 export function healthRoute(health: () => Promise<void>) {
   return route(
     'GET /store/health',
-    {
-      summary: 'Whether documents can be kept',
-      access: 'public',
-      reply: {
-        200: Type.Object({
-          status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
-          uploads: Type.Object({ provider: Type.String(), status: Type.String() }),
-          backup: Type.Object({
-            enabled: Type.Boolean(),
-            lastBackup: Type.Union([Type.String(), Type.Null()]),
-          }),
-        }),
-      },
-    },
+    { summary: 'Whether documents can be kept', access: 'public', reply: { 200: Health, 503: Health } },
     async () => {
       const healthy = await health().then(
         () => true,
         () => false,
       )
-      return {
+      const body = {
         status: healthy ? ('healthy' as const) : ('unhealthy' as const),
         // Files and backups are not part of this version.
         uploads: { provider: 'none', status: 'not configured' },
         backup: { enabled: false, lastBackup: null },
       }
+      return answer(body, { status: healthy ? 200 : 503 })
     },
   )
 }

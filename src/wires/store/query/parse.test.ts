@@ -33,6 +33,7 @@ describe('a filter is refused where it stands', () => {
     ['a join inside a field', { v: { $and: [{}] } }, '/v/$and', /\$and/],
     ['a join inside $not', { v: { $not: { $or: [{}] } } }, '/v/$not/$or', /\$or/],
     ['an operator with an inherited name', { $constructor: 1 }, '/$constructor', /not supported/],
+    ['an inherited name after an operator', { v: { $gt: 1, toString: 2 } }, '/v/toString', /not supported/],
     ['a regular expression, for now', { v: { $regex: 'a' } }, '/v/$regex', /\$regex.*not supported/],
     ['$and of an object', { $and: { a: 1 } }, '/$and', /an array/],
     ['$and of nothing', { $and: [] }, '/$and', /at least one/],

@@ -148,7 +148,7 @@ class Reader {
   operators(path: Path, operators: Record<string, unknown>, at: string, depth: number): Filter {
     const of = Object.entries(operators).map(([name, operand]) => {
       const here = inside(at, name)
-      const operator = fieldOperators[name]
+      const operator = Object.hasOwn(fieldOperators, name) ? fieldOperators[name] : undefined
       if (!operator) throw unknownOperator(name, here, fieldOperators)
       this.#count(here, depth)
       return operator(this, path, operand, here, depth)

@@ -1,0 +1,80 @@
+import { maxHeaderSize } from 'node:http'
+
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+
+import { ApiError, errors, invalid, type Issue } from '../base/errors.ts'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+export const BODY_LIMIT = 1_048_576
+export const PARAM_LIMIT = 500
+
+/** The body of every failure. */
+export const envelope = (error: ApiError) => ({
+  error: { code: error.code, message: error.message, ...(error.details && { details: error.details }) },
+})
+
+// Faults of Node's HTTP parser, of which it names the place.
+const UNREADABLE: Record<string, Issue> = {
+  HPE_HEADER_OVERFLOW: { path: '/headers', message: `are, with the address, over ${maxHeaderSize} bytes` },
+  HPE_INVALID_URL: { path: '/params', message: 'the address holds a character that is not percent-encoded' },
+}
+
+/** What is answered where no request could be read. */
+export function unreadable(code = ''): ApiError {
+  const issue = UNREADABLE[code]
+  return issue ? invalid(issue) : errors.validation_error({ message: 'This is not HTTP that can be read.' })
+}
+
+// Faults that the engine finds before a handler runs, https://fastify.dev/docs/latest/Reference/Errors/
+const BY_CODE: Record<string, () => ApiError> = {
+  FST_ERR_BAD_URL: () => invalid({ path: '/params', message: 'the path is not percent-encoded UTF-8' }),
+  FST_ERR_MAX_PARAM_LENGTH: () =>
+    invalid({ path: '/params', message: `a part of the path has more than ${PARAM_LIMIT} characters` }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    invalid({ path: '/headers/content-length', message: 'is not the length of the body' }),
+}
+const BY_STATUS: Record<number, () => ApiError> = {
+  404: () => errors.not_found(),
+  413: () => errors.payload_too_large({ message: `The body is larger than ${BODY_LIMIT} bytes.` }),
+  415: () => errors.unsupported_media_type(),
+  503: () => errors.unavailable({ retryAfter: 1 }),
+}
+
+function apiErrorOf(error: unknown): ApiError | undefined {
+  if (error instanceof ApiError) return error
+  const {
+    statusCode,
+    message = '',
+    code = '',
+  } = error as { statusCode?: number; message?: string; code?: string }
+  if (statusCode === undefined || !code.startsWith('FST_')) return undefined
+  const known = BY_CODE[code] ?? BY_STATUS[statusCode]
+  if (known) return known()
+  return statusCode < 500
+    ? errors.validation_error({ message: `The request can't be read: ${message}` })
+    : undefined
+}
+
+/** What answers an error, wherever it was thrown. */
+export type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+
+export function createAnswerError(log: FastifyBaseLogger): AnswerError {
+  return (error, request, reply) => {
+    const known = apiErrorOf(error)
+    const requestId = request.id
+    // Whatever is not from an error table is a bug: the log has all of it, the caller nothing.
+    if (known === undefined) log.error({ requestId, err: error }, 'a bug answered 500')
+    else if (known.status >= 500) log.warn({ requestId, err: known }, known.message)
+    const answered = known ?? errors.internal_error()
+    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', requestId)
+    if (answered.status === 401) reply.header('www-authenticate', 'Bearer')
+    const retryAfter = answered.retryAfter ?? (answered.status === 503 ? 1 : undefined)
+    if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))
+    void reply
+      .code(answered.status)
+      .headers(answered.headers ?? {})
+      .serializer((payload: unknown) => JSON.stringify(payload))
+      .header('content-type', JSON_TYPE)
+      .send(envelope(answered))
+  }
+}

@@ -1,0 +1,390 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv } from 'ajv'
+import { Type } from 'typebox'
+
+import { defineErrors } from '../base/errors.ts'
+import { startApp, type Answered, type TestApp } from '../testing/app.ts'
+import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { defineWire } from '../wire.ts'
+import { answer, route } from './route.ts'
+
+type Schema = { type?: string; description?: string } & Record<string, unknown>
+type Described = {
+  summary?: string
+  tags: string[]
+  security: Record<string, string[]>[]
+  parameters?: { name: string; in: string; required?: boolean; schema: Schema }[]
+  requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> }
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
+}
+type Description = {
+  openapi: string
+  info: { title: string; version: string; description: string }
+  servers?: { url: string }[]
+  paths: Record<string, Record<string, Described>>
+}
+
+// POSTs that create nothing, send nothing and charge nothing: a repetition is harmless, or must not be answered from
+// what was kept (a token is good for one use).
+const NOT_IDEMPOTENT = [
+  'POST /auth/login',
+  'POST /auth/refresh',
+  'POST /auth/logout',
+  'POST /auth/change-password',
+]
+
+const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })
+
+/** A wire of an application that uses what Sixwire's own do not. */
+const shop = defineWire({
+  name: 'shop',
+  setup: () => ({
+    service: undefined,
+    routes: [
+      route(
+        'PATCH /shop/items/:item/parts/:part',
+        {
+          summary: 'Change a part',
+          description: 'At length.',
+          access: 'admin',
+          limit: '10/hour',
+          idempotent: true,
+          params: Type.Object({ item: Type.String(), part: Type.Integer() }),
+          query: Type.Object({ soon: Type.Optional(Type.Boolean()) }),
+          headers: Type.Object({ 'x-shop': Type.Optional(Type.String()) }),
+          body: Type.Object({ name: Type.String() }),
+          reply: { 200: Type.Object({ item: Type.String() }), 202: Type.Object({}) },
+          errors: [shopErrors.sold_out],
+        },
+        ({ params }) => ({ item: params.item }),
+      ),
+      route('GET /shop/label', { summary: 'A label', access: 'public', reply: { 200: Type.String() } }, () =>
+        answer('<label>', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
+      ),
+    ] as const,
+  }),
+})
+
+const pathOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+/** The schemas of a body: more than one where a status is a reply of the route's own and a failure as well. */
+function schemasOf(described: Described, status: number): Schema[] {
+  const [content] = Object.values(described.responses[status]?.content ?? {})
+  const schema = content?.schema
+  return schema === undefined ? [] : ((schema['anyOf'] as Schema[] | undefined) ?? [schema])
+}
+type Failure = { properties?: { error?: { properties: { code: { enum: string[] } } } } }
+const codesOf = (described: Described, status: number): string[] =>
+  schemasOf(described, status).flatMap(
+    (schema) => (schema as Failure).properties?.error?.properties.code.enum ?? [],
+  )
+
+eachEngine((engine) => {
+  describe('/openapi.json', () => {
+    let app: TestApp
+    let description: Description
+    const ending = endOfSuite()
+    before(async () => {
+      app = await startApp(ending, engine, {
+        config: { name: 'shop', version: '3.2.1', policy: 'guarded', wires: [shop()] },
+      })
+      description = (await app.request('GET', '/openapi.json')).body
+    })
+    const described = (key: string): Described => {
+      const [method = '', path = ''] = key.split(' ')
+      const found = description.paths[pathOf(path)]?.[method.toLowerCase()]
+      assert.ok(found, `${key} is not described`)
+      return found
+    }
+    const everyRoute = () =>
+      app.app.routes.flatMap(({ wire, routes }) => routes.map((one) => ({ wire, one })))
+
+    test('is valid OpenAPI 3.1 and says whose it is', async () => {
+      const { valid, errors } = await new Validator().validate(
+        structuredClone(description) as unknown as Record<string, unknown>,
+      )
+      assert.ok(valid, JSON.stringify(errors, undefined, 1))
+      assert.match(description.openapi, /^3\.1\./)
+      assert.equal(description.info.title, 'shop')
+      assert.equal(description.info.version, '3.2.1')
+    })
+
+    test('every route of every wire says who may call it, what it is for and what it answers', () => {
+      assert.deepEqual([...new Set(everyRoute().map(({ wire }) => wire))], ['core', 'auth', 'store', 'shop'])
+      for (const { one } of everyRoute()) {
+        const { access, summary, reply } = one.spec
+        assert.ok(['public', 'optional', 'session', 'user', 'admin'].includes(access), `${one.key}: access`)
+        assert.match(summary, /^\S.{3,}\S$/, `${one.key}: summary`)
+        assert.doesNotMatch(summary, /\.$/, `${one.key}: a summary is no sentence`)
+        const statuses = Object.keys(reply).map(Number)
+        assert.ok(statuses.length > 0 && statuses[0]! < 300, `${one.key}: what it answers when all is well`)
+      }
+    })
+
+    test('every POST that creates takes an Idempotency-Key', () => {
+      const without = everyRoute().flatMap(({ one }) =>
+        one.method === 'POST' && !one.spec.idempotent ? [one.key] : [],
+      )
+      assert.deepEqual(without, NOT_IDEMPOTENT)
+    })
+
+    test('describes exactly the routes that there are', () => {
+      const keys = everyRoute().map(({ one }) => `${one.method} ${pathOf(one.path)}`)
+      const found = Object.entries(description.paths).flatMap(([path, methods]) =>
+        Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+      )
+      assert.deepEqual(found.toSorted(), keys.toSorted())
+    })
+
+    test('says of each route whether one must be signed in, what it takes and what may go wrong', () => {
+      for (const { wire, one } of everyRoute()) {
+        const { spec, key } = one
+        const it = described(key)
+        assert.equal(it.summary, spec.summary, key)
+        assert.deepEqual(it.tags, [wire], key)
+        const bearer = [{ bearer: [] }]
+        const security = { public: [], optional: [{}, ...bearer] }[spec.access as string] ?? bearer
+        assert.deepEqual(it.security, security, key)
+        for (const status of Object.keys(spec.reply)) assert.ok(it.responses[status], `${key} ${status}`)
+        const expected: [boolean, number, string][] = [
+          [true, 500, 'INTERNAL_ERROR'],
+          [true, 503, 'UNAVAILABLE'],
+          [spec.access !== 'public', 401, 'UNAUTHORIZED'],
+          [spec.access !== 'public', 403, 'FORBIDDEN'],
+          [spec.limit !== undefined, 429, 'RATE_LIMITED'],
+          [spec.idempotent === true, 409, 'IDEMPOTENCY_CONFLICT'],
+          [spec.body !== undefined, 400, 'VALIDATION_ERROR'],
+          [spec.body !== undefined, 413, 'PAYLOAD_TOO_LARGE'],
+          [spec.body !== undefined, 415, 'UNSUPPORTED_MEDIA_TYPE'],
+          [spec.query !== undefined || spec.params !== undefined, 400, 'VALIDATION_ERROR'],
+          ...(spec.errors ?? []).map(({ status, code }): [boolean, number, string] => [true, status, code]),
+        ]
+        for (const [isExpected, status, code] of expected) {
+          if (isExpected) assert.ok(codesOf(it, status).includes(code), `${key} does not say ${code}`)
+        }
+        const parameters = (it.parameters ?? []).map((p) => `${p.in} ${p.name}`).toSorted()
+        const names = (schema: unknown) => Object.keys((schema as Schema | undefined)?.['properties'] ?? {})
+        assert.deepEqual(
+          parameters,
+          [
+            ...names(spec.params).map((name) => `path ${name}`),
+            ...names(spec.query).map((name) => `query ${name}`),
+            ...names(spec.headers).map((name) => `header ${name}`),
+            ...(spec.idempotent ? ['header idempotency-key'] : []),
+          ].toSorted(),
+          key,
+        )
+        assert.equal(it.requestBody !== undefined, spec.body !== undefined, key)
+        if (spec.body) assert.equal(it.requestBody?.required, true, key)
+      }
+    })
+
+    test('of an answer that is text it says so', () => {
+      for (const key of ['GET /shop/label', 'GET /metrics'])
+        assert.deepEqual(Object.keys(described(key).responses['200']!.content!), ['text/plain'], key)
+    })
+
+    test('a status that is both an answer of the route and a failure is described as either', () => {
+      const it = described('GET /health')
+      const [health, failure] = schemasOf(it, 503)
+      assert.ok(Object.hasOwn(health!['properties'] as object, 'wires'))
+      assert.ok(Object.hasOwn(failure!['properties'] as object, 'error'))
+      assert.equal(it.responses['200']!.description, 'OK')
+      assert.match(it.responses['503']!.description, /^Service Unavailable\n\n`UNAVAILABLE`: /)
+    })
+
+    describe('whatever is sent, the answer is one that the description has', () => {
+      const ajv = new Ajv({ strict: false })
+      const assertDescribed = (key: string, what: string, { status, headers, body, text }: Answered) => {
+        const it = described(key)
+        const at = `${key}, ${what}: ${status} ${text.slice(0, 200)}`
+        const found = it.responses[status]
+        assert.ok(found, at)
+        const type = headers.get('content-type')!.split(';')[0]!
+        const schema = found.content?.[type]?.schema
+        assert.ok(schema, `${at} (${type})`)
+        if (type === 'application/json')
+          assert.ok(ajv.validate(schema, body), `${at}\n${ajv.errorsText(ajv.errors)}`)
+        return status
+      }
+
+      test('by anybody', async () => {
+        const { keys } = app.app.service('auth')
+        const strangeKey = (await keys.create('strange', ['nothing'])).key
+        const readKey = (await keys.create('reader', ['shop:read', 'core:read', 'store:read'])).key
+        const nobody = 'a'.repeat(26)
+        const seen = new Set<number>()
+        for (const { one } of everyRoute()) {
+          const { key, method, spec } = one
+          const { token } = await app.register()
+          const path = one.path.replaceAll(/:(\w+)/g, (_, name: string) =>
+            name === 'collection' ? 'things' : name === 'part' ? '1' : nobody,
+          )
+          const takesBody = method !== 'GET'
+          const json = takesBody ? { body: {} } : {}
+          const attempts: Record<string, Parameters<TestApp['request']>[2]> = {
+            nothing: {},
+            'a token that is none': { token: 'nonsense', ...json },
+            'a header that is none': { headers: { authorization: 'Basic x' }, ...json },
+            'a key without the scope': { token: strangeKey, ...json },
+            'a key that may read': { token: readKey, ...json },
+            'not JSON': takesBody ? { token, raw: '{' } : {},
+            'another type': takesBody ? { token, raw: '{}', headers: { 'content-type': 'text/plain' } } : {},
+            'too much': takesBody ? { token, raw: JSON.stringify({ a: 'x'.repeat(1_100_000) }) } : {},
+            'a bad If-Match': { token, ...json, headers: { 'if-match': 'nonsense' } },
+            'an old If-Match': { token, ...json, headers: { 'if-match': '"1"' } },
+            'a bad Idempotency-Key': { token, ...json, headers: { 'idempotency-key': 'a b' } },
+            'one Idempotency-Key': { token, ...json, headers: { 'idempotency-key': 'one' } },
+            'the same again': { token, body: { other: 1 }, headers: { 'idempotency-key': 'one' } },
+            'an empty body': { token, ...json },
+          }
+          for (const [what, options] of Object.entries(attempts))
+            if (takesBody || options?.body === undefined)
+              seen.add(assertDescribed(key, what, await app.request(method, path, options)))
+          const { token: second } = await app.register()
+          if (spec.query)
+            for (const query of ['limit=0', 'limit=x', 'offset=-1', 'sort=%00', 'filter=%7B', 'soon=perhaps'])
+              seen.add(
+                assertDescribed(
+                  key,
+                  query,
+                  await app.request(method, `${path}?${query}`, { token: second, ...json }),
+                ),
+              )
+          if (one.path.includes(':'))
+            for (const bad of ['%00', '-', 'x'.repeat(400)])
+              seen.add(
+                assertDescribed(
+                  key,
+                  bad,
+                  await app.request(method, one.path.replaceAll(/:\w+/g, bad), { token: second, ...json }),
+                ),
+              )
+        }
+        assert.deepEqual([...seen].toSorted(), [200, 201, 400, 401, 403, 404, 409, 413, 415])
+      })
+
+      test('by somebody who does it well', async () => {
+        const admin = await app.register()
+        await app.app.service('auth').users.promote(admin.email)
+        const { token } = (
+          await app.request('POST', '/auth/login', { body: { email: admin.email, password: admin.password } })
+        ).body
+        const call = async (key: string, path: string, options: Parameters<TestApp['request']>[2]) => {
+          const answered = await app.request(key.split(' ')[0]!, path, { token, ...options })
+          const status = assertDescribed(key, 'done well', answered)
+          assert.ok(status < 300, `${key}: ${answered.text}`)
+          return answered.body
+        }
+        const made = await call('POST /store/:collection', '/store/books', {
+          body: { title: 'Momo', n: [1, {}] },
+        })
+        await call('GET /store/:collection', '/store/books?limit=1&sort=-title', {})
+        await call('GET /store/:collection/:id', `/store/books/${made._id}`, {})
+        await call('PUT /store/:collection/:id', `/store/books/${made._id}`, { body: { title: null } })
+        await call('DELETE /store/:collection/:id', `/store/books/${made._id}`, {})
+        await call('PATCH /shop/items/:item/parts/:part', '/shop/items/a%2Fb/parts/7?soon=true', {
+          body: { name: 'x' },
+        })
+        await call('GET /shop/label', '/shop/label', {})
+        for (const path of [
+          '/auth/me',
+          '/auth/sessions',
+          '/auth/health',
+          '/.well-known/jwks.json',
+          '/health',
+        ])
+          await call(`GET ${path}`, path, {})
+        for (const path of ['/ready', '/info', '/metrics', '/store/health'])
+          await call(`GET ${path}`, path, {})
+        const sessions = (await app.request('GET', '/auth/sessions', { token })).body.sessions
+        const other = sessions.find((one: { current: boolean }) => !one.current)
+        await call('DELETE /auth/sessions/:id', `/auth/sessions/${other._id}`, {})
+        const body = { email: admin.email, password: admin.password }
+        const { refreshToken } = await call('POST /auth/login', '/auth/login', { body })
+        await call('POST /auth/refresh', '/auth/refresh', { body: { refreshToken } })
+        await call('POST /auth/register', '/auth/register', { body: { ...body, email: 'new@example.com' } })
+        await call('POST /auth/change-password', '/auth/change-password', {
+          body: { currentPassword: admin.password, newPassword: 'another passphrase' },
+        })
+        await call('POST /auth/logout', '/auth/logout', {})
+      })
+    })
+
+    test('other methods of its own addresses are refused in the envelope', async () => {
+      for (const path of ['/openapi.json', '/docs']) {
+        const { status, body, headers } = await app.request('POST', path, { body: {} })
+        assert.equal(status, 405, path)
+        assert.equal(body.error.code, 'METHOD_NOT_ALLOWED')
+        assert.equal(headers.get('allow'), 'GET, HEAD, OPTIONS')
+      }
+    })
+  })
+})
+
+describe('/docs', () => {
+  let app: TestApp
+  const ending = endOfSuite()
+  before(async () => {
+    const { temporaryFolder } = await import('../testing/engines.ts')
+    const folder = await temporaryFolder(ending)
+    app = await startApp(
+      ending,
+      { name: 'sqlite', freshUrl: async () => `sqlite:${folder}/x.db` },
+      { config: { name: 'Ben & Jerry’s <shop>' } },
+    )
+  })
+
+  /** What a page or a style sheet loads, as addresses on this server. */
+  const assetsOf = (text: string, base: string): URL[] =>
+    [...text.matchAll(/(?:\b(?:src|href)=|url\()["']?([^"')\s>]+)/g)]
+      .map(([, address]) => address!)
+      .filter((address) => !address.startsWith('data:'))
+      .map((address) => new URL(address, base))
+
+  for (const path of ['/docs', '/docs/'])
+    test(`the page at ${path} loads from this server alone, and all that it loads is there`, async () => {
+      const page = await app.request('GET', path)
+      assert.equal(page.status, 200)
+      assert.match(page.headers.get('content-type')!, /^text\/html/)
+      assert.match(page.text, /<title>Ben &amp; Jerry’s &lt;shop&gt;: API<\/title>/)
+      const assets = assetsOf(page.text, app.url + path)
+      assert.ok(assets.length >= 5)
+      for (const asset of assets) {
+        assert.equal(asset.origin, app.url)
+        const { status, text, headers } = await app.request('GET', asset.pathname)
+        assert.equal(status, 200, asset.pathname)
+        assert.equal(headers.get('x-content-type-options'), 'nosniff')
+        if (asset.pathname.endsWith('.css'))
+          for (const inner of assetsOf(text, asset.href)) assert.equal(inner.origin, app.url, asset.pathname)
+      }
+      // No script in the page itself: the policy would not run it.
+      assert.doesNotMatch(page.text, /<script(?![^>]*\bsrc=)|\son\w+=/i)
+    })
+
+  test('the page may run, load and ask nothing but this server', async () => {
+    const { headers } = await app.request('GET', '/docs')
+    const policy = new Map(
+      headers
+        .get('content-security-policy')!
+        .split('; ')
+        .map((line) => [line.split(' ')[0]!, line.split(' ').slice(1).join(' ')]),
+    )
+    assert.equal(policy.get('default-src'), "'none'")
+    assert.equal(policy.get('script-src'), "'self'")
+    assert.equal(policy.get('connect-src'), "'self'")
+    assert.equal(policy.get('frame-ancestors'), "'none'")
+    for (const sources of policy.values()) assert.doesNotMatch(sources, /https?:|\*|unsafe-eval/)
+  })
+
+  test('what the page shows is /openapi.json, and its calls go where it came from', async () => {
+    const [shown, published] = [
+      await app.request('GET', '/docs/json'),
+      await app.request('GET', '/openapi.json'),
+    ]
+    assert.deepEqual(shown.body, published.body)
+    assert.equal(published.body.servers, undefined, 'by default the server that was asked')
+  })
+})

@@ -1,0 +1,46 @@
+import { request, type IncomingHttpHeaders } from 'node:http'
+
+export type Exchanged = { status: number; headers: IncomingHttpHeaders; text: string }
+
+const PATIENCE_MS = 20_000
+
+/**
+ * Sends a request as it stands: neither its path nor its headers are tidied up on the way, as `fetch` would.
+ * The path may hold any of U+0021 to U+00FF, a header any of U+0020 to U+00FF.
+ *
+ * @throws where no answer comes within 20 s
+ */
+export function exchange(
+  url: string,
+  asked: { method: string; path: string; headers: Record<string, string>; body: Uint8Array | undefined },
+): Promise<Exchanged> {
+  const { method, path, headers, body } = asked
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        agent: false,
+        hostname,
+        port,
+        method,
+        path,
+        headers: { ...headers, ...(body && { 'content-length': body.length }) },
+        signal: AbortSignal.timeout(PATIENCE_MS),
+      },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode!,
+            headers: response.headers,
+            text: Buffer.concat(chunks).toString(),
+          }),
+        )
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}

@@ -1,0 +1,238 @@
+// What no client should send, and some will: values for tests that a server must refuse without breaking.
+import fc from 'fast-check'
+
+const long = fc.constantFrom(300, 3000).map((length) => 'x'.repeat(length))
+
+// Names that mean something to JavaScript, to a database, or to nobody at all.
+const name = fc.oneof(
+  fc.constantFrom(
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'valueOf',
+    'hasOwnProperty',
+    'toJSON',
+    'then',
+    'length',
+    '_id',
+    'id',
+    'n',
+    'a.b',
+    '',
+    '.',
+    '..',
+    '0',
+    '-1',
+    '$',
+    '$eq',
+    '$ne',
+    '$gt',
+    '$lte',
+    '$in',
+    '$nin',
+    '$and',
+    '$or',
+    '$nor',
+    '$not',
+    '$exists',
+    '$where',
+    '$regex',
+    '\u0000',
+    '\ud800',
+    '😀',
+  ),
+  fc.string({ unit: 'binary', maxLength: 6 }),
+)
+
+const oddText = fc.constantFrom(
+  '',
+  ' ',
+  '\u0000',
+  'a\u0000b',
+  '\ud800',
+  'a\udc00',
+  '\ufeff',
+  '\u202e',
+  '\uffff',
+  'İ',
+  '＠',
+  '😀',
+  'e\u0301',
+  "' or 1=1 --",
+  '"; drop table store_documents; --',
+  '%',
+  '%00',
+  '%s%n',
+  '\\',
+  '../../../etc/passwd',
+  '${7*7}',
+  '\r\nset-cookie: x=y',
+  '<script>',
+  'null',
+  'undefined',
+  'NaN',
+  'true',
+  '-0',
+  '1e3',
+  '0x10',
+  ' 1',
+  '١',
+  '9'.repeat(20),
+)
+
+/** Any JSON value, most of them where another one belongs. */
+export const hostileValue: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.constantFrom(null, true, false, 0, -1, 1.5, 1e308, 2 ** 53, 5e-324, -1e21),
+    oddText,
+    long,
+    name,
+    fc.array(tie('value'), { maxLength: 3 }),
+    // By entries: an object literal would take `__proto__` for its prototype.
+    fc.array(fc.tuple(name, tie('value')), { maxLength: 3 }).map((entries) => Object.fromEntries(entries)),
+  ),
+})).value
+
+const asJson = hostileValue.map((value) => JSON.stringify(value))
+const nested = fc
+  .tuple(fc.constantFrom(63, 64, 65, 5000), fc.constantFrom(['[', ']'], ['{"a":', '}'], ['{"$not":', '}']))
+  .map(([depth, [open, close]]) => open.repeat(depth) + (open === '[' ? '' : '1') + close.repeat(depth))
+
+/** Text for a parameter or a header's place, some of it JSON, or something in base64url. */
+export const hostileText: fc.Arbitrary<string> = fc.oneof(
+  oddText,
+  long,
+  name,
+  fc.string({ unit: 'binary' }),
+  asJson,
+  nested.filter(({ length }) => length < 3000),
+  fc.array(name, { maxLength: 4 }).map((names) => names.map((one) => `-${one}`).join(',')),
+  asJson.map((json) => Buffer.from(json).toString('base64url')),
+)
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** Changes one place inside of JSON: puts something in where there is room, else in the place of what is there. */
+function tamper(value: unknown, at: number, key: string, odd: unknown): unknown {
+  const whole = { value: structuredClone(value) }
+  const places: [container: object, key: string][] = []
+  const visit = (container: object): void => {
+    for (const [name, inner] of Object.entries(container)) {
+      places.push([container, name])
+      if (isObject(inner)) visit(inner)
+    }
+  }
+  visit(whole)
+  const [container, name] = places[at % places.length]!
+  const there: unknown = Reflect.get(container, name)
+  if (Array.isArray(there)) there.push(odd)
+  else if (isObject(there))
+    Object.defineProperty(there, key, { value: odd, enumerable: true, writable: true, configurable: true })
+  else Reflect.set(container, name, odd)
+  return whole.value
+}
+
+/** JSON values that look right from far away. */
+export function tampered(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  const changes = fc.array(fc.tuple(fc.nat(), name, hostileValue), { minLength: 1, maxLength: 3 })
+  return fc
+    .tuple(values, changes)
+    .map(([value, made]) => made.reduce((whole, [at, key, odd]) => tamper(whole, at, key, odd), value))
+}
+
+/** Text that looks right from far away; where it is JSON, it stays JSON. */
+export function tamperedText(texts: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const isJson = (text: string): boolean => text.startsWith('{"')
+  return texts.chain((text) =>
+    isJson(text)
+      ? tampered(fc.constant(JSON.parse(text))).map((value) => JSON.stringify(value))
+      : fc.tuple(fc.nat(text.length), oddText).map(([at, odd]) => text.slice(0, at) + odd + text.slice(at)),
+  )
+}
+
+/** A part of a path as it is sent, not always one that can be decoded. */
+export const hostileSegment: fc.Arbitrary<string> = fc.oneof(
+  hostileText.map(percentEncoded).filter((text) => text !== ''),
+  fc.constantFrom(
+    '%',
+    '%zz',
+    '%ff',
+    '%00',
+    '%ED%A0%80',
+    '%2e%2e',
+    '..',
+    '.',
+    ';a=b',
+    '%2F',
+    '%3F',
+    '\u00ff',
+    '*',
+    '{}',
+  ),
+  fc.constantFrom(501, 6000).map((length) => 'a'.repeat(length)),
+)
+
+/** Half a surrogate pair has no form in UTF-8, so it is sent as the replacement character. */
+export function percentEncoded(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+}
+
+/** Text for a header, of the characters that a header can hold at all. */
+export const hostileHeader: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    '',
+    ' ',
+    '*',
+    '"',
+    '""',
+    '"1", "2"',
+    ',',
+    ';',
+    '__proto__',
+    'null',
+    'x'.repeat(300),
+    '\u00ff',
+  ),
+  fc.string({
+    unit: fc
+      .integer({ min: 0x20, max: 0xff })
+      .filter((c) => c !== 0x7f)
+      .map((c) => String.fromCharCode(c)),
+  }),
+)
+
+/** Changes JSON text into what is JSON no more, or what parsers disagree about. */
+export function spoiledJson(json: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  return fc.oneof(
+    fc.tuple(json, fc.nat()).map(([text, at]) => text.slice(0, at % Math.max(1, text.length))),
+    fc.tuple(json, name).map(([text, key]) => {
+      const member = `${JSON.stringify(key)}:1,`
+      return text.replace('{', `{${member}${member}`)
+    }),
+    fc.tuple(json, oddText).map(([text, odd]) => text + odd),
+    fc.tuple(json, nested).map(([text, deep]) => text.replace('{', `{"deep":${deep},`)),
+    json.map((text) => `[${text}]`),
+    json.map((text) => text.replaceAll('"', "'")),
+    json.map((text) => text.replace('{', '{"a":1e999,')),
+    json.map((text) => text.replace('{', '{"a":12345678901234567890,')),
+    json.map((text) => text.replace('{', '{"a":"\\ud800","b":"\\u0000",')),
+    fc.constantFrom(
+      '',
+      ' ',
+      '\ufeff',
+      '{',
+      '}',
+      '[',
+      '"',
+      'null',
+      'true',
+      '0',
+      'NaN',
+      '{}{}',
+      '{"a":01}',
+      '{"a":1,}',
+    ),
+  )
+}

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+
+import type { Config } from '../../app.ts'
+import { startApp, type Answered, type TestApp } from '../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+
+const collections = {
+  notes: 'owner',
+  board: 'shared',
+  news: 'public-read',
+  secrets: 'admin',
+  inbox: { read: 'admin', update: 'user', delete: 'owner' },
+  wall: { read: 'public', update: 'public', delete: 'public' },
+  rules: { read: 'user', create: 'admin', update: 'admin', delete: 'admin' },
+} satisfies NonNullable<NonNullable<Config['store']>['collections']>
+
+const config: Config = { store: { collections } }
+const CALLERS = ['admin', 'owner', 'other', 'key', 'reader', 'stranger', 'nobody'] as const
+type CallerName = (typeof CALLERS)[number]
+type Action = 'create' | 'read' | 'list' | 'update' | 'delete'
+
+/** What each caller is answered, in the order of `CALLERS`; a list shows the owner's document (+) or not (-). */
+type Expected = Record<Action, string>
+
+// An operator's key with the scope of another wire is a stranger.
+const everybodySignedIn: Expected = {
+  create: '201 201 201 201 403 403 401',
+  read: '200 200 200 200 200 403 401',
+  list: '+ + + + + 403 401',
+  update: '200 200 200 200 403 403 401',
+  delete: '200 200 200 200 403 403 401',
+}
+const ownerOnly: Expected = {
+  create: '201 201 201 201 403 403 401',
+  read: '200 200 404 200 200 403 401',
+  list: '+ + - + + 403 401',
+  update: '200 200 404 200 403 403 401',
+  delete: '200 200 404 200 403 403 401',
+}
+const adminOnly: Expected = {
+  create: '201 403 403 201 403 403 401',
+  read: '200 403 403 200 200 403 401',
+  list: '+ 403 403 + + 403 401',
+  update: '200 403 403 200 403 403 401',
+  delete: '200 403 403 200 403 403 401',
+}
+const declared: Record<string, Expected> = {
+  notes: ownerOnly,
+  board: everybodySignedIn,
+  news: { ...ownerOnly, read: '200 200 200 200 200 403 200', list: '+ + + + + 403 +' },
+  secrets: adminOnly,
+  inbox: { ...everybodySignedIn, read: adminOnly.read, list: adminOnly.list, delete: ownerOnly.delete },
+  wall: {
+    create: everybodySignedIn.create,
+    read: '200 200 200 200 200 403 200',
+    list: '+ + + + + 403 +',
+    update: '200 200 200 200 403 403 200',
+    delete: '200 200 200 200 403 403 200',
+  },
+  rules: { ...adminOnly, read: everybodySignedIn.read, list: everybodySignedIn.list },
+}
+
+eachEngine((engine) => {
+  for (const policy of ['open', 'guarded'] as const)
+    describe(`under the policy ${policy}`, () => {
+      let app: TestApp
+      let ownerId: string
+      const tokens = {} as Record<CallerName, string | undefined>
+      const ending = endOfSuite()
+      before(async () => {
+        app = await startApp(ending, engine, { config, environment: { SIXWIRE_POLICY: policy } })
+        // The first account of a server that is not in production is an administrator.
+        tokens.admin = (await app.register()).token
+        const owner = await app.register()
+        ownerId = owner._id
+        tokens.owner = owner.token
+        tokens.other = (await app.register()).token
+        const { keys } = app.app.service('auth')
+        tokens.key = (await keys.create('key', ['store'])).key
+        tokens.reader = (await keys.create('reader', ['store:read'])).key
+        tokens.stranger = (await keys.create('stranger', ['auth'])).key
+      })
+
+      const ask = (caller: CallerName, method: string, path: string, body?: unknown): Promise<Answered> =>
+        app.request(method, `/store/${path}`, { token: tokens[caller], body })
+      let documents = 0
+      /** A new document of the owner's. */
+      async function owned(collection: string, fields = {}): Promise<string> {
+        const id = `${documents++}`.padStart(26, '0')
+        await app.app.service('store').documents.create(collection, id, ownerId, fields)
+        return id
+      }
+
+      const tables = { ...declared, undeclared: policy === 'open' ? everybodySignedIn : ownerOnly }
+      for (const [collection, expected] of Object.entries(tables)) {
+        const actions: Record<Action, (caller: CallerName) => Promise<string>> = {
+          create: async (caller) => String((await ask(caller, 'POST', collection, {})).status),
+          read: async (caller) =>
+            String((await ask(caller, 'GET', `${collection}/${await owned(collection)}`)).status),
+          async list(caller) {
+            const id = await owned(collection)
+            const { status, body, text } = await ask(caller, 'GET', `${collection}?limit=1000`)
+            if (status !== 200) return String(status)
+            assert.equal(body.total, body.data.length)
+            return text.includes(id) ? '+' : '-'
+          },
+          async update(caller) {
+            const id = await owned(collection, { a: 1 })
+            const { status } = await ask(caller, 'PUT', `${collection}/${id}`, { a: 2 })
+            const { body } = await app.app
+              .service('store')
+              .documents.get(collection, id, { owner: undefined })
+            assert.equal(body.includes('"a":2'), status === 200)
+            return String(status)
+          },
+          async delete(caller) {
+            const id = await owned(collection)
+            const { status } = await ask(caller, 'DELETE', `${collection}/${id}`)
+            const there = await ask('key', 'GET', `${collection}/${id}`)
+            assert.equal(there.status, status === 200 ? 404 : 200)
+            return String(status)
+          },
+        }
+        for (const [action, run] of Object.entries(actions) as [Action, (typeof actions)[Action]][])
+          test(`${collection}: who may ${action}`, async () => {
+            const answers: string[] = []
+            for (const caller of CALLERS) answers.push(await run(caller))
+            assert.deepEqual(pairs(answers), pairs(expected[action].split(' ')))
+          })
+      }
+
+      test('the document of somebody else is answered as one that is not there', async () => {
+        const id = await owned('notes')
+        const never = '0'.repeat(26).replace(/0$/, 'z')
+        for (const [method, body] of [['GET'], ['PUT', { a: 1 }], ['DELETE']] as const) {
+          const theirs = await ask('other', method, `notes/${id}`, body)
+          const none = await ask('other', method, `notes/${never}`, body)
+          assert.equal(theirs.status, 404)
+          assert.equal(theirs.text, none.text.replaceAll(never, id))
+        }
+        // Nor does a version tell that it is there.
+        for (const tag of ['"1"', '"2"', 'nonsense'])
+          for (const method of ['PUT', 'DELETE']) {
+            const { status } = await app.request(method, `/store/notes/${id}`, {
+              token: tokens.other,
+              headers: { 'if-match': tag },
+              ...(method === 'PUT' && { body: {} }),
+            })
+            assert.equal(status, 404)
+          }
+      })
+
+      test('a list of what is one’s own counts, finds, sorts and walks over nothing else', async () => {
+        const name = 'notes'
+        const { token } = await app.register()
+        const own: string[] = []
+        for (let n = 0; n < 3; n++) {
+          await owned(name, { n, code: 'theirs' })
+          const { body } = await app.request('POST', `/store/${name}`, { token, body: { n, code: 'mine' } })
+          own.unshift(body._id)
+        }
+        const list = async (query: Record<string, string>, as = token) => {
+          const path = `/store/${name}?${new URLSearchParams(query).toString()}`
+          const { status, body, text } = await app.request('GET', path, { token: as })
+          assert.equal(status, 200, text)
+          return { ids: body.data.map(({ _id }: { _id: string }) => _id), ...body }
+        }
+        assert.equal((await list({ limit: '1' })).total, 3)
+        assert.deepEqual((await list({})).ids, own)
+        assert.deepEqual((await list({ sort: '-n' })).ids, own)
+        assert.equal((await list({ filter: '{"code":"theirs"}' })).total, 0)
+        assert.equal((await list({ filter: '{"code":{"$ne":"nothing"}}' })).total, 3)
+        assert.equal(
+          (await list({ filter: '{"$or":[{"code":"theirs"},{"n":{"$gte":1}}]}', sort: 'n' })).total,
+          2,
+        )
+        const someoneElses = (await list({ limit: '1', filter: '{"code":"theirs"}' }, tokens.key)).ids[0]
+        assert.equal((await list({ filter: JSON.stringify({ _id: someoneElses }) })).total, 0)
+
+        // A cursor of a list that shows more leads on only into one's own.
+        const { nextCursor } = await list({ limit: '1', sort: 'n' }, tokens.key)
+        assert.deepEqual((await list({ cursor: nextCursor, limit: '1000', sort: 'n' })).ids, own.toReversed())
+      })
+
+      test('the same Idempotency-Key makes a document for each user', async () => {
+        const headers = { 'idempotency-key': 'same' }
+        const make = (token: string | undefined) =>
+          app.request('POST', '/store/notes', { token, headers, body: { same: true } })
+        const [one, two] = [await make(tokens.owner), await make(tokens.other)]
+        assert.deepEqual([one.status, two.status], [201, 201])
+        assert.notEqual(one.body._id, two.body._id)
+      })
+    })
+
+  describe('SIXWIRE_POLICY', () => {
+    const seesOthers = async (app: TestApp): Promise<boolean> => {
+      const { users } = app.app.service('auth')
+      const [first, second, third] = [await app.register(), await app.register(), await app.register()]
+      // Whoever was the first account is nobody special here.
+      await users.demote(first.email)
+      const { body } = await app.request('POST', '/store/things', { token: second.token, body: {} })
+      const { status } = await app.request('GET', `/store/things/${body._id}`, { token: third.token })
+      assert.ok(status === 200 || status === 404, String(status))
+      return status === 200
+    }
+
+    for (const [what, environment, settings, open] of [
+      ['is open outside production', {}, {}, true],
+      ['is guarded in production', { NODE_ENV: 'production' }, {}, false],
+      ['can be opened in production', { NODE_ENV: 'production', SIXWIRE_POLICY: 'open' }, {}, true],
+      ['is what the configuration says', {}, { policy: 'guarded' }, false],
+      ['wins over the configuration', { SIXWIRE_POLICY: 'open' }, { policy: 'guarded' }, true],
+    ] as [string, Record<string, string>, Config, boolean][])
+      test(what, async (t) => {
+        const app = await startApp(t, engine, {
+          environment: { HOST: '127.0.0.1', ...environment },
+          config: settings,
+        })
+        assert.equal(await seesOthers(app), open)
+      })
+
+    test('of another name stops the start', async (t) => {
+      await assert.rejects(
+        startApp(t, engine, { environment: { SIXWIRE_POLICY: 'closed' } }),
+        /SIXWIRE_POLICY/,
+      )
+    })
+  })
+
+  describe('a declaration that cannot work stops the start', () => {
+    for (const [what, collections] of [
+      ['a name that no collection can have', { 'my notes': 'owner' }],
+      ['a word of the routes', { files: 'owner' }],
+      ['a rule that is none', { notes: 'everybody' }],
+      ['an audience that is none', { notes: { read: 'everybody' } }],
+      ['an action that is none', { notes: { write: 'admin' } }],
+      ['creating without an account', { notes: { create: 'public' } }],
+    ] as const)
+      test(what, async (t) => {
+        const wrong = { store: { collections } } as unknown as Config
+        await assert.rejects(startApp(t, engine, { config: wrong }), /^StartError: store\.collections/)
+      })
+  })
+})
+
+const pairs = (answers: readonly string[]): Record<string, string> =>
+  Object.fromEntries(CALLERS.map((caller, at) => [caller, answers[at]!]))

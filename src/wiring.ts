@@ -1,0 +1,119 @@
+import type { TSchema } from 'typebox'
+
+import type { ApiError, Issue } from './base/errors.ts'
+import { StartError } from './db/migrations.ts'
+import { DESCRIPTION } from './http/openapi.ts'
+import type { RouteGroup } from './http/server.ts'
+import { createValidation } from './http/validation.ts'
+import type { ConfiguredWire } from './wire.ts'
+
+// Every wire is handed these under their names, beside the wires that it needs under theirs.
+const TAKEN = new Set(['db', 'clock', 'jobs', 'log', 'settings', 'policy', 'server', 'sixwire'])
+
+/** Says of an application's own wires what the compiler would, to one that is written in plain JavaScript. */
+export function checkWires(wires: unknown): void {
+  if (!Array.isArray(wires)) throw new StartError('wires: write a list, like [loyalty()]')
+  for (const wire of wires as readonly unknown[]) {
+    if (typeof wire === 'function')
+      throw new StartError('wires: one of them lacks its parentheses: write loyalty(), not loyalty')
+    const { name, setup } = (wire ?? {}) as Partial<ConfiguredWire>
+    if (typeof name !== 'string' || typeof setup !== 'function')
+      throw new StartError('wires: one of them is not made by defineWire')
+    if (!/^[a-z][a-z\d-]*$/.test(name) || TAKEN.has(name))
+      throw new StartError(
+        `wires: "${name}" can't be a name: it takes small letters, digits and hyphens, and is none of ${[...TAKEN].join(', ')}`,
+      )
+  }
+}
+
+/** Puts the wires before those that build on them. */
+export function orderWires(wires: readonly ConfiguredWire[]): ConfiguredWire[] {
+  const byName = new Map(wires.map((wire) => [wire.name, wire]))
+  if (byName.size < wires.length) {
+    const twice = wires.find((wire) => byName.get(wire.name) !== wire)!
+    throw new StartError(`wires: two wires are called "${twice.name}"`)
+  }
+  const ordered = new Set<ConfiguredWire>()
+  const visit = (wire: ConfiguredWire, path: readonly string[]): void => {
+    if (path.includes(wire.name)) throw new StartError(`wires: ${[...path, wire.name].join(' needs ')}`)
+    for (const { wireName, isOptional } of wire.needs) {
+      const needed = byName.get(wireName)
+      if (needed) visit(needed, [...path, wire.name])
+      else if (!isOptional)
+        throw new StartError(`SIXWIRE_WIRES: ${wire.name} needs ${wireName}, which is not loaded: add it`)
+    }
+    ordered.add(wire)
+  }
+  for (const wire of wires) visit(wire, [])
+  return [...ordered]
+}
+
+/**
+ * Holds the options of each wire against its schema, and fills in the defaults.
+ *
+ * @throws StartError with the option's name, from the wire on: `auth.local.passwordMinLength`
+ */
+export function checkOptions(wires: readonly ConfiguredWire[]): Map<ConfiguredWire, unknown> {
+  const validation = createValidation()
+  return new Map(
+    wires.map((wire) => {
+      const options = copied(wire.options)
+      const schema = wire.optionsSchema
+      if (!schema) return [wire, options]
+      const unknown = unknownOption(options, schema, wire.name)
+      if (unknown !== undefined) throw new StartError(`${unknown}: there is no such option`)
+      const checked = validation('body', schema)(options)
+      if (!('error' in checked)) return [wire, checked.value]
+      const { path, message } = ((checked.error as ApiError).details!['issues'] as [Issue])[0]
+      throw new StartError(`${wire.name}${path.replace(/^\/body/, '').replaceAll('/', '.')}: ${message}`)
+    }),
+  )
+}
+
+/**
+ * Finds what the engine would find out later, in its own words: two wires that answer the same address,
+ * and routes for signed-in callers where nobody can sign in.
+ */
+export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolean): void {
+  const owners = new Map(DESCRIPTION.map(({ method, path }) => [`${method} ${path}`, 'the frame']))
+  for (const { wire, routes } of groups)
+    for (const { key, spec } of routes) {
+      const address = key.replaceAll(/:\w+/g, ':')
+      const owner = owners.get(address)
+      if (owner !== undefined)
+        throw new StartError(`wires: ${key} of ${wire} is answered by ${owner} already`)
+      owners.set(address, wire)
+      if (!keepsAccounts && spec.access !== 'public' && spec.access !== 'optional')
+        throw new StartError(
+          `SIXWIRE_WIRES: ${wire} answers signed-in callers only, and no loaded wire keeps accounts: add auth`,
+        )
+    }
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+/** Defaults are written into a copy, in which functions and objects of a class stay what they are. */
+function copied(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copied)
+  if (!isPlain(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copied(one)]))
+}
+
+/** The first option that its schema does not know: a misspelt one would be ignored in silence. */
+function unknownOption(value: unknown, schema: TSchema, path: string): string | undefined {
+  const { properties, additionalProperties, patternProperties } = schema as {
+    properties?: Record<string, TSchema>
+    additionalProperties?: unknown
+    patternProperties?: unknown
+  }
+  if (!isPlain(value) || !properties) return undefined
+  const isOpen = patternProperties !== undefined || (additionalProperties ?? false) !== false
+  for (const [name, one] of Object.entries(value)) {
+    const known = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (known === undefined && !isOpen) return `${path}.${name}`
+    const deeper = known && unknownOption(one, known, `${path}.${name}`)
+    if (deeper !== undefined) return deeper
+  }
+  return undefined
+}
