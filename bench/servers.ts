@@ -85,7 +85,7 @@ export async function startServer(
   const begun = performance.now()
   const child = spawn(
     process.execPath,
-    program === 'sixwire' ? [path('../src/cli.ts'), 'start'] : [path('./floor.ts')],
+    program === 'sixwire' ? [path('../bin/sixwire.js'), 'start'] : [path('./floor.ts')],
     {
       cwd: folder,
       stdio: ['ignore', log, log],

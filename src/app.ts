@@ -135,7 +135,7 @@ type Parts = {
 
 async function assemble(parts: Parts): Promise<App> {
   const { config, settings, clock, db, wires, running } = parts
-  const { log, answers } = parts.log
+  const { log, answered } = parts.log
   const startedAt = performance.now()
   const metrics = createMetrics()
   const jobs = createJobs(db, clock, log)
@@ -192,10 +192,10 @@ async function assemble(parts: Parts): Promise<App> {
     idempotency,
     newId: () => newId(clock.now()),
     log,
-    onAnswer(answered) {
-      metrics.observe(answered)
-      const { requestId, method, path, status, ms } = answered
-      answers.info({ requestId, method, path, status, ms: Math.round(ms * 10) / 10 })
+    onAnswer(answer) {
+      metrics.observe(answer)
+      const { requestId, method, path, status, ms } = answer
+      answered({ requestId, method, path, status, ms: Math.round(ms * 10) / 10 })
     },
     description: { title: settings.name, version: settings.version, url: settings.publicUrl },
     origins: settings.origins,

@@ -8,173 +8,62 @@ import { sql } from './db/sql.ts'
 import { startApp, type TestApp } from './testing/app.ts'
 import { eachEngine, endOfSuite } from './testing/engines.ts'
 import { exchange, type Exchanged } from './testing/exchange.ts'
+import { percentEncoded } from './testing/hostile.ts'
 import {
-  hostileHeader,
-  hostileSegment,
-  hostileText,
-  hostileValue,
-  percentEncoded,
-  spoiledJson,
-  tampered,
-  tamperedText,
-} from './testing/hostile.ts'
+  AUTHORIZATION,
+  drafts,
+  inputsOf,
+  plainBody,
+  plainDraft,
+  readOperations,
+  type Draft,
+  type Operation,
+} from './testing/operations.ts'
 
-const RUNS_PER_ROUTE = 200
+const RUNS_PER_INPUT = 60
 const LONGEST_REFUSAL = 20_000 // characters: a refusal is not a way to have the server send much
 // More than the server reads of one request's head is refused before any route is found.
 const LONGEST_HEAD = 12_000
-const PASSWORD = 'correct horse battery'
 
-type Schema = { type?: string; properties?: Record<string, Schema>; required?: string[] }
-type Operation = {
-  /** `POST /store/{collection}` */
-  key: string
-  method: string
-  path: string
-  parameters: { in: 'path' | 'query' | 'header'; name: string; schema: Schema }[]
-  body: Schema | undefined
-  /** The codes that are described for each status; none for a success. */
-  codes: Map<number, Set<string>>
-}
-
-/** A request before what is in `{{braces}}` is filled in with what the server knows. */
-type Draft = {
-  caller: string
-  segments: Record<string, string>
-  query: [name: string, value: string][]
-  headers: Record<string, string>
-  body: string | undefined
-}
-
-// What some inputs have to look like to get past the first check; `{{…}}` is filled in when it is sent.
-const SENSIBLE: Record<string, readonly string[]> = {
-  collection: ['things', 'things', 'others'],
-  limit: ['1', '20', '5000'],
-  offset: ['0', '3'],
-  sort: ['-createdAt', 'n', '-n,a.b', '_id'],
-  filter: ['{}', '{"n":1}', '{"n":{"$gte":1},"$or":[{"a":null},{"a.b":{"$exists":true}}]}'],
-  cursor: ['{{cursor}}'],
-  email: ['{{email}}', '{{newEmail}}'],
-  password: [PASSWORD],
-  currentPassword: [PASSWORD],
-  newPassword: ['another passphrase'],
-  refreshToken: ['{{refreshToken}}'],
-  'if-match': ['"1"', '*'],
-  'idempotency-key': ['one', 'two', '{{newEmail}}'],
-}
-const sensibleIds: Record<string, string> = { store: '{{documentId}}', auth: '{{sessionId}}' }
-const CALLERS: Record<string, string | undefined> = {
-  user: 'Bearer {{token}}',
-  key: 'Bearer {{key}}',
-  nobody: undefined,
-  forger: 'Bearer {{token}}x',
-  confused: 'Basic {{token}}',
-}
-
-async function readOperations(app: TestApp): Promise<Operation[]> {
-  const { body } = await app.request('GET', '/openapi.json')
-  return Object.entries(body.paths as Record<string, Record<string, any>>).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]) => ({
-      key: `${method.toUpperCase()} ${path}`,
-      method: method.toUpperCase(),
-      path,
-      parameters,
-      body: requestBody?.content['application/json'].schema,
-      codes: new Map(
-        Object.entries(responses as Record<string, any>).map(([status, { content }]) => {
-          const schema = content?.['application/json']?.schema
-          return [Number(status), new Set(schema?.properties?.error?.properties?.code?.enum)]
-        }),
-      ),
-    })),
-  )
-}
-
-function sensible(name: string, operation: Operation, schema: Schema): fc.Arbitrary<unknown> {
-  if (name === 'id') return fc.constant(sensibleIds[operation.path.split('/')[1]!] ?? '{{documentId}}')
-  const known = SENSIBLE[name]
-  if (known) return fc.constantFrom(...known)
-  if (schema.type === 'integer' || schema.type === 'number') return fc.nat(100)
-  if (schema.type === 'boolean') return fc.boolean()
-  return schema.type === 'object' ? fc.constant({}) : fc.string()
-}
-
-const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, weight = 4): fc.Arbitrary<T> =>
-  fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd })
-
-function drafts(operation: Operation): fc.Arbitrary<Draft> {
-  const { parameters } = operation
-  const text = ({ name, schema }: Operation['parameters'][number]): fc.Arbitrary<string> =>
-    sensible(name, operation, schema).map(String)
-  const of = (place: string) => parameters.filter((parameter) => parameter.in === place)
-
-  const segments = fc.record(
-    Object.fromEntries(
-      of('path').map((parameter) => [
-        parameter.name,
-        mostly(
-          text(parameter),
-          hostileSegment.filter((segment) => segment !== 'health'),
-          6,
-        ),
-      ]),
-    ),
-  )
-  // Most are left out, so that those that are there are looked at.
-  const times = fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2)
-  const query = fc
-    .tuple(
-      ...of('query').map((parameter) => {
-        const odd = fc.oneof(hostileText, tamperedText(text(parameter)), tamperedText(text(parameter)))
-        return fc
-          .tuple(times, mostly(text(parameter), odd, 1))
-          .map(([count, value]) =>
-            Array.from({ length: count }, (): [string, string] => [parameter.name, value]),
-          )
-      }),
-      fc.array(fc.tuple(hostileText, hostileText), { maxLength: 1 }),
-    )
-    .map((groups) => groups.flat())
-  const headers = fc.record(
-    {
-      ...Object.fromEntries(of('header').map((one) => [one.name, mostly(text(one), hostileHeader, 2)])),
-      'idempotency-key': mostly(fc.constantFrom(...SENSIBLE['idempotency-key']!), hostileHeader),
-      'x-request-id': mostly(fc.constant('abc-123'), hostileHeader),
-      'content-type': mostly(fc.constant('application/json'), hostileHeader, 9),
-      accept: hostileHeader,
-      'user-agent': hostileHeader,
-      'x-forwarded-for': hostileHeader,
-    },
-    { requiredKeys: ['content-type'] },
-  )
-  const fields = Object.entries(operation.body?.properties ?? {})
-  const known = fc.record(
-    Object.fromEntries(
-      fields.map(([name, schema]) => [name, mostly(sensible(name, operation, schema), hostileValue, 5)]),
-    ),
-  )
-  const json = fc
-    .oneof({ weight: 2, arbitrary: known }, { weight: 1, arbitrary: tampered(known) })
-    .map((value) => JSON.stringify(value))
-  const body = fc.oneof(
-    { weight: 6, arbitrary: json },
-    { weight: 2, arbitrary: spoiledJson(json) },
-    { weight: 1, arbitrary: hostileValue.map((value) => JSON.stringify(value)) },
-  )
-  return fc.record({
-    caller: mostly(
-      fc.constantFrom('user', 'user', 'key'),
-      fc.constantFrom('nobody', 'forger', 'confused'),
-      5,
-    ),
-    segments,
-    query,
-    headers,
-    body: operation.body
-      ? fc.option(body, { freq: 20, nil: undefined })
-      : fc.option(body, { freq: 2, nil: undefined }),
-  })
-}
+// The path is that of the fault, of which the first one is named.
+const BAD_BODIES: [what: string, body: string, path: string][] = [
+  ['nothing', '', '/body'],
+  ['blanks', ' \n\t', '/body'],
+  ['no JSON', '{"email":', '/body'],
+  ['JSON with something behind it', '{} {}', '/body'],
+  ['JSON as people write it', "{email: 'a'}", '/body'],
+  ['null', 'null', '/body'],
+  ['text', '"{}"', '/body'],
+  ['a number', '1', '/body'],
+  ['an array', '[{}]', '/body'],
+  ['a key twice', '{"a":1,"b":{},"a":1}', '/body/a'],
+  ['a key twice, once with an escape', '{"a":{"b":1,"\\u0062":1}}', '/body/a/b'],
+  ['the prototype', '{"__proto__":{"role":"admin"}}', '/body/__proto__'],
+  ['a prototype within', '{"a":[{"__proto__":1}]}', '/body/a/0/__proto__'],
+  ['a constructor', '{"constructor":{"prototype":{"role":"admin"}}}', '/body/constructor'],
+  ['half a surrogate pair', '{"email":"\\ud800@example.com"}', '/body/email'],
+  ['half a surrogate pair as a key', '{"a":{"\\udc00":1}}', '/body/a/\ufffd'],
+  ['U+0000', '{"password":"a\\u0000b"}', '/body/password'],
+  ['U+0000 in a key', '{"\\u0000":1}', '/body/\u0000'],
+  ['a number beyond a double', '{"n":-1e999}', '/body/n'],
+  ['an integer that a double would change', '{"n":9007199254740993}', '/body/n'],
+  ['65 levels', `{"a":${'['.repeat(64)}${']'.repeat(64)}}`, `/body/a${'/0'.repeat(63)}`],
+  ['100,000 levels that never end', `{"a":${'[{"b":'.repeat(50_000)}`, `/body/a${'/0/b'.repeat(31)}/0`],
+]
+const WRONG_VALUES = [
+  null,
+  true,
+  0,
+  1.5,
+  'text',
+  [],
+  ['a@example.com'],
+  {},
+  { $ne: null },
+  { $gt: '' },
+  { length: 8 },
+]
+const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value)
 
 eachEngine((engine) => {
   let app: TestApp
@@ -197,7 +86,7 @@ eachEngine((engine) => {
   }
   before(async () => {
     app = await startApp(ending, engine)
-    operations = await readOperations(app)
+    operations = readOperations((await app.request('GET', '/openapi.json')).body)
     key = (await app.app.service('auth').keys.create('test', ['*'])).key
     await newPerson()
     await newDocument()
@@ -205,8 +94,8 @@ eachEngine((engine) => {
   })
 
   const fill = (text: string): string =>
-    text.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) =>
-      name === 'newEmail' ? `person${names++}@example.com` : known[name]!,
+    text.replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) =>
+      name === 'newEmail' ? `person${names++}@example.com` : (known[name] ?? whole),
     )
 
   /** How many records there are: what a refused request must not change. */
@@ -220,7 +109,7 @@ eachEngine((engine) => {
       return segment.startsWith('{{') ? percentEncoded(fill(segment)) : segment
     })
     const query = draft.query.map(([name, value]) => `${percentEncoded(name)}=${percentEncoded(fill(value))}`)
-    const authorization = CALLERS[draft.caller]
+    const authorization = AUTHORIZATION[draft.caller]
     const address = filled + (query.length > 0 ? `?${query.join('&')}` : '')
     const headers = {
       ...Object.fromEntries(Object.entries(draft.headers).map(([name, value]) => [name, fill(value)])),
@@ -259,25 +148,71 @@ eachEngine((engine) => {
     }
   }
 
-  test('no route breaks, whatever it is sent', { timeout: 120_000 }, async (t) => {
+  for (const [what, body, path] of BAD_BODIES)
+    test(`a body of ${what} is refused by every route that takes one`, async () => {
+      const earlier = await records()
+      const refusing = operations.filter((operation) => operation.body !== undefined)
+      assert.ok(refusing.length > 0)
+      for (const operation of refusing) {
+        const answered = await send(operation, plainDraft(operation), body)
+        assert.equal(answered.status, 400, `${operation.key}: ${answered.text}`)
+        check(operation, answered)
+        assert.equal(JSON.parse(answered.text).error.details.issues[0].path, path, operation.key)
+      }
+      assert.deepEqual(await records(), earlier)
+    })
+
+  for (const [what, headers, body, status, code] of [
+    ['of another media type', { 'content-type': 'text/plain' }, '{}', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+    ['of a media type that is none', { 'content-type': '{}' }, '{}', 415, 'UNSUPPORTED_MEDIA_TYPE'],
+    ['of more than 1 MiB', {}, `{"a":"${'x'.repeat(1_048_576)}"}`, 413, 'PAYLOAD_TOO_LARGE'],
+  ] as const)
+    test(`a body ${what} is refused by every route that takes one`, async () => {
+      const earlier = await records()
+      for (const operation of operations.filter((one) => one.body !== undefined)) {
+        const draft = plainDraft(operation)
+        const answered = await send(operation, { ...draft, headers: { ...draft.headers, ...headers } }, body)
+        assert.equal(answered.status, status, `${operation.key}: ${answered.text}`)
+        assert.equal(JSON.parse(answered.text).error.code, code)
+        check(operation, answered)
+      }
+      assert.deepEqual(await records(), earlier)
+    })
+
+  test('a field of the wrong type is refused where it stands, by every route that has it', async () => {
+    const earlier = await records()
+    let asked = 0
+    for (const operation of operations)
+      for (const [name, { type }] of Object.entries(operation.body?.properties ?? {}))
+        for (const wrong of WRONG_VALUES.filter((value) => typeOf(value) !== type)) {
+          const body = JSON.stringify({ ...plainBody(operation), [name]: wrong })
+          const answered = await send(operation, plainDraft(operation), body)
+          assert.equal(answered.status, 400, `${operation.key} with ${body}: ${answered.text}`)
+          check(operation, answered)
+          assert.equal(JSON.parse(answered.text).error.details.issues[0].path, `/body/${name}`)
+          asked++
+        }
+    assert.ok(asked > 0)
+    assert.deepEqual(await records(), earlier)
+  })
+
+  test('no route breaks, whatever it is sent', { timeout: 120_000 }, async () => {
     for (const operation of operations) {
       const seen = new Set<number>()
-      await fc.assert(
-        fc.asyncProperty(drafts(operation), async (draft) => {
-          const earlier = await records()
-          const answered = await send(operation, draft)
-          seen.add(answered.status)
-          check(operation, answered)
-          if (answered.status >= 400)
-            assert.deepEqual(await records(), earlier, 'a refused request left something')
-          // What signs the caller out, or changes whom the next request speaks of.
-          else if (operation.method !== 'GET')
-            await (operation.path.startsWith('/auth') ? newPerson() : newDocument())
-        }),
-        { numRuns: RUNS_PER_ROUTE, reporter: report(operation.key) },
-      )
+      const property = fc.asyncProperty(drafts(operation), async (draft) => {
+        const earlier = await records()
+        const answered = await send(operation, draft)
+        seen.add(answered.status)
+        check(operation, answered)
+        if (answered.status >= 400)
+          assert.deepEqual(await records(), earlier, 'a refused request left something')
+        // What signs the caller out, or changes whom the next request speaks of.
+        else if (operation.method !== 'GET')
+          await (operation.path.startsWith('/auth') ? newPerson() : newDocument())
+      })
+      const details = await fc.check(property, { numRuns: RUNS_PER_INPUT * (1 + inputsOf(operation)) })
+      if (details.failed) throw failure(operation, details)
       assert.equal((await app.request('GET', '/health')).status, 200)
-      t.diagnostic(`${operation.key}: ${[...seen].toSorted().join(' ')}`)
       // Else the requests never got past the first check, and the test shows nothing.
       assert.ok(
         [...seen].some((status) => status < 400),
@@ -287,13 +222,9 @@ eachEngine((engine) => {
   })
 })
 
-/** A failure with its seed, without the pages of text that a hostile value may be. */
-function report(key: string) {
-  return (details: fc.RunDetails<[Draft]>): void => {
-    if (!details.failed) return
-    const message = fc.defaultReportMessage(details) ?? ''
-    throw new Error(`${key}\n${message.replaceAll(/[^\s"]{200,}/g, (run) => `${run.slice(0, 100)}…`)}`, {
-      cause: details.errorInstance,
-    })
-  }
+/** What failed, with its seed, and without the pages of text that a hostile value may be. */
+function failure({ key }: Operation, details: fc.RunDetails<[Draft]>): Error {
+  const message = fc.defaultReportMessage(details) ?? ''
+  const shortened = message.replaceAll(/[^\s"]{200,}/g, (run) => `${run.slice(0, 100)}…`)
+  return new Error(`${key}\n${shortened}`, { cause: details.errorInstance })
 }

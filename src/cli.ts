@@ -1,3 +1,4 @@
 import { runCommand } from './commands/run.ts'
 
-process.exitCode = await runCommand(process.argv.slice(2))
+// Whatever a wire of an application may have left open: the command is done.
+process.exit(await runCommand(process.argv.slice(2)))

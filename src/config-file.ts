@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import { StartError } from './db/migrations.ts'
@@ -25,9 +25,9 @@ export async function readConfigFile(folder: string): Promise<object> {
 function unreadable(file: string, error: unknown): unknown {
   if (error instanceof StartError || !(error instanceof Error)) return error
   const { name, message, stack = '' } = error
-  const place = /file:\/\/\/\S+?:\d+(:\d+)?/
-    .exec(stack)?.[0]
-    .replace(pathToFileURL(file).href, basename(file))
   const line = [basename(file), name, message.split('\n', 1)[0]!].join(': ')
-  return new StartError(place === undefined ? line : `${line} (${place})`, { cause: error })
+  const place = /(?:file:\/\/)?(\/[^\s()]*\.[cm]?[jt]s:\d+(?::\d+)?)/.exec(stack)?.[1]
+  return new StartError(place === undefined ? line : `${line} (${relative(dirname(file), place)})`, {
+    cause: error,
+  })
 }

@@ -53,9 +53,10 @@ export function createIdempotencyStore(
     },
 
     async finish(caller, name, answer) {
+      // The first answer stands: a call that lost its lease and ends after all may have another one.
       await db.write(sql`
         update sixwire_idempotency set answer = ${key.seal(JSON.stringify(answer))}
-        where caller = ${caller} and key = ${name}`)
+        where caller = ${caller} and key = ${name} and answer is null`)
     },
 
     async release(caller, name) {

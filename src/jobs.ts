@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { inspect } from 'node:util'
 
 import type { FastifyBaseLogger } from 'fastify'
 
@@ -13,6 +14,7 @@ const LEASE_MS = 60_000
 const ATTEMPTS = 10
 const FIRST_RETRY_MS = 1_000
 const LONGEST_RETRY_MS = 3_600_000
+const REASON_CHARACTERS = 1_000
 
 export type Job<P = unknown> = { id: string; payload: P; attempt: number }
 
@@ -38,7 +40,7 @@ export type Jobs = {
 export type JobKind<P> = {
   /** The statement that puts work into the queue, to stand in the transaction that decides it. Call `wake` after it. */
   insertion(payload: P, options?: { id?: string; runAt?: number }): Sql
-  /** Puts work into the queue on its own. The same `id` again changes nothing. */
+  /** Puts work into the queue on its own. The same `id` again changes nothing until that work is done. */
   enqueue(payload: P, options?: { id?: string; runAt?: number }): Promise<void>
   /** Looks for work now instead of at the next poll. */
   wake(): void
@@ -55,12 +57,23 @@ type Known = { handler: JobHandler<unknown>; attempts: number }
 
 /** Exponential, with jitter, so that what failed together is not tried together. */
 const retryAfter = (attempt: number): number =>
-  Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempt - 1)) * (0.5 + Math.random())
+  Math.round(Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (attempt - 1)) * (0.5 + Math.random()))
+
+/** Whatever was thrown, as text that a database keeps. */
+function reasonOf(thrown: unknown): string {
+  const text =
+    thrown instanceof Error
+      ? thrown.message || thrown.name
+      : typeof thrown === 'string'
+        ? thrown
+        : inspect(thrown)
+  return text.slice(0, REASON_CHARACTERS).toWellFormed().replaceAll('\0', '\ufffd')
+}
 
 export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): JobRunner {
   const kinds = new Map<string, Known>()
   const recurring: { id: string; kind: string; intervalMs: number }[] = []
-  const running = new Set<Promise<void>>()
+  const running = new Map<string, Promise<void>>()
   const me = newId()
   let stopped = false
   let looking: Promise<void> = Promise.resolve()
@@ -70,7 +83,7 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
 
   const insertion = (kind: string, payload: unknown, id: string, runAt: number): Sql => sql`
     insert into sixwire_jobs (id, kind, payload, state, run_at, attempts, created_at)
-    values (${id}, ${kind}, ${JSON.stringify(payload)}, 'ready', ${runAt}, 0, ${clock.now()})
+    values (${id}, ${kind}, ${JSON.stringify(payload) ?? 'null'}, 'ready', ${runAt}, 0, ${clock.now()})
     on conflict (id) do nothing`
 
   function define<P>(kind: string, handler: JobHandler<P>, options: JobOptions = {}): JobKind<P> {
@@ -91,56 +104,72 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
   /** Takes due work under a lease: where this process dies, another takes it once the lease is over. */
   function claim(count: number): Promise<Claimed[]> {
     const now = clock.now()
+    // A lease can run out while the work goes on, where the machine slept or its clock jumped.
+    const notMine =
+      running.size === 0 ? sql.literal('') : sql`and id not in (${sql.join([...running.keys()])})`
+    // Materialized: PostgreSQL may otherwise run the inner query, with its limit, more than once.
     return db.write<Claimed>(sql`
-      update sixwire_jobs set run_at = ${now + LEASE_MS}, attempts = attempts + 1, claimed_by = ${me}
-      where id in (
+      with due as materialized (
         select id from sixwire_jobs
-        where state = 'ready' and run_at <= ${now} and kind in (${sql.join([...kinds.keys()])})
+        where state = 'ready' and run_at <= ${now} and kind in (${sql.join([...kinds.keys()])}) ${notMine}
         order by run_at limit ${count} ${sql.skipLocked})
+      update sixwire_jobs set run_at = ${now + LEASE_MS}, attempts = attempts + 1, claimed_by = ${me}
+      where id in (select id from due)
       returning id, kind, payload, attempts`)
   }
 
-  async function work({ id, kind, payload, attempts }: Claimed): Promise<void> {
+  /** The job, as long as nobody else has claimed it since. */
+  const stillMine = ({ id, attempts }: Claimed): Sql =>
+    sql`id = ${id} and claimed_by = ${me} and attempts = ${attempts}`
+
+  async function work(job: Claimed): Promise<void> {
+    const { id, kind, payload, attempts } = job
     const known = kinds.get(kind)!
+    if (attempts > known.attempts)
+      return setBack(job, true, new Error('the process that did it ended before it did, at the last attempt'))
     // Renewed while the work goes on, so that a lease only runs out where the process died.
-    const renewal = setInterval(() => void renew(id), LEASE_MS / 3)
+    const renewal = setInterval(() => void renew(job), LEASE_MS / 3)
     try {
       await known.handler({ id, payload: JSON.parse(payload) as unknown, attempt: attempts })
       clearInterval(renewal)
-      await settle(id, kind)
+      await settle(job)
     } catch (error) {
       clearInterval(renewal)
-      const last = attempts >= known.attempts
-      log[last ? 'error' : 'warn'](
-        { err: error, job: id, kind, attempts },
-        last ? 'a job failed for good' : 'a job failed',
-      )
-      await db.write(sql`
-        update sixwire_jobs set
-          state = ${last ? 'failed' : 'ready'},
-          run_at = ${clock.now() + Math.round(retryAfter(attempts))},
-          last_error = ${(error as Error).message.slice(0, 1000)}
-        where id = ${id} and claimed_by = ${me}`)
+      await setBack(job, attempts >= known.attempts, error)
     }
   }
 
-  async function renew(id: string): Promise<void> {
+  async function renew(job: Claimed): Promise<void> {
     try {
-      await db.write(sql`
-        update sixwire_jobs set run_at = ${clock.now() + LEASE_MS} where id = ${id} and claimed_by = ${me}`)
+      await db.write(sql`update sixwire_jobs set run_at = ${clock.now() + LEASE_MS} where ${stillMine(job)}`)
     } catch (error) {
-      log.warn({ err: error, job: id }, 'the lease of a job could not be renewed')
+      log.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed')
     }
   }
 
-  async function settle(id: string, kind: string): Promise<void> {
-    const again = recurring.find((one) => one.kind === kind)
+  async function settle(job: Claimed): Promise<void> {
+    const again = recurring.find(({ kind }) => kind === job.kind)
     await db.write(
       again
         ? sql`update sixwire_jobs set run_at = ${clock.now() + again.intervalMs}, attempts = 0, claimed_by = null
-              where id = ${id} and claimed_by = ${me}`
-        : sql`delete from sixwire_jobs where id = ${id} and claimed_by = ${me}`,
+              where ${stillMine(job)}`
+        : sql`delete from sixwire_jobs where ${stillMine(job)}`,
     )
+  }
+
+  async function setBack(job: Claimed, isLast: boolean, error: unknown): Promise<void> {
+    const { id, kind, attempts } = job
+    log[isLast ? 'error' : 'warn'](
+      { err: error, job: id, kind, attempts },
+      isLast ? 'a job failed for good' : 'a job failed',
+    )
+    await db.write(sql`
+      update sixwire_jobs set
+        state = ${isLast ? 'failed' : 'ready'},
+        run_at = ${clock.now() + retryAfter(attempts)},
+        claimed_by = null,
+        last_error = ${reasonOf(error)}
+      where ${stillMine(job)}`)
   }
 
   async function look(): Promise<void> {
@@ -150,15 +179,15 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
         const room = AT_ONCE - running.size
         const claimed = room > 0 && kinds.size > 0 ? await claim(room) : []
         for (const job of claimed) {
-          const done: Promise<void> = work(job)
+          const done = work(job)
             .catch((error: unknown) =>
               log.error({ err: error, job: job.id }, 'the end of a job could not be written'),
             )
             .finally(() => {
-              running.delete(done)
+              running.delete(job.id)
               if (running.size === AT_ONCE - 1) wake()
             })
-          running.add(done)
+          running.set(job.id, done)
         }
         if (claimed.length > 0 && running.size < AT_ONCE) continue
       } catch (error) {
@@ -175,15 +204,18 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
       recurring.push({ id: `every-${kind}`, kind, intervalMs })
     },
     async start() {
-      for (const { id, kind, intervalMs } of recurring)
-        await db.write(insertion(kind, null, id, clock.now() + intervalMs))
+      for (const { id, kind, intervalMs } of recurring) {
+        const first = clock.now() + intervalMs
+        const sooner = sql`update sixwire_jobs set run_at = ${first} where id = ${id} and claimed_by is null and run_at > ${first}`
+        await db.batch([insertion(kind, null, id, first), sooner])
+      }
       looking = look()
     },
     async stop() {
       stopped = true
       wake()
       await looking
-      await Promise.all(running)
+      await Promise.all(running.values())
     },
   }
 }

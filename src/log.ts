@@ -17,9 +17,11 @@ const SECRETS = [
 export type Log = {
   /** For whatever wires and the frame have to say. */
   log: Logger
-  /** For the line of each answer: it holds no secret by its making, so it is spared the search for one. */
-  answers: Logger
+  /** Writes the line of an answer. */
+  answered: (fields: Record<string, unknown>) => void
 }
+
+const INFO = 30
 
 /**
  * The server's log: a line of JSON each, or lines for people where a person looks on.
@@ -28,12 +30,13 @@ export type Log = {
  */
 export async function createLog(settings: Settings, to?: DestinationStream): Promise<Log> {
   const stream = to ?? (await standardOutput(settings))
-  const level = settings.logLevel
   const paths = SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
-  return {
-    log: pino({ level, redact: { paths, censor: '[redacted]' } }, stream),
-    answers: pino({ level }, stream),
+  const log = pino({ level: settings.logLevel, redact: { paths, censor: '[redacted]' } }, stream)
+  // There is one for each answer, and it holds no secret by its making: it is spared the search for one.
+  const answered = (fields: Record<string, unknown>): void => {
+    stream.write(`${JSON.stringify({ level: INFO, time: Date.now(), ...fields })}\n`)
   }
+  return { log, answered: log.isLevelEnabled('info') ? answered : () => undefined }
 }
 
 async function standardOutput(settings: Settings): Promise<DestinationStream> {
@@ -41,6 +44,6 @@ async function standardOutput(settings: Settings): Promise<DestinationStream> {
     const { default: pretty } = await import('pino-pretty')
     return pretty({ sync: true, ignore: 'pid,hostname,requestId', translateTime: 'HH:MM:ss' })
   }
-  // Written in blocks, off the path of a request; the rest follows at the end.
+  // Written in blocks, off the path of a request; the rest follows within a second, and at the end.
   return pino.destination({ sync: false, minLength: 4096, periodicFlush: 1000 })
 }

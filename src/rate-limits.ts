@@ -14,13 +14,16 @@ export function createRateLimiter(db: Database, clock: Clock): RateLimiter & { f
   return {
     async take(bucket, count, periodMs) {
       const now = nowMicros()
-      const interval = Math.round((periodMs * 1000) / count)
-      const latest = now + periodMs * 1000 - interval
+      // Rounded down, and all else taken from it, or the last call of a burst would have no room.
+      const interval = Math.floor((periodMs * 1000) / count)
+      const latest = now + interval * (count - 1)
+      // No bucket is full so late, unless a clock was set back since: then it begins anew.
+      const absurd = now + 2 * periodMs * 1000
       const [passed] = await db.write(sql`
         insert into sixwire_rate_limits as held (bucket, full_at) values (${bucket}, ${now + interval})
         on conflict (bucket) do update set
-          full_at = case when held.full_at > ${now} then held.full_at else ${now} end + ${interval}
-        where held.full_at <= ${latest}
+          full_at = case when held.full_at between ${now} and ${absurd} then held.full_at else ${now} end + ${interval}
+        where held.full_at <= ${latest} or held.full_at > ${absurd}
         returning full_at`)
       if (passed) return undefined
       const held = await db.get<{ full_at: number }>(

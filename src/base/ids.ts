@@ -6,6 +6,7 @@ const TIME_CHARACTERS = 10
 const ORDER_CHARACTERS = 3
 const RANDOM_CHARACTERS = 13
 const ORDER_MAX = 32 ** ORDER_CHARACTERS - 1
+const STEP_BACK_MS = 1_000
 
 const pool = new Uint8Array(RANDOM_CHARACTERS * 256)
 let poolAt = pool.length
@@ -20,25 +21,28 @@ function encode(value: number, characters: number): string {
 }
 
 let lastTime = 0
-let lastTimeText = ''
+let lastTimeText = encode(0, TIME_CHARACTERS)
 let order = 0
+
+function begin(time: number): void {
+  lastTime = time
+  lastTimeText = encode(time, TIME_CHARACTERS)
+  order = 0
+}
 
 /**
  * A new record identifier: 26 characters of lower-case base 32.
  * 50 bits of milliseconds, 15 bits that count within the millisecond, 65 random bits,
  * so ids sort by time of making (in one process strictly) and can't be guessed from their neighbours.
+ * A clock that steps back by up to a second leaves the time at the latest one; beyond that the clock is followed.
  * The layout follows UUID version 7 with a counter (RFC 9562, section 6.2, method 1).
  *
  * @param now milliseconds since 1970
  */
 export function newId(now: number = Date.now()): string {
-  if (now !== lastTime) {
-    lastTime = now
-    lastTimeText = encode(now, TIME_CHARACTERS)
-    order = 0
-  } else if (order < ORDER_MAX) {
-    order++
-  }
+  if (now > lastTime || lastTime - now > STEP_BACK_MS) begin(now)
+  else if (order < ORDER_MAX) order++
+  else begin(lastTime + 1) // borrowed from the next millisecond
   if (poolAt === pool.length) {
     randomFillSync(pool)
     poolAt = 0

@@ -66,14 +66,32 @@ type AnyInput = {
   signal?: AbortSignal
 }
 
+/** A value of the path, encoded. Of `.`, `..` and nothing at all an address would be made that is another one. */
+function segment(name: string, value: string | undefined): string {
+  if (value === undefined || value === '' || value === '.' || value === '..')
+    throw new TypeError(`${name}: "${value ?? ''}" can't stand in a path`)
+  return encodeURIComponent(value)
+}
+
+/** What the server says went wrong; nothing where something in between answered. */
+function errorIn(text: string): { code?: string; message?: string; details?: Record<string, unknown> } {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown }
+    return typeof error === 'object' && error !== null ? error : {}
+  } catch {
+    return {}
+  }
+}
+
 /**
  * A client whose calls are typed by the server's own routes.
  *
  *     const api = createClient<Api>('http://localhost:3000')
  *     const { token } = await api.call('POST /auth/login', { body: { email, password } })
  *
- * @param baseUrl where the server is reached
- * @throws CallError for every answer that is not a success
+ * @param baseUrl where the server is reached, with the prefix of a proxy where there is one
+ * @throws CallError for every answer that is not a success; TypeError where a path can't be made of the parameters,
+ *   and what `fetch` throws where no answer comes
  */
 export function createClient<Api extends Route>(
   baseUrl: string,
@@ -85,10 +103,8 @@ export function createClient<Api extends Route>(
     async call(key, ...[given]) {
       const input: AnyInput = given ?? {}
       const [method, path] = key.split(' ') as [string, string]
-      const filled = path.replaceAll(/:(\w+)/g, (_, name: string) =>
-        encodeURIComponent(input.params?.[name] ?? ''),
-      )
-      const url = new URL(filled, baseUrl)
+      const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => segment(name, input.params?.[name]))
+      const url = new URL(baseUrl.replace(/\/+$/, '') + filled)
       for (const [name, value] of Object.entries(input.query ?? {}))
         if (value !== undefined)
           url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value))
@@ -104,11 +120,8 @@ export function createClient<Api extends Route>(
         ...(input.signal && { signal: input.signal }),
       })
       const text = await response.text()
-      const json = response.headers.get('content-type')?.includes('json')
-        ? (JSON.parse(text) as unknown)
-        : text
-      if (!response.ok) throw new CallError(response, (json as { error?: object }).error ?? {})
-      return json as never
+      if (!response.ok) throw new CallError(response, errorIn(text))
+      return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as never
     },
   }
   return client

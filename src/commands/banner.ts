@@ -15,6 +15,10 @@ export function banner(app: App, address: string): string {
   const database = settings.databaseUrl.startsWith('sqlite:')
     ? `SQLite in ${relative(process.cwd(), settings.databaseUrl.slice('sqlite:'.length)) || '.'}`
     : `PostgreSQL at ${new URL(settings.databaseUrl).host}${new URL(settings.databaseUrl).pathname}`
+  const example = app.wires.includes('auth')
+    ? `curl ${url}/auth/register -H 'content-type: application/json' \\
+                            -d '{"email":"me@example.com","password":"a long passphrase"}'`
+    : `curl ${url}/health`
   return `
   ${settings.name} ${settings.version} runs at ${url}
 
@@ -23,8 +27,7 @@ export function banner(app: App, address: string): string {
   data     ${database}
 
   Try it in the browser:  ${url}/docs
-  Or from a shell:        curl ${url}/auth/register -H 'content-type: application/json' \\
-                            -d '{"email":"me@example.com","password":"a long passphrase"}'
+  Or from a shell:        ${example}
   Ctrl-C ends it.
 `
 }

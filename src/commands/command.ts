@@ -4,6 +4,8 @@ export type Command = {
   usage: string
   /** What follows the usage in its own help. */
   help: string
+  /** Whether it is more than its own name and options. */
+  takesWords?: boolean
   options?: Record<string, { type: 'string' | 'boolean'; multiple?: boolean; short?: string }>
   run(
     words: string[],

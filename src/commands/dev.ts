@@ -1,21 +1,73 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import type { Command } from './command.ts'
+import { DEV_VARIABLE } from './start.ts'
+import { watchSources } from './watch.ts'
 
 export const dev: Command = {
   summary: 'Run the server, and start it anew when a source file changes',
   usage: 'sixwire dev',
-  help: `Like start, for the time of writing: whenever sixwire.config.ts, or any file that it imports,
-is saved, the server is ended and started again. Data stays.`,
+  help: `Like start, for the time of writing: whenever a source file in this folder is saved
+(sixwire.config.ts, a wire's .ts or .sql, .env; not those of node_modules and the data folder),
+the server is ended and started again. Data stays.`,
   async run() {
-    const cli = fileURLToPath(new URL('../../bin/sixwire.js', import.meta.url))
-    const child = spawn(process.execPath, ['--watch', '--watch-preserve-output', cli, 'start'], {
-      stdio: 'inherit',
+    const folder = process.cwd()
+    let server: ChildProcess | undefined
+    let busy = false
+    let told = false
+
+    function begin(): void {
+      const begun = spawnServer()
+      server = begun
+      begun.on('exit', (code, signal) => {
+        if (busy || told) return
+        server = undefined
+        console.log(
+          `sixwire dev: the server has ended (${code ?? signal}); it starts again when a file changes`,
+        )
+      })
+    }
+    async function restart(path: string): Promise<void> {
+      // A change that comes in between is in what starts next.
+      if (busy || told) return
+      busy = true
+      console.log(`sixwire dev: ${relative(folder, path)} has changed`)
+      await end(server)
+      busy = false
+      if (!told) begin()
+    }
+
+    begin()
+    const unwatch = watchSources(folder, [resolve(process.env['DATA_DIR'] ?? 'data')], restart)
+    await new Promise<void>((enough) => {
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+        process.on(signal, () => {
+          if (told) server?.kill('SIGKILL')
+          told = true
+          enough()
+        })
     })
-    // Ctrl-C reaches the child as well; this process only waits for its end.
-    process.on('SIGINT', () => undefined)
-    process.on('SIGTERM', () => child.kill('SIGTERM'))
-    return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 0)))
+    unwatch()
+    await end(server)
+    return 0
   },
+}
+
+function spawnServer(): ChildProcess {
+  const program = fileURLToPath(new URL('../../bin/sixwire.js', import.meta.url))
+  return spawn(process.execPath, [program, 'start'], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, [DEV_VARIABLE]: 'on' },
+  })
+}
+
+/** Lets go of the server's channel, at which it ends, and waits until it has. */
+async function end(server: ChildProcess | undefined): Promise<void> {
+  if (!server || server.exitCode !== null || server.signalCode !== null) return
+  const exited = once(server, 'exit')
+  if (server.connected) server.disconnect()
+  await exited
 }

@@ -1,3 +1,4 @@
+import { StartError } from '../db/migrations.ts'
 import { UsageError, type Command } from './command.ts'
 import { table, withApp } from './with-app.ts'
 
@@ -10,6 +11,7 @@ list             the keys, without the keys themselves
 revoke ID        ends a key at once
 
 The backend sends it as "Authorization: Bearer sk_…".`,
+  takesWords: true,
   options: { scope: { type: 'string', multiple: true } },
   async run([action, word, ...more], options) {
     if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much`)
@@ -46,7 +48,13 @@ The backend sends it as "Authorization: Bearer sk_…".`,
     const scopes = (options['scope'] ?? []) as string[]
     if (scopes.length === 0) throw new UsageError('say what the key may do: --scope store, for example')
     return withApp(async (app) => {
-      const made = await app.service('auth').keys.create(word, scopes)
+      const keys = app.service('auth').keys
+      const stranger = scopes.find((scope) => scope !== '*' && !app.wires.includes(scope.replace(/:.*$/, '')))
+      if (stranger !== undefined)
+        throw new StartError(
+          `--scope ${stranger}: there is no wire "${stranger.replace(/:.*$/, '')}": there are ${app.wires.join(', ')}`,
+        )
+      const made = await keys.create(word, scopes)
       console.log(`${made.key}\n\nThis is shown once. Its id is ${made.id}.`)
       return 0
     })

@@ -1,5 +1,4 @@
 import { loadEnvFile } from 'node:process'
-import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 
 import { ApiError } from '../base/errors.ts'
@@ -33,24 +32,32 @@ function overview(): string {
 const helpOf = (command: Command): string =>
   [command.summary, '', `Usage: ${command.usage}`, '', command.help].join('\n')
 
+const commandNamed = (name: string): Command | undefined =>
+  Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+
+function unknownCommand(name: string): number {
+  console.error(
+    `sixwire: there is no command "${name}". The commands are ${Object.keys(COMMANDS).join(', ')}.`,
+  )
+  return 2
+}
+
 /**
  * Runs what the words of a command line say.
  *
  * @returns the exit code: 0 done, 1 it failed, 2 the words make no command
  */
 export async function runCommand(words: readonly string[]): Promise<number> {
-  const [name, ...rest] = words
-  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
-    console.log(overview())
+  const [name = 'help', ...rest] = words
+  if (name === 'help' || name === '--help' || name === '-h') {
+    const [about] = rest
+    const command = about === undefined ? undefined : commandNamed(about)
+    if (about !== undefined && !command) return unknownCommand(about)
+    console.log(command ? helpOf(command) : overview())
     return 0
   }
-  const command = COMMANDS[name === '--version' || name === '-v' ? 'version' : name]
-  if (!command) {
-    console.error(
-      `sixwire: there is no command "${name}". The commands are ${Object.keys(COMMANDS).join(', ')}.`,
-    )
-    return 2
-  }
+  const command = commandNamed(name === '--version' || name === '-v' ? 'version' : name)
+  if (!command) return unknownCommand(name)
   try {
     const { values, positionals } = parseArgs({
       args: rest,
@@ -61,15 +68,29 @@ export async function runCommand(words: readonly string[]): Promise<number> {
       console.log(helpOf(command))
       return 0
     }
-    if (existsSync('.env')) loadEnvFile('.env')
+    if (!command.takesWords && positionals.length > 0)
+      throw new UsageError(`"${positionals.join(' ')}" is too much`)
+    // The server that `dev` runs reads the file itself, as it is then.
+    if (command !== dev) readEnvironmentFile()
     return await command.run(positionals, values)
   } catch (error) {
     if (error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')) {
-      console.error(`sixwire ${name}: ${(error as Error).message}\n\nUsage: ${command.usage}`)
+      const [why] = (error as Error).message.split('\n', 1)
+      console.error(`sixwire ${name}: ${why}\n\nUsage: ${command.usage}`)
       return 2
     }
     if (!(error instanceof StartError) && !(error instanceof ApiError)) throw error
     console.error(`sixwire: ${error.message}`)
     return 1
+  }
+}
+
+/** Takes what is in `.env` into the environment, which wins over it. */
+function readEnvironmentFile(): void {
+  try {
+    loadEnvFile('.env')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw new StartError(`.env can't be read: ${(error as Error).message}`)
   }
 }

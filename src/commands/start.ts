@@ -1,8 +1,13 @@
 import { createApp, loadConfig } from '../app.ts'
 import { banner } from './banner.ts'
 import type { Command } from './command.ts'
+import { collectWhenIdle } from './idle-memory.ts'
 
-const FORCED_END_MS = 30_000
+// A little more than the application itself takes to end by force.
+const FORCED_END_MS = 31_000
+
+/** Set by `sixwire dev` for the server that it runs. */
+export const DEV_VARIABLE = 'SIXWIRE_DEV'
 
 export const start: Command = {
   summary: 'Run the server',
@@ -12,32 +17,38 @@ refuses what is new and exits with 0; a second one, or 30 seconds, ends it at on
 
 Settings most wanted: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
   async run() {
+    const told = toldToEnd()
     const folder = process.cwd()
     const app = await createApp({ config: await loadConfig(folder), folder })
-    const ended = new Promise<number>((resolve) => {
-      let asked = false
-      const end = (): void => {
-        if (asked) process.exit(1)
-        asked = true
-        setTimeout(() => process.exit(1), FORCED_END_MS + 1_000).unref()
-        app.close().then(
-          () => resolve(0),
-          (error: unknown) => {
-            console.error(`sixwire: the server could not end cleanly: ${(error as Error).message}`)
-            resolve(1)
-          },
-        )
-      }
-      process.on('SIGTERM', end)
-      process.on('SIGINT', end)
-    })
+    const running = app.listen().then((address) => console.log(banner(app, address)))
+    // Where the end is asked for during the start, it is no fault that the start comes to nothing.
+    running.catch(() => undefined)
+    collectWhenIdle()
     try {
-      const address = await app.listen()
-      console.log(banner(app, address))
-    } catch (error) {
+      await Promise.race([running, told])
+      await told
+    } finally {
       await app.close()
-      throw error
     }
-    return ended
+    return 0
   },
+}
+
+/** Resolves with the first signal. A second one, or time, ends the process. */
+function toldToEnd(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let told = false
+  function end(): void {
+    told = true
+    resolve()
+    setTimeout(() => process.exit(1), FORCED_END_MS).unref()
+  }
+  const insist = (): void => (told ? process.exit(1) : end())
+  process.on('SIGTERM', insist)
+  if (process.env[DEV_VARIABLE]) {
+    // A Ctrl-C reaches `sixwire dev` too. It lets go of the channel then, as it does when it dies.
+    process.on('SIGINT', () => undefined)
+    process.on('disconnect', end)
+  } else process.on('SIGINT', insist)
+  return promise
 }

@@ -13,6 +13,7 @@ disable EMAIL    ends all sessions of the account and lets it open none
 enable EMAIL     takes that back
 
 A running server sees the change with its next request.`,
+  takesWords: true,
   options: { limit: { type: 'string' }, offset: { type: 'string' } },
   async run([action, email, ...more], options) {
     if (action === 'list' && email === undefined) {

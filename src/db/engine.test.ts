@@ -140,6 +140,25 @@ eachEngine((engine) => {
     })
   })
 
+  test('a batch of many mebibytes is written, whole or not at all', async () => {
+    await db.write(sql`create table large (id bigint primary key, body text not null)`)
+    for (const character of ['x', 'é', '😀']) {
+      const body = character.repeat(1_000_000 / character.length)
+      const steps = Array.from(
+        { length: 24 },
+        (_, i) => sql`insert into large (id, body) values (${i}, ${body})`,
+      )
+      await assert.rejects(db.batch([...steps, must(take('a', 50), gone)]), { code: 'GONE' })
+      await assert.rejects(db.batch([...steps, steps[0]!]), ConstraintError)
+      assert.deepEqual(await db.all(sql`select id from large`), [])
+      const rows = await db.batch([...steps, must(sql`select count(*) as n from large`, gone)])
+      assert.deepEqual(rows, [...steps.map(() => [{}]), [{ n: 24 }]])
+      const kept = await db.all(sql`select body from large where id = 23`)
+      assert.ok(kept[0]!['body'] === body)
+      await db.write(sql`delete from large`)
+    }
+  })
+
   describe('writes that arrive together', () => {
     test('succeed and fail each for itself', async () => {
       await db.write(addParent('p'))

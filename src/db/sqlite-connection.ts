@@ -10,10 +10,27 @@ export const BUSY_WAIT_MS = 5_000
 const STATEMENTS_KEPT = 256
 const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
 
-type Prepared = { statement: StatementSync; returnsRows: boolean; changesRows: boolean }
+type Prepared = { statement: StatementSync; columns: readonly string[]; changesRows: boolean }
+
+const columnsOf = (statement: StatementSync): string[] => statement.columns().map(({ name }) => name)
+
+/** The names of the columns of a row; a migration may have added some since the statement was prepared. */
+function namesOf(prepared: Prepared, row: readonly SqlScalar[] | undefined): readonly string[] {
+  if (row && row.length !== prepared.columns.length) prepared.columns = columnsOf(prepared.statement)
+  return prepared.columns
+}
 
 // node:sqlite binds every number as a double, which a column of text would keep as `1.0` and `/` would divide otherwise.
 const bindable = (value: SqlScalar): SqlScalar => (Number.isSafeInteger(value) ? BigInt(value!) : value)
+
+const listsOf = (rows: unknown): SqlScalar[][] => rows as SqlScalar[][]
+
+// The engine's own objects have no prototype and take twice as long to make.
+function rowOf(columns: readonly string[], values: readonly SqlScalar[]): Row {
+  const row: Row = {}
+  for (let i = 0; i < columns.length; i++) row[columns[i]!] = values[i]!
+  return row
+}
 
 /** One connection to the file, with its prepared statements. Lives in one thread; everything in it is synchronous. */
 export class SqliteConnection {
@@ -43,24 +60,32 @@ export class SqliteConnection {
 
   /** Rows that the statement returns; of one that returns none an empty row where it changed something. */
   run({ text, params }: Statement): Row[] {
-    const { statement, returnsRows, changesRows } = this.#prepare(text)
+    const prepared = this.#prepare(text)
+    const { statement } = prepared
     const values = params.map(bindable)
-    if (returnsRows) return statement.all(...values) as Row[]
+    if (prepared.columns.length > 0) {
+      const rows = listsOf(statement.all(...values))
+      const columns = namesOf(prepared, rows[0])
+      return rows.map((row) => rowOf(columns, row))
+    }
     const { changes } = statement.run(...values)
-    return changesRows && changes !== 0 ? [{}] : []
+    return prepared.changesRows && changes !== 0 ? [{}] : []
   }
 
   get({ text, params }: Statement): Row | undefined {
-    return this.#prepare(text).statement.get(...params.map(bindable)) as Row | undefined
+    const prepared = this.#prepare(text)
+    const row = prepared.statement.get(...params.map(bindable)) as SqlScalar[] | undefined
+    return row && rowOf(namesOf(prepared, row), row)
   }
 
   #prepare(text: string): Prepared {
     let prepared = this.#prepared.get(text)
     if (prepared === undefined) {
       const statement = this.#db.prepare(text)
+      statement.setReturnArrays(true)
       prepared = {
         statement,
-        returnsRows: statement.columns().length > 0,
+        columns: columnsOf(statement),
         changesRows: CHANGES_ROWS.test(text),
       }
       if (this.#prepared.size >= STATEMENTS_KEPT) {

@@ -39,7 +39,7 @@ export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error
 }
 
 // V8 lets a heap grow in proportion to its limit. A reader may have a page of 32 MiB of documents in its hands, twice.
-const LARGEST_HEAP_MB: Record<Use, number> = { writer: 64, reader: 256 }
+const LARGEST_HEAP_MB: Record<Use, number> = { writer: 32, reader: 256 }
 
 type Asked = { resolve: (outcomes: Outcome[]) => void; reject: (error: Error) => void }
 type Ask = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
@@ -60,7 +60,7 @@ export class SqliteWorker {
     this.#worker = new Worker(script, {
       workerData: { file, use },
       execArgv: [],
-      resourceLimits: { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
+      resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
     })
     this.#worker.on('message', ({ id, outcomes }: Answer) => {
       const asked = this.#asked.get(id)

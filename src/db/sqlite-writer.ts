@@ -6,14 +6,18 @@ type Write = { operation: Operation; resolve: (outcome: Outcome) => void; reject
 type Turn = Write | { run: () => Promise<void> }
 
 // What the thread is handed at a time stays far below the memory it is allowed.
-const GROUP_CHARACTERS = 4_000_000
+const GROUP_CHARACTERS = 2_000_000
 
+/** How much text an operation carries. */
 function lengthOf(operation: Operation): number {
   let characters = 0
   for (const { params } of operation)
     for (const param of params) if (typeof param === 'string') characters += param.length
   return characters
 }
+
+/** Whether an operation is better handed to the thread statement by statement. */
+export const isLarge = (operation: Operation): boolean => lengthOf(operation) > GROUP_CHARACTERS
 
 /**
  * The one writer of the file. Everything takes its turn in order of arrival: writes that stand together

@@ -7,7 +7,7 @@ import { StartError } from './migrations.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import type { Fault, Operation } from './sqlite-protocol.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
-import { SqliteWriter } from './sqlite-writer.ts'
+import { isLarge, SqliteWriter } from './sqlite-writer.ts'
 import { Sql } from './sql.ts'
 import { runWork } from './transaction.ts'
 
@@ -49,12 +49,11 @@ export class SqliteDatabase implements Database {
   }
 
   async get<R = Row>(query: Sql): Promise<R | undefined> {
-    const row = this.#read((reader) => reader.get(query.render('sqlite')))
-    return row && ({ ...row } as R) // the engine's own rows have no prototype
+    return this.#read((reader) => reader.get(query.render('sqlite'))) as R | undefined
   }
 
   async all<R = Row>(query: Sql): Promise<R[]> {
-    return this.#read((reader) => reader.run(query.render('sqlite'))).map((row) => ({ ...row }) as R)
+    return this.#read((reader) => reader.run(query.render('sqlite'))) as R[]
   }
 
   #read<T>(read: (reader: SqliteConnection) => T): T {
@@ -122,6 +121,7 @@ export class SqliteDatabase implements Database {
     const operation: Operation = steps.map((step) =>
       step instanceof Sql ? step.render('sqlite') : { ...step.query.render('sqlite'), must: true },
     )
+    if (steps.length > 1 && isLarge(operation)) return this.#largeBatch(steps)
     const { fault, unmet, rows } = await this.#writer.write(operation)
     if (fault) throw errorOf(fault)
     if (unmet !== undefined) {
@@ -129,6 +129,19 @@ export class SqliteDatabase implements Database {
       throw step instanceof Sql ? new Error('a plain step cannot be unmet') : step.otherwise()
     }
     return rows!
+  }
+
+  /** The same for more than the thread should hold at once. */
+  #largeBatch(steps: readonly Step[]): Promise<Row[][]> {
+    return this.transaction(async (tx) => {
+      const rows: Row[][] = []
+      for (const step of steps) {
+        const answer = await tx.write(step instanceof Sql ? step : step.query)
+        if (!(step instanceof Sql) && answer.length === 0) throw step.otherwise()
+        rows.push(answer)
+      }
+      return rows
+    })
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {

@@ -198,7 +198,8 @@ eachEngine((engine) => {
     await new Promise((resolve) => setImmediate(resolve))
     mayEnd()
     await Promise.all([transaction, ...writes])
-    assert.equal(order[0], 'transaction')
+    // Two connections to a PostgreSQL may bring their answers in either order; what is written shows which came first.
+    if (engine.name === 'sqlite') assert.equal(order[0], 'transaction')
     assert.deepEqual([await read(db), await read(db, 'b')], [10, 10])
     assert.deepEqual(await ids(), ['a', 'b', 'c'])
   })

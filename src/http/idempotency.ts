@@ -17,7 +17,7 @@ export type IdempotencyStore = {
    * @param request everything that makes the call what it is; another one under the same key is a `mismatch`
    */
   begin(caller: string, key: string, request: string): Promise<IdempotentStart>
-  /** Keeps the answer; from now on `begin` gives it. */
+  /** Keeps the answer; from now on `begin` gives it. The first one stands. */
   finish(caller: string, key: string, answer: KeptAnswer): Promise<void>
   /** Lets the same call be tried again now, with the same record id, after a fault that another try may not meet. */
   release(caller: string, key: string): Promise<void>

@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net'
+
 import type { RateLimit } from './route.ts'
 
 /** Counts calls where every replica sees them. */
@@ -11,20 +13,34 @@ export type RateLimiter = {
 }
 
 const PERIODS = { min: 60_000, hour: 3_600_000 }
+const LONGEST_NAME = 64
 
+/** @throws Error where the limit is not a whole number of calls a minute or an hour */
 export function parseRateLimit(limit: RateLimit): { count: number; periodMs: number } {
-  const [count, period] = limit.split('/') as [string, 'min' | 'hour']
-  return { count: Number(count), periodMs: PERIODS[period] }
+  const [, count, period] = /^([1-9]\d{0,6})\/(min|hour)$/.exec(limit) ?? []
+  if (count === undefined) throw new Error(`the rate limit "${limit}" is not written like 30/min or 5/hour`)
+  return { count: Number(count), periodMs: PERIODS[period as 'min' | 'hour'] }
 }
 
-/** Whom a client address stands for: one IPv4 address, or the IPv6 network of 64 bits that one customer is given. */
+const MAPPED_IPV4 = /^::ffff:([\da-f]+):([\da-f]+)$/
+
+/**
+ * Whom a client address stands for: one IPv4 address, or the IPv6 network of 64 bits that one customer is given,
+ * in whatever form a proxy writes it.
+ */
 export function clientOf(ip: string): string {
-  if (!ip.includes(':')) return ip
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)
-  if (mapped) return mapped[1]!
-  const [head = '', tail = ''] = ip.split('::')
-  const left = head.split(':').filter(Boolean)
-  const right = tail.split(':').filter(Boolean)
-  const zeros = ip.includes('::') ? Array.from({ length: 8 - left.length - right.length }, () => '0') : []
+  const [, bare = ip] = /^\[(.*)\](?::\d+)?$/.exec(ip) ?? /^([\d.]+):\d+$/.exec(ip) ?? []
+  if (!isIPv6(bare)) return bare.slice(0, LONGEST_NAME)
+  // A URL has one way to write an address.
+  const address = new URL(`http://[${bare.split('%', 1)[0]!}]`).hostname.slice(1, -1)
+  const mapped = MAPPED_IPV4.exec(address)
+  if (mapped) return mapped.slice(1).flatMap(bytesOf).join('.')
+  const [left = [], right = []] = address.split('::').map((part) => part.split(':').filter(Boolean))
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
   return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`
+}
+
+function bytesOf(group: string): [number, number] {
+  const value = Number.parseInt(group, 16)
+  return [value >> 8, value & 0xff]
 }

@@ -176,6 +176,8 @@ eachEngine((engine) => {
           ].toSorted(),
           key,
         )
+        for (const { name, required, schema } of (it.parameters ?? []).filter((p) => p.in === 'query'))
+          assert.ok(!(required && Object.hasOwn(schema, 'default')), `${key} does without ${name}`)
         assert.equal(it.requestBody !== undefined, spec.body !== undefined, key)
         if (spec.body) assert.equal(it.requestBody?.required, true, key)
       }

@@ -95,6 +95,14 @@ function headersOf({ spec }: Route): Schema | undefined {
   return { type: 'object', ...own, properties: { ...own?.properties, ...IDEMPOTENCY_KEY } }
 }
 
+/** A parameter with a default can be left out, which its schema, made for the handler, does not say. */
+function queryOf({ spec }: Route): Schema | undefined {
+  if (!spec.query) return undefined
+  const query = spec.query as { properties?: Record<string, Schema>; required?: string[] }
+  const isNeeded = (name: string) => !Object.hasOwn(query.properties?.[name] ?? {}, 'default')
+  return { ...query, required: query.required?.filter(isNeeded) ?? [] }
+}
+
 const ABOUT = `JSON in, JSON out. To try calls that need a user: register or log in below, copy the \`token\` of the answer,
 press **Authorize** and paste it.`
 
@@ -129,6 +137,7 @@ export async function registerDescription(
       if (!known) return { schema: { ...schema, hide: true }, url }
       const { spec } = known.route
       const headers = headersOf(known.route)
+      const query = queryOf(known.route)
       return {
         url,
         schema: {
@@ -137,6 +146,7 @@ export async function registerDescription(
           ...(spec.description && { description: spec.description }),
           tags: [known.wire],
           security: SECURITY[spec.access],
+          ...(query && { querystring: query }),
           ...(headers && { headers }),
           response: responsesOf(known.route),
         },

@@ -1,9 +1,10 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 
 import { invalid, type Issue } from '../base/errors.ts'
 
 const ISSUES_SHOWN = 20
+const VALUES_OF_SMALL = 200
 
 /** Which part of a request a schema is for; the first step of every fault's path. */
 export type RequestPart = 'body' | 'query' | 'params' | 'headers'
@@ -12,34 +13,95 @@ export type Validate = (value: unknown) => { value: unknown } | { error: Error }
 
 /** Makes the functions that hold a part of a request against its schema. Unknown fields are ignored. */
 export function createValidation(): (part: RequestPart, schema: TSchema) => Validate {
-  const ajv = new Ajv({
-    allErrors: true,
+  const settings = {
     strict: false,
     useDefaults: true,
     ownProperties: true,
     validateFormats: false,
-  })
+    verbose: true,
+  }
+  const first = new Ajv(settings)
+  const all = new Ajv({ ...settings, allErrors: true })
   return (part, schema) => {
-    const check = ajv.compile(schema)
+    const check = first.compile(schema)
+    let checkAll: ValidateFunction | undefined
     const read = part === 'body' ? undefined : textReader(part, schema)
+
+    function faultsOf(value: unknown): readonly ErrorObject[] {
+      if (!isSmall(value)) return check.errors!
+      checkAll ??= all.compile(schema)
+      checkAll(value)
+      return checkAll.errors ?? check.errors!
+    }
     return (value) => {
       const seen = read ? read(value) : { value, issues: [] }
       if (seen.issues.length > 0) return { error: invalid(...seen.issues) }
       if (check(seen.value)) return { value: seen.value }
-      return { error: invalid(...issuesOf(part, check.errors ?? [])) }
+      return { error: invalid(...issuesOf(part, faultsOf(seen.value))) }
     }
   }
 }
 
+/** Whether all faults may be looked for: of a large value there could be more than memory is good for. */
+function isSmall(value: unknown): boolean {
+  const waiting = [value]
+  for (let count = 0; waiting.length > 0; count++) {
+    if (count + waiting.length > VALUES_OF_SMALL) return false
+    const next = waiting.pop()
+    if (typeof next === 'object' && next !== null)
+      for (const inner of Object.values(next)) if (waiting.push(inner) > VALUES_OF_SMALL) return false
+  }
+  return true
+}
+
 function issuesOf(part: RequestPart, faults: readonly ErrorObject[]): Issue[] {
-  return faults.slice(0, ISSUES_SHOWN).map(({ instancePath, keyword, params, message = 'is not valid' }) => {
-    const at = `/${part}${instancePath}`
-    if (keyword === 'required')
-      return { path: `${at}/${pointer(String(params['missingProperty']))}`, message: 'is required' }
-    if (keyword === 'enum')
-      return { path: at, message: `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}` }
-    return { path: at, message }
-  })
+  return telling(faults)
+    .slice(0, ISSUES_SHOWN)
+    .map((fault) => ({ path: `/${part}${pathOf(fault)}`, message: messageOf(fault) }))
+}
+
+const pathOf = ({ instancePath, keyword, params }: ErrorObject): string =>
+  keyword === 'required' ? `${instancePath}/${pointer(String(params['missingProperty']))}` : instancePath
+
+function messageOf({ keyword, schema, message = 'is not valid' }: ErrorObject): string {
+  if (keyword === 'required') return 'is required'
+  if (keyword === 'const') return `must be ${String(schema)}`
+  if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`
+  if (keyword === 'anyOf') return `must be ${alternatives(schema as Alternative[])}`
+  return message
+}
+
+// What a value is of the wrong kind for; other faults say more than the list of the kinds that there are.
+const OF_KIND = new Set(['type', 'const', 'enum', 'anyOf'])
+
+/** Leaves out what the faults of alternatives say again, each from its own side. */
+function telling(faults: readonly ErrorObject[]): ErrorObject[] {
+  const left = new Set(faults)
+  for (const union of faults.filter(({ keyword }) => keyword === 'anyOf')) {
+    const within = faults.filter(
+      (fault) =>
+        fault.schemaPath.startsWith(`${union.schemaPath}/`) &&
+        fault.instancePath.startsWith(union.instancePath),
+    )
+    const inner = within.filter(
+      (fault) => pathOf(fault) !== union.instancePath || !OF_KIND.has(fault.keyword),
+    )
+    if (inner.length > 0) left.delete(union)
+    for (const fault of within) if (!inner.includes(fault)) left.delete(fault)
+  }
+  return [...left]
+}
+
+type Alternative = { const?: unknown; type?: string; anyOf?: Alternative[] }
+
+function alternatives(given: readonly Alternative[]): string {
+  const flat = (one: Alternative): Alternative[] => one.anyOf?.flatMap(flat) ?? [one]
+  const [literals, others] = [true, false].map((isLiteral) =>
+    given.flatMap(flat).filter((one) => 'const' in one === isLiteral),
+  ) as [Alternative[], Alternative[]]
+  const types = [...new Set(others.map(({ type = 'of another form' }) => type))].join(' or ')
+  if (literals.length === 0) return types
+  return `one of ${literals.map((one) => String(one.const)).join(', ')}${types && `, or ${types}`}`
 }
 
 const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')

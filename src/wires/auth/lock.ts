@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { deriveKey } from '../../base/crypto.ts'
-import { createSemaphore, type Semaphore } from '../../base/semaphore.ts'
+import { createTurns } from '../../base/turns.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import { authErrors } from './errors.ts'
@@ -35,26 +35,8 @@ export function createLock(
 ): Lock {
   const { maxAttempts, lockMs } = options
   const hash = deriveKey(options.secret, 'login-attempts')
-  const turns = new Map<string, { semaphore: Semaphore; users: number }>()
-
-  /**
-   * Attempts for one address take turns in this process, so that several right ones at the same moment
-   * don't count as failures of each other. A courtesy: the rule is in the database.
-   */
-  async function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const turn = turns.get(key) ?? {
-      semaphore: createSemaphore({ limit: 1, queue: WAITING_MAX, retryAfter: 1 }),
-      users: 0,
-    }
-    turns.set(key, turn)
-    turn.users++
-    try {
-      return await turn.semaphore.run(work)
-    } finally {
-      turn.users--
-      if (turn.users === 0) turns.delete(key)
-    }
-  }
+  // So that several right ones at the same moment don't count as failures of each other.
+  const turns = createTurns({ queue: WAITING_MAX, retryAfter: 1 })
 
   /** One statement, so that of any number of attempts at once exactly `maxAttempts` go on. */
   async function reserve(key: string): Promise<void> {
@@ -85,7 +67,7 @@ export function createLock(
   return {
     attempt(addressKey, check) {
       const key = hash.mac(addressKey)
-      return inTurn(key, async () => {
+      return turns.run(key, async () => {
         await reserve(key)
         const found = await check().catch(async (error: unknown) => {
           await giveBack(key)

@@ -193,6 +193,53 @@ eachEngine((engine) => {
       })
     })
 
+  describe('a collection’s name', () => {
+    let app: TestApp
+    let token: string
+    const ending = endOfSuite()
+    before(async () => {
+      app = await startApp(ending, engine)
+      token = (await app.register()).token
+    })
+    const create = (name: string) =>
+      app.request('POST', `/store/${encodeURIComponent(name)}`, { token, body: {} })
+
+    for (const name of ['a', 'Z9', 'a-b_c', 'a'.repeat(64), 'Files', 'uploads', 'backup-1', 'toString'])
+      test(`may be ${name}`, async () => {
+        assert.equal((await create(name)).status, 201)
+        assert.equal((await app.request('GET', `/store/${name}`, { token })).body.total, 1)
+      })
+
+    for (const name of [
+      'upload',
+      'files',
+      'backup',
+      'backups',
+      '1a',
+      '-a',
+      '_a',
+      'a.b',
+      'a b',
+      'ä',
+      'a\n',
+      'a/b',
+    ])
+      test(`may not be ${JSON.stringify(name)}`, async () => {
+        const { status, body } = await create(name)
+        assert.equal(status, 400)
+        assert.equal(body.error.details.issues[0].path, '/params/collection')
+      })
+
+    test('has at most 64 characters', async () => {
+      assert.equal((await create('a'.repeat(65))).status, 400)
+    })
+
+    test('tells large letters from small ones', async () => {
+      await create('case')
+      assert.equal((await app.request('GET', '/store/Case', { token })).body.total, 0)
+    })
+  })
+
   describe('SIXWIRE_POLICY', () => {
     const seesOthers = async (app: TestApp): Promise<boolean> => {
       const { users } = app.app.service('auth')

@@ -431,19 +431,56 @@ eachEngine((engine) => {
     assert.equal((await ask('GET', 'early')).body.total, 1)
   })
 
-  test('changes made on two replicas at once are all kept', async (t) => {
-    const databaseUrl = app.app.settings.databaseUrl
-    const replica = await startApp(t, engine, { databaseUrl, clock: app.clock })
-    const id = await created({})
-    const answers = await Promise.all(
-      times(40, (n) =>
-        (n % 2 ? app : replica).request('PUT', `/store/things/${id}`, { body: { [`f${n}`]: n }, token }),
-      ),
-    )
-    assert.deepEqual(statuses(answers), { 200: 40 })
-    const { body, headers } = await read(id)
-    for (let n = 0; n < 40; n++) assert.equal(body[`f${n}`], n)
-    assert.equal(headers.get('etag'), '"41"')
+  test('health is 200 while documents can be kept, and 503 while they cannot', async (t) => {
+    const other = await startApp(t, engine)
+    const healthy = await other.request('GET', '/store/health')
+    assert.equal(healthy.status, 200)
+    assert.deepEqual(healthy.body, {
+      status: 'healthy',
+      uploads: { provider: 'none', status: 'not configured' },
+      backup: { enabled: false, lastBackup: null },
+    })
+    await other.app.db.close()
+    const unhealthy = await other.request('GET', '/store/health')
+    assert.equal(unhealthy.status, 503)
+    assert.deepEqual(unhealthy.body, { ...healthy.body, status: 'unhealthy' })
+  })
+
+  describe('on two replicas at once', () => {
+    let replica: TestApp
+    before(async () => {
+      replica = await startApp(ending, engine, {
+        databaseUrl: app.app.settings.databaseUrl,
+        clock: app.clock,
+      })
+    })
+    /** Sends so many changes, each to the other replica than the one before. */
+    const changes = (id: string, count: number, headers = {}) =>
+      Promise.all(
+        times(count, (n) =>
+          (n % 2 ? app : replica).request('PUT', `/store/things/${id}`, {
+            token,
+            body: { [`f${n}`]: n },
+            headers,
+          }),
+        ),
+      )
+
+    test('changes are all kept', async () => {
+      const id = await created({})
+      assert.deepEqual(statuses(await changes(id, 40)), { 200: 40 })
+      const { body, headers } = await read(id)
+      for (let n = 0; n < 40; n++) assert.equal(body[`f${n}`], n)
+      assert.equal(headers.get('etag'), '"41"')
+    })
+
+    test('of changes to one version one is made', async () => {
+      for (let round = 0; round < 20; round++) {
+        const id = await created({})
+        const answers = await changes(id, 4, { 'if-match': '"1"' })
+        assert.deepEqual(statuses(answers), { 200: 1, 412: 3 })
+      }
+    })
   })
 })
 

@@ -1,0 +1,461 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+
+import { Type } from 'typebox'
+
+import { createApp, loadConfig, type App, type AppOptions } from './app.ts'
+import { route } from './http/route.ts'
+import { startApp } from './testing/app.ts'
+import { eachEngine, temporaryFolder } from './testing/engines.ts'
+import { defineWire, type ConfiguredWire } from './wire.ts'
+import { auth } from './wires/auth/index.ts'
+
+const SECRET = 'a secret of the tests that is long enough'
+
+/** Puts an application together on a new folder, without starting it. */
+async function assemble(t: TestContext, options: AppOptions = {}): Promise<App> {
+  const folder = await temporaryFolder(t)
+  const app = await createApp({
+    folder,
+    ...options,
+    environment: { PORT: '0', LOG_LEVEL: 'silent', SIXWIRE_SECRET: SECRET, ...options.environment },
+  })
+  t.after(() => app.close())
+  return app
+}
+const refused = (t: TestContext, line: RegExp, options: AppOptions) =>
+  assert.rejects(assemble(t, options), (error: Error) => {
+    assert.equal(error.name, 'StartError', String(error.stack))
+    assert.match(error.message, line)
+    assert.doesNotMatch(error.message, /\n/)
+    return true
+  })
+
+const wire = (name: string, needs: { wireName: string; isOptional: boolean }[] = []): ConfiguredWire =>
+  defineWire({ name, needs, setup: () => ({ routes: [], service: undefined }) })()
+
+const routed = (name: string, key: `GET /${string}`) =>
+  defineWire({
+    name,
+    setup: () => ({
+      service: undefined,
+      routes: [route(key, { summary: 'One', access: 'public', reply: { 200: Type.Object({}) } }, () => ({}))],
+    }),
+  })()
+
+describe('the wires of an application', () => {
+  test('stand in the order of their needs, whatever the order in which they are given', async (t) => {
+    const app = await assemble(t, {
+      config: {
+        wires: [
+          wire('c', [
+            { wireName: 'b', isOptional: false },
+            { wireName: 'store', isOptional: false },
+          ]),
+          wire('a', [{ wireName: 'nowhere', isOptional: true }]),
+          wire('b', [{ wireName: 'a', isOptional: true }]),
+        ],
+      },
+    })
+    assert.deepEqual(app.wires, ['core', 'auth', 'store', 'a', 'b', 'c'])
+  })
+
+  test('are handed what they need, and nothing where an optional one is not loaded', async (t) => {
+    const given: Record<string, unknown> = {}
+    const points = defineWire({
+      name: 'points',
+      setup: () => ({ routes: [], service: { of: () => 7 } }),
+    })
+    const shop = defineWire({
+      name: 'shop',
+      needs: [auth, points.optional],
+      setup({ auth: accounts, points: earned }) {
+        given['auth'] = typeof accounts.users.list
+        given['points'] = earned?.of()
+        return { routes: [], service: undefined }
+      },
+    })
+    await assemble(t, { config: { wires: [shop(), points()] } })
+    assert.deepEqual(given, { auth: 'function', points: 7 })
+    await assemble(t, {
+      config: { wires: [shop(), points()] },
+      environment: { SIXWIRE_WIRES: 'auth,shop' },
+    })
+    assert.deepEqual(given, { auth: 'function', points: undefined })
+  })
+
+  test('get their options with the defaults, and leave what they were given as it is', async (t) => {
+    const given: unknown[] = []
+    const Options = Type.Object({
+      inner: Type.Object({ size: Type.Integer({ default: 3 }), name: Type.String() }, { default: {} }),
+      pick: Type.Unsafe<() => string>({}),
+      at: Type.Unsafe<Date>({}),
+    })
+    const shop = defineWire({
+      name: 'shop',
+      options: Options,
+      setup(_context, options) {
+        given.push(options)
+        return { routes: [], service: undefined }
+      },
+    })
+    const pick = () => 'x'
+    const at = new Date(0)
+    const options = { inner: { name: 'n' }, pick, at }
+    await assemble(t, { config: { wires: [shop(options)] } })
+    assert.deepEqual(given, [{ inner: { size: 3, name: 'n' }, pick, at }])
+    assert.deepEqual(options, { inner: { name: 'n' }, pick, at })
+  })
+
+  const A = { wireName: 'a', isOptional: false }
+  const B = { wireName: 'b', isOptional: false }
+  for (const [what, wires, line] of [
+    ['a need that is not there', [wire('a', [B])], /^SIXWIRE_WIRES: a needs b, which is not loaded: add it$/],
+    ['a circle', [wire('a', [B]), wire('b', [A])], /^wires: a needs b needs a$/],
+    ['a wire that needs itself', [wire('a', [A])], /^wires: a needs a$/],
+    ['a name twice', [wire('a'), wire('a')], /^wires: two wires are called "a"$/],
+    ['the name of one of ours', [wire('auth')], /^wires: two wires are called "auth"$/],
+    ['a name that hides the database from others', [wire('db')], /^wires: "db" can't be a name/],
+    ['the frame’s own name', [wire('sixwire')], /^wires: "sixwire" can't be a name/],
+    ['a name that is no word of a scope', [wire('My Wire')], /^wires: "My Wire" can't be a name/],
+    [
+      'an address twice',
+      [routed('a', 'GET /x/:id'), routed('b', 'GET /x/:name')],
+      /^wires: GET \/x\/:name of b is answered by a already$/,
+    ],
+    [
+      'an address of ours',
+      [routed('a', 'GET /health')],
+      /^wires: GET \/health of a is answered by core already$/,
+    ],
+    [
+      'the description’s',
+      [routed('a', 'GET /openapi.json')],
+      /^wires: GET \/openapi\.json of a is answered by/,
+    ],
+  ] as const)
+    test(`are refused with one line for ${what}`, async (t) => {
+      await refused(t, line, { config: { wires } })
+    })
+
+  test('let go of what they hold where a later one can not be set up', async (t) => {
+    const held: string[] = []
+    const first = defineWire({
+      name: 'first',
+      setup() {
+        held.push('a connection')
+        return { routes: [], service: undefined, close: async () => void held.pop() }
+      },
+    })
+    const second = defineWire({
+      name: 'second',
+      setup() {
+        throw new Error('no')
+      },
+    })
+    await assert.rejects(assemble(t, { config: { wires: [first(), second()] } }), /^Error: no$/)
+    assert.deepEqual(held, [])
+  })
+
+  test('end all the same where one of them fails to', async (t) => {
+    const ended: string[] = []
+    const ending = (name: string, fails: boolean) =>
+      defineWire({
+        name,
+        setup: () => ({
+          routes: [],
+          service: undefined,
+          async close() {
+            ended.push(name)
+            if (fails) throw new Error('no')
+          },
+        }),
+      })()
+    const app = await assemble(t, { config: { wires: [ending('a', false), ending('b', true)] } })
+    await app.close()
+    assert.deepEqual(ended, ['b', 'a'])
+    await assert.rejects(app.db.ping(), 'the database has ended too')
+  })
+})
+
+eachEngine((engine) => {
+  describe('SIXWIRE_WIRES', () => {
+    for (const [names, wires] of [
+      ['core', ['core']],
+      ['auth', ['core', 'auth']],
+      ['core, auth', ['core', 'auth']],
+      ['store,auth', ['core', 'auth', 'store']],
+    ] as const)
+      test(`${names} loads ${wires.join(', ')}`, async (t) => {
+        const app = await startApp(t, engine, { environment: { SIXWIRE_WIRES: names } })
+        const { body } = await app.request('GET', '/health')
+        assert.deepEqual(Object.keys(body.wires), wires)
+        for (const [path, of] of [
+          ['/auth/health', 'auth'],
+          ['/store/health', 'store'],
+        ] as const) {
+          const isLoaded = (wires as readonly string[]).includes(of)
+          assert.equal((await app.request('GET', path)).status, isLoaded ? 200 : 404, path)
+          const description = (await app.request('GET', '/openapi.json')).body
+          assert.equal(Object.hasOwn(description.paths, path), isLoaded, path)
+        }
+      })
+
+    test('store alone is refused: nobody could sign in', async (t) => {
+      await refused(t, /^SIXWIRE_WIRES: store answers signed-in callers only, .*: add auth$/, {
+        environment: { SIXWIRE_WIRES: 'store', DATABASE_URL: await engine.freshUrl() },
+      })
+    })
+
+    test('a wire that is left out keeps its tables as they are', async (t) => {
+      const databaseUrl = await engine.freshUrl()
+      const first = await startApp(t, engine, { databaseUrl })
+      const { email, password } = await first.register()
+      await first.stop()
+      const without = await startApp(t, engine, { databaseUrl, environment: { SIXWIRE_WIRES: 'core' } })
+      await without.stop()
+      const again = await startApp(t, engine, { databaseUrl })
+      assert.equal((await again.request('POST', '/auth/login', { body: { email, password } })).status, 200)
+    })
+  })
+
+  test('two applications in one process have nothing to do with each other', async (t) => {
+    const one = await startApp(t, engine, { config: { name: 'one', policy: 'open' } })
+    const two = await startApp(t, engine, {
+      config: { name: 'two', policy: 'guarded', wires: [routed('extra', 'GET /extra')] },
+    })
+    const [first, second] = [await one.register('same@example.com'), await two.register('same@example.com')]
+    for (const [app, own, other] of [
+      [one, first, second],
+      [two, second, first],
+    ] as const) {
+      assert.equal((await app.request('GET', '/auth/me', { token: own.token })).status, 200)
+      assert.equal((await app.request('GET', '/auth/me', { token: other.token })).status, 401)
+    }
+    assert.equal((await one.request('GET', '/extra')).status, 404)
+    assert.equal((await two.request('GET', '/extra')).status, 200)
+    const figures = (await one.request('GET', '/metrics')).text
+    assert.doesNotMatch(figures, /path="\/extra"/)
+    assert.doesNotMatch(one.log(), /\/extra.*200/)
+    await one.stop()
+    assert.equal((await two.request('GET', '/auth/me', { token: second.token })).status, 200)
+  })
+
+  test('an application that is told to end while it starts finishes its step and no more', async (t) => {
+    const begun = Promise.withResolvers<void>()
+    const mayGoOn = Promise.withResolvers<void>()
+    const started: string[] = []
+    const step = (name: string, work: () => Promise<void>) =>
+      defineWire({
+        name,
+        setup: () => ({
+          routes: [],
+          service: undefined,
+          async start() {
+            await work()
+            started.push(name)
+          },
+        }),
+      })()
+    const app = await assemble(t, {
+      environment: { DATABASE_URL: await engine.freshUrl() },
+      config: {
+        wires: [
+          step('first', async () => {
+            begun.resolve()
+            await mayGoOn.promise
+            await app.db.ping()
+          }),
+          step('second', async () => undefined),
+        ],
+      },
+    })
+    const listening = app.listen()
+    const ended = assert.rejects(listening, /^StartError: the server was told to end before it had started$/)
+    await begun.promise
+    const closed = app.close()
+    mayGoOn.resolve()
+    await Promise.all([ended, closed])
+    assert.deepEqual(started, ['first'])
+    assert.equal(app.server.engine.server.listening, false)
+  })
+
+  test('a port that is taken is told in one line', async (t) => {
+    const app = await startApp(t, engine)
+    const { port } = new URL(app.url)
+    const other = await assemble(t, {
+      environment: { PORT: port, DATABASE_URL: await engine.freshUrl() },
+    })
+    await assert.rejects(other.listen(), {
+      name: 'StartError',
+      message: `PORT: another program listens at 127.0.0.1:${port} already: end it, or choose another port`,
+    })
+    const elsewhere = await assemble(t, { environment: { HOST: 'not.a.host.invalid' } })
+    await assert.rejects(elsewhere.listen(), /^StartError: HOST: "not\.a\.host\.invalid" is not an address/)
+  })
+
+  describe('rate limits', () => {
+    // Time stands still, so that nothing is given back while a slow machine counts.
+    const now = Date.now()
+    const clock = { now: () => now, advance: () => undefined }
+    const login = async (
+      app: Awaited<ReturnType<typeof startApp>>,
+      headers: Record<string, string> = {},
+      path = '/auth/login',
+    ) => {
+      const body = { email: 'nobody@example.com', password: 'correct horse battery' }
+      return (await app.request('POST', path, { body, headers })).status
+    }
+    const exhaust = async (app: Awaited<ReturnType<typeof startApp>>, headers?: Record<string, string>) => {
+      const statuses = await Promise.all(Array.from({ length: 31 }, () => login(app, headers)))
+      assert.equal(statuses.filter((status) => status === 429).length, 1)
+    }
+
+    test('do not hold outside production, and do in it', async (t) => {
+      const relaxed = await startApp(t, engine, { clock })
+      const statuses = await Promise.all(Array.from({ length: 35 }, () => login(relaxed)))
+      assert.ok(!statuses.includes(429))
+      const strict = await startApp(t, engine, {
+        clock,
+        environment: { NODE_ENV: 'production', HOST: '127.0.0.1' },
+      })
+      await exhaust(strict)
+      const { status, headers, body } = await strict.request('POST', '/auth/login', { body: {} })
+      assert.equal(status, 429)
+      assert.equal(body.error.code, 'RATE_LIMITED')
+      assert.ok(Number(headers.get('retry-after')) >= 1)
+      assert.equal((await strict.request('GET', '/health')).status, 200)
+    })
+
+    test('are not escaped by another spelling of the address', async (t) => {
+      const app = await startApp(t, engine, { clock, environment: { SIXWIRE_RATE_LIMITS: 'on' } })
+      await exhaust(app)
+      for (const path of ['//auth/login', '/AUTH/login', '/auth/login/', '/auth//login', '/auth/Login'])
+        assert.equal(await login(app, {}, path), 404, path)
+      for (const path of ['/auth/login?a=1', '/auth/%6cogin', '/auth/./login'])
+        assert.equal(await login(app, {}, path), 429, path)
+    })
+
+    test('are not escaped by a forged X-Forwarded-For, unless a proxy is trusted', async (t) => {
+      const direct = await startApp(t, engine, { clock, environment: { SIXWIRE_RATE_LIMITS: 'on' } })
+      await exhaust(direct)
+      for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-client-ip'])
+        assert.equal(await login(direct, { [header]: '203.0.113.5' }), 429, header)
+
+      for (const trusted of ['1', 'loopback', '127.0.0.0/8, ::1']) {
+        const behind = await startApp(t, engine, {
+          clock,
+          environment: { SIXWIRE_RATE_LIMITS: 'on', TRUST_PROXY: trusted },
+        })
+        await exhaust(behind, { 'x-forwarded-for': '203.0.113.5' })
+        assert.notEqual(await login(behind, { 'x-forwarded-for': '203.0.113.6' }), 429, trusted)
+        // What the client itself wrote stands to the left of what the proxy adds.
+        assert.equal(await login(behind, { 'x-forwarded-for': '198.51.100.1, 203.0.113.5' }), 429, trusted)
+      }
+      const elsewhere = await startApp(t, engine, {
+        clock,
+        environment: { SIXWIRE_RATE_LIMITS: 'on', TRUST_PROXY: '10.0.0.1' },
+      })
+      await exhaust(elsewhere)
+      assert.equal(await login(elsewhere, { 'x-forwarded-for': '203.0.113.5' }), 429)
+    })
+  })
+
+  describe('pages of other origins', () => {
+    const allowed = async (app: Awaited<ReturnType<typeof startApp>>, origin: string) =>
+      (await app.request('GET', '/health', { headers: { origin } })).headers.get(
+        'access-control-allow-origin',
+      )
+
+    test('in production only those of APP_URL and SIXWIRE_ORIGINS may read', async (t) => {
+      const environment = { NODE_ENV: 'production', HOST: '127.0.0.1' }
+      const none = await startApp(t, engine, { environment })
+      assert.equal(await allowed(none, 'https://shop.example'), null)
+      const own = await startApp(t, engine, {
+        environment: { ...environment, APP_URL: 'https://shop.example/app/' },
+      })
+      assert.equal(await allowed(own, 'https://shop.example'), 'https://shop.example')
+      for (const other of [
+        'https://evil.example',
+        'http://shop.example',
+        'https://shop.example.evil',
+        'null',
+      ])
+        assert.equal(await allowed(own, other), null, other)
+      const { headers } = await own.request('GET', '/health', { headers: { origin: 'https://shop.example' } })
+      assert.match(headers.get('vary')!, /origin/i)
+      assert.equal(headers.get('access-control-allow-credentials'), null)
+      assert.match(headers.get('strict-transport-security')!, /max-age=\d{8}/)
+      const named = await startApp(t, engine, {
+        environment: { ...environment, SIXWIRE_ORIGINS: 'https://a.example/,https://b.example' },
+      })
+      assert.equal(await allowed(named, 'https://a.example'), 'https://a.example')
+      assert.equal(await allowed(named, 'https://b.example'), 'https://b.example')
+    })
+
+    test('OPTIONS from whatever is no browser is answered without a body', async (t) => {
+      const app = await startApp(t, engine)
+      for (const path of ['/auth/login', '/store/things']) {
+        const { status, text } = await app.request('OPTIONS', path)
+        assert.equal(status, 204, path)
+        assert.equal(text, '')
+      }
+      const head = await app.request('HEAD', '/auth/login')
+      assert.equal(head.status, 405)
+      assert.equal(head.headers.get('allow'), 'OPTIONS, POST')
+    })
+  })
+})
+
+describe('the configuration file', () => {
+  let count = 0
+  /** Loads a file with these lines; each has a folder of its own, since Node keeps what it has imported. */
+  async function load(t: TestContext, text: string, name = 'sixwire.config.ts') {
+    const folder = await temporaryFolder(t)
+    await writeFile(join(folder, name), text)
+    await writeFile(join(folder, 'other.ts'), `export const broken${++count}: number = ((\n`)
+    return loadConfig(folder)
+  }
+  const line = (pattern: RegExp) => (error: Error) => {
+    assert.equal(error.name, 'StartError', String(error.stack))
+    assert.match(error.message, pattern)
+    assert.doesNotMatch(error.message, /\n/)
+    return true
+  }
+
+  test('need not be there', async (t) => {
+    assert.deepEqual(await loadConfig(await temporaryFolder(t)), {})
+  })
+
+  for (const name of ['sixwire.config.ts', 'sixwire.config.js', 'sixwire.config.mjs'])
+    test(`may be called ${name}`, async (t) => {
+      assert.deepEqual(await load(t, `export default { port: 4000 }`, name), { port: 4000 })
+    })
+
+  for (const [what, text, pattern] of [
+    ['exports nothing', `export const x = 1`, /^sixwire\.config\.ts: export default defineConfig/],
+    ['exports a function', `export default () => ({})`, /^sixwire\.config\.ts: export default defineConfig/],
+    ['is no TypeScript', `export default {`, /^sixwire\.config\.ts: SyntaxError: .*\(sixwire\.config\.ts:1/],
+    [
+      'imports what is not there',
+      `import './not-there.ts'`,
+      /^sixwire\.config\.ts: Error: Cannot find module/,
+    ],
+    ['imports what is broken', `import './other.ts'`, /^sixwire\.config\.ts: SyntaxError: .* \(other\.ts:\d/],
+    [
+      'throws',
+      `\nexport default { port: Number(missing.port) }`,
+      /^sixwire\.config\.ts: ReferenceError: missing is not defined \(sixwire\.config\.ts:2:/,
+    ],
+    [
+      'has syntax that can not be stripped',
+      `enum A { B }\nexport default {}`,
+      /^sixwire\.config\.ts: .*enum/,
+    ],
+  ] as const)
+    test(`that ${what} is told in one line`, async (t) => {
+      await assert.rejects(load(t, text), line(pattern))
+    })
+})

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { before, describe, test } from 'node:test'
+
+import { Type } from 'typebox'
+
+import type { Api } from '../app.ts'
+import { defineErrors } from '../base/errors.ts'
+import { answer, route } from '../http/route.ts'
+import { startApp, type TestApp } from '../testing/app.ts'
+import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { defineWire, type RoutesOf } from '../wire.ts'
+import { CallError, createClient, type Client } from './client.ts'
+
+const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })
+
+/** A wire of an application, which tells what reached it. */
+const shop = defineWire({
+  name: 'shop',
+  setup: () => ({
+    service: undefined,
+    routes: [
+      route(
+        'GET /shop/:shelf/items/:item',
+        {
+          summary: 'What was asked',
+          access: 'public',
+          params: Type.Object({ shelf: Type.String(), item: Type.String() }),
+          query: Type.Object({
+            soon: Type.Optional(Type.Boolean()),
+            size: Type.Number({ default: 1 }),
+            text: Type.Optional(Type.String()),
+          }),
+          reply: {
+            200: Type.Object({
+              shelf: Type.String(),
+              item: Type.String(),
+              query: Type.Record(Type.String(), Type.Unknown()),
+            }),
+          },
+        },
+        ({ params, query }) => ({ ...params, query: { ...query } }),
+      ),
+      route(
+        'POST /shop/orders',
+        {
+          summary: 'Order',
+          access: 'user',
+          body: Type.Object({ count: Type.Integer() }),
+          reply: { 201: Type.Object({ id: Type.String() }), 202: Type.Object({ later: Type.Boolean() }) },
+          errors: [shopErrors.sold_out],
+        },
+        ({ body }) => {
+          if (body.count > 5) throw shopErrors.sold_out({ details: { left: 5 } })
+          return answer({ later: true }, { status: 202 })
+        },
+      ),
+      route('GET /shop/label', { summary: 'A label', access: 'public', reply: { 200: Type.String() } }, () =>
+        answer('<label>', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
+      ),
+    ] as const,
+  }),
+})
+
+type Known = Api | RoutesOf<typeof shop>
+const known = (client: Client<Known>) => client
+
+// What the compiler accepts and refuses; `npm run check` is the test.
+type InputOf<K extends Known['key']> = Parameters<typeof client.call<K>>[1]
+type ReplyOf<K extends Known['key']> = Awaited<ReturnType<typeof client.call<K>>>
+declare const client: Client<Known>
+type Accepts<Input, Given> = [Given] extends [Input] ? true : false
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+type Yes<T extends true> = T
+type No<T extends false> = T
+type Login = InputOf<'POST /auth/login'>
+type Read = InputOf<'GET /store/:collection/:id'>
+export type Compiled = [
+  Yes<Accepts<Login, { body: { email: string; password: string } }>>,
+  Yes<Accepts<Login, { body: { email: string; password: string }; token: string; signal: AbortSignal }>>,
+  No<Accepts<Login, { body: { email: string } }>>,
+  No<Accepts<Login, { body: { email: number; password: string } }>>,
+  No<Accepts<Login, object>>,
+  No<Accepts<Login, undefined>>,
+  Yes<Accepts<Read, { params: { collection: string; id: string } }>>,
+  No<Accepts<Read, { params: { collection: string } }>>,
+  No<Accepts<Read, { params: { collection: string; id: number } }>>,
+  No<Accepts<Read, undefined>>,
+  Yes<Accepts<InputOf<'GET /auth/me'>, undefined>>,
+  Yes<Accepts<InputOf<'GET /auth/sessions'>, { query: { limit: number } }>>,
+  No<Accepts<InputOf<'GET /auth/sessions'>, { query: { limit: string } }>>,
+  No<Accepts<InputOf<'POST /shop/orders'>, { body: { count: string } }>>,
+  No<Accepts<Known['key'], 'GET /nothing'>>,
+  No<Accepts<Known['key'], 'GET /auth/login'>>,
+  Yes<Equal<ReplyOf<'POST /auth/login'>['refreshToken'], string>>,
+  Yes<Equal<ReplyOf<'GET /store/:collection'>['total'], number>>,
+  Yes<Equal<ReplyOf<'GET /health'>['database'], 'connected' | 'disconnected'>>,
+  Yes<Equal<ReplyOf<'POST /shop/orders'>, { id: string } | { later: boolean }>>,
+  Yes<Equal<ReplyOf<'GET /shop/label'>, string>>,
+]
+
+eachEngine((engine) => {
+  describe('the typed client', () => {
+    let app: TestApp
+    let api: Client<Known>
+    const ending = endOfSuite()
+    before(async () => {
+      app = await startApp(ending, engine, { config: { wires: [shop()] } })
+      api = known(createClient<Known>(app.url))
+    })
+
+    test('calls routes by their names, with the token that it was given', async () => {
+      const { email, password } = await app.register()
+      const { token, user } = await api.call('POST /auth/login', { body: { email, password } })
+      assert.equal(user.email, email)
+      const own = createClient<Known>(app.url, { token })
+      assert.equal((await own.call('GET /auth/me')).user.email, email)
+      own.token = undefined
+      await assert.rejects(own.call('GET /auth/me'), { code: 'UNAUTHORIZED' })
+      assert.equal((await own.call('GET /auth/me', { token })).user.email, email)
+      const made = await own.call('POST /store/:collection', {
+        token,
+        params: { collection: 'books' },
+        body: { title: 'Momo' },
+        headers: { 'idempotency-key': 'k' },
+      })
+      const { data, total } = await own.call('GET /store/:collection', {
+        token,
+        params: { collection: 'books' },
+        query: { filter: JSON.stringify({ title: 'Momo' }), limit: 5 },
+      })
+      assert.deepEqual(data, [made])
+      assert.equal(total, 1)
+    })
+
+    test('throws what the server refuses, with all that it says', async () => {
+      const { token } = await app.register()
+      await assert.rejects(api.call('POST /shop/orders', { token, body: { count: 6 } }), (error) => {
+        assert.ok(error instanceof CallError && error instanceof Error)
+        assert.equal(error.name, 'CallError')
+        assert.equal(error.status, 409)
+        assert.equal(error.code, 'SOLD_OUT')
+        assert.equal(error.message, 'There is none left.')
+        assert.deepEqual(error.details, { left: 5 })
+        assert.match(error.headers.get('x-request-id')!, /./)
+        return true
+      })
+      assert.deepEqual(await api.call('POST /shop/orders', { token, body: { count: 1 } }), { later: true })
+    })
+
+    for (const item of ['a b', 'a/b', '../x', 'ä☃𝄞', '%2e%2e', '?a=1#b', '...', ':id', '%', '\\', "'"])
+      test(`sends the parameter ${item} as it is`, async () => {
+        const { item: seen, shelf } = await api.call('GET /shop/:shelf/items/:item', {
+          params: { shelf: ':item', item },
+        })
+        assert.deepEqual([shelf, seen], [':item', item])
+      })
+
+    for (const item of ['', '.', '..'])
+      test(`does not send "${item}" for a parameter: the address would be another one`, async () => {
+        const call = api.call('GET /shop/:shelf/items/:item', { params: { shelf: 's', item } })
+        await assert.rejects(call, { name: 'TypeError', message: /^item: / })
+      })
+
+    test('does not send a call whose parameter is missing', async () => {
+      const untyped = api.call as (key: string, input: object) => Promise<unknown>
+      await assert.rejects(untyped('GET /shop/:shelf/items/:item', { params: { shelf: 's' } }), {
+        name: 'TypeError',
+        message: /^item: /,
+      })
+    })
+
+    test('writes a query as the server reads it, and leaves out what is undefined', async () => {
+      const ask = async (query: { soon?: boolean; size?: number; text?: string | undefined }) =>
+        (
+          await api.call('GET /shop/:shelf/items/:item', {
+            params: { shelf: 's', item: 'i' },
+            query,
+          })
+        ).query
+      assert.deepEqual(await ask({}), { size: 1 })
+      assert.deepEqual(await ask({ soon: false, size: -1.5, text: 'a&b=c + ü' }), {
+        soon: false,
+        size: -1.5,
+        text: 'a&b=c + ü',
+      })
+      assert.deepEqual(await ask({ text: 'true' }), { text: 'true', size: 1 })
+      assert.deepEqual(await ask({ text: undefined }), { size: 1 })
+    })
+
+    test('answers text where the route does', async () => {
+      assert.equal(await api.call('GET /shop/label'), '<label>')
+    })
+
+    test('gives up a call when it is told to', async () => {
+      await assert.rejects(api.call('GET /health', { signal: AbortSignal.abort() }), { name: 'AbortError' })
+    })
+  })
+})
+
+describe('behind something that is not the server', () => {
+  const ending = endOfSuite()
+  let url = ''
+  let answered: { status: number; type: string; body: string } = { status: 200, type: '', body: '' }
+  let asked = ''
+  before(async () => {
+    const server = createServer((request, response) => {
+      asked = `${request.method} ${request.url}`
+      response.writeHead(answered.status, { 'content-type': answered.type }).end(answered.body)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    ending.after(async () => void server.close())
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+
+  for (const base of ['', '/', '/api', '/api/'])
+    test(`keeps the prefix of ${base || 'no prefix'}`, async () => {
+      answered = { status: 200, type: 'application/json', body: '{"ready":true}' }
+      await createClient<Api>(url + base).call('GET /ready')
+      assert.equal(asked, `GET ${base.replace(/\/$/, '')}/ready`)
+    })
+
+  for (const [what, status, type, body] of [
+    ['a page', 502, 'text/html', '<h1>Bad gateway</h1>'],
+    ['nothing', 503, 'application/json', ''],
+    ['JSON that is none', 500, 'application/json', '<h1>'],
+    ['JSON of another kind', 504, 'application/json', '"late"'],
+    ['null', 504, 'application/json', 'null'],
+    ['an error of another kind', 500, 'application/json', '{"error":"no"}'],
+  ] as const)
+    test(`a failure that is ${what} is a CallError too`, async () => {
+      answered = { status, type, body }
+      await assert.rejects(createClient<Api>(url).call('GET /ready'), {
+        name: 'CallError',
+        status,
+        code: 'UNKNOWN',
+        message: `The server answered ${status}.`,
+      })
+    })
+})

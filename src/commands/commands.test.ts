@@ -1,0 +1,398 @@
+import assert from 'node:assert/strict'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, describe, test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { eachEngine, endOfSuite, temporaryFolder, type Ending } from '../testing/engines.ts'
+import {
+  applicationFolder,
+  runProgram,
+  startProgram,
+  type Program,
+  type ProgramOptions,
+} from '../testing/program.ts'
+import { runCommand } from './run.ts'
+
+const COMMANDS = ['start', 'dev', 'check', 'user', 'key', 'version']
+
+/** What a command prints that needs no application: run here, since nothing is started for it. */
+async function say(t: TestContext, ...words: string[]) {
+  const printed: Record<'log' | 'error', string[]> = { log: [], error: [] }
+  for (const name of ['log', 'error'] as const)
+    t.mock.method(console, name, (line: string) => void printed[name].push(line))
+  try {
+    const code = await runCommand(words)
+    return { code, output: printed.log.join('\n'), errors: printed.error.join('\n') }
+  } finally {
+    t.mock.restoreAll()
+  }
+}
+
+describe('help', () => {
+  for (const words of [[], ['help'], ['--help'], ['-h']])
+    test(`sixwire ${words.join(' ')} tells of every command`, async (t) => {
+      const { code, output, errors } = await say(t, ...words)
+      assert.equal(code, 0)
+      assert.equal(errors, '')
+      assert.match(output, /^Usage: sixwire <command>/m)
+      for (const command of COMMANDS) assert.match(output, new RegExp(`^  ${command} +[A-Z]`, 'm'))
+    })
+
+  for (const command of COMMANDS)
+    test(`sixwire ${command} --help says what it does and how it is written`, async (t) => {
+      const { code, output } = await say(t, command, '--help')
+      assert.equal(code, 0)
+      assert.match(output, new RegExp(`^[A-Z].*\n\nUsage: sixwire ${command}\\b.*\n\n[A-Za-z]`))
+      for (const line of output.split('\n')) assert.ok(line.length <= 120, line)
+      assert.equal((await say(t, command, '-h')).output, output)
+      assert.equal((await say(t, 'help', command)).output, output)
+    })
+})
+
+describe('words that make no command', () => {
+  for (const name of ['nonsense', 'constructor', 'toString', '__proto__', ''])
+    test(`sixwire ${name || '""'}`, async (t) => {
+      const { code, output, errors } = await say(t, name)
+      assert.equal(code, 2)
+      assert.equal(output, '')
+      assert.equal(errors, `sixwire: there is no command "${name}". The commands are ${COMMANDS.join(', ')}.`)
+    })
+
+  for (const words of [
+    'help nonsense',
+    'start now',
+    'dev now',
+    'check all',
+    'version 2',
+    'start --port 3000',
+    'start -x',
+    'user',
+    'user frob',
+    'user promote',
+    'user promote a@example.com b@example.com',
+    'user list all',
+    'user list --limit',
+    'user list --limit x',
+    'user list --limit -1',
+    'user list --offset 1.5',
+    'key',
+    'key frob x',
+    'key list all',
+    'key create',
+    'key create name',
+    'key create name --scope',
+    'key create name other --scope *',
+    'key revoke',
+    'key revoke a b',
+  ])
+    test(`sixwire ${words}`, async (t) => {
+      const { code, output, errors } = await say(t, ...words.split(' '))
+      assert.equal(code, 2, errors)
+      assert.equal(output, '')
+      const [command = ''] = words.split(' ')
+      if (command !== 'help')
+        assert.match(errors, new RegExp(`^sixwire ${command}: .+\n\nUsage: sixwire ${command}\\b`))
+    })
+
+  test('end the program with 2, and the word for the version is understood', async (t) => {
+    const folder = await temporaryFolder(t)
+    assert.equal((await runProgram(t, ['nonsense'], { folder })).code, 2)
+    const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+    for (const word of ['version', '--version', '-v']) {
+      const { code, output } = await runProgram(t, [word], { folder })
+      assert.equal(code, 0)
+      assert.equal(output, `sixwire ${manifest.version} (node ${process.version})\n`)
+    }
+  })
+})
+
+const SHOP = (body: string): string => `
+import { defineConfig, defineWire } from 'sixwire'
+const shop = defineWire({ name: 'shop', setup: () => ({ routes: [], service: undefined, ${body} }) })
+export default defineConfig({ wires: [shop()] })
+`
+
+eachEngine((engine) => {
+  describe('sixwire check', () => {
+    const check = async (t: TestContext, health: string, environment: Record<string, string> = {}) => {
+      const folder = await applicationFolder(t, { 'sixwire.config.ts': SHOP(health) })
+      return runProgram(t, ['check'], {
+        folder,
+        environment: { DATABASE_URL: await engine.freshUrl(), ...environment },
+      })
+    }
+
+    test('says of everything that it works', async (t) => {
+      const { code, output, errors } = await check(t, '')
+      assert.equal(code, 0, errors)
+      assert.equal(errors, '')
+      assert.equal(
+        output,
+        ['configuration', 'database', 'core', 'auth', 'store', 'shop']
+          .map((name) => `ok      ${name}\n`)
+          .join(''),
+      )
+    })
+
+    test('names what does not, and why', async (t) => {
+      const { code, output } = await check(
+        t,
+        `health: () => { throw new Error('the key of the provider was refused') }`,
+      )
+      assert.equal(code, 1)
+      assert.match(output, /^ok      store$/m)
+      assert.match(output, /^failed  shop: the key of the provider was refused$/m)
+    })
+
+    test('does not wait for what never answers', async (t) => {
+      const { code, output } = await check(t, `health: () => new Promise(() => undefined)`)
+      assert.equal(code, 1)
+      assert.match(output, /^failed  shop: it has not answered for 5 seconds$/m)
+    })
+
+    test('is refused by a configuration that can not work, in one line', async (t) => {
+      const { code, output, errors } = await check(t, '', { PORT: 'abc' })
+      assert.equal(code, 1)
+      assert.equal(output, '')
+      assert.match(errors, /^sixwire: PORT: "abc" is not a port: [^\n]+\n$/)
+    })
+  })
+
+  describe('beside a running server', () => {
+    let url: string
+    let options: ProgramOptions
+    const ending = endOfSuite()
+    before(async () => {
+      const folder = await temporaryFolder(ending)
+      // The address stands where the commands and the server both find it.
+      await writeFile(join(folder, '.env'), `DATABASE_URL=${await engine.freshUrl()}\nDATA_DIR=kept\n`)
+      await writeFile(
+        join(folder, 'sixwire.config.mjs'),
+        `export default { name: 'shop', policy: 'guarded', auth: { bcryptCost: 4 } }\n`,
+      )
+      options = { folder }
+      url = await startProgram(ending, ['start'], options).url()
+    })
+    const command = async (t: TestContext, ...words: string[]) => {
+      const { code, output, errors } = await runProgram(t, words, options)
+      assert.equal(code, 0, errors)
+      assert.equal(errors, '')
+      return output
+    }
+    const refusedLine = async (t: TestContext, ...words: string[]) => {
+      const { code, output, errors } = await runProgram(t, words, options)
+      assert.equal(code, 1)
+      assert.equal(output, '')
+      assert.match(errors, /^sixwire: [^\n]+\n$/)
+      return errors
+    }
+    const send = async (method: string, path: string, token?: string, body?: unknown) => {
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          ...(token && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      return { status: response.status, body: text && JSON.parse(text) }
+    }
+    const PASSWORD = 'correct horse battery'
+
+    test('sixwire user makes administrators and shuts accounts, which the server sees at once', async (t) => {
+      assert.equal(await command(t, 'user', 'list'), '(none)\n')
+      // The first account outside production is the administrator; these are about the second one.
+      await send('POST', '/auth/register', undefined, { email: 'first@example.com', password: PASSWORD })
+      const account = { email: 'Ada@Example.com', password: PASSWORD }
+      const { token } = (await send('POST', '/auth/register', undefined, account)).body
+      const me = async () => (await send('GET', '/auth/me', token)).body.user.role
+      assert.equal(await me(), 'user')
+
+      assert.equal(
+        await command(t, 'user', 'promote', 'ada@example.com'),
+        'Ada@Example.com is active, with the role admin\n',
+      )
+      assert.equal(await me(), 'admin')
+      const list = await command(t, 'user', 'list')
+      assert.match(
+        list,
+        /^EMAIL +ROLE +VERIFIED +STATE +CREATED +ID\nAda@Example\.com +admin +no +active +20\d\d-/,
+      )
+      assert.match(await command(t, 'user', 'list', '--limit', '1'), /Ada@Example\.com[^\n]*\n\n1 of 2\n$/)
+      assert.match(await command(t, 'user', 'list', '--limit=1', '--offset=1'), /\nfirst@example\.com/)
+      await command(t, 'user', 'demote', 'ada@example.com')
+      assert.equal(await me(), 'user')
+
+      assert.equal(await command(t, 'user', 'disable', 'ada@example.com'), 'Ada@Example.com is disabled\n')
+      assert.equal((await send('GET', '/auth/me', token)).status, 401)
+      assert.notEqual((await send('POST', '/auth/login', undefined, account)).status, 200)
+      await command(t, 'user', 'enable', 'ada@example.com')
+      assert.equal((await send('POST', '/auth/login', undefined, account)).status, 200)
+      assert.match(await refusedLine(t, 'user', 'promote', 'nobody@example.com'), /nobody@example\.com/)
+    })
+
+    test('sixwire key makes a key that opens at once what its scope has, until it is revoked', async (t) => {
+      const made = await command(t, 'key', 'create', 'my backend', '--scope', 'store:read', '--scope', 'core')
+      const [key = '', , told = ''] = made.split('\n')
+      assert.match(key, /^sk_[\w-]{43}$/)
+      const id = /Its id is (\w+)\.$/.exec(told)![1]!
+      assert.equal((await send('GET', '/store/books', key)).status, 200)
+      assert.equal((await send('POST', '/store/books', key, {})).status, 403)
+      const list = await command(t, 'key', 'list')
+      assert.match(list, new RegExp(`^${id} +my backend +store:read core +20.* active$`, 'm'))
+      assert.ok(!list.includes(key))
+      assert.equal(await command(t, 'key', 'revoke', id), `${id} is revoked\n`)
+      assert.equal((await send('GET', '/store/books', key)).status, 401)
+      assert.match(await command(t, 'key', 'list'), / revoked$/m)
+      assert.match(await refusedLine(t, 'key', 'revoke', 'nothing'), /nothing/)
+      assert.match(
+        await refusedLine(t, 'key', 'create', 'x', '--scope', 'stor'),
+        /there is no wire "stor": there are core, auth, store/,
+      )
+      assert.match(await refusedLine(t, 'key', 'create', 'x', '--scope', 'store:write'), /store:write/)
+    })
+
+    test('sixwire check finds it well', async (t) => {
+      assert.match(await command(t, 'check'), /^ok {6}auth$/m)
+    })
+  })
+
+  test('where auth is not loaded there are no accounts to list', async (t) => {
+    const folder = await temporaryFolder(t)
+    const { code, errors } = await runProgram(t, ['user', 'list'], {
+      folder,
+      environment: { SIXWIRE_WIRES: 'core', DATABASE_URL: await engine.freshUrl() },
+    })
+    assert.equal(code, 1)
+    assert.equal(errors, 'sixwire: SIXWIRE_WIRES: auth is not loaded\n')
+  })
+})
+
+test('the environment wins over .env, and .env over the configuration file', async (t) => {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'sixwire.config.mjs'), `export default { logLevel: 'loud', policy: 'closed' }`)
+  const said = async (environment: Record<string, string>) =>
+    (await runProgram(t, ['check'], { folder, environment })).errors
+  assert.match(await said({ LOG_LEVEL: '' }), /policy: "closed"|logLevel: "loud"/)
+  await writeFile(join(folder, '.env'), 'SIXWIRE_POLICY=shut\nLOG_LEVEL=warn\n')
+  assert.match(await said({}), /SIXWIRE_POLICY: "shut"/)
+  assert.equal(await said({ SIXWIRE_POLICY: 'open' }), '')
+  await rm(join(folder, '.env'))
+  await rename(join(folder, 'sixwire.config.mjs'), join(folder, '.env'))
+  assert.equal((await runProgram(t, ['check'], { folder })).code, 0, 'whatever .env holds')
+})
+
+describe('sixwire dev', () => {
+  const APPLICATION = {
+    'sixwire.config.ts': `
+import { defineConfig } from 'sixwire'
+import { greeting } from './greeting/index.ts'
+export default defineConfig({ name: 'first name', wires: [greeting()] })
+`,
+    'greeting/index.ts': `
+import { defineWire, route, Type } from 'sixwire'
+import { word } from './words/word.ts'
+export const greeting = defineWire({
+  name: 'greeting',
+  setup: () => ({
+    service: undefined,
+    routes: [
+      route('GET /greeting', { summary: 'Greet', access: 'public', reply: { 200: Type.Object({ word: Type.String() }) } },
+        () => ({ word: word + (process.env['ENDING'] ?? '') })),
+    ] as const,
+  }),
+})
+`,
+    'greeting/words/word.ts': `export const word: string = 'one'\n`,
+  }
+
+  async function startDev(t: Ending) {
+    const folder = await applicationFolder(t, APPLICATION)
+    // One port for all starts: another program may take it in between, but none looks for one below these.
+    const port = String(20_000 + Math.floor(Math.random() * 10_000))
+    const program = startProgram(t, ['dev'], { folder, environment: { PORT: port } })
+    const url = `http://127.0.0.1:${port}`
+    /** Asks until the server answers so: it is away while it starts anew. */
+    async function until(path: string, holds: (body: any) => boolean): Promise<void> {
+      for (;;) {
+        const body = await fetch(url + path).then(
+          (response) => response.json(),
+          () => undefined,
+        )
+        if (body !== undefined && holds(body)) return
+        await delay(20)
+      }
+    }
+    return {
+      folder,
+      program,
+      url,
+      until,
+      write: (name: string, text: string) => writeFile(join(folder, name), text),
+    }
+  }
+
+  /** Ends it and waits until nobody listens any more. */
+  async function assertEnds(program: Program, url: string, signal: NodeJS.Signals): Promise<void> {
+    program.signal(signal)
+    assert.equal(await program.ended, 0, program.errors())
+    await assert.rejects(fetch(url), 'no server is left')
+  }
+
+  test('starts anew for every file that is saved, in whatever way', async (t) => {
+    const { folder, program, url, until, write } = await startDev(t)
+    const word = join(folder, 'greeting/words/word.ts')
+    const says = (expected: string) => until('/greeting', (body) => body.word === expected)
+    await says('one')
+
+    await write('greeting/words/word.ts', `export const word: string = 'two'\n`)
+    await says('two')
+    // Many editors put a new file in the place of the old one.
+    for (const next of ['three', 'four']) {
+      await writeFile(`${word}~`, `export const word: string = '${next}'\n`)
+      await rename(`${word}~`, word)
+      await says(next)
+    }
+    await write('greeting/index.ts', APPLICATION['greeting/index.ts'].replace('word +', `'[' + word +`))
+    await says('[four')
+    await write('sixwire.config.ts', APPLICATION['sixwire.config.ts'].replace('first name', 'second name'))
+    await until('/info', (body) => body.name === 'second name')
+    await write('.env', 'ENDING=!\n')
+    await says('[four!')
+    await write('.env', 'ENDING=?\n')
+    await says('[four?')
+
+    await write('greeting/words/word.ts', `export const word: string = ((\n`)
+    await program.until(/the server has ended \(1\); it starts again when a file changes/)
+    assert.match(program.errors(), /sixwire: sixwire\.config\.ts: SyntaxError: /)
+    await write('greeting/words/word.ts', `export const word: string = 'five'\n`)
+    await says('[five?')
+    await assertEnds(program, url, 'SIGINT')
+  })
+
+  test('ends with its server by SIGTERM, and while nothing runs', async (t) => {
+    const { program, url, until } = await startDev(t)
+    await until('/ready', (body) => body.ready === true)
+    await assertEnds(program, url, 'SIGTERM')
+    const broken = await startDev(t)
+    await broken.write('sixwire.config.ts', 'export default {')
+    await broken.program.until(/the server has ended/)
+    await assertEnds(broken.program, broken.url, 'SIGINT')
+  })
+
+  test('leaves no server behind when it is killed', async (t) => {
+    const { program, url, until } = await startDev(t)
+    await until('/ready', (body) => body.ready === true)
+    program.signal('SIGKILL')
+    for (;;) {
+      const gone = await fetch(`${url}/ready`).then(
+        () => false,
+        () => true,
+      )
+      if (gone) return
+      await delay(20)
+    }
+  })
+})

@@ -1,0 +1,201 @@
+// What `/openapi.json` describes, as requests: sensible ones, and those that are not.
+import fc from 'fast-check'
+
+import {
+  hostileHeader,
+  hostileSegment,
+  hostileText,
+  hostileValue,
+  spoiledJson,
+  tampered,
+  tamperedText,
+} from './hostile.ts'
+
+export type Schema = { type?: string; properties?: Record<string, Schema>; enum?: string[] }
+
+/** One route, as it is described. */
+export type Operation = {
+  /** `POST /store/{collection}` */
+  key: string
+  method: string
+  path: string
+  parameters: { in: 'path' | 'query' | 'header'; name: string; schema: Schema }[]
+  body: Schema | undefined
+  /** The codes that are described for each status; none for a success. */
+  codes: Map<number, Set<string>>
+}
+
+/** A request before what is in `{{braces}}` is filled in: with what the server knows at the moment it is sent. */
+export type Draft = {
+  caller: string
+  segments: Record<string, string>
+  query: [name: string, value: string][]
+  headers: Record<string, string>
+  body: string | undefined
+}
+
+const TEST_PASSWORD = 'correct horse battery'
+
+// What some inputs have to look like to get past the first check; `{{…}}` is filled in when it is sent.
+const SENSIBLE: Record<string, readonly string[]> = {
+  collection: ['things', 'things', 'others'],
+  limit: ['1', '20', '5000'],
+  offset: ['0', '3'],
+  sort: ['-createdAt', 'n', '-n,a.b', '_id'],
+  filter: ['{}', '{"n":1}', '{"n":{"$gte":1},"$or":[{"a":null},{"a.b":{"$exists":true}}]}'],
+  cursor: ['{{cursor}}'],
+  email: ['{{email}}', '{{newEmail}}'],
+  password: [TEST_PASSWORD],
+  currentPassword: [TEST_PASSWORD],
+  newPassword: ['another passphrase'],
+  refreshToken: ['{{refreshToken}}'],
+  'if-match': ['"1"', '*'],
+  'idempotency-key': ['one', 'two', '{{newEmail}}'],
+}
+const SENSIBLE_IDS: Record<string, string> = { store: '{{documentId}}', auth: '{{sessionId}}' }
+
+/** The Authorization header of each caller. */
+export const AUTHORIZATION: Record<string, string | undefined> = {
+  user: 'Bearer {{token}}',
+  key: 'Bearer {{key}}',
+  nobody: undefined,
+  forger: 'Bearer {{token}}x',
+  confused: 'Basic {{token}}',
+}
+
+/** In how many places it takes something. */
+export const inputsOf = ({ parameters, body }: Operation): number =>
+  parameters.length + Object.keys(body?.properties ?? {}).length + (body ? 1 : 0)
+
+type Description = {
+  parameters?: Operation['parameters']
+  requestBody?: { content: { 'application/json': { schema: Schema } } }
+  responses: Record<string, { content?: { 'application/json'?: { schema: Schema } } }>
+}
+
+/** @param description the parsed `/openapi.json` */
+export function readOperations(description: {
+  paths: Record<string, Record<string, Description>>
+}): Operation[] {
+  return Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]) => ({
+      key: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      path,
+      parameters,
+      body: requestBody?.content['application/json'].schema,
+      codes: new Map(
+        Object.entries(responses).map(([status, { content }]) => {
+          const code = content?.['application/json']?.schema.properties?.['error']?.properties?.['code']
+          return [Number(status), new Set(code?.enum)]
+        }),
+      ),
+    })),
+  )
+}
+
+const sensibleId = ({ path }: Operation): string => SENSIBLE_IDS[path.split('/')[1]!] ?? '{{documentId}}'
+
+function sensible(name: string, operation: Operation, schema: Schema): fc.Arbitrary<unknown> {
+  if (name === 'id') return fc.constant(sensibleId(operation))
+  const known = SENSIBLE[name]
+  if (known) return fc.constantFrom(...known)
+  if (schema.type === 'integer' || schema.type === 'number') return fc.nat(100)
+  if (schema.type === 'boolean') return fc.boolean()
+  return schema.type === 'object' ? fc.constant({}) : fc.string()
+}
+
+const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, weight = 4): fc.Arbitrary<T> =>
+  fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd })
+
+/** Requests to a route, most of them with something in them that does not belong there. */
+export function drafts(operation: Operation): fc.Arbitrary<Draft> {
+  const { parameters } = operation
+  const text = ({ name, schema }: Operation['parameters'][number]): fc.Arbitrary<string> =>
+    sensible(name, operation, schema).map(String)
+  const of = (place: string) => parameters.filter((parameter) => parameter.in === place)
+
+  const segments = fc.record(
+    Object.fromEntries(
+      of('path').map((parameter) => [
+        parameter.name,
+        mostly(
+          text(parameter),
+          hostileSegment.filter((segment) => segment !== 'health'),
+          6,
+        ),
+      ]),
+    ),
+  )
+  // Most are left out, so that those that are there are looked at.
+  const times = fc.constantFrom(0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2)
+  const query = fc
+    .tuple(
+      ...of('query').map((parameter) => {
+        const odd = fc.oneof(hostileText, tamperedText(text(parameter)), tamperedText(text(parameter)))
+        return fc
+          .tuple(times, mostly(text(parameter), odd, 1))
+          .map(([count, value]) =>
+            Array.from({ length: count }, (): [string, string] => [parameter.name, value]),
+          )
+      }),
+      fc.array(fc.tuple(hostileText, hostileText), { maxLength: 1 }),
+    )
+    .map((groups) => groups.flat())
+  const headers = fc.record(
+    {
+      ...Object.fromEntries(of('header').map((one) => [one.name, mostly(text(one), hostileHeader, 2)])),
+      'idempotency-key': mostly(fc.constantFrom(...SENSIBLE['idempotency-key']!), hostileHeader),
+      'x-request-id': mostly(fc.constant('abc-123'), hostileHeader),
+      'content-type': mostly(fc.constant('application/json'), hostileHeader, 9),
+      accept: hostileHeader,
+      'user-agent': hostileHeader,
+      'x-forwarded-for': hostileHeader,
+    },
+    { requiredKeys: ['content-type'] },
+  )
+  const fields = Object.entries(operation.body?.properties ?? {})
+  const known = fc.record(
+    Object.fromEntries(
+      fields.map(([name, schema]) => [name, mostly(sensible(name, operation, schema), hostileValue, 5)]),
+    ),
+  )
+  const json = fc
+    .oneof({ weight: 2, arbitrary: known }, { weight: 1, arbitrary: tampered(known) })
+    .map((value) => JSON.stringify(value))
+  const body = fc.oneof(
+    { weight: 6, arbitrary: json },
+    { weight: 2, arbitrary: spoiledJson(json) },
+    { weight: 1, arbitrary: hostileValue.map((value) => JSON.stringify(value)) },
+  )
+  return fc.record({
+    caller: mostly(
+      fc.constantFrom('user', 'user', 'key'),
+      fc.constantFrom('nobody', 'forger', 'confused'),
+      5,
+    ),
+    segments,
+    query,
+    headers,
+    body: operation.body
+      ? fc.option(body, { freq: 20, nil: undefined })
+      : fc.option(body, { freq: 2, nil: undefined }),
+  })
+}
+
+/** A request that fits its description as far as it goes; whoever sends it gives it a body. */
+export const plainDraft = (operation: Operation): Draft => ({
+  caller: 'user',
+  segments: Object.fromEntries(
+    operation.parameters
+      .filter((parameter) => parameter.in === 'path')
+      .map(({ name }) => [name, name === 'id' ? sensibleId(operation) : (SENSIBLE[name]?.[0] ?? 'text')]),
+  ),
+  query: [],
+  headers: { 'content-type': 'application/json' },
+  body: undefined,
+})
+
+/** Something that fits, for each field of the body. */
+export const plainBody = ({ body }: Operation): Record<string, string> =>
+  Object.fromEntries(Object.keys(body?.properties ?? {}).map((name) => [name, SENSIBLE[name]?.[0] ?? 'text']))
