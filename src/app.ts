@@ -76,7 +76,7 @@ export type App = {
 }
 
 /** Reads `sixwire.config.ts` of a folder; an empty configuration where there is none. */
-export const loadConfig = async (folder: string): Promise<Config> => (await readConfigFile(folder)) as Config
+export const loadConfig = async (folder: string): Promise<Config> => readConfigFile(folder)
 
 function checkNames(config: Config): void {
   const unknown = Object.keys(config).find(
@@ -247,7 +247,7 @@ async function assemble(parts: Parts): Promise<App> {
     start: () => life.begin(start),
     listen: () => life.begin(listen),
     health: () => checks,
-    close: life.close,
+    close: () => life.close(),
   }
 }
 

@@ -234,8 +234,8 @@ async function makeSecret(file: string): Promise<string> {
   const mine = `${file}.${randomBytes(8).toString('hex')}`
   try {
     await writeFile(mine, randomBytes(48).toString('base64url'), { mode: 0o600, flush: true })
-    await link(mine, file).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error
+    await link(mine, file).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     })
   } finally {
     await rm(mine, { force: true })

@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 
 import type { Clock } from './base/clock.ts'
 import { newId } from './base/ids.ts'
+import { parseJson } from './base/json.ts'
 import type { Database } from './db/database.ts'
 import { sql, type Sql } from './db/sql.ts'
 
@@ -130,7 +131,7 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
     // Renewed while the work goes on, so that a lease only runs out where the process died.
     const renewal = setInterval(() => void renew(job), LEASE_MS / 3)
     try {
-      await known.handler({ id, payload: JSON.parse(payload) as unknown, attempt: attempts })
+      await known.handler({ id, payload: parseJson(payload), attempt: attempts })
       clearInterval(renewal)
       await settle(job)
     } catch (error) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
@@ -109,8 +109,11 @@ describe('the banner', () => {
 function lifeOn(engine: Engine): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     test(`${signal}: what is under way finishes, what is new is refused, and the exit code is 0`, async (t) => {
-      const { program, goOn } = await startSlow(t, { DATABASE_URL: await engine.freshUrl() })
+      const databaseUrl = await engine.freshUrl()
+      const { program, goOn } = await startSlow(t, { DATABASE_URL: databaseUrl })
       const url = await program.url()
+      if (engine.name === 'postgres')
+        assert.ok(!program.output().includes(new URL(databaseUrl).password), 'no password is printed')
       const slow = fetch(`${url}/slow`)
       await program.until(/the slow call has begun/)
       program.signal(signal)
@@ -166,7 +169,9 @@ function lifeOn(engine: Engine): void {
     assert.equal(program.errors(), '')
   })
 }
-eachEngine((engine) => describe('the end', () => lifeOn(engine)))
+eachEngine((engine) => {
+  describe('the end', () => lifeOn(engine))
+})
 
 describe('a start that can not be', () => {
   test('on a port that is taken: one line, and exit code 1', async (t) => {
@@ -207,6 +212,18 @@ describe('a start that can not be', () => {
       errors,
       /^sixwire: sixwire\.config\.ts: ReferenceError: missing is not defined \(sixwire\.config\.ts:2:\d+\)$/m,
     )
+  })
+
+  test('from a copy under node_modules, where Node strips no types: one line that says what to do', async (t) => {
+    const folder = await temporaryFolder(t)
+    const copy = join(folder, 'node_modules/sixwire/bin')
+    await mkdir(copy, { recursive: true })
+    await copyFile(new URL('../bin/sixwire.js', import.meta.url), join(copy, 'sixwire.mjs'))
+    await assert.rejects(run(process.execPath, [join(copy, 'sixwire.mjs'), 'start']), (error: object) => {
+      assert.equal((error as { code: number }).code, 1)
+      assertOneLine((error as { stderr: string }).stderr, /^sixwire: this is a copy under node_modules/)
+      return true
+    })
   })
 
   test('for a fault of an own wire: all of it, since that is what its author needs', async (t) => {

@@ -113,52 +113,53 @@ const shop = defineWire({ name: 'shop', setup: () => ({ routes: [], service: und
 export default defineConfig({ wires: [shop()] })
 `
 
-eachEngine((engine) => {
-  describe('sixwire check', () => {
-    const check = async (t: TestContext, health: string, environment: Record<string, string> = {}) => {
-      const folder = await applicationFolder(t, { 'sixwire.config.ts': SHOP(health) })
-      return runProgram(t, ['check'], {
-        folder,
-        environment: { DATABASE_URL: await engine.freshUrl(), ...environment },
-      })
-    }
+describe('sixwire check', () => {
+  const check = async (t: TestContext, health: string, environment: Record<string, string> = {}) => {
+    const folder = await applicationFolder(t, { 'sixwire.config.ts': SHOP(health) })
+    return runProgram(t, ['check'], { folder, environment })
+  }
 
-    test('says of everything that it works', async (t) => {
-      const { code, output, errors } = await check(t, '')
-      assert.equal(code, 0, errors)
-      assert.equal(errors, '')
-      assert.equal(
-        output,
-        ['configuration', 'database', 'core', 'auth', 'store', 'shop']
-          .map((name) => `ok      ${name}\n`)
-          .join(''),
-      )
-    })
-
-    test('names what does not, and why', async (t) => {
-      const { code, output } = await check(
-        t,
-        `health: () => { throw new Error('the key of the provider was refused') }`,
-      )
-      assert.equal(code, 1)
-      assert.match(output, /^ok      store$/m)
-      assert.match(output, /^failed  shop: the key of the provider was refused$/m)
-    })
-
-    test('does not wait for what never answers', async (t) => {
-      const { code, output } = await check(t, `health: () => new Promise(() => undefined)`)
-      assert.equal(code, 1)
-      assert.match(output, /^failed  shop: it has not answered for 5 seconds$/m)
-    })
-
-    test('is refused by a configuration that can not work, in one line', async (t) => {
-      const { code, output, errors } = await check(t, '', { PORT: 'abc' })
-      assert.equal(code, 1)
-      assert.equal(output, '')
-      assert.match(errors, /^sixwire: PORT: "abc" is not a port: [^\n]+\n$/)
-    })
+  test('says of everything that it works', async (t) => {
+    const { code, output, errors } = await check(t, '')
+    assert.equal(code, 0, errors)
+    assert.equal(errors, '')
+    assert.equal(
+      output,
+      ['configuration', 'database', 'core', 'auth', 'store', 'shop']
+        .map((name) => `ok      ${name}\n`)
+        .join(''),
+    )
   })
 
+  test('names what does not, and why', async (t) => {
+    const { code, output } = await check(
+      t,
+      `health: () => { throw new Error('the key of the provider was refused') }`,
+    )
+    assert.equal(code, 1)
+    assert.match(output, /^ok {6}store$/m)
+    assert.match(output, /^failed {2}shop: the key of the provider was refused$/m)
+  })
+
+  test('does not wait for what never answers', async (t) => {
+    const { code, output } = await check(t, `health: () => new Promise(() => undefined)`)
+    assert.equal(code, 1)
+    assert.match(output, /^failed {2}shop: it has not answered for 5 seconds$/m)
+  })
+
+  for (const [environment, line] of [
+    [{ PORT: 'abc' }, /^sixwire: PORT: "abc" is not a port: [^\n]+\n$/],
+    [{ DATABASE_URL: 'postgres://me:x@127.0.0.1:1/x' }, /^sixwire: DATABASE_URL: no PostgreSQL [^\n]+\n$/],
+  ] as const)
+    test(`is refused in one line for ${JSON.stringify(environment)}`, async (t) => {
+      const { code, output, errors } = await check(t, '', environment)
+      assert.equal(code, 1)
+      assert.equal(output, '')
+      assert.match(errors, line)
+    })
+})
+
+eachEngine((engine) => {
   describe('beside a running server', () => {
     let url: string
     let options: ProgramOptions
@@ -308,6 +309,9 @@ export const greeting = defineWire({
     'greeting/words/word.ts': `export const word: string = 'one'\n`,
   }
 
+  /** What these tests read of the answers. */
+  type Answer = { word?: string; name?: string; ready?: boolean }
+
   async function startDev(t: Ending) {
     const folder = await applicationFolder(t, APPLICATION)
     // One port for all starts: another program may take it in between, but none looks for one below these.
@@ -315,10 +319,10 @@ export const greeting = defineWire({
     const program = startProgram(t, ['dev'], { folder, environment: { PORT: port } })
     const url = `http://127.0.0.1:${port}`
     /** Asks until the server answers so: it is away while it starts anew. */
-    async function until(path: string, holds: (body: any) => boolean): Promise<void> {
+    async function until(path: string, holds: (body: Answer) => boolean): Promise<void> {
       for (;;) {
         const body = await fetch(url + path).then(
-          (response) => response.json(),
+          (response) => response.json() as Promise<Answer>,
           () => undefined,
         )
         if (body !== undefined && holds(body)) return

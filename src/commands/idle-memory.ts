@@ -18,7 +18,7 @@ export function collectWhenIdle(): void {
     const { utilization } = performance.eventLoopUtilization(seen)
     seen = performance.eventLoopUtilization()
     if (utilization > IDLE_UTILISATION || process.memoryUsage().heapUsed < kept + WORTH_BYTES) return
-    void collect()
+    collect()
     kept = process.memoryUsage().heapUsed
   }, LOOK_MS).unref()
 }

@@ -47,7 +47,7 @@ export function watchSources(
   add(folder)
   return () => {
     clearTimeout(settling)
-    for (const path of [...watchers.keys()]) forget(path)
+    for (const path of watchers.keys()) forget(path)
   }
 }
 

@@ -1,7 +1,10 @@
 import type { ApiError } from '../base/errors.ts'
 import type { Dialect, Sql, SqlScalar } from './sql.ts'
 
-/** Columns come back as text, numbers (integers must be within 2^53) or null. */
+/**
+ * Columns come back as text, numbers or null, true and false as 1 and 0, and anything else as the text that the
+ * engine writes. Reading an integer beyond 2^53 throws: cast it to text.
+ */
 export type Row = Record<string, SqlScalar>
 
 /** A statement that must change or return at least one row; where it does not, nothing of its batch happens. */
@@ -32,7 +35,10 @@ export type Transaction = {
 
 /**
  * The database, the same whichever engine is behind it.
- * Anything may throw `unavailable` (503) while the engine is out of reach, and `ConstraintError`.
+ * Anything may throw `unavailable` (503) while the engine is out of reach, `validation_error` (400) for text that
+ * can't be kept (U+0000, half of a surrogate pair), and `ConstraintError`.
+ * After `unavailable` a write may have happened where the connection was lost; it is never repeated by itself then.
+ * `get`, `all` and `scan` only read.
  */
 export type Database = {
   readonly dialect: Dialect
@@ -49,13 +55,17 @@ export type Database = {
   /** One durable statement; answers the rows of its `returning`. Durable means: it survives a power cut once this resolves. */
   write<R = Row>(query: Sql): Promise<R[]>
 
-  /** Several statements, all or nothing, durable; answers the rows of each. */
+  /**
+   * Several statements, all or nothing, durable; answers the rows of each. On PostgreSQL each statement sees what
+   * others have committed until then, so a rule that must hold stands in the statement that depends on it.
+   */
   batch(steps: readonly Step[]): Promise<Row[][]>
 
   /**
-   * Statements that need a program between them. Holds the writer of SQLite, so it must be short
-   * and must never wait for anything outside; `write` and `batch` are better wherever they do.
-   * On PostgreSQL it may run more than once (serialisation failures), so `work` must only touch the transaction.
+   * Statements that need a program between them, as if no other ran at the same time. Holds the writer of SQLite,
+   * so it must be short (10 s at most) and must never wait for anything outside; `write` and `batch` are better
+   * wherever they do. On PostgreSQL it may run more than once (serialisation failures, lost connections),
+   * so `work` must only touch the transaction. A refused statement dooms it, also where `work` catches the error.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
 

@@ -1,3 +1,5 @@
+import pg from 'pg'
+
 import { errors } from '../base/errors.ts'
 import { ConstraintError } from './database.ts'
 
@@ -13,24 +15,10 @@ const CANCELLED = '57014'
 const CONFLICTS = new Set(['40001', '40P01']) // serialisation failure, deadlock
 const CHANGED_PLAN = '0A000'
 const READ_ONLY = '25006' // the server has become a standby
-const LOST = new Set([
-  '25P03', // idle in a transaction for too long
-  '53300', // too many connections
-])
+// Connection exceptions; idle in a transaction for too long; too many connections; shut down, crashed, starting up.
+const LOST = /^(?:08|25P03|53300|57P0)/
 // No room, a lock that somebody keeps, an operator's intervention, the system underneath: not the statement's fault.
 const OUT_OF_ORDER = /^(?:53|55P03|57|58)/
-const SOCKET_FAULTS = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENOENT',
-])
-
 /**
  * What a fault of the connection means for the work:
  * `lost`: the connection is gone, and what it was asked last may or may not have happened;
@@ -42,18 +30,19 @@ const SOCKET_FAULTS = new Set([
  */
 export type Kind = 'lost' | 'silent' | 'conflict' | 'stale' | 'refused'
 
-/** @param error what `pg` threw, and nothing else: other libraries' faults may look alike */
+/** @param error what `pg` threw while it connected or ran a statement */
 export function kindOf(error: unknown): Kind {
-  const { code = '', message = '' } = error as { code?: string; message?: string }
+  if (error instanceof RangeError) return 'refused' // a number that is too large to be read
+  if (!(error instanceof pg.DatabaseError)) return isTimeout(error) ? 'silent' : 'lost'
+  const { code = '', message } = error
   if (CONFLICTS.has(code)) return 'conflict'
   if (code === READ_ONLY || (code === CHANGED_PLAN && message.startsWith('cached plan'))) return 'stale'
-  if (/timeout/i.test(message) && code === '') return 'silent' // of pg itself, while connecting or waiting for an answer
-  if (LOST.has(code) || code.startsWith('08') || code.startsWith('57P0') || SOCKET_FAULTS.has(code))
-    return 'lost'
-  return /^(?:connection (?:terminated|ended|error)|client (?:has encountered|was closed))/i.test(message)
-    ? 'lost'
-    : 'refused'
+  return LOST.test(code) ? 'lost' : 'refused'
 }
+
+// Of `pg` itself, which gives its timeouts no code: while connecting, or waiting for an answer.
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && !('code' in error) && /timeout/i.test(error.message)
 
 /** The error that a caller sees. */
 export function errorOf(error: unknown): Error {

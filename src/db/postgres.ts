@@ -15,7 +15,7 @@ import {
 import type { Kind } from './postgres-faults.ts'
 import { Session, StatementNames } from './postgres-session.ts'
 import { Sql } from './sql.ts'
-import { runWork, TransactionTimeout } from './transaction.ts'
+import { refuseInside, runWork, TransactionTimeout } from './transaction.ts'
 
 const STATEMENT_LIMIT_MS = 30_000
 // Longer than the server's own limit: only a server that is gone without a word answers nothing for so long.
@@ -122,11 +122,13 @@ export class PostgresDatabase implements Database {
   }
 
   async write<R = Row>(query: Sql): Promise<R[]> {
+    refuseInside(this)
     const statement = query.render('postgres')
     return this.#use((session) => session.run<R>(statement), again.write)
   }
 
   async batch(steps: readonly Step[]): Promise<Row[][]> {
+    refuseInside(this)
     if (steps.length === 0) return []
     const statements = steps.map((step) => (step instanceof Sql ? step : step.query).render('postgres'))
     return this.#inTransaction('begin', async (session) => {
@@ -142,9 +144,10 @@ export class PostgresDatabase implements Database {
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    refuseInside(this)
     // What was read must still hold when it is written, as it does under SQLite's one writer.
     return this.#inTransaction('begin isolation level serializable', (session) =>
-      runWork('postgres', (query) => session.run(query.render('postgres')), work),
+      runWork(this, (query) => session.run(query.render('postgres')), work),
     )
   }
 

@@ -43,7 +43,15 @@ export class SqliteWriter {
   /** Lends the connection out; what comes after this waits until `use` is through. */
   exclusively<T>(use: (worker: SqliteWorker) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) =>
-      this.#enqueue({ run: () => use(this.#connection()).then(resolve, reject) }),
+      this.#enqueue({
+        run: async () => {
+          try {
+            resolve(await use(this.#connection()))
+          } catch (error) {
+            reject(error as Error)
+          }
+        },
+      }),
     )
   }
 
@@ -71,21 +79,26 @@ export class SqliteWriter {
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#turns.length > 0) {
       const group = this.#takeWrites()
-      if (group.length > 0) await this.#commit(group)
-      else await (this.#turns.shift() as { run: () => Promise<void> }).run()
+      if (group.length > 0) {
+        await this.#commit(group)
+        continue
+      }
+      const turn = this.#turns.shift()
+      if (turn && 'run' in turn) await turn.run()
     }
     this.#working = undefined
   }
 
   #takeWrites(): Write[] {
+    const group: Write[] = []
     let characters = 0
-    let end = 0
     for (const turn of this.#turns) {
       if (!('operation' in turn) || characters > GROUP_CHARACTERS) break
       characters += lengthOf(turn.operation)
-      end++
+      group.push(turn)
     }
-    return this.#turns.splice(0, end) as Write[]
+    this.#turns.splice(0, group.length)
+    return group
   }
 
   async #commit(group: readonly Write[]): Promise<void> {

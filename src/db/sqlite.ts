@@ -9,7 +9,7 @@ import type { Fault, Operation } from './sqlite-protocol.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
 import { isLarge, SqliteWriter } from './sqlite-writer.ts'
 import { Sql } from './sql.ts'
-import { runWork } from './transaction.ts'
+import { refuseInside, runWork } from './transaction.ts'
 
 const SCAN_LIMIT_MS = 30_000
 const SCANNERS = 2
@@ -111,12 +111,14 @@ export class SqliteDatabase implements Database {
   }
 
   async write<R = Row>(query: Sql): Promise<R[]> {
+    refuseInside(this)
     const { fault, rows } = await this.#writer.write([query.render('sqlite')])
     if (fault) throw errorOf(fault)
     return rows![0] as R[]
   }
 
   async batch(steps: readonly Step[]): Promise<Row[][]> {
+    refuseInside(this)
     if (steps.length === 0) return []
     const operation: Operation = steps.map((step) =>
       step instanceof Sql ? step.render('sqlite') : { ...step.query.render('sqlite'), must: true },
@@ -145,11 +147,12 @@ export class SqliteDatabase implements Database {
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    refuseInside(this)
     return this.#writer.exclusively(async (worker) => {
       await worker.askOne({ kind: 'exec', text: 'begin immediate' })
       try {
         const run = (query: Sql) => worker.askOne({ kind: 'single', statement: query.render('sqlite') })
-        const result = await runWork('sqlite', run, work)
+        const result = await runWork(this, run, work)
         await worker.askOne({ kind: 'exec', text: 'commit' })
         return result
       } catch (error) {

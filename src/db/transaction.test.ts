@@ -153,6 +153,41 @@ eachEngine((engine) => {
     assert.equal(await read(db), 1)
   })
 
+  test('the database itself is not written to in the middle of a transaction, which would wait for it for ever', async () => {
+    const misuses: Record<string, () => Promise<unknown>> = {
+      write: () => db.write(add('x')),
+      batch: () => db.batch([add('x')]),
+      transaction: () => db.transaction((tx) => tx.write(add('x'))),
+    }
+    for (const misuse of Object.values(misuses)) {
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          await tx.write(add('y'))
+          await misuse()
+        }),
+        /use what the transaction is given/,
+      )
+      // Also where the work does not mind: on PostgreSQL it would be written outside.
+      await db.transaction(async (tx) => {
+        await tx.get(sql`select 1 as one`)
+        await assert.rejects(misuse(), /use what the transaction is given/)
+      })
+    }
+    assert.deepEqual(await ids(), ['a', 'b'])
+  })
+
+  test('what a transaction set going may write once it has ended', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    let later: Promise<unknown> | undefined
+    await db.transaction(async (tx) => {
+      await tx.get(sql`select 1 as one`)
+      later = ended.then(() => db.write(add('later')))
+    })
+    end()
+    await later
+    assert.deepEqual(await ids(), ['a', 'b', 'later'])
+  })
+
   test('of transactions that read and then write what they read, none is lost', async () => {
     await Promise.all(
       Array.from({ length: 30 }, () =>

@@ -1,11 +1,26 @@
-import type { Row, Transaction } from './database.ts'
-import type { Dialect, Sql } from './sql.ts'
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+import type { Database, Row, Transaction } from './database.ts'
+import type { Sql } from './sql.ts'
 
 const LIMIT_MS = 10_000
 
 /** The work went on for too long: what it holds is held by nobody else meanwhile. */
 export class TransactionTimeout extends Error {
   override name = 'TransactionTimeout'
+}
+
+/** Whose transaction the running code is a part of. */
+const current = new AsyncLocalStorage<{ db: Database; open: boolean }>()
+
+/**
+ * Refuses a write past the transaction that the running code is a part of: on SQLite it would wait for the end
+ * of that transaction, which waits for it, and on PostgreSQL it would be kept where the transaction is undone.
+ */
+export function refuseInside(db: Database): void {
+  const transaction = current.getStore()
+  if (transaction?.open && transaction.db === db)
+    throw new Error('inside a transaction, use what the transaction is given, not the database itself')
 }
 
 /**
@@ -17,16 +32,17 @@ export class TransactionTimeout extends Error {
  * @param statement runs one statement on the transaction's connection
  */
 export async function runWork<T>(
-  dialect: Dialect,
+  db: Database,
   statement: (query: Sql) => Promise<Row[]>,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  let over = false
+  const { dialect } = db
+  const transaction = { db, open: true }
   let refused: { error: unknown } | undefined
   let last: Promise<unknown> = Promise.resolve()
 
   async function runOne(query: Sql): Promise<Row[]> {
-    if (over) throw new Error('this transaction has ended')
+    if (!transaction.open) throw new Error('this transaction has ended')
     if (refused) throw refused.error
     try {
       return await statement(query)
@@ -52,7 +68,7 @@ export async function runWork<T>(
     return result
   }
 
-  const working = whole()
+  const working = current.run(transaction, whole)
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
@@ -63,7 +79,7 @@ export async function runWork<T>(
   try {
     return await Promise.race([working, late])
   } finally {
-    over = true
+    transaction.open = false
     clearTimeout(timer)
   }
 }

@@ -102,9 +102,7 @@ eachEngine((engine) => {
       app.app.routes.flatMap(({ wire, routes }) => routes.map((one) => ({ wire, one })))
 
     test('is valid OpenAPI 3.1 and says whose it is', async () => {
-      const { valid, errors } = await new Validator().validate(
-        structuredClone(description) as unknown as Record<string, unknown>,
-      )
+      const { valid, errors } = await new Validator().validate(structuredClone(description))
       assert.ok(valid, JSON.stringify(errors, undefined, 1))
       assert.match(description.openapi, /^3\.1\./)
       assert.equal(description.info.title, 'shop')
@@ -265,7 +263,10 @@ eachEngine((engine) => {
                 ),
               )
         }
-        assert.deepEqual([...seen].toSorted(), [200, 201, 400, 401, 403, 404, 409, 413, 415])
+        assert.deepEqual(
+          [...seen].toSorted((a, b) => a - b),
+          [200, 201, 400, 401, 403, 404, 409, 413, 415],
+        )
       })
 
       test('by somebody who does it well', async () => {

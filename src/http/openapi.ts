@@ -91,7 +91,7 @@ const IDEMPOTENCY_KEY = {
 /** The headers that a route reads, those of the frame among them. */
 function headersOf({ spec }: Route): Schema | undefined {
   if (!spec.idempotent) return spec.headers as Schema | undefined
-  const own = spec.headers as { properties?: Schema } | undefined
+  const own: { properties?: Schema } | undefined = spec.headers
   return { type: 'object', ...own, properties: { ...own?.properties, ...IDEMPOTENCY_KEY } }
 }
 

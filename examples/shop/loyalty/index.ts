@@ -1,15 +1,16 @@
-import { defineWire, Type } from 'sixwire'
+import { auth, defineWire, Type } from 'sixwire'
 
 import { createPoints } from './points.ts'
 import { loyaltyRoutes } from './routes.ts'
 
-/** A seventh wire: points that customers collect and spend. */
+/** A wire of the shop's own: points that customers collect and spend. */
 export const loyalty = defineWire({
   name: 'loyalty',
+  needs: [auth],
   options: Type.Object({ welcomePoints: Type.Integer({ minimum: 0, default: 0 }) }),
   migrations: new URL('./migrations/', import.meta.url),
-  setup({ db }, { welcomePoints }) {
-    const points = createPoints(db, welcomePoints)
-    return { routes: loyaltyRoutes(points), service: points }
+  setup(context, { welcomePoints }) {
+    const points = createPoints(context, welcomePoints)
+    return { routes: loyaltyRoutes(points, context.auth), service: points }
   },
 })

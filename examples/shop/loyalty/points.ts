@@ -1,50 +1,50 @@
-import { ApiError, must, sql, type Database } from 'sixwire'
+import { ApiError, must, sql, type WireContext } from 'sixwire'
 
 import { errors } from './errors.ts'
 
+export type Points = ReturnType<typeof createPoints>
+
 /** Points of users. Every rule is one statement, or one batch that happens whole. */
-export function createPoints(db: Database, welcomePoints: number) {
+export function createPoints({ db, clock }: Pick<WireContext, 'db' | 'clock'>, welcomePoints: number) {
   const open = (userId: string) => sql`
     insert into loyalty_accounts (user_id, points) values (${userId}, ${welcomePoints})
     on conflict (user_id) do nothing`
 
   async function balance(userId: string): Promise<number> {
-    await db.write(open(userId))
     const account = await db.get<{ points: number }>(
       sql`select points from loyalty_accounts where user_id = ${userId}`,
     )
-    return account!.points
+    // An account is opened with its first booking.
+    return account?.points ?? welcomePoints
   }
 
   return {
     balance,
 
-    /** @param id the grant's own id: the same one again grants nothing more */
-    async grant(id: string, userId: string, points: number): Promise<number> {
-      const granted = sql`
-        insert into loyalty_grants (id, user_id, points) values (${id}, ${userId}, ${points})
+    /**
+     * Gives points, or spends them where the number is negative; answers what is left.
+     *
+     * @param id the booking's own: the same one again books nothing more
+     * @throws not_enough_points, however many spend at the same moment
+     */
+    async book(id: string, userId: string, points: number): Promise<number> {
+      const booked = sql`
+        insert into loyalty_bookings (id, user_id, points, booked_at)
+        values (${id}, ${userId}, ${points}, ${clock.now()})
         on conflict (id) do nothing returning id`
-      const added = sql`update loyalty_accounts set points = points + ${points} where user_id = ${userId}`
+      const changed = sql`
+        update loyalty_accounts set points = points + ${points}
+        where user_id = ${userId} and points + ${points} >= 0 returning points`
       try {
-        await db.batch([open(userId), must(granted, () => errors.already_granted()), added])
+        await db.batch([
+          open(userId),
+          must(booked, () => errors.already_booked()),
+          must(changed, () => errors.not_enough_points()),
+        ])
       } catch (error) {
-        if (!(error instanceof ApiError && error.code === errors.already_granted.code)) throw error
+        if (!(error instanceof ApiError && error.code === errors.already_booked.code)) throw error
       }
       return balance(userId)
-    },
-
-    /** @throws not_enough_points, however many redeem at the same moment */
-    async redeem(userId: string, points: number): Promise<number> {
-      const [, spent] = await db.batch([
-        open(userId),
-        must(
-          sql`
-            update loyalty_accounts set points = points - ${points}
-            where user_id = ${userId} and points >= ${points} returning points`,
-          () => errors.not_enough_points(),
-        ),
-      ])
-      return Number(spent![0]!['points'])
     },
   }
 }

@@ -1,12 +1,12 @@
-import { route, Type } from 'sixwire'
+import { errors as common, route, Type, type ServiceOf, type auth } from 'sixwire'
 
 import { errors } from './errors.ts'
-import type { createPoints } from './points.ts'
+import type { Points } from './points.ts'
 
-const Balance = Type.Object({ points: Type.Integer() })
-const Points = Type.Integer({ minimum: 1, maximum: 1_000_000 })
+const Balance = Type.Object({ points: Type.Integer({ description: 'What is left.' }) })
+const Some = Type.Integer({ minimum: 1, maximum: 1_000_000 })
 
-export function loyaltyRoutes(points: ReturnType<typeof createPoints>) {
+export function loyaltyRoutes(points: Points, accounts: ServiceOf<typeof auth>) {
   return [
     route(
       'GET /loyalty/balance',
@@ -16,13 +16,18 @@ export function loyaltyRoutes(points: ReturnType<typeof createPoints>) {
     route(
       'POST /loyalty/grants',
       {
-        summary: 'Give a user points',
+        summary: 'Give somebody points',
         access: 'admin',
         idempotent: true,
-        body: Type.Object({ userId: Type.String({ minLength: 1, maxLength: 64 }), points: Points }),
+        body: Type.Object({ email: Type.String({ maxLength: 320 }), points: Some }),
         reply: { 201: Balance },
+        errors: [common.not_found],
       },
-      async ({ body, recordId }) => ({ points: await points.grant(recordId, body.userId, body.points) }),
+      async ({ body, recordId }) => {
+        const account = await accounts.users.find(body.email)
+        if (!account) throw common.not_found({ message: `Nobody here has the address ${body.email}.` })
+        return { points: await points.book(recordId, account.id, body.points) }
+      },
     ),
     route(
       'POST /loyalty/redeem',
@@ -31,11 +36,13 @@ export function loyaltyRoutes(points: ReturnType<typeof createPoints>) {
         access: 'session',
         idempotent: true,
         limit: '30/min',
-        body: Type.Object({ points: Points }),
+        body: Type.Object({ points: Some }),
         reply: { 200: Balance },
         errors: [errors.not_enough_points],
       },
-      async ({ caller, body }) => ({ points: await points.redeem(caller.id, body.points) }),
+      async ({ caller, body, recordId }) => ({
+        points: await points.book(recordId, caller.id, -body.points),
+      }),
     ),
   ] as const
 }
