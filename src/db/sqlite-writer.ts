@@ -42,17 +42,8 @@ export class SqliteWriter {
 
   /** Lends the connection out; what comes after this waits until `use` is through. */
   exclusively<T>(use: (worker: SqliteWorker) => Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) =>
-      this.#enqueue({
-        run: async () => {
-          try {
-            resolve(await use(this.#connection()))
-          } catch (error) {
-            reject(error as Error)
-          }
-        },
-      }),
-    )
+    const run = async (): Promise<T> => use(this.#connection())
+    return new Promise((resolve, reject) => this.#enqueue({ run: () => run().then(resolve, reject) }))
   }
 
   /** Waits for everything that was begun, then lets go of the file. */
