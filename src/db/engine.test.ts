@@ -246,6 +246,9 @@ eachEngine((engine) => {
       [undefined, { id: 'a', b: 1, c: 1 }],
     ] as const) {
       for (const one of readers) assert.deepEqual(await one(), [expected])
+      // On every connection that a pool may have.
+      for (const rows of await Promise.all(Array.from({ length: 20 }, () => db.all(read()))))
+        assert.deepEqual(rows, [expected])
       if (column) await db.write(sql`alter table growing add column ${sql.literal(column)} bigint default 1`)
     }
   })

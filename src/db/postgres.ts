@@ -91,7 +91,7 @@ export class PostgresDatabase implements Database {
     })
     // A connection that the server closes is replaced at the next use; without a listener it would end the process.
     pool.on('error', () => undefined)
-    
+    pool.on('connect', (client) => client.on('error', () => undefined))
     const database = new PostgresDatabase(url, pool)
     try {
       await database.ping()
