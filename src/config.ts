@@ -156,9 +156,11 @@ export async function loadSettings(
       : [input[key as keyof SettingsInput], key]
     if (value !== undefined) Object.assign(said, { [key]: parse(asVariable(value), from) })
   }
-  const production = environment['NODE_ENV']
-    ? environment['NODE_ENV'] === 'production'
-    : (input.production ?? false)
+  const nodeEnv = environment['NODE_ENV']
+  // A slip of the pen here would run an open server on the open net.
+  if (nodeEnv && /^prod/i.test(nodeEnv) && nodeEnv !== 'production')
+    throw bad('NODE_ENV', `"${nodeEnv}" means nothing: write "production"`)
+  const production = nodeEnv ? nodeEnv === 'production' : (input.production ?? false)
   const dataDir = resolve(folder, said.dataDir ?? 'data')
   const listenPort = said.port ?? 3000
   const here = `http://localhost:${listenPort}`
@@ -230,7 +232,7 @@ async function findSecret(given: string | undefined, production: boolean, dataDi
 
 /** Of programs that start at the same moment one makes the file, and never half of it: all read the same secret. */
 async function makeSecret(file: string): Promise<string> {
-  await mkdir(dirname(file), { recursive: true })
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const mine = `${file}.${randomBytes(8).toString('hex')}`
   try {
     await writeFile(mine, randomBytes(48).toString('base64url'), { mode: 0o600, flush: true })

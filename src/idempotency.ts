@@ -24,6 +24,8 @@ export function createIdempotencyStore(
 ): IdempotencyStore & { forgetExpired(): Promise<void> } {
   const key = deriveKey(secret, 'idempotency')
   return {
+    stranger: (request) => `stranger:${key.mac(request)}`,
+
     async begin(caller, name, request) {
       const now = clock.now()
       const fingerprint = key.mac(request)

@@ -132,12 +132,13 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
     const renewal = setInterval(() => void renew(job), LEASE_MS / 3)
     try {
       await known.handler({ id, payload: parseJson(payload), attempt: attempts })
-      clearInterval(renewal)
-      await settle(job)
     } catch (error) {
+      return await setBack(job, attempts >= known.attempts, error)
+    } finally {
       clearInterval(renewal)
-      await setBack(job, attempts >= known.attempts, error)
     }
+    // Where this fails the work was done all the same; the end of the lease brings it back.
+    await settle(job)
   }
 
   async function renew(job: Claimed): Promise<void> {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 
+import { createLifecycle } from './lifecycle.ts'
 import { eachEngine, temporaryFolder, type Engine } from './testing/engines.ts'
 import { applicationFolder, runProgram, startProgram, type Program } from './testing/program.ts'
 
@@ -75,6 +76,37 @@ async function draining(url: string): Promise<Response> {
 
 const start = async (t: TestContext, environment: Record<string, string> = {}) =>
   startProgram(t, ['start'], { folder: await temporaryFolder(t), environment })
+
+describe('an end that nothing comes to rest for', () => {
+  test('is waited for 30 seconds, and no longer', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    let ended = false
+    const life = createLifecycle({
+      quiet: () => new Promise(() => undefined),
+      end: async () => void (ended = true),
+    })
+    const closed = life.close()
+    assert.equal(life.close(), closed, 'asked again, it is the same end')
+    assert.equal(life.stage(), 'draining')
+    t.mock.timers.tick(29_999)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(ended, false)
+    t.mock.timers.tick(1)
+    await closed
+    assert.equal(ended, true)
+  })
+
+  test('is the same for a start that hangs', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const life = createLifecycle({ quiet: async () => undefined, end: async () => undefined })
+    void life.begin(() => new Promise(() => undefined))
+    const closed = life.close()
+    t.mock.timers.tick(30_000)
+    await closed
+    assert.throws(() => life.ready(), /told to end before it had started/)
+    assert.equal(life.stage(), 'draining')
+  })
+})
 
 describe('the banner', () => {
   test('says where it runs, for whom, with what, where the data is, and what to try, which works', async (t) => {
@@ -144,13 +176,24 @@ function lifeOn(engine: Engine): void {
     await slow
   })
 
-  test('a signal during the start lets the step end that has begun, and no server comes of it', async (t) => {
-    const { program, goOn } = await startSlow(t, {
-      DATABASE_URL: await engine.freshUrl(),
-      SLOW_START: 'yes',
-    })
+  /** A server that is told to end while a wire starts; resolves once it knows. */
+  async function toldWhileStarting(t: TestContext, start: string) {
+    // Its port is not printed yet; below these numbers no program looks for a free one.
+    const port = String(20_000 + Math.floor(Math.random() * 10_000))
+    const environment = { DATABASE_URL: await engine.freshUrl(), SLOW_START: start, PORT: port }
+    const { program, goOn } = await startSlow(t, environment)
     await program.until(/the slow start has begun/)
     program.signal('SIGTERM')
+    const reason = async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/ready`)
+      return ((await response.json()) as { reason: string }).reason
+    }
+    while ((await reason()) !== 'The server is going down.') continue
+    return { program, goOn }
+  }
+
+  test('a signal during the start lets the step end that has begun, and no server comes of it', async (t) => {
+    const { program, goOn } = await toldWhileStarting(t, 'works')
     await goOn()
     assert.equal(await program.ended, 0)
     assert.equal(program.errors(), '')
@@ -158,12 +201,7 @@ function lifeOn(engine: Engine): void {
   })
 
   test('a start that fails after the signal is no failure any more', async (t) => {
-    const { program, goOn } = await startSlow(t, {
-      DATABASE_URL: await engine.freshUrl(),
-      SLOW_START: 'fails',
-    })
-    await program.until(/the slow start has begun/)
-    program.signal('SIGINT')
+    const { program, goOn } = await toldWhileStarting(t, 'fails')
     await goOn()
     assert.equal(await program.ended, 0)
     assert.equal(program.errors(), '')

@@ -1,23 +1,10 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  hkdfSync,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 /** SHA-256 in base64url: how tokens that must be found again are kept. */
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
 /** 256 random bits in base64url, 43 characters. */
 export const randomToken = (): string => randomBytes(32).toString('base64url')
-
-/** Compares two texts in a time that does not tell where they differ. */
-export function equalInConstantTime(a: string, b: string): boolean {
-  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
-}
 
 /** A key that serves one purpose, derived from the operator's secret. */
 export type Key = {

@@ -58,7 +58,7 @@ the server is ended and started again. Data stays.`,
 
 function spawnServer(): ChildProcess {
   const program = fileURLToPath(new URL('../../bin/sixwire.js', import.meta.url))
-  return spawn(process.execPath, [program, 'start'], {
+  return spawn(process.execPath, [...process.execArgv, program, 'start'], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [DEV_VARIABLE]: 'on' },
   })

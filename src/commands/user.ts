@@ -5,8 +5,9 @@ const SHOWN = 50
 
 export const user: Command = {
   summary: 'List accounts, make administrators, shut accounts',
-  usage: 'sixwire user list | promote EMAIL | demote EMAIL | disable EMAIL | enable EMAIL',
+  usage: 'sixwire user list | verify EMAIL | promote EMAIL | demote EMAIL | disable EMAIL | enable EMAIL',
   help: `list             the accounts, newest first   [--limit ${SHOWN}] [--offset 0]
+verify EMAIL     takes your word that the address is theirs
 promote EMAIL    makes the account an administrator
 demote EMAIL     takes that back
 disable EMAIL    ends all sessions of the account and lets it open none
@@ -40,7 +41,7 @@ A running server sees the change with its next request.`,
         return 0
       })
     }
-    if (action !== 'promote' && action !== 'demote' && action !== 'disable' && action !== 'enable')
+    if (!isChange(action))
       throw new UsageError(
         action === undefined
           ? 'say what to do'
@@ -56,6 +57,11 @@ A running server sees the change with its next request.`,
     })
   },
 }
+
+const CHANGES = ['verify', 'promote', 'demote', 'disable', 'enable'] as const
+
+const isChange = (word: string | undefined): word is (typeof CHANGES)[number] =>
+  CHANGES.some((change) => change === word)
 
 function whole(value: unknown, name: string): number {
   if (typeof value !== 'string' || !/^\d{1,9}$/.test(value))

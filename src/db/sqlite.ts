@@ -11,6 +11,8 @@ import { isLarge, SqliteWriter } from './sqlite-writer.ts'
 import { Sql } from './sql.ts'
 import { refuseInside, runWork } from './transaction.ts'
 
+// More would wait for longer than a query may take.
+const WAITING_SCANS = 64
 const SCAN_LIMIT_MS = 30_000
 const SCANNERS = 2
 const SCANNERS_WITH_STUCK_ONES = 8
@@ -39,7 +41,8 @@ export class SqliteDatabase implements Database {
   /** @param file path of the database file; its folder is made where it is missing */
   static async open(file: string): Promise<SqliteDatabase> {
     try {
-      await mkdir(dirname(file), { recursive: true })
+      // It holds password hashes: nobody else on the machine has to read it.
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 })
       return new SqliteDatabase(file)
     } catch (error) {
       throw new StartError(
@@ -95,7 +98,7 @@ export class SqliteDatabase implements Database {
     const full =
       this.#scanners.length >= SCANNERS ||
       this.#scanners.length + this.#stuck.size >= SCANNERS_WITH_STUCK_ONES
-    if (least && (least.waiting === 0 || full)) return least
+    if (least && (least.waiting === 0 || full) && least.waiting < WAITING_SCANS) return least
     if (full)
       throw errors.unavailable({ retryAfter: 30, message: 'Too many long queries at once: try again later.' })
     const scanner = new SqliteWorker(this.#file, 'reader')

@@ -59,12 +59,9 @@ export function registerRoute(
     if (key === undefined) return send(reply, await run(callOf(request, options), reply))
 
     const caller = callers.get(request)
-    const who = caller ? `${caller.kind}:${caller.id}` : 'anybody'
-    const start = await options.idempotency.begin(
-      who,
-      key,
-      JSON.stringify([one.key, request.params, request.body]),
-    )
+    const asked = JSON.stringify([one.key, request.params, request.body])
+    const who = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(asked)
+    const start = await options.idempotency.begin(who, key, asked)
     if (start.state === 'done') return send(reply.header('idempotency-replayed', 'true'), start.answer)
     refuseUnlessNew(start)
     try {
@@ -117,6 +114,8 @@ function send(reply: FastifyReply, answered: KeptAnswer | Answer<unknown>): Fast
 
 // What proxies add to a request, each its own of these.
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via']
+// A proxy that adds nothing still asks for the name that the outside knows.
+const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 
 function callOf(request: FastifyRequest, { log, newId }: ServerOptions, reserved?: string): Call {
   const { headers } = request.raw
@@ -130,7 +129,7 @@ function callOf(request: FastifyRequest, { log, newId }: ServerOptions, reserved
     ip: request.ip,
     userAgent: headers['user-agent'] ?? '',
     get forwarded() {
-      return FORWARDING.some((name) => headers[name] !== undefined)
+      return FORWARDING.some((name) => headers[name] !== undefined) || !LOCAL_HOST.test(headers.host ?? '')
     },
     requestId: request.id,
     // Few calls make a record or write to the log: both are made when they are asked for.

@@ -34,7 +34,6 @@ export const docsPage = (title: string): FastifySwaggerUiOptions => ({
   staticCSP: POLICY,
   uiConfig: {
     validatorUrl: null,
-    persistAuthorization: true,
     tryItOutEnabled: true,
     docExpansion: 'list',
     deepLinking: true,

@@ -11,6 +11,8 @@ export type IdempotentStart =
 
 /** Remembers for 24 h what was answered under which key, where every replica and the next start see it. */
 export type IdempotencyStore = {
+  /** Who calls without a token: told apart by what they ask, so that strangers who choose the same key do not meet. */
+  stranger(request: string): string
   /**
    * Takes a key, or tells what became of the call that took it before.
    *

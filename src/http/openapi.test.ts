@@ -7,7 +7,7 @@ import { Type } from 'typebox'
 
 import { defineErrors } from '../base/errors.ts'
 import { startApp, type Answered, type TestApp } from '../testing/app.ts'
-import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { defineWire } from '../wire.ts'
 import { answer, route } from './route.ts'
 
@@ -331,7 +331,6 @@ describe('/docs', () => {
   let app: TestApp
   const ending = endOfSuite()
   before(async () => {
-    const { temporaryFolder } = await import('../testing/engines.ts')
     const folder = await temporaryFolder(ending)
     app = await startApp(
       ending,
@@ -380,6 +379,16 @@ describe('/docs', () => {
     assert.equal(policy.get('connect-src'), "'self'")
     assert.equal(policy.get('frame-ancestors'), "'none'")
     for (const sources of policy.values()) assert.doesNotMatch(sources, /https?:|\*|unsafe-eval/)
+  })
+
+  test('behind a prefix, its calls go there', async (t) => {
+    const folder = await temporaryFolder(t)
+    const behind = await startApp(
+      t,
+      { name: 'sqlite', freshUrl: async () => `sqlite:${folder}/x.db` },
+      { environment: { PUBLIC_URL: 'https://shop.example/api/' } },
+    )
+    assert.deepEqual((await behind.request('GET', '/openapi.json')).body.servers, [{ url: '/api' }])
   })
 
   test('what the page shows is /openapi.json, and its calls go where it came from', async () => {

@@ -143,6 +143,7 @@ eachEngine((engine) => {
         ['limit=0x10', '/query/limit'],
         ['limit=%2010', '/query/limit'],
         ['limit=', '/query/limit'],
+        ['limit=1e3', '/query/limit'],
         ['limit=1&limit=2', '/query/limit'],
         ['offset=-1', '/query/offset'],
         ['sort=%00', '/query/sort'],
@@ -225,6 +226,31 @@ eachEngine((engine) => {
     assert.ok(Number(headers.get('content-length')) > 0)
   })
 
+  test('the log and the metrics say how long an answer took', async () => {
+    const email = `slow-${engine.name}@example.com`
+    await app.request('POST', '/auth/register', { body: { email, password: 'a passphrase of some length' } })
+    const [line] = app
+      .log()
+      .split('\n')
+      .filter((text) => text.includes('"path":"/auth/register"'))
+      .slice(-1)
+    assert.ok(JSON.parse(line ?? '{}').ms > 0, String(line))
+    const { text } = await app.request('GET', '/metrics')
+    const sum =
+      /http_request_duration_seconds_sum\{method="POST",path="\/auth\/register",status="201"\} (\S+)/.exec(
+        text,
+      )
+    assert.ok(Number(sum?.[1]) > 0, String(sum?.[0]))
+  })
+
+  test('metrics are not for whoever comes by a public name', async () => {
+    const answer = await rawExchange(
+      app.url,
+      'GET /metrics HTTP/1.1\r\nhost: shop.example\r\nconnection: close\r\n\r\n',
+    )
+    assert.match(answer, /^HTTP\/1\.1 403 /)
+  })
+
   describe('Idempotency-Key', () => {
     const create = (key: string, body: unknown, as = token) =>
       app.request('POST', '/store/once', { body, token: as, headers: { 'idempotency-key': key } })
@@ -252,6 +278,18 @@ eachEngine((engine) => {
       const [mine, theirs] = [await create('k3', { n: 1 }), await create('k3', { n: 2 }, other.token)]
       assert.equal(theirs.status, 201)
       assert.notEqual(theirs.body._id, mine.body._id)
+    })
+
+    test('strangers who choose the same key do not meet', async () => {
+      const register = (name: string) =>
+        app.request('POST', '/auth/register', {
+          body: { email: `${name}-${engine.name}@example.com`, password: 'a passphrase of some length' },
+          headers: { 'idempotency-key': '1' },
+        })
+      assert.equal((await register('ada')).status, 201)
+      assert.equal((await register('bob')).status, 201)
+      const again = await register('ada')
+      assert.equal(again.headers.get('idempotency-replayed'), 'true')
     })
 
     test('of ten at the same moment one creates', async () => {

@@ -113,8 +113,12 @@ function alternatives(given: readonly Alternative[]): string {
 
 const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
-const WHOLE = /^-?\d{1,15}$/
+const WHOLE = /^-?\d{1,30}$/
 const DECIMAL = /^-?\d{1,15}(\.\d{1,15})?$/
+
+// Beyond these a whole number is as good as endless: limits are clamped anyway.
+const safeInteger = (text: string): number =>
+  Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))
 
 /** Addresses and headers hold text only: reads numbers and booleans from it where the schema has them. */
 function textReader(part: RequestPart, schema: TSchema) {
@@ -131,7 +135,7 @@ function textReader(part: RequestPart, schema: TSchema) {
       if (typeof text !== 'string') issues.push({ path, message: 'may be given only once' })
       else if (!text.isWellFormed() || text.includes('\0'))
         issues.push({ path, message: 'holds a character that is not allowed' })
-      else if (type === 'integer' && WHOLE.test(text)) value[name] = Number(text)
+      else if (type === 'integer' && WHOLE.test(text)) value[name] = safeInteger(text)
       else if (type === 'number' && DECIMAL.test(text)) value[name] = Number(text)
       else if (type === 'boolean' && (text === 'true' || text === 'false')) value[name] = text === 'true'
       else value[name] = text

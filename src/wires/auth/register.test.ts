@@ -183,6 +183,18 @@ describe('registration', () => {
       assert.notEqual(again.body.token, first.body.token)
       assert.equal((await register(body)).code, 'EMAIL_TAKEN')
     })
+
+    test('is no way in with a password that was changed since', async () => {
+      const body = { email: someone(), password: PASSWORD }
+      const key = `register-${body.email}`
+      const { token } = (await register(body, { 'idempotency-key': key })).body
+      await app().app.db.write(
+        sql`update sixwire_idempotency set answer = null, lease_until = 0 where key = ${key}`,
+      )
+      const change = { currentPassword: PASSWORD, newPassword: 'another long passphrase' }
+      assert.equal((await send(app(), 'POST /auth/change-password', { token, body: change })).status, 200)
+      assert.equal((await register(body, { 'idempotency-key': key })).code, 'EMAIL_TAKEN')
+    })
   })
 
   eachEngine((engine) => {

@@ -93,7 +93,8 @@ export function createUsers(
       const made = rows.at(-1)![0] as UserRow | undefined
       if (made) return made
       const known = await byId(id)
-      if (known && known.email_key === email.key) return known
+      // A repeated call is no way in once the password that it holds was changed.
+      if (known && known.email_key === email.key && known.credentials_version === 1) return known
       throw authErrors.email_taken()
     },
 

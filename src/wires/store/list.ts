@@ -49,7 +49,7 @@ export function createLists(db: Database, documents: Documents) {
     const inReach = sql`d.collection = ${collection}${mine}`
 
     async function count(): Promise<number> {
-      if (asked.filter === undefined) return documents.count(collection, reach)
+      if (!query.filtered) return documents.count(collection, reach)
       if (query.total !== undefined) return query.total
       const [row] = await db.scan<{ total: number }>(
         sql`select count(*) as total from ${query.from} where ${inReach} and ${query.where}`,
@@ -86,7 +86,7 @@ export function createLists(db: Database, documents: Documents) {
       nextCursor: more
         ? query.cursorAfter(
             query.scans ? (parseJson(last.body) as Fields) : { _id: last.id },
-            asked.filter === undefined ? undefined : total,
+            query.filtered ? total : undefined,
           )
         : undefined,
     }

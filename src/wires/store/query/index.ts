@@ -20,6 +20,8 @@ export type ListQuery = {
    * in their order, and `cursorAfter` needs no more of a document than its `_id`.
    */
   readonly scans: boolean
+  /** Whether there is a filter at all: without one, the total is known without looking. */
+  readonly filtered: boolean
   /** The total that the cursor carries, so that it is counted once for a whole walk. */
   readonly total: number | undefined
   /**
@@ -58,6 +60,7 @@ export function listQuery(parameters: ListParameters, scope: string): ListQuery 
     whereAfter: cursor ? sql`${where} and ${printAfter(sort, cursor.position, engines)}` : where,
     orderBy: printOrder(sort, engines),
     scans: sort.keys.length > 0 || (looks > 0 && !isIdLookup(filter)),
+    filtered: filter.kind !== 'and' || filter.of.length > 0,
     total: cursor?.total,
     cursorAfter: (document, total) => encodeCursor({ position: positionOf(document, sort), total }, list),
   }
