@@ -39,7 +39,7 @@ export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error
 }
 
 // V8 lets a heap grow in proportion to its limit. A reader may have a page of 32 MiB of documents in its hands, twice.
-const LARGEST_HEAP_MB: Record<Use, number> = { writer: 32, reader: 256 }
+const LARGEST_HEAP_MB: Record<Use, number> = { writer: 32, reader: 128 }
 
 type Asked = { resolve: (outcomes: Outcome[]) => void; reject: (error: Error) => void }
 type Ask = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never

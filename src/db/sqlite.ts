@@ -12,7 +12,7 @@ import { Sql } from './sql.ts'
 import { refuseInside, runWork } from './transaction.ts'
 
 // More would wait for longer than a query may take.
-const WAITING_SCANS = 64
+const WAITING_SCANS = 128
 const SCAN_LIMIT_MS = 30_000
 const SCANNERS = 2
 const SCANNERS_WITH_STUCK_ONES = 8
