@@ -69,6 +69,13 @@ export type Database = {
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
 
+  /**
+   * A number that is another one whenever something was committed, for what is remembered of earlier reads:
+   * what this process has committed shows at once, what another has shows from the next turn of the event loop on.
+   * Undefined where only a query could tell.
+   */
+  revision(): number | undefined
+
   /** Resolves when the engine answers. */
   ping(): Promise<void>
 

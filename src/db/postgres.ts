@@ -200,6 +200,10 @@ export class PostgresDatabase implements Database {
     }
   }
 
+  revision(): undefined {
+    return undefined
+  }
+
   async ping(): Promise<void> {
     await this.get(new Sql(['select 1'], []))
   }

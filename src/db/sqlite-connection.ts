@@ -1,5 +1,6 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
+import { BoundedMap } from '../base/bounded-map.ts'
 import type { Row } from './database.ts'
 import type { Use } from './sqlite-protocol.ts'
 import type { SqlScalar, Statement } from './sql.ts'
@@ -9,6 +10,11 @@ export const BUSY_WAIT_MS = 5_000
 
 const STATEMENTS_KEPT = 256
 const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
+
+const BEGIN: Statement = { text: 'begin', params: [] }
+const COMMIT: Statement = { text: 'commit', params: [] }
+// https://www.sqlite.org/pragma.html#pragma_data_version
+const REVISION: Statement = { text: 'pragma data_version', params: [] }
 
 type Prepared = { statement: StatementSync; columns: readonly string[]; changesRows: boolean }
 
@@ -35,7 +41,8 @@ function rowOf(columns: readonly string[], values: readonly SqlScalar[]): Row {
 /** One connection to the file, with its prepared statements. Lives in one thread; everything in it is synchronous. */
 export class SqliteConnection {
   readonly #db: DatabaseSync
-  readonly #prepared = new Map<string, Prepared>()
+  readonly #prepared = new BoundedMap<string, Prepared>(STATEMENTS_KEPT)
+  #viewing = false
 
   constructor(file: string, use: Use) {
     this.#db = new DatabaseSync(file, { timeout: BUSY_WAIT_MS, enableForeignKeyConstraints: true })
@@ -78,6 +85,25 @@ export class SqliteConnection {
     return row && rowOf(namesOf(prepared, row), row)
   }
 
+  /** Holds every read from now on to what is committed now. */
+  beginView(): void {
+    if (this.#viewing) return
+    this.run(BEGIN)
+    this.#viewing = true
+  }
+
+  endView(): void {
+    if (!this.#viewing) return
+    this.#viewing = false
+    // An error of the disk may have ended it already.
+    if (this.inTransaction) this.run(COMMIT)
+  }
+
+  /** Another number whenever another connection, of this or any process, has committed something. */
+  revision(): number {
+    return this.get(REVISION)!['data_version'] as number
+  }
+
   #prepare(text: string): Prepared {
     let prepared = this.#prepared.get(text)
     if (prepared === undefined) {
@@ -87,10 +113,6 @@ export class SqliteConnection {
         statement,
         columns: columnsOf(statement),
         changesRows: CHANGES_ROWS.test(text),
-      }
-      if (this.#prepared.size >= STATEMENTS_KEPT) {
-        const [oldest] = this.#prepared.keys()
-        this.#prepared.delete(oldest!)
       }
       this.#prepared.set(text, prepared)
     }

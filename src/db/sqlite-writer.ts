@@ -29,6 +29,8 @@ export class SqliteWriter {
   #turns: Turn[] = []
   #working: Promise<void> | undefined
   #closed = false
+  /** How many turns have come to their end. */
+  settled = 0
 
   constructor(file: string) {
     this.#file = file
@@ -42,7 +44,13 @@ export class SqliteWriter {
 
   /** Lends the connection out; what comes after this waits until `use` is through. */
   exclusively<T>(use: (worker: SqliteWorker) => Promise<T>): Promise<T> {
-    const run = async (): Promise<T> => use(this.#connection())
+    const run = async (): Promise<T> => {
+      try {
+        return await use(this.#connection())
+      } finally {
+        this.settled++
+      }
+    }
     return new Promise((resolve, reject) => this.#enqueue({ run: () => run().then(resolve, reject) }))
   }
 
@@ -51,6 +59,11 @@ export class SqliteWriter {
     this.#closed = true
     await this.#working
     await this.#worker.close()
+  }
+
+  /** Whether something is being written, or waits for it. */
+  get busy(): boolean {
+    return this.#working !== undefined
   }
 
   #enqueue(turn: Turn): void {
@@ -98,8 +111,11 @@ export class SqliteWriter {
         kind: 'group',
         operations: group.map((one) => one.operation),
       })
+      this.settled++
       for (const [at, { resolve }] of group.entries()) resolve(outcomes[at] ?? outcomes[0]!)
     } catch (error) {
+      // It may have been written all the same.
+      this.settled++
       for (const { reject } of group) reject(error as Error)
     }
   }

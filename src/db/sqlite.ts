@@ -17,6 +17,9 @@ const SCAN_LIMIT_MS = 30_000
 const SCANNERS = 2
 const SCANNERS_WITH_STUCK_ONES = 8
 
+/** What is known for the rest of a turn of the event loop: the revision, as of so many settled writes. */
+type Turn = { settled: number; revision: number }
+
 /**
  * The embedded engine. Three kinds of connection to one file:
  * point reads run on the main thread (microseconds each), scans in reader threads,
@@ -30,6 +33,7 @@ export class SqliteDatabase implements Database {
   readonly #writer: SqliteWriter
   #scanners: SqliteWorker[] = []
   readonly #stuck = new Set<SqliteWorker>()
+  #turn: Turn | undefined
   #closing: Promise<void> | undefined
 
   private constructor(file: string) {
@@ -59,14 +63,43 @@ export class SqliteDatabase implements Database {
     return this.#read((reader) => reader.run(query.render('sqlite'))) as R[]
   }
 
+  revision(): number {
+    this.#refuseWhenClosed()
+    const turn = this.#inTurn()
+    // What this process has committed since then is seen at once; what another has, from the next turn on.
+    if (turn.settled !== this.#writer.settled) {
+      turn.settled = this.#writer.settled
+      turn.revision = this.#reader.revision()
+    }
+    return turn.revision
+  }
+
   #read<T>(read: (reader: SqliteConnection) => T): T {
     this.#refuseWhenClosed()
+    this.#inTurn()
     try {
       return read(this.#reader)
     } catch (error) {
       if ((error as Partial<Fault>).errcode === undefined) throw error
       throw errorOf(error as Error & Fault, 'reader')
     }
+  }
+
+  /**
+   * Reads of one turn of the event loop share one view of the database, because to begin and to end a view costs
+   * half of a point read. Not while something is being written: a view would hide it, and keep the log from being
+   * emptied. What is to be written later in the turn waits for its end too, so it finds no view.
+   */
+  #inTurn(): Turn {
+    if (this.#turn === undefined) {
+      this.#turn = { settled: -1, revision: 0 }
+      setImmediate(() => {
+        this.#turn = undefined
+        this.#reader.endView()
+      })
+    }
+    if (!this.#writer.busy) this.#reader.beginView()
+    return this.#turn
   }
 
   #refuseWhenClosed(): void {

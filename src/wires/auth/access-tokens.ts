@@ -1,5 +1,6 @@
 import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 
+import { BoundedMap } from '../../base/bounded-map.ts'
 import type { Clock } from '../../base/clock.ts'
 import { randomToken } from '../../base/crypto.ts'
 import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
@@ -33,7 +34,7 @@ export function createAccessTokens(
   options: { issuer: string; audience: string; lifetimeSeconds: number },
 ): AccessTokens {
   const { issuer, audience, lifetimeSeconds } = options
-  const verified = new Map<string, AccessClaims & { expiresAt: number }>()
+  const verified = new BoundedMap<string, AccessClaims & { expiresAt: number }>(VERIFIED_KEPT)
 
   async function verify(token: string): Promise<(AccessClaims & { expiresAt: number }) | undefined> {
     try {
@@ -81,10 +82,6 @@ export function createAccessTokens(
       }
       const claims = await verify(token)
       if (!claims) return undefined
-      if (verified.size >= VERIFIED_KEPT) {
-        const [oldest] = verified.keys()
-        verified.delete(oldest!)
-      }
       verified.set(token, claims)
       return claims
     },

@@ -3,6 +3,7 @@ import { randomToken, sha256 } from '../../base/crypto.ts'
 import { errors, invalid } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import type { Database } from '../../db/database.ts'
+import { remembered } from '../../db/remembered.ts'
 import { sql } from '../../db/sql.ts'
 import type { KeyCaller } from '../../http/policy.ts'
 
@@ -56,6 +57,10 @@ export function createServiceKeys(
   db: Database,
   clock: Clock,
 ): ServiceKeys & { caller(key: string): Promise<KeyCaller | undefined> } {
+  const byHash = remembered(db, (hash) =>
+    db.get<Pick<Row, 'id' | 'scopes' | 'last_used_at'>>(sql`
+      select id, scopes, last_used_at from auth_service_keys where hash = ${hash} and revoked_at is null`),
+  )
   const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
 
   return {
@@ -101,8 +106,7 @@ export function createServiceKeys(
     },
 
     async caller(key) {
-      const row = await db.get<Pick<Row, 'id' | 'scopes' | 'last_used_at'>>(sql`
-        select id, scopes, last_used_at from auth_service_keys where hash = ${sha256(key)} and revoked_at is null`)
+      const row = await byHash(sha256(key))
       if (!row) return undefined
       const now = clock.now()
       if (row.last_used_at === null || row.last_used_at <= now - LAST_USE_MS)

@@ -2,6 +2,7 @@ import { isoTime } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { must } from '../../db/database.ts'
+import { remembered } from '../../db/remembered.ts'
 import { sql } from '../../db/sql.ts'
 import type { UserCaller } from '../../http/policy.ts'
 import type { WireContext } from '../../wire.ts'
@@ -41,7 +42,7 @@ export type Sessions = {
   open(user: UserRow, client: Client): Promise<Tokens>
   /** Trades a refresh token in. Throws UNAUTHORIZED. */
   refresh(refreshToken: string, client: Client): Promise<Tokens>
-  /** Who sends this access token. One read each time, so that a session that was ended is refused at once everywhere. */
+  /** Who sends this access token. A session that was ended is refused at once everywhere. */
   caller(token: string): Promise<UserCaller | undefined>
   /** Those that live, newest first. */
   list(
@@ -63,7 +64,9 @@ type Row = {
   user_agent: string
 }
 
-type Signed = Pick<UserRow, 'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'>
+type Signed = Pick<UserRow, 'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'> & {
+  expires_at: number
+}
 
 const USER_AGENT_MAX = 300
 
@@ -83,11 +86,17 @@ export function createSessions(
 ): Sessions {
   const short = ({ ip, userAgent }: Client): Client => ({ ip, userAgent: userAgent.slice(0, USER_AGENT_MAX) })
 
-  const userOf = (sessionId: string): Promise<Signed | undefined> =>
+  const read = remembered(db, (sessionId) =>
     db.get<Signed>(sql`
-      select u.id, u.email, u.email_key, u.email_verified_at, u.role
+      select s.expires_at, u.id, u.email, u.email_key, u.email_verified_at, u.role
       from auth_sessions s join auth_users u on u.id = s.user_id
-      where s.id = ${sessionId} and s.expires_at > ${clock.now()} and u.disabled_at is null`)
+      where s.id = ${sessionId} and u.disabled_at is null`),
+  )
+
+  async function userOf(sessionId: string): Promise<Signed | undefined> {
+    const user = await read(sessionId)
+    return user && user.expires_at > clock.now() ? user : undefined
+  }
 
   const sessionOf = (row: Row, currentId: string): Session => ({
     _id: row.id,
