@@ -194,8 +194,7 @@ async function assemble(parts: Parts): Promise<App> {
     log,
     onAnswer(answer) {
       metrics.observe(answer)
-      const { requestId, method, path, status, ms } = answer
-      answered({ requestId, method, path, status, ms: Math.round(ms * 10) / 10 })
+      answered(answer)
     },
     description: { title: settings.name, version: settings.version, url: settings.publicUrl },
     origins: settings.origins,

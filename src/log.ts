@@ -1,6 +1,7 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 
 import type { Settings } from './config.ts'
+import type { Answered } from './http/server.ts'
 
 // No secret is logged knowingly; this is the second lock on that door.
 const SECRETS = [
@@ -18,7 +19,7 @@ export type Log = {
   /** For whatever wires and the frame have to say. */
   log: Logger
   /** Writes the line of an answer. */
-  answered: (fields: Record<string, unknown>) => void
+  answered: (answer: Answered) => void
 }
 
 const INFO = 30
@@ -33,8 +34,11 @@ export async function createLog(settings: Settings, to?: DestinationStream): Pro
   const paths = SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   const log = pino({ level: settings.logLevel, redact: { paths, censor: '[redacted]' } }, stream)
   // There is one for each answer, and it holds no secret by its making: it is spared the search for one.
-  const answered = (fields: Record<string, unknown>): void => {
-    stream.write(`${JSON.stringify({ level: INFO, time: Date.now(), ...fields })}\n`)
+  // Written by hand, because that takes a fifth of the time: only the path can hold what JSON has to escape.
+  const answered = ({ requestId, method, path, status, ms }: Answered): void => {
+    stream.write(
+      `{"level":${INFO},"time":${Date.now()},"requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${Math.round(ms * 10) / 10}}\n`,
+    )
   }
   return { log, answered: log.isLevelEnabled('info') ? answered : () => undefined }
 }

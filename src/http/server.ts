@@ -3,7 +3,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServ
 
 import { type ApiError, errors } from '../base/errors.ts'
 import { decodeUtf8, parseStrictJson } from '../base/json.ts'
-import { registerRoute } from './dispatch.ts'
+import { prepareRequests, registerRoute } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, PARAM_LIMIT, unreadable } from './failures.ts'
 import type { IdempotencyStore } from './idempotency.ts'
 import type { RateLimiter } from './limits.ts'
@@ -121,7 +121,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         requestId: request.id,
         method: request.method,
         route: request.routeOptions.url,
-        path: request.url.split('?', 1)[0]!,
+        path: pathOf(request.url),
         status: reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE,
         ms: performance.now() - begun,
       })
@@ -152,7 +152,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   engine.setNotFoundHandler((request, reply) =>
     answerError(
       errors.not_found({
-        message: `Nothing answers at ${request.url.split('?', 1)[0]!.slice(0, 200)}: /docs shows every route.`,
+        message: `Nothing answers at ${pathOf(request.url).slice(0, 200)}: /docs shows every route.`,
       }),
       request,
       reply,
@@ -162,7 +162,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   await engine.register(cors, {
     origin: options.origins.includes('*') ? '*' : [...options.origins],
     methods: [...METHODS],
-    exposedHeaders: ['etag', 'idempotency-replayed', 'retry-after', 'x-request-id'],
+    exposedHeaders: 'etag, idempotency-replayed, retry-after, x-request-id',
     maxAge: 600,
     // OPTIONS from whatever is not a browser is answered in the same way.
     strictPreflight: false,
@@ -173,6 +173,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     if (refused) done(refused)
     else done()
   })
+  prepareRequests(engine)
   await registerDescription(engine, options.description, options.groups)
   for (const group of options.groups)
     for (const one of group.routes) registerRoute(engine, options, group.wire, one, work)
@@ -184,6 +185,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     idle: () => work.idle(),
     close: () => engine.close(),
   }
+}
+
+/** The address without its query. */
+function pathOf(url: string): string {
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
 }
 
 export type Work = ReturnType<typeof countWork>
