@@ -4,6 +4,7 @@ import { timeOfId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import { createTurns } from '../../base/turns.ts'
 import type { Database } from '../../db/database.ts'
+import { remembered } from '../../db/remembered.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { Reach } from '../../http/policy.ts'
 import { noDocument } from './errors.ts'
@@ -69,6 +70,14 @@ export function createDocuments(db: Database, clock: Clock) {
     if (!found || (reach.owner !== undefined && found.owner !== reach.owner)) throw noDocument(collection, id)
     return found
   }
+
+  const counted = remembered(db, async (collectionAndOwner) => {
+    const [collection = '', owner = ''] = collectionAndOwner.split(' ')
+    const row = await db.get<{ documents: number }>(sql`
+      select cast(coalesce(sum(documents), 0) as bigint) as documents from store_counts
+      where collection = ${collection} and owner = ${owner}`)
+    return row!.documents
+  })
 
   return {
     get,
@@ -143,12 +152,8 @@ export function createDocuments(db: Database, clock: Clock) {
     },
 
     /** How many documents of a collection are within reach, without counting them. */
-    async count(collection: string, { owner = '' }: Reach): Promise<number> {
-      const row = await db.get<{ documents: number }>(sql`
-        select cast(coalesce(sum(documents), 0) as bigint) as documents from store_counts
-        where collection = ${collection} and owner = ${owner}`)
-      return row!.documents
-    },
+    count: async (collection: string, { owner = '' }: Reach): Promise<number> =>
+      counted(`${collection} ${owner}`),
   }
 }
 

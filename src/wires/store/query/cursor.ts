@@ -19,13 +19,17 @@ export function positionOf(document: Readonly<Record<string, unknown>>, sort: So
   return { values: sort.keys.map(({ path }) => keyOf(document, path)), id: String(document._id) }
 }
 
+/** What a cursor bears of the list that it is good for: a few characters made of anything that tells it from others. */
+export const markOf = (list: string): string =>
+  createHash('sha256').update(list).digest('base64url').slice(0, 12)
+
 /**
  * Writes a cursor: opaque base64url text.
  *
- * @param list what the cursor is good for: anything that tells this list from another one
+ * @param mark the list's
  */
-export function encodeCursor({ position, total }: Cursor, list: string): string {
-  const content = JSON.stringify([fingerprint(list), total ?? null, position.id, ...position.values])
+export function encodeCursor({ position, total }: Cursor, mark: string): string {
+  const content = JSON.stringify([mark, total ?? null, position.id, ...position.values])
   return Buffer.from(content).toString('base64url')
 }
 
@@ -35,25 +39,22 @@ export function encodeCursor({ position, total }: Cursor, list: string): string 
  *
  * @throws VALIDATION_ERROR at `/query/cursor`
  */
-export function decodeCursor(text: string, list: string, sort: Sort): Cursor {
+export function decodeCursor(text: string, mark: string, sort: Sort): Cursor {
   const content = decode(text)
   if (!Array.isArray(content)) throw garbled()
-  const [print, total, id, ...values] = content as unknown[]
-  if (typeof print === 'string' && print !== fingerprint(list)) {
+  const [given, total, id, ...values] = content as unknown[]
+  if (typeof given === 'string' && given !== mark) {
     throw refused(
       'This cursor is of another list: keep collection, filter and sort while you follow cursors.',
     )
   }
-  if (typeof print !== 'string' || typeof id !== 'string' || !isText(id) || !isTotal(total)) throw garbled()
+  if (typeof given !== 'string' || typeof id !== 'string' || !isText(id) || !isTotal(total)) throw garbled()
   if (values.length !== sort.keys.length || !values.every(isKeyValue)) throw garbled()
   return { position: { values, id }, total: total ?? undefined }
 }
 
 const refused = (message: string): ApiError => invalid({ path: '/query/cursor', message })
 const garbled = (): ApiError => refused('This is not a cursor: send nextCursor as it was answered.')
-
-const fingerprint = (list: string): string =>
-  createHash('sha256').update(list).digest('base64url').slice(0, 12)
 
 function decode(text: string): unknown {
   if (text.length > MAX_LENGTH) throw garbled()

@@ -1,9 +1,10 @@
+import { BoundedMap } from '../../../base/bounded-map.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import { decodeCursor, encodeCursor, positionOf } from './cursor.ts'
+import { decodeCursor, encodeCursor, markOf, positionOf } from './cursor.ts'
 import { everything, parseFilter, type Filter } from './parse.ts'
 import { postgres } from './postgres.ts'
 import { isIdLookup, printAfter, printFilter, printOrder, type Engines } from './print.ts'
-import { parseSort } from './sort.ts'
+import { parseSort, type Sort } from './sort.ts'
 import { sqlite } from './sqlite.ts'
 
 /** What a list request asks for, as pieces of a query over `store_documents d`. */
@@ -46,23 +47,55 @@ export type ListParameters = { readonly filter?: string; readonly sort?: string;
  * @param scope tells this list from others that the same filter and sort may be asked of: the collection's name
  * @throws VALIDATION_ERROR whose path begins with `/query/filter`, `/query/sort` or `/query/cursor`
  */
-export function listQuery(parameters: ListParameters, scope: string): ListQuery {
-  const filter = parameters.filter === undefined ? everything : parseFilter(parameters.filter)
-  const sort = parseSort(parameters.sort ?? '-createdAt')
-  const list = JSON.stringify([scope, filter, sort])
-  const cursor = parameters.cursor === undefined ? undefined : decodeCursor(parameters.cursor, list, sort)
-  const looks = countTests(filter) + sort.keys.length * KEY_LOOKS
+export function listQuery({ filter, sort, cursor }: ListParameters, scope: string): ListQuery {
+  const { engines, mark, order, ...compiled } = compiledOf(scope, sort ?? '-createdAt', filter)
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, mark, order)
+  return {
+    ...compiled,
+    whereAfter: after
+      ? sql`${compiled.where} and ${printAfter(order, after.position, engines)}`
+      : compiled.where,
+    total: after?.total,
+    cursorAfter: (document, total) => encodeCursor({ position: positionOf(document, order), total }, mark),
+  }
+}
+
+/** A list apart from its cursor. */
+type Compiled = Pick<ListQuery, 'from' | 'where' | 'orderBy' | 'scans' | 'filtered'> & {
+  engines: Engines
+  order: Sort
+  /** What tells this list from others. */
+  mark: string
+}
+
+// Applications ask for the same few lists again and again.
+const LISTS_KEPT = 500
+const LONGEST_KEPT = 500
+const kept = new BoundedMap<string, Compiled>(LISTS_KEPT)
+
+function compiledOf(scope: string, sort: string, filter: string | undefined): Compiled {
+  const key = JSON.stringify([scope, sort, filter])
+  const known = kept.get(key)
+  if (known) return known
+  const compiled = compile(scope, sort, filter)
+  if (key.length <= LONGEST_KEPT) kept.set(key, compiled)
+  return compiled
+}
+
+function compile(scope: string, sort: string, filterText: string | undefined): Compiled {
+  const filter = filterText === undefined ? everything : parseFilter(filterText)
+  const order = parseSort(sort)
+  const looks = countTests(filter) + order.keys.length * KEY_LOOKS
   const { from, engines } = looks > DIRECT_LOOKS ? converted : direct
-  const where = printFilter(filter, engines)
   return {
     from,
-    where,
-    whereAfter: cursor ? sql`${where} and ${printAfter(sort, cursor.position, engines)}` : where,
-    orderBy: printOrder(sort, engines),
-    scans: sort.keys.length > 0 || (looks > 0 && !isIdLookup(filter)),
+    engines,
+    where: printFilter(filter, engines),
+    order,
+    orderBy: printOrder(order, engines),
+    scans: order.keys.length > 0 || (looks > 0 && !isIdLookup(filter)),
     filtered: filter.kind !== 'and' || filter.of.length > 0,
-    total: cursor?.total,
-    cursorAfter: (document, total) => encodeCursor({ position: positionOf(document, sort), total }, list),
+    mark: markOf(JSON.stringify([scope, filter, order])),
   }
 }
 
