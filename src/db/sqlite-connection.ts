@@ -120,6 +120,7 @@ export class SqliteConnection {
   }
 
   close(): void {
+    this.endView()
     this.#prepared.clear()
     this.#db.close()
   }

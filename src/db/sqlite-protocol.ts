@@ -1,5 +1,5 @@
 import type { Migration, Row } from './database.ts'
-import type { Statement } from './sql.ts'
+import type { SqlScalar, Statement } from './sql.ts'
 
 /** A reader refuses every statement that would change something. */
 export type Use = 'reader' | 'writer'
@@ -7,9 +7,33 @@ export type Use = 'reader' | 'writer'
 /** Statements that happen together; `must` ones have to change or return a row. */
 export type Operation = readonly (Statement & { must?: boolean })[]
 
+/**
+ * Operations that are committed together, as they cross to the thread: each text once, because the same few statements
+ * come again and again, and each statement as the place of its text, its values, and whether it must have an effect.
+ */
+export type Group = {
+  readonly texts: readonly string[]
+  readonly operations: readonly (readonly PackedStatement[])[]
+}
+
+export type PackedStatement = readonly [text: number, params: SqlScalar[], must: boolean]
+
+export function pack(operations: readonly Operation[]): Group {
+  const places = new Map<string, number>()
+  const placeOf = (text: string): number => {
+    const place = places.get(text) ?? places.size
+    places.set(text, place)
+    return place
+  }
+  const packed = operations.map((operation) =>
+    operation.map(({ text, params, must = false }): PackedStatement => [placeOf(text), params, must]),
+  )
+  return { texts: [...places.keys()], operations: packed }
+}
+
 /** What the main thread asks of a thread with a connection. */
 export type Request = { id: number } & (
-  | { kind: 'group'; operations: readonly Operation[] }
+  | { kind: 'group'; group: Group }
   | { kind: 'single'; statement: Statement }
   | { kind: 'exec'; text: string }
   | { kind: 'migrate'; migrations: readonly Migration[] }

@@ -10,7 +10,7 @@ import {
   type AppliedMigration,
 } from './migrations.ts'
 import { BUSY_WAIT_MS, SqliteConnection } from './sqlite-connection.ts'
-import type { Answer, Operation, Outcome, Request, Use } from './sqlite-protocol.ts'
+import type { Answer, Group, Outcome, PackedStatement, Request, Use } from './sqlite-protocol.ts'
 
 const MIGRATION_WAIT_MS = 600_000
 
@@ -23,24 +23,26 @@ function faultOf(error: unknown): Outcome {
   return { fault: { message: message ?? String(error), errcode: errcode ?? 0 } }
 }
 
-function runSteps(operation: Operation): Outcome {
+type PackedOperation = readonly PackedStatement[]
+
+function runSteps(texts: Group['texts'], operation: PackedOperation): Outcome {
   const rows: Outcome['rows'] = []
-  for (const [at, step] of operation.entries()) {
-    const answer = connection.run(step)
-    if (step.must && answer.length === 0) return { unmet: at }
+  for (const [at, [text, params, must]] of operation.entries()) {
+    const answer = connection.run({ text: texts[text]!, params })
+    if (must && answer.length === 0) return { unmet: at }
     rows.push(answer)
   }
   return { rows }
 }
 
 /** One operation of a group: it happens whole, or not at all without touching the others. */
-function runOperation(operation: Operation): Outcome {
+function runOperation(texts: Group['texts'], operation: PackedOperation): Outcome {
   try {
     // A single statement that fails undoes itself; more than one needs a point to go back to.
-    if (operation.length === 1) return runSteps(operation)
+    if (operation.length === 1) return runSteps(texts, operation)
     connection.exec('savepoint operation')
     try {
-      const outcome = runSteps(operation)
+      const outcome = runSteps(texts, operation)
       if (outcome.rows === undefined) connection.exec('rollback to operation')
       connection.exec('release operation')
       return outcome
@@ -59,21 +61,21 @@ function runOperation(operation: Operation): Outcome {
  * Commits operations that arrived together with one flush to the disk. Where that fails as a whole (a deferred
  * foreign key, a disk that one of them filled) nothing was kept, and each has its own commit.
  */
-function commitGroup(operations: readonly Operation[]): Outcome[] {
+function commitGroup({ texts, operations }: Group): Outcome[] {
   try {
     connection.exec('begin immediate')
   } catch (error) {
     return operations.map(() => faultOf(error))
   }
   try {
-    const outcomes = operations.map(runOperation)
+    const outcomes = operations.map((operation) => runOperation(texts, operation))
     connection.exec('commit')
     return outcomes
   } catch (error) {
     if (connection.inTransaction) connection.exec('rollback')
     return operations.length === 1
       ? [faultOf(error)]
-      : operations.flatMap((operation) => commitGroup([operation]))
+      : operations.flatMap((operation) => commitGroup({ texts, operations: [operation] }))
   }
 }
 
@@ -108,7 +110,7 @@ function migrate(migrations: readonly Migration[]): void {
 function answer(request: Request): Outcome[] {
   switch (request.kind) {
     case 'group':
-      return commitGroup(request.operations)
+      return commitGroup(request.group)
     case 'single':
       return [{ rows: [connection.run(request.statement)] }]
     case 'exec':

@@ -1,5 +1,5 @@
 import { errors } from '../base/errors.ts'
-import type { Operation, Outcome } from './sqlite-protocol.ts'
+import { pack, type Operation, type Outcome } from './sqlite-protocol.ts'
 import { SqliteWorker } from './sqlite-worker.ts'
 
 type Write = { operation: Operation; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
@@ -109,7 +109,7 @@ export class SqliteWriter {
     try {
       const outcomes = await this.#connection().ask({
         kind: 'group',
-        operations: group.map((one) => one.operation),
+        group: pack(group.map(({ operation }) => operation)),
       })
       this.settled++
       for (const [at, { resolve }] of group.entries()) resolve(outcomes[at] ?? outcomes[0]!)

@@ -47,8 +47,8 @@ export function registerRoute(
     }
   }
 
-  async function run(call: Call, reply: FastifyReply): Promise<KeptAnswer | Answer<unknown>> {
-    const returned = await one.handle(call)
+  /** What the handler returned, as it is sent. */
+  function rendered(returned: unknown, reply: FastifyReply): KeptAnswer | Answer<unknown> {
     const given: Answer<unknown> = returned instanceof Answer ? returned : answer(returned, {})
     const body: unknown = given.body
     const { status = usualStatus!, headers } = given
@@ -60,22 +60,23 @@ export function registerRoute(
     return { status, headers, body: text }
   }
 
-  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const key = spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
-    if (key === undefined) return send(reply, await run(callOf(request), reply))
-
+  /** The answer under an Idempotency-Key: the one that was given before, or that of the only call that is made. */
+  async function answerOnce(key: string, request: FastifyRequest, reply: FastifyReply): Promise<KeptAnswer> {
     const { caller } = request as Admitted
     const asked = JSON.stringify([one.key, request.params, request.body])
     const who = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(asked)
     const start = await options.idempotency.begin(who, key, asked)
-    if (start.state === 'done') return send(reply.header('idempotency-replayed', 'true'), start.answer)
+    if (start.state === 'done') {
+      reply.header('idempotency-replayed', 'true')
+      return start.answer
+    }
     refuseUnlessNew(start)
     try {
-      const answered = await run(callOf(request, start.recordId), reply)
+      const answered = rendered(await one.handle(callOf(request, start.recordId)), reply)
       if (answered instanceof Answer)
         throw new Error(`${one.key} takes an Idempotency-Key and must answer JSON`)
       await options.idempotency.finish(who, key, answered)
-      return await send(reply, answered)
+      return answered
     } catch (error) {
       if (error instanceof ApiError && isFinal(error.status))
         await options.idempotency.finish(who, key, {
@@ -85,6 +86,20 @@ export function registerRoute(
         })
       else await options.idempotency.release(who, key)
       throw error
+    }
+  }
+
+  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    work.begin()
+    try {
+      const key = spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
+      const answered =
+        key === undefined
+          ? rendered(await one.handle(callOf(request)), reply)
+          : await answerOnce(key, request, reply)
+      return await send(reply, answered)
+    } finally {
+      work.end()
     }
   }
 
@@ -102,7 +117,7 @@ export function registerRoute(
       response: spec.reply,
     },
     onRequest: admit,
-    handler: work.during(handle),
+    handler: handle,
   })
 }
 

@@ -213,17 +213,6 @@ function countWork() {
     async idle(): Promise<void> {
       if (underWay > 0) await idle.promise
     },
-    /** The same work, counted. */
-    during:
-      <A extends unknown[], R>(work: (...given: A) => Promise<R>) =>
-      async (...given: A): Promise<R> => {
-        begin()
-        try {
-          return await work(...given)
-        } finally {
-          end()
-        }
-      },
   }
 }
 

@@ -141,8 +141,8 @@ eachEngine((engine) => {
       const { _id, createdAt } = body
       assert.equal(
         text,
-        `{"7":3,"_id":"${_id}","createdAt":"${createdAt}","updatedAt":"${createdAt}",` +
-          '"b":{"9":2,"10":1,"x":0},"-1":4,"01":5}',
+        `{"_id":"${_id}","createdAt":"${createdAt}","updatedAt":"${createdAt}",` +
+          '"7":3,"b":{"9":2,"10":1,"x":0},"-1":4,"01":5}',
       )
       assert.equal((await read(_id)).text, text)
     })

@@ -19,12 +19,18 @@ const LONGEST_PATH = 1000
 /** A document's fields as a client sends them. */
 export type Fields = Record<string, unknown>
 
+type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
+
 /** A document as JSON text, ready to be answered, with the number of its changes. */
 export type StoredDocument = { body: string; version: number }
 
+const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
+
 // Set by the service alone; what a client sends for them is ignored.
-function withoutServiceFields({ _id, createdAt, updatedAt, ...fields }: Fields): Fields {
-  return fields
+function withoutServiceFields(fields: Fields): Fields {
+  if (!SERVICE_FIELDS.some((name) => Object.hasOwn(fields, name))) return fields
+  const { _id, createdAt, updatedAt, ...others } = fields
+  return others
 }
 
 function checkNames(value: unknown, path: string): void {
@@ -38,10 +44,14 @@ function checkNames(value: unknown, path: string): void {
     }
 }
 
-function write(fields: Fields): string {
-  const text = JSON.stringify(fields)
+/** The JSON of a document: the service's own fields first. */
+function write({ _id, createdAt, updatedAt }: ServiceFields, fields: Fields): string {
+  const others = JSON.stringify(fields)
   // Only then can there be a name that begins with $.
-  if (text.includes('"$')) checkNames(fields, '/body')
+  if (others.includes('"$')) checkNames(fields, '/body')
+  // None of these holds what JSON would escape.
+  const own = `{"_id":"${_id}","createdAt":"${createdAt}","updatedAt":"${updatedAt}"`
+  const text = others === '{}' ? `${own}}` : `${own},${others.slice(1)}`
   if (Buffer.byteLength(text) > LARGEST_BYTES + SERVICE_FIELDS_BYTES)
     throw errors.payload_too_large({ message: `The document would be larger than ${LARGEST_BYTES} bytes.` })
   return text
@@ -90,7 +100,7 @@ export function createDocuments(db: Database, clock: Clock) {
      */
     async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
       const at = isoTime(timeOfId(id))
-      const body = write({ _id: id, createdAt: at, updatedAt: at, ...withoutServiceFields(fields) })
+      const body = write({ _id: id, createdAt: at, updatedAt: at }, withoutServiceFields(fields))
       const [made] = await db.write(sql`
         insert into store_documents (collection, id, owner, version, body)
         values (${collection}, ${id}, ${owner}, 1, ${body})
@@ -116,14 +126,11 @@ export function createDocuments(db: Database, clock: Clock) {
         for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
           const old = await get(collection, id, reach)
           if (expected !== undefined && expected !== old.version) throw errors.precondition_failed()
-          const { _id, createdAt, updatedAt, ...fields } = parseJson(old.body) as Fields
-          const body = write({
-            _id,
-            createdAt,
-            updatedAt: isoTime(clock.now()),
-            ...fields,
-            ...withoutServiceFields(changes),
-          })
+          const { _id, createdAt, updatedAt, ...fields } = parseJson(old.body) as Fields & ServiceFields
+          const body = write(
+            { _id, createdAt, updatedAt: isoTime(clock.now()) },
+            { ...fields, ...withoutServiceFields(changes) },
+          )
           // Holds only where no other replica changed the document since it was read; else the merge begins anew.
           const [changed] = await db.write<{ version: number }>(sql`
             update store_documents set body = ${body}, version = version + 1
