@@ -48,6 +48,7 @@ async function standardOutput(settings: Settings): Promise<DestinationStream> {
     const { default: pretty } = await import('pino-pretty')
     return pretty({ sync: true, ignore: 'pid,hostname,requestId', translateTime: 'HH:MM:ss' })
   }
-  // Written in blocks, off the path of a request; the rest follows within a second, and at the end.
-  return pino.destination({ sync: false, minLength: 4096, periodicFlush: 1000 })
+  // Written in blocks; the rest follows within a second, and at the end. Not by another thread: to hand a block over
+  // takes longer than to write it, and what a slow reader leaves waiting would pile up in memory.
+  return pino.destination({ sync: true, minLength: 4096, periodicFlush: 1000 })
 }

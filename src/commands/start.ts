@@ -1,7 +1,7 @@
 import { createApp, loadConfig } from '../app.ts'
 import { banner } from './banner.ts'
 import type { Command } from './command.ts'
-import { collectWhenIdle } from './idle-memory.ts'
+import { keepMemorySmall } from './memory.ts'
 
 // A little more than the application itself takes to end by force.
 const FORCED_END_MS = 31_000
@@ -18,12 +18,12 @@ refuses what is new and exits with 0; a second one, or 30 seconds, ends it at on
 Settings most wanted: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
   async run() {
     const told = toldToEnd()
+    keepMemorySmall()
     const folder = process.cwd()
     const app = await createApp({ config: await loadConfig(folder), folder })
     const running = app.listen().then((address) => console.log(banner(app, address)))
     // Where the end is asked for during the start, it is no fault that the start comes to nothing.
     running.catch(() => undefined)
-    collectWhenIdle()
     try {
       await Promise.race([running, told])
       await told

@@ -11,6 +11,8 @@ export const BUSY_WAIT_MS = 5_000
 const STATEMENTS_KEPT = 256
 const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
 
+// Scans and writes pass over most pages once; the system keeps the file in memory besides.
+const CACHE_KIB: Record<Use, number> = { reader: 4000, scanner: 1000, writer: 2000 }
 const BEGIN: Statement = { text: 'begin', params: [] }
 const COMMIT: Statement = { text: 'commit', params: [] }
 // https://www.sqlite.org/pragma.html#pragma_data_version
@@ -50,10 +52,10 @@ export class SqliteConnection {
     this.#db.exec(`
       pragma journal_mode = wal;
       pragma synchronous = full;
-      pragma cache_size = -4000;
+      pragma cache_size = -${CACHE_KIB[use]};
       pragma journal_size_limit = 67108864;
     `)
-    if (use === 'reader') this.#db.exec('pragma query_only = 1')
+    if (use !== 'writer') this.#db.exec('pragma query_only = 1')
   }
 
   get inTransaction(): boolean {

@@ -1,8 +1,8 @@
 import type { Migration, Row } from './database.ts'
 import type { SqlScalar, Statement } from './sql.ts'
 
-/** A reader refuses every statement that would change something. */
-export type Use = 'reader' | 'writer'
+/** Point reads, long reads, or writes. Both kinds of reader refuse every statement that would change something. */
+export type Use = 'reader' | 'scanner' | 'writer'
 
 /** Statements that happen together; `must` ones have to change or return a row. */
 export type Operation = readonly (Statement & { must?: boolean })[]

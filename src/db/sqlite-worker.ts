@@ -28,7 +28,7 @@ const TEMPORARY = new Set([
 
 /** The error that a caller sees, of one of `node:sqlite`. */
 export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error {
-  if (use === 'reader' && (errcode & 0xff) === READ_ONLY)
+  if (use !== 'writer' && (errcode & 0xff) === READ_ONLY)
     return new Error(`get, all and scan only read: use write for what changes something (${message})`)
   // `on delete restrict` is a trigger inside SQLite.
   const restricted = errcode === TRIGGER && message.startsWith('FOREIGN KEY')
@@ -38,8 +38,11 @@ export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error
   return TEMPORARY.has(errcode & 0xff) ? errors.unavailable({ retryAfter: 1, cause }) : cause
 }
 
-// V8 lets a heap grow in proportion to its limit. A reader may have a page of 32 MiB of documents in its hands, twice.
-const LARGEST_HEAP_MB: Record<Use, number> = { writer: 32, reader: 128 }
+// V8 lets a heap grow in proportion to its limit. A scanner may have a page of 32 MiB of documents in its hands, twice.
+const LARGEST_HEAP_MB = { writer: 32, scanner: 128 }
+
+/** A connection on the main thread only does point reads. */
+type ThreadUse = keyof typeof LARGEST_HEAP_MB
 
 type Asked = { resolve: (outcomes: Outcome[]) => void; reject: (error: Error) => void }
 type Ask = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
@@ -47,13 +50,13 @@ type Ask = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> :
 /** A connection in a thread of its own, spoken to by messages. Holds the process only while it is asked something. */
 export class SqliteWorker {
   readonly #worker: Worker
-  readonly #use: Use
+  readonly #use: ThreadUse
   readonly #asked = new Map<number, Asked>()
   #nextId = 1
   #broken: Error | undefined
   #closed = false
 
-  constructor(file: string, use: Use) {
+  constructor(file: string, use: ThreadUse) {
     this.#use = use
     // Run from source it is .ts, from the published package .js.
     const script = new URL(import.meta.url.replace(/sqlite-worker(\.[jt]s)$/, 'sqlite-thread$1'))

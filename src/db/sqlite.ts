@@ -134,7 +134,7 @@ export class SqliteDatabase implements Database {
     if (least && (least.waiting === 0 || full) && least.waiting < WAITING_SCANS) return least
     if (full)
       throw errors.unavailable({ retryAfter: 30, message: 'Too many long queries at once: try again later.' })
-    const scanner = new SqliteWorker(this.#file, 'reader')
+    const scanner = new SqliteWorker(this.#file, 'scanner')
     this.#scanners.push(scanner)
     return scanner
   }

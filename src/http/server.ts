@@ -115,7 +115,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     const begun = performance.now()
     work.begin()
     // The engine's own onResponse is silent about a client that goes before its answer: this is not.
-    reply.raw.once('close', () => {
+    reply.raw.on('close', () => {
       work.end()
       options.onAnswer({
         requestId: request.id,

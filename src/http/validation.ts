@@ -123,15 +123,18 @@ const safeInteger = (text: string): number =>
 /** Addresses and headers hold text only: reads numbers and booleans from it where the schema has them. */
 function textReader(part: RequestPart, schema: TSchema) {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {}
-  const known = Object.entries(properties)
+  const known = Object.entries(properties).map(([name, { type }]) => ({
+    name,
+    type,
+    path: `/${part}/${pointer(name)}`,
+  }))
   return (given: unknown): { value: Record<string, unknown>; issues: Issue[] } => {
     const source = given as Record<string, unknown>
     const value: Record<string, unknown> = {}
     const issues: Issue[] = []
-    for (const [name, { type }] of known) {
+    for (const { name, type, path } of known) {
       const text = source[name]
       if (text === undefined) continue
-      const path = `/${part}/${pointer(name)}`
       if (typeof text !== 'string') issues.push({ path, message: 'may be given only once' })
       else if (!text.isWellFormed() || text.includes('\0'))
         issues.push({ path, message: 'holds a character that is not allowed' })
