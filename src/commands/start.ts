@@ -2,6 +2,7 @@ import { createApp, loadConfig } from '../app.ts'
 import { banner } from './banner.ts'
 import type { Command } from './command.ts'
 import { keepMemorySmall } from './memory.ts'
+import { putPoolBehind } from './thread-priority.ts'
 
 // A little more than the application itself takes to end by force.
 const FORCED_END_MS = 31_000
@@ -22,6 +23,7 @@ Settings most wanted: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIR
     const folder = process.cwd()
     const app = await createApp({ config: await loadConfig(folder), folder })
     const running = app.listen().then((address) => console.log(banner(app, address)))
+    void running.then(putPoolBehind, () => undefined)
     // Where the end is asked for during the start, it is no fault that the start comes to nothing.
     running.catch(() => undefined)
     try {
