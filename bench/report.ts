@@ -1,9 +1,11 @@
 import type { Machine } from './machine.ts'
+import type { MailResult } from './mail.ts'
 import type { LoadName, Options } from './options.ts'
 import type { Measured } from './pairs.ts'
 import type { ScaleResult } from './scale.ts'
 import type { SignInResult } from './signin.ts'
 import type { StartResult } from './start.ts'
+import type { TimingResult } from './timing.ts'
 import type { WorkloadResults } from './workloads.ts'
 
 /** What the run measured, as it is written to the JSON file. */
@@ -16,6 +18,8 @@ export type Results = {
   scale?: ScaleResult
   signin?: SignInResult
   start?: StartResult
+  mail?: MailResult
+  timing?: TimingResult
   faults: string[]
 }
 
@@ -32,6 +36,8 @@ const MEMORY_MB = 150
 const SCALE = 1.3
 const SIGN_IN_FACTOR = 3
 const START_MS = 500
+const MAIL_RATIO = 0.7
+const TIMING_FACTOR = 1.3
 
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 const fine = (value: number) => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
@@ -126,8 +132,49 @@ function startTable({ documents, floor, subject: other }: StartResult, subject: 
   ])
 }
 
+function mailTable(
+  { connections, bare, subject: other, ratio, ratios }: MailResult,
+  subject: string,
+): string {
+  const range = `${fine(Math.min(...ratios))}-${fine(Math.max(...ratios))}`
+  return table([
+    [`mails over ${connections} connections`, 'a second', 'ratio', 'of rounds', 'to reach'],
+    ['nodemailer used bare', whole(bare), '1', '', ''],
+    [subject, whole(other), fine(ratio), range, reached(ratio >= MAIL_RATIO, `≥ ${MAIL_RATIO}`)],
+  ])
+}
+
+const timingTable = ({ samples, rows }: TimingResult): string =>
+  table([
+    [
+      `${samples} calls each`,
+      'known p50 ms',
+      'p99 ms',
+      'unknown p50 ms',
+      'p99 ms',
+      'factor of p99',
+      'to reach',
+    ],
+    ...rows.map(({ name, known, unknown, factor }) => [
+      name,
+      ...[known, unknown].flatMap(({ p50, p99 }) => [fine(p50), fine(p99)]),
+      fine(factor),
+      reached(factor <= TIMING_FACTOR, `≤ ${TIMING_FACTOR}`),
+    ]),
+  ])
+
 /** The figures as Markdown: readable in a terminal, and ready for `docs/performance.md`. */
-export function report({ machine, load, options, workloads, scale, signin, start }: Results): string {
+export function report({
+  machine,
+  load,
+  options,
+  workloads,
+  scale,
+  signin,
+  start,
+  mail,
+  timing,
+}: Results): string {
   const subject = options.self ? 'floor again' : 'Sixwire'
   const { processor, cores, memoryGB, system, node, fileSystem, flushMs } = machine
   const parts = [
@@ -140,5 +187,7 @@ export function report({ machine, load, options, workloads, scale, signin, start
   if (scale) parts.push(scaleTable(scale))
   if (signin) parts.push(signInTable(signin))
   if (start) parts.push(startTable(start, subject))
+  if (mail) parts.push(mailTable(mail, subject))
+  if (timing) parts.push(timingTable(timing))
   return parts.join('\n\n')
 }

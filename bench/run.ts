@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
 import { openLoad } from './load.ts'
 import { describeMachine } from './machine.ts'
+import { runMail } from './mail.ts'
 import { loadNames, readOptions, type Options, type ScenarioName } from './options.ts'
 import type { Postgres } from './postgres.ts'
 import { report, type Results } from './report.ts'
@@ -12,6 +13,7 @@ import { runScale } from './scale.ts'
 import { startServer } from './servers.ts'
 import { runSignIns } from './signin.ts'
 import { runStarts } from './start.ts'
+import { runTiming } from './timing.ts'
 import { runWorkloads } from './workloads.ts'
 
 /** Progress on the error output, so that the table stands alone on the other. */
@@ -38,9 +40,12 @@ function openBench(options: Options, folder: string, postgres: Postgres | undefi
     load: openLoad(options.load, options.seconds, folder),
     subject: options.self ? 'floor' : 'sixwire',
     note,
-    async open(program, database) {
+    async open(program, database, { policy = options.policy, environment, prepare } = {}) {
       if (postgres && !urls.has(database)) urls.set(database, await postgres.createDatabase(database))
-      return startServer(program, join(folder, database), options.policy, urls.get(database))
+      const home = join(folder, database)
+      mkdirSync(home, { recursive: true })
+      prepare?.(home)
+      return startServer(program, home, policy, urls.get(database), environment)
     },
   }
 }
@@ -65,6 +70,8 @@ async function run(options: Options): Promise<Results> {
     if (wants('scale')) results.scale = await runScale(bench, faults)
     if (wants('signin')) results.signin = await runSignIns(bench, faults)
     if (wants('start')) results.start = await runStarts(bench)
+    if (wants('mail')) results.mail = await runMail(bench)
+    if (wants('timing')) results.timing = await runTiming(bench, faults)
     return results
   } finally {
     await postgres?.stop()

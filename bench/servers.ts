@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -69,6 +69,7 @@ const anyToken = randomBytes(240).toString('base64url')
  * Starts a server over the database in `folder`, waits until it is ready, and signs in.
  *
  * @param databaseUrl where it is not the SQLite file in the folder
+ * @param environment further variables
  * @throws Error with the end of the server's log where it does not start
  */
 export async function startServer(
@@ -76,8 +77,8 @@ export async function startServer(
   folder: string,
   policy: Policy,
   databaseUrl = `sqlite:${join(folder, 'bench.db')}`,
+  environment: Record<string, string> = {},
 ): Promise<Server> {
-  mkdirSync(folder, { recursive: true })
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
   const logFile = join(folder, `${program}.log`)
@@ -95,6 +96,7 @@ export async function startServer(
         PORT: String(port),
         DATABASE_URL: databaseUrl,
         ...(program === 'sixwire' ? sixwireEnvironment(policy, folder) : {}),
+        ...environment,
       },
     },
   )

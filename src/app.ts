@@ -17,16 +17,18 @@ import { createLifecycle, type Stage } from './lifecycle.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics } from './metrics.ts'
 import { createRateLimiter } from './rate-limits.ts'
+import type { createSandbox, Sandbox } from './sandbox/index.ts'
 import type { ConfiguredWire, RoutesOf, Running, ServiceOf } from './wire.ts'
 import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
+import { messaging, type Messaging } from './wires/messaging/index.ts'
 import { store } from './wires/store/index.ts'
 import { checkOptions, checkRoutes, checkWires, orderWires } from './wiring.ts'
 
 const CLEANING_MS = 600_000
 
 /** Sixwire's own wires, in the order in which they may build on each other. */
-const BUILT_IN = { core, auth, store }
+const BUILT_IN = { core, messaging, auth, store }
 
 type BuiltIn = typeof BUILT_IN
 type OptionsOf<W> = W extends (options?: infer O) => ConfiguredWire ? NonNullable<O> : never
@@ -87,7 +89,7 @@ function checkNames(config: Config): void {
 
 function chooseWires(config: Config, settings: Settings): ConfiguredWire[] {
   const own = Object.entries(BUILT_IN).map(([name, wire]) =>
-    (wire as (options: unknown) => ConfiguredWire)(config[name as 'auth' | 'store'] ?? {}),
+    (wire as (options: unknown) => ConfiguredWire)(config[name as Exclude<keyof BuiltIn, 'core'>] ?? {}),
   )
   const all = [...own, ...(config.wires ?? [])]
   const unknown = settings.load?.find((name) => !all.some((wire) => wire.name === name))
@@ -108,18 +110,25 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   checkWires(config.wires ?? [])
   const settings = await loadSettings(config, environment, folder)
   const wires = chooseWires(config, settings)
-  const wireOptions = checkOptions(wires)
   const log = await createLog(settings, options.logTo)
   const db = await openDatabase(settings.databaseUrl)
   const running: Running[] = []
+  let sandbox: Sandbox | undefined
   try {
-    return await assemble({ config, settings, clock, log, db, wires, wireOptions, running })
+    sandbox = settings.sandbox ? await openSandbox({ db, clock, settings, log: log.log }) : undefined
+    const wireOptions = checkOptions(wires, environment, sandbox?.variables)
+    return await assemble({ config, settings, clock, log, db, wires, wireOptions, running, sandbox })
   } catch (error) {
     await endWires(running, log.log)
+    await sandbox?.close()
     await db.close()
     throw error
   }
 }
+
+/** Only here, and only where it is wanted: in production nothing of the sandbox is loaded. */
+const openSandbox: typeof createSandbox = async (context) =>
+  (await import('./sandbox/index.ts')).createSandbox(context)
 
 type Parts = {
   config: Config
@@ -131,33 +140,37 @@ type Parts = {
   wireOptions: ReadonlyMap<ConfiguredWire, unknown>
   /** Filled with the wires that are set up, in their order. */
   running: Running[]
+  sandbox: Sandbox | undefined
 }
 
 async function assemble(parts: Parts): Promise<App> {
-  const { config, settings, clock, db, wires, running } = parts
+  const { config, settings, clock, db, wires, running, sandbox } = parts
   const { log, answered } = parts.log
   const startedAt = performance.now()
   const metrics = createMetrics()
   const jobs = createJobs(db, clock, log)
   const limiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret)
-  const verifies = wires.some(({ name }) => name === 'messaging')
+  const services = new Map<string, unknown>()
+  // Nobody can be asked to verify an address to which no mail can be sent.
   const policy = createPolicy(
     settings.policy,
-    verifies && config.auth?.local?.requireEmailVerification !== false,
+    () =>
+      config.auth?.local?.requireEmailVerification !== false &&
+      (services.get('messaging') as Messaging | undefined)?.sendsMail === true,
   )
   const life = createLifecycle({
     quiet: () => Promise.all([server.idle(), jobs.stop()]),
     async end() {
       await server.close()
       await endWires(running, log)
+      await sandbox?.close()
       await db.close()
       log.flush()
     },
   })
 
   const checks = new Map<string, () => Promise<void>>()
-  const services = new Map<string, unknown>()
   const context = {
     db,
     clock,
@@ -199,6 +212,7 @@ async function assemble(parts: Parts): Promise<App> {
     description: { title: settings.name, version: settings.version, url: settings.publicUrl },
     origins: settings.origins,
     production: settings.production,
+    mounts: sandbox ? [{ prefix: '/sandbox', plugin: sandbox.plugin }] : [],
     trustProxy: settings.trustProxy,
     refusal: () => REFUSALS[life.stage()]?.(),
   })
@@ -215,7 +229,9 @@ async function assemble(parts: Parts): Promise<App> {
         migrations ? readMigrations(name, migrations, db.dialect) : [],
       ),
     )
-    await db.migrate([...frame, ...own.flat()])
+    const stoodIn = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
+    await db.migrate([...frame, ...own.flat(), ...stoodIn])
+    await sandbox?.start()
     for (const one of running) {
       life.goOn()
       await one.start?.()

@@ -19,6 +19,7 @@ import {
   type Draft,
   type Operation,
 } from './testing/operations.ts'
+import { environmentOf, startMailServer, startTextServer } from './wires/messaging/providers.fixture.ts'
 
 const RUNS_PER_INPUT = 60
 const LONGEST_REFUSAL = 20_000 // characters: a refusal is not a way to have the server send much
@@ -65,6 +66,13 @@ const WRONG_VALUES = [
 ]
 const typeOf = (value: unknown): string => (Array.isArray(value) ? 'array' : typeof value)
 
+// What these take stands in a mail, so nothing that is made up gets past their first look.
+const BY_MAIL = new Set([
+  'POST /auth/reset-password',
+  'POST /auth/verify-magic-link',
+  'POST /auth/verify-email',
+])
+
 eachEngine((engine) => {
   let app: TestApp
   let operations: Operation[]
@@ -85,7 +93,10 @@ eachEngine((engine) => {
     known = { ...known, documentId: body._id, cursor: page.body.nextCursor ?? 'none' }
   }
   before(async () => {
-    app = await startApp(ending, engine)
+    app = await startApp(ending, engine, {
+      environment: environmentOf(await startMailServer(ending), await startTextServer(ending)),
+      config: { messaging: { limit: '1000000/min', bounceSecret: 'the secret of the tests' } },
+    })
     operations = readOperations((await app.request('GET', '/openapi.json')).body)
     key = (await app.app.service('auth').keys.create('test', ['*'])).key
     await newPerson()
@@ -184,7 +195,7 @@ eachEngine((engine) => {
     let asked = 0
     for (const operation of operations)
       for (const [name, { type }] of Object.entries(operation.body?.properties ?? {}))
-        for (const wrong of WRONG_VALUES.filter((value) => typeOf(value) !== type)) {
+        for (const wrong of WRONG_VALUES.filter((value) => type !== undefined && typeOf(value) !== type)) {
           const body = JSON.stringify({ ...plainBody(operation), [name]: wrong })
           const answered = await send(operation, plainDraft(operation), body)
           assert.equal(answered.status, 400, `${operation.key} with ${body}: ${answered.text}`)
@@ -214,10 +225,11 @@ eachEngine((engine) => {
       if (details.failed) throw failure(operation, details)
       assert.equal((await app.request('GET', '/health')).status, 200)
       // Else the requests never got past the first check, and the test shows nothing.
-      assert.ok(
-        [...seen].some((status) => status < 400),
-        `${operation.key} was never answered with a success`,
-      )
+      if (!BY_MAIL.has(operation.key))
+        assert.ok(
+          [...seen].some((status) => status < 400),
+          `${operation.key} was never answered with a success`,
+        )
     }
   })
 })

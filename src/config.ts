@@ -15,6 +15,8 @@ export type Settings = {
   host: string
   /** 0 for any free one. */
   port: number
+  /** The application's folder; relative paths start there. */
+  appDir: string
   /** Folder for the database, uploads, backups and the secret. */
   dataDir: string
   databaseUrl: string
@@ -25,6 +27,8 @@ export type Settings = {
   /** Keys for everything encrypted or signed are derived from it. */
   secret: string
   policy: PolicyName
+  /** Whether providers that are not configured are stood in for by local ones. Never in production. */
+  sandbox: boolean
   /** Addresses that are administrators once they are verified. */
   admins: readonly string[]
   /** Names of the wires to load; undefined for all. */
@@ -38,7 +42,7 @@ export type Settings = {
 }
 
 /** What a configuration file may say of the frame. The environment wins over it. */
-export type SettingsInput = Partial<Omit<Settings, 'secret'>>
+export type SettingsInput = Partial<Omit<Settings, 'secret' | 'appDir'>>
 
 type Environment = Record<string, string | undefined>
 type Variable<K extends keyof Settings> = { key: K; parse: (text: string, name: string) => Settings[K] }
@@ -113,6 +117,10 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
   APP_URL: { key: 'appUrl', parse: webAddress },
   PUBLIC_URL: { key: 'publicUrl', parse: webAddress },
   SIXWIRE_POLICY: { key: 'policy', parse: choice('open', 'guarded') },
+  SIXWIRE_SANDBOX: {
+    key: 'sandbox',
+    parse: (value, name) => choice('on', 'off')(value, name) === 'on',
+  },
   SIXWIRE_ADMINS: { key: 'admins', parse: list },
   SIXWIRE_WIRES: { key: 'load', parse: list },
   SIXWIRE_RATE_LIMITS: {
@@ -161,6 +169,11 @@ export async function loadSettings(
   if (nodeEnv && /^prod/i.test(nodeEnv) && nodeEnv !== 'production')
     throw bad('NODE_ENV', `"${nodeEnv}" means nothing: write "production"`)
   const production = nodeEnv ? nodeEnv === 'production' : (input.production ?? false)
+  if (production && said.sandbox)
+    throw bad(
+      'SIXWIRE_SANDBOX',
+      'there is no sandbox in production: take it out, and configure the providers',
+    )
   const dataDir = resolve(folder, said.dataDir ?? 'data')
   const listenPort = said.port ?? 3000
   const here = `http://localhost:${listenPort}`
@@ -171,12 +184,14 @@ export async function loadSettings(
     production,
     host: said.host ?? (production ? '0.0.0.0' : '127.0.0.1'),
     port: listenPort,
+    appDir: folder,
     dataDir,
     databaseUrl: absolute(said.databaseUrl ?? `sqlite:${join(dataDir, 'sixwire.db')}`, folder),
     appUrl: said.appUrl ?? here,
     publicUrl: said.publicUrl ?? here,
     secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir),
     policy: said.policy ?? (production ? 'guarded' : 'open'),
+    sandbox: said.sandbox ?? !production,
     admins: said.admins ?? [],
     load: said.load,
     rateLimits: said.rateLimits ?? production,

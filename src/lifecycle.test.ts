@@ -119,8 +119,9 @@ describe('the banner', () => {
     const local = url.replace('127.0.0.1', 'localhost')
     assert.ok(banner.includes(`shop 4.5.6 runs at ${local}\n`), banner)
     assert.match(banner, /policy +open: .*SIXWIRE_POLICY=guarded/)
-    assert.match(banner, /wires +core, auth, store\n/)
+    assert.match(banner, /wires +core, messaging, auth, store\n/)
     assert.match(banner, /data +SQLite in data\/sixwire\.db\n/)
+    assert.ok(banner.includes(`sandbox  ${local}/sandbox: `))
     assert.ok(banner.includes(`${local}/docs\n`))
     const command = /curl [\s\S]*?(?=\n +Ctrl-C)/.exec(banner)![0]
     const { stdout } = await run('bash', ['-c', command])

@@ -73,6 +73,8 @@ export type ConfiguredWire<
   readonly migrations: URL | undefined
   readonly optionsSchema: TSchema | undefined
   readonly options: unknown
+  /** Environment variables, and the dotted option that each one is. */
+  readonly variables: Readonly<Record<string, string>>
   setup(
     context: WireContext & Record<string, unknown>,
     options: unknown,
@@ -115,6 +117,11 @@ export function defineWire<
   needs?: Needs
   /** Schema of the options; its defaults are the options' defaults. */
   options?: Options
+  /**
+   * Environment variables that win over the configuration, with the dotted option that each one is:
+   * `{ SMTP_URL: 'smtp.url' }`. What has nothing under its first step there, and may be stood in for, gets the stand-in.
+   */
+  variables?: Readonly<Record<string, string>>
   /** Folder with the wire's `001-….sql` files. */
   migrations?: URL
   setup(
@@ -128,6 +135,7 @@ export function defineWire<
     migrations: definition.migrations,
     optionsSchema: definition.options,
     options,
+    variables: definition.variables ?? {},
     setup: (context, given) =>
       definition.setup(context as WireContext & Needed<Needs>, given as Static<Options>),
   })

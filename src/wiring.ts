@@ -48,16 +48,53 @@ export function orderWires(wires: readonly ConfiguredWire[]): ConfiguredWire[] {
   return [...ordered]
 }
 
+/** Values of environment variables. */
+export type Variables = Readonly<Record<string, string | undefined>>
+
 /**
- * Holds the options of each wire against its schema, and fills in the defaults.
+ * Puts a wire's variables into its options. A provider of which neither the environment nor the configuration says
+ * anything is stood in for, where there is somebody who does.
+ */
+function withVariables(
+  { variables, options }: ConfiguredWire,
+  environment: Variables,
+  standIns: Variables,
+): unknown {
+  const filled = copied(options)
+  if (!isPlain(filled)) return filled // the schema says what is wrong with it
+  const groups = Map.groupBy(Object.entries(variables), ([, path]) => path.split('.', 1)[0]!)
+  for (const [group, members] of groups) {
+    const said = members.some(([name]) => environment[name]) || filled[group] !== undefined
+    for (const [name, path] of members) {
+      const value = said ? environment[name] : standIns[name]
+      if (value) place(filled, path.split('.'), value)
+    }
+  }
+  return filled
+}
+
+function place(options: unknown, [step = '', ...rest]: string[], value: string): void {
+  if (!isPlain(options)) return
+  if (rest.length === 0) options[step] = value
+  else place((options[step] ??= {}), rest, value)
+}
+
+/**
+ * Brings together the options of each wire and its environment variables, holds them against its schema, and fills in
+ * the defaults.
  *
+ * @param standIns variables of local stand-ins for providers that are not configured
  * @throws StartError with the option's name, from the wire on: `auth.local.passwordMinLength`
  */
-export function checkOptions(wires: readonly ConfiguredWire[]): Map<ConfiguredWire, unknown> {
+export function checkOptions(
+  wires: readonly ConfiguredWire[],
+  environment: Variables = {},
+  standIns: Variables = {},
+): Map<ConfiguredWire, unknown> {
   const validation = createValidation()
   return new Map(
     wires.map((wire) => {
-      const options = copied(wire.options)
+      const options = withVariables(wire, environment, standIns)
       const schema = wire.optionsSchema
       if (!schema) return [wire, options]
       const unknown = unknownOption(options, schema, wire.name)

@@ -19,12 +19,15 @@ export function banner(app: App, address: string): string {
     ? `curl ${url}/auth/register -H 'content-type: application/json' \\
                             -d '{"email":"me@example.com","password":"a long passphrase"}'`
     : `curl ${url}/health`
+  const sandbox = settings.sandbox
+    ? `\n  sandbox  ${url}/sandbox: mails and messages land here until a provider is configured`
+    : ''
   return `
   ${settings.name} ${settings.version} runs at ${url}
 
   policy   ${POLICIES[settings.policy]}
   wires    ${app.wires.join(', ')}
-  data     ${database}
+  data     ${database}${sandbox}
 
   Try it in the browser:  ${url}/docs
   Or from a shell:        ${example}

@@ -14,7 +14,7 @@ import {
 } from '../testing/program.ts'
 import { runCommand } from './run.ts'
 
-const COMMANDS = ['start', 'dev', 'check', 'user', 'key', 'version']
+const COMMANDS = ['start', 'dev', 'check', 'user', 'key', 'template', 'version']
 
 /** What a command prints that needs no application: run here, since nothing is started for it. */
 async function say(t: TestContext, ...words: string[]) {
@@ -125,7 +125,7 @@ describe('sixwire check', () => {
     assert.equal(errors, '')
     assert.equal(
       output,
-      ['configuration', 'database', 'core', 'auth', 'store', 'shop']
+      ['configuration', 'database', 'core', 'messaging', 'auth', 'store', 'shop']
         .map((name) => `ok      ${name}\n`)
         .join(''),
     )
@@ -250,7 +250,7 @@ eachEngine((engine) => {
       assert.match(await refusedLine(t, 'key', 'revoke', 'nothing'), /nothing/)
       assert.match(
         await refusedLine(t, 'key', 'create', 'x', '--scope', 'stor'),
-        /there is no wire "stor": there are core, auth, store/,
+        /there is no wire "stor": there are core, messaging, auth, store/,
       )
       assert.match(await refusedLine(t, 'key', 'create', 'x', '--scope', 'store:write'), /store:write/)
     })

@@ -8,10 +8,11 @@ import { UsageError, type Command } from './command.ts'
 import { dev } from './dev.ts'
 import { key } from './key.ts'
 import { start } from './start.ts'
+import { template } from './template.ts'
 import { user } from './user.ts'
 import { version } from './version.ts'
 
-const COMMANDS: Record<string, Command> = { start, dev, check, user, key, version }
+const COMMANDS: Record<string, Command> = { start, dev, check, user, key, template, version }
 
 function overview(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError, errors } from '../base/errors.ts'
 import { envelope, JSON_TYPE } from './failures.ts'
+import { FORM_TYPE } from './forms.ts'
 import { idempotencyKey, isFinal, refuseUnlessNew, type KeptAnswer } from './idempotency.ts'
 import { clientOf, parseRateLimit } from './limits.ts'
 import type { Caller } from './policy.ts'
@@ -42,7 +43,11 @@ export function registerRoute(
     }
     if (limit) {
       const who = admitted.caller?.id ?? clientOf(request.ip)
-      const waitMs = await options.limiter.take(`${one.key} ${who}`, limit.count, limit.periodMs)
+      const waitMs = await options.limiter.take(
+        `${spec.limitName ?? one.key} ${who}`,
+        limit.count,
+        limit.periodMs,
+      )
       if (waitMs !== undefined) throw errors.rate_limited({ retryAfter: Math.ceil(waitMs / 1000) })
     }
   }
@@ -114,6 +119,7 @@ export function registerRoute(
       ...(spec.query && { querystring: spec.query }),
       ...(spec.body && { body: spec.body }),
       ...(spec.headers && { headers: spec.headers }),
+      ...(spec.form && { consumes: [FORM_TYPE] }),
       response: spec.reply,
     },
     onRequest: admit,

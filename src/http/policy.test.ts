@@ -160,7 +160,9 @@ for (const [access, method, outcomes] of routes)
     for (const [name, expected] of Object.entries(outcomes) as [CallerName, [string, string]][])
       test(`${name}: ${expected[0]} under open, ${expected[1]} under guarded`, () => {
         const seen = (['open', 'guarded'] as const).map((policy) =>
-          outcome(() => createPolicy(policy, true).admit(callers[name], { access, wire: 'store', method })),
+          outcome(() =>
+            createPolicy(policy, () => true).admit(callers[name], { access, wire: 'store', method }),
+          ),
         )
         assert.deepEqual(seen, expected)
       })
@@ -169,7 +171,11 @@ for (const [access, method, outcomes] of routes)
 test('an address that is not verified may still be used for /auth/*, and everywhere where that is not asked for', () => {
   const admit = (required: boolean, wire: string) =>
     outcome(() =>
-      createPolicy('guarded', required).admit(callers.unverified, { access: 'user', wire, method: 'POST' }),
+      createPolicy('guarded', () => required).admit(callers.unverified, {
+        access: 'user',
+        wire,
+        method: 'POST',
+      }),
     )
   assert.deepEqual([admit(true, 'auth'), admit(true, 'pay'), admit(false, 'pay')], [OK, VERIFY, OK])
 })
@@ -178,7 +184,7 @@ test('a refused key is told which scope it lacks', () => {
   const refuse = (method: string) =>
     assert.throws(
       () =>
-        createPolicy('open', false).admit(callers['key messaging'], {
+        createPolicy('open', () => false).admit(callers['key messaging'], {
           access: 'user',
           wire: 'store',
           method,
@@ -214,7 +220,7 @@ for (const [policy, audience, expected] of reaches)
     const seen = Object.keys(expected).map((name) => {
       let reached = ''
       const failed = outcome(() => {
-        reached = createPolicy(policy, false).reach(callers[name as CallerName], audience).owner ?? ALL
+        reached = createPolicy(policy, () => false).reach(callers[name as CallerName], audience).owner ?? ALL
       })
       return [name, failed === OK ? reached : failed]
     })

@@ -56,7 +56,7 @@ export type Policy = {
  *
  * @param requireVerifiedEmail whether under `guarded` a user must have proven their address before anything beyond `/auth/*`
  */
-export function createPolicy(name: PolicyName, requireVerifiedEmail: boolean): Policy {
+export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boolean): Policy {
   const needsAdmin = () => errors.forbidden({ message: 'This needs the role "admin".' })
   return {
     name,
@@ -74,7 +74,7 @@ export function createPolicy(name: PolicyName, requireVerifiedEmail: boolean): P
           throw errors.forbidden({ message: `This service key does not have the scope "${wanted.at(-1)}".` })
         return
       }
-      if (requireVerifiedEmail && name === 'guarded' && !caller.emailVerified && wire !== 'auth')
+      if (name === 'guarded' && !caller.emailVerified && wire !== 'auth' && requireVerifiedEmail())
         throw errors.email_not_verified()
       if (access === 'admin' && name === 'guarded' && caller.role !== 'admin') throw needsAdmin()
     },

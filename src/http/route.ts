@@ -22,11 +22,15 @@ export type RouteSpec = {
   limit?: RateLimit
   /** Which limits hold even where `SIXWIRE_RATE_LIMITS` is off. */
   limitAlways?: boolean
+  /** Routes with the same name count together; without one each counts for itself. */
+  limitName?: string
   /** Takes an `Idempotency-Key`: every POST that creates, sends, charges or signs. */
   idempotent?: boolean
   params?: TSchema
   query?: TSchema
   body?: TSchema
+  /** Whether the body is a form, `application/x-www-form-urlencoded`, instead of JSON. */
+  form?: boolean
   headers?: TSchema
   /** A schema for each status that the handler answers; the first one is the usual. */
   reply: Record<number, TSchema>

@@ -1,10 +1,16 @@
 import cors from '@fastify/cors'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyPluginAsync,
+  type FastifyServerOptions,
+} from 'fastify'
 
 import { type ApiError, errors } from '../base/errors.ts'
 import { decodeUtf8, parseStrictJson } from '../base/json.ts'
 import { prepareRequests, registerRoute } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, PARAM_LIMIT, unreadable } from './failures.ts'
+import { takeForms } from './forms.ts'
 import type { IdempotencyStore } from './idempotency.ts'
 import type { RateLimiter } from './limits.ts'
 import { DESCRIPTION, registerDescription } from './openapi.ts'
@@ -50,6 +56,8 @@ export type ServerOptions = {
   /** Origins of browsers that may read answers; `*` for any. */
   origins: readonly string[]
   production: boolean
+  /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
+  mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
   /** Which proxies may say whom they forward: a number of hops, or addresses and networks. */
   trustProxy: number | string
   /** What is answered instead of everything but core's routes: while the server starts and while it goes down. */
@@ -176,7 +184,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   prepareRequests(engine)
   await registerDescription(engine, options.description, options.groups)
   for (const group of options.groups)
-    for (const one of group.routes) registerRoute(engine, options, group.wire, one, work)
+    for (const one of group.routes)
+      if (one.spec.form)
+        await engine.register(async (forms) => {
+          takeForms(forms)
+          registerRoute(forms, options, group.wire, one, work)
+        })
+      else registerRoute(engine, options, group.wire, one, work)
+  for (const { prefix, plugin } of options.mounts) await engine.register(plugin, { prefix })
   refuseOtherMethods(engine, [...DESCRIPTION, ...options.groups.flatMap(({ routes }) => routes)])
 
   return {

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+
 import { createApp, type Api, type App, type Config } from '../app.ts'
 import type { Clock } from '../base/clock.ts'
 import { createClient, type Client } from '../client/client.ts'
@@ -49,11 +52,23 @@ export type StartOptions = {
   config?: Config
   environment?: Record<string, string>
   clock?: TestClock
+  /** Whether local stand-ins take the place of providers that are not configured. Default false. */
+  sandbox?: boolean
   /** A database that is there already, for a second replica or a second start. */
   databaseUrl?: string
 }
 
 let people = 0
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
 
 /**
  * Starts a server on a free port, on a new database of the engine, and ends it with the test or suite.
@@ -66,7 +81,9 @@ export async function startApp(ending: Ending, engine: Engine, options: StartOpt
   const app = await createApp({
     config: { ...options.config, auth: { bcryptCost: 4, ...options.config?.auth } },
     environment: {
-      PORT: '0',
+      // Stand-ins are reached by the server's own address, so it has to be known before.
+      PORT: options.sandbox ? String(await freePort()) : '0',
+      SIXWIRE_SANDBOX: options.sandbox ? 'on' : 'off',
       LOG_LEVEL: 'trace',
       DATA_DIR: folder,
       SIXWIRE_SECRET: 'a secret of the tests that is long enough',

@@ -23,6 +23,7 @@ type Body = Tokens & {
   total: number
   limit: number
   offset: number
+  nextCursor?: string
   status: string
   providers: string[]
   keys: Record<string, string>[]

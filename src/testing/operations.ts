@@ -50,7 +50,19 @@ const SENSIBLE: Record<string, readonly string[]> = {
   newPassword: ['another passphrase'],
   refreshToken: ['{{refreshToken}}'],
   'if-match': ['"1"', '*'],
+  to: ['a@example.com', '+4915112345678'],
+  cc: ['a@example.com'],
+  bcc: ['a@example.com'],
+  replyTo: ['a@example.com'],
+  template: ['magic-link'],
+  status: ['bounced'],
+  channel: ['email'],
+  authorization: ['Bearer the secret of the tests'],
   'idempotency-key': ['one', 'two', '{{newEmail}}'],
+}
+const SENSIBLE_OBJECTS: Record<string, object> = {
+  data: { link: 'https://app.example/' },
+  media: { url: 'https://app.example/a.png' },
 }
 const SENSIBLE_IDS: Record<string, string> = { store: '{{documentId}}', auth: '{{sessionId}}' }
 
@@ -69,7 +81,7 @@ export const inputsOf = ({ parameters, body }: Operation): number =>
 
 type Description = {
   parameters?: Operation['parameters']
-  requestBody?: { content: { 'application/json': { schema: Schema } } }
+  requestBody?: { content: { 'application/json'?: { schema: Schema } } }
   responses: Record<string, { content?: { 'application/json'?: { schema: Schema } } }>
 }
 
@@ -78,19 +90,22 @@ export function readOperations(description: {
   paths: Record<string, Record<string, Description>>
 }): Operation[] {
   return Object.entries(description.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]) => ({
-      key: `${method.toUpperCase()} ${path}`,
-      method: method.toUpperCase(),
-      path,
-      parameters,
-      body: requestBody?.content['application/json'].schema,
-      codes: new Map(
-        Object.entries(responses).map(([status, { content }]) => {
-          const code = content?.['application/json']?.schema.properties?.['error']?.properties?.['code']
-          return [Number(status), new Set(code?.enum)]
-        }),
-      ),
-    })),
+    // A form is no JSON: whoever takes one has tests of its own.
+    Object.entries(methods)
+      .filter(([, { requestBody }]) => !requestBody || requestBody.content['application/json'])
+      .map(([method, { parameters = [], requestBody, responses }]) => ({
+        key: `${method.toUpperCase()} ${path}`,
+        method: method.toUpperCase(),
+        path,
+        parameters,
+        body: requestBody?.content['application/json']?.schema,
+        codes: new Map(
+          Object.entries(responses).map(([status, { content }]) => {
+            const code = content?.['application/json']?.schema.properties?.['error']?.properties?.['code']
+            return [Number(status), new Set(code?.enum)]
+          }),
+        ),
+      })),
   )
 }
 
@@ -102,7 +117,8 @@ function sensible(name: string, operation: Operation, schema: Schema): fc.Arbitr
   if (known) return fc.constantFrom(...known)
   if (schema.type === 'integer' || schema.type === 'number') return fc.nat(100)
   if (schema.type === 'boolean') return fc.boolean()
-  return schema.type === 'object' ? fc.constant({}) : fc.string()
+  if (schema.type === 'array') return fc.constant([])
+  return schema.type === 'object' ? fc.constant(SENSIBLE_OBJECTS[name] ?? {}) : fc.string()
 }
 
 const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, weight = 4): fc.Arbitrary<T> =>
@@ -198,4 +214,8 @@ export const plainDraft = (operation: Operation): Draft => ({
 
 /** Something that fits, for each field of the body. */
 export const plainBody = ({ body }: Operation): Record<string, string> =>
-  Object.fromEntries(Object.keys(body?.properties ?? {}).map((name) => [name, SENSIBLE[name]?.[0] ?? 'text']))
+  Object.fromEntries(
+    Object.entries(body?.properties ?? {})
+      .filter(([name, { type }]) => SENSIBLE[name] || type === 'string')
+      .map(([name]) => [name, SENSIBLE[name]?.[0] ?? 'text']),
+  )

@@ -2,7 +2,7 @@ import { isoTime, type Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import { must, type Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
-import { emailKey } from './addresses.ts'
+import { emailKey } from '../../base/email-address.ts'
 import type { Role, UserRow, Users } from './users.ts'
 
 /** An account as the operator sees it. */

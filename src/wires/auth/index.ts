@@ -1,16 +1,28 @@
 import { StartError } from '../../db/migrations.ts'
 import { defineWire } from '../../wire.ts'
 import { createAccessTokens } from './access-tokens.ts'
+import { messaging } from '../messaging/index.ts'
+import { createAccountMails } from './account-mails.ts'
 import { createAccounts } from './accounts.ts'
-import { parseAddress } from './addresses.ts'
+import { parseAddress } from '../../base/email-address.ts'
 import { createLock } from './lock.ts'
-import { AuthOptions } from './options.ts'
+import { createMailFlows } from './mail-flows.ts'
+import { createMailLimit } from './mail-limit.ts'
+import { mailRoutes } from './mail-routes.ts'
+import { createMailTokens } from './mail-tokens.ts'
+import { createIdentities } from './identities.ts'
+import { AUTH_VARIABLES, AuthOptions } from './options.ts'
+import { createOwnAccount } from './own-account.ts'
 import { createPasswordLogin } from './password-login.ts'
 import { createPasswords } from './passwords.ts'
+import { createProviderLogin } from './provider-login.ts'
+import { providerRoutes } from './provider-routes.ts'
+import { createProviders } from './providers.ts'
 import { createRefreshTokens } from './refresh-tokens.ts'
 import { authRoutes } from './routes.ts'
 import { createServiceKeys, isServiceKey } from './service-keys.ts'
 import { createSessions } from './sessions.ts'
+import { createSignInNotice } from './sign-in-notice.ts'
 import { createSigningKeys } from './signing-keys.ts'
 import { createUsers } from './users.ts'
 
@@ -19,7 +31,9 @@ const HOUR_MS = 3_600_000
 /** Accounts, sessions, and who sends a bearer token. */
 export const auth = defineWire({
   name: 'auth',
+  needs: [messaging.optional],
   options: AuthOptions,
+  variables: AUTH_VARIABLES,
   migrations: new URL('./migrations/', import.meta.url),
   setup(context, options) {
     const { db, clock, jobs, settings } = context
@@ -55,17 +69,47 @@ export const auth = defineWire({
       cost: options.bcryptCost,
       minLength: options.local.passwordMinLength,
     })
-    const passwordLogin = createPasswordLogin({ users, lock, passwords })
+    const { registration } = options
+    const tokens = createMailTokens(db, clock, {
+      reset: options.resetTokenSeconds * 1000,
+      'magic-link': options.magicLinkSeconds * 1000,
+      verification: options.verificationTokenSeconds * 1000,
+    })
+    const limit = createMailLimit(db, clock, { secret })
+    const mails = createAccountMails(
+      context,
+      { messaging: context.messaging, users, tokens, limit },
+      { registration },
+    )
+    const flows = createMailFlows(db, clock, { users, tokens, lock, passwords, mails }, { registration })
+    const account = createOwnAccount(db, clock, { users, lock, passwords })
+    const passwordLogin = createPasswordLogin({ users, lock, passwords, mails })
+    const providers = createProviders(clock, options, settings)
+    const identities = createIdentities(db, clock, { users, registration })
+    const notice = createSignInNotice(context, { messaging: context.messaging, users })
+    const providerLogin = createProviderLogin(context, { identities, sessions, mails, notice })
+    const waysIn = () => [
+      'local',
+      ...providers.map(({ name }) => name),
+      ...(mails.areSent ? ['magic-link'] : []),
+    ]
 
     jobs.every('auth.signing-keys', HOUR_MS, () => signingKeys.rotate())
     jobs.every('auth.clean', HOUR_MS, async () => {
       await sessions.forgetExpired()
       await refreshTokens.forgetOld()
       await lock.forgetOld()
+      await tokens.forgetOld()
+      await limit.forgetOld()
+      await providerLogin.forgetOld()
     })
 
     return {
-      routes: authRoutes({ users, sessions, passwordLogin, signingKeys, registration: options.registration }),
+      routes: [
+        ...authRoutes({ users, sessions, passwordLogin, signingKeys, registration, waysIn }),
+        ...mailRoutes({ mails, flows, account, sessions }),
+        ...providerRoutes({ providers, providerLogin }),
+      ] as const,
       service: { users: createAccounts(db, clock, users), keys: serviceKeys },
       start: () => signingKeys.start(),
       health: () => signingKeys.check(),

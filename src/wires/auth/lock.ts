@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import { deriveKey } from '../../base/crypto.ts'
 import { createTurns } from '../../base/turns.ts'
 import type { Database } from '../../db/database.ts'
-import { sql } from '../../db/sql.ts'
+import { sql, type Sql } from '../../db/sql.ts'
 import { authErrors } from './errors.ts'
 
 // So many attempts for one address may wait for each other in one process.
@@ -19,6 +19,8 @@ export type Lock = {
    * @throws ACCOUNT_LOCKED with `Retry-After`, and without calling `check`
    */
   attempt<T>(addressKey: string, check: () => Promise<T | undefined>): Promise<T | undefined>
+  /** The statement that clears what was counted, where an address was proven otherwise. */
+  lifting(addressKey: string): Sql
   /** Removes what has no effect any more. */
   forgetOld(): Promise<void>
 }
@@ -78,6 +80,8 @@ export function createLock(
         return found
       })
     },
+
+    lifting: (addressKey) => sql`delete from auth_login_attempts where address_key = ${hash.mac(addressKey)}`,
 
     async forgetOld() {
       await db.write(sql`delete from auth_login_attempts where last_at <= ${clock.now() - lockMs}`)

@@ -33,6 +33,30 @@ export const AuthOptions = Type.Object({
     default: 'open',
     description: 'Whether strangers may make accounts.',
   }),
+  idpa: Type.Optional(
+    Type.Object(
+      {
+        issuer: Type.String({ default: 'https://accounts.google.com' }),
+        clientId: Type.Optional(Type.String()),
+        clientSecret: Type.Optional(Type.String()),
+        label: Type.Optional(Type.String({ description: 'What people know it by. Default its host.' })),
+      },
+      { description: 'An OpenID Connect issuer to sign in with; used where it has a clientId.' },
+    ),
+  ),
+  idpb: Type.Optional(
+    Type.Object(
+      {
+        authorizeUrl: Type.String({ default: 'https://github.com/login/oauth/authorize' }),
+        tokenUrl: Type.String({ default: 'https://github.com/login/oauth/access_token' }),
+        apiUrl: Type.String({ default: 'https://api.github.com' }),
+        clientId: Type.Optional(Type.String()),
+        clientSecret: Type.Optional(Type.String()),
+        label: Type.Optional(Type.String({ description: 'What people know it by. Default its host.' })),
+      },
+      { description: "An OAuth 2 provider in GitHub's shape; used where it has a clientId." },
+    ),
+  ),
   bcryptCost: Type.Integer({
     minimum: 4,
     maximum: 31,
@@ -46,8 +70,23 @@ export const AuthOptions = Type.Object({
     default: 10,
     description: 'For how long a used refresh token answers again, for a client whose answer was lost.',
   }),
+  resetTokenSeconds: seconds(3_600, 'How long a link to reset a password is good.'),
+  magicLinkSeconds: seconds(900, 'How long a link to sign in is good.'),
+  verificationTokenSeconds: seconds(DAY_SECONDS, 'How long a link to verify an address is good.'),
   signingKeySeconds: seconds(
     90 * DAY_SECONDS,
     'How long a key signs access tokens before the next one does.',
   ),
 })
+
+/** The environment variables of identity providers, and the option that each one is. */
+export const AUTH_VARIABLES = {
+  IDPA_ISSUER: 'idpa.issuer',
+  IDPA_CLIENT_ID: 'idpa.clientId',
+  IDPA_CLIENT_SECRET: 'idpa.clientSecret',
+  IDPB_CLIENT_ID: 'idpb.clientId',
+  IDPB_CLIENT_SECRET: 'idpb.clientSecret',
+  IDPB_AUTHORIZE_URL: 'idpb.authorizeUrl',
+  IDPB_TOKEN_URL: 'idpb.tokenUrl',
+  IDPB_API_URL: 'idpb.apiUrl',
+} as const

@@ -1,6 +1,7 @@
 import { errors, type ApiError } from '../../base/errors.ts'
 import type { UserCaller } from '../../http/policy.ts'
-import { emailKey, parseAddress } from './addresses.ts'
+import { emailKey, parseAddress } from '../../base/email-address.ts'
+import type { AccountMails } from './account-mails.ts'
 import { authErrors } from './errors.ts'
 import type { Lock } from './lock.ts'
 import type { Passwords } from './passwords.ts'
@@ -9,7 +10,7 @@ import type { UserRow, Users } from './users.ts'
 /** Accounts that are proven by a password. */
 export type PasswordLogin = {
   /**
-   * Makes an account with a password.
+   * Makes an account with a password, and sends the link that verifies its address.
    *
    * @param id of the account; under one that was used for the same address it answers what is there
    * @throws VALIDATION_ERROR, EMAIL_TAKEN
@@ -27,7 +28,7 @@ export type PasswordLogin = {
    */
   prove(email: string, password: string): Promise<UserRow>
   /**
-   * Sets another password and ends the user's other sessions.
+   * Sets another password, ends the user's other sessions, and tells the user by mail.
    *
    * @throws VALIDATION_ERROR, INVALID_CREDENTIALS, ACCOUNT_LOCKED
    */
@@ -38,10 +39,12 @@ export function createPasswordLogin({
   users,
   lock,
   passwords,
+  mails,
 }: {
   users: Users
   lock: Lock
   passwords: Passwords
+  mails: AccountMails
 }): PasswordLogin {
   const wrongCurrent = (): ApiError =>
     authErrors.invalid_credentials({ message: 'The current password is wrong.' })
@@ -51,7 +54,15 @@ export function createPasswordLogin({
       const address = parseAddress(email, '/body/email')
       const checked = passwords.check(password, '/body/password')
       const passwordHash = await passwords.hash(checked)
-      return users.create({ id, email: address, name: name?.trim() || null, passwordHash })
+      const user = await users.create({
+        id,
+        email: address,
+        name: name?.trim() || null,
+        passwordHash,
+        rest: mails.verification(id),
+      })
+      mails.wake()
+      return user
     },
 
     async prove(email, password) {
@@ -75,7 +86,10 @@ export function createPasswordLogin({
         return (await passwords.verify(currentPassword, known.password_hash)) ? known : undefined
       })
       if (!user) throw wrongCurrent()
-      if (!(await users.changePassword(user, await passwords.hash(checked), sessionId))) throw wrongCurrent()
+      const passwordHash = await passwords.hash(checked)
+      if (!(await users.changePassword(user, passwordHash, sessionId, mails.passwordChanged(id))))
+        throw wrongCurrent()
+      mails.wake()
     },
   }
 }

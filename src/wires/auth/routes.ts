@@ -2,6 +2,9 @@ import { Type } from 'typebox'
 
 import { isoTime } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
+import { parseJson } from '../../base/json.ts'
+import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
+import type { UserCaller } from '../../http/policy.ts'
 import { answer, route } from '../../http/route.ts'
 import { authErrors } from './errors.ts'
 import type { PasswordLogin } from './password-login.ts'
@@ -9,16 +12,13 @@ import type { Sessions } from './sessions.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import type { UserRow, Users } from './users.ts'
 
-const LIST_LIMIT = 20
-const LIST_LIMIT_MAX = 1000
-
 // Tokens are for the client alone, never for a cache on the way (RFC 6749, section 5.1).
-const UNCACHED = { 'cache-control': 'no-store' }
+export const UNCACHED = { 'cache-control': 'no-store' }
 
-const Email = Type.String({ maxLength: 1000 })
-const Password = Type.String({ maxLength: 1000 })
+export const Email = Type.String({ maxLength: 1000 })
+export const Password = Type.String({ maxLength: 1000 })
 const Time = Type.String({ description: 'ISO 8601, UTC.' })
-const Message = Type.Object({ message: Type.String() })
+export const Message = Type.Object({ message: Type.String() })
 
 const AccountName = {
   _id: Type.String(),
@@ -27,14 +27,14 @@ const AccountName = {
 }
 const LoginUser = Type.Object(AccountName)
 const User = Type.Object({ ...AccountName, createdAt: Time })
-const Me = Type.Object({
+export const Me = Type.Object({
   ...AccountName,
   createdAt: Time,
   emailVerified: Type.Boolean(),
   metadata: Type.Record(Type.String(), Type.Unknown()),
   role: Type.Union([Type.Literal('user'), Type.Literal('admin')]),
 })
-const Tokens = {
+export const Tokens = {
   token: Type.String({ description: 'The access token, a JWT: sent as "Authorization: Bearer <token>".' }),
   refreshToken: Type.String({
     description: 'Traded in for the next pair at POST /auth/refresh; good for one use.',
@@ -65,6 +65,14 @@ const PublicKey = Type.Object({
 const loginUser = ({ id, email, name }: UserRow) => ({ _id: id, email, ...(name !== null && { name }) })
 const userOf = (user: UserRow) => ({ ...loginUser(user), createdAt: isoTime(user.created_at) })
 
+/** An account as its own user sees it. */
+export const meOf = (user: UserRow, { emailVerified, role }: UserCaller) => ({
+  ...userOf(user),
+  emailVerified,
+  metadata: parseJson(user.metadata) as Record<string, unknown>,
+  role,
+})
+
 /** Everything that the wire answers. */
 export function authRoutes({
   users,
@@ -72,12 +80,15 @@ export function authRoutes({
   passwordLogin,
   signingKeys,
   registration,
+  waysIn,
 }: {
   users: Users
   sessions: Sessions
   passwordLogin: PasswordLogin
   signingKeys: SigningKeys
   registration: 'open' | 'closed'
+  /** How people can sign in right now. */
+  waysIn: () => string[]
 }) {
   return [
     route(
@@ -139,14 +150,7 @@ export function authRoutes({
       async ({ caller }) => {
         const user = await users.byId(caller.id)
         if (!user) throw errors.unauthorized()
-        return {
-          user: {
-            ...userOf(user),
-            emailVerified: caller.emailVerified,
-            metadata: JSON.parse(user.metadata) as Record<string, unknown>,
-            role: caller.role,
-          },
-        }
+        return { user: meOf(user, caller) }
       },
     ),
     route(
@@ -176,22 +180,17 @@ export function authRoutes({
       {
         summary: 'Where the user is signed in, newest first',
         access: 'session',
-        query: Type.Object({
-          limit: Type.Integer({ minimum: 1, default: LIST_LIMIT, description: `At most ${LIST_LIMIT_MAX}.` }),
-          offset: Type.Integer({ minimum: 0, default: 0 }),
-        }),
+        query: Type.Object(PageQuery),
         reply: {
           200: Type.Object({
             sessions: Type.Array(Session),
-            total: Type.Integer(),
-            limit: Type.Integer(),
-            offset: Type.Integer(),
+            ...PageReply,
           }),
         },
       },
       async ({ caller, query }) => {
-        const page = { limit: Math.min(query.limit, LIST_LIMIT_MAX), offset: query.offset }
-        return { ...(await sessions.list(caller, page)), ...page }
+        const page = pageOf(query)
+        return { ...(await sessions.list(caller, page)), limit: page.limit, offset: page.offset }
       },
     ),
     route(
@@ -222,7 +221,7 @@ export function authRoutes({
           () => false,
         )
         const status = healthy ? ('healthy' as const) : ('unhealthy' as const)
-        return answer({ status, providers: ['local'] }, { status: healthy ? 200 : 503 })
+        return answer({ status, providers: waysIn() }, { status: healthy ? 200 : 503 })
       },
     ),
     route(

@@ -46,6 +46,24 @@ describe('sessions', () => {
       assert.ok(Date.parse(session!.lastUsedAt) - Date.parse(session!.createdAt) >= 60_000)
     })
 
+    test('can be walked by cursors, which end with the last page', async () => {
+      const { email, token } = await app().register()
+      await Promise.all(times(6, () => login(app(), email)))
+      const all = (await list(token)).body.sessions.map(({ _id }) => _id)
+      const seen: string[] = []
+      let query = '?limit=3'
+      for (let pages = 1; pages <= 3; pages++) {
+        const { body } = await list(token, query)
+        seen.push(...body.sessions.map(({ _id }) => _id))
+        assert.equal(body.total, 7)
+        assert.equal('nextCursor' in body, pages < 3)
+        query = `?limit=3&cursor=${body.nextCursor}`
+      }
+      assert.deepEqual(seen, all)
+      for (const wrong of ['?cursor=', '?cursor=x', `?cursor=${'A'.repeat(35)}`, `${query}&offset=1`])
+        assert.equal((await list(token, wrong)).code, 'VALIDATION_ERROR', wrong)
+    })
+
     test('come in pages that neither repeat nor skip one', async () => {
       const { email, token } = await app().register()
       await Promise.all(times(6, () => login(app(), email)))

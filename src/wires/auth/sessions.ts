@@ -4,6 +4,7 @@ import { newId } from '../../base/ids.ts'
 import { must } from '../../db/database.ts'
 import { remembered } from '../../db/remembered.ts'
 import { sql } from '../../db/sql.ts'
+import { cutPage, type Page } from '../../http/page.ts'
 import type { UserCaller } from '../../http/policy.ts'
 import type { WireContext } from '../../wire.ts'
 import type { AccessTokens } from './access-tokens.ts'
@@ -45,10 +46,7 @@ export type Sessions = {
   /** Who sends this access token. A session that was ended is refused at once everywhere. */
   caller(token: string): Promise<UserCaller | undefined>
   /** Those that live, newest first. */
-  list(
-    caller: UserCaller,
-    page: { limit: number; offset: number },
-  ): Promise<{ sessions: Session[]; total: number }>
+  list(caller: UserCaller, page: Page): Promise<{ sessions: Session[]; total: number; nextCursor?: string }>
   /** Ends a session with its tokens; false where this user has no such session. */
   end(userId: string, sessionId: string): Promise<boolean>
   /** Removes those that have expired. */
@@ -109,6 +107,7 @@ export function createSessions(
   })
 
   return {
+    // A second factor will stand here: whoever calls this has proven one thing, whichever it was.
     async open(user, client) {
       const now = clock.now()
       const sessionId = newId(now)
@@ -154,15 +153,21 @@ export function createSessions(
       }
     },
 
-    async list(caller, { limit, offset }) {
+    async list(caller, page) {
       const living = sql`from auth_sessions where user_id = ${caller.id} and expires_at > ${clock.now()}`
       const [rows, counted] = await Promise.all([
         db.all<Row>(sql`
           select id, created_at, last_used_at, expires_at, ip, user_agent ${living}
-          order by created_at desc, id desc limit ${limit} offset ${offset}`),
+          ${page.before === undefined ? sql.literal('') : sql`and id < ${page.before}`}
+          order by id desc limit ${page.limit + 1} offset ${page.offset}`),
         db.get<{ total: number }>(sql`select count(*) as total ${living}`),
       ])
-      return { sessions: rows.map((row) => sessionOf(row, caller.sessionId)), total: counted!.total }
+      const cut = cutPage(rows, page, ({ id }) => id)
+      return {
+        sessions: cut.rows.map((row) => sessionOf(row, caller.sessionId)),
+        total: counted!.total,
+        ...(cut.nextCursor !== undefined && { nextCursor: cut.nextCursor }),
+      }
     },
 
     async end(userId, sessionId) {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import { must, type Database } from '../../db/database.ts'
-import { sql } from '../../db/sql.ts'
-import type { EmailAddress } from './addresses.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import type { EmailAddress } from '../../base/email-address.ts'
 import { authErrors } from './errors.ts'
 
 export type Role = 'user' | 'admin'
@@ -34,7 +34,19 @@ export type Users = {
     email: EmailAddress
     name: string | null
     passwordHash: string
+    /** What happens where it is made, and only there. */
+    rest?: readonly Sql[]
   }): Promise<UserRow>
+  /**
+   * The statements that make an account without a password. The last one answers its row, or nothing where the
+   * address has an account.
+   */
+  insertions(account: {
+    id: string
+    email: EmailAddress
+    name: string | null
+    isVerified: boolean
+  }): readonly Sql[]
   byId(id: string): Promise<UserRow | undefined>
   byEmail(key: string): Promise<UserRow | undefined>
   /** The role in effect, with `SIXWIRE_ADMINS` counted in. */
@@ -44,9 +56,15 @@ export type Users = {
    * and has no session yet, gets none.
    *
    * @param user as read when the old password was verified
+   * @param rest what happens where it is changed, and only there
    * @returns false where the old password is not that one any more
    */
-  changePassword(user: UserRow, passwordHash: string, sessionId: string): Promise<boolean>
+  changePassword(
+    user: UserRow,
+    passwordHash: string,
+    sessionId: string,
+    rest?: readonly Sql[],
+  ): Promise<boolean>
   /** Keeps a new hash of the same password. */
   renewHash(user: UserRow, passwordHash: string): Promise<void>
 }
@@ -66,6 +84,29 @@ export function createUsers(
 
   const byId: Users['byId'] = (id) => db.get<UserRow>(sql`select * from auth_users where id = ${id}`)
 
+  // Of two first accounts at the same moment, the later one waits here for the row and then finds it taken.
+  const claim = (id: string): readonly Sql[] =>
+    firstIsAdmin
+      ? [
+          sql`
+            insert into auth_first_account (id, user_id)
+            select 1, ${id} where not exists (select 1 from auth_users)
+            on conflict (id) do nothing`,
+        ]
+      : []
+  const roleOfNew = (id: string): Sql =>
+    sql`case when exists (select 1 from auth_first_account where user_id = ${id}) then 'admin' else 'user' end`
+
+  const insertions: Users['insertions'] = ({ id, email, name, isVerified }) => {
+    const now = clock.now()
+    const insertion = sql`
+      insert into auth_users (id, email, email_key, name, metadata, password_hash, role, credentials_version, email_verified_at, created_at, updated_at)
+      values (${id}, ${email.address}, ${email.key}, ${name}, '{}', null, ${roleOfNew(id)}, 1, ${isVerified ? now : null}, ${now}, ${now})
+      on conflict do nothing
+      returning *`
+    return [...claim(id), insertion]
+  }
+
   return {
     byId,
     byEmail: (key) => db.get<UserRow>(sql`select * from auth_users where email_key = ${key}`),
@@ -75,30 +116,29 @@ export function createUsers(
         ? 'admin'
         : 'user',
 
-    async create({ id, email, name, passwordHash }) {
+    async create({ id, email, name, passwordHash, rest = [] }) {
       const now = clock.now()
-      // Of two first accounts at the same moment, the later one waits here for the row and then finds it taken.
-      const claim = sql`
-        insert into auth_first_account (id, user_id)
-        select 1, ${id} where not exists (select 1 from auth_users)
-        on conflict (id) do nothing`
       const insertion = sql`
         insert into auth_users (id, email, email_key, name, metadata, password_hash, role, credentials_version, created_at, updated_at)
-        values (${id}, ${email.address}, ${email.key}, ${name}, '{}', ${passwordHash},
-          case when exists (select 1 from auth_first_account where user_id = ${id}) then 'admin' else 'user' end,
-          1, ${now}, ${now})
+        values (${id}, ${email.address}, ${email.key}, ${name}, '{}', ${passwordHash}, ${roleOfNew(id)}, 1, ${now}, ${now})
         on conflict do nothing
         returning *`
-      const rows = await db.batch([...(firstIsAdmin ? [claim] : []), insertion])
-      const made = rows.at(-1)![0] as UserRow | undefined
-      if (made) return made
+      const taken = authErrors.email_taken()
+      try {
+        const rows = await db.batch([...claim(id), must(insertion, () => taken), ...rest])
+        return rows[claim(id).length]![0] as UserRow
+      } catch (error) {
+        if (error !== taken) throw error
+      }
       const known = await byId(id)
       // A repeated call is no way in once the password that it holds was changed.
       if (known && known.email_key === email.key && known.credentials_version === 1) return known
-      throw authErrors.email_taken()
+      throw taken
     },
 
-    async changePassword(user, passwordHash, sessionId) {
+    insertions,
+
+    async changePassword(user, passwordHash, sessionId, rest = []) {
       const now = clock.now()
       const changed = errors.conflict()
       try {
@@ -110,6 +150,7 @@ export function createUsers(
             () => changed,
           ),
           sql`delete from auth_sessions where user_id = ${user.id} and id <> ${sessionId}`,
+          ...rest,
         ])
         return true
       } catch (error) {

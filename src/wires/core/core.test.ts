@@ -30,7 +30,7 @@ eachEngine((engine) => {
       assert.deepEqual(rest, {
         status: 'healthy',
         database: 'connected',
-        wires: { core: 'ready', auth: 'ready', store: 'ready' },
+        wires: { core: 'ready', messaging: 'ready', auth: 'ready', store: 'ready' },
       })
       assert.ok(uptime > 0 && latencyMs >= 0)
       const later = await app.request('GET', '/health')
@@ -53,7 +53,7 @@ eachEngine((engine) => {
         version: '7.8.9',
         platform: JSON.parse(manifest).version,
         runtime: `node ${process.version}`,
-        wires: ['core', 'auth', 'store'],
+        wires: ['core', 'messaging', 'auth', 'store'],
       })
       assert.equal(typeof uptime, 'number')
     })
@@ -139,6 +139,7 @@ eachEngine((engine) => {
     assert.equal(body.database, 'connected')
     assert.deepEqual(body.wires, {
       core: 'ready',
+      messaging: 'ready',
       auth: 'ready',
       store: 'ready',
       fine: 'ready',

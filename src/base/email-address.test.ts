@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../base/errors.ts'
-import { emailKey, parseAddress } from './addresses.ts'
-import type { EmailAddress } from './addresses.ts'
+import { ApiError } from './errors.ts'
+import { emailKey, parseAddress } from './email-address.ts'
+import type { EmailAddress } from './email-address.ts'
 
 function tryParse(text: string): EmailAddress | undefined {
   try {

@@ -1,4 +1,4 @@
-import { invalid } from '../../base/errors.ts'
+import { invalid } from './errors.ts'
 
 /** `address` as it was typed, for mail and display; `key` to tell accounts apart. */
 export type EmailAddress = { address: string; key: string }

@@ -1,0 +1,70 @@
+import { Type, type Static } from 'typebox'
+
+import { invalid } from '../base/errors.ts'
+import { idPattern } from '../base/ids.ts'
+
+const LIMIT = 20
+const LIMIT_MAX = 1000
+
+/** What the lists of records take, newest first: ids sort by the time of making, so an id is a place in such a list. */
+export const PageQuery = {
+  limit: Type.Integer({
+    minimum: 1,
+    default: LIMIT,
+    description: `At most ${LIMIT_MAX}; a larger one is taken as ${LIMIT_MAX}.`,
+  }),
+  offset: Type.Integer({ minimum: 0, default: 0 }),
+  cursor: Type.Optional(
+    Type.String({ description: 'The nextCursor of the page before: the same cost however deep.' }),
+  ),
+}
+
+/** What they answer beside their records. */
+export const PageReply = {
+  total: Type.Integer(),
+  limit: Type.Integer(),
+  offset: Type.Integer(),
+  nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+}
+
+/** A page that was asked for. */
+export type Page = {
+  limit: number
+  offset: number
+  /** Only records with a lesser id than this. */
+  before: string | undefined
+}
+
+const isId = new RegExp(idPattern)
+
+/** @throws VALIDATION_ERROR at `/query/cursor` */
+export function pageOf({
+  limit,
+  offset,
+  cursor,
+}: Static<ReturnType<typeof Type.Object<typeof PageQuery>>>): Page {
+  if (cursor === undefined) return { limit: Math.min(limit, LIMIT_MAX), offset, before: undefined }
+  const before = Buffer.from(cursor, 'base64url').toString('latin1')
+  if (!isId.test(before))
+    throw invalid({
+      path: '/query/cursor',
+      message: 'This is not a cursor: send nextCursor as it was answered.',
+    })
+  if (offset > 0) throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
+  return { limit: Math.min(limit, LIMIT_MAX), offset, before }
+}
+
+/**
+ * A page of rows, of which one more than asked for was read to see whether there are more.
+ *
+ * @param id of a row
+ */
+export function cutPage<R>(
+  rows: readonly R[],
+  { limit }: Page,
+  id: (row: R) => string,
+): { rows: readonly R[]; nextCursor?: string } {
+  if (rows.length <= limit) return { rows }
+  const shown = rows.slice(0, limit)
+  return { rows: shown, nextCursor: Buffer.from(id(shown.at(-1)!)).toString('base64url') }
+}

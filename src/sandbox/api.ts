@@ -1,0 +1,40 @@
+import type { FastifyPluginAsync } from 'fastify'
+
+import { errors } from '../base/errors.ts'
+import { createFaultReader, type Faults } from './faults.ts'
+import type { StandIn } from './stand-in.ts'
+
+/** `/sandbox/api`: shows and drives all stand-ins. Each has its own routes beside these. */
+export const createApi =
+  (standIns: readonly StandIn[], faults: Faults): FastifyPluginAsync =>
+  async (engine) => {
+    const readFault = createFaultReader()
+
+    engine.get('/api', async () => {
+      const states = await Promise.all(
+        standIns.map(
+          async (one) => [one.name, { variables: one.variables, ...(await one.state()) }] as const,
+        ),
+      )
+      return { ...Object.fromEntries(states), faults: await faults.all() }
+    })
+
+    engine.delete('/api', async () => {
+      for (const one of standIns) await one.reset()
+      await faults.reset()
+      return { message: 'The sandbox has forgotten everything.' }
+    })
+
+    engine.put<{ Params: { provider: string } }>(
+      '/api/faults/:provider',
+      async ({ params: { provider }, body }) => {
+        if (!standIns.some(({ name }) => name === provider))
+          throw errors.not_found({
+            message: `There is no such stand-in: there are ${standIns.map(({ name }) => name).join(', ')}.`,
+          })
+        const fault = readFault(body)
+        await faults.set(provider, fault)
+        return fault
+      },
+    )
+  }

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+
+import { createTransport } from 'nodemailer'
+import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+
+import { startApp, type TestApp } from '../testing/app.ts'
+import { eachEngine, endOfSuite } from '../testing/engines.ts'
+
+const CHROMIUM = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+].find((path) => path && existsSync(path))
+const skip = CHROMIUM ? false : 'there is no Chromium here: install one, or name it in CHROMIUM'
+
+describe('the sandbox in a browser', { skip }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await chromium.launch({
+      executablePath: CHROMIUM!,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+    })
+  })
+  after(() => browser.close())
+
+  eachEngine((engine) => {
+    const ending = endOfSuite()
+    let app: TestApp
+    before(async () => {
+      app = await startApp(ending, engine, { sandbox: true })
+    })
+
+    const here = () => app.app.settings.publicUrl
+    const state = async () => (await app.request('GET', '/sandbox/api')).body
+
+    /** A page of a new visitor. What it complains about fails the test. */
+    async function visit(t: {
+      after(work: () => Promise<void>): void
+    }): Promise<{ page: Page; complaints: string[] }> {
+      const context: BrowserContext = await browser.newContext({ viewport: { width: 1280, height: 800 } })
+      t.after(() => context.close())
+      context.setDefaultTimeout(8000)
+      const page = await context.newPage()
+      const complaints: string[] = []
+      page.on('pageerror', (error) => complaints.push(error.message))
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text())
+      })
+      return { page, complaints }
+    }
+
+    async function send(to: string, subject: string, html: string): Promise<void> {
+      const { mail } = await state()
+      const mailer = createTransport(mail.variables.SMTP_URL)
+      await mailer.sendMail({ from: 'no-reply@sandbox.test', to, subject, text: `Text of ${subject}`, html })
+      mailer.close()
+    }
+
+    async function consentPage(page: Page, provider: 'idpa' | 'idpb'): Promise<void> {
+      const standIn = (await state())[provider]
+      const url = new URL(
+        provider === 'idpa' ? `${standIn.address}/authorize` : standIn.variables.IDPB_AUTHORIZE_URL,
+      )
+      url.search = new URLSearchParams({
+        client_id: `sandbox-${provider}`,
+        redirect_uri: standIn.redirectUri,
+        response_type: 'code',
+        scope: provider === 'idpa' ? 'openid email profile' : 'user:email',
+        state: 'a-state',
+      }).toString()
+      await page.goto(url.href)
+    }
+
+    /** What the provider answers to the application, whatever that makes of it. */
+    async function answerTo(page: Page, act: () => Promise<void>): Promise<Record<string, string>> {
+      const [request] = await Promise.all([
+        page.waitForRequest((one) => /\/auth\/idp[ab]\/callback\?/.test(one.url())),
+        act(),
+      ])
+      return Object.fromEntries(new URL(request.url()).searchParams)
+    }
+
+    for (const provider of ['idpa', 'idpb'] as const) {
+      test(`lets somebody choose a person at ${provider}, by keyboard alone`, async (t) => {
+        const { page, complaints } = await visit(t)
+        await consentPage(page, provider)
+        assert.match(await page.getByRole('heading', { level: 1 }).innerText(), /^Sign in to /)
+        await page.keyboard.press('Tab')
+        await page.keyboard.press('Tab')
+        assert.match(await page.locator(':focus').innerText(), /Grace Hopper/)
+        assert.deepEqual(complaints, [])
+        const { code, state } = await answerTo(page, () => page.keyboard.press('Enter'))
+        assert.ok(code)
+        assert.equal(state, 'a-state')
+      })
+
+      test(`lets somebody be invented at ${provider}, and says what is wrong with an address`, async (t) => {
+        const { page } = await visit(t)
+        await consentPage(page, provider)
+        await page.getByText('Be somebody new').click()
+        await page.getByLabel('Name').fill('Edith')
+        await page.getByLabel('Email address').fill('edith@nowhere')
+        await page.getByLabel('The provider has verified').uncheck()
+        await page.getByRole('button', { name: 'Sign in as this person' }).click()
+        assert.match(await page.getByRole('alert').innerText(), /After the @/)
+        assert.equal(await page.getByLabel('Name').inputValue(), 'Edith')
+        assert.equal(await page.getByLabel('The provider has verified').isChecked(), false)
+        await page.getByLabel('Email address').fill(`edith.${provider}@example.com`)
+        const { code } = await answerTo(page, () =>
+          page.getByRole('button', { name: 'Sign in as this person' }).click(),
+        )
+        assert.ok(code)
+        const { people } = (await app.request('GET', '/sandbox/api/people')).body
+        const [edith] = people.filter(
+          ({ email }: { email: string }) => email === `edith.${provider}@example.com`,
+        )
+        assert.deepEqual([edith.name, edith.verified], ['Edith', false])
+      })
+
+      test(`lets somebody deny at ${provider}`, async (t) => {
+        const { page } = await visit(t)
+        await consentPage(page, provider)
+        const { error, code } = await answerTo(page, () => page.getByRole('button', { name: 'Deny' }).click())
+        assert.deepEqual([error, code], ['access_denied', undefined])
+      })
+    }
+
+    test('shows mail as it arrives, and is worked by keyboard', async (t) => {
+      await app.request('DELETE', '/sandbox/api')
+      const { page } = await visit(t)
+      await page.goto(`${here()}/sandbox`)
+      await page.getByText('Register an account and its mail appears here.').waitFor()
+      assert.match(
+        await page.locator('#inbox-reader pre').innerText(),
+        /^curl http:\/\/localhost:\d+\/auth\/register/,
+      )
+      const link = `${here()}/health`
+      await send('ada@example.com', 'First', `<p>Hello <a href="${link}">the link</a></p>`)
+      await page.getByText('First').first().waitFor()
+      await send(
+        'ada@example.com',
+        'Second',
+        `<h1>Hi</h1><script>document.body.textContent = 'ran'</script><img src="x" onerror="document.body.textContent = 'ran'">
+         <a href="${link}">Go on</a>`,
+      )
+      await page.locator('#announcer', { hasText: 'New mail for ada@example.com: Second' }).waitFor()
+      assert.match(await page.title(), /^\(2\)/)
+
+      await page.locator('#inbox-filter').focus()
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('ArrowDown')
+      assert.match(await page.locator(':focus').innerText(), /First/)
+      await page.keyboard.press('ArrowUp')
+      await page.keyboard.press('Enter')
+      const heading = page.getByRole('heading', { name: 'Second' })
+      await heading.waitFor()
+      assert.equal(await page.locator(':focus').innerText(), 'Second')
+
+      const frame = page.frameLocator('iframe')
+      assert.equal(await frame.getByRole('heading', { name: 'Hi' }).innerText(), 'Hi')
+      const [opened] = await Promise.all([
+        page.waitForEvent('popup'),
+        frame.getByRole('link', { name: 'Go on' }).click(),
+      ])
+      await opened.waitForLoadState()
+      assert.equal(opened.url(), link)
+      assert.equal(await opened.evaluate('window.opener'), null)
+      await opened.close()
+
+      await page.getByRole('tab', { name: 'Rendered' }).focus()
+      await page.keyboard.press('ArrowRight')
+      assert.match(await page.getByRole('tabpanel').innerText(), /Text of Second/)
+      await page.keyboard.press('ArrowLeft')
+      await page.keyboard.press('ArrowLeft')
+      assert.match(await page.getByRole('tabpanel').innerText(), /subject: Second/i)
+      await page.keyboard.press('Escape')
+      await page.getByText('Choose a mail to read it.').waitFor()
+      assert.match(await page.locator(':focus').innerText(), /Second/)
+    })
+
+    test('adds a person, and changes whether their address is verified', async (t) => {
+      const { page, complaints } = await visit(t)
+      await page.goto(`${here()}/sandbox#people`)
+      await page.getByLabel('Name').fill('Hedy')
+      await page.getByLabel('Email address').fill('hedy@example.com')
+      await page.keyboard.press('Enter')
+      const box = page.getByLabel('The address of Hedy is verified')
+      await box.waitFor()
+      await box.focus()
+      await page.keyboard.press('Space')
+      const hedy = async () =>
+        (await app.request('GET', '/sandbox/api/people')).body.people.find(
+          ({ email }: { email: string }) => email === 'hedy@example.com',
+        )
+      while ((await hedy()).verified) await page.waitForTimeout(20)
+      assert.deepEqual(complaints, [])
+    })
+
+    test('sets a fault and takes it back, and resets only once that is confirmed', async (t) => {
+      const { page, complaints } = await visit(t)
+      await page.goto(`${here()}/sandbox#providers`)
+      const card = page.getByRole('region', { name: 'Provider A' })
+      await card.getByText('Faults').click()
+      await card.getByLabel('HTTP status').fill('503')
+      await card.getByLabel('Calls').fill('2')
+      await card.getByRole('button', { name: 'Set' }).click()
+      await card.getByText('In force: answers 503, for 2 calls').waitFor()
+      assert.equal((await state()).faults.idpa.error, 503)
+      await card.getByRole('button', { name: 'Take back' }).click()
+      await card.getByText('In force').waitFor({ state: 'hidden' })
+      assert.deepEqual((await state()).faults, {})
+
+      await app.request('POST', '/sandbox/api/people', { body: { email: 'somebody@example.com' } })
+      const count = async () => (await app.request('GET', '/sandbox/api/people')).body.people.length
+      const before = await count()
+      await page.getByRole('button', { name: 'Reset the sandbox' }).click()
+      await page.getByRole('button', { name: 'Cancel' }).click()
+      assert.equal(await count(), before)
+      await page.getByRole('button', { name: 'Reset the sandbox' }).click()
+      await page.getByRole('button', { name: 'Reset', exact: true }).click()
+      await page.locator('#announcer', { hasText: 'forgotten everything' }).waitFor({ state: 'attached' })
+      assert.equal(await count(), 3)
+      assert.deepEqual(complaints, [])
+    })
+
+    for (const width of [375, 1400])
+      test(`has no part that is wider than a window of ${width} pixels`, async (t) => {
+        const { page } = await visit(t)
+        await page.setViewportSize({ width, height: 800 })
+        for (const part of ['inbox', 'phone', 'people', 'providers']) {
+          await page.goto(`${here()}/sandbox#${part}`)
+          await page.locator(`#view-${part}:not([hidden])`).waitFor()
+          assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= width, part)
+        }
+      })
+  })
+})

@@ -1,0 +1,105 @@
+import { type Static, Type } from 'typebox'
+
+import { invalid } from '../base/errors.ts'
+import { parseJson } from '../base/json.ts'
+import type { Database } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
+import { createValidation } from '../http/validation.ts'
+
+const DELAY_MAX_MS = 60_000
+
+const faultSchema = Type.Object({
+  delayMs: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: DELAY_MAX_MS, description: 'Milliseconds before it answers.' }),
+  ),
+  error: Type.Optional(
+    Type.Integer({
+      minimum: 400,
+      maximum: 599,
+      description: 'The HTTP status, or SMTP code, that it answers instead of doing anything.',
+    }),
+  ),
+  loseAnswer: Type.Optional(
+    Type.Boolean({ description: 'It does what it is asked, and the answer is lost: the connection breaks.' }),
+  ),
+  callback: Type.Optional(
+    Type.Union([Type.Literal('lost'), Type.Literal('doubled'), Type.Literal('late')], {
+      description: 'What becomes of its webhook or callback.',
+    }),
+  ),
+  times: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description: 'How many calls it holds for; without it until it is taken back.',
+    }),
+  ),
+})
+
+/** What goes wrong at a provider, on purpose. Nothing of it is set unless somebody asks for it. */
+export type Fault = Static<typeof faultSchema>
+
+/**
+ * Makes the function that reads a fault from a request's body.
+ *
+ * @throws VALIDATION_ERROR with the path of each fault, also for a name that means nothing: it would do nothing
+ */
+export function createFaultReader(): (body: unknown) => Fault {
+  const check = createValidation()('body', faultSchema)
+  const names = Object.keys(faultSchema.properties)
+  return (body) => {
+    const checked = check(body)
+    if ('error' in checked) throw checked.error
+    const unknown = Object.keys(checked.value as Fault).filter((name) => !names.includes(name))
+    if (unknown.length > 0)
+      throw invalid(
+        ...unknown.map((name) => ({
+          path: `/body/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+          message: `means nothing here: there are ${names.join(', ')}`,
+        })),
+      )
+    return checked.value as Fault
+  }
+}
+
+export type Faults = {
+  /** What is in force for a provider's next call; counts that call. */
+  next(provider: string): Promise<Fault>
+  /** Everything in force, by provider. */
+  all(): Promise<Record<string, Fault>>
+  /** Sets what is in force; an empty one takes it back. */
+  set(provider: string, fault: Fault): Promise<void>
+  reset(): Promise<void>
+}
+
+export function createFaults(db: Database): Faults {
+  const faultOf = (text: string): Fault => parseJson(text) as Fault
+  return {
+    async next(provider) {
+      const [row] = await db.write<{ fault: string }>(sql`
+        update sandbox_faults set calls = calls + 1
+        where provider = ${provider} and (times is null or calls < times)
+        returning fault`)
+      return row ? faultOf(row.fault) : {}
+    },
+    async all() {
+      const rows = await db.all<{ provider: string; fault: string }>(
+        sql`select provider, fault from sandbox_faults where times is null or calls < times order by provider`,
+      )
+      return Object.fromEntries(rows.map(({ provider, fault }) => [provider, faultOf(fault)]))
+    },
+    async set(provider, fault) {
+      await db.batch([
+        sql`delete from sandbox_faults where provider = ${provider}`,
+        ...(Object.keys(fault).length === 0
+          ? []
+          : [
+              sql`insert into sandbox_faults (provider, fault, times, calls)
+                  values (${provider}, ${JSON.stringify(fault)}, ${fault.times ?? null}, 0)`,
+            ]),
+      ])
+    },
+    async reset() {
+      await db.write(sql`delete from sandbox_faults`)
+    },
+  }
+}

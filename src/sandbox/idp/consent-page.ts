@@ -1,0 +1,159 @@
+import { html, type Html } from './html.ts'
+import type { Person } from './people.ts'
+
+/** How a provider's pages look, and what they say of themselves. */
+export type Look = {
+  /** The class of its pages, for the style sheet. */
+  readonly dress: string
+  readonly name: string
+  readonly protocol: string
+  /** What the application wants to know, in words, by scope. */
+  readonly scopes: Readonly<Record<string, string>>
+}
+
+export type ConsentPage = {
+  look: Look
+  /** The application that asks. */
+  application: string
+  /** Where the answer goes in the end. */
+  redirectUri: string
+  scope: string
+  people: readonly Person[]
+  /** Marked as the one who was asked for. */
+  hint: string | undefined
+  /** What was wrong with the person that was invented. */
+  fault?: { message: string; name: string; email: string; verified: boolean }
+  /** Where the style sheet is. */
+  assets: string
+}
+
+const LIST = new Intl.ListFormat('en')
+
+// No script at all. There is no form-action: Chromium applies it to where a form's answer redirects to as well, and
+// that is the application's own address.
+export const CONSENT_POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const initials = (name: string): string =>
+  name
+    .split(/\s+/)
+    .slice(0, 2)
+    .map((word) => /./u.exec(word)?.[0] ?? '')
+    .join('')
+    .toUpperCase()
+
+const frame = (look: Look, assets: string, title: string, content: Html): string =>
+  html`<!doctype html>
+    <html lang="en" class="${look.dress}">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title}</title>
+        <link rel="icon" href="${assets}/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="${assets}/consent.css" />
+      </head>
+      <body>
+        <header>
+          <span class="mark" aria-hidden="true"></span>
+          <p>
+            <strong>${look.name}</strong>
+            <span class="protocol">${look.protocol}</span>
+          </p>
+        </header>
+        <main>${content}</main>
+        <footer>
+          A stand-in of the Sixwire sandbox. No real account is asked for, and nothing leaves this machine.
+        </footer>
+      </body>
+    </html>`.text
+
+const personButton = ({ id, name, email, verified }: Person, asked: boolean): Html =>
+  html` <li>
+    <button name="person" value="${id}" class="person" ${asked && html`autofocus`}>
+      <span class="initials" aria-hidden="true">${initials(name)}</span>
+      <span class="who"><strong>${name}</strong><span>${email}</span></span>
+      <span class="badge ${verified ? 'good' : 'doubtful'}">${verified ? 'verified' : 'not verified'}</span>
+    </button>
+  </li>`
+
+/** The page where somebody chooses who they are. Its forms are sent to its own address. */
+export function consentPage({
+  look,
+  application,
+  redirectUri,
+  scope,
+  people,
+  hint,
+  fault,
+  assets,
+}: ConsentPage): string {
+  const wanted = scope
+    .split(' ')
+    .filter((one) => Object.hasOwn(look.scopes, one))
+    .map((one) => look.scopes[one]!)
+  return frame(
+    look,
+    assets,
+    `Sign in to ${application}`,
+    html`
+      <h1>Sign in to ${application}</h1>
+      <p class="wants">
+        ${application} wants to know ${wanted.length > 0 ? LIST.format(wanted) : 'your public profile'}.
+      </p>
+      <form method="post">
+        <h2 id="people">Choose who you are</h2>
+        <ul class="people" aria-labelledby="people">
+          ${people.map((one) => personButton(one, !fault && (one.email === hint || one.id === hint)))}
+        </ul>
+      </form>
+      <details ${fault && html`open`}>
+        <summary>Be somebody new</summary>
+        <form method="post" class="invent">
+          ${fault && html`<p class="fault" role="alert" id="fault">${fault.message}</p>`}
+          <label>Name <input name="name" autocomplete="off" maxlength="100" value="${fault?.name}" /></label>
+          <label>
+            Email address
+            <input
+              name="email"
+              type="email"
+              required
+              autocomplete="off"
+              value="${fault?.email}"
+              ${fault && html`aria-invalid="true" aria-describedby="fault" autofocus`}
+            />
+          </label>
+          <label class="check">
+            <input
+              name="verified"
+              type="checkbox"
+              value="true"
+              ${(fault?.verified ?? true) && html`checked`}
+            />
+            The provider has verified this address
+          </label>
+          <button name="invent" value="true" class="primary">Sign in as this person</button>
+        </form>
+      </details>
+      <form method="post" class="deny">
+        <button name="deny" value="true">Deny</button>
+        <p>You will be sent back to <code>${new URL(redirectUri).host}</code>.</p>
+      </form>
+    `,
+  )
+}
+
+/** The page for a request that cannot be answered to the application, because it does not say truly who it is. */
+export const refusalPage = (look: Look, assets: string, message: string): string =>
+  frame(
+    look,
+    assets,
+    'This request cannot be answered',
+    html`<h1>This request cannot be answered</h1>
+      <p class="fault" role="alert">${message}</p>`,
+  )

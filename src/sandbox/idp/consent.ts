@@ -1,0 +1,160 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+
+import { ApiError, invalid } from '../../base/errors.ts'
+import { CONSENT_POLICY, consentPage, refusalPage, type Look } from './consent-page.ts'
+import type { Asked, Grants } from './grants.ts'
+import { formOf, queryOf } from './parameters.ts'
+import type { People, Person, PersonInput } from './people.ts'
+
+/** What an authorization request comes to. */
+export type Checked =
+  /** Somebody is asked. */
+  | { ask: Asked; hint?: string }
+  /** The application is told at once. */
+  | { redirect: string }
+  /** Nobody but the person at the browser can be told. */
+  | { refuse: string }
+
+/** What somebody decided. */
+type Choice = { person: string } | { invent: PersonInput } | { deny: true }
+
+export type ConsentOptions = {
+  /** `idpa` or `idpb`. */
+  provider: string
+  /** The path of its authorization endpoint, below `/sandbox`. */
+  path: string
+  look: Look
+  application: string
+  /** Where the style sheet is, as a path. */
+  assets: string
+  people: People
+  grants: Grants
+  check: (query: URLSearchParams) => Promise<Checked>
+  /** Where the browser goes with this code, or without one because it was denied. */
+  answer: (asked: Asked, code: string | undefined) => string
+}
+
+/**
+ * The consent page of a provider: `GET` shows it, `POST` to the same address decides.
+ * `POST /api/<provider>/approve` decides without a browser: `{url, person}`, `{url, invent: {name, email, verified}}`
+ * or `{url, deny: true}`, where `url` is what the application redirected to; it answers `{redirect}`.
+ */
+export function consentRoutes(engine: FastifyInstance, options: ConsentOptions): void {
+  const { provider, path, look, application, assets, people, grants, check, answer } = options
+
+  const page = (reply: FastifyReply, status: number, text: string) =>
+    reply
+      .code(status)
+      .headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': CONSENT_POLICY,
+        'cache-control': 'no-store',
+      })
+      .send(text)
+
+  /** Throws VALIDATION_ERROR. */
+  async function whoIs(choice: Exclude<Choice, { deny: true }>): Promise<Person> {
+    if ('invent' in choice) return people.add(choice.invent, '/body/invent')
+    const found = await people.find(choice.person)
+    if (!found)
+      throw invalid({
+        path: '/body/person',
+        message: 'There is nobody with this id or address: GET /sandbox/api/people lists everybody.',
+      })
+    return found
+  }
+
+  async function decide(asked: Asked, choice: Choice): Promise<string> {
+    if ('deny' in choice) return answer(asked, undefined)
+    const person = await whoIs(choice)
+    return answer(asked, await grants.code(person.id, asked))
+  }
+
+  async function ask(
+    reply: FastifyReply,
+    { ask, hint }: { ask: Asked; hint?: string },
+    fault?: { message: string; name: string; email: string; verified: boolean },
+  ) {
+    return page(
+      reply,
+      fault ? 400 : 200,
+      consentPage({
+        look,
+        application,
+        redirectUri: ask.redirectUri,
+        scope: ask.scope,
+        people: await people.all(),
+        hint,
+        assets,
+        ...(fault && { fault }),
+      }),
+    )
+  }
+
+  engine.get(path, async (request, reply) => {
+    const checked = await check(queryOf(request.url))
+    if ('refuse' in checked) return page(reply, 400, refusalPage(look, assets, checked.refuse))
+    if ('redirect' in checked) return reply.redirect(checked.redirect)
+    return ask(reply, checked)
+  })
+
+  engine.post(path, async (request, reply) => {
+    const checked = await check(queryOf(request.url))
+    if ('refuse' in checked) return page(reply, 400, refusalPage(look, assets, checked.refuse))
+    if ('redirect' in checked) return reply.redirect(checked.redirect, 303)
+    const choice = choiceOfForm(formOf(request.body))
+    if (!choice) return ask(reply, checked)
+    try {
+      return await reply.redirect(await decide(checked.ask, choice), 303)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.status === 400)) throw error
+      // The page was open while somebody took that person away, or what was typed is no address.
+      if (!('invent' in choice)) return ask(reply, checked)
+      const { name, email, verified } = choice.invent
+      const [issue] = (error.details?.['issues'] ?? []) as { message: string }[]
+      return ask(reply, checked, {
+        message: issue?.message ?? error.message,
+        name: typeof name === 'string' ? name : '',
+        email: typeof email === 'string' ? email : '',
+        verified: verified === true,
+      })
+    }
+  })
+
+  engine.post(`/api/${provider}/approve`, async (request) => {
+    const { url, choice } = choiceOfBody(request.body)
+    const checked = await check(queryOf(url))
+    if ('refuse' in checked) throw invalid({ path: '/body/url', message: checked.refuse })
+    return { redirect: 'redirect' in checked ? checked.redirect : await decide(checked.ask, choice) }
+  })
+}
+
+function choiceOfForm(form: URLSearchParams): Choice | undefined {
+  const person = form.get('person')
+  if (form.has('deny')) return { deny: true }
+  if (person) return { person }
+  if (!form.has('invent')) return undefined
+  const name = form.get('name')?.trim()
+  return {
+    invent: {
+      ...(name && { name }),
+      email: form.get('email') ?? '',
+      verified: form.has('verified'),
+    },
+  }
+}
+
+/** Throws VALIDATION_ERROR. */
+function choiceOfBody(body: unknown): { url: string; choice: Choice } {
+  if (typeof body !== 'object' || body === null) throw invalid({ path: '/body', message: 'Send an object.' })
+  const { url, person, invent, deny } = body as Record<string, unknown>
+  if (typeof url !== 'string' || !URL.canParse(url))
+    throw invalid({ path: '/body/url', message: 'Send the address of the consent page, with its query.' })
+  if (deny === true) return { url, choice: { deny } }
+  if (typeof invent === 'object' && invent !== null) return { url, choice: { invent } }
+  if (typeof person === 'string') return { url, choice: { person } }
+  throw invalid({
+    path: '/body',
+    message: 'Say who signs in: person (an id or address), invent (name, email, verified), or deny: true.',
+  })
+}

@@ -1,0 +1,28 @@
+import { errors } from '../../base/errors.ts'
+import type { StandIn, StandInContext } from '../stand-in.ts'
+import { createPeople, type PersonInput } from './people.ts'
+
+/** `/sandbox/api/people`: whom both identity providers know. */
+export async function createDirectory({ db, clock, base }: StandInContext): Promise<StandIn> {
+  const people = createPeople(db, clock)
+  const inputOf = (body: unknown): PersonInput => (typeof body === 'object' && body !== null ? body : {})
+  return {
+    name: 'people',
+    variables: {},
+    async routes(engine) {
+      engine.get('/api/people', async () => ({ people: await people.all() }))
+      engine.post('/api/people', async ({ body }, reply) => {
+        const added = await people.add(inputOf(body), '/body')
+        return reply.code(201).send(added)
+      })
+      engine.patch<{ Params: { id: string } }>('/api/people/:id', async ({ params: { id }, body }) => {
+        const changed = await people.change(id, inputOf(body), '/body')
+        if (!changed) throw errors.not_found({ message: 'There is nobody of this id.' })
+        return changed
+      })
+    },
+    state: async () => ({ address: `${base}/api/people`, people: (await people.all()).length }),
+    reset: () => people.reset(),
+    start: () => people.start(),
+  }
+}

@@ -1,0 +1,112 @@
+import type { Clock } from '../../base/clock.ts'
+import { randomToken, sha256 } from '../../base/crypto.ts'
+import { parseJson } from '../../base/json.ts'
+import type { Database } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+
+/** What a code was asked for with. */
+export type Asked = {
+  /** Exactly as it came; where it was left out, the client's own. */
+  redirectUri: string
+  /** Whether the request named it. */
+  redirectUriGiven: boolean
+  scope: string
+  state?: string
+  nonce?: string
+  /** PKCE, method S256 (RFC 7636). */
+  challenge?: string
+}
+
+/** What a code stands for. */
+export type Grant = { personId: string; asked: Asked; grantedAt: number; codeHash: string }
+
+/** The codes and access tokens of one provider. Only hashes of them are kept. */
+export type Grants = {
+  /** A code for one use within ten minutes. */
+  code(personId: string, asked: Asked): Promise<string>
+  /** What a code stands for; that was its use. A code that was used before ends its tokens (RFC 6749, section 4.1.2). */
+  take(code: string): Promise<Grant | undefined>
+  /** @param lifeMs how long the token is good for */
+  token(grant: Grant, lifeMs: number): Promise<string>
+  /** Whose token this is. */
+  holder(token: string): Promise<{ personId: string; scope: string } | undefined>
+  /** How many tokens live. */
+  count(): Promise<number>
+  reset(): Promise<void>
+}
+
+const CODE_MS = 600_000
+
+/**
+ * @param provider `idpa` or `idpb`
+ * @param prefix what its tokens begin with
+ */
+export function createGrants(db: Database, clock: Clock, provider: string, prefix = ''): Grants {
+  return {
+    async code(personId, asked) {
+      const code = randomToken()
+      const now = clock.now()
+      await db.batch([
+        sql`delete from sandbox_codes where expires_at <= ${now}`,
+        sql`delete from sandbox_tokens where expires_at <= ${now}`,
+        sql`insert into sandbox_codes (code_hash, provider, person_id, details, created_at, expires_at)
+            values (${sha256(code)}, ${provider}, ${personId}, ${JSON.stringify(asked)}, ${now}, ${now + CODE_MS})`,
+      ])
+      return code
+    },
+
+    async take(code) {
+      const codeHash = sha256(code)
+      const [row] = await db.write<{
+        person_id: string
+        details: string
+        created_at: number
+        expires_at: number
+      }>(sql`
+        delete from sandbox_codes where code_hash = ${codeHash} and provider = ${provider}
+        returning person_id, details, created_at, expires_at`)
+      if (!row) {
+        await db.write(
+          sql`delete from sandbox_tokens where code_hash = ${codeHash} and provider = ${provider}`,
+        )
+        return undefined
+      }
+      if (row.expires_at <= clock.now()) return undefined
+      return {
+        personId: row.person_id,
+        asked: parseJson(row.details) as Asked,
+        grantedAt: row.created_at,
+        codeHash,
+      }
+    },
+
+    async token({ personId, asked, codeHash }, lifeMs) {
+      const token = prefix + randomToken()
+      await db.write(sql`
+        insert into sandbox_tokens (token_hash, provider, person_id, code_hash, scope, expires_at)
+        values (${sha256(token)}, ${provider}, ${personId}, ${codeHash}, ${asked.scope}, ${clock.now() + lifeMs})`)
+      return token
+    },
+
+    async holder(token) {
+      const row = await db.get<{ person_id: string; scope: string }>(sql`
+        select person_id, scope from sandbox_tokens
+        where token_hash = ${sha256(token)} and provider = ${provider} and expires_at > ${clock.now()}`)
+      return row && { personId: row.person_id, scope: row.scope }
+    },
+
+    async count() {
+      const row = await db.get<{ total: number }>(sql`
+        select count(*) as total from sandbox_tokens
+        where provider = ${provider} and expires_at > ${clock.now()}`)
+      return row!.total
+    },
+
+    async reset() {
+      await db.batch([
+        sql`delete from sandbox_codes where provider = ${provider}`,
+        sql`delete from sandbox_tokens where provider = ${provider}`,
+      ])
+    },
+  }
+}

@@ -1,0 +1,22 @@
+/** HTML that is finished: nothing of it is escaped again. */
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+type Value = Html | readonly Html[] | string | number | false | undefined
+
+const SIGNS: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+function write(value: Value): string {
+  if (value === undefined || value === false) return ''
+  if (value instanceof Html) return value.text
+  if (typeof value === 'object') return value.map(({ text }) => text).join('')
+  return String(value).replaceAll(/[&<>"']/g, (sign) => SIGNS[sign]!)
+}
+
+/** Writes HTML; whatever is put in is escaped unless it is HTML already. */
+export const html = (strings: TemplateStringsArray, ...values: Value[]): Html =>
+  new Html(String.raw({ raw: strings }, ...values.map(write)))

@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto'
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { SignJWT } from 'jose'
+
+import { deriveKey } from '../../base/crypto.ts'
+import type { StandIn, StandInContext } from '../stand-in.ts'
+import { consentRoutes, type Checked } from './consent.ts'
+import { faulty } from './fault.ts'
+import { createGrants, type Asked, type Grant } from './grants.ts'
+import { formOf, parametersOf, takeForms } from './parameters.ts'
+import { createPeople, type Person } from './people.ts'
+import { ALGORITHM, createSigningKey } from './signing-key.ts'
+
+const PATH = '/idpa'
+const CLIENT_ID = 'sandbox-idpa'
+const TOKEN_SECONDS = 3600
+const S256_CHALLENGE = /^[\w-]{43}$/
+
+const LOOK = {
+  dress: 'idpa',
+  name: 'Provider A',
+  protocol: 'OpenID Connect',
+  scopes: { openid: 'who you are', email: 'your email address', profile: 'your name' },
+}
+
+/**
+ * An OpenID Connect issuer that knows the people of the sandbox: discovery, authorization code with PKCE, ID tokens
+ * (RS256), userinfo. As at a real one, its client is registered with one redirect address.
+ * OpenID Connect Core 1.0, OpenID Connect Discovery 1.0, RFC 6749, RFC 7636, RFC 9207.
+ */
+export async function createIdpa({ db, clock, settings, faults, base }: StandInContext): Promise<StandIn> {
+  const issuer = base + PATH
+  const redirectUri = `${settings.publicUrl}/auth/idpa/callback`
+  const clientSecret = deriveKey(settings.secret, 'sandbox-idpa').mac('client').slice(0, 40)
+  const people = createPeople(db, clock)
+  const grants = createGrants(db, clock, 'idpa')
+  const signingKey = createSigningKey(db, settings.secret)
+
+  const metadata = {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    userinfo_endpoint: `${issuer}/userinfo`,
+    jwks_uri: `${issuer}/jwks`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [ALGORITHM],
+    scopes_supported: ['openid', 'email', 'profile'],
+    claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce', 'email', 'email_verified', 'name'],
+    token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  }
+
+  /** Where the browser goes with an answer. */
+  const back = (asked: Pick<Asked, 'redirectUri' | 'state'>, answer: Record<string, string>): string => {
+    const url = new URL(asked.redirectUri)
+    const said = { ...answer, ...(asked.state !== undefined && { state: asked.state }), iss: issuer }
+    for (const [name, value] of Object.entries(said)) url.searchParams.set(name, value)
+    return url.href
+  }
+
+  async function check(query: URLSearchParams): Promise<Checked> {
+    const { get, repeated } = parametersOf(query)
+    if (get('client_id') !== CLIENT_ID)
+      return { refuse: `client_id: no application is registered as "${get('client_id') ?? ''}".` }
+    if (repeated === 'redirect_uri' || get('redirect_uri') !== redirectUri)
+      return { refuse: `redirect_uri: this application is registered with ${redirectUri} only.` }
+    const asked: Asked = {
+      redirectUri,
+      redirectUriGiven: true,
+      scope: get('scope') ?? '',
+      ...optional('state', get('state')),
+      ...optional('nonce', get('nonce')),
+      ...optional('challenge', get('code_challenge')),
+    }
+    const fail = (error: string, error_description: string): Checked => ({
+      redirect: back(asked, { error, error_description }),
+    })
+    if (repeated !== undefined) return fail('invalid_request', `${repeated} came more than once`)
+    if (get('request') !== undefined) return fail('request_not_supported', 'request objects are not taken')
+    if (get('request_uri') !== undefined)
+      return fail('request_uri_not_supported', 'request objects are not taken')
+    if (get('response_type') !== 'code')
+      return fail('unsupported_response_type', 'response_type must be code')
+    if ((get('response_mode') ?? 'query') !== 'query')
+      return fail('invalid_request', 'response_mode must be query')
+    if (!asked.scope.split(' ').includes('openid')) return fail('invalid_scope', 'scope must hold openid')
+    const method = get('code_challenge_method')
+    if (asked.challenge === undefined ? method !== undefined : method !== 'S256')
+      return fail('invalid_request', 'code_challenge_method must be S256, with a code_challenge')
+    if (asked.challenge !== undefined && !S256_CHALLENGE.test(asked.challenge))
+      return fail('invalid_request', 'code_challenge must be a SHA-256 in base64url')
+    // Nobody is ever signed in here, so nobody can be answered for without a page.
+    if (get('prompt') === 'none') return fail('login_required', 'nobody is signed in')
+    return { ask: asked, ...optional('hint', get('login_hint')) }
+  }
+
+  const claimsOf = (person: Person, scope: string): Record<string, unknown> => {
+    const scopes = scope.split(' ')
+    return {
+      sub: person.id,
+      ...(scopes.includes('email') && { email: person.email, email_verified: person.verified }),
+      ...(scopes.includes('profile') && { name: person.name }),
+    }
+  }
+
+  async function idToken(person: Person, { asked, grantedAt }: Grant, accessToken: string): Promise<string> {
+    const { kid, privateKey } = await signingKey()
+    const now = Math.floor(clock.now() / 1000)
+    return new SignJWT({
+      ...claimsOf(person, asked.scope),
+      ...optional('nonce', asked.nonce),
+      auth_time: Math.floor(grantedAt / 1000),
+      at_hash: createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url'),
+    })
+      .setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' })
+      .setIssuer(issuer)
+      .setAudience(CLIENT_ID)
+      .setIssuedAt(now)
+      .setExpirationTime(now + TOKEN_SECONDS)
+      .sign(privateKey)
+  }
+
+  async function token(request: FastifyRequest, reply: FastifyReply) {
+    const { get, repeated } = parametersOf(formOf(request.body))
+    const fail = (status: number, error: string, error_description: string) => {
+      reply.code(status)
+      return { error, error_description }
+    }
+    reply.header('cache-control', 'no-store')
+    if (repeated !== undefined) return fail(400, 'invalid_request', `${repeated} came more than once`)
+    const basic = basicOf(request.headers.authorization)
+    if (basic && get('client_secret') !== undefined)
+      return fail(400, 'invalid_request', 'the client authenticates in two ways')
+    const client = basic ?? { id: get('client_id'), secret: get('client_secret') }
+    if (client.id !== CLIENT_ID || client.secret !== clientSecret) {
+      if (basic) reply.header('www-authenticate', 'Basic realm="idpa"')
+      return fail(401, 'invalid_client', 'the client id or its secret is wrong')
+    }
+    if (get('grant_type') !== 'authorization_code')
+      return fail(400, 'unsupported_grant_type', 'grant_type must be authorization_code')
+    const code = get('code')
+    if (code === undefined) return fail(400, 'invalid_request', 'code is missing')
+
+    // From here on the code is used up, whatever else is wrong.
+    const grant = await grants.take(code)
+    if (!grant) return fail(400, 'invalid_grant', 'the code is unknown, used or expired')
+    if (get('redirect_uri') !== grant.asked.redirectUri)
+      return fail(400, 'invalid_grant', 'redirect_uri is not the one that the code was asked for with')
+    if (!proves(get('code_verifier'), grant.asked.challenge))
+      return fail(400, 'invalid_grant', 'code_verifier does not match the code_challenge')
+    const person = await people.find(grant.personId)
+    if (!person) return fail(400, 'invalid_grant', 'the person is gone')
+    const accessToken = await grants.token(grant, TOKEN_SECONDS * 1000)
+    return {
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: TOKEN_SECONDS,
+      scope: grant.asked.scope,
+      id_token: await idToken(person, grant, accessToken),
+    }
+  }
+
+  async function userinfo(request: FastifyRequest, reply: FastifyReply) {
+    const [, given = ''] = /^Bearer ([\w.~+/=-]+)$/i.exec(request.headers.authorization ?? '') ?? []
+    const held = await grants.holder(given)
+    const person = held && (await people.find(held.personId))
+    if (person) return claimsOf(person, held.scope)
+    reply.code(401).header('www-authenticate', 'Bearer error="invalid_token"')
+    return { error: 'invalid_token', error_description: 'the access token is unknown or expired' }
+  }
+
+  return {
+    name: 'idpa',
+    variables: { IDPA_ISSUER: issuer, IDPA_CLIENT_ID: CLIENT_ID, IDPA_CLIENT_SECRET: clientSecret },
+    async routes(engine) {
+      takeForms(engine)
+      const answering = (handle: Parameters<typeof faulty>[2]) => faulty(faults, 'idpa', handle)
+      engine.get(
+        `${PATH}/.well-known/openid-configuration`,
+        answering(async () => metadata),
+      )
+      engine.get(
+        `${PATH}/jwks`,
+        answering(async () => ({ keys: [(await signingKey()).publicJwk] })),
+      )
+      engine.post(`${PATH}/token`, answering(token))
+      engine.route({ method: ['GET', 'POST'], url: `${PATH}/userinfo`, handler: answering(userinfo) })
+      consentRoutes(engine, {
+        provider: 'idpa',
+        path: `${PATH}/authorize`,
+        look: LOOK,
+        application: settings.name,
+        assets: `${new URL(base).pathname}/page`,
+        people,
+        grants,
+        check,
+        answer: (asked, code) =>
+          back(
+            asked,
+            code === undefined
+              ? { error: 'access_denied', error_description: 'the person said no' }
+              : { code },
+          ),
+      })
+    },
+    state: async () => ({ address: issuer, redirectUri, livingTokens: await grants.count() }),
+    reset: () => grants.reset(),
+  }
+}
+
+const optional = <K extends string>(name: K, value: string | undefined): { [N in K]?: string } =>
+  value === undefined ? {} : ({ [name]: value } as { [N in K]?: string })
+
+/** RFC 7636, section 4.6. A verifier without a challenge is refused too: then somebody took the challenge away. */
+function proves(verifier: string | undefined, challenge: string | undefined): boolean {
+  if (verifier === undefined || challenge === undefined) return verifier === challenge
+  return createHash('sha256').update(verifier).digest('base64url') === challenge
+}
+
+/** RFC 6749, section 2.3.1: both are form-encoded before they are put together. */
+function basicOf(header = ''): { id: string; secret: string } | undefined {
+  const [, encoded] = /^Basic ([\w+/=-]+)$/i.exec(header) ?? []
+  if (encoded === undefined) return undefined
+  const [id = '', secret = ''] = Buffer.from(encoded, 'base64').toString().split(':')
+  const decode = (text: string): string => new URLSearchParams(`x=${text}`).get('x') ?? ''
+  return { id: decode(id), secret: decode(secret) }
+}

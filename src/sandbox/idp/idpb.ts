@@ -1,0 +1,250 @@
+import { createHash } from 'node:crypto'
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+import { deriveKey } from '../../base/crypto.ts'
+import type { StandIn, StandInContext } from '../stand-in.ts'
+import { consentRoutes, type Checked } from './consent.ts'
+import { faulty } from './fault.ts'
+import { createGrants, type Asked } from './grants.ts'
+import { formOf, parametersOf, queryOf, takeForms } from './parameters.ts'
+import { createPeople, type Person } from './people.ts'
+
+const PATH = '/idpb'
+const CLIENT_ID = 'sandbox-idpb'
+// GitHub's live until they are revoked, or are not used for a year.
+const TOKEN_MS = 365 * 86_400_000
+const DOCS = 'https://docs.github.com/rest'
+const ERRORS =
+  'https://docs.github.com/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors'
+
+const LOOK = {
+  dress: 'idpb',
+  name: 'Provider B',
+  protocol: 'OAuth 2.0',
+  scopes: {
+    'user:email': 'your email addresses',
+    'read:user': 'your profile',
+    user: 'your profile and email addresses',
+  },
+}
+
+/**
+ * A plain OAuth 2 provider in GitHub's shape: failures of the token endpoint come with status 200, addresses come
+ * from `/user/emails`, and beside a person's own there is one that is verified and not primary.
+ * https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
+ */
+export async function createIdpb({ db, clock, settings, faults, base }: StandInContext): Promise<StandIn> {
+  const address = base + PATH
+  const registered = `${settings.publicUrl}/auth/idpb/callback`
+  const clientSecret = deriveKey(settings.secret, 'sandbox-idpb').mac('client').slice(0, 40)
+  const people = createPeople(db, clock)
+  const grants = createGrants(db, clock, 'idpb', 'gho_')
+
+  const back = (asked: Pick<Asked, 'redirectUri' | 'state'>, answer: Record<string, string>): string => {
+    const url = new URL(asked.redirectUri)
+    for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value)
+    if (asked.state !== undefined) url.searchParams.set('state', asked.state)
+    return url.href
+  }
+
+  /** GitHub's rule: the registered host and port, and the registered path or one below it. */
+  function mayRedirectTo(uri: string): boolean {
+    if (!URL.canParse(uri)) return false
+    const [asked, own] = [new URL(uri), new URL(registered)]
+    return (
+      asked.origin === own.origin &&
+      asked.username === '' &&
+      (asked.pathname === own.pathname || asked.pathname.startsWith(`${own.pathname}/`))
+    )
+  }
+
+  async function check(query: URLSearchParams): Promise<Checked> {
+    const { get } = parametersOf(query)
+    if (get('client_id') !== CLIENT_ID)
+      return { refuse: `client_id: no application is registered as "${get('client_id') ?? ''}".` }
+    const [given, state, challenge] = [get('redirect_uri'), get('state'), get('code_challenge')]
+    const asked: Asked = {
+      redirectUri: registered,
+      redirectUriGiven: given !== undefined,
+      scope: (get('scope') ?? '')
+        .split(/[ ,]+/)
+        .filter((one) => Object.hasOwn(LOOK.scopes, one))
+        .join(' '),
+      ...(state !== undefined && { state }),
+      ...(challenge !== undefined && { challenge }),
+    }
+    const fail = (error: string, error_description: string): Checked => ({
+      redirect: back(asked, { error, error_description, error_uri: ERRORS }),
+    })
+    if (given !== undefined && !mayRedirectTo(given))
+      return fail(
+        'redirect_uri_mismatch',
+        'The redirect_uri MUST match the registered callback URL for this application.',
+      )
+    if (challenge !== undefined && get('code_challenge_method') !== 'S256')
+      return fail('invalid_request', 'The code_challenge_method must be S256.')
+    const hint = get('login')
+    return { ask: { ...asked, ...(given !== undefined && { redirectUri: given }) }, ...(hint && { hint }) }
+  }
+
+  async function exchange(get: (name: string) => string | undefined): Promise<Record<string, string>> {
+    if (get('client_id') !== CLIENT_ID || get('client_secret') !== clientSecret)
+      return {
+        error: 'incorrect_client_credentials',
+        error_description: 'The client_id and/or client_secret passed are incorrect.',
+      }
+    const badCode = {
+      error: 'bad_verification_code',
+      error_description: 'The code passed is incorrect or expired.',
+    }
+    // From here on the code is used up, whatever else is wrong.
+    const grant = await grants.take(get('code') ?? '')
+    if (!grant) return badCode
+    const { asked } = grant
+    const redirectUri = get('redirect_uri')
+    if (redirectUri === undefined ? asked.redirectUriGiven : redirectUri !== asked.redirectUri)
+      return {
+        error: 'redirect_uri_mismatch',
+        error_description: 'The redirect_uri MUST match the registered callback URL for this application.',
+      }
+    const verifier = get('code_verifier')
+    if (
+      asked.challenge !== undefined &&
+      createHash('sha256')
+        .update(verifier ?? '')
+        .digest('base64url') !== asked.challenge
+    )
+      return badCode
+    return {
+      access_token: await grants.token(grant, TOKEN_MS),
+      scope: asked.scope.replaceAll(' ', ','),
+      token_type: 'bearer',
+    }
+  }
+
+  async function token(request: FastifyRequest, reply: FastifyReply) {
+    const { get } = sentTo(request)
+    const answered = await exchange(get)
+    if (answered['error'] !== undefined) answered['error_uri'] = ERRORS
+    reply.header('cache-control', 'no-store')
+    if (/\bjson\b/.test(request.headers.accept ?? '')) return answered
+    reply.type('application/x-www-form-urlencoded; charset=utf-8')
+    return new URLSearchParams(answered).toString()
+  }
+
+  /** Whom the request's token stands for; otherwise it is answered already. */
+  async function holder(request: FastifyRequest, reply: FastifyReply) {
+    const fail = (status: number, message: string) => {
+      reply.code(status)
+      return { fault: { message, documentation_url: DOCS, status: String(status) } }
+    }
+    if (!request.headers['user-agent'])
+      return fail(403, 'Request forbidden by administrative rules. Send a User-Agent header.')
+    const [, given] = /^(?:Bearer|token) ([\w.~+/=-]+)$/i.exec(request.headers.authorization ?? '') ?? []
+    if (given === undefined) return fail(401, 'Requires authentication')
+    const held = await grants.holder(given)
+    const person = held && (await people.find(held.personId))
+    if (!person) return fail(401, 'Bad credentials')
+    reply.header('x-oauth-scopes', held.scope.replaceAll(' ', ', '))
+    return { person, scopes: held.scope.split(' '), notFound: () => fail(404, 'Not Found').fault }
+  }
+
+  async function user(request: FastifyRequest, reply: FastifyReply) {
+    const held = await holder(request, reply)
+    return 'fault' in held ? held.fault : userOf(held.person, address)
+  }
+
+  async function emails(request: FastifyRequest, reply: FastifyReply) {
+    const held = await holder(request, reply)
+    if ('fault' in held) return held.fault
+    if (!held.scopes.some((scope) => scope === 'user:email' || scope === 'user')) return held.notFound()
+    return emailsOf(held.person)
+  }
+
+  return {
+    name: 'idpb',
+    variables: {
+      IDPB_CLIENT_ID: CLIENT_ID,
+      IDPB_CLIENT_SECRET: clientSecret,
+      IDPB_AUTHORIZE_URL: `${address}/login/oauth/authorize`,
+      IDPB_TOKEN_URL: `${address}/login/oauth/access_token`,
+      IDPB_API_URL: address,
+    },
+    async routes(engine) {
+      takeForms(engine)
+      engine.post(`${PATH}/login/oauth/access_token`, faulty(faults, 'idpb', token))
+      engine.get(`${PATH}/user`, faulty(faults, 'idpb', user))
+      engine.get(`${PATH}/user/emails`, faulty(faults, 'idpb', emails))
+      consentRoutes(engine, {
+        provider: 'idpb',
+        path: `${PATH}/login/oauth/authorize`,
+        look: LOOK,
+        application: settings.name,
+        assets: `${new URL(base).pathname}/page`,
+        people,
+        grants,
+        check,
+        answer: (asked, code) =>
+          back(
+            asked,
+            code === undefined
+              ? {
+                  error: 'access_denied',
+                  error_description: 'The user has denied your application access.',
+                  error_uri: ERRORS,
+                }
+              : { code },
+          ),
+      })
+    },
+    state: async () => ({ address, redirectUri: registered, livingTokens: await grants.count() }),
+    reset: () => grants.reset(),
+  }
+}
+
+/** GitHub takes the token request's parameters as a form, as JSON and in the address. */
+function sentTo({ body, url }: FastifyRequest): { get: (name: string) => string | undefined } {
+  const form = parametersOf(formOf(body))
+  const query = parametersOf(queryOf(url))
+  const json = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
+  return {
+    get(name) {
+      const written = json[name]
+      return form.get(name) ?? (typeof written === 'string' ? written : query.get(name))
+    },
+  }
+}
+
+const loginOf = ({ email }: Person): string =>
+  email
+    .split('@')[0]!
+    .toLowerCase()
+    .replaceAll(/[^a-z\d]+/g, '-')
+
+/** https://docs.github.com/rest/users/users#get-the-authenticated-user; an address shows only to whom publishes it. */
+const userOf = (person: Person, address: string): Record<string, unknown> => ({
+  login: loginOf(person),
+  id: Number(person.id),
+  node_id: Buffer.from(`04:User${person.id}`).toString('base64'),
+  avatar_url: '',
+  html_url: `${address}/${loginOf(person)}`,
+  url: `${address}/user`,
+  type: 'User',
+  site_admin: false,
+  name: person.name,
+  email: null,
+  created_at: person.createdAt.replace(/\.\d+Z$/, 'Z'),
+  updated_at: person.createdAt.replace(/\.\d+Z$/, 'Z'),
+})
+
+/** https://docs.github.com/rest/users/emails */
+const emailsOf = (person: Person): Record<string, unknown>[] => [
+  { email: person.email, primary: true, verified: person.verified, visibility: 'private' },
+  {
+    email: `${person.id}+${loginOf(person)}@users.noreply.example.com`,
+    primary: false,
+    verified: true,
+    visibility: null,
+  },
+]

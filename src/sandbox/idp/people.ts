@@ -1,0 +1,134 @@
+import { randomInt } from 'node:crypto'
+
+import { isoTime, type Clock } from '../../base/clock.ts'
+import { parseAddress } from '../../base/email-address.ts'
+import { invalid } from '../../base/errors.ts'
+import type { Database } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+
+/** Somebody who has an account at both identity providers of the sandbox. */
+export type Person = {
+  /** The subject that both providers assert; digits. */
+  readonly id: string
+  readonly name: string
+  readonly email: string
+  /** Whether the providers say that the address was verified. */
+  readonly verified: boolean
+  readonly createdAt: string
+}
+
+/** What a person is made of, as it was sent: nothing of it is checked yet. */
+export type PersonInput = { name?: unknown; email?: unknown; verified?: unknown }
+
+export type People = {
+  /** Everybody, in the order in which they came. */
+  all(): Promise<Person[]>
+  /** By id, or else the first who has this address. */
+  find(idOrEmail: string): Promise<Person | undefined>
+  /** Throws VALIDATION_ERROR, with paths that begin with `at`. */
+  add(input: PersonInput, at: string): Promise<Person>
+  /** Changes what is given, and never the id. Undefined where there is nobody of this id. Throws VALIDATION_ERROR. */
+  change(id: string, input: PersonInput, at: string): Promise<Person | undefined>
+  /** Puts those in who are there from the beginning. */
+  start(): Promise<void>
+  /** Back to the beginning. */
+  reset(): Promise<void>
+}
+
+type Row = { id: string; name: string; email: string; verified: number; created_at: number }
+type Fields = { name?: string; email?: string; verified?: boolean }
+
+const NAME_MAX = 100
+
+const BEGINNERS = [
+  { id: '100000001', name: 'Ada Lovelace', email: 'ada@example.com', verified: true },
+  { id: '100000002', name: 'Grace Hopper', email: 'grace@example.com', verified: true },
+  { id: '100000003', name: 'Mallory', email: 'mallory@example.com', verified: false },
+] as const
+const BEGINNING = Date.UTC(2026, 0, 1)
+// Beyond those above. Within what GitHub's ids take: a client may keep them in 32 bits.
+const FIRST_ID = 100_001_000
+const LAST_ID = 2_147_483_647
+
+const columns = sql.literal('id, name, email, verified, created_at')
+
+const personOf = ({ id, name, email, verified, created_at }: Row): Person => ({
+  id,
+  name,
+  email,
+  verified: verified === 1,
+  createdAt: isoTime(created_at),
+})
+
+function read({ name, email, verified }: PersonInput, at: string): Fields {
+  const fields: Fields = {}
+  if (name !== undefined) {
+    if (typeof name !== 'string' || name.trim() === '' || name.trim().length > NAME_MAX)
+      throw invalid({ path: `${at}/name`, message: `Write a name of 1 to ${NAME_MAX} characters.` })
+    fields.name = name.trim()
+  }
+  if (email !== undefined) {
+    if (typeof email !== 'string') throw invalid({ path: `${at}/email`, message: 'Write an email address.' })
+    fields.email = parseAddress(email, `${at}/email`).address
+  }
+  if (verified !== undefined) {
+    if (typeof verified !== 'boolean')
+      throw invalid({ path: `${at}/verified`, message: 'Write true or false.' })
+    fields.verified = verified
+  }
+  return fields
+}
+
+export function createPeople(db: Database, clock: Clock): People {
+  return {
+    async all() {
+      const rows = await db.all<Row>(sql`select ${columns} from sandbox_people order by created_at, id`)
+      return rows.map(personOf)
+    },
+
+    async find(idOrEmail) {
+      const row = await db.get<Row>(sql`
+        select ${columns} from sandbox_people where id = ${idOrEmail} or lower(email) = lower(${idOrEmail})
+        order by case when id = ${idOrEmail} then 0 else 1 end, created_at, id limit 1`)
+      return row && personOf(row)
+    },
+
+    async add(input, at) {
+      const { name, email, verified = true } = read(input, at)
+      if (email === undefined) throw invalid({ path: `${at}/email`, message: 'Write an email address.' })
+      const [row] = await db.write<Row>(sql`
+        insert into sandbox_people (id, name, email, verified, created_at)
+        values (${String(randomInt(FIRST_ID, LAST_ID))}, ${name ?? email.split('@')[0]!}, ${email},
+          ${verified ? 1 : 0}, ${clock.now()})
+        returning ${columns}`)
+      return personOf(row!)
+    },
+
+    async change(id, input, at) {
+      const { name, email, verified } = read(input, at)
+      const [row] = await db.write<Row>(sql`
+        update sandbox_people set
+          name = coalesce(${name ?? null}, name),
+          email = coalesce(${email ?? null}, email),
+          verified = coalesce(${verified === undefined ? null : verified ? 1 : 0}, verified)
+        where id = ${id} returning ${columns}`)
+      return row && personOf(row)
+    },
+
+    async start() {
+      await db.batch(beginners())
+    },
+
+    async reset() {
+      await db.batch([sql`delete from sandbox_people`, ...beginners()])
+    },
+  }
+}
+
+/** They come before everybody who is added, whatever the time. */
+const beginners = () =>
+  BEGINNERS.map(
+    ({ id, name, email, verified }, at) => sql`
+      insert into sandbox_people (id, name, email, verified, created_at)
+      values (${id}, ${name}, ${email}, ${verified ? 1 : 0}, ${BEGINNING + at}) on conflict (id) do nothing`,
+  )

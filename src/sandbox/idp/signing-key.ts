@@ -1,0 +1,60 @@
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose'
+
+import { deriveKey } from '../../base/crypto.ts'
+import type { Database } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+
+/** What OpenID Connect issuers sign with unless a client asks for something else. */
+export const ALGORITHM = 'RS256'
+
+export type SigningKey = { kid: string; privateKey: CryptoKey; publicJwk: JWK }
+
+type Kept = { private: JWK; public: JWK }
+
+/**
+ * The issuer's one key, made at its first use, and kept sealed for every start and replica after it.
+ * One that was sealed with another `SIXWIRE_SECRET` is made anew: nothing of worth was signed with it.
+ */
+export function createSigningKey(db: Database, secret: string): () => Promise<SigningKey> {
+  const seal = deriveKey(secret, 'sandbox-signing-key')
+  let known: Promise<SigningKey> | undefined
+
+  async function kept(): Promise<{ sealed: string; pair: Kept | undefined } | undefined> {
+    const row = await db.get<{ sealed: string }>(sql`select sealed from sandbox_keys where name = 'idpa'`)
+    if (!row) return undefined
+    try {
+      return { sealed: row.sealed, pair: JSON.parse(seal.open(row.sealed)) as Kept }
+    } catch {
+      return { sealed: row.sealed, pair: undefined }
+    }
+  }
+
+  async function readOrMake(): Promise<SigningKey> {
+    let found = await kept()
+    if (!found?.pair) {
+      const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true })
+      const pair = { private: await exportJWK(privateKey), public: await exportJWK(publicKey) }
+      // Of several that make one at the same time, the first one's is kept by all.
+      await db.write(sql`
+        insert into sandbox_keys (name, sealed) values ('idpa', ${seal.seal(JSON.stringify(pair))})
+        on conflict (name) do update set sealed = excluded.sealed
+        where sandbox_keys.sealed = ${found?.sealed ?? ''}`)
+      found = await kept()
+    }
+    const { private: privateJwk, public: jwk } = found!.pair!
+    const kid = await calculateJwkThumbprint(jwk)
+    return {
+      kid,
+      privateKey: (await importJWK(privateJwk, ALGORITHM)) as CryptoKey,
+      publicJwk: { ...jwk, kid, use: 'sig', alg: ALGORITHM },
+    }
+  }
+
+  return () => {
+    known ??= readOrMake().catch((error: unknown) => {
+      known = undefined
+      throw error
+    })
+    return known
+  }
+}

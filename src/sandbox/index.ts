@@ -1,0 +1,64 @@
+import type { FastifyPluginAsync } from 'fastify'
+
+import { createAccess } from './access.ts'
+import { createApi } from './api.ts'
+import { createFaults } from './faults.ts'
+import { createMail } from './mail/index.ts'
+import { createPhone } from './phone/index.ts'
+import { createDirectory } from './idp/directory.ts'
+import { createIdpa } from './idp/idpa.ts'
+import { createIdpb } from './idp/idpb.ts'
+import { createPage } from './page.ts'
+import type { StandIn, StandInContext } from './stand-in.ts'
+
+/** Local stand-ins for the providers that an application has not configured yet. */
+export type Sandbox = {
+  /** What production adapters are configured with to reach them: environment variables. */
+  readonly variables: Readonly<Record<string, string>>
+  readonly migrations: URL
+  /** Everything below `/sandbox`. */
+  readonly plugin: FastifyPluginAsync
+  /** Called once the tables are there. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+// One line a stand-in.
+const STAND_INS: readonly ((context: StandInContext) => Promise<StandIn>)[] = [
+  createMail,
+  createPhone,
+  createDirectory,
+  createIdpa,
+  createIdpb,
+]
+
+/** Opens the stand-ins. Their addresses are known from here on; they hold nothing before `start`. */
+export async function createSandbox(given: Omit<StandInContext, 'faults' | 'base'>): Promise<Sandbox> {
+  const faults = createFaults(given.db)
+  const mayCall = createAccess(given.settings)
+  const context = { ...given, faults, base: `${given.settings.publicUrl}/sandbox` }
+  const standIns: StandIn[] = []
+  const close = async (): Promise<void> => {
+    for (const one of standIns.toReversed()) await one.close?.()
+  }
+  try {
+    for (const create of STAND_INS) standIns.push(await create(context))
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    variables: Object.assign({}, ...standIns.map(({ variables }) => variables)) as Record<string, string>,
+    migrations: new URL('./migrations/', import.meta.url),
+    async plugin(engine) {
+      engine.addHook('onRequest', async (request) => mayCall(request))
+      await engine.register(createPage(context.base))
+      await engine.register(createApi(standIns, faults))
+      for (const { routes } of standIns) await engine.register(routes)
+    },
+    async start() {
+      for (const one of standIns) await one.start?.()
+    },
+    close,
+  }
+}

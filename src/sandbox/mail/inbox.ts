@@ -1,0 +1,148 @@
+import PostalMime, { type Address, type Email } from 'postal-mime'
+
+import type { Clock } from '../../base/clock.ts'
+import { isoTime } from '../../base/clock.ts'
+import { sha256 } from '../../base/crypto.ts'
+import { emailKey } from '../../base/email-address.ts'
+import { errors } from '../../base/errors.ts'
+import { newId } from '../../base/ids.ts'
+import { parseJson } from '../../base/json.ts'
+import type { Database } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+import { linksOf } from './links.ts'
+
+/** A mail as the inbox shows it. */
+export type InboxMail = {
+  id: string
+  /** The address in the From field. */
+  from: string
+  /** The addresses in the To field, joined with `, `. */
+  to: string
+  subject: string
+  text: string | null
+  html: string | null
+  /** The http and https addresses in it. */
+  links: string[]
+  /** ISO 8601. */
+  receivedAt: string
+}
+
+/** A mail with all that is in it. */
+export type WholeMail = InboxMail & {
+  /** The envelope: everybody it was delivered to. */
+  receivers: string[]
+  cc: string
+  replyTo: string
+  /** As they came, in order. */
+  headers: { name: string; value: string }[]
+  attachments: { filename: string | null; contentType: string; size: number; content: string }[]
+}
+
+export type Inbox = {
+  /**
+   * Keeps a message; it is on the disk once this resolves.
+   *
+   * @param raw the message of RFC 5322, as it came
+   * @param receivers everybody whom the envelope named
+   */
+  add(raw: Buffer, receivers: readonly string[]): Promise<void>
+  /** Whether a message is seen for the first time, going by its Message-ID. Says so once. */
+  isFirstTry(raw: Buffer): Promise<boolean>
+  /** The newest first. */
+  list(filter: { to?: string | undefined; limit: number }): Promise<InboxMail[]>
+  /** @throws NOT_FOUND */
+  find(id: string): Promise<WholeMail>
+  count(): Promise<number>
+  empty(): Promise<void>
+}
+
+type Row = { id: string; view: string; received_at: number }
+type View = Omit<InboxMail, 'id' | 'receivedAt'>
+
+const addressesOf = (fields: readonly Address[] = []): string =>
+  fields.flatMap((one) => (one.group ? one.group.map(({ address }) => address) : [one.address])).join(', ')
+
+function viewOf(mail: Email, receivers: readonly string[]): View {
+  const text = mail.text ?? null
+  const html = mail.html ?? null
+  return {
+    from: addressesOf(mail.from && [mail.from]),
+    to: addressesOf(mail.to) || receivers.join(', '),
+    subject: mail.subject ?? '',
+    text,
+    html,
+    links: linksOf({ html, text }),
+  }
+}
+
+/** Mail that was accepted, in the database, so that it survives a restart. */
+export function createInbox(db: Database, clock: Clock): Inbox {
+  const mailOf = ({ id, view, received_at }: Row): InboxMail => ({
+    id,
+    ...(parseJson(view) as View),
+    receivedAt: isoTime(received_at),
+  })
+  return {
+    async add(raw, receivers) {
+      const view = viewOf(await PostalMime.parse(raw), receivers)
+      const now = clock.now()
+      const id = newId(now)
+      const addresses = new Set(receivers.map(emailKey))
+      await db.batch([
+        sql`insert into sandbox_mail (id, raw, view, received_at)
+            values (${id}, ${raw.toString('base64')}, ${JSON.stringify(view)}, ${now})`,
+        ...[...addresses].map(
+          (address) => sql`insert into sandbox_mail_receivers (mail_id, address) values (${id}, ${address})`,
+        ),
+      ])
+    },
+    async isFirstTry(raw) {
+      const { messageId } = await PostalMime.parse(raw)
+      const rows = await db.write(sql`
+        insert into sandbox_mail_deferred (message) values (${sha256(messageId ?? raw.toString('latin1'))})
+        on conflict (message) do nothing returning message`)
+      return rows.length > 0
+    },
+    async list({ to, limit }) {
+      const theirs = sql`where id in (select mail_id from sandbox_mail_receivers where address = ${emailKey(to ?? '')})`
+      const rows = await db.scan<Row>(sql`
+        select id, view, received_at from sandbox_mail ${to === undefined ? sql.literal('') : theirs}
+        order by received_at desc, id desc limit ${limit}`)
+      return rows.map(mailOf)
+    },
+    async find(id) {
+      const row = await db.get<Row & { raw: string }>(
+        sql`select id, raw, view, received_at from sandbox_mail where id = ${id}`,
+      )
+      if (!row) throw errors.not_found({ message: 'There is no such mail in the inbox.' })
+      const receivers = await db.all<{ address: string }>(
+        sql`select address from sandbox_mail_receivers where mail_id = ${id} order by address`,
+      )
+      const mail = await PostalMime.parse(Buffer.from(row.raw, 'base64'), { attachmentEncoding: 'base64' })
+      return {
+        ...mailOf(row),
+        receivers: receivers.map(({ address }) => address),
+        cc: addressesOf(mail.cc),
+        replyTo: addressesOf(mail.replyTo),
+        headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value })),
+        attachments: mail.attachments.map(({ filename, mimeType, content }) => ({
+          filename,
+          contentType: mimeType,
+          size: Buffer.byteLength(content as string, 'base64'),
+          content: content as string,
+        })),
+      }
+    },
+    async count() {
+      const row = await db.get<{ count: number }>(sql`select count(*) as count from sandbox_mail`)
+      return row!.count
+    },
+    async empty() {
+      await db.batch([
+        sql`delete from sandbox_mail_receivers`,
+        sql`delete from sandbox_mail`,
+        sql`delete from sandbox_mail_deferred`,
+      ])
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import { type Static, Type } from 'typebox'
+
+import { deriveKey } from '../../base/crypto.ts'
+import { createValidation } from '../../http/validation.ts'
+import type { StandIn, StandInContext } from '../stand-in.ts'
+import { createInbox, type InboxMail } from './inbox.ts'
+import { MAGIC_ADDRESSES, openSmtp } from './smtp.ts'
+
+const USER = 'sandbox'
+const FROM = 'no-reply@sandbox.test' // RFC 6761: nobody has an address there
+const LIST_MAX = 1_000
+
+const query = Type.Object({
+  to: Type.Optional(Type.String()),
+  limit: Type.Integer({ minimum: 1, maximum: LIST_MAX, default: LIST_MAX }),
+})
+
+/** Stands in for a mail server: takes every mail, and shows it instead of delivering it. */
+export async function createMail({ db, clock, settings, log, faults }: StandInContext): Promise<StandIn> {
+  const inbox = createInbox(db, clock)
+  const password = deriveKey(settings.secret, 'sandbox.mail').mac('password')
+  const smtp = await openSmtp({ user: USER, password, inbox, faults, log })
+  const checkQuery = createValidation()('query', query)
+
+  async function list(asked: unknown): Promise<{ messages: InboxMail[] }> {
+    const checked = checkQuery(asked)
+    if ('error' in checked) throw checked.error
+    return { messages: await inbox.list(checked.value as Static<typeof query>) }
+  }
+
+  return {
+    name: 'mail',
+    variables: {
+      SMTP_URL: `smtp://${USER}:${password}@${smtp.host}:${smtp.port}`,
+      MAIL_FROM: FROM,
+    },
+    async routes(engine) {
+      engine.get('/api/mail', (request) => list(request.query))
+      engine.get<{ Params: { id: string } }>('/api/mail/:id', ({ params }) => inbox.find(params.id))
+      engine.delete('/api/mail', async () => {
+        await inbox.empty()
+        return { message: 'The inbox is empty.' }
+      })
+    },
+    state: async () => ({
+      address: `smtp://${smtp.host}:${smtp.port}`,
+      user: USER,
+      password,
+      from: FROM,
+      messages: await inbox.count(),
+      magic: Object.fromEntries(Object.entries(MAGIC_ADDRESSES).map(([local, what]) => [`${local}@…`, what])),
+    }),
+    reset: () => inbox.empty(),
+    start: async () => smtp.start(),
+    close: () => smtp.close(),
+  }
+}

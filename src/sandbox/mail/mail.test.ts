@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, test, type TestContext } from 'node:test'
+
+import { createTransport, type SentMessageInfo, type Transporter } from 'nodemailer'
+
+import { createApp } from '../../app.ts'
+import { startApp, type StartOptions, type TestApp, type Answered } from '../../testing/app.ts'
+import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
+import { createSandbox } from '../index.ts'
+import { linksOf } from './links.ts'
+
+type Json = Answered['body']
+
+async function begin(t: TestContext, engine: Engine, options: StartOptions = {}) {
+  const app = await startApp(t, engine, { ...options, sandbox: true })
+  const { mail } = (await app.request('GET', '/sandbox/api')).body
+  const mailer: Transporter = createTransport(mail.variables.SMTP_URL)
+  t.after(async () => mailer.close())
+  const send = (to: string, more: Record<string, unknown> = {}): Promise<SentMessageInfo> =>
+    mailer.sendMail({ from: mail.from, to, subject: 'Hello', text: 'Hi', ...more })
+  return { app, mail, send }
+}
+
+const inbox = async (app: TestApp, to?: string): Promise<Json[]> => {
+  const query = to === undefined ? '' : `?to=${encodeURIComponent(to)}`
+  return (await app.request('GET', `/sandbox/api/mail${query}`)).body.messages
+}
+
+const subjects = async (app: TestApp, to?: string): Promise<string[]> =>
+  (await inbox(app, to)).map(({ subject }) => subject)
+
+const setFault = (app: TestApp, fault: unknown) =>
+  app.request('PUT', '/sandbox/api/faults/mail', { body: fault })
+
+/** Says these lines to the server, one after the other's answer. */
+async function talk(address: string, lines: readonly string[]): Promise<{ codes: string[]; socket: Socket }> {
+  const { hostname, port } = new URL(address)
+  const socket = connect(Number(port), hostname).setEncoding('utf8')
+  const codes: string[] = []
+  let text = ''
+  const hear = async (): Promise<void> => {
+    while (!/^\d{3} .*\r\n$/m.test(text)) text += String((await once(socket, 'data'))[0])
+    codes.push(/^(\d{3}) .*\r\n$/m.exec(text)![1]!)
+    text = ''
+  }
+  await hear()
+  for (const line of lines) {
+    socket.write(`${line}\r\n`)
+    await hear()
+  }
+  socket.on('error', () => undefined)
+  return { codes, socket }
+}
+
+/** Says these lines, leaves, and answers the codes. */
+async function speak(address: string, lines: readonly string[]): Promise<string[]> {
+  const { codes, socket } = await talk(address, lines)
+  socket.destroy()
+  return codes
+}
+
+eachEngine((engine) => {
+  test('what a real client sends is in the inbox when it is told so', async (t) => {
+    const { app, mail, send } = await begin(t, engine)
+    const info = await send('Ada <ada@example.com>', {
+      subject: 'Grüße',
+      html: '<p>Hello <a href="http://localhost:3000/verify?a=1&amp;b=2">here</a></p>',
+      text: 'Open http://localhost:3000/verify?a=1&b=2 or https://example.com/help.',
+    })
+    assert.match(String(info.response), /^250 /)
+    const [received, ...more] = await inbox(app)
+    assert.equal(more.length, 0)
+    const { id, receivedAt, html, text, ...rest } = received
+    assert.match(id, /^[0-9a-z]{26}$/)
+    assert.match(receivedAt, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    assert.match(html, /<a href=/)
+    assert.match(text, /^Open http/)
+    assert.deepEqual(rest, {
+      from: mail.from,
+      to: 'ada@example.com',
+      subject: 'Grüße',
+      links: ['http://localhost:3000/verify?a=1&b=2', 'https://example.com/help'],
+    })
+  })
+
+  test('the newest is first, and each receiver of the envelope finds it, in whatever case', async (t) => {
+    const { app, send } = await begin(t, engine)
+    await send('ada@example.com', { subject: 'one' })
+    await send('bob@example.com', {
+      subject: 'two',
+      cc: 'Carol@Example.com',
+      bcc: 'dan@example.com, eve@example.com',
+    })
+    await send('ada@example.com, bob@example.com', { subject: 'three' })
+    assert.deepEqual(await subjects(app), ['three', 'two', 'one'])
+    assert.deepEqual(await subjects(app, 'ADA@example.com'), ['three', 'one'])
+    assert.deepEqual(await subjects(app, 'carol@example.com'), ['two'])
+    assert.deepEqual(await subjects(app, 'eve@example.com'), ['two'])
+    assert.deepEqual(await subjects(app, 'ad_@example.com'), [])
+    assert.equal((await inbox(app))[0].to, 'ada@example.com, bob@example.com')
+    assert.equal((await app.request('GET', '/sandbox/api/mail?limit=2')).body.messages.length, 2)
+  })
+
+  test('one mail shows its headers, its receivers and what is attached', async (t) => {
+    const { app, send } = await begin(t, engine)
+    const bytes = Buffer.from([0, 1, 2, 250, 251, 252])
+    await send('ada@example.com', {
+      bcc: 'bob@example.com',
+      replyTo: 'help@example.com',
+      headers: { 'X-Order': '17' },
+      attachments: [{ filename: 'räty.bin', content: bytes, contentType: 'application/x-thing' }],
+    })
+    const [{ id, ...shown }] = (await inbox(app)) as [Json]
+    const { body } = await app.request('GET', `/sandbox/api/mail/${id}`)
+    for (const [name, value] of Object.entries(shown)) assert.deepEqual(body[name], value, name)
+    assert.deepEqual(body.receivers, ['ada@example.com', 'bob@example.com'])
+    assert.equal(body.replyTo, 'help@example.com')
+    assert.deepEqual(
+      body.headers.find(({ name }: Json) => name === 'X-Order'),
+      { name: 'X-Order', value: '17' },
+    )
+    assert.deepEqual(body.attachments, [
+      {
+        filename: 'räty.bin',
+        contentType: 'application/x-thing',
+        size: bytes.length,
+        content: bytes.toString('base64'),
+      },
+    ])
+    const unknown = await app.request('GET', '/sandbox/api/mail/nothing')
+    assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'NOT_FOUND'])
+  })
+
+  test('any bytes are kept, also those that are no text', async (t) => {
+    const { app, send } = await begin(t, engine)
+    const raw = Buffer.concat([
+      Buffer.from('Subject: =?utf-8?B?AGE=?=\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nbad '),
+      Buffer.from([0xff, 0x00, 0xed, 0xa0, 0x80]),
+      Buffer.from(' bytes\r\n'),
+    ])
+    await send('ada@example.com', { raw, envelope: { from: '', to: ['ada@example.com'] } })
+    const [received] = await inbox(app)
+    assert.match(received.text, /^bad .* bytes/s)
+    assert.equal(received.subject, '\0a')
+    assert.equal(received.to, 'ada@example.com')
+  })
+
+  test('the inbox can be emptied', async (t) => {
+    const { app, send } = await begin(t, engine)
+    await send('ada@example.com')
+    const { status, body } = await app.request('DELETE', '/sandbox/api/mail')
+    assert.equal(status, 200)
+    assert.equal(typeof body.message, 'string')
+    assert.deepEqual(await inbox(app), [])
+    assert.deepEqual(await inbox(app, 'ada@example.com'), [])
+  })
+
+  test('nothing is taken from a client that does not sign in, or wrongly', async (t) => {
+    const { app, mail } = await begin(t, engine)
+    assert.deepEqual(await speak(mail.variables.SMTP_URL, ['EHLO x', 'MAIL FROM:<a@example.com>']), [
+      '220',
+      '250',
+      '530',
+    ])
+    const wrong = createTransport(mail.variables.SMTP_URL.replace(/:[^:@]+@/, ':wrong@'))
+    await assert.rejects(wrong.sendMail({ from: 'a@example.com', to: 'b@example.com' }), {
+      responseCode: 535,
+    })
+    assert.deepEqual(await inbox(app), [])
+  })
+
+  test('bounce@ is refused for good, and the other receivers get theirs', async (t) => {
+    const { app, send } = await begin(t, engine)
+    await assert.rejects(send('bounce@example.com'), { responseCode: 550 })
+    const info = await send('Bounce+tag@example.com, ada@example.com')
+    assert.deepEqual(info.rejected, ['Bounce+tag@example.com'])
+    assert.deepEqual(await subjects(app), ['Hello'])
+    assert.deepEqual(await subjects(app, 'bounce+tag@example.com'), [])
+  })
+
+  test('later@ takes a message at its second try, also from another server on the same database', async (t) => {
+    const databaseUrl = await engine.freshUrl()
+    const one = await begin(t, engine, { databaseUrl })
+    const two = await begin(t, engine, { databaseUrl })
+    const mail = { messageId: '<1@example.com>' }
+    await assert.rejects(one.send('later@example.com', mail), { responseCode: 451 })
+    assert.deepEqual(await inbox(one.app), [])
+    await two.send('later@example.com', mail)
+    await assert.rejects(two.send('later@example.com', { messageId: '<2@example.com>' }), {
+      responseCode: 451,
+    })
+    assert.deepEqual(await subjects(one.app), ['Hello'])
+  })
+
+  test('slow@ is in the inbox long before it is answered', async (t) => {
+    const { app, send } = await begin(t, engine)
+    let isAnswered = false
+    const sending = send('slow@example.com').then(() => (isAnswered = true))
+    while ((await inbox(app)).length === 0) assert.ok(!isAnswered)
+    assert.ok(!isAnswered)
+    await sending
+  })
+
+  test('faults: a code instead of anything, for so many messages', async (t) => {
+    const { app, send } = await begin(t, engine)
+    assert.equal((await setFault(app, { error: 452, times: 2 })).status, 200)
+    await assert.rejects(send('ada@example.com'), { responseCode: 452 })
+    await assert.rejects(send('ada@example.com'), { responseCode: 452 })
+    assert.deepEqual(await inbox(app), [])
+    await send('ada@example.com')
+    assert.equal((await inbox(app)).length, 1)
+  })
+
+  test('faults: the message is kept, and the connection breaks instead of the answer', async (t) => {
+    const { app, send } = await begin(t, engine)
+    await setFault(app, { loseAnswer: true, times: 1 })
+    await assert.rejects(send('ada@example.com', { subject: 'lost' }), (error: Json) => {
+      assert.equal(error.responseCode, undefined)
+      return true
+    })
+    await send('ada@example.com', { subject: 'next' })
+    assert.deepEqual(await subjects(app), ['next', 'lost'])
+  })
+
+  test('faults: it answers late', async (t) => {
+    const { app, send } = await begin(t, engine)
+    await setFault(app, { delayMs: 300 })
+    const before = performance.now()
+    await send('ada@example.com')
+    assert.ok(performance.now() - before >= 290)
+    await setFault(app, {})
+    assert.deepEqual((await app.request('GET', '/sandbox/api')).body.faults, {})
+  })
+
+  test('before its tables are there it asks to come again', async (t) => {
+    const folder = await temporaryFolder(t)
+    const app = await createApp({
+      environment: { DATABASE_URL: await engine.freshUrl(), DATA_DIR: folder, LOG_LEVEL: 'silent' },
+      folder,
+    })
+    t.after(() => app.close())
+    const sandbox = await createSandbox({
+      db: app.db,
+      clock: { now: () => Date.now() },
+      settings: app.settings,
+      log: app.server.engine.log,
+    })
+    t.after(() => sandbox.close())
+    const url = sandbox.variables['SMTP_URL']!
+    const { username, password } = new URL(url)
+    const credentials = Buffer.from(`\0${username}\0${password}`).toString('base64')
+    const said = await speak(url, ['EHLO x', `AUTH PLAIN ${credentials}`, 'MAIL FROM:<a@example.com>'])
+    assert.deepEqual(said, ['220', '250', '235', '451'])
+  })
+
+  test('the inbox and the password are the same after a restart', async (t) => {
+    const databaseUrl = await engine.freshUrl()
+    const first = await begin(t, engine, { databaseUrl })
+    await first.send('ada@example.com')
+    await setFault(first.app, { error: 450 })
+    const before = await inbox(first.app)
+    await first.app.stop()
+    const second = await begin(t, engine, { databaseUrl })
+    assert.deepEqual(await inbox(second.app), before)
+    assert.equal(second.mail.password, first.mail.password)
+    await assert.rejects(second.send('ada@example.com'), { responseCode: 450 })
+  })
+
+  test('of a client that breaks off in the middle nothing is kept, and one that stops there holds nothing up', async (t) => {
+    const { app, mail, send } = await begin(t, engine)
+    const credentials = Buffer.from(`\0${mail.user}\0${mail.password}`).toString('base64')
+    const lines = [
+      'EHLO x',
+      `AUTH PLAIN ${credentials}`,
+      'MAIL FROM:<a@example.com>',
+      'RCPT TO:<half@example.com>',
+      'DATA',
+    ]
+    const begun = async () => {
+      const { codes, socket } = await talk(mail.variables.SMTP_URL, lines)
+      assert.equal(codes.at(-1), '354')
+      socket.write('Subject: half\r\n\r\nof it')
+      return socket
+    }
+    const gone = await begun()
+    gone.destroy()
+    await send('ada@example.com', { subject: 'whole' })
+    assert.deepEqual(await subjects(app), ['whole'])
+    const stuck = await begun()
+    await app.stop()
+    stuck.destroy()
+  })
+
+  test('a client that keeps its connection does not hold up the end', async (t) => {
+    const { app, mail } = await begin(t, engine)
+    const pooled = createTransport({ url: mail.variables.SMTP_URL, pool: true } as Json)
+    t.after(async () => pooled.close())
+    await pooled.sendMail({ from: mail.from, to: 'ada@example.com', text: 'x' })
+    const before = performance.now()
+    await app.stop()
+    // The server would wait half a minute for such a client.
+    assert.ok(performance.now() - before < 20_000)
+  })
+})
+
+describe('links', () => {
+  for (const [what, mail, links] of [
+    [
+      'of HTML come first, as they are meant',
+      {
+        html: `<html xmlns="http://www.w3.org/1999/xhtml"><img src="http://x.test/i.png">
+          <a class="b" href="https:&#x2F;&#x2F;a.test/?x&#x3D;1&amp;y=2">A</a><a href='https://b.test/'>B</a> https://c.test/d).`,
+        text: 'https://e.test, https://b.test/',
+      },
+      ['https://a.test/?x=1&y=2', 'https://b.test/', 'https://c.test/d', 'https://e.test'],
+    ],
+    [
+      'of another kind are none',
+      { html: '<a href="mailto:a@b.test">x</a><a href="/x">', text: 'ftp://x.test' },
+      [],
+    ],
+    ['of nothing are none', { html: null, text: null }, []],
+  ] as const)
+    test(what, () => assert.deepEqual(linksOf(mail), links))
+
+  test('are found in time that grows with the text only', () => {
+    // Where it did not, this would take hours.
+    for (const piece of ['<a ', '<', 'http://', '<a href="', '&#'])
+      linksOf({ html: piece.repeat(200_000), text: piece.repeat(200_000) })
+  })
+})

@@ -1,0 +1,138 @@
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { FastifyBaseLogger } from 'fastify'
+import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
+
+import type { Faults } from '../faults.ts'
+import type { Inbox } from './inbox.ts'
+
+/** What an address does by the part before its `@`; whatever follows a plus sign there is nothing to it. */
+export const MAGIC_ADDRESSES = {
+  bounce: '550 at RCPT: there is no such mailbox',
+  later: '451 after DATA at the first try of a message, taken at the next',
+  slow: 'taken, and answered after three seconds',
+} as const
+
+const SLOW_MS = 3_000
+const SIZE_MAX = 30 * 1_048_576
+const LOOPBACK = '127.0.0.1'
+
+export type SmtpOptions = {
+  user: string
+  password: string
+  inbox: Inbox
+  faults: Faults
+  log: FastifyBaseLogger
+}
+
+export type Smtp = {
+  readonly host: string
+  readonly port: number
+  /** From here on it takes mail; until then it answers 451. */
+  start(): void
+  close(): Promise<void>
+}
+
+const refusal = (responseCode: number, message: string): Error =>
+  Object.assign(new Error(message), { responseCode })
+
+const magicOf = (address: string): string =>
+  address.slice(0, address.lastIndexOf('@')).split('+', 1)[0]!.toLowerCase()
+
+/**
+ * A real SMTP server on a free port of the loopback interface, for clients that sign in. A message is in the inbox
+ * before its 250 goes out. Without STARTTLS: it could only offer a certificate that nobody should trust.
+ */
+export async function openSmtp({ user, password, inbox, faults, log }: SmtpOptions): Promise<Smtp> {
+  const sockets = new Map<number, Socket>()
+  const underWay = new Set<Promise<void>>()
+  const closing = new AbortController()
+  let started = false
+
+  const wait = (ms: number): Promise<void> => delay(ms, undefined, { signal: closing.signal })
+
+  /** Answers nothing where the connection is broken on purpose. */
+  async function take(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<'taken' | 'lost'> {
+    const raw = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>))
+    if (stream.sizeExceeded) throw refusal(552, `5.3.4 The message is larger than ${SIZE_MAX} bytes`)
+    const receivers = session.envelope.rcptTo.map(({ address }) => address)
+    const magic = new Set(receivers.map(magicOf))
+    const fault = await faults.next('mail')
+    if (fault.delayMs !== undefined) await wait(fault.delayMs)
+    if (fault.error !== undefined) throw refusal(fault.error, 'The sandbox was told to answer this')
+    if (magic.has('later') && (await inbox.isFirstTry(raw)))
+      throw refusal(451, '4.7.1 Greylisted: come again')
+    await inbox.add(raw, receivers)
+    if (magic.has('slow')) await wait(SLOW_MS)
+    if (!fault.loseAnswer) return 'taken'
+    sockets.get(session.remotePort)?.destroy()
+    return 'lost'
+  }
+
+  async function answer(
+    stream: SMTPServerDataStream,
+    session: SMTPServerSession,
+    done: (error?: Error | null, message?: string) => void,
+  ): Promise<void> {
+    try {
+      if ((await take(stream, session)) === 'taken') done(null, 'In the inbox')
+    } catch (error) {
+      // No answer any more: the client can't know whether the message was kept, and sends it again or not.
+      if (closing.signal.aborted || stream.errored) return
+      if ((error as { responseCode?: number }).responseCode !== undefined) return done(error as Error)
+      log.warn({ err: error }, 'the mail server of the sandbox could not take a message')
+      done(refusal(451, '4.3.0 This could not be kept: come again'))
+    }
+  }
+
+  const server = new SMTPServer({
+    name: 'sandbox.localhost',
+    banner: 'Sixwire sandbox',
+    disabledCommands: ['STARTTLS'],
+    authMethods: ['PLAIN', 'LOGIN'],
+    disableReverseLookup: true,
+    logger: false,
+    size: SIZE_MAX,
+    onAuth(given, _session, done) {
+      if (given.username === user && given.password === password) done(null, { user })
+      else done(refusal(535, '5.7.8 Wrong user or password: GET /sandbox/api shows them'))
+    },
+    onMailFrom(_address, _session, done) {
+      done(started ? null : refusal(451, '4.3.2 The server is starting: come again'))
+    },
+    onRcptTo({ address }, _session, done) {
+      done(magicOf(address) === 'bounce' ? refusal(550, '5.1.1 There is no such mailbox') : null)
+    },
+    onData(stream, session, done) {
+      const work = answer(stream, session, done).finally(() => underWay.delete(work))
+      underWay.add(work)
+    },
+  })
+  // Of a client that breaks off, nobody needs to hear.
+  server.on('error', (error: Error) => log.debug({ err: error }, 'a connection of the mail server failed'))
+  server.server.on('connection', (socket: Socket) => {
+    const port = socket.remotePort!
+    sockets.set(port, socket)
+    socket.on('close', () => sockets.delete(port))
+  })
+  server.listen(0, LOOPBACK)
+  await once(server.server, 'listening')
+  const { port } = server.server.address() as AddressInfo
+
+  return {
+    host: LOOPBACK,
+    port,
+    start: () => void (started = true),
+    async close() {
+      const closed = Promise.withResolvers<void>()
+      server.close(closed.resolve)
+      closing.abort()
+      // Clients that keep their connections must not hold up the end; what is being kept is kept all the same.
+      for (const socket of sockets.values()) socket.destroy()
+      await Promise.all(underWay)
+      await closed.promise
+    },
+  }
+}

@@ -1,0 +1,25 @@
+const root = document.documentElement.dataset.root
+
+/** Where the application's own routes are. */
+export const serverUrl = location.origin + root.replace(/\/sandbox$/, '')
+
+/**
+ * Asks `/sandbox/api`.
+ *
+ * @param {string} method
+ * @param {string} path below `/sandbox/api`
+ * @param {unknown} [body]
+ * @throws {Error} whose message a person can read
+ */
+export async function ask(method, path, body) {
+  const response = await fetch(`${root}/api${path}`, {
+    method,
+    ...(body !== undefined && {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  })
+  const answer = await response.json().catch(() => ({}))
+  if (!response.ok) throw new Error(answer.error?.message ?? `The server answered ${response.status}.`)
+  return answer
+}

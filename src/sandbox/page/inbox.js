@@ -1,0 +1,235 @@
+import { ask, serverUrl } from './api.js'
+import { arrowKeys, byId, command, linked, make, outside, time, update } from './dom.js'
+
+const SHOWN_MAX = 200
+const SEEN = 'sixwire-sandbox-seen'
+const SEEN_MAX = 1000
+
+const REGISTER = `curl ${serverUrl}/auth/register \\
+  -H 'content-type: application/json' \\
+  -d '{"email": "you@example.com", "password": "correct horse battery"}'`
+
+/** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */
+export function createInbox(page) {
+  const list = byId('inbox-list')
+  const reader = byId('inbox-reader')
+  const filter = byId('inbox-filter')
+  const view = byId('view-inbox')
+  const seen = new Set(JSON.parse(localStorage.getItem(SEEN) ?? '[]'))
+  let messages
+  let openId
+
+  arrowKeys(list)
+  filter.addEventListener('input', () => show())
+  filter.addEventListener('keydown', (event) => {
+    if (event.key === 'ArrowDown') list.querySelector('a')?.focus()
+  })
+  view.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || openId === undefined) return
+    const id = openId
+    location.hash = '#inbox'
+    requestAnimationFrame(() => list.querySelector(`[data-key="${CSS.escape(id)}"] a`)?.focus())
+  })
+
+  function show() {
+    const wanted = filter.value.trim().toLowerCase()
+    const shown = messages.filter(({ to, from, subject }) =>
+      `${to} ${from} ${subject}`.toLowerCase().includes(wanted),
+    )
+    update(
+      list,
+      shown.map(({ id, to, subject, text, receivedAt }) => ({
+        id,
+        to,
+        subject,
+        receivedAt,
+        preview: (text ?? '').replaceAll(/\s+/g, ' ').slice(0, 120),
+        isNew: !seen.has(id),
+        isOpen: id === openId,
+      })),
+      ({ id }) => id,
+      row,
+    )
+    view.classList.toggle('nothing', messages.length === 0)
+    byId('inbox-none').hidden = shown.length > 0 || messages.length === 0
+    page.count('inbox', messages.filter(({ id }) => !seen.has(id)).length)
+    if (openId === undefined) showNothing()
+  }
+
+  const row = ({ id, to, subject, receivedAt, preview, isNew, isOpen }) =>
+    make(
+      'li',
+      { class: isNew ? 'new' : '' },
+      make(
+        'a',
+        { href: `#inbox/${id}`, 'aria-current': isOpen ? 'true' : undefined },
+        make('span', { class: 'line' }, make('strong', {}, to), time(receivedAt)),
+        make(
+          'span',
+          { class: 'subject' },
+          isNew && make('span', { class: 'quiet' }, 'New: '),
+          subject || '(no subject)',
+        ),
+        make('span', { class: 'preview' }, preview),
+      ),
+    )
+
+  function showNothing() {
+    const state = messages.length === 0 ? 'empty' : 'choose'
+    if (reader.dataset.state === state) return
+    reader.dataset.state = state
+    reader.replaceChildren(
+      state === 'empty'
+        ? make(
+            'div',
+            { class: 'empty' },
+            make('h2', {}, 'No mail yet'),
+            make('p', {}, 'Register an account and its mail appears here.'),
+            command(REGISTER, 'the command'),
+          )
+        : make('div', { class: 'empty' }, make('p', {}, 'Choose a mail to read it.')),
+    )
+  }
+
+  async function open(id) {
+    openId = id
+    view.classList.toggle('reading', id !== undefined)
+    if (id === undefined) return messages && show()
+    if (!seen.has(id)) {
+      seen.add(id)
+      localStorage.setItem(SEEN, JSON.stringify([...seen].slice(-SEEN_MAX)))
+    }
+    if (messages) show()
+    if (reader.dataset.state === `mail ${id}`) return
+    let content
+    try {
+      content = mailView(await ask('GET', `/mail/${encodeURIComponent(id)}`))
+    } catch (error) {
+      content = [make('div', { class: 'empty' }, make('p', { role: 'alert' }, error.message), back())]
+    }
+    if (openId !== id) return
+    reader.dataset.state = `mail ${id}`
+    reader.replaceChildren(...content)
+    reader.querySelector('h3')?.focus()
+  }
+
+  return {
+    open,
+    async poll() {
+      const [newest] = (await ask('GET', '/mail?limit=1')).messages
+      if (messages && newest?.id === messages[0]?.id) return
+      const before = new Set(messages?.map(({ id }) => id))
+      const isFirst = messages === undefined
+      messages = (await ask('GET', `/mail?limit=${SHOWN_MAX}`)).messages
+      if (openId !== undefined && !isFirst && messages.length === 0) location.hash = '#inbox'
+      show()
+      if (isFirst) return
+      const come = messages.filter(({ id }) => !before.has(id))
+      if (come.length === 1) page.announce(`New mail for ${come[0].to}: ${come[0].subject}`)
+      else if (come.length > 1) page.announce(`${come.length} new mails`)
+    },
+  }
+}
+
+const back = () => make('a', { class: 'back', href: '#inbox' }, 'Back to the inbox')
+
+function mailView(mail) {
+  const facts = [
+    ['From', mail.from],
+    ['To', mail.to],
+    ['Cc', mail.cc],
+    ['Reply to', mail.replyTo],
+    ['Received', new Date(mail.receivedAt).toLocaleString()],
+  ].filter(([, value]) => value)
+  return [
+    back(),
+    make('h3', { tabindex: -1 }, mail.subject || '(no subject)'),
+    make(
+      'dl',
+      { class: 'facts' },
+      ...facts.flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]),
+    ),
+    mail.links?.length > 0 &&
+      make(
+        'div',
+        { class: 'links' },
+        make('h4', {}, mail.links.length === 1 ? 'Link' : 'Links'),
+        make('ul', {}, ...mail.links.map((url) => make('li', {}, outside(url, url)))),
+      ),
+    mail.attachments?.length > 0 &&
+      make(
+        'div',
+        { class: 'links' },
+        make('h4', {}, 'Attachments'),
+        make('ul', {}, ...mail.attachments.map((one) => make('li', {}, attachment(one)))),
+      ),
+    tabs([
+      mail.html && ['Rendered', () => frame(mail.html)],
+      mail.text && ['Text', () => make('pre', { class: 'source', tabindex: 0 }, ...linked(mail.text))],
+      mail.html && ['HTML', () => make('pre', { class: 'source', tabindex: 0 }, mail.html)],
+      mail.headers && [
+        'Headers',
+        () =>
+          make(
+            'pre',
+            { class: 'source', tabindex: 0 },
+            mail.headers.map(({ name, value }) => `${name}: ${value}`).join('\n'),
+          ),
+      ],
+    ]),
+  ].filter(Boolean)
+}
+
+/**
+ * A stranger's HTML: no scripts, no forms, no origin. Its links open in a tab of their own, which is free of the frame's
+ * limits, because that is where the application runs.
+ */
+const frame = (html) =>
+  make('iframe', {
+    title: 'The mail, rendered',
+    sandbox: 'allow-popups allow-popups-to-escape-sandbox',
+    referrerpolicy: 'no-referrer',
+    srcdoc: `<!doctype html><meta name="color-scheme" content="light"><base target="_blank">${html}`,
+  })
+
+function attachment({ filename, contentType, size, content }) {
+  const bytes = Uint8Array.from(atob(content), (sign) => sign.charCodeAt(0))
+  const name = filename || 'attachment'
+  const href = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
+  return make('span', {}, make('a', { href, download: name }, name), ` ${contentType}, ${size} bytes`)
+}
+
+/** One panel at a time. Arrow keys go from tab to tab: https://www.w3.org/WAI/ARIA/apg/patterns/tabs/ */
+function tabs(given) {
+  const choices = given.filter(Boolean)
+  const panel = make('div', { class: 'panel-content', role: 'tabpanel' })
+  const buttons = choices.map(([name], at) =>
+    make('button', { role: 'tab', type: 'button', id: `tab-${at}`, click: () => choose(at) }, name),
+  )
+  function choose(at) {
+    buttons.forEach((button, other) => {
+      button.setAttribute('aria-selected', String(other === at))
+      button.tabIndex = other === at ? 0 : -1
+    })
+    panel.setAttribute('aria-labelledby', `tab-${at}`)
+    panel.replaceChildren(choices[at][1]())
+  }
+  const bar = make(
+    'div',
+    {
+      class: 'tabs',
+      role: 'tablist',
+      'aria-label': 'Ways to read it',
+      keydown(event) {
+        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+        if (step === undefined) return
+        const at = (buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length
+        choose(at)
+        buttons[at].focus()
+      },
+    },
+    ...buttons,
+  )
+  if (choices.length > 0) choose(0)
+  return make('div', { class: 'mail' }, bar, panel)
+}

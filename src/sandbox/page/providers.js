@@ -1,0 +1,116 @@
+import { ask } from './api.js'
+import { byId, copyButton, make } from './dom.js'
+import { createFaultForm } from './faults.js'
+
+const NAMES = {
+  mail: ['Mail', 'SMTP'],
+  phone: ['Phone', 'Twilio'],
+  idpa: ['Provider A', 'OpenID Connect'],
+  idpb: ['Provider B', 'OAuth 2.0, like GitHub'],
+}
+
+/** @param {{ announce(text: string): void, count(part: string, number: number): void, poll(): Promise<void> }} page */
+export function createProviders(page) {
+  const list = byId('providers-list')
+  const dialog = byId('reset-dialog')
+  const cards = new Map()
+
+  byId('reset').addEventListener('click', () => dialog.showModal())
+  byId('reset-cancel').addEventListener('click', () => dialog.close())
+  byId('reset-confirm').addEventListener('click', () => void reset())
+
+  async function reset() {
+    try {
+      const { message } = await ask('DELETE', '')
+      page.announce(message)
+    } catch (error) {
+      page.announce(error.message)
+    }
+    dialog.close()
+    await page.poll()
+  }
+
+  async function poll() {
+    const { faults, people: _people, ...standIns } = await ask('GET', '')
+    page.count('providers', Object.keys(faults).length)
+    for (const [name, { variables, ...state }] of Object.entries(standIns)) {
+      if (!cards.has(name)) {
+        cards.set(name, card(name, variables))
+        list.append(cards.get(name).element)
+      }
+      cards.get(name).show(state, faults[name])
+    }
+  }
+
+  /** A card is written once: what is open or half typed in it stays when its figures change. */
+  function card(name, variables) {
+    const [title, protocol] = NAMES[name] ?? [name, '']
+    const figures = make('div')
+    const flag = make('span', { class: 'badge doubtful', hidden: true }, 'fault set')
+    const faults = createFaultForm(name, (fault) => set(name, fault))
+    let shown
+    const element = make(
+      'section',
+      { class: 'panel provider', 'aria-labelledby': `provider-${name}` },
+      make('h3', { id: `provider-${name}` }, title, ' ', make('span', { class: 'protocol' }, protocol), flag),
+      figures,
+      make(
+        'details',
+        {},
+        make('summary', {}, 'Environment variables'),
+        rows(Object.entries(variables), true),
+      ),
+      faults.element,
+    )
+    return {
+      element,
+      show(state, fault) {
+        flag.hidden = fault === undefined
+        faults.show(fault)
+        const text = JSON.stringify(state)
+        if (text === shown) return
+        shown = text
+        figures.replaceChildren(rows(Object.entries(state)))
+      },
+    }
+  }
+
+  async function set(name, fault) {
+    await ask('PUT', `/faults/${name}`, fault)
+    page.announce(Object.keys(fault).length > 0 ? 'The fault is set' : 'The fault is taken back')
+    await poll()
+  }
+
+  return { poll, open() {} }
+}
+
+const words = (name) => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+
+/** A table of names and values; what holds more values is a table inside it. */
+function rows(entries, isVariables = false) {
+  return make(
+    'dl',
+    { class: 'facts' },
+    ...entries.flatMap(([name, value]) => [
+      make('dt', {}, isVariables ? make('code', {}, name) : words(name)),
+      make(
+        'dd',
+        {},
+        typeof value === 'object' && value !== null
+          ? make('span', { class: 'nested' }, ...nested(value))
+          : make('code', {}, String(value)),
+        typeof value === 'string' && copyButton(value, name),
+      ),
+    ]),
+  )
+}
+
+const nested = (value) =>
+  Object.entries(value).map(([name, one]) =>
+    make(
+      'span',
+      {},
+      Array.isArray(value) ? '' : make('code', {}, name),
+      ` ${typeof one === 'object' ? JSON.stringify(one) : one}`,
+    ),
+  )

@@ -1,0 +1,84 @@
+import { type Static, Type } from 'typebox'
+
+import { deriveKey } from '../../base/crypto.ts'
+import { sql } from '../../db/sql.ts'
+import { createValidation } from '../../http/validation.ts'
+import type { StandIn, StandInContext } from '../stand-in.ts'
+import { createCallbacks } from './callbacks.ts'
+import { MAGIC_NUMBERS, OWN_NUMBER, OWN_WHATSAPP_NUMBER } from './magic.ts'
+import { createMessages, type ReceivedMessage } from './messages.ts'
+import { createTwilioApi } from './twilio-api.ts'
+
+const LIST_MAX = 1_000
+
+const query = Type.Object({
+  to: Type.Optional(Type.String()),
+  limit: Type.Integer({ minimum: 1, maximum: LIST_MAX, default: LIST_MAX }),
+})
+
+/** A plus sign that was not percent-encoded arrives as a space; and WhatsApp's addresses are numbers, too. */
+const numberOf = (text: string): string => `+${text.replaceAll(/\D/g, '')}`
+
+/** Stands in for Twilio: takes text and WhatsApp messages, shows them, and reports that they arrived. */
+export async function createPhone({
+  db,
+  clock,
+  settings,
+  log,
+  faults,
+  base,
+}: StandInContext): Promise<StandIn> {
+  const key = deriveKey(settings.secret, 'sandbox.phone')
+  const hex = (purpose: string): string =>
+    Buffer.from(key.mac(purpose), 'base64url').toString('hex').slice(0, 32)
+  const account = { sid: `AC${hex('account')}`, token: hex('token') }
+  const address = `${base}/phone`
+  const messages = createMessages(db, clock)
+  const callbacks = createCallbacks(db, clock, log, account)
+  const checkQuery = createValidation()('query', query)
+
+  async function list(asked: unknown): Promise<{ messages: ReceivedMessage[] }> {
+    const checked = checkQuery(asked)
+    if ('error' in checked) throw checked.error
+    const { to, limit } = checked.value as Static<typeof query>
+    return { messages: await messages.received(to === undefined ? undefined : numberOf(to), limit) }
+  }
+
+  async function empty(): Promise<void> {
+    await db.batch([sql`delete from sandbox_phone_callbacks`, sql`delete from sandbox_phone_messages`])
+  }
+
+  return {
+    name: 'phone',
+    variables: {
+      TWILIO_API_BASE: address,
+      TWILIO_ACCOUNT_SID: account.sid,
+      TWILIO_AUTH_TOKEN: account.token,
+      TWILIO_FROM: OWN_NUMBER,
+      TWILIO_WHATSAPP_FROM: OWN_WHATSAPP_NUMBER,
+    },
+    async routes(engine) {
+      await engine.register(createTwilioApi({ db, clock, log, account, messages, callbacks, faults }), {
+        prefix: '/phone',
+      })
+      engine.get('/api/phone', (request) => list(request.query))
+      engine.delete('/api/phone', async () => {
+        await empty()
+        return { message: 'The phone is empty.' }
+      })
+    },
+    state: async () => ({
+      address,
+      accountSid: account.sid,
+      authToken: account.token,
+      from: OWN_NUMBER,
+      whatsappFrom: OWN_WHATSAPP_NUMBER,
+      messages: await messages.count(),
+      callbacksWaiting: await callbacks.waiting(),
+      magic: MAGIC_NUMBERS,
+    }),
+    reset: empty,
+    start: async () => callbacks.start(),
+    close: () => callbacks.close(),
+  }
+}

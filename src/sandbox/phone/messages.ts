@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto'
+
+import { isoTime, type Clock } from '../../base/clock.ts'
+import { newId } from '../../base/ids.ts'
+import { parseJson } from '../../base/json.ts'
+import type { Database } from '../../db/database.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import type { Outcome } from './magic.ts'
+
+/** A message is `queued` until then, and `sent` until it has its outcome; milliseconds since it was accepted. */
+export const SENT_MS = 100
+export const OUTCOME_MS = 250
+
+export type Channel = 'sms' | 'whatsapp'
+
+export type Message = {
+  /** In the order of making. */
+  id: string
+  /** Twilio's name for it: `SM…`, or `MM…` where it has media. */
+  sid: string
+  channel: Channel
+  /** E.164, as `from`. */
+  to: string
+  from: string
+  body: string
+  media: string[]
+  outcome: Outcome
+  errorCode: number | null
+  /** Milliseconds, in the clock's time. */
+  createdAt: number
+}
+
+/** A message as the phone shows it. */
+export type ReceivedMessage = {
+  id: string
+  channel: Channel
+  to: string
+  body: string
+  media: string[]
+  /** ISO 8601. */
+  receivedAt: string
+}
+
+export type Filter = {
+  channel?: Channel
+  to?: string
+  from?: string
+  /** Milliseconds, both inclusive. */
+  since?: number
+  until?: number
+  /** Only those before this one of an earlier list. */
+  before?: string
+  limit: number
+}
+
+type Row = {
+  id: string
+  sid: string
+  channel: Channel
+  to_number: string
+  from_number: string
+  body: string
+  media: string
+  outcome: Outcome
+  error_code: number | null
+  created_at: number
+}
+
+const COLUMNS = sql.literal(
+  'id, sid, channel, to_number, from_number, body, media, outcome, error_code, created_at',
+)
+
+const messageOf = (row: Row): Message => ({
+  id: row.id,
+  sid: row.sid,
+  channel: row.channel,
+  to: row.to_number,
+  from: row.from_number,
+  body: row.body,
+  media: parseJson(row.media) as string[],
+  outcome: row.outcome,
+  errorCode: row.error_code,
+  createdAt: row.created_at,
+})
+
+/** Where a message is at a time, in Twilio's words. Nothing has to be written for it to move on. */
+export function statusAt({ createdAt, outcome }: Message, now: number): 'queued' | 'sent' | Outcome {
+  const age = now - createdAt
+  if (age >= OUTCOME_MS) return outcome
+  return age >= SENT_MS && outcome !== 'failed' ? 'sent' : 'queued'
+}
+
+export type Messages = {
+  make(message: Omit<Message, 'id' | 'sid' | 'createdAt'>): Message
+  /** To stand in the batch that accepts it. */
+  insertion(message: Message): Sql
+  find(sid: string): Promise<Message | undefined>
+  /** The newest first. */
+  list(filter: Filter): Promise<Message[]>
+  /** What has reached somebody, the newest first. */
+  received(to: string | undefined, limit: number): Promise<ReceivedMessage[]>
+  count(): Promise<number>
+}
+
+/** Messages that the telephone network has accepted, in the database, so that they survive a restart. */
+export function createMessages(db: Database, clock: Clock): Messages {
+  async function list(where: readonly Sql[], limit: number): Promise<Message[]> {
+    const rows = await db.scan<Row>(sql`
+      select ${COLUMNS} from sandbox_phone_messages
+      where ${sql.join([sql.literal('1 = 1'), ...where], ' and ')}
+      order by id desc limit ${limit}`)
+    return rows.map(messageOf)
+  }
+  return {
+    make(message) {
+      const now = clock.now()
+      const prefix = message.media.length > 0 ? 'MM' : 'SM'
+      return { ...message, id: newId(now), sid: prefix + randomBytes(16).toString('hex'), createdAt: now }
+    },
+    insertion: (message) => sql`
+      insert into sandbox_phone_messages (${COLUMNS})
+      values (${message.id}, ${message.sid}, ${message.channel}, ${message.to}, ${message.from}, ${message.body},
+              ${JSON.stringify(message.media)}, ${message.outcome}, ${message.errorCode}, ${message.createdAt})`,
+    async find(sid) {
+      const row = await db.get<Row>(sql`select ${COLUMNS} from sandbox_phone_messages where sid = ${sid}`)
+      return row && messageOf(row)
+    },
+    list({ channel, to, from, since, until, before, limit }) {
+      const where: Sql[] = []
+      if (channel !== undefined) where.push(sql`channel = ${channel}`)
+      if (to !== undefined) where.push(sql`to_number = ${to}`)
+      if (from !== undefined) where.push(sql`from_number = ${from}`)
+      if (since !== undefined) where.push(sql`created_at >= ${since}`)
+      if (until !== undefined) where.push(sql`created_at <= ${until}`)
+      if (before !== undefined) where.push(sql`id < ${before}`)
+      return list(where, limit)
+    },
+    async received(to, limit) {
+      const where = [sql`outcome = 'delivered'`]
+      if (to !== undefined) where.push(sql`to_number = ${to}`)
+      const messages = await list(where, limit)
+      return messages.map(({ id, channel, to: receiver, body, media, createdAt }) => ({
+        id,
+        channel,
+        to: receiver,
+        body,
+        media,
+        receivedAt: isoTime(createdAt),
+      }))
+    },
+    async count() {
+      const row = await db.get<{ count: number }>(sql`select count(*) as count from sandbox_phone_messages`)
+      return row!.count
+    },
+  }
+}

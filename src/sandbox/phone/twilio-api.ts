@@ -1,0 +1,284 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { FastifyBaseLogger, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+
+import type { Clock } from '../../base/clock.ts'
+import type { Database } from '../../db/database.ts'
+import type { Fault, Faults } from '../faults.ts'
+import { channelAddress, type Account, type Callbacks } from './callbacks.ts'
+import { createAnswerError, statusError, TwilioError } from './errors.ts'
+import {
+  OWN_NUMBER,
+  OWN_WHATSAPP_NUMBER,
+  REFUSED_RECEIVERS,
+  REFUSED_SENDERS,
+  UNREACHED_RECEIVERS,
+} from './magic.ts'
+import { OUTCOME_MS, SENT_MS, statusAt, type Channel, type Message, type Messages } from './messages.ts'
+import { segmentsOf } from './segments.ts'
+
+const API_VERSION = '2010-04-01'
+const BODY_MAX = 1_600
+const MEDIA_MAX = 10
+const PAGE_DEFAULT = 50
+const PAGE_MAX = 1_000
+const FORM = 'application/x-www-form-urlencoded'
+
+export type TwilioApiOptions = {
+  db: Database
+  clock: Clock
+  log: FastifyBaseLogger
+  account: Account
+  messages: Messages
+  callbacks: Callbacks
+  faults: Faults
+}
+
+/** RFC 2822, as Twilio writes times. */
+const rfcTime = (ms: number): string => new Date(ms).toUTCString().replace('GMT', '+0000')
+
+/** `whatsapp:+49…` or `+49…`. */
+function readAddress(text: string): { channel: Channel; number: string } {
+  return text.startsWith('whatsapp:')
+    ? { channel: 'whatsapp', number: text.slice('whatsapp:'.length) }
+    : { channel: 'sms', number: text }
+}
+
+const isE164 = (number: string): boolean => /^\+[1-9]\d{6,14}$/.test(number)
+
+const isWebAddress = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
+/**
+ * What a caller asks to be sent, or Twilio's refusal of it.
+ *
+ * @throws TwilioError
+ */
+function readMessage(
+  form: URLSearchParams,
+): Omit<Message, 'id' | 'sid' | 'createdAt'> & { callback?: string } {
+  const [toText, fromText, body] = ['To', 'From', 'Body'].map((name) => form.get(name) ?? '') as [
+    string,
+    string,
+    string,
+  ]
+  const media = form.getAll('MediaUrl').filter((url) => url !== '')
+  const callback = form.get('StatusCallback') ?? ''
+  if (toText === '') throw new TwilioError(21604, "A 'To' phone number is required.")
+  if (fromText === '') throw new TwilioError(21603, "A 'From' phone number is required.")
+  if (body === '' && media.length === 0)
+    throw new TwilioError(21619, 'A text message body or media urls must be specified.')
+  if (body.length > BODY_MAX)
+    throw new TwilioError(21617, `The concatenated message body exceeds the ${BODY_MAX} character limit.`)
+  if (media.length > MEDIA_MAX) throw new TwilioError(21623, 'Number of media files exceeds allowed limit')
+  const unusable = media.find((url) => !isWebAddress(url))
+  if (unusable !== undefined) throw new TwilioError(21620, `Invalid media URL(s): ${unusable}`)
+  if (callback !== '' && !isWebAddress(callback))
+    throw new TwilioError(21609, `The 'StatusCallback' URL ${callback} is not a valid URL.`)
+
+  const to = readAddress(toText)
+  const from = readAddress(fromText)
+  if (to.channel !== from.channel)
+    throw new TwilioError(
+      21910,
+      "Invalid 'From' and 'To' pair. 'From' and 'To' should be of the same channel",
+    )
+  const pair = { to: toText, from: fromText }
+  const refusedSender = REFUSED_SENDERS[from.number]?.(pair)
+  if (refusedSender) throw new TwilioError(refusedSender.code, refusedSender.message, refusedSender.status)
+  if (from.channel === 'whatsapp' && from.number !== OWN_WHATSAPP_NUMBER)
+    throw new TwilioError(63007, 'Twilio could not find a Channel with the specified From address')
+  if (from.channel === 'sms' && from.number !== OWN_NUMBER)
+    throw new TwilioError(
+      21606,
+      `The 'From' phone number provided (${fromText}) is not a valid message-capable Twilio phone number for this destination.`,
+    )
+  const refused = isE164(to.number)
+    ? REFUSED_RECEIVERS[to.number]?.(pair)
+    : { code: 21211, message: `Invalid 'To' Phone Number: ${toText}` }
+  if (refused) throw new TwilioError(refused.code, refused.message)
+  const unreached = UNREACHED_RECEIVERS[to.number]
+  return {
+    channel: to.channel,
+    to: to.number,
+    from: from.number,
+    body,
+    media,
+    outcome: unreached?.outcome ?? 'delivered',
+    errorCode: unreached?.errorCode ?? null,
+    ...(callback !== '' && { callback }),
+  }
+}
+
+/** A day, or a moment to the second, as the range of milliseconds that it means. */
+function readTime(text: string): { from: number; until: number } {
+  const from = Date.parse(text)
+  if (Number.isNaN(from)) throw new TwilioError(20001, `Invalid date: ${text}`)
+  return { from, until: from + (/^\d{4}-\d\d-\d\d$/.test(text) ? 86_400_000 : 1_000) - 1 }
+}
+
+/**
+ * Twilio's resource Messages, and the account, as far as a client that sends needs them, below one prefix.
+ *
+ * @see https://www.twilio.com/docs/messaging/api/message-resource
+ */
+export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync => {
+  const { db, clock, log, account, messages, callbacks, faults } = options
+  const root = `/${API_VERSION}/Accounts/${account.sid}`
+  const credentials = `Basic ${Buffer.from(`${account.sid}:${account.token}`).toString('base64')}`
+
+  /** @param now when it is looked at, in the clock's time */
+  function resourceOf(message: Message, now: number): Record<string, unknown> {
+    const { sid, channel, to, from, body, media, outcome, errorCode, createdAt } = message
+    const status = statusAt(message, now)
+    const isOver = status === outcome
+    const uri = `${root}/Messages/${sid}`
+    return {
+      account_sid: account.sid,
+      api_version: API_VERSION,
+      body,
+      date_created: rfcTime(createdAt),
+      date_sent: status === 'queued' ? null : rfcTime(createdAt + SENT_MS),
+      date_updated: rfcTime(isOver ? createdAt + OUTCOME_MS : createdAt),
+      direction: 'outbound-api',
+      error_code: isOver ? errorCode : null,
+      error_message: isOver ? (UNREACHED_RECEIVERS[to]?.message ?? null) : null,
+      from: channelAddress(channel, from),
+      messaging_service_sid: null,
+      num_media: String(media.length),
+      num_segments: String(segmentsOf(body)),
+      price: null,
+      price_unit: 'USD',
+      sid,
+      status,
+      subresource_uris: { media: `${uri}/Media.json` },
+      to: channelAddress(channel, to),
+      uri: `${uri}.json`,
+    }
+  }
+
+  type Answer = { status?: number; body: unknown }
+
+  /** Puts what is to go wrong around a call. */
+  const faulty =
+    (work: (request: FastifyRequest, fault: Fault) => Promise<Answer>) =>
+    async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const fault = await faults.next('phone')
+      if (fault.delayMs !== undefined) await delay(fault.delayMs)
+      if (fault.error !== undefined) throw statusError(fault.error)
+      const { status = 200, body } = await work(request, fault)
+      if (!fault.loseAnswer) return reply.code(status).send(body)
+      reply.hijack()
+      request.raw.socket.destroy()
+      return reply
+    }
+
+  async function create(request: FastifyRequest, fault: Fault): Promise<Answer> {
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    const { callback, ...asked } = readMessage(form)
+    const message = messages.make(asked)
+    await db.batch([
+      messages.insertion(message),
+      ...(callback === undefined ? [] : callbacks.insertions(message, callback, fault.callback)),
+    ])
+    callbacks.wake()
+    return { status: 201, body: resourceOf(message, message.createdAt) }
+  }
+
+  async function find(request: FastifyRequest): Promise<Answer> {
+    const { name } = request.params as { name: string }
+    const message = name.endsWith('.json') ? await messages.find(name.slice(0, -'.json'.length)) : undefined
+    if (!message) throw nothingAt(request)
+    return { body: resourceOf(message, clock.now()) }
+  }
+
+  async function list(request: FastifyRequest): Promise<Answer> {
+    const asked = new URLSearchParams(request.url.split('?', 2)[1] ?? '')
+    const size = Math.max(1, Math.min(PAGE_MAX, Math.trunc(Number(asked.get('PageSize'))) || PAGE_DEFAULT))
+    const page = Math.max(0, Math.trunc(Number(asked.get('Page'))) || 0)
+    const [to, from] = ['To', 'From'].map((name) => {
+      const text = asked.get(name)
+      return text ? readAddress(text) : undefined
+    })
+    const [on, since, until] = ['DateSent', 'DateSent>', 'DateSent<'].map((name) => {
+      const text = asked.get(name)
+      return text ? readTime(text) : undefined
+    })
+    const channel = to?.channel ?? from?.channel
+    const found = await messages.list({
+      ...(channel && { channel }),
+      ...(to && { to: to.number }),
+      ...(from && { from: from.number }),
+      // What is still queued has no such date, and is in no list that asks for one.
+      ...((on ?? since ?? until) && {
+        since: Math.max(on?.from ?? 0, since?.from ?? 0) - SENT_MS,
+        until: Math.min(on?.until ?? Infinity, until?.until ?? Infinity, clock.now()) - SENT_MS,
+      }),
+      ...(asked.has('PageToken') && { before: asked.get('PageToken')!.slice('PA'.length) }),
+      limit: size + 1,
+    })
+    const shown = found.slice(0, size)
+    const now = clock.now()
+    const address = (number: number, token?: string): string => {
+      const query = new URLSearchParams(asked)
+      query.set('PageSize', String(size))
+      query.set('Page', String(number))
+      if (token === undefined) query.delete('PageToken')
+      else query.set('PageToken', `PA${token}`)
+      return `${root}/Messages.json?${query.toString()}`
+    }
+    return {
+      body: {
+        end: Math.max(0, page * size + shown.length - 1),
+        first_page_uri: address(0),
+        messages: shown.map((one) => resourceOf(one, now)),
+        next_page_uri: found.length > size ? address(page + 1, shown.at(-1)!.id) : null,
+        page,
+        page_size: size,
+        previous_page_uri: null,
+        start: page * size,
+        uri: address(page, asked.get('PageToken')?.slice('PA'.length)),
+      },
+    }
+  }
+
+  async function showAccount(): Promise<Answer> {
+    const since = rfcTime(0)
+    return {
+      body: {
+        auth_token: account.token,
+        date_created: since,
+        date_updated: since,
+        friendly_name: 'Sixwire sandbox',
+        owner_account_sid: account.sid,
+        sid: account.sid,
+        status: 'active',
+        subresource_uris: { messages: `${root}/Messages.json` },
+        type: 'Full',
+        uri: `${root}.json`,
+      },
+    }
+  }
+
+  return async (engine) => {
+    engine.removeAllContentTypeParsers()
+    engine.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, text, done) =>
+      done(null, new URLSearchParams(String(text))),
+    )
+    engine.setErrorHandler(createAnswerError(log))
+    engine.setNotFoundHandler((request) => {
+      throw nothingAt(request)
+    })
+    engine.addHook('onRequest', async ({ headers }) => {
+      if (headers.authorization !== credentials) throw statusError(401)
+    })
+    engine.post(`${root}/Messages.json`, faulty(create))
+    engine.get(`${root}/Messages.json`, faulty(list))
+    engine.get(`${root}/Messages/:name`, faulty(find))
+    engine.get(`${root}.json`, faulty(showAccount))
+  }
+}
+
+const nothingAt = (request: FastifyRequest): TwilioError => {
+  const path = request.url.replace(/^.*?(?=\/2010-04-01\/)/, '').split('?', 1)[0]!
+  return statusError(404, `The requested resource ${path} was not found`)
+}

@@ -1,0 +1,34 @@
+import type { FastifyBaseLogger, FastifyPluginAsync } from 'fastify'
+
+import type { Clock } from '../base/clock.ts'
+import type { Settings } from '../config.ts'
+import type { Database } from '../db/database.ts'
+import type { Faults } from './faults.ts'
+
+/** What every stand-in is given. */
+export type StandInContext = {
+  db: Database
+  clock: Clock
+  settings: Settings
+  log: FastifyBaseLogger
+  faults: Faults
+  /** Where the stand-in answers, from outside and from this server: `http://localhost:3000/sandbox`. */
+  base: string
+}
+
+/** A local provider that speaks a real one's protocol. */
+export type StandIn = {
+  /** The first step of its addresses below `/sandbox`, and its name in `/sandbox/api`. */
+  readonly name: string
+  /** What a production adapter is configured with to reach it: environment variables. */
+  readonly variables: Readonly<Record<string, string>>
+  /** Its addresses, below `/sandbox`, with body parsers of its own. */
+  readonly routes: FastifyPluginAsync
+  /** Address, credentials and what it holds, for `GET /sandbox/api`. */
+  state(): Promise<Record<string, unknown>>
+  /** Forgets everything. */
+  reset(): Promise<void>
+  /** Called once the tables are there. */
+  start?(): Promise<void>
+  close?(): Promise<void>
+}

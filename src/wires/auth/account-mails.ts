@@ -1,0 +1,134 @@
+import { parseAddress, type EmailAddress } from '../../base/email-address.ts'
+import { errors } from '../../base/errors.ts'
+import type { Sql } from '../../db/sql.ts'
+import type { WireContext } from '../../wire.ts'
+import type { Messaging } from '../messaging/index.ts'
+import type { MailLimit } from './mail-limit.ts'
+import type { MailPurpose, MailTokens } from './mail-tokens.ts'
+import type { UserRow, Users } from './users.ts'
+
+/**
+ * The mails about accounts. Each is a row of work first; only that work looks at whether there is an account, so
+ * nobody who asks can tell by the answer or its time. Links lead to `APP_URL` and nowhere else, with the token in the
+ * fragment: no server on the way, log or `Referer` header sees it; the page there posts it.
+ */
+export type AccountMails = {
+  /** Whether mails can be sent at all. Where not, nothing is put into the queue. */
+  readonly areSent: boolean
+  /** Sends a link to reset the password to the account of this address. */
+  reset(id: string, email: EmailAddress): Promise<void>
+  /** Sends a link to sign in, also to an address without an account while registration is open. */
+  magicLink(id: string, email: EmailAddress): Promise<void>
+  /** The statements after which a link to verify the account's address is sent; call `wake` after their batch. */
+  verification(userId: string): readonly Sql[]
+  /** Sends such a link to an account that is there. */
+  verifyAgain(id: string, userId: string): Promise<void>
+  /** The statements after which the account's owner is told that its password was changed just now; then `wake`. */
+  passwordChanged(userId: string): readonly Sql[]
+  /** Looks for mails to send now. */
+  wake(): void
+}
+
+// The pages of the frontend that links lead to.
+const PAGES: Record<MailPurpose, string> = {
+  reset: '/auth/reset',
+  'magic-link': '/auth/magic-link',
+  verification: '/auth/verify',
+}
+const TEMPLATES: Record<MailPurpose, string> = {
+  reset: 'reset-password',
+  'magic-link': 'magic-link',
+  verification: 'verify-email',
+}
+
+const nameOf = (user: UserRow | undefined): { name?: string } =>
+  user && user.name !== null ? { name: user.name } : {}
+
+/** The address as its account keeps it: mail goes there and nowhere else. */
+const addressOf = ({ email, email_key }: UserRow): EmailAddress => ({ address: email, key: email_key })
+
+/** @param options.registration whether a link makes an account for an address that has none */
+export function createAccountMails(
+  { db, clock, jobs, log, settings }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'settings'>,
+  {
+    messaging,
+    users,
+    tokens,
+    limit,
+  }: { messaging: Messaging | undefined; users: Users; tokens: MailTokens; limit: MailLimit },
+  options: { registration: 'open' | 'closed' },
+): AccountMails {
+  /** Sends a link, unless this work has sent it before or the address has had its mails of this hour. */
+  async function sendLink(
+    id: string,
+    purpose: MailPurpose,
+    email: EmailAddress,
+    user: UserRow | undefined,
+  ): Promise<void> {
+    // The provider was taken out of the configuration since.
+    if (!messaging?.sendsMail) return
+    const over = errors.rate_limited()
+    const repeated = errors.conflict()
+    const { token, steps } = tokens.issue(purpose, { id, email, user }, () => repeated)
+    const link = `${settings.appUrl}${PAGES[purpose]}#token=${token}`
+    const mail = await messaging.mail({
+      id,
+      to: email.address,
+      template: TEMPLATES[purpose],
+      data: { ...(purpose !== 'magic-link' && nameOf(user)), link },
+    })
+    try {
+      await db.batch([limit.taking(email.key, () => over), ...steps, ...mail])
+    } catch (error) {
+      if (error === over)
+        log.info({ purpose }, 'an address has had its mails of this hour: this one is not sent')
+      else if (error !== repeated) throw error
+    }
+    messaging.wake()
+  }
+
+  const reset = jobs.define<{ address: string }>('auth.reset-mail', async ({ id, payload }) => {
+    const user = await users.byEmail(parseAddress(payload.address, '').key)
+    if (user && user.disabled_at === null) await sendLink(id, 'reset', addressOf(user), user)
+  })
+
+  const magicLink = jobs.define<{ address: string }>('auth.magic-link-mail', async ({ id, payload }) => {
+    const email = parseAddress(payload.address, '')
+    const user = await users.byEmail(email.key)
+    const mayEnter = user ? user.disabled_at === null : options.registration === 'open'
+    if (mayEnter) await sendLink(id, 'magic-link', user ? addressOf(user) : email, user)
+  })
+
+  const verification = jobs.define<{ userId: string }>('auth.verification-mail', async ({ id, payload }) => {
+    const user = await users.byId(payload.userId)
+    if (user && user.disabled_at === null && user.email_verified_at === null)
+      await sendLink(id, 'verification', addressOf(user), user)
+  })
+
+  const notice = jobs.define<{ userId: string; at: number }>(
+    'auth.password-notice',
+    async ({ id, payload }) => {
+      const user = await users.byId(payload.userId)
+      if (!user || !messaging?.sendsMail) return
+      const data = { ...nameOf(user), when: new Date(payload.at).toUTCString() }
+      await db.batch(await messaging.mail({ id, to: user.email, template: 'password-changed', data }))
+      messaging.wake()
+    },
+  )
+
+  const areSent = (): boolean => messaging?.sendsMail === true
+
+  return {
+    get areSent() {
+      return areSent()
+    },
+    reset: (id, { address }) => reset.enqueue({ address }, { id }),
+    magicLink: (id, { address }) => magicLink.enqueue({ address }, { id }),
+    verification: (userId) => (areSent() ? [verification.insertion({ userId })] : []),
+    verifyAgain: (id, userId) => verification.enqueue({ userId }, { id }),
+    passwordChanged: (userId) => (areSent() ? [notice.insertion({ userId, at: clock.now() })] : []),
+    wake() {
+      if (areSent()) verification.wake()
+    },
+  }
+}

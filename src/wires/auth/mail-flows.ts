@@ -1,0 +1,113 @@
+import type { Clock } from '../../base/clock.ts'
+import { must, type Database, type Step } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+import type { AccountMails } from './account-mails.ts'
+import { authErrors } from './errors.ts'
+import type { Lock } from './lock.ts'
+import type { MailTokens } from './mail-tokens.ts'
+import type { Passwords } from './passwords.ts'
+import type { UserRow, Users } from './users.ts'
+
+/** What a token from a mail does. Each is used up in the same batch, so it never works twice and is never lost. */
+export type MailFlows = {
+  /**
+   * Sets another password, ends all sessions, lifts the lock, and takes the address for verified: the mail proved it.
+   *
+   * @throws VALIDATION_ERROR, and the token can be used again; INVALID_TOKEN, also where the password was changed
+   *   or the account disabled since the mail was sent
+   */
+  resetPassword(token: string, password: string): Promise<void>
+  /**
+   * Proves the address, and makes an account where it has none.
+   *
+   * An account whose address was unverified until then loses its password and all sessions: whoever made it had not
+   * shown that the address was theirs.
+   *
+   * @param id of an account that is made
+   * @throws INVALID_TOKEN, also where the account is disabled; REGISTRATION_CLOSED
+   */
+  proveByLink(token: string, id: string): Promise<UserRow>
+  /** Verifies the account's address. Throws INVALID_TOKEN. */
+  verifyEmail(token: string): Promise<void>
+}
+
+/** @param options.registration whether a link makes an account for an address that has none */
+export function createMailFlows(
+  db: Database,
+  clock: Clock,
+  {
+    users,
+    tokens,
+    lock,
+    passwords,
+    mails,
+  }: { users: Users; tokens: MailTokens; lock: Lock; passwords: Passwords; mails: AccountMails },
+  options: { registration: 'open' | 'closed' },
+): MailFlows {
+  const invalid = () => authErrors.invalid_token()
+
+  return {
+    async resetPassword(token, password) {
+      const checked = passwords.check(password, '/body/password')
+      const held = await tokens.read('reset', token)
+      const passwordHash = await passwords.hash(checked)
+      const now = clock.now()
+      // First the token, then the account, then its sessions: the order in which everything else takes them.
+      await db.batch([
+        tokens.consumption(held),
+        must(
+          sql`update auth_users set
+                password_hash = ${passwordHash}, credentials_version = credentials_version + 1,
+                email_verified_at = coalesce(email_verified_at, ${now}), updated_at = ${now}
+              where id = ${held.userId} and credentials_version = ${held.credentialsVersion} and disabled_at is null`,
+          invalid,
+        ),
+        sql`delete from auth_sessions where user_id = ${held.userId}`,
+        lock.lifting(held.email.key),
+        ...mails.passwordChanged(held.userId!),
+      ])
+      mails.wake()
+    },
+
+    async proveByLink(token, id) {
+      const held = await tokens.read('magic-link', token)
+      const { key } = held.email
+      const now = clock.now()
+      // On PostgreSQL the row is held before it is looked at whether it was verified.
+      const hold = sql`update auth_users set updated_at = ${now} where email_key = ${key}`
+      const account: readonly Step[] =
+        options.registration === 'open'
+          ? [...users.insertions({ id, email: held.email, name: null, isVerified: true }), hold]
+          : [must(hold, () => authErrors.registration_closed())]
+      const rows = await db.batch([
+        tokens.consumption(held),
+        ...account,
+        sql`delete from auth_sessions where user_id =
+              (select id from auth_users where email_key = ${key} and email_verified_at is null)`,
+        must(
+          sql`update auth_users set
+                password_hash = case when email_verified_at is null then null else password_hash end,
+                credentials_version = credentials_version + case when email_verified_at is null then 1 else 0 end,
+                email_verified_at = coalesce(email_verified_at, ${now})
+              where email_key = ${key} and disabled_at is null
+              returning *`,
+          invalid,
+        ),
+      ])
+      return rows.at(-1)![0] as UserRow
+    },
+
+    async verifyEmail(token) {
+      const held = await tokens.read('verification', token)
+      const now = clock.now()
+      await db.batch([
+        tokens.consumption(held),
+        must(
+          sql`update auth_users set email_verified_at = coalesce(email_verified_at, ${now}), updated_at = ${now}
+              where id = ${held.userId} and disabled_at is null`,
+          invalid,
+        ),
+      ])
+    },
+  }
+}

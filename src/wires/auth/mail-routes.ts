@@ -1,0 +1,177 @@
+import { Type } from 'typebox'
+
+import { parseAddress } from '../../base/email-address.ts'
+import { errors } from '../../base/errors.ts'
+import { answer, route } from '../../http/route.ts'
+import type { AccountMails } from './account-mails.ts'
+import { authErrors } from './errors.ts'
+import type { MailFlows } from './mail-flows.ts'
+import type { OwnAccount } from './own-account.ts'
+import { Email, Me, meOf, Message, Password, Tokens, UNCACHED } from './routes.ts'
+import type { Sessions } from './sessions.ts'
+
+const MailToken = Type.String({ maxLength: 1000, description: 'From the link in the mail.' })
+
+/** What is proven by mail, and what users do with their own account. */
+export function mailRoutes({
+  mails,
+  flows,
+  account,
+  sessions,
+}: {
+  mails: AccountMails
+  flows: MailFlows
+  account: OwnAccount
+  sessions: Sessions
+}) {
+  function needMail(): void {
+    if (!mails.areSent)
+      throw errors.provider_not_configured({
+        message: 'This server sends no mail: the operator has to configure a provider for email (SMTP_URL).',
+      })
+  }
+
+  return [
+    route(
+      'POST /auth/forgot-password',
+      {
+        summary: 'Ask for a mail with a link to set another password',
+        description:
+          'The answer is the same whether or not the address has an account. At most 5 mails an address and hour.',
+        access: 'public',
+        limit: '20/min',
+        idempotent: true,
+        body: Type.Object({ email: Email }),
+        reply: { 200: Message },
+        errors: [errors.provider_not_configured],
+      },
+      async ({ body, recordId }) => {
+        needMail()
+        await mails.reset(recordId, parseAddress(body.email, '/body/email'))
+        return {
+          message: 'If this address has an account, a link to set another password is on its way to it.',
+        }
+      },
+    ),
+    route(
+      'POST /auth/reset-password',
+      {
+        summary: 'Set another password with the token of such a mail, and end all sessions',
+        description: 'Lifts a lock of the address as well, and verifies it.',
+        access: 'public',
+        limit: '30/min',
+        body: Type.Object({ token: MailToken, password: Password }),
+        reply: { 200: Message },
+        errors: [authErrors.invalid_token],
+      },
+      async ({ body }) => {
+        await flows.resetPassword(body.token, body.password)
+        return { message: 'The password is set, and all sessions are signed out: sign in with it.' }
+      },
+    ),
+    route(
+      'POST /auth/magic-link',
+      {
+        summary: 'Ask for a mail with a link to sign in',
+        description:
+          'While registration is open, using the link makes an account for an address that has none. At most 5 mails an address and hour.',
+        access: 'public',
+        limit: '20/min',
+        idempotent: true,
+        body: Type.Object({ email: Email }),
+        reply: { 200: Message },
+        errors: [errors.provider_not_configured],
+      },
+      async ({ body, recordId }) => {
+        needMail()
+        const email = parseAddress(body.email, '/body/email')
+        await mails.magicLink(recordId, email)
+        return { message: `If it can sign in here, a link is on its way to ${email.address}.` }
+      },
+    ),
+    route(
+      'POST /auth/verify-magic-link',
+      {
+        summary: 'Sign in with the token of such a mail',
+        description:
+          'Verifies the address. An account whose address was not verified until then loses its password and all sessions.',
+        access: 'public',
+        limit: '30/min',
+        body: Type.Object({ token: MailToken }),
+        reply: {
+          200: Type.Object({ user: Type.Object({ _id: Type.String(), email: Type.String() }), ...Tokens }),
+        },
+        errors: [authErrors.invalid_token, authErrors.invalid_credentials, authErrors.registration_closed],
+      },
+      async ({ body, recordId, ip, userAgent }) => {
+        const user = await flows.proveByLink(body.token, recordId)
+        const tokens = await sessions.open(user, { ip, userAgent })
+        return answer({ user: { _id: user.id, email: user.email }, ...tokens }, { headers: UNCACHED })
+      },
+    ),
+    route(
+      'POST /auth/verify-email',
+      {
+        summary: 'Verify an address with the token of the mail that was sent to it',
+        access: 'public',
+        limit: '30/min',
+        body: Type.Object({ token: MailToken }),
+        reply: { 200: Message },
+        errors: [authErrors.invalid_token],
+      },
+      async ({ body }) => {
+        await flows.verifyEmail(body.token)
+        return { message: 'The address is verified.' }
+      },
+    ),
+    route(
+      'POST /auth/resend-verification',
+      {
+        summary: 'Ask for another mail with a link to verify the address',
+        description: 'The links before it work no longer. At most 5 mails an address and hour.',
+        access: 'session',
+        limit: '20/min',
+        idempotent: true,
+        reply: { 200: Message },
+        errors: [errors.provider_not_configured],
+      },
+      async ({ caller, recordId }) => {
+        if (caller.emailVerified) return { message: `${caller.email} is verified already.` }
+        needMail()
+        await mails.verifyAgain(recordId, caller.id)
+        return { message: `A link to verify it is on its way to ${caller.email}.` }
+      },
+    ),
+    route(
+      'PATCH /auth/me',
+      {
+        summary: 'Change the own name and metadata',
+        description:
+          'What is left out stays. Fields of metadata replace those of the same name, and null removes one; nested objects are replaced whole. All metadata together may have 16 KiB as JSON.',
+        access: 'session',
+        body: Type.Object({
+          name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
+          metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        }),
+        reply: { 200: Type.Object({ user: Me }) },
+      },
+      async ({ body, caller }) => ({ user: meOf(await account.change(caller, body), caller) }),
+    ),
+    route(
+      'DELETE /auth/me',
+      {
+        summary: 'Remove the own account for good',
+        description:
+          'Needs the password where the account has one. What other wires keep of the user stays there without an owner.',
+        access: 'session',
+        body: Type.Object({ password: Type.Optional(Password) }),
+        reply: { 200: Message },
+        errors: [authErrors.invalid_credentials, authErrors.account_locked],
+      },
+      async ({ body, caller }) => {
+        await account.remove(caller, body.password)
+        return { message: 'The account is removed.' }
+      },
+    ),
+  ] as const
+}

@@ -1,0 +1,205 @@
+import { deriveKey, randomToken, sha256 } from '../../base/crypto.ts'
+import { ApiError } from '../../base/errors.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import type { WireContext } from '../../wire.ts'
+import type { AccountMails } from './account-mails.ts'
+import { authErrors } from './errors.ts'
+import type { Identities } from './identities.ts'
+import type { Attempt, ProvenIdentity, Provider } from './provider.ts'
+import { returnPath } from './return-path.ts'
+import type { Client, Sessions } from './sessions.ts'
+import type { SignInNotice } from './sign-in-notice.ts'
+
+const ATTEMPT_SECONDS = 600
+const COOKIE = 'sixwire_login'
+const REASON_MAX = 300
+
+/** OpenID Connect Core 1.0, section 2: a subject has at most 255 ASCII characters. */
+const SUBJECT = /^[\x20-\x7e]{1,255}$/
+
+/** Where a browser is sent, and the cookie that it takes along. */
+export type Redirection = { location: string; cookie?: string }
+
+/** Sign-in by way of an identity provider, from the first click to the frontend. */
+export type ProviderLogin = {
+  /**
+   * Begins one: to the provider, or to the frontend with an error where the provider can't be reached.
+   *
+   * @param redirect where on `APP_URL` the frontend wants to go on
+   * @throws VALIDATION_ERROR
+   */
+  start(provider: Provider, redirect?: string): Promise<Redirection>
+  /**
+   * Ends one: to the frontend with a session, or with `error`. Only the browser that began it ends it, with the same
+   * provider, within ten minutes, and once.
+   *
+   * @param returned the callback's parameters
+   * @param cookies the request's `cookie` header
+   */
+  finish(
+    provider: Provider,
+    returned: URLSearchParams,
+    cookies: string | undefined,
+    client: Client,
+  ): Promise<Redirection>
+  /** Removes what could not come back again anyway. */
+  forgetOld(): Promise<void>
+}
+
+/** What the browser keeps, sealed, until it comes back. */
+type Kept = Pick<Attempt, 'state' | 'nonce' | 'codeVerifier'> & {
+  provider: string
+  expiresAt: number
+  redirect?: string
+}
+
+/**
+ * Sign-in by authorisation code with PKCE, `state` and `nonce` (RFC 9700, section 2.1). What an attempt needs is kept by
+ * the browser, sealed, so that strangers who begin many cost nothing; a row is written for each that comes back.
+ */
+export function createProviderLogin(
+  { db, clock, log, settings }: Pick<WireContext, 'db' | 'clock' | 'log' | 'settings'>,
+  {
+    identities,
+    sessions,
+    mails,
+    notice,
+  }: { identities: Identities; sessions: Sessions; mails: AccountMails; notice: SignInNotice },
+): ProviderLogin {
+  const { secret, publicUrl, appUrl } = settings
+  const key = deriveKey(secret, 'provider-login')
+  const { protocol, pathname } = new URL(publicUrl)
+  const path = `${pathname.replace(/\/$/, '')}/auth`
+  const attributes = `Path=${path}; HttpOnly; SameSite=Lax${protocol === 'https:' ? '; Secure' : ''}`
+  const removal = `${COOKIE}=; Max-Age=0; ${attributes}`
+
+  const redirectUri = (provider: Provider): string => `${publicUrl}/auth/${provider.name}/callback`
+
+  const toFrontend = (said: Record<string, string | undefined>): string => {
+    const fragment = new URLSearchParams()
+    for (const [name, value] of Object.entries(said)) if (value !== undefined) fragment.set(name, value)
+    return `${appUrl}/auth/callback#${fragment.toString()}`
+  }
+
+  /** Whatever a provider does, the log says it and the person reads one word. */
+  async function asked<T>(provider: Provider, call: () => Promise<T>): Promise<T> {
+    try {
+      return await call()
+    } catch (error) {
+      log.warn({ provider: provider.name, reason: reasonOf(error) }, 'an identity provider could not be used')
+      throw authErrors.provider_error()
+    }
+  }
+
+  function keptBy(cookies: string | undefined): Kept | undefined {
+    const own = (cookies ?? '').split(/; */).filter((one) => one.startsWith(`${COOKIE}=`))
+    // Two of one name: another host of the same domain may have set one of them.
+    if (own.length !== 1) return undefined
+    try {
+      return JSON.parse(key.open(own[0]!.slice(COOKIE.length + 1))) as Kept
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Takes the attempt that this browser began. Of several returns with it one goes on. */
+  async function take(provider: Provider, returned: URLSearchParams, kept: Kept | undefined): Promise<Kept> {
+    const state = returned.get('state')
+    if (!kept || !state || kept.provider !== provider.name || sha256(kept.state) !== sha256(state))
+      throw authErrors.invalid_state()
+    if (kept.expiresAt <= clock.now()) throw authErrors.invalid_state()
+    const [taken] = await db.write(sql`
+      insert into auth_provider_returns (state_hash, expires_at) values (${sha256(state)}, ${kept.expiresAt})
+      on conflict do nothing returning state_hash`)
+    if (!taken) throw authErrors.invalid_state()
+    return kept
+  }
+
+  async function prove(provider: Provider, returned: URLSearchParams, kept: Kept): Promise<ProvenIdentity> {
+    if (returned.get('error') === 'access_denied') throw authErrors.access_denied()
+    return asked(provider, async () => {
+      const identity = await provider.finish(returned, attemptOf(provider, kept))
+      if (!SUBJECT.test(identity.subject)) throw new Error('the provider names a subject that is none')
+      return identity
+    })
+  }
+
+  const attemptOf = (provider: Provider, { state, nonce, codeVerifier }: Kept): Attempt => ({
+    redirectUri: redirectUri(provider),
+    state,
+    nonce,
+    codeVerifier,
+    codeChallenge: sha256(codeVerifier),
+  })
+
+  /** An address that nobody has verified yet is asked to be verified; others are told what happened. */
+  const firstMail = (provider: Provider, userId: string, isVerified: boolean, ip: string): readonly Sql[] =>
+    isVerified ? notice.insertions(userId, { provider: provider.label, ip }) : mails.verification(userId)
+
+  return {
+    async start(provider, redirect) {
+      const target = redirect === undefined ? undefined : returnPath(redirect, appUrl)
+      const kept: Kept = {
+        provider: provider.name,
+        state: randomToken(),
+        nonce: randomToken(),
+        codeVerifier: randomToken(),
+        expiresAt: clock.now() + ATTEMPT_SECONDS * 1000,
+        ...(target !== undefined && { redirect: target }),
+      }
+      try {
+        const { href } = await asked(provider, () => provider.start(attemptOf(provider, kept)))
+        const cookie = `${COOKIE}=${key.seal(JSON.stringify(kept))}; Max-Age=${ATTEMPT_SECONDS}; ${attributes}`
+        return { location: href, cookie }
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        return { location: toFrontend({ error: error.code.toLowerCase(), redirect: target }) }
+      }
+    },
+
+    async finish(provider, returned, cookies, client) {
+      const kept = keptBy(cookies)
+      try {
+        await take(provider, returned, kept)
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        // The cookie stays: another page may have sent the browser here while a sign-in is under way.
+        return { location: toFrontend({ error: error.code.toLowerCase() }) }
+      }
+      const { redirect } = kept!
+      try {
+        const identity = await prove(provider, returned, kept!)
+        let mail: readonly Sql[] = []
+        const user = await identities.open(
+          identity,
+          (userId, isVerified) => (mail = firstMail(provider, userId, isVerified, client.ip)),
+        )
+        // Any kind of job wakes them all.
+        if (mail.length > 0) notice.wake()
+        // Where a second factor will stand: the person is proven here, and has no session yet.
+        const tokens = await sessions.open(user, client)
+        return { location: toFrontend({ ...tokens, redirect }), cookie: removal }
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error
+        return { location: toFrontend({ error: error.code.toLowerCase(), redirect }), cookie: removal }
+      }
+    },
+
+    async forgetOld() {
+      await db.write(sql`delete from auth_provider_returns where expires_at <= ${clock.now()}`)
+    },
+  }
+}
+
+/** Why a call failed, in words that hold nothing of what was sent or answered. */
+function reasonOf(error: unknown): string {
+  const said: string[] = []
+  for (let one = error; one instanceof Error && said.length < 4; one = one.cause) {
+    const { code, error: word } = one as { code?: unknown; error?: unknown }
+    // What could not be parsed is quoted in the message.
+    said.push(one instanceof SyntaxError ? 'not JSON' : one.message)
+    for (const detail of [code, word])
+      if (typeof detail === 'string' && /^[\w.-]{1,64}$/.test(detail)) said.push(detail)
+  }
+  return said.join(': ').slice(0, REASON_MAX)
+}

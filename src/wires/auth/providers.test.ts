@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { systemClock } from '../../base/clock.ts'
+import { createApp } from '../../app.ts'
+import { startApp } from '../../testing/app.ts'
+import { createBrowser } from '../../testing/browser.ts'
+import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
+import { startOauthServer } from '../../testing/oauth-server.ts'
+import { startOf, callbackOf, NAMES } from '../../testing/provider-login.ts'
+import { createProviders } from './providers.ts'
+
+const given = { clientId: 'id', clientSecret: 'secret' }
+const IDPB = {
+  authorizeUrl: 'https://github.com/login/oauth/authorize',
+  tokenUrl: 'https://github.com/login/oauth/access_token',
+  apiUrl: 'https://api.github.com',
+}
+const make = (options: object, production = false) => createProviders(systemClock, options, { production })
+
+describe('the identity providers of a configuration', () => {
+  test('are those with a client id', () => {
+    assert.deepEqual(make({}), [])
+    assert.deepEqual(make({ idpa: { issuer: 'https://accounts.google.com' }, idpb: IDPB }), [])
+    const both = make({
+      idpa: { issuer: 'https://accounts.google.com', ...given },
+      idpb: { ...IDPB, ...given },
+    })
+    assert.deepEqual(
+      both.map(({ name, label }) => [name, label]),
+      [
+        ['idpa', 'accounts.google.com'],
+        ['idpb', 'github.com'],
+      ],
+    )
+    assert.equal(
+      make({ idpa: { issuer: 'https://accounts.google.com', ...given, label: 'Google' } })[0]!.label,
+      'Google',
+    )
+  })
+
+  test('must be https in production, except on the machine itself', () => {
+    for (const issuer of [
+      'http://accounts.example',
+      'http://127.0.0.1.example.com',
+      'http://localhost.example',
+    ])
+      assert.throws(
+        () => make({ idpa: { issuer, ...given } }, true),
+        /^StartError: IDPA_ISSUER: .* must be https/,
+      )
+    for (const issuer of [
+      'http://localhost:4000',
+      'http://127.0.0.1:1/x',
+      'http://[::1]:4000',
+      'https://a.example',
+    ])
+      assert.equal(make({ idpa: { issuer, ...given } }, true).length, 1)
+    assert.equal(make({ idpa: { issuer: 'http://accounts.example', ...given } }).length, 1)
+    for (const [key, variable] of [
+      ['authorizeUrl', 'IDPB_AUTHORIZE_URL'],
+      ['tokenUrl', 'IDPB_TOKEN_URL'],
+      ['apiUrl', 'IDPB_API_URL'],
+    ] as const) {
+      const idpb = { ...IDPB, ...given, [key]: 'http://api.example' }
+      assert.throws(() => make({ idpb }, true), new RegExp(`^StartError: ${variable}: `))
+    }
+  })
+
+  test('stop the start where they can not work', async (t) => {
+    const folder = await temporaryFolder(t)
+    for (const [environment, message] of [
+      [{ IDPA_CLIENT_ID: 'x' }, /^StartError: IDPA_CLIENT_SECRET: there is a client id and no secret$/],
+      [{ IDPB_CLIENT_ID: 'x' }, /^StartError: IDPB_CLIENT_SECRET: /],
+      [
+        { IDPA_CLIENT_ID: 'x', IDPA_CLIENT_SECRET: 'y', IDPA_ISSUER: 'accounts.example' },
+        /^StartError: IDPA_ISSUER: "accounts.example" is not an address/,
+      ],
+      [{ IDPA_CLIENT_ID: 'x', IDPA_CLIENT_SECRET: 'y', IDPA_ISSUER: 'ftp://a.example' }, /IDPA_ISSUER/],
+    ] as const)
+      await assert.rejects(
+        createApp({ folder, environment: { DATA_DIR: folder, SIXWIRE_SANDBOX: 'off', ...environment } }),
+        message,
+      )
+  })
+
+  eachEngine((engine) => {
+    test('answer 400 where they are not configured, and are no way in then', async (t) => {
+      const app = await startApp(t, engine)
+      for (const path of [
+        '/auth/idpa',
+        '/auth/idpb',
+        '/auth/idpa/callback?code=x&state=y',
+        '/auth/idpb/callback',
+      ]) {
+        const { status, body } = await app.request('GET', path)
+        assert.deepEqual([status, body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'], path)
+      }
+      const { body } = await app.request('GET', '/auth/health')
+      assert.deepEqual(
+        body.providers.filter((name: string) => name.startsWith('idp')),
+        [],
+      )
+    })
+
+    test('give their cookie to the path under which the server is reached', async (t) => {
+      const provider = await startOauthServer(t, callbackOf('idpb'))
+      for (const [publicUrl, path, isSecure] of [
+        ['https://shop.example/api', '/api/auth', true],
+        ['http://api.example:8080', '/auth', false],
+      ] as const) {
+        const app = await startApp(t, engine, {
+          environment: { ...NAMES, ...provider.variables, PUBLIC_URL: publicUrl },
+        })
+        const { headers } = await app.request('GET', '/auth/idpb')
+        const cookie = headers.get('set-cookie')!
+        assert.ok(cookie.includes(`; Path=${path}; HttpOnly; SameSite=Lax`), cookie)
+        assert.equal(cookie.endsWith('; Secure'), isSecure)
+        const asked = new URL(headers.get('location')!)
+        assert.equal(asked.searchParams.get('redirect_uri'), `${publicUrl}/auth/idpb/callback`)
+      }
+    })
+
+    test('may be asked thirty times a minute, as other ways to sign in', async (t) => {
+      const provider = await startOauthServer(t, callbackOf('idpb'))
+      const app = await startApp(t, engine, {
+        environment: { ...NAMES, ...provider.variables, SIXWIRE_RATE_LIMITS: 'on' },
+      })
+      const browser = createBrowser({ [NAMES.PUBLIC_URL]: app.url })
+      for (const address of [startOf('idpb'), callbackOf('idpb')]) {
+        for (let i = 0; i < 30; i++) assert.equal((await browser.step(address)).status, 302)
+        assert.equal((await browser.step(address)).status, 429)
+      }
+    })
+  })
+})

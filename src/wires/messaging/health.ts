@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { Providers } from './content.ts'
+import type { Channel } from './errors.ts'
+
+const LONGEST_WAIT_MS = 5_000
+// Anybody may ask: providers are asked for all of them together.
+const REMEMBERED_MS = 10_000
+
+export type ChannelHealth = { provider: string; status: 'connected' | 'unreachable' | 'not configured' }
+export type MessagingHealth = {
+  status: 'healthy' | 'unhealthy'
+  providers: Record<Channel, ChannelHealth>
+}
+
+const CHANNELS = ['email', 'sms', 'whatsapp'] as const
+
+/**
+ * Whether messages can be sent: a channel is connected where one of its providers is.
+ * Answers are remembered for a few seconds.
+ */
+export function createHealth(providers: Providers): () => Promise<MessagingHealth> {
+  let last: { at: number; asked: Promise<MessagingHealth> } | undefined
+
+  async function ask(): Promise<MessagingHealth> {
+    const [email, sms, whatsapp] = await Promise.all(CHANNELS.map((channel) => healthOf(providers[channel])))
+    const all = { email: email!, sms: sms!, whatsapp: whatsapp! }
+    const healthy = Object.values(all).every(({ status }) => status !== 'unreachable')
+    return { status: healthy ? 'healthy' : 'unhealthy', providers: all }
+  }
+
+  return () => {
+    const now = performance.now()
+    if (!last || now - last.at > REMEMBERED_MS) last = { at: now, asked: ask() }
+    return last.asked
+  }
+}
+
+async function healthOf(list: readonly { name: string; check(): Promise<void> }[]): Promise<ChannelHealth> {
+  const [first] = list
+  if (!first) return { provider: 'none', status: 'not configured' }
+  const connected = await Promise.all(list.map(passes))
+  const at = connected.indexOf(true)
+  return at < 0
+    ? { provider: first.name, status: 'unreachable' }
+    : { provider: list[at]!.name, status: 'connected' }
+}
+
+async function passes(provider: { check(): Promise<void> }): Promise<boolean> {
+  const over = new AbortController()
+  const late = delay(LONGEST_WAIT_MS, false, { signal: over.signal }).catch(() => false)
+  const checked = provider.check().then(
+    () => true,
+    () => false,
+  )
+  try {
+    return await Promise.race([checked, late])
+  } finally {
+    over.abort()
+  }
+}

@@ -1,0 +1,89 @@
+import { resolve } from 'node:path'
+
+import { newId } from '../../base/ids.ts'
+import type { Sql } from '../../db/sql.ts'
+import { defineWire } from '../../wire.ts'
+import { openProviders } from './channels.ts'
+import { createHealth } from './health.ts'
+import { listMessages } from './messages.ts'
+import { MessagingOptions } from './options.ts'
+import { createOutbox } from './outbox.ts'
+import { createReports } from './reports.ts'
+import { messagingRoutes } from './routes.ts'
+import { createSender } from './sender.ts'
+import { createTemplates } from './templates.ts'
+
+/** What other wires send through. */
+export type Messaging = {
+  /** Whether a provider for email is configured. */
+  readonly sendsMail: boolean
+  /**
+   * The statements that put a templated mail into the outbox, to stand in the batch that decides it; call `wake` after it.
+   *
+   * @param mail.id the same again changes nothing
+   * @throws VALIDATION_ERROR where there is no such template, or a value that it needs is missing
+   * @throws PROVIDER_NOT_CONFIGURED where no mail can be sent
+   */
+  mail(mail: {
+    id?: string
+    to: string
+    template: string
+    data: Record<string, unknown>
+  }): Promise<readonly Sql[]>
+  /** Looks for mail to send now. */
+  wake(): void
+}
+
+/** Email, SMS and WhatsApp messages, and the log of them. */
+export const messaging = defineWire({
+  name: 'messaging',
+  options: MessagingOptions,
+  variables: {
+    SMTP_URL: 'smtp.url',
+    MAIL_FROM: 'smtp.from',
+    TWILIO_ACCOUNT_SID: 'twilio.accountSid',
+    TWILIO_AUTH_TOKEN: 'twilio.authToken',
+    TWILIO_FROM: 'twilio.from',
+    TWILIO_WHATSAPP_FROM: 'twilio.whatsappFrom',
+    TWILIO_API_BASE: 'twilio.apiBase',
+  },
+  migrations: new URL('./migrations/', import.meta.url),
+  async setup(context, options) {
+    const { db, clock, settings, policy } = context
+    const providers = await openProviders(options, settings)
+    const templates = createTemplates({
+      folder: resolve(settings.appDir, options.templates),
+      app: settings.name,
+      appUrl: settings.appUrl,
+    })
+    const outbox = createOutbox(context, { secret: settings.secret, providers })
+    const sender = createSender(
+      { outbox, templates, providers, policy },
+      { domain: new URL(settings.publicUrl).hostname },
+    )
+    const service: Messaging = {
+      sendsMail: providers.email.length > 0,
+      mail: ({ id = newId(clock.now()), ...mail }) => sender.ownMail({ id, ...mail }),
+      wake: () => outbox.wake(),
+    }
+    return {
+      routes: messagingRoutes({
+        sender,
+        reports: createReports(db, clock),
+        list: (reach, query, page) => listMessages(db, reach, query, page),
+        reachOf: (caller) => policy.reach(caller),
+        health: createHealth(providers),
+        limit: options.limit,
+        publicUrl: settings.publicUrl,
+        twilioToken: options.twilio?.authToken,
+        bounceSecret: options.bounceSecret,
+      }),
+      service,
+      // A provider that is away for a while is no reason to take this server down: GET /messaging/health tells of it.
+      health: () => db.ping(),
+      async close() {
+        await Promise.all(Object.values(providers).flatMap((list) => list.map((one) => one.close())))
+      },
+    }
+  },
+})

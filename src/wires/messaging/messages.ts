@@ -1,0 +1,92 @@
+import { isoTime } from '../../base/clock.ts'
+import { emailKey } from '../../base/email-address.ts'
+import type { Database } from '../../db/database.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import { cutPage, type Page } from '../../http/page.ts'
+import type { Reach } from '../../http/policy.ts'
+import type { Channel } from './errors.ts'
+
+export const STATUSES = ['queued', 'sending', 'sent', 'failed', 'delivered', 'bounced'] as const
+export type Status = (typeof STATUSES)[number]
+
+/** A message as the log shows it: never what was sent. */
+export type LogEntry = {
+  _id: string
+  channel: Channel
+  to: string
+  /** Of mail that a caller sent. The service's own mail has none here: it may hold a secret. */
+  subject?: string
+  template?: string
+  status: Status
+  /** What the provider calls it. */
+  messageId?: string
+  provider?: string
+  error?: string
+  createdAt: string
+}
+
+export type LogQuery = { channel?: Channel; to?: string; status?: Status }
+
+export type LogPage = { logs: LogEntry[]; total: number; nextCursor?: string }
+
+type Row = {
+  id: string
+  channel: Channel
+  recipient: string
+  subject: string | null
+  template: string | null
+  status: Status
+  message_id: string | null
+  provider: string | null
+  error: string | null
+  created_at: number
+}
+
+/** How an address or number is compared. A plus that was not percent-encoded comes as a blank. */
+const keyOf = (to: string): string => emailKey(to).replace(/^(?=\d+$)/, '+')
+
+const entryOf = (row: Row): LogEntry => ({
+  _id: row.id,
+  channel: row.channel,
+  to: row.recipient,
+  ...(row.subject !== null && { subject: row.subject }),
+  ...(row.template !== null && { template: row.template }),
+  status: row.status,
+  ...(row.message_id !== null && { messageId: row.message_id }),
+  ...(row.provider !== null && { provider: row.provider }),
+  ...(row.error !== null && { error: row.error }),
+  createdAt: isoTime(row.created_at),
+})
+
+const whereOf = (conditions: readonly Sql[]): Sql =>
+  conditions.length === 0 ? sql.literal('') : sql`where ${sql.join(conditions, ' and ')}`
+
+/**
+ * Reads a page of the log, newest first.
+ *
+ * @param query.to matches everybody whom a message went to, those in copy as well
+ */
+export async function listMessages(
+  db: Database,
+  reach: Reach,
+  { channel, to, status }: LogQuery,
+  page: Page,
+): Promise<LogPage> {
+  const conditions: Sql[] = [
+    ...(reach.owner === undefined ? [] : [sql`owner = ${reach.owner}`]),
+    ...(channel === undefined ? [] : [sql`channel = ${channel}`]),
+    ...(status === undefined ? [] : [sql`status = ${status}`]),
+    ...(to === undefined
+      ? []
+      : [sql`id in (select message_id from messaging_recipients where address = ${keyOf(to)})`]),
+  ]
+  const [rows, [counted]] = await Promise.all([
+    db.scan<Row>(sql`
+      select id, channel, recipient, subject, template, status, message_id, provider, error, created_at
+      from messaging_messages ${whereOf([...conditions, ...(page.before === undefined ? [] : [sql`id < ${page.before}`])])}
+      order by id desc limit ${page.limit + 1} offset ${page.offset}`),
+    db.scan<{ total: number }>(sql`select count(*) as total from messaging_messages ${whereOf(conditions)}`),
+  ])
+  const { rows: shown, ...next } = cutPage(rows, page, ({ id }) => id)
+  return { logs: shown.map(entryOf), total: counted!.total, ...next }
+}

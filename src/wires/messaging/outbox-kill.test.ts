@@ -1,0 +1,237 @@
+// What becomes of a message whose process is killed: between every two steps, and while the provider has it.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { pino } from 'pino'
+
+import { newId } from '../../base/ids.ts'
+import { openDatabase } from '../../db/open.ts'
+import { sql } from '../../db/sql.ts'
+import { createJobs } from '../../jobs.ts'
+import { testClock } from '../../testing/app.ts'
+import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
+import type { Providers } from './content.ts'
+import { createOutbox } from './outbox.ts'
+import {
+  ACCOUNT,
+  startMailServer,
+  startTextServer,
+  TOKEN,
+  type MailServer,
+  type TextServer,
+} from './providers.fixture.ts'
+import { smtp } from './providers/smtp.ts'
+import { twilio } from './providers/twilio.ts'
+
+const SECRET = 'a secret of the tests that is long enough'
+const MINUTE = 60_000
+const AT_ONCE = 5
+const PHONE = '+4915112345678'
+
+type How = 'queued mail' | 'mail of a request' | 'text of a request'
+
+/** A program that sends one message and stands still at its `step`th step, of which every call is two. */
+const program = (given: {
+  how: How
+  step: number
+  id: string
+  url: string
+  smtp: string
+  twilio: string
+}): string => {
+  const at = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
+  return `
+    import { openDatabase } from ${at('../../db/open.ts')}
+    import { readMigrations } from ${at('../../db/migrations.ts')}
+    import { sql } from ${at('../../db/sql.ts')}
+    import { createJobs } from ${at('../../jobs.ts')}
+    import { createOutbox } from ${at('./outbox.ts')}
+    import { smtp } from ${at('./providers/smtp.ts')}
+    import { twilio } from ${at('./providers/twilio.ts')}
+    const { how, step, id, url, ...addresses } = ${JSON.stringify(given)}
+    let steps = 0
+    const pause = async () => {
+      if (++steps !== step) return
+      process.stdout.write('here\\n')
+      setInterval(() => undefined, 1000)
+      await new Promise(() => undefined)
+    }
+    const paused = (work) => async (...given) => {
+      await pause()
+      const done = await work(...given)
+      await pause()
+      return done
+    }
+    const real = await openDatabase(url)
+    await real.migrate([
+      ...(await readMigrations('sixwire', new URL(${at('../../migrations/')}), real.dialect)),
+      ...(await readMigrations('messaging', new URL(${at('./migrations/')}), real.dialect)),
+    ])
+    const db = { ...real }
+    for (const name of ['get', 'all', 'write', 'batch']) db[name] = paused((...given) => real[name](...given))
+    const log = { warn() {}, error() {}, info() {} }
+    const clock = { now: () => Date.now() }
+    const jobs = createJobs(db, clock, log)
+    const provider = how.startsWith('text')
+      ? twilio({ channel: 'sms', accountSid: ${JSON.stringify(ACCOUNT)}, authToken: ${JSON.stringify(TOKEN)},
+          from: '+15005550006', apiBase: addresses.twilio })
+      : smtp({ url: addresses.smtp, from: 'shop@example.com' })
+    const outbox = createOutbox({ db, clock, log, jobs }, {
+      secret: ${JSON.stringify(SECRET)},
+      providers: { email: [], sms: [], whatsapp: [], [provider.channel]: [{ ...provider, send: paused(provider.send) }] },
+    })
+    const content = how.startsWith('text')
+      ? { channel: 'sms', text: { id, to: ${JSON.stringify(PHONE)}, body: id } }
+      : { channel: 'email', mail: { messageId: id + '@example.com', to: ['a@example.com'], cc: [], bcc: [],
+          subject: id, html: '<p>Hello</p>', attachments: [] } }
+    const message = { id, owner: null, recipient: 'somebody', keys: ['somebody'], subject: null, template: null, content }
+    if (how === 'queued mail') {
+      await db.batch(outbox.insertion(message))
+      await jobs.start()
+      const left = sql\`select id from sixwire_jobs where id = \${'messaging-' + id}\`
+      while (await real.get(left)) await new Promise((resolve) => setTimeout(resolve, 20))
+    } else await outbox.send(message, 14000)
+    process.stdout.write('done\\n')
+    process.exit(0)`
+}
+
+type Case = { engine: Engine; how: How; step: number; folder: string; mail: MailServer; texts: TextServer }
+
+const tables = async (url: string, id: string): Promise<string | undefined> => {
+  const db = await openDatabase(url)
+  try {
+    const row = await db.get<{ status: string }>(sql`select status from messaging_messages where id = ${id}`)
+    return row?.status
+  } finally {
+    await db.close()
+  }
+}
+
+/** What comes after: another process, later, on the same tables and with the same providers. */
+async function recover(url: string, id: string, providers: Providers): Promise<string | undefined> {
+  const db = await openDatabase(url)
+  const clock = testClock()
+  clock.advance(10 * MINUTE)
+  const log = pino({ level: 'silent' })
+  const jobs = createJobs(db, clock, log)
+  const outbox = createOutbox({ db, clock, log, jobs }, { secret: SECRET, providers })
+  await jobs.start()
+  clock.advance(MINUTE)
+  outbox.wake()
+  try {
+    for (;;) {
+      const row = await db.get<{ status: string; payload: string | null }>(
+        sql`select status, payload from messaging_messages where id = ${id}`,
+      )
+      if (row?.status !== 'queued' && row?.status !== 'sending') {
+        assert.equal(row?.payload ?? null, null)
+        return row?.status
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  } finally {
+    await jobs.stop()
+    await db.close()
+  }
+}
+
+const providersOf = ({ mail, texts }: Case): Providers => ({
+  email: [smtp({ url: mail.url, from: 'shop@example.com' })],
+  sms: [
+    twilio({
+      channel: 'sms',
+      accountSid: ACCOUNT,
+      authToken: TOKEN,
+      from: '+15005550006',
+      apiBase: texts.base,
+    }),
+  ],
+  whatsapp: [],
+})
+
+/** Runs the program to its step, kills it there, and lets another one go on. False where it never came so far. */
+async function killAt(t: TestContext, given: Case, killed?: (kill: () => void) => void): Promise<boolean> {
+  const { engine, how, step, folder, mail, texts } = given
+  const id = newId()
+  const url = await engine.freshUrl()
+  const file = join(folder, `${id}.mjs`)
+  await writeFile(file, program({ how, step, id, url, smtp: mail.url, twilio: texts.base }))
+  const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => void child.kill('SIGKILL'))
+  const kill = (): void => void child.kill('SIGKILL')
+  const ended = once(child, 'exit')
+  killed?.(kill)
+  const [said] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer | number | null]
+  const finished = String(said).startsWith('done')
+  kill()
+  await ended
+  if (finished) return false
+
+  const received = (): number =>
+    how === 'text of a request'
+      ? texts.received.filter(({ body }) => body === id).length
+      : mail.received.filter(({ messageId }) => messageId === `${id}@example.com`).length
+  const [status, before] = [await tables(url, id), received()]
+  const providers = providersOf(given)
+  const after = await recover(url, id, providers)
+  await providers.email[0]!.close()
+  const count = received()
+  const story = `${how}, step ${step}: ${status} with ${before} received, then ${after} with ${count}`
+
+  if (status === undefined) assert.deepEqual([after, count], [undefined, 0], story)
+  else if (how === 'text of a request') {
+    // Once at most, always; and where its call had not been made it is known not to have been sent.
+    assert.equal(count, before, story)
+    assert.equal(after, before === 1 ? 'sent' : 'failed', story)
+  } else {
+    const cut = status === 'sending' && before === 1
+    assert.equal(after, 'sent', story)
+    assert.equal(count, cut ? 2 : 1, story)
+  }
+  return true
+}
+
+eachEngine((engine) => {
+  for (const how of ['queued mail', 'mail of a request', 'text of a request'] as const) {
+    test(`a ${how} whose process is killed between any two steps`, async (t) => {
+      const [folder, mail, texts] = [
+        await temporaryFolder(t),
+        await startMailServer(t),
+        await startTextServer(t),
+      ]
+      let step = 0
+      const given = { engine, how, folder, mail, texts }
+      for (let goesOn = true; goesOn;) {
+        const reached = await Promise.all(
+          Array.from({ length: AT_ONCE }, () => killAt(t, { ...given, step: ++step })),
+        )
+        goesOn = reached.every(Boolean)
+      }
+      assert.ok(step > AT_ONCE, `there are only ${step} steps`)
+    })
+
+    test(`a ${how} whose process is killed while the provider has it`, async (t) => {
+      const [folder, mail, texts] = [
+        await temporaryFolder(t),
+        await startMailServer(t),
+        await startTextServer(t),
+      ]
+      let calls = 0
+      const reached = await killAt(t, { engine, how, folder, mail, texts, step: -1 }, (kill) => {
+        // The first one is killed before it is answered; whoever comes after is answered.
+        const atProvider = async (): Promise<void> => {
+          if (++calls > 1) return
+          kill()
+          await new Promise((resolve) => setTimeout(resolve, 200))
+        }
+        mail.onMail = atProvider
+        texts.onText = atProvider
+      })
+      assert.ok(reached)
+    })
+  }
+})

@@ -1,0 +1,96 @@
+// Ten thousand queued mails, and the server that sends them is killed in the middle.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { openDatabase } from '../../db/open.ts'
+import { sql } from '../../db/sql.ts'
+import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
+import { environmentOf, startMailServer } from './providers.fixture.ts'
+
+const MAILS = 10_000
+const BATCH = 500
+const KILLS = 2
+// Jobs run so many at once: no more acknowledgements can be under way.
+const UNDER_WAY = 8
+
+const SERVER = `
+  import { createApp } from ${JSON.stringify(new URL('../../app.ts', import.meta.url).href)}
+  const app = await createApp({ folder: process.cwd(), logTo: { write() {} } })
+  await app.listen()
+  const messaging = app.service('messaging')
+  if (process.argv[2] === 'queue')
+    for (let n = 0; n < ${MAILS}; n += ${BATCH}) {
+      const statements = []
+      for (let i = n; i < n + ${BATCH}; i++)
+        statements.push(...(await messaging.mail({ to: 'person' + i + '@example.com', template: 'magic-link',
+          data: { link: 'https://app.example/#' + i } })))
+      await app.db.batch(statements)
+    }
+  messaging.wake()
+  process.stdout.write('queued\\n')`
+
+eachEngine((engine) => {
+  test('ten thousand queued mails survive a kill in the middle', async (t) => {
+    const folder = await temporaryFolder(t)
+    const databaseUrl = await engine.freshUrl()
+    const mail = await startMailServer(t)
+    const file = join(folder, 'server.mjs')
+    await writeFile(file, SERVER)
+    const environment = { ...environmentOf(mail), DATA_DIR: folder, DATABASE_URL: databaseUrl, PORT: '0' }
+
+    let child = await start(t, file, folder, environment, 'queue')
+    for (let kill = 1; kill <= KILLS; kill++) {
+      // At least so many are sent when it dies, and the rest are not.
+      const moment = (MAILS * kill) / (KILLS + 2)
+      while (mail.received.length < moment) await new Promise((resolve) => setTimeout(resolve, 5))
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      assert.ok(mail.received.length < MAILS)
+      child = await start(t, file, folder, environment)
+    }
+
+    const db = await openDatabase(databaseUrl)
+    t.after(() => db.close())
+    const open = sql`select id from messaging_messages where status in ('queued', 'sending') limit 1`
+    while (await db.get(open)) await new Promise((resolve) => setTimeout(resolve, 200))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+
+    const counts = new Map<string, Set<string>>()
+    for (const { to, messageId } of mail.received)
+      counts.set(to[0]!, (counts.get(to[0]!) ?? new Set()).add(messageId))
+    const twice = mail.received.length - MAILS
+    t.diagnostic(`${twice} came twice, of at most ${UNDER_WAY * KILLS} whose acknowledgement was cut`)
+    assert.equal(counts.size, MAILS, 'none is lost')
+    assert.ok(twice >= 0 && twice <= UNDER_WAY * KILLS, `${twice} came twice`)
+    assert.ok(
+      [...counts.values()].every((ids) => ids.size === 1),
+      'what came twice has one Message-ID',
+    )
+    const [left] = await db.all<{ sent: number; sealed: number }>(sql`
+      select count(*) as sent, count(payload) as sealed from messaging_messages where status = 'sent'`)
+    assert.deepEqual({ ...left }, { sent: MAILS, sealed: 0 })
+  })
+})
+
+async function start(
+  t: TestContext,
+  file: string,
+  folder: string,
+  environment: Record<string, string>,
+  ...words: string[]
+) {
+  const { PATH, TMPDIR } = process.env
+  const child = spawn(process.execPath, [file, ...words], {
+    cwd: folder,
+    env: { PATH, TMPDIR, SIXWIRE_SANDBOX: 'off', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return child
+}

@@ -1,0 +1,211 @@
+// What the service sends itself: put into the outbox by the batch that decides it, sent with nobody waiting.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { newId } from '../../base/ids.ts'
+import { sql } from '../../db/sql.ts'
+import { startApp, type TestApp } from '../../testing/app.ts'
+import { eachEngine } from '../../testing/engines.ts'
+import { environmentOf, settled, startMailServer, startTextServer } from './providers.fixture.ts'
+
+const MINUTE = 60_000
+const LINK = 'https://app.example/reset#token=do-not-tell-anybody'
+const RESET = { to: 'a@example.com', template: 'reset-password', data: { link: LINK } }
+
+async function queue({ app }: TestApp, mail: Parameters<ReturnType<typeof service>['mail']>[0]) {
+  const messaging = service({ app })
+  await app.db.batch(await messaging.mail(mail))
+  messaging.wake()
+}
+const service = ({ app }: Pick<TestApp, 'app'>) => app.service('messaging')
+
+const rows = ({ app }: TestApp) =>
+  app.db.all<{ id: string; status: string; payload: string | null; attempts: number }>(
+    sql`select * from messaging_messages order by id`,
+  )
+
+/** Resolves once a message was tried so often and waits for the next time. */
+async function tried(app: TestApp, attempts: number): Promise<void> {
+  const query = sql`select id from messaging_messages where attempts = ${attempts} and claim is null`
+  while (!(await app.app.db.get(query))) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+describe('the outbox', () => {
+  eachEngine((engine) => {
+    test('sends what was put into it, and keeps nothing of what may be secret', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      assert.equal(service(app).sendsMail, true)
+      mail.next({ recipient: 451 })
+      await queue(app, RESET)
+      await tried(app, 1)
+      const [waiting] = await rows(app)
+      assert.equal(waiting!.status, 'queued')
+      assert.ok(waiting!.payload, 'what is to be sent is kept until it is')
+      assert.doesNotMatch(JSON.stringify(await rows(app)), /do-not-tell|subject":"/)
+      app.clock.advance(MINUTE)
+      service(app).wake()
+      await settled(app)
+
+      const [got] = mail.received
+      assert.equal(mail.received.length, 1)
+      assert.match(got!.raw.replaceAll('=\r\n', ''), /do-not-tell-anybody/)
+      assert.notEqual(got!.subject, '')
+      const [sent] = await rows(app)
+      assert.deepEqual([sent!.status, sent!.payload], ['sent', null])
+      for (const { name } of await tableNames(app, engine.name)) {
+        const all = await app.app.db.all(sql`select * from ${sql.literal(name)}`)
+        assert.doesNotMatch(JSON.stringify(all), /do-not-tell/, name)
+      }
+      assert.doesNotMatch(app.log(), /do-not-tell/)
+      assert.doesNotMatch(app.log(), new RegExp(got!.subject))
+
+      const { key } = await app.app.service('auth').keys.create('test', ['*'])
+      const { body } = await app.request('GET', '/messaging/logs', { token: key })
+      const { _id, createdAt, ...logged } = body.logs[0]
+      assert.deepEqual(logged, {
+        channel: 'email',
+        to: 'a@example.com',
+        template: 'reset-password',
+        status: 'sent',
+        messageId: got!.messageId,
+        provider: 'smtp',
+      })
+    })
+
+    test('is left as it was by a batch that fails', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      const statements = await service(app).mail(RESET)
+      await assert.rejects(app.app.db.batch([...statements, sql`insert into nowhere values (1)`]))
+      await queue(app, { ...RESET, to: 'b@example.com' })
+      await settled(app)
+      assert.deepEqual(
+        mail.received.map(({ to }) => to),
+        [['b@example.com']],
+      )
+    })
+
+    test('takes the same id once, also after it was sent', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      const id = newId()
+      await Promise.all([1, 2, 3].map(() => queue(app, { ...RESET, id })))
+      await settled(app)
+      await queue(app, { ...RESET, id })
+      await queue(app, { ...RESET, to: 'b@example.com' })
+      while (await app.app.db.get(sql`select id from sixwire_jobs where kind = 'messaging.send'`))
+        await new Promise((resolve) => setTimeout(resolve, 10))
+      assert.deepEqual(mail.received.map(({ to }) => to[0]!).toSorted(), ['a@example.com', 'b@example.com'])
+    })
+
+    test('refuses at once what can’t be sent', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      const make = (given: typeof RESET) => service(app).mail(given)
+      await assert.rejects(make({ ...RESET, data: {} as typeof RESET.data }), { code: 'VALIDATION_ERROR' })
+      await assert.rejects(make({ ...RESET, template: 'none' }), { code: 'VALIDATION_ERROR' })
+      await assert.rejects(make({ ...RESET, to: 'a@example.com\r\nBcc: b@example.com' }), {
+        code: 'VALIDATION_ERROR',
+      })
+      const without = await startApp(t, engine)
+      await assert.rejects(service(without).mail(RESET), { code: 'PROVIDER_NOT_CONFIGURED' })
+    })
+
+    test('tries for hours while the provider is away, and then says that it failed', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      mail.next(...Array.from({ length: 20 }, () => ({ recipient: 451 })))
+      await queue(app, RESET)
+      for (let attempt = 1; attempt < 20; attempt++) {
+        await tried(app, attempt)
+        app.clock.advance(120 * MINUTE)
+        service(app).wake()
+      }
+      await settled(app)
+      assert.deepEqual([(await rows(app))[0]!.status, mail.begun()], ['failed', 20])
+      assert.equal((await rows(app))[0]!.payload, null)
+      assert.deepEqual(
+        await app.app.db.all(
+          sql`select id from sixwire_jobs where kind = 'messaging.send' and state = 'failed'`,
+        ),
+        [],
+      )
+    })
+
+    test('ends at once where the provider refuses for good', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      mail.next({ recipient: 550 })
+      await queue(app, RESET)
+      await settled(app)
+      assert.deepEqual([(await rows(app))[0]!.status, mail.begun()], ['failed', 1])
+    })
+
+    test('fails what was sealed with another secret, and goes on', async (t) => {
+      const mail = await startMailServer(t)
+      const databaseUrl = await engine.freshUrl()
+      const first = await startApp(t, engine, { databaseUrl, environment: environmentOf(mail) })
+      mail.next({ recipient: 451 })
+      await queue(first, RESET)
+      await tried(first, 1)
+      // Its other secrets are given up, as an operator does who has lost the secret.
+      await first.app.db.write(sql`delete from auth_signing_keys`)
+      await first.stop()
+      const second = await startApp(t, engine, {
+        databaseUrl,
+        clock: first.clock,
+        environment: { ...environmentOf(mail), SIXWIRE_SECRET: 'another secret of the tests, long enough' },
+      })
+      second.clock.advance(MINUTE)
+      await queue(second, { ...RESET, to: 'b@example.com' })
+      await settled(second)
+      assert.deepEqual((await rows(second)).map(({ status }) => status).toSorted(), ['failed', 'sent'])
+    })
+
+    test('is worked on by two replicas, each message by one', async (t) => {
+      const mail = await startMailServer(t)
+      const databaseUrl = await engine.freshUrl()
+      const environment = environmentOf(mail)
+      const one = await startApp(t, engine, { databaseUrl, environment })
+      const two = await startApp(t, engine, { databaseUrl, environment, clock: one.clock })
+      await Promise.all(
+        Array.from({ length: 60 }, (_, i) =>
+          queue(i % 2 === 0 ? one : two, { ...RESET, to: `person${i}@example.com` }),
+        ),
+      )
+      await settled(one)
+      const got = mail.received.map(({ to }) => to[0])
+      assert.deepEqual([got.length, new Set(got).size], [60, 60])
+    })
+
+    test('looks again later for a text of which its provider could not be asked', async (t) => {
+      const texts = await startTextServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(undefined, texts) })
+      const { key } = await app.app.service('auth').keys.create('test', ['*'])
+      texts.lists = false
+      texts.next('take and drop')
+      const body = { to: '+4915112345678', body: 'Hello' }
+      const failed = await app.request('POST', '/messaging/sms', { token: key, body })
+      assert.deepEqual([failed.status, failed.body.error.code], [500, 'SEND_FAILED'])
+      assert.equal((await rows(app))[0]!.status, 'sending')
+      texts.lists = true
+      app.clock.advance(2 * MINUTE)
+      service(app).wake()
+      await settled(app)
+      const { body: page } = await app.request('GET', '/messaging/logs', { token: key })
+      assert.deepEqual(
+        page.logs.map(({ status, messageId }: { status: string; messageId: string }) => [status, messageId]),
+        [['sent', texts.received[0]!.sid]],
+      )
+      assert.equal(texts.begun(), 1)
+    })
+  })
+})
+
+const tableNames = ({ app }: TestApp, engine: 'sqlite' | 'postgres') =>
+  app.db.all<{ name: string }>(
+    engine === 'sqlite'
+      ? sql`select name from sqlite_master where type = 'table'`
+      : sql`select tablename as name from pg_tables where schemaname = 'public'`,
+  )

@@ -1,0 +1,221 @@
+// Counterparts that speak the real protocols, and do what a test tells them to.
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+import { SMTPServer } from 'smtp-server'
+
+import { sql } from '../../db/sql.ts'
+import type { TestApp } from '../../testing/app.ts'
+import type { Ending } from '../../testing/engines.ts'
+
+/** What becomes of the next mail; `take` where nothing was said. */
+export type MailScript =
+  | 'take'
+  /** It has the whole mail, and the connection ends before it says so. */
+  | 'take and drop'
+  /** The connection ends after the mail, which is thrown away. */
+  | 'lose and drop'
+  | 'hang'
+  /** The answer to RCPT. */
+  | { recipient: number }
+  /** The answer after the mail. */
+  | { data: number }
+
+export type ReceivedMail = { messageId: string; to: string[]; subject: string; raw: string }
+
+export type MailServer = {
+  url: string
+  received: ReceivedMail[]
+  /** How often a mail was begun. */
+  begun(): number
+  next(...scripts: MailScript[]): void
+  /** Called with each whole mail, before it is answered. */
+  onMail: (mail: ReceivedMail) => Promise<void> | void
+}
+
+type Connection = { session: { id: string }; _socket: Socket }
+
+export async function startMailServer(ending: Ending): Promise<MailServer> {
+  const scripts: MailScript[] = []
+  const current = new Map<string, MailScript>()
+  const received: ReceivedMail[] = []
+  let begun = 0
+  const refusal = (responseCode: number) => Object.assign(new Error('as scripted'), { responseCode })
+  const drop = (id: string): void => {
+    for (const one of server.connections as Set<Connection>) if (one.session.id === id) one._socket.destroy()
+  }
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    disableReverseLookup: true,
+    closeTimeout: 10,
+    onMailFrom(_address, session, done) {
+      begun++
+      current.set(session.id, scripts.shift() ?? 'take')
+      done()
+    },
+    onRcptTo(_address, session, done) {
+      const script = current.get(session.id)!
+      done(typeof script === 'object' && 'recipient' in script ? refusal(script.recipient) : undefined)
+    },
+    onData(stream, session, done) {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => void finish(Buffer.concat(chunks).toString(), session.id, done))
+      const { rcptTo } = session.envelope
+      async function finish(raw: string, id: string, end: typeof done): Promise<void> {
+        const script = current.get(id)!
+        const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(raw)?.[1]?.trim() ?? ''
+        const mail = {
+          messageId: header('Message-ID').replace(/^<|>$/g, ''),
+          to: rcptTo.map(({ address }) => address),
+          subject: header('Subject'),
+          raw,
+        }
+        if (typeof script === 'object' && 'data' in script) return end(refusal(script.data))
+        if (script === 'lose and drop') return drop(id)
+        received.push(mail)
+        await counterpart.onMail(mail)
+        if (script === 'take and drop') return drop(id)
+        if (script !== 'hang') end()
+      }
+    },
+  })
+  server.on('error', () => undefined)
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  ending.after(async () => {
+    for (const one of server.connections as Set<Connection>) one._socket.destroy()
+    await new Promise<void>((resolve) => server.close(resolve))
+  })
+  const { port } = server.server.address() as AddressInfo
+  const counterpart: MailServer = {
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    begun: () => begun,
+    next: (...more) => void scripts.push(...more),
+    onMail: () => undefined,
+  }
+  return counterpart
+}
+
+export type TextScript =
+  | 'take'
+  /** It has the message, and its answer is lost. */
+  | 'take and drop'
+  /** It has nothing, and the connection ends. */
+  | 'lose and drop'
+  | { status: number; code: number }
+
+export type ReceivedText = {
+  sid: string
+  to: string
+  from: string
+  body: string
+  media: string | undefined
+  callback: string | undefined
+}
+
+export type TextServer = {
+  base: string
+  received: ReceivedText[]
+  /** How often a message was asked for. */
+  begun(): number
+  next(...scripts: TextScript[]): void
+  /** Whether lists of messages are answered. */
+  lists: boolean
+  onText: (text: ReceivedText) => Promise<void> | void
+}
+
+export const ACCOUNT = 'AC00000000000000000000000000000001'
+export const TOKEN = 'the token of the account'
+
+/** https://www.twilio.com/docs/messaging/api/message-resource, as much of it as our adapter uses. */
+export async function startTextServer(
+  ending: Ending,
+  now: () => number = () => Date.now(),
+): Promise<TextServer> {
+  const scripts: TextScript[] = []
+  const received: (ReceivedText & { created: number })[] = []
+  let begun = 0
+  const server = createServer((request, response) => {
+    const answer = (status: number, body: unknown): void => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(body))
+    }
+    const right = `Basic ${Buffer.from(`${ACCOUNT}:${TOKEN}`).toString('base64')}`
+    if (request.headers.authorization !== right) return answer(401, { code: 20003, message: 'Authenticate' })
+    const url = new URL(request.url!, 'http://host')
+    if (url.pathname === `/2010-04-01/Accounts/${ACCOUNT}.json`) return answer(200, { status: 'active' })
+    if (request.method === 'GET') {
+      if (!counterpart.lists) return answer(500, { code: 20500, message: 'Internal Server Error' })
+      const found = received.filter(({ to }) => to === url.searchParams.get('To'))
+      return answer(200, {
+        messages: found.map(({ sid, body, created }) => ({
+          sid,
+          body,
+          direction: 'outbound-api',
+          date_created: new Date(created).toUTCString(),
+        })),
+        next_page_uri: null,
+      })
+    }
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => void create(new URLSearchParams(Buffer.concat(chunks).toString())))
+    async function create(form: URLSearchParams): Promise<void> {
+      begun++
+      const script = scripts.shift() ?? 'take'
+      if (typeof script === 'object')
+        return answer(script.status, { code: script.code, message: 'as scripted' })
+      if (script === 'lose and drop') return void request.socket.destroy()
+      const text = {
+        sid: `SM${String(received.length).padStart(32, '0')}`,
+        to: form.get('To')!,
+        from: form.get('From')!,
+        body: form.get('Body')!,
+        media: form.get('MediaUrl') ?? undefined,
+        callback: form.get('StatusCallback') ?? undefined,
+        created: now(),
+      }
+      received.push(text)
+      await counterpart.onText(text)
+      if (script === 'take and drop') return void request.socket.destroy()
+      answer(201, { sid: text.sid, status: 'queued' })
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  ending.after(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const { port } = server.address() as AddressInfo
+  const counterpart: TextServer = {
+    base: `http://127.0.0.1:${port}`,
+    received,
+    begun: () => begun,
+    next: (...more) => void scripts.push(...more),
+    lists: true,
+    onText: () => undefined,
+  }
+  return counterpart
+}
+
+/** What names the two as providers. */
+export const environmentOf = (mail?: MailServer, text?: TextServer): Record<string, string> => ({
+  ...(mail && { SMTP_URL: mail.url, MAIL_FROM: 'Shop <shop@example.com>' }),
+  ...(text && {
+    TWILIO_ACCOUNT_SID: ACCOUNT,
+    TWILIO_AUTH_TOKEN: TOKEN,
+    TWILIO_FROM: '+15005550006',
+    TWILIO_WHATSAPP_FROM: '+14155238886',
+    TWILIO_API_BASE: text.base,
+  }),
+})
+
+/** Resolves when nothing waits in the outbox: a new account has a mail sent to it, for one. */
+export async function settled({ app }: Pick<TestApp, 'app'>): Promise<void> {
+  const open = sql`select id from messaging_messages where status in ('queued', 'sending') limit 1`
+  while (await app.db.get(open)) await new Promise((resolve) => setTimeout(resolve, 10))
+}

@@ -1,0 +1,215 @@
+// What providers report of a message after they took it.
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { before, describe, test } from 'node:test'
+
+import { sql } from '../../db/sql.ts'
+import { startApp, type TestApp } from '../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import {
+  environmentOf,
+  startMailServer,
+  startTextServer,
+  TOKEN,
+  type MailServer,
+  type TextServer,
+} from './providers.fixture.ts'
+
+const SECRET = 'the secret of the bounces'
+const PUBLIC = 'https://api.shop.example'
+const FORM = 'application/x-www-form-urlencoded'
+
+/** https://www.twilio.com/docs/usage/security#validating-requests */
+const sign = (url: string, fields: Record<string, string>, token = TOKEN): string =>
+  createHmac('sha1', token)
+    .update(
+      url +
+        Object.keys(fields)
+          .toSorted()
+          .map((name) => name + fields[name]!)
+          .join(''),
+    )
+    .digest('base64')
+
+describe('reports', () => {
+  eachEngine((engine) => {
+    let app: TestApp
+    let mail: MailServer
+    let texts: TextServer
+    let token: string
+    const ending = endOfSuite()
+    before(async () => {
+      mail = await startMailServer(ending)
+      texts = await startTextServer(ending)
+      app = await startApp(ending, engine, {
+        environment: { ...environmentOf(mail, texts), PUBLIC_URL: PUBLIC },
+        config: { messaging: { bounceSecret: SECRET } },
+      })
+      token = (await app.app.service('auth').keys.create('test', ['*'])).key
+    })
+
+    let numbers = 0
+    async function text(): Promise<{ to: string; id: string; sid: string }> {
+      const to = `+49151${String(20_000_000 + numbers++)}`
+      const sent = await app.request('POST', '/messaging/sms', { token, body: { to, body: 'Hello' } })
+      assert.equal(sent.status, 200, sent.text)
+      const { body } = await app.request('GET', `/messaging/logs?to=${to}`, { token })
+      return { to, id: body.logs[0]._id, sid: sent.body.messageId }
+    }
+    const statusOf = async (to: string) => {
+      const { body } = await app.request('GET', `/messaging/logs?to=${to}`, { token })
+      return body.logs[0].status
+    }
+    /** As Twilio would: to the address that the message was given. */
+    async function report(
+      { id, sid }: { id: string; sid: string },
+      status: string,
+      more: Record<string, string> = {},
+      signed = (fields: Record<string, string>) => sign(`${PUBLIC}/messaging/twilio/status?id=${id}`, fields),
+    ) {
+      const fields = { MessageSid: sid, MessageStatus: status, AccountSid: 'AC', To: '+49 1', ...more }
+      return app.request('POST', `/messaging/twilio/status?id=${id}`, {
+        raw: new URLSearchParams(fields).toString(),
+        headers: { 'content-type': FORM, 'x-twilio-signature': signed(fields) },
+      })
+    }
+
+    test('a text is delivered once Twilio says so', async () => {
+      const one = await text()
+      const { callback } = texts.received.at(-1)!
+      assert.equal(callback, `${PUBLIC}/messaging/twilio/status?id=${one.id}`)
+      const answered = await report(one, 'delivered')
+      assert.deepEqual([answered.status, answered.body], [200, { received: true }])
+      assert.equal(await statusOf(one.to), 'delivered')
+    })
+
+    test('reports count once, in whatever order they come', async () => {
+      const one = await text()
+      for (const status of [
+        'sent',
+        'delivered',
+        'sent',
+        'queued',
+        'delivered',
+        'read',
+        'failed',
+        'something new',
+      ])
+        assert.equal((await report(one, status)).status, 200)
+      assert.equal(await statusOf(one.to), 'delivered')
+      const other = await text()
+      await report(other, 'undelivered', { ErrorCode: '30003' })
+      await report(other, 'sent')
+      assert.equal(await statusOf(other.to), 'failed')
+      const { body } = await app.request('GET', `/messaging/logs?to=${other.to}`, { token })
+      assert.match(body.logs[0].error, /30003/)
+    })
+
+    test('a report with a signature that is not right changes nothing', async () => {
+      const one = await text()
+      const url = `${PUBLIC}/messaging/twilio/status?id=${one.id}`
+      const host = `${app.url}/messaging/twilio/status?id=${one.id}`
+      for (const forged of [
+        () => '',
+        () => 'AAAA',
+        (fields: Record<string, string>) => sign(url, fields, 'another token'),
+        (fields: Record<string, string>) => sign(host, fields),
+        (fields: Record<string, string>) => sign(url, { ...fields, MessageStatus: 'sent' }),
+        (fields: Record<string, string>) => sign(url.replace('?', '?a=b&'), fields),
+      ]) {
+        const refused = await report(one, 'delivered', {}, forged)
+        assert.deepEqual([refused.status, refused.body.error.code], [400, 'INVALID_SIGNATURE'])
+      }
+      const other = await text()
+      const stolen = await report({ ...one, sid: other.sid }, 'delivered')
+      assert.equal(stolen.status, 200, 'signed, but of another message')
+      assert.equal(await statusOf(one.to), 'sent')
+    })
+
+    test('a report is a form, and nothing else', async () => {
+      const path = '/messaging/twilio/status'
+      for (const [type, raw, status] of [
+        ['application/json', '{}', 415],
+        ['text/plain', 'a=b', 415],
+        [FORM, 'a=1&a=2', 400],
+        [FORM, 'a=%00', 400],
+        [FORM, '__proto__=x', 400],
+        [FORM, '', 400],
+        [FORM, `a=${'x'.repeat(1_100_000)}`, 413],
+      ] as const) {
+        const answered = await app.request('POST', path, { raw, headers: { 'content-type': type } })
+        assert.equal(answered.status, status, `${type} ${raw.slice(0, 20)}: ${answered.text}`)
+      }
+      const elsewhere = await app.request('POST', '/messaging/sms', {
+        token,
+        raw: 'to=%2B4915112345678&body=x',
+        headers: { 'content-type': FORM },
+      })
+      assert.equal(elsewhere.status, 415)
+    })
+
+    test('a mail that bounces, or arrives', async () => {
+      const send = async (to: string) => {
+        const body = { to, subject: 'Hello', body: '<p>Hello</p>' }
+        return (await app.request('POST', '/messaging/email', { token, body })).body.messageId as string
+      }
+      const tell = (body: unknown, secret = SECRET) =>
+        app.request('POST', '/messaging/email/bounce', {
+          body,
+          headers: { authorization: `Bearer ${secret}` },
+        })
+      const messageId = await send('bounced@example.com')
+      for (const secret of ['', 'x', `${SECRET}x`, SECRET.slice(1)]) {
+        const refused = await tell({ messageId }, secret)
+        assert.deepEqual([refused.status, refused.body.error.code], [400, 'INVALID_SIGNATURE'], secret)
+      }
+      assert.equal(await statusOf('bounced@example.com'), 'sent')
+      assert.deepEqual((await tell({ messageId, status: 'delivered' })).body, { received: true })
+      assert.equal(await statusOf('bounced@example.com'), 'delivered')
+      await tell({ messageId: `<${messageId}>`, reason: 'no such mailbox' })
+      await tell({ messageId, status: 'delivered' })
+      assert.equal(await statusOf('bounced@example.com'), 'bounced')
+      assert.equal((await tell({ messageId: 'unknown@example.com' })).status, 200)
+      assert.equal((await tell({})).status, 400)
+      const { body } = await app.request('GET', '/messaging/logs?status=bounced', { token })
+      assert.deepEqual([body.total, body.logs[0].error], [1, 'no such mailbox'])
+    })
+  })
+
+  eachEngine((engine) => {
+    test('Twilio is told where to report, and a report that is quicker than its answer counts', async (t) => {
+      const texts = await startTextServer(t)
+      const app = await startApp(t, engine, {
+        environment: { ...environmentOf(undefined, texts), PUBLIC_URL: 'http://localhost:3000/api' },
+      })
+      const { key } = await app.app.service('auth').keys.create('test', ['*'])
+      texts.onText = async ({ callback, sid }) => {
+        assert.match(callback!, /^http:\/\/localhost:3000\/api\/messaging\/twilio\/status\?id=\w{26}$/)
+        const fields = { MessageSid: sid, MessageStatus: 'delivered' }
+        const { status } = await app.request('POST', callback!.replace('http://localhost:3000/api', ''), {
+          raw: new URLSearchParams(fields).toString(),
+          headers: { 'content-type': FORM, 'x-twilio-signature': sign(callback!, fields) },
+        })
+        assert.equal(status, 200)
+      }
+      const body = { to: '+4915112345678', body: 'Hello' }
+      const sent = await app.request('POST', '/messaging/sms', { token: key, body })
+      assert.deepEqual([sent.status, sent.body.messageId], [200, texts.received[0]!.sid])
+      const [row] = await app.app.db.all<{ status: string; payload: string | null }>(
+        sql`select status, payload from messaging_messages`,
+      )
+      assert.deepEqual(row, { status: 'delivered', payload: null })
+    })
+
+    test('without what would prove them reports are refused', async (t) => {
+      const app = await startApp(t, engine)
+      for (const [path, options] of [
+        ['email/bounce', { body: { messageId: 'x' }, headers: { authorization: 'Bearer ' } }],
+        ['twilio/status', { raw: 'a=b', headers: { 'content-type': FORM, 'x-twilio-signature': '' } }],
+      ] as const) {
+        const refused = await app.request('POST', `/messaging/${path}`, options)
+        assert.deepEqual([refused.status, refused.body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'])
+      }
+    })
+  })
+})

@@ -1,0 +1,293 @@
+import { timingSafeEqual } from 'node:crypto'
+
+import { Type } from 'typebox'
+
+import { sha256 } from '../../base/crypto.ts'
+import { errors } from '../../base/errors.ts'
+import { idPattern } from '../../base/ids.ts'
+import { pageOf, PageQuery, PageReply, type Page } from '../../http/page.ts'
+import { answer, route, type RateLimit } from '../../http/route.ts'
+import { TWILIO_REPORTS } from './channels.ts'
+import { messagingErrors, notConfigured } from './errors.ts'
+import type { MessagingHealth } from './health.ts'
+import { STATUSES, type LogPage, type LogQuery } from './messages.ts'
+import type { Reports } from './reports.ts'
+import type { Sender } from './sender.ts'
+import { validSignature } from './providers/twilio.ts'
+import type { Reach } from '../../http/policy.ts'
+
+// Header fields are lines: whatever would break one is refused.
+const LINE = '^[^\\u0000-\\u001f\\u007f]*$'
+const CHANNELS = ['email', 'sms', 'whatsapp'] as const
+
+const Address = Type.String({ maxLength: 1000 })
+const Addresses = Type.Union([Address, Type.Array(Address, { maxItems: 50 })], {
+  description: 'One address, or a list of them; at most 50 in to, cc and bcc together.',
+})
+const Attachment = Type.Object({
+  filename: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$' }),
+  contentType: Type.String({
+    maxLength: 200,
+    pattern: '^[\\w.+-]+/[\\w.+-]+(; ?[\\w-]+="?[\\w.+-]+"?)*$',
+  }),
+  content: Type.Optional(Type.String({ description: 'The bytes in base64.' })),
+  fileId: Type.Optional(Type.Unknown({ description: 'Not part of this version: send the content.' })),
+})
+const Phone = Type.String({ maxLength: 100, description: 'E.164: +4915112345678' })
+const Body = Type.String({ minLength: 1, maxLength: 1600 })
+
+const Sent = <C extends (typeof CHANNELS)[number]>(channel: C) => ({
+  messageId: Type.String({ description: 'What the provider calls it.' }),
+  status: Type.Literal('sent'),
+  channel: Type.Literal(channel),
+  to: Type.String({ description: 'Several are joined with ", ".' }),
+})
+const oneOf = <const T extends readonly string[]>(words: T) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...words] })
+
+const LogEntry = Type.Object({
+  _id: Type.String(),
+  channel: oneOf(CHANNELS),
+  to: Type.String(),
+  subject: Type.Optional(
+    Type.String({ description: 'Of mail that a caller sent; never of the service’s own.' }),
+  ),
+  template: Type.Optional(Type.String()),
+  status: oneOf(STATUSES),
+  messageId: Type.Optional(
+    Type.String({ description: 'What the provider calls it; absent until it took it.' }),
+  ),
+  provider: Type.Optional(Type.String()),
+  error: Type.Optional(Type.String()),
+  createdAt: Type.String({ description: 'ISO 8601, UTC.' }),
+})
+const ChannelHealth = Type.Object({
+  provider: Type.String(),
+  status: oneOf(['connected', 'unreachable', 'not configured']),
+})
+const Health = Type.Object({
+  status: oneOf(['healthy', 'unhealthy']),
+  providers: Type.Object({ email: ChannelHealth, sms: ChannelHealth, whatsapp: ChannelHealth }),
+})
+const Received = Type.Object({ received: Type.Literal(true) })
+const RECEIVED = { received: true } as const
+
+const sendErrors = [messagingErrors.send_failed, errors.provider_not_configured] as const
+
+/** Everything that the wire answers. */
+export function messagingRoutes({
+  sender,
+  reports,
+  list,
+  reachOf,
+  health,
+  limit,
+  publicUrl,
+  twilioToken,
+  bounceSecret,
+}: {
+  sender: Sender
+  reports: Reports
+  list: (reach: Reach, query: LogQuery, page: Page) => Promise<LogPage>
+  /** Which messages a caller sees. */
+  reachOf: (caller: Parameters<Sender['mail']>[0]['caller']) => Reach
+  health: () => Promise<MessagingHealth>
+  limit: RateLimit
+  publicUrl: string
+  /** Signs Twilio's reports; undefined where Twilio is not configured. */
+  twilioToken: string | undefined
+  bounceSecret: string | undefined
+}) {
+  const sending = (channel: string) =>
+    ({
+      access: 'user',
+      limit,
+      limitAlways: true,
+      limitName: `messaging ${channel}`,
+      idempotent: true,
+      errors: sendErrors,
+    }) as const
+
+  return [
+    route(
+      'POST /messaging/email',
+      {
+        ...sending('email'),
+        summary: 'Send a mail',
+        description:
+          'Answers once a provider took it. Under the policy guarded a plain user may only write to their own address.',
+        body: Type.Object({
+          to: Addresses,
+          subject: Type.String({ minLength: 1, maxLength: 998, pattern: LINE }),
+          body: Type.String({ minLength: 1, description: 'HTML.' }),
+          text: Type.Optional(Type.String({ description: 'The same for readers without HTML.' })),
+          cc: Type.Optional(Addresses),
+          bcc: Type.Optional(Addresses),
+          replyTo: Type.Optional(Address),
+          attachments: Type.Optional(Type.Array(Attachment, { maxItems: 20 })),
+        }),
+        reply: { 200: Type.Object(Sent('email')) },
+      },
+      ({ body, caller, recordId }) => sender.mail({ id: recordId, caller, ...body }),
+    ),
+    route(
+      'POST /messaging/email/template',
+      {
+        ...sending('email'),
+        summary: 'Send a mail from a template',
+        body: Type.Object({
+          to: Address,
+          template: Type.String({ minLength: 1, maxLength: 100 }),
+          data: Type.Optional(
+            Type.Record(Type.String(), Type.Unknown(), {
+              description: 'Values for the template; one that it needs and that is missing is a 400.',
+            }),
+          ),
+        }),
+        reply: { 200: Type.Object({ ...Sent('email'), template: Type.String() }) },
+      },
+      async ({ body: { to, template, data = {} }, caller, recordId }) => ({
+        ...(await sender.templated({ id: recordId, caller, to, template, data })),
+        template,
+      }),
+    ),
+    route(
+      'POST /messaging/sms',
+      {
+        ...sending('sms'),
+        summary: 'Send an SMS',
+        body: Type.Object({ to: Phone, body: Body }),
+        reply: { 200: Type.Object(Sent('sms')) },
+      },
+      ({ body: { to, body }, caller, recordId }) =>
+        sender.text({ id: recordId, caller, channel: 'sms', to, body }),
+    ),
+    route(
+      'POST /messaging/whatsapp',
+      {
+        ...sending('whatsapp'),
+        summary: 'Send a WhatsApp message',
+        body: Type.Object({
+          to: Phone,
+          body: Body,
+          media: Type.Optional(
+            Type.Object({
+              url: Type.String({ maxLength: 2000, description: 'https only.' }),
+              contentType: Type.Optional(Type.String({ maxLength: 200, pattern: LINE })),
+              filename: Type.Optional(Type.String({ maxLength: 255, pattern: LINE })),
+            }),
+          ),
+        }),
+        reply: { 200: Type.Object(Sent('whatsapp')) },
+      },
+      ({ body: { to, body, media }, caller, recordId }) =>
+        sender.text({ id: recordId, caller, channel: 'whatsapp', to, body, ...(media && { media }) }),
+    ),
+    route(
+      'GET /messaging/logs',
+      {
+        summary: 'Messages that were sent, or could not be, newest first',
+        access: 'user',
+        query: Type.Object({
+          channel: Type.Optional(oneOf(CHANNELS)),
+          to: Type.Optional(
+            Type.String({ description: 'Everybody whom it went to, those in copy as well.' }),
+          ),
+          status: Type.Optional(oneOf(STATUSES)),
+          ...PageQuery,
+        }),
+        reply: {
+          200: Type.Object({
+            logs: Type.Array(LogEntry),
+            ...PageReply,
+          }),
+        },
+      },
+      async ({ caller, query }) => {
+        const page = pageOf(query)
+        return { ...(await list(reachOf(caller), query, page)), limit: page.limit, offset: page.offset }
+      },
+    ),
+    route(
+      'GET /messaging/health',
+      {
+        summary: 'Whether messages can be sent',
+        access: 'public',
+        reply: { 200: Health, 503: Health },
+      },
+      async () => {
+        const found = await health()
+        return answer(found, { status: found.status === 'healthy' ? 200 : 503 })
+      },
+    ),
+    route(
+      `POST ${TWILIO_REPORTS}`,
+      {
+        summary: 'Twilio reports what became of a message',
+        description: 'https://www.twilio.com/docs/messaging/guides/track-outbound-message-status',
+        access: 'public',
+        form: true,
+        query: Type.Object({ id: Type.Optional(Type.String({ pattern: idPattern })) }),
+        headers: Type.Object({ 'x-twilio-signature': Type.Optional(Type.String({ maxLength: 200 })) }),
+        body: Type.Object({
+          MessageSid: Type.Optional(Type.String({ maxLength: 100 })),
+          MessageStatus: Type.Optional(Type.String({ maxLength: 100 })),
+          ErrorCode: Type.Optional(Type.String({ maxLength: 100 })),
+        }),
+        reply: { 200: Received },
+        errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
+      },
+      async ({ query: { id }, headers, body }) => {
+        if (twilioToken === undefined) throw notConfigured('sms')
+        // As the adapter wrote it, over the configured address: the Host header is whatever a caller says.
+        const url = publicUrl + TWILIO_REPORTS + (id === undefined ? '' : `?id=${id}`)
+        const signature = headers['x-twilio-signature'] ?? ''
+        if (!validSignature(twilioToken, url, body, signature)) throw messagingErrors.invalid_signature()
+        const { MessageSid, MessageStatus, ErrorCode } = body
+        if (id !== undefined && MessageSid !== undefined && MessageStatus !== undefined)
+          await reports.text({
+            id,
+            messageId: MessageSid,
+            status: MessageStatus,
+            error: ErrorCode === undefined ? undefined : `Twilio ${ErrorCode}: ${MessageStatus}`,
+          })
+        return RECEIVED
+      },
+    ),
+    route(
+      'POST /messaging/email/bounce',
+      {
+        summary: 'Whoever watches over mail reports that one bounced, or arrived',
+        description: 'Proven by "Authorization: Bearer <bounceSecret>" of the configuration.',
+        access: 'public',
+        headers: Type.Object({ authorization: Type.Optional(Type.String({ maxLength: 1000 })) }),
+        body: Type.Object({
+          messageId: Type.String({
+            minLength: 1,
+            maxLength: 998,
+            description: 'The Message-ID of the mail.',
+          }),
+          status: Type.Optional(oneOf(['bounced', 'delivered'])),
+          reason: Type.Optional(Type.String({ maxLength: 1000, pattern: LINE })),
+        }),
+        reply: { 200: Received },
+        errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
+      },
+      async ({ headers: { authorization = '' }, body: { messageId, status = 'bounced', reason } }) => {
+        if (bounceSecret === undefined)
+          throw errors.provider_not_configured({
+            message: 'Reports of mail are not configured: the operator sets messaging.bounceSecret.',
+            details: { channel: 'email', provider: null },
+          })
+        if (!isSame(authorization, `Bearer ${bounceSecret}`))
+          throw messagingErrors.invalid_signature({ message: 'The secret of this report is not right.' })
+        await reports.mail({ messageId, status, reason })
+        return RECEIVED
+      },
+    ),
+  ] as const
+}
+
+/** Compared in a time that does not depend on where they differ. */
+const isSame = (given: string, right: string): boolean =>
+  timingSafeEqual(Buffer.from(sha256(given)), Buffer.from(sha256(right)))

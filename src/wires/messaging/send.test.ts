@@ -1,0 +1,494 @@
+// Sending while the caller waits, over the real adapters to counterparts that speak the real protocols.
+import assert from 'node:assert/strict'
+import { before, describe, test, type TestContext } from 'node:test'
+
+import { sql } from '../../db/sql.ts'
+import { startApp, type StartOptions, type TestApp } from '../../testing/app.ts'
+import { eachEngine, endOfSuite, type Engine } from '../../testing/engines.ts'
+import {
+  environmentOf,
+  startMailServer,
+  startTextServer,
+  type MailServer,
+  type TextServer,
+} from './providers.fixture.ts'
+import { smtp } from './providers/smtp.ts'
+
+const PHONE = '+4915112345678'
+const MAIL = { to: 'a@example.com', subject: 'Hello', body: '<p>Hello</p>' }
+
+eachEngine((engine) => {
+  describe('one server', () => {
+    let app: TestApp
+    let mail: MailServer
+    let texts: TextServer
+    let token: string
+    const ending = endOfSuite()
+    before(async () => {
+      mail = await startMailServer(ending)
+      texts = await startTextServer(ending)
+      app = await startApp(ending, engine, {
+        environment: environmentOf(mail, texts),
+        config: { messaging: { limit: '1000/min' } },
+      })
+      // A key, and no account: nobody is sent a mail to verify an address.
+      token = (await app.app.service('auth').keys.create('test', ['messaging'])).key
+    })
+
+    const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+      app.request('POST', `/messaging/${path}`, { body, token, headers })
+    const entry = async (to: string) => {
+      const { status, text, body } = await app.request(
+        'GET',
+        `/messaging/logs?to=${encodeURIComponent(to)}`,
+        {
+          token,
+        },
+      )
+      assert.equal(status, 200, text)
+      return body.logs[0]
+    }
+    const payloads = () =>
+      app.app.db.all(sql`select id from messaging_messages where payload is not null or claim is not null`)
+
+    let people = 0
+    const newAddress = (): string => `receiver${people++}@example.com`
+    const newPhone = (): string => `+49151${String(10_000_000 + people++)}`
+
+    test('a mail is sent as it was given, and answered once the provider has it', async () => {
+      const to = [newAddress(), newAddress()]
+      const cc = newAddress()
+      const bcc = newAddress()
+      const answered = await post('email', {
+        to,
+        cc,
+        bcc: [bcc],
+        replyTo: 'reply@example.com',
+        subject: 'Grüße',
+        body: '<p>Hello</p>',
+        text: 'Hello in text',
+        attachments: [
+          {
+            filename: 'a.txt',
+            contentType: 'text/plain',
+            content: Buffer.from('attached').toString('base64'),
+          },
+        ],
+      })
+      assert.equal(answered.status, 200, answered.text)
+      const { messageId, ...rest } = answered.body
+      assert.deepEqual(rest, { status: 'sent', channel: 'email', to: to.join(', ') })
+      const got = mail.received.at(-1)!
+      assert.equal(got.messageId, messageId)
+      assert.deepEqual(got.to, [...to, cc, bcc])
+      assert.match(got.raw, /^From: Shop <shop@example\.com>$/m)
+      assert.match(got.raw, /^Reply-To: reply@example\.com$/m)
+      assert.match(got.raw, /Hello in text/)
+      assert.match(got.raw, new RegExp(Buffer.from('attached').toString('base64')))
+      assert.doesNotMatch(got.raw, new RegExp(bcc), 'nobody reads who is in bcc')
+
+      const { createdAt, _id, ...logged } = await entry(cc)
+      assert.deepEqual(logged, {
+        channel: 'email',
+        to: to.join(', '),
+        subject: 'Grüße',
+        status: 'sent',
+        messageId,
+        provider: 'smtp',
+      })
+      assert.ok(typeof _id === 'string' && Date.parse(createdAt) > 0)
+      assert.deepEqual(await payloads(), [], 'what was sent is not kept')
+    })
+
+    test('a mail from a template', async () => {
+      const to = newAddress()
+      const link = 'https://app.example/verify#token=abc'
+      const answered = await post('email/template', { to, template: 'verify-email', data: { link } })
+      assert.equal(answered.status, 200, answered.text)
+      const { messageId, ...rest } = answered.body
+      assert.deepEqual(rest, { status: 'sent', channel: 'email', to, template: 'verify-email' })
+      assert.equal(mail.received.at(-1)!.messageId, messageId)
+      assert.equal((await entry(to)).template, 'verify-email')
+
+      for (const body of [
+        { to, template: 'verify-email', data: {} },
+        { to, template: 'verify-email' },
+        { to, template: 'no-such-template', data: {} },
+        { to, template: '../../etc/passwd', data: {} },
+        { template: 'verify-email', data: { link } },
+        { to: [to], template: 'verify-email', data: { link } },
+      ]) {
+        const refused = await post('email/template', body)
+        assert.deepEqual([refused.status, refused.body.error.code], [400, 'VALIDATION_ERROR'], refused.text)
+      }
+    })
+
+    for (const [channel, prefix] of [
+      ['sms', ''],
+      ['whatsapp', 'whatsapp:'],
+    ] as const)
+      test(`a message by ${channel}`, async () => {
+        const to = newPhone()
+        const media = channel === 'whatsapp' ? { media: { url: 'https://example.com/a.png' } } : {}
+        const answered = await post(channel, { to, body: 'Hello', ...media })
+        assert.equal(answered.status, 200, answered.text)
+        const got = texts.received.at(-1)!
+        assert.deepEqual(answered.body, { messageId: got.sid, status: 'sent', channel, to })
+        assert.deepEqual([got.to, got.body, got.media], [prefix + to, 'Hello', media.media?.url])
+        const logged = await entry(to)
+        assert.deepEqual(
+          [logged.channel, logged.status, logged.provider, logged.messageId],
+          [channel, 'sent', 'twilio', got.sid],
+        )
+      })
+
+    test('what is not right is refused before anything is sent, with the place of the fault', async () => {
+      const begun = [mail.begun(), texts.begun()]
+      const many = Array.from({ length: 25 }, (_, i) => `p${i}@example.com`)
+      const file = { filename: 'a', contentType: 'text/plain', content: 'YQ==' }
+      for (const [path, body, at] of [
+        ['email', { ...MAIL, to: [] }, '/body/to'],
+        ['email', { ...MAIL, to: 'a@example.com, b@example.com' }, '/body/to'],
+        ['email', { ...MAIL, to: 'a@example.com\r\nBcc: b@example.com' }, '/body/to'],
+        ['email', { ...MAIL, to: ['a@example.com', 'Name <b@example.com>'] }, '/body/to/1'],
+        ['email', { ...MAIL, to: many, cc: many, bcc: 'c@example.com' }, '/body/to'],
+        ['email', { ...MAIL, cc: 'nobody' }, '/body/cc'],
+        ['email', { ...MAIL, bcc: ['b@localhost'] }, '/body/bcc/0'],
+        ['email', { ...MAIL, replyTo: 'a@example.com\nX: y' }, '/body/replyTo'],
+        ['email', { ...MAIL, subject: 'a\r\nBcc: b@example.com' }, '/body/subject'],
+        ['email', { ...MAIL, subject: '' }, '/body/subject'],
+        ['email', { ...MAIL, body: { path: '/etc/passwd' } }, '/body/body'],
+        ['email', { to: 'a@example.com', subject: 'x' }, '/body/body'],
+        [
+          'email',
+          { ...MAIL, attachments: [{ ...file, filename: 'a\r\nb' }] },
+          '/body/attachments/0/filename',
+        ],
+        ['email', { ...MAIL, attachments: [{ ...file, filename: '../a' }] }, '/body/attachments/0/filename'],
+        ['email', { ...MAIL, attachments: [{ ...file, content: 'ä' }] }, '/body/attachments/0/content'],
+        [
+          'email',
+          { ...MAIL, attachments: [{ ...file, contentType: 'a\nb' }] },
+          '/body/attachments/0/contentType',
+        ],
+        ['email', { ...MAIL, attachments: [{ ...file, fileId: 'x' }] }, '/body/attachments/0/fileId'],
+        ['sms', { to: '01511234567', body: 'x' }, '/body/to'],
+        ['sms', { to: '+49', body: 'x' }, '/body/to'],
+        ['sms', { to: '+49 151 12345678', body: 'x' }, '/body/to'],
+        ['sms', { to: PHONE, body: '' }, '/body/body'],
+        ['sms', { to: PHONE, body: 'x'.repeat(1601) }, '/body/body'],
+        ['sms', { to: [PHONE], body: 'x' }, '/body/to'],
+        ['whatsapp', { to: PHONE, body: 'x', media: { url: 'http://example.com' } }, '/body/media/url'],
+        ['whatsapp', { to: PHONE, body: 'x', media: { url: 'file:///etc/passwd' } }, '/body/media/url'],
+      ] as const) {
+        const refused = await post(path, body)
+        assert.deepEqual([refused.status, refused.body.error.code], [400, 'VALIDATION_ERROR'], refused.text)
+        assert.equal(refused.body.error.details.issues[0].path, at, refused.text)
+      }
+      assert.deepEqual([mail.begun(), texts.begun()], begun)
+    })
+
+    test('a refusal for good ends at once', async () => {
+      const to = newAddress()
+      const begun = mail.begun()
+      mail.next({ recipient: 550 })
+      const failed = await post('email', { ...MAIL, to })
+      assert.equal(failed.status, 500)
+      const { code, message, details } = failed.body.error
+      assert.deepEqual([code, details], ['SEND_FAILED', { channel: 'email', provider: 'smtp' }])
+      assert.match(message, /550/)
+      assert.equal(mail.begun(), begun + 1)
+      const logged = await entry(to)
+      assert.equal(logged.status, 'failed')
+      assert.match(logged.error, /550/)
+      assert.equal(logged.messageId, undefined)
+
+      const phone = newPhone()
+      texts.next({ status: 400, code: 21211 })
+      const refused = await post('sms', { to: phone, body: 'x' })
+      assert.deepEqual(
+        [refused.status, refused.body.error.code, refused.body.error.details],
+        [500, 'SEND_FAILED', { channel: 'sms', provider: 'twilio' }],
+      )
+      assert.equal((await entry(phone)).status, 'failed')
+      assert.deepEqual(await payloads(), [])
+    })
+
+    test('a transient failure is tried again, three times at most', async () => {
+      const to = newAddress()
+      mail.next({ recipient: 451 }, { data: 452 })
+      assert.equal((await post('email', { ...MAIL, to })).status, 200)
+      assert.equal((await entry(to)).status, 'sent')
+
+      const begun = mail.begun()
+      const never = newAddress()
+      mail.next({ recipient: 451 }, { recipient: 451 }, { recipient: 451 })
+      const failed = await post('email', { ...MAIL, to: never })
+      assert.deepEqual([failed.status, failed.body.error.code], [500, 'SEND_FAILED'])
+      assert.equal(mail.begun(), begun + 3)
+      assert.equal((await entry(never)).status, 'failed')
+
+      const phone = newPhone()
+      texts.next({ status: 429, code: 20429 }, { status: 429, code: 20429 })
+      assert.equal((await post('sms', { to: phone, body: 'x' })).status, 200)
+      assert.equal(texts.received.filter((one) => one.to === phone).length, 1)
+    })
+
+    test('a mail whose acknowledgement was cut is sent again under the same Message-ID', async () => {
+      const to = newAddress()
+      mail.next('take and drop')
+      const { status, body } = await post('email', { ...MAIL, to })
+      assert.equal(status, 200)
+      const got = mail.received.filter((one) => one.to[0] === to)
+      assert.deepEqual(
+        got.map(({ messageId }) => messageId),
+        [body.messageId, body.messageId],
+      )
+    })
+
+    test('a text whose answer was lost is found at its provider, and not sent again', async () => {
+      const to = newPhone()
+      texts.next('take and drop')
+      const { status, body, text } = await post('sms', { to, body: 'x' })
+      assert.equal(status, 200, text)
+      const got = texts.received.filter((one) => one.to === to)
+      assert.deepEqual(
+        got.map(({ sid }) => sid),
+        [body.messageId],
+      )
+    })
+
+    test('a text that its provider does not have is failed, and not sent again', async () => {
+      const to = newPhone()
+      const begun = texts.begun()
+      texts.next('lose and drop')
+      const failed = await post('sms', { to, body: 'x' }, { 'idempotency-key': to })
+      assert.deepEqual([failed.status, failed.body.error.code], [500, 'SEND_FAILED'], failed.text)
+      assert.match(failed.body.error.message, /not sent again/)
+      const again = await post('sms', { to, body: 'x' }, { 'idempotency-key': to })
+      assert.equal(again.status, 500)
+      assert.equal(texts.begun(), begun + 1)
+      assert.equal((await entry(to)).status, 'failed')
+    })
+
+    test('the text of an earlier message is not taken for a lost one', async () => {
+      const to = newPhone()
+      assert.equal((await post('sms', { to, body: 'the same' })).status, 200)
+      texts.next('lose and drop')
+      assert.equal((await post('sms', { to, body: 'the same' })).status, 500)
+    })
+
+    test('the same Idempotency-Key sends once, also at the same moment', async () => {
+      const to = newAddress()
+      const key = { 'idempotency-key': to }
+      const answers = await Promise.all([1, 2, 3].map(() => post('email', { ...MAIL, to }, key)))
+      const sent = answers.filter(({ status }) => status === 200)
+      assert.ok(sent.length > 0 && answers.every(({ status }) => status === 200 || status === 409))
+      const again = await post('email', { ...MAIL, to }, key)
+      assert.equal(again.headers.get('idempotency-replayed'), 'true')
+      assert.deepEqual(again.body, sent[0]!.body)
+      assert.equal(mail.received.filter((one) => one.to[0] === to).length, 1)
+    })
+
+    test('after a failure the same Idempotency-Key tries again', async () => {
+      const to = newAddress()
+      const key = { 'idempotency-key': to }
+      mail.next({ recipient: 550 })
+      assert.equal((await post('email', { ...MAIL, to }, key)).status, 500)
+      const again = await post('email', { ...MAIL, to }, key)
+      assert.equal(again.status, 200, again.text)
+      const { body } = await app.request('GET', `/messaging/logs?to=${to}`, { token })
+      assert.deepEqual([body.total, body.logs[0].status], [1, 'sent'])
+    })
+
+    test('the log is read by channel, status and everybody whom a message went to, page by page', async () => {
+      const [a, b] = [newAddress(), newAddress()]
+      const phone = newPhone()
+      await post('email', { ...MAIL, to: a, bcc: b, subject: 'one' })
+      mail.next({ recipient: 550 })
+      await post('email', { ...MAIL, to: b, subject: 'two' })
+      await post('sms', { to: phone, body: 'x' })
+      const logs = async (query: string) => {
+        const { status, body, text } = await app.request('GET', `/messaging/logs?${query}`, { token })
+        assert.equal(status, 200, text)
+        return body
+      }
+      const subjects = async (query: string) =>
+        (await logs(query)).logs.map(({ subject }: { subject: string }) => subject)
+      assert.deepEqual(await subjects(`to=${b}`), ['two', 'one'])
+      assert.deepEqual(await subjects(`to=${b.toUpperCase()}`), ['two', 'one'])
+      assert.deepEqual(await subjects(`to=${b}&status=sent`), ['one'])
+      assert.deepEqual(await subjects(`to=${b}&channel=sms`), [])
+      assert.deepEqual(await subjects(`to=${b}&limit=1&offset=1`), ['one'])
+      assert.equal((await logs(`to=${phone}`)).total, 1, 'a plus that was not percent-encoded')
+      const all = await logs('limit=5000')
+      assert.deepEqual([all.limit, all.offset, all.total], [1000, 0, all.logs.length])
+      const usual = await logs('')
+      assert.deepEqual([usual.limit, usual.offset], [20, 0])
+      for (const query of ['channel=fax', 'status=lost', 'limit=0', 'limit=x', 'offset=-1'])
+        assert.equal((await app.request('GET', `/messaging/logs?${query}`, { token })).status, 400, query)
+    })
+
+    test('who is not signed in is refused everywhere but at health', async () => {
+      for (const path of ['email', 'email/template', 'sms', 'whatsapp'])
+        assert.equal((await app.request('POST', `/messaging/${path}`, { body: {} })).status, 401)
+      assert.equal((await app.request('GET', '/messaging/logs')).status, 401)
+      const { status, body } = await app.request('GET', '/messaging/health')
+      assert.equal(status, 200)
+      assert.deepEqual(body, {
+        status: 'healthy',
+        providers: {
+          email: { provider: 'smtp', status: 'connected' },
+          sms: { provider: 'twilio', status: 'connected' },
+          whatsapp: { provider: 'twilio', status: 'connected' },
+        },
+      })
+    })
+  })
+
+  const start = async (t: TestContext, on: Engine, options: StartOptions) => {
+    const app = await startApp(t, on, options)
+    const token = (await app.app.service('auth').keys.create('test', ['messaging'])).key
+    return {
+      app,
+      token,
+      post: (path: string, body: unknown, as = token) =>
+        app.request('POST', `/messaging/${path}`, { body, token: as }),
+    }
+  }
+
+  test('the second provider takes over where the first fails transiently, and only then', async (t) => {
+    const [first, second] = [await startMailServer(t), await startMailServer(t)]
+    const from = 'shop@example.com'
+    const { post } = await start(t, engine, {
+      config: { messaging: { email: [smtp({ url: first.url, from }), smtp({ url: second.url, from })] } },
+    })
+    first.next({ recipient: 451 })
+    assert.equal((await post('email', MAIL)).status, 200)
+    assert.deepEqual([first.received.length, second.received.length], [0, 1])
+    assert.equal((await post('email', MAIL)).status, 200)
+    assert.deepEqual([first.received.length, second.received.length], [1, 1])
+    first.next({ recipient: 550 })
+    assert.equal((await post('email', MAIL)).status, 500)
+    assert.equal(second.begun(), 1)
+  })
+
+  test('an answer comes within 15 seconds where the provider hangs', async (t) => {
+    const mail = await startMailServer(t)
+    const { post } = await start(t, engine, { environment: environmentOf(mail) })
+    mail.next('hang', 'hang', 'hang')
+    const begun = performance.now()
+    const failed = await post('email', MAIL)
+    assert.ok(performance.now() - begun < 15_000)
+    assert.deepEqual([failed.status, failed.body.error.code], [500, 'SEND_FAILED'])
+    assert.match(failed.body.error.message, /may have arrived/)
+  })
+
+  test('without a provider each channel says so', async (t) => {
+    const { app, post } = await start(t, engine, {})
+    for (const [path, channel, body] of [
+      ['email', 'email', MAIL],
+      [
+        'email/template',
+        'email',
+        { to: 'a@example.com', template: 'verify-email', data: { link: 'https://a.example' } },
+      ],
+      ['sms', 'sms', { to: PHONE, body: 'x' }],
+      ['whatsapp', 'whatsapp', { to: PHONE, body: 'x' }],
+    ] as const) {
+      const { status, body: answered } = await post(path, body)
+      const { code, details } = answered.error
+      assert.deepEqual([status, code], [400, 'PROVIDER_NOT_CONFIGURED'])
+      assert.deepEqual(details, { channel, provider: null })
+    }
+    const { body } = await app.request('GET', '/messaging/health')
+    assert.equal(body.status, 'healthy')
+    assert.deepEqual(body.providers.email, { provider: 'none', status: 'not configured' })
+    assert.equal(app.app.service('messaging').sendsMail, false)
+  })
+
+  test('a provider that cannot be reached shows in health, and in what is answered', async (t) => {
+    const { app, post } = await start(t, engine, { environment: { SMTP_URL: 'smtp://127.0.0.1:1' } })
+    const { status, body } = await app.request('GET', '/messaging/health')
+    assert.deepEqual([status, body.status], [503, 'unhealthy'])
+    assert.deepEqual(body.providers.email, { provider: 'smtp', status: 'unreachable' })
+    const failed = await post('email', MAIL)
+    assert.equal(failed.body.error.code, 'SEND_FAILED')
+    assert.doesNotMatch(failed.text, /127\.0\.0\.1/)
+  })
+
+  test('sixty messages a minute in each channel, for each user, whatever the other limits', async (t) => {
+    const mail = await startMailServer(t)
+    const texts = await startTextServer(t)
+    const { app, post } = await start(t, engine, { environment: environmentOf(mail, texts) })
+    const statuses = await Promise.all(
+      Array.from({ length: 62 }, async (_, i) => {
+        const path = i % 2 === 0 ? 'email' : 'email/template'
+        return (await post(path, {})).status
+      }),
+    )
+    assert.deepEqual(
+      [statuses.filter((one) => one === 400).length, statuses.filter((one) => one === 429).length],
+      [60, 2],
+    )
+    const limited = await post('email', MAIL)
+    assert.deepEqual([limited.status, limited.body.error.code], [429, 'RATE_LIMITED'])
+    assert.ok(Number(limited.headers.get('retry-after')) > 0)
+    assert.equal((await post('sms', { to: PHONE, body: 'x' })).status, 200, 'another channel')
+    const other = await app.register()
+    assert.equal((await post('email', MAIL, other.token)).status, 200, 'another user')
+  })
+
+  test('under the policy guarded a user writes to and sees themselves only', async (t) => {
+    const mail = await startMailServer(t)
+    const texts = await startTextServer(t)
+    const {
+      app,
+      post,
+      token: key,
+    } = await start(t, engine, {
+      environment: {
+        ...environmentOf(mail, texts),
+        SIXWIRE_POLICY: 'guarded',
+        SIXWIRE_ADMINS: 'admin@example.com',
+      },
+    })
+    const { token, email } = await app.register()
+    const unverified = await post('email', { ...MAIL, to: email }, token)
+    assert.deepEqual([unverified.status, unverified.body.error.code], [403, 'EMAIL_NOT_VERIFIED'])
+    await app.app.db.write(sql`update auth_users set email_verified_at = 1`)
+    assert.equal((await post('email', { ...MAIL, to: email.toUpperCase() }, token)).status, 200)
+    for (const [path, body] of [
+      ['email', MAIL],
+      ['email', { ...MAIL, to: [email, 'a@example.com'] }],
+      ['email', { ...MAIL, to: email, bcc: 'a@example.com' }],
+      [
+        'email/template',
+        { to: 'a@example.com', template: 'verify-email', data: { link: 'https://a.example' } },
+      ],
+      ['sms', { to: PHONE, body: 'x' }],
+      ['whatsapp', { to: PHONE, body: 'x' }],
+    ] as const) {
+      const refused = await post(path, body, token)
+      assert.deepEqual([refused.status, refused.body.error.code], [403, 'FORBIDDEN'], JSON.stringify(body))
+    }
+    assert.equal(mail.received.filter(({ subject }) => subject === MAIL.subject).length, 1)
+
+    assert.equal((await post('email', MAIL, key)).status, 200)
+    assert.equal((await post('sms', { to: PHONE, body: 'x' }, key)).status, 200)
+    const count = async (as: string) =>
+      (await app.request('GET', '/messaging/logs', { token: as })).body.total
+    assert.equal(await count(token), 1)
+    assert.ok((await count(key)) >= 3)
+  })
+
+  for (const [what, environment, line] of [
+    ['half of SMTP', { MAIL_FROM: 'shop@example.com' }, /^SMTP_URL: /],
+    ['an SMTP_URL that is none', { SMTP_URL: 'http://example.com' }, /^SMTP_URL: /],
+    ['half of Twilio', { TWILIO_ACCOUNT_SID: 'AC1' }, /^TWILIO_AUTH_TOKEN: /],
+    ['the other half', { TWILIO_AUTH_TOKEN: 'x' }, /^TWILIO_ACCOUNT_SID: /],
+  ] as const)
+    test(`${what} stops the start with one line`, async (t) => {
+      await assert.rejects(startApp(t, engine, { environment }), { name: 'StartError', message: line })
+    })
+})

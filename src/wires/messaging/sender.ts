@@ -1,0 +1,174 @@
+import { parseAddress, emailKey } from '../../base/email-address.ts'
+import { errors, invalid } from '../../base/errors.ts'
+import type { Sql } from '../../db/sql.ts'
+import type { Caller, Policy } from '../../http/policy.ts'
+import type { Content, Providers } from './content.ts'
+import { notConfigured, type Channel } from './errors.ts'
+import type { Message, Outbox } from './outbox.ts'
+import type { Attachment, OutgoingMail, OutgoingText } from './provider.ts'
+import { mailRecipients, phoneNumber } from './recipients.ts'
+import type { Templates } from './templates.ts'
+
+/** From the request's first byte on; what comes before and after the calls of providers takes some of 15 s. */
+const REQUEST_MS = 14_000
+
+type GivenAttachment = { filename: string; contentType: string; content?: string; fileId?: unknown }
+
+/** Who has it sent, and the id of the message. */
+type Call = { id: string; caller: Caller }
+
+type Sent<C extends Channel> = { messageId: string; status: 'sent'; channel: C; to: string }
+
+/** Checks what is to be sent, who may send it, and hands it to the outbox. */
+export type Sender = {
+  /** @throws VALIDATION_ERROR, FORBIDDEN, PROVIDER_NOT_CONFIGURED, SEND_FAILED, as the others */
+  mail(
+    mail: Call & {
+      to: string | string[]
+      cc?: string | string[]
+      bcc?: string | string[]
+      replyTo?: string
+      subject: string
+      body: string
+      text?: string
+      attachments?: GivenAttachment[]
+    },
+  ): Promise<Sent<'email'>>
+  templated(
+    mail: Call & { to: string; template: string; data: Record<string, unknown> },
+  ): Promise<Sent<'email'>>
+  text<C extends 'sms' | 'whatsapp'>(
+    text: Call & { channel: C; to: string; body: string; media?: NonNullable<OutgoingText['media']> },
+  ): Promise<Sent<C>>
+  /** The statements that queue a mail of the service itself. */
+  ownMail(mail: { id: string; to: string; template: string; data: Record<string, unknown> }): Promise<Sql[]>
+}
+
+/** @param options.domain what Message-IDs end with */
+export function createSender(
+  {
+    outbox,
+    templates,
+    providers,
+    policy,
+  }: {
+    outbox: Outbox
+    templates: Templates
+    providers: Providers
+    policy: Policy
+  },
+  options: { domain: string },
+): Sender {
+  const messageIdOf = (id: string): string => `${id}@${options.domain}`
+
+  function needProvider(channel: Channel): void {
+    if (providers[channel].length === 0) throw notConfigured(channel)
+  }
+
+  /** Whoever is held to what is their own may write to themselves only: an open relay is no way to reach others. */
+  function checkReceivers(caller: Caller, channel: Channel, keys: readonly string[]): void {
+    if (policy.reach(caller).owner === undefined) return
+    const own =
+      caller.kind === 'user' && caller.emailVerified && channel === 'email'
+        ? emailKey(caller.email)
+        : undefined
+    if (keys.some((key) => key !== own))
+      throw errors.forbidden({
+        message: 'You may send mail to your own verified address only: others need the role "admin".',
+      })
+  }
+
+  async function send<C extends Channel>(
+    message: Omit<Message, 'owner' | 'content'> & { caller: Caller; content: Content & { channel: C } },
+  ): Promise<Sent<C>> {
+    const { caller, content, keys, recipient } = message
+    needProvider(content.channel)
+    checkReceivers(caller, content.channel, keys)
+    const { messageId } = await outbox.send({ ...message, owner: caller.id }, REQUEST_MS)
+    return { messageId, status: 'sent', channel: content.channel, to: recipient }
+  }
+
+  const mailTo = (id: string, to: readonly string[], rest: Partial<OutgoingMail>): OutgoingMail => ({
+    messageId: messageIdOf(id),
+    to,
+    cc: [],
+    bcc: [],
+    subject: '',
+    html: '',
+    attachments: [],
+    ...rest,
+  })
+
+  return {
+    async mail({ id, caller, subject, body, text, replyTo, attachments = [], ...given }) {
+      const { to, cc, bcc, keys } = mailRecipients(given)
+      const mail = mailTo(id, to, {
+        cc,
+        bcc,
+        subject,
+        html: body,
+        ...(text !== undefined && { text }),
+        ...(replyTo !== undefined && { replyTo: parseAddress(replyTo, '/body/replyTo').address }),
+        attachments: attachments.map(readAttachment),
+      })
+      const content = { channel: 'email', mail } as const
+      return send({ id, caller, recipient: to.join(', '), keys, subject, template: null, content })
+    },
+
+    async templated({ id, caller, to, template, data }) {
+      const { address, key } = parseAddress(to, '/body/to')
+      checkReceivers(caller, 'email', [key])
+      const rendered = await templates.render(template, data, '/body/data')
+      const content = { channel: 'email', mail: mailTo(id, [address], rendered) } as const
+      const { subject } = rendered
+      return send({ id, caller, recipient: address, keys: [key], subject, template, content })
+    },
+
+    async text({ id, caller, channel, to, body, media }) {
+      const number = await phoneNumber(to)
+      if (media) checkMedia(media.url)
+      const text = { id, to: number, body, ...(media && { media }) }
+      const content: Content & { channel: typeof channel } = { channel, text }
+      return send({ id, caller, recipient: number, keys: [number], subject: null, template: null, content })
+    },
+
+    async ownMail({ id, to, template, data }) {
+      needProvider('email')
+      const { address, key } = parseAddress(to, '/to')
+      const content = {
+        channel: 'email',
+        mail: mailTo(id, [address], await templates.render(template, data)),
+      } as const
+      // Its subject may say what only its receiver should know.
+      return outbox.insertion({
+        id,
+        owner: null,
+        recipient: address,
+        keys: [key],
+        subject: null,
+        template,
+        content,
+      })
+    },
+  }
+}
+
+function readAttachment({ filename, contentType, content, fileId }: GivenAttachment, at: number): Attachment {
+  const path = `/body/attachments/${at}`
+  if (fileId !== undefined)
+    throw invalid({
+      path: `${path}/fileId`,
+      message: 'stored files can’t be attached in this version: send the content in base64',
+    })
+  if (content === undefined) throw invalid({ path: `${path}/content`, message: 'is required' })
+  const bytes = Buffer.from(content, 'base64')
+  if (bytes.toString('base64') !== content)
+    throw invalid({ path: `${path}/content`, message: 'is not base64 (RFC 4648, section 4)' })
+  return { filename, contentType, content: bytes }
+}
+
+function checkMedia(url: string): void {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (parsed?.protocol !== 'https:' || parsed.username !== '' || parsed.password !== '')
+    throw invalid({ path: '/body/media/url', message: 'must be an address that begins with https://' })
+}
