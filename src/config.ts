@@ -178,6 +178,8 @@ export async function loadSettings(
   const listenPort = said.port ?? 3000
   const here = `http://localhost:${listenPort}`
   const own = await applicationPackage(folder)
+  const publicUrl = said.publicUrl ?? here
+  const sandbox = said.sandbox ?? !production
   return {
     name: input.name ?? own.name,
     version: input.version ?? own.version,
@@ -187,11 +189,12 @@ export async function loadSettings(
     appDir: folder,
     dataDir,
     databaseUrl: absolute(said.databaseUrl ?? `sqlite:${join(dataDir, 'sixwire.db')}`, folder),
-    appUrl: said.appUrl ?? here,
-    publicUrl: said.publicUrl ?? here,
+    // The sandbox stands in for the frontend, too.
+    appUrl: said.appUrl ?? (sandbox ? `${publicUrl}/sandbox/app` : publicUrl),
+    publicUrl,
     secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir),
     policy: said.policy ?? (production ? 'guarded' : 'open'),
-    sandbox: said.sandbox ?? !production,
+    sandbox,
     admins: said.admins ?? [],
     load: said.load,
     rateLimits: said.rateLimits ?? production,

@@ -36,7 +36,12 @@ async function applicationFolder(t: TestContext, files: Record<string, string>):
     await mkdir(join(folder, name, '..'), { recursive: true })
     await writeFile(
       join(folder, name),
-      text.replaceAll("'sixwire'", JSON.stringify(pathToFileURL(library).href)),
+      text
+        .replaceAll("'sixwire'", JSON.stringify(pathToFileURL(library).href))
+        .replaceAll(
+          "'sixwire/smtp'",
+          JSON.stringify(new URL('src/wires/messaging/providers/smtp.ts', root).href),
+        ),
     )
   }
   return folder
@@ -58,14 +63,21 @@ const importFile = async (file: string): Promise<Record<string, unknown>> =>
 
 eachEngine((engine) => {
   test('the five minutes of the README', async (t) => {
-    const app = await startApp(t, engine)
-    const [, register, create, find] = await blocksOf('README.md', 'sh')
+    const app = await startApp(t, engine, { sandbox: true })
+    const [, register, create, find, mail] = await blocksOf('README.md', 'sh')
     const made = JSON.parse(await shell(register!.replace(/^TOKEN=.*$/m, ''), app))
     assert.equal(made.user.email, 'me@example.com')
     const book = JSON.parse(await shell(create!, app, { TOKEN: made.token }))
     assert.equal(book.title, 'Momo')
     const found = JSON.parse(await shell(find!, app, { TOKEN: made.token }))
     assert.deepEqual(found.data, [book])
+
+    assert.equal(JSON.parse(await shell(mail!, app, { TOKEN: made.token })).status, 'sent')
+    const { messages } = (await app.request('GET', '/sandbox/api/mail?to=ada@example.com')).body
+    assert.deepEqual(
+      messages.map(({ subject }: { subject: string }) => subject),
+      ['Hello'],
+    )
 
     const [typed] = await blocksOf('README.md', 'ts')
     const folder = await applicationFolder(t, {
@@ -76,6 +88,23 @@ eachEngine((engine) => {
     const { data, total } = await importFile(join(folder, 'try.ts'))
     assert.deepEqual(data, [book])
     assert.equal(total, 1)
+  })
+
+  test('the messages of docs/messaging.md are sent, and stand in the log', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const { token: TOKEN } = await app.register()
+    const [mail, sms, logs] = await blocksOf('docs/messaging.md', 'sh')
+    for (const script of [mail!, sms!])
+      assert.equal(JSON.parse(await shell(script, app, { TOKEN })).status, 'sent')
+    const { logs: found } = JSON.parse(await shell(logs!, app, { TOKEN }))
+    const channels = found.map(({ channel, subject }: { channel: string; subject?: string }) => [
+      channel,
+      subject,
+    ])
+    assert.deepEqual(channels.slice(0, 2), [
+      ['sms', undefined],
+      ['email', 'Hello'],
+    ])
   })
 
   test('every filter of docs/store.md is answered', async (t) => {
@@ -101,7 +130,7 @@ eachEngine((engine) => {
   })
 
   describe('the configurations', () => {
-    for (const page of ['docs/store.md', 'docs/auth.md'])
+    for (const page of ['docs/store.md', 'docs/auth.md', 'docs/messaging.md'])
       test(`of ${page} start a server`, async (t) => {
         const [block] = await blocksOf(page, 'ts')
         const folder = await applicationFolder(t, {

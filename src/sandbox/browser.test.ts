@@ -1,29 +1,17 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 
 import { createTransport } from 'nodemailer'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 
 import { startApp, type TestApp } from '../testing/app.ts'
+import { launchChromium, withoutChromium } from '../testing/chromium.ts'
 import { eachEngine, endOfSuite } from '../testing/engines.ts'
 
-const CHROMIUM = [
-  process.env['CHROMIUM'],
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-].find((path) => path && existsSync(path))
-const skip = CHROMIUM ? false : 'there is no Chromium here: install one, or name it in CHROMIUM'
-
-describe('the sandbox in a browser', { skip }, () => {
+describe('the sandbox in a browser', { skip: withoutChromium }, () => {
   let browser: Browser
   before(async () => {
-    browser = await chromium.launch({
-      executablePath: CHROMIUM!,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-    })
+    browser = await launchChromium()
   })
   after(() => browser.close())
 

@@ -3,6 +3,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { createAccess } from './access.ts'
 import { createApi } from './api.ts'
 import { createFaults } from './faults.ts'
+import { createFrontend } from './frontend.ts'
 import { createMail } from './mail/index.ts'
 import { createPhone } from './phone/index.ts'
 import { createDirectory } from './idp/directory.ts'
@@ -53,6 +54,7 @@ export async function createSandbox(given: Omit<StandInContext, 'faults' | 'base
     async plugin(engine) {
       engine.addHook('onRequest', async (request) => mayCall(request))
       await engine.register(createPage(context.base))
+      await engine.register(createFrontend(context.base, given.settings.name))
       await engine.register(createApi(standIns, faults))
       for (const { routes } of standIns) await engine.register(routes)
     },

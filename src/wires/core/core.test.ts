@@ -210,7 +210,7 @@ describe('without its database', () => {
       status: 'unhealthy',
       database: 'disconnected',
       latencyMs: null,
-      wires: { core: 'ready', auth: 'error', store: 'error' },
+      wires: { core: 'ready', messaging: 'error', auth: 'error', store: 'error' },
     })
     assert.equal((await app.request('GET', '/auth/health')).status, 503)
     const refused = await app.request('POST', '/auth/login', {

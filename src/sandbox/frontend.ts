@@ -1,0 +1,37 @@
+import type { FastifyPluginAsync } from 'fastify'
+
+import { createFiles } from './files.ts'
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Where the stand-in of the application's frontend is: what `APP_URL` means until it is set. */
+export const FRONTEND = '/app'
+
+/**
+ * Stands in for the application's own frontend: the pages that links in mails and identity providers lead to, and forms
+ * to sign up and in. It uses the API as any frontend would, and is short enough to be read as an example of one.
+ *
+ * @param base where the sandbox answers, from outside
+ */
+export const createFrontend = (base: string, name: string): FastifyPluginAsync =>
+  createFiles(new URL('./frontend/', import.meta.url), {
+    at: `${FRONTEND}/files`,
+    pages: ['', '/auth/verify', '/auth/reset', '/auth/magic-link', '/auth/callback'].map(
+      (page) => FRONTEND + page,
+    ),
+    words: {
+      root: new URL(base).pathname,
+      api: new URL(base).pathname.replace(/\/sandbox$/, ''),
+      name: name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
+    },
+    policy: POLICY,
+  })

@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs'
+
+import { chromium, type Browser } from 'playwright-core'
+
+const path = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+].find((one) => one && existsSync(one))
+
+/** Why browser tests are skipped here; false where they run. */
+export const withoutChromium = path ? false : 'there is no Chromium here: install one, or name it in CHROMIUM'
+
+export const launchChromium = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: path!,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+  })
