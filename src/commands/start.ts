@@ -1,4 +1,4 @@
-import { createApp, loadConfig } from '../app.ts'
+import { createApp, loadConfig, type App } from '../app.ts'
 import { banner } from './banner.ts'
 import type { Command } from './command.ts'
 import { keepMemorySmall } from './memory.ts'
@@ -22,8 +22,7 @@ Settings most wanted: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIR
     keepMemorySmall()
     const folder = process.cwd()
     const app = await createApp({ config: await loadConfig(folder), folder })
-    const running = app.listen().then((address) => console.log(banner(app, address)))
-    void running.then(putPoolBehind, () => undefined)
+    const running = listen(app)
     // Where the end is asked for during the start, it is no fault that the start comes to nothing.
     running.catch(() => undefined)
     try {
@@ -34,6 +33,12 @@ Settings most wanted: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIR
     }
     return 0
   },
+}
+
+async function listen(app: App): Promise<void> {
+  const address = await app.listen()
+  putPoolBehind()
+  console.log(banner(app, address))
 }
 
 /** Resolves with the first signal. A second one, or time, ends the process. */

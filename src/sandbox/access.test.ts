@@ -48,6 +48,13 @@ eachEngine((engine) => {
           path.includes('phone') ? 20403 : 'FORBIDDEN',
         )
       }
+    // What a tunnel forwards comes from this machine, and from anybody.
+    for (const header of ['x-forwarded-for', 'forwarded', 'via']) {
+      const headers = { host: 'shop.example', [header]: '203.0.113.7' }
+      const forwarded = (path: string) => exchange(app.url, { method: 'GET', path, headers, body: undefined })
+      assert.equal((await forwarded('/sandbox/api/mail')).status, 403, header)
+      assert.equal((await forwarded('/health')).status, 200, header)
+    }
     // The API itself is not the sandbox.
     assert.equal((await ask('/health', 'evil.example')).status, 200)
   })

@@ -5,6 +5,9 @@ import type { FastifyRequest } from 'fastify'
 import { errors } from '../base/errors.ts'
 import type { Settings } from '../config.ts'
 
+// What proxies and tunnels add to what they forward, each its own of these.
+const FORWARDING = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'x-real-ip', 'via']
+
 const hostOf = (address: string): string => new URL(address).hostname
 const originOf = (address: string): string => new URL(address).origin
 
@@ -12,8 +15,8 @@ const originOf = (address: string): string => new URL(address).origin
  * Makes the check of who may call the sandbox. It holds mail with links that open accounts, and asks nobody for a
  * password, so:
  *
- * - Only this machine. A server that listens on every interface shows its sandbox to nobody else; a proxy or a tunnel
- *   on this machine is the operator's own.
+ * - Only this machine. A server that listens on every interface shows its sandbox to nobody else; what a proxy or
+ *   a tunnel on this machine forwards does not reach `/sandbox/api`.
  * - Only under the server's own names. A web page somewhere can have its own name point to 127.0.0.1 and would then be
  *   of the sandbox's origin to a browser (DNS rebinding); but it can't have the browser send another `Host`.
  * - To `/sandbox/api`, of web pages only the sandbox's own, the application's, and others of this machine. Outside
@@ -56,6 +59,12 @@ export function createAccess(settings: Settings): (request: FastifyRequest) => v
   return ({ raw, headers, routeOptions }) => {
     if (!isLoopback(raw.socket.remoteAddress ?? ''))
       throw errors.forbidden({ message: 'The sandbox answers on the machine that it runs on only.' })
+    // A tunnel's callers are strangers, though its connection comes from this machine.
+    if (
+      routeOptions.url?.startsWith('/sandbox/api') &&
+      FORWARDING.some((name) => headers[name] !== undefined)
+    )
+      throw errors.forbidden({ message: 'The sandbox shows its inbox to nobody who comes through a proxy.' })
     if (!isOwnHost(headers.host ?? ''))
       throw errors.forbidden({
         message: 'The sandbox answers to localhost and the address in PUBLIC_URL only.',

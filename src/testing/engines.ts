@@ -22,7 +22,8 @@ const makeFolder = () => mkdtemp(join(tmpdir(), 'sixwire-test-'))
 /** A new folder, removed with all that is in it when the test or suite ends. */
 export async function temporaryFolder(ending: Ending): Promise<string> {
   const folder = await makeFolder()
-  ending.after(() => rm(folder, { recursive: true, force: true }))
+  // A server that is ending may still put files there.
+  ending.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
   return folder
 }
 

@@ -121,7 +121,14 @@ export function tampered(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
 
 /** Text that looks right from far away; where it is JSON, it stays JSON. */
 export function tamperedText(texts: fc.Arbitrary<string>): fc.Arbitrary<string> {
-  const isJson = (text: string): boolean => text.startsWith('{"')
+  const isJson = (text: string): boolean => {
+    if (!text.startsWith('{"')) return false
+    try {
+      return typeof JSON.parse(text) === 'object'
+    } catch {
+      return false
+    }
+  }
   return texts.chain((text) =>
     isJson(text)
       ? tampered(fc.constant(JSON.parse(text))).map((value) => JSON.stringify(value))

@@ -41,8 +41,9 @@ const TEMPLATES: Record<MailPurpose, string> = {
   verification: 'verify-email',
 }
 
+/** Only where the address is proven: a stranger who registers it could have us write anything to its owner. */
 const nameOf = (user: UserRow | undefined): { name?: string } =>
-  user && user.name !== null ? { name: user.name } : {}
+  user && user.name !== null && user.email_verified_at !== null ? { name: user.name } : {}
 
 /** The address as its account keeps it: mail goes there and nowhere else. */
 const addressOf = ({ email, email_key }: UserRow): EmailAddress => ({ address: email, key: email_key })

@@ -109,9 +109,16 @@ export function createIdentities(
       : []
     if (!address) throw authErrors.email_required()
 
+    // Before anything is looked up: whether there is an account is no business of whoever only claims the address.
+    if (registration === 'closed' && !isVerified) throw authErrors.registration_closed()
+
     const holder = await users.byEmail(address.key)
     if (holder) {
-      if (!isVerified || holder.email_verified_at === null) throw authErrors.account_exists()
+      if (!isVerified || holder.email_verified_at === null) {
+        // Another callback of the same person may have made the account a moment ago.
+        if (!known && (await find(identity)).identity) throw changed
+        throw authErrors.account_exists()
+      }
       if (holder.disabled_at !== null) throw authErrors.account_disabled()
       const where = sql`email_key = ${address.key} and email_verified_at is not null and disabled_at is null
         and credentials_version = ${holder.credentials_version}`

@@ -48,6 +48,29 @@ describe('a magic link', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
+    test('that was sent before the password was changed opens nothing after it', async () => {
+      const { email, token, verify, password } = await someone()
+      await verify()
+      const link = await linkToken(email)
+      const changed = await send(app(), 'POST /auth/change-password', {
+        token,
+        body: { currentPassword: password, newPassword: 'another long passphrase' },
+      })
+      assert.equal(changed.status, 200)
+      assert.equal((await use(link)).code, 'INVALID_TOKEN')
+    })
+
+    test('and other mails greet by name only whoever has proven the address: a stranger chose the name', async () => {
+      const email = newAddress()
+      const name = 'your account is shut, see evil.example'
+      const made = await send(app(), 'POST /auth/register', {
+        body: { email, password: 'a long passphrase', name },
+      })
+      const { source } = await started().mailbox.next(email)
+      assert.doesNotMatch(source, /evil/)
+      assert.equal(made.body.user.name, name)
+    })
+
     test('takes an account that nobody had proven away from whoever made it', async () => {
       const { _id, email, token, refreshToken } = await someone()
       const answered = await use(await linkToken(email))

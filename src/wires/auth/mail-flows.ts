@@ -75,10 +75,18 @@ export function createMailFlows(
       const now = clock.now()
       // On PostgreSQL the row is held before it is looked at whether it was verified.
       const hold = sql`update auth_users set updated_at = ${now} where email_key = ${key}`
+      // A link that was sent before the password was changed, or the account disabled, opens nothing after it.
+      const same = must(
+        sql`update auth_users set updated_at = ${now}
+            where id = ${held.userId} and credentials_version = ${held.credentialsVersion}`,
+        invalid,
+      )
       const account: readonly Step[] =
-        options.registration === 'open'
-          ? [...users.insertions({ id, email: held.email, name: null, isVerified: true }), hold]
-          : [must(hold, () => authErrors.registration_closed())]
+        held.userId !== null
+          ? [same]
+          : options.registration === 'open'
+            ? [...users.insertions({ id, email: held.email, name: null, isVerified: true }), hold]
+            : [must(hold, () => authErrors.registration_closed())]
       const rows = await db.batch([
         tokens.consumption(held),
         ...account,

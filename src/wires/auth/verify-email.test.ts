@@ -25,14 +25,6 @@ describe('the verification of an address', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('names the person, in text that no mail program runs', async () => {
-      const body = { email: 'tricky@example.com', password: PASSWORD, name: '<b onload=x>Ada</b>' }
-      assert.equal((await send(app(), 'POST /auth/register', { body })).status, 201)
-      const { parsed } = await started().mailbox.next('tricky@example.com')
-      assert.doesNotMatch(parsed.html!, /<b onload/)
-      assert.match(parsed.text!, /Ada/)
-    })
-
     test('is not sent to whoever has the address where somebody registers it again', async () => {
       const { email } = await app().register()
       await quietQueue(app())
@@ -141,9 +133,9 @@ describe('the verification of an address', () => {
       }
       // Nothing of all that used one up.
       assert.equal((await verify(verification)).status, 200)
+      assert.equal((await send(app(), doors.magic, { body: { token: magic } })).status, 200)
       const body = { token: resetting, password: 'another horse battery' }
       assert.equal((await send(app(), doors.resetting, { body })).status, 200)
-      assert.equal((await send(app(), doors.magic, { body: { token: magic } })).status, 200)
     })
 
     test('is work that can be done again without a second mail or another token', async () => {

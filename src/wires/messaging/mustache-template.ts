@@ -1,6 +1,6 @@
 import mustache from 'mustache'
 
-import type { Issue } from '../../base/errors.ts'
+import { invalid, type Issue } from '../../base/errors.ts'
 
 /** mustache.js, `Writer.parse`: kind, text or name, two places; a section's content is the fifth. */
 type Token = readonly [kind: string, text: string, start: number, end: number, content?: readonly Token[]]
@@ -19,6 +19,9 @@ export type Template = {
   render(frames: readonly Frame[], escape: (text: string) => string, lacking: (issue: Issue) => void): string
 }
 
+// A list of many, each of which shows one long value, would be as long as both multiplied.
+const CHARACTERS_MAX = 1_048_576
+
 /**
  * Reads a Mustache template (https://mustache.github.io/mustache.5.html). Only the reading is mustache.js's; filling
  * is done here, because its own takes a missing value for an empty one, calls functions and reads what objects
@@ -33,6 +36,7 @@ export function readTemplate(text: string): Template {
   refusePartials(tokens)
   return {
     render(frames, escape, lacking) {
+      let characters = 0
       const section = (content: readonly Token[], frames: readonly Frame[]): string =>
         content.map((token) => piece(token, frames)).join('')
 
@@ -62,8 +66,14 @@ export function readTemplate(text: string): Template {
           lacking({ path: at, message: 'The template shows this, so it is text or a number.' })
           return ''
         }
-        const shown = String(value)
-        return kind === '&' ? shown : escape(shown)
+        const shown = kind === '&' ? String(value) : escape(String(value))
+        characters += shown.length
+        if (characters > CHARACTERS_MAX)
+          throw invalid({
+            path: at,
+            message: `with this the mail would have more than ${CHARACTERS_MAX} characters`,
+          })
+        return shown
       }
 
       return section(tokens, frames)

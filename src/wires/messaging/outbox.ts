@@ -21,6 +21,8 @@ import type { Outcome } from './provider.ts'
 const LEASE_MS = 30_000
 const SWEEP_MS = 30_000
 const CALL_MS = 10_000
+/** A call that is cut off sooner would mostly leave its outcome unknown. */
+const SHORTEST_CALL_MS = 2_000
 /** How often a request tries, each time over all providers. */
 const PASSES = 3
 const FIRST_BACKOFF_MS = 500
@@ -187,7 +189,7 @@ export function createOutbox(
   async function reopen({ id, content }: Message): Promise<void> {
     const safe = isRepeatable(content.channel) ? sql.literal('') : sql`and attempted_at is null`
     await db.write(sql`
-      update messaging_messages set status = 'queued', error = null, claim = null, lease_until = 0,
+      update messaging_messages set status = 'queued', error = null, claim = ${newId(clock.now())}, lease_until = 0,
         payload = ${key.seal(writeContent(content))}, updated_at = ${clock.now()}
       where id = ${id} and status = 'failed' and message_id is null ${safe}`)
   }
@@ -336,14 +338,19 @@ export function createOutbox(
       for (const [at, carrier] of carriers.entries()) {
         // Each has its share of the time that is left, so that one that hangs leaves some to the next.
         const limitMs = Math.min(CALL_MS, left() / (carriers.length - at))
-        if (limitMs < WAIT_MS) break
+        if (limitMs < (provider === '' || pass === 1 ? WAIT_MS : SHORTEST_CALL_MS)) break
         if (!written && !(await begin(turn, carrier.name)))
           return (await standing(turn.id)) ?? { status: 'waiting', provider, error: UNREACHED, doubtful }
         written = false
         provider = carrier.name
         const ended = await attempt(turn, carrier, deadline, limitMs)
-        if (ended === undefined) doubtful = true
-        else if ('afterMs' in ended) afterMs = Math.max(afterMs, ended.afterMs)
+        if (ended === undefined) {
+          // Once more, and no further: it may arrive each time.
+          if (doubtful) return fail(turn, { status: 'waiting', provider, error: DOUBTFUL_MAIL, doubtful })
+          doubtful = true
+          break
+        }
+        if ('afterMs' in ended) afterMs = Math.max(afterMs, ended.afterMs)
         else return ended
       }
       const wait = Math.max(jittered(FIRST_BACKOFF_MS * 2 ** (pass - 1)), afterMs)

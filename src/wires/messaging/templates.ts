@@ -25,6 +25,7 @@ export type Templates = {
 
 const BUILT_IN = fileURLToPath(new URL('templates/', import.meta.url))
 const LAYOUT = 'layout'
+const ISSUES_SHOWN = 20
 const NAME = /^[a-z0-9-]{1,100}$/
 const FRONT_MATTER = /^\ufeff?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/
 
@@ -92,7 +93,9 @@ export function createTemplates(options: { folder: string; app: string; appUrl: 
       const { subject, body } = split(html)
 
       const lacking = new Map<string, Issue>()
-      const note = (issue: Issue): void => void lacking.set(issue.path, lacking.get(issue.path) ?? issue)
+      const note = (issue: Issue): void => {
+        if (lacking.size < ISSUES_SHOWN && !lacking.has(issue.path)) lacking.set(issue.path, issue)
+      }
       const frames: Frame[] = [
         { value: { app, appUrl }, at },
         { value: data, at },
