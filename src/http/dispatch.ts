@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, errors } from '../base/errors.ts'
 import { envelope, JSON_TYPE } from './failures.ts'
 import { FORM_TYPE } from './forms.ts'
+import { isForwarded } from './forwarded.ts'
 import { idempotencyKey, isFinal, refuseUnlessNew, type KeptAnswer } from './idempotency.ts'
 import { clientOf, parseRateLimit } from './limits.ts'
 import type { Caller } from './policy.ts'
@@ -142,8 +143,6 @@ function send(reply: FastifyReply, answered: KeptAnswer | Answer<unknown>): Fast
     .send(answered.body)
 }
 
-// What proxies add to a request, each its own of these.
-const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via']
 // A proxy that adds nothing still asks for the name that the outside knows.
 const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 
@@ -182,7 +181,7 @@ class ReceivedCall {
   }
   get forwarded() {
     const { headers } = this.#request.raw
-    return FORWARDING.some((name) => headers[name] !== undefined) || !LOCAL_HOST.test(headers.host ?? '')
+    return isForwarded(headers) || !LOCAL_HOST.test(headers.host ?? '')
   }
   get requestId() {
     return this.#request.id

@@ -4,9 +4,7 @@ import type { FastifyRequest } from 'fastify'
 
 import { errors } from '../base/errors.ts'
 import type { Settings } from '../config.ts'
-
-// What proxies and tunnels add to what they forward, each its own of these.
-const FORWARDING = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'x-real-ip', 'via']
+import { isForwarded } from '../http/forwarded.ts'
 
 const hostOf = (address: string): string => new URL(address).hostname
 const originOf = (address: string): string => new URL(address).origin
@@ -60,10 +58,7 @@ export function createAccess(settings: Settings): (request: FastifyRequest) => v
     if (!isLoopback(raw.socket.remoteAddress ?? ''))
       throw errors.forbidden({ message: 'The sandbox answers on the machine that it runs on only.' })
     // A tunnel's callers are strangers, though its connection comes from this machine.
-    if (
-      routeOptions.url?.startsWith('/sandbox/api') &&
-      FORWARDING.some((name) => headers[name] !== undefined)
-    )
+    if (routeOptions.url?.startsWith('/sandbox/api') && isForwarded(headers))
       throw errors.forbidden({ message: 'The sandbox shows its inbox to nobody who comes through a proxy.' })
     if (!isOwnHost(headers.host ?? ''))
       throw errors.forbidden({

@@ -338,7 +338,7 @@ export function createOutbox(
       for (const [at, carrier] of carriers.entries()) {
         // Each has its share of the time that is left, so that one that hangs leaves some to the next.
         const limitMs = Math.min(CALL_MS, left() / (carriers.length - at))
-        if (limitMs < (provider === '' || pass === 1 ? WAIT_MS : SHORTEST_CALL_MS)) break
+        if (limitMs < (pass === 1 ? WAIT_MS : SHORTEST_CALL_MS)) break
         if (!written && !(await begin(turn, carrier.name)))
           return (await standing(turn.id)) ?? { status: 'waiting', provider, error: UNREACHED, doubtful }
         written = false
