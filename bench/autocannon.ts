@@ -16,7 +16,15 @@ type Autocannon = (options: {
   errors: number
   latency: { p50: number; p99: number }
 }>
-type Job = { base: string; token: string; method: string; file: string; connections: number; seconds: number }
+type Job = {
+  base: string
+  token: string
+  method: string
+  path: string
+  file: string
+  connections: number
+  seconds: number
+}
 
 const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon
 const job = JSON.parse(process.argv[2]!) as Job
@@ -32,7 +40,7 @@ const result = await autocannon({
     {
       setupRequest(request) {
         const line = lines[Math.floor(Math.random() * lines.length)]!
-        const target = job.method === 'GET' ? { path: line } : { path: '/store/items', body: line }
+        const target = job.method === 'GET' ? { path: line } : { path: job.path, body: line }
         return { ...request, method: job.method, headers, ...target }
       },
     },

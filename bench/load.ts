@@ -9,8 +9,8 @@ import type { Server } from './servers.ts'
 
 const run = promisify(execFile)
 
-/** Requests of one kind. Each line of the file is one: a path to get, or a body to post to `/store/items`. */
-export type Requests = { method: 'GET' | 'POST'; file: string }
+/** Requests of one kind. Each line of the file is one: a path to get, or a body to post to `path`. */
+export type Requests = { method: 'GET'; file: string } | { method: 'POST'; path: string; file: string }
 
 /** What one round measured. Latencies are in milliseconds. */
 export type Round = {
@@ -27,22 +27,35 @@ export type Load = {
   run(server: Server, requests: Requests, connections: number): Promise<Round>
 }
 
-/** Writes the lines to a file that both servers' load can read. */
-export function writeRequests(folder: string, method: Requests['method'], lines: string[]): Requests {
+function writeLines(folder: string, lines: string[]): string {
   const file = join(folder, `requests-${randomBytes(4).toString('hex')}.txt`)
   writeFileSync(file, lines.join('\n') + '\n')
-  return { method, file }
+  return file
 }
 
+/** Writes down what to get. */
+export const gets = (folder: string, paths: string[]): Requests => ({
+  method: 'GET',
+  file: writeLines(folder, paths),
+})
+
+/** Writes down what to post. */
+export const posts = (folder: string, path: string, bodies: string[]): Requests => ({
+  method: 'POST',
+  path,
+  file: writeLines(folder, bodies),
+})
+
 // wrk's scripts: https://github.com/wg/wrk/blob/master/SCRIPTING
-function script(server: Server, { method, file }: Requests): string {
+function script(server: Server, requests: Requests): string {
+  const { method, file } = requests
   const { host } = new URL(server.base)
   const headers = `Host: ${host}\r\nAuthorization: Bearer ${server.token}\r\n`
   const [before, after] =
-    method === 'GET'
+    requests.method === 'GET'
       ? ['GET ', ` HTTP/1.1\r\n${headers}\r\n`]
       : [
-          `POST /store/items HTTP/1.1\r\n${headers}Content-Type: application/json\r\nContent-Length: `,
+          `POST ${requests.path} HTTP/1.1\r\n${headers}Content-Type: application/json\r\nContent-Length: `,
           '\r\n\r\n',
         ]
   // What JSON writes for ASCII text reads the same in Lua.
@@ -101,9 +114,9 @@ function wrk(version: string, seconds: number, folder: string): Load {
 function autocannon(seconds: number): Load {
   return {
     name: 'autocannon',
-    async run({ base, token }, { method, file }, connections) {
+    async run({ base, token }, requests, connections) {
       const program = fileURLToPath(new URL('./autocannon.ts', import.meta.url))
-      const job = JSON.stringify({ base, token, method, file, connections, seconds })
+      const job = JSON.stringify({ base, token, ...requests, connections, seconds })
       return roundOf((await run(process.execPath, [program, job])).stdout)
     },
   }

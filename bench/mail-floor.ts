@@ -1,7 +1,7 @@
-// nodemailer used bare: so many mails at a time over as many connections, for so long. Prints how many were accepted.
+// nodemailer used bare: over so many connections, for so many callers at a time, for so long. Prints how many were accepted.
 import { createTransport } from 'nodemailer'
 
-const [url = '', connections = '16', seconds = '3'] = process.argv.slice(2)
+const [url = '', connections = '', callers = '', seconds = ''] = process.argv.slice(2)
 const pool = createTransport({ url, pool: true, maxConnections: Number(connections), maxMessages: Infinity })
 const until = performance.now() + Number(seconds) * 1000
 let sent = 0
@@ -17,6 +17,6 @@ async function lane(): Promise<void> {
     })
 }
 
-await Promise.all(Array.from({ length: Number(connections) }, lane))
+await Promise.all(Array.from({ length: Number(callers) }, lane))
 pool.close()
 console.log(sent)

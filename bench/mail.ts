@@ -1,14 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import type { Bench } from './bench.ts'
-import { askFor } from './client.ts'
-import type { Server } from './servers.ts'
+import { posts } from './load.ts'
 import { median } from './statistics.ts'
 
 const run = promisify(execFile)
@@ -24,6 +22,8 @@ export type MailResult = {
 }
 
 const CONNECTIONS = 16
+/** More than the connections, so that none of them waits for somebody to bring the next mail. */
+const CALLERS = 32
 const BODY = JSON.stringify({
   to: 'somebody@example.com',
   subject: 'A mail of the bench',
@@ -41,34 +41,22 @@ export async function startSink(): Promise<{ url: string; stop(): void }> {
 }
 
 async function bareRound(url: string, seconds: number): Promise<number> {
-  const words = [path('./mail-floor.ts'), url, String(CONNECTIONS), String(seconds)]
+  const words = [path('./mail-floor.ts'), url, ...[CONNECTIONS, CALLERS, seconds].map(String)]
   const { stdout } = await run(process.execPath, words)
   return Number(stdout) / seconds
 }
 
-async function subjectRound({ base, token }: Server, seconds: number): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
-  const until = performance.now() + seconds * 1000
-  let sent = 0
-  async function lane(): Promise<void> {
-    for (; performance.now() < until; sent++)
-      await askFor(base, 'POST /messaging/email', { token, body: BODY, agent })
-  }
-  await Promise.all(Array.from({ length: CONNECTIONS }, lane))
-  agent.destroy()
-  return sent / seconds
-}
-
 /** How many mails a second through SMTP, each kept before it is sent and logged after, against nodemailer alone. */
-export async function runMail(bench: Bench): Promise<MailResult> {
+export async function runMail(bench: Bench, faults: string[]): Promise<MailResult> {
   const { rounds, seconds } = bench.options
+  const requests = posts(bench.folder, '/messaging/email', [BODY])
   const sink = await startSink()
   // The policy of a laptop: an account of the bench may write to anybody, and as often as it likes.
   const server = await bench.open('sixwire', 'mail', {
     policy: 'open',
     environment: {
       SIXWIRE_WIRES: 'core,messaging,auth,store',
-      SMTP_URL: `${sink.url}?pool=${CONNECTIONS}`,
+      SMTP_URL: `${sink.url}?maxConnections=${CONNECTIONS}&maxMessages=1000000`,
       MAIL_FROM: 'bench@example.com',
     },
     prepare: (folder) =>
@@ -78,12 +66,17 @@ export async function runMail(bench: Bench): Promise<MailResult> {
       ),
   })
   const pairs: { bare: number; subject: number }[] = []
+  async function subjectRound(): Promise<number> {
+    const { perSecond, failed } = await bench.load.run(server, requests, CALLERS)
+    if (failed > 0) faults.push(`mail: ${failed} of the mails failed`)
+    return perSecond
+  }
   bench.note('mail: warming up')
   await bareRound(sink.url, 1)
-  await subjectRound(server, 1)
+  await subjectRound()
   for (let round = 1; round <= rounds; round++) {
     bench.note(`mail: round ${round} of ${rounds}`)
-    pairs.push({ bare: await bareRound(sink.url, seconds), subject: await subjectRound(server, seconds) })
+    pairs.push({ bare: await bareRound(sink.url, seconds), subject: await subjectRound() })
   }
   await server.stop()
   sink.stop()

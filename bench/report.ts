@@ -153,12 +153,14 @@ const timingTable = ({ samples, rows }: TimingResult): string =>
       'unknown p50 ms',
       'p99 ms',
       'factor of p99',
+      'of noise',
       'to reach',
     ],
-    ...rows.map(({ name, known, unknown, factor }) => [
+    ...rows.map(({ name, known, unknown, factor, noise }) => [
       name,
       ...[known, unknown].flatMap(({ p50, p99 }) => [fine(p50), fine(p99)]),
       fine(factor),
+      fine(noise),
       reached(factor <= TIMING_FACTOR, `≤ ${TIMING_FACTOR}`),
     ]),
   ])

@@ -70,7 +70,7 @@ async function run(options: Options): Promise<Results> {
     if (wants('scale')) results.scale = await runScale(bench, faults)
     if (wants('signin')) results.signin = await runSignIns(bench, faults)
     if (wants('start')) results.start = await runStarts(bench)
-    if (wants('mail')) results.mail = await runMail(bench)
+    if (wants('mail')) results.mail = await runMail(bench, faults)
     if (wants('timing')) results.timing = await runTiming(bench, faults)
     return results
   } finally {

@@ -1,6 +1,6 @@
 import type { Bench } from './bench.ts'
 import { seed } from './documents.ts'
-import { writeRequests } from './load.ts'
+import { gets } from './load.ts'
 import { faultsOf, measurePair, type Pair } from './pairs.ts'
 
 /** `first` holds the many documents, `second` the few: `ratio` is what a get costs among many over among few. */
@@ -15,7 +15,7 @@ export async function runScale(bench: Bench, faults: string[]): Promise<ScaleRes
     const server = await bench.open(bench.subject, `scale${documents}`)
     const ids = await seed(server, documents, (done) => note(`seeding: ${done} of ${documents}`))
     const paths = ids.map((id) => `/store/items/${id}`)
-    sides.push({ server, requests: writeRequests(folder, 'GET', paths) })
+    sides.push({ server, requests: gets(folder, paths) })
   }
   const [large, small] = sides as [(typeof sides)[0], (typeof sides)[0]]
   const connections = options.connections[0]!

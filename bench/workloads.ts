@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Bench } from './bench.ts'
 import { askFor } from './client.ts'
 import { documentBody, seed } from './documents.ts'
-import { writeRequests, type Requests } from './load.ts'
+import { gets, posts, type Requests } from './load.ts'
 import { loadNames, type LoadName } from './options.ts'
 import { faultsOf, measurePair, type Pair } from './pairs.ts'
 import { idle, memoryOf, type Memory } from './procfs.ts'
@@ -21,14 +21,15 @@ export type WorkloadResults = {
 type Lines = [method: Requests['method'], lines: string[]]
 
 const CREATE_BODIES = 5000
+const COLLECTION = '/store/items'
 
 /** What is asked of a server that holds so many documents under these ids. */
 const linesOf: Record<LoadName, (ids: string[], documents: number) => Lines> = {
-  get: (ids) => ['GET', ids.map((id) => `/store/items/${id}`)],
-  list: () => ['GET', ['/store/items?limit=20']],
+  get: (ids) => ['GET', ids.map((id) => `${COLLECTION}/${id}`)],
+  list: () => ['GET', [`${COLLECTION}?limit=20`]],
   filter: (_, documents) => {
     const filter = JSON.stringify({ n: { $lt: Math.ceil(documents / 100) } })
-    return ['GET', [`/store/items?limit=20&filter=${encodeURIComponent(filter)}`]]
+    return ['GET', [`${COLLECTION}?limit=20&filter=${encodeURIComponent(filter)}`]]
   },
   create: (_, documents) => [
     'POST',
@@ -53,7 +54,7 @@ async function answerOf({ base, token }: Server, [method, [line]]: Lines): Promi
   const answer =
     method === 'GET'
       ? await askFor<Document>(base, `GET ${line}`, { token })
-      : await askFor<Document>(base, 'POST /store/items', { token, body: line! })
+      : await askFor<Document>(base, `POST ${COLLECTION}`, { token, body: line! })
   return essence(answer)
 }
 
@@ -85,8 +86,10 @@ export async function runWorkloads(bench: Bench, faults: string[]): Promise<Work
       [floor, both[0]],
       [subject, both[1]],
     ])
-    const first = { server: floor, requests: writeRequests(folder, ...both[0]) }
-    const second = { server: subject, requests: writeRequests(folder, ...both[1]) }
+    const written = ([method, lines]: Lines) =>
+      method === 'GET' ? gets(folder, lines) : posts(folder, COLLECTION, lines)
+    const first = { server: floor, requests: written(both[0]) }
+    const second = { server: subject, requests: written(both[1]) }
     note(`${name}: warming up`)
     await measurePair(load, first, second, options.connections[0]!, 1)
     for (const connections of options.connections) {

@@ -254,6 +254,34 @@ describe('a mail', () => {
     )
   })
 
+  test('goes over another connection once as many have gone over one as the address says', async (t) => {
+    const { received, server, url } = await receive(t)
+    let connections = 0
+    server.server.on('connection', () => connections++)
+    const provider = open(t, { url: `${url}?maxConnections=1&maxMessages=2` })
+    for (let mail = 0; mail < 5; mail++)
+      assert.equal((await provider.send(letter(), PATIENCE)).kind, 'accepted')
+    assert.equal(received.length, 5)
+    assert.equal(connections, 3)
+  })
+
+  test('leaves in one piece, not a header or a boundary at a time', async (t) => {
+    const pieces: string[] = []
+    const { url } = await scripted(
+      t,
+      script({
+        DATA: (socket) => {
+          socket.on('data', (chunk) => pieces.push(String(chunk)))
+          return '354 go'
+        },
+      }),
+    )
+    const provider = open(t, { url })
+    assert.equal((await provider.send(letter({ text: 'Hello' }), PATIENCE)).kind, 'accepted')
+    const [first] = pieces.filter((piece) => piece.includes('MIME-Version'))
+    assert.match(first!, /^From: [^]*multipart\/alternative[^]*--\r\n/)
+  })
+
   test('goes over a new connection where the server has ended the one that was kept', async (t) => {
     const { received, server, url } = await receive(t)
     const provider = open(t, { url })
@@ -638,6 +666,7 @@ describe('an SMTP_URL that can not work', () => {
     ['smtp://user:hunter2%@mail.example', /%25/],
     ['smtp://user:hunter2@mail.example?requireTLS=yes', /requireTLS is true or false/],
     ['smtp://user:hunter2@mail.example?maxConnections=0', /maxConnections/],
+    ['smtp://user:hunter2@mail.example?maxMessages=none', /maxMessages/],
     ['smtp://user:hunter2@mail.example?disableFileAccess=false', /"disableFileAccess" is not known/],
     ['smtp://user:hunter2@mail.example?pool=false', /"pool" is not known/],
   ] as const)

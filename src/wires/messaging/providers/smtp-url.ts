@@ -1,0 +1,98 @@
+import { isIP } from 'node:net'
+
+import { StartError } from '../../../db/migrations.ts'
+import { isAddress } from './mailbox.ts'
+
+const CONNECTIONS = 5
+/** Many servers end a connection that goes on for longer. */
+const MAILS_A_CONNECTION = 100
+
+/** A mail server, as nodemailer is told of it. */
+export type Server = {
+  host: string
+  port: number
+  secure: boolean
+  requireTLS: boolean
+  maxConnections: number
+  maxMessages: number
+  name?: string
+  auth?: { user: string; pass: string }
+  tls: { servername?: string; rejectUnauthorized: boolean }
+}
+
+// Without the address itself in any message: it may hold a password.
+const bad = (why: string): StartError => new StartError(`SMTP_URL: ${why}`)
+
+/** Reads SMTP_URL. Throws StartError where it is not one, without a word of it. */
+export function readServer(text: string): Server {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^smtp(s|\+starttls)?:$/.test(url.protocol) || url.hostname === '')
+    throw bad(
+      'write smtp://user:password@host:port, with smtp+starttls:// where TLS must be, or smtps:// for TLS at once',
+    )
+  if (!/^\/?$/.test(url.pathname) || url.hash !== '')
+    throw bad('nothing but ?name=value may follow the host; write a / or # of a password as %2F or %23')
+
+  const given = new Map(url.searchParams)
+  const take = (name: string): string | undefined => {
+    const value = given.get(name)
+    given.delete(name)
+    return value
+  }
+  const flag = (name: string, otherwise: boolean): boolean => {
+    const value = take(name) ?? String(otherwise)
+    if (value !== 'true' && value !== 'false') throw bad(`${name} is true or false`)
+    return value === 'true'
+  }
+  const secure = url.protocol === 'smtps:'
+  const requireTLS = flag('requireTLS', url.protocol === 'smtp+starttls:')
+  const rejectUnauthorized = flag('tls.rejectUnauthorized', true)
+  const servername = take('tls.servername')
+  const name = take('name')
+  const count = (name: string, otherwise: number, max: number): number => {
+    const value = Number(take(name) ?? otherwise)
+    if (!Number.isInteger(value) || value < 1 || value > max)
+      throw bad(`${name} is a number from 1 to ${max}`)
+    return value
+  }
+  const maxConnections = count('maxConnections', CONNECTIONS, 1000)
+  const maxMessages = count('maxMessages', MAILS_A_CONNECTION, 1_000_000)
+  const [unknown] = given.keys()
+  if (unknown !== undefined)
+    throw bad(
+      `"${unknown}" is not known: there are requireTLS, name, maxConnections, maxMessages, tls.servername and tls.rejectUnauthorized`,
+    )
+
+  const user = decoded(url.username)
+  const pass = decoded(url.password)
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
+    secure,
+    requireTLS,
+    maxConnections,
+    maxMessages,
+    ...(name === undefined ? {} : { name }),
+    ...(user === '' && pass === '' ? {} : { auth: { user, pass } }),
+    tls: { rejectUnauthorized, ...(servername === undefined ? {} : { servername }) },
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw bad('write a % of the user or the password as %25')
+  }
+}
+
+/** Whom mail is from where nothing else is said. */
+export function defaultSender(server: Server, appUrl: string | undefined): string {
+  const user = server.auth?.user ?? ''
+  const domain = isAddress(user)
+    ? user.slice(user.lastIndexOf('@') + 1)
+    : appUrl !== undefined && URL.canParse(appUrl)
+      ? new URL(appUrl).hostname
+      : server.host
+  return `no-reply@${isIP(domain.replace(/^\[|\]$/g, '')) ? 'localhost' : domain}`
+}
