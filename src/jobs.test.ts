@@ -52,6 +52,34 @@ eachEngine((engine) => {
     assert.ok(done.includes('first'))
   })
 
+  test('work that waits long leaves room for other work, and goes on as soon as it may', async (t) => {
+    const { replica, stored } = await setUp(t, engine)
+    const runner = await replica()
+    const slow: string[] = []
+    const quick: string[] = []
+    let most = 0
+    const held = Promise.withResolvers<void>()
+    const waiting = runner.define<string>(
+      'slow',
+      async ({ payload }) => {
+        slow.push(payload)
+        most = Math.max(most, slow.length)
+        await held.promise
+      },
+      { atOnce: 3 },
+    )
+    const others = runner.define<string>('quick', async ({ payload }) => void quick.push(payload))
+    for (let n = 0; n < 20; n++) await waiting.enqueue(`slow ${n}`)
+    await runner.start()
+    await until(() => slow.length === 3)
+    for (let n = 0; n < 20; n++) await others.enqueue(`quick ${n}`)
+    await until(() => quick.length === 20)
+    assert.equal(most, 3)
+    held.resolve()
+    await until(async () => (await stored()).length === 0)
+    assert.equal(new Set(slow).size, 20)
+  })
+
   test('work for later is done later, and not before', async (t) => {
     const { replica, clock } = await setUp(t, engine)
     const runner = await replica()

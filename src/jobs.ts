@@ -28,6 +28,8 @@ export type JobHandler<P> = (job: Job<P>) => Promise<void>
 export type JobOptions = {
   /** How often it is tried before it is set aside as failed. Default 10. */
   attempts?: number
+  /** How many are done at once, of eight in all. Fewer where each may wait long, so that the rest stays for others. */
+  atOnce?: number
 }
 
 /** Work that must survive a crash: a row first, done by whichever replica claims it. */
@@ -54,7 +56,7 @@ export type JobRunner = Jobs & {
 }
 
 type Claimed = { id: string; kind: string; payload: string; attempts: number }
-type Known = { handler: JobHandler<unknown>; attempts: number }
+type Known = { handler: JobHandler<unknown>; attempts: number; atOnce: number }
 
 /** Exponential, with jitter, so that what failed together is not tried together. */
 const retryAfter = (attempt: number): number =>
@@ -74,7 +76,7 @@ function reasonOf(thrown: unknown): string {
 export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): JobRunner {
   const kinds = new Map<string, Known>()
   const recurring: { id: string; kind: string; intervalMs: number }[] = []
-  const running = new Map<string, Promise<void>>()
+  const running = new Map<string, { kind: string; done: Promise<void> }>()
   const me = newId()
   let stopped = false
   let looking: Promise<void> = Promise.resolve()
@@ -89,7 +91,8 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
 
   function define<P>(kind: string, handler: JobHandler<P>, options: JobOptions = {}): JobKind<P> {
     if (kinds.has(kind)) throw new Error(`the kind of job ${kind} is defined twice`)
-    kinds.set(kind, { handler: handler as JobHandler<unknown>, attempts: options.attempts ?? ATTEMPTS })
+    const { attempts = ATTEMPTS, atOnce = AT_ONCE } = options
+    kinds.set(kind, { handler: handler as JobHandler<unknown>, attempts, atOnce })
     const statement: JobKind<P>['insertion'] = (payload, { id = newId(), runAt = clock.now() } = {}) =>
       insertion(kind, payload, id, runAt)
     return {
@@ -102,8 +105,18 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
     }
   }
 
+  /** How many more of a kind may be begun. */
+  function roomOf(kind: string): number {
+    const ofKind = [...running.values()].filter((one) => one.kind === kind).length
+    return Math.min(AT_ONCE - running.size, kinds.get(kind)!.atOnce - ofKind)
+  }
+
   /** Takes due work under a lease: where this process dies, another takes it once the lease is over. */
-  function claim(count: number): Promise<Claimed[]> {
+  async function claim(): Promise<Claimed[]> {
+    const open = [...kinds.keys()].filter((kind) => roomOf(kind) > 0)
+    if (open.length === 0) return []
+    // So few that there is room whichever kind they are of; whoever calls this comes again for more.
+    const count = Math.min(...open.map(roomOf))
     const now = clock.now()
     // A lease can run out while the work goes on, where the machine slept or its clock jumped.
     const notMine =
@@ -112,7 +125,7 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
     return db.write<Claimed>(sql`
       with due as materialized (
         select id from sixwire_jobs
-        where state = 'ready' and run_at <= ${now} and kind in (${sql.join([...kinds.keys()])}) ${notMine}
+        where state = 'ready' and run_at <= ${now} and kind in (${sql.join(open)}) ${notMine}
         order by run_at limit ${count} ${sql.skipLocked})
       update sixwire_jobs set run_at = ${now + LEASE_MS}, attempts = attempts + 1, claimed_by = ${me}
       where id in (select id from due)
@@ -178,20 +191,20 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
     while (!stopped) {
       sleep = new AbortController()
       try {
-        const room = AT_ONCE - running.size
-        const claimed = room > 0 && kinds.size > 0 ? await claim(room) : []
+        const claimed = await claim()
         for (const job of claimed) {
           const done = work(job)
             .catch((error: unknown) =>
               log.error({ err: error, job: job.id }, 'the end of a job could not be written'),
             )
             .finally(() => {
+              const wasFull = roomOf(job.kind) === 0
               running.delete(job.id)
-              if (running.size === AT_ONCE - 1) wake()
+              if (wasFull) wake()
             })
-          running.set(job.id, done)
+          running.set(job.id, { kind: job.kind, done })
         }
-        if (claimed.length > 0 && running.size < AT_ONCE) continue
+        if (claimed.length > 0) continue
       } catch (error) {
         log.warn({ err: error }, 'the queue of jobs could not be read')
       }
@@ -217,7 +230,7 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
       stopped = true
       wake()
       await looking
-      await Promise.all(running.values())
+      await Promise.all([...running.values()].map(({ done }) => done))
     },
   }
 }
