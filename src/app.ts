@@ -54,6 +54,8 @@ export type AppOptions = {
   /** The application's folder. Default the current one. */
   folder?: string
   clock?: Clock
+  /** Whether stand-ins may open, where the settings want them; a command that serves nobody needs none. Default true. */
+  standIns?: boolean
   /** Where log lines go. Default standard output. */
   logTo?: DestinationStream
 }
@@ -73,6 +75,8 @@ export type App = {
   listen(): Promise<string>
   /** Each wire's health, as a line for `sixwire check`. */
   health(): ReadonlyMap<string, () => Promise<void>>
+  /** What each wire has checked beside it. */
+  checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
   /** Finishes what runs, refuses what is new, then lets go of everything; after 30 s without waiting. */
   close(): Promise<void>
 }
@@ -106,6 +110,7 @@ function chooseWires(config: Config, settings: Settings): ConfiguredWire[] {
 /** Puts the wires into a server: nothing is reachable until `listen`, nothing is in the database until `start`. */
 export async function createApp(options: AppOptions = {}): Promise<App> {
   const { config = {}, environment = process.env, folder = process.cwd(), clock = systemClock } = options
+  const { standIns = true } = options
   checkNames(config)
   checkWires(config.wires ?? [])
   const settings = await loadSettings(config, environment, folder)
@@ -115,7 +120,8 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const running: Running[] = []
   let sandbox: Sandbox | undefined
   try {
-    sandbox = settings.sandbox ? await openSandbox({ db, clock, settings, log: log.log }) : undefined
+    sandbox =
+      settings.sandbox && standIns ? await openSandbox({ db, clock, settings, log: log.log }) : undefined
     const wireOptions = checkOptions(wires, environment, sandbox?.variables)
     return await assemble({ config, settings, clock, log, db, wires, wireOptions, running, sandbox })
   } catch (error) {
@@ -262,6 +268,7 @@ async function assemble(parts: Parts): Promise<App> {
     start: () => life.begin(start),
     listen: () => life.begin(listen),
     health: () => checks,
+    checks: () => new Map(running.map((one, at) => [wires[at]!.name, one.checks ?? new Map()])),
     close: () => life.close(),
   }
 }

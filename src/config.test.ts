@@ -66,6 +66,9 @@ describe('a variable that can not work stops the start with one line that names 
     [{ TRUST_PROXY: '10.0.0.0/33' }, /^TRUST_PROXY: /],
     [{ TRUST_PROXY: '10.0.0.1, ::::' }, /^TRUST_PROXY: /],
     [{ TRUST_PROXY: ',' }, /^TRUST_PROXY: /],
+    [{ PUBLIC_URL: 'https://me:hidden@shop.example' }, /^PUBLIC_URL: the address must not name a user$/],
+    [{ PUBLIC_URL: 'https://shop.example/?a=b' }, /^PUBLIC_URL: .* must end before the "\?" or "#"$/],
+    [{ APP_URL: 'https://shop.example/#/' }, /^APP_URL: .* must end before the "\?" or "#"$/],
     [{ SIXWIRE_POLICY: 'closed' }, /^SIXWIRE_POLICY: "closed" is not one of open, guarded$/],
     [{ SIXWIRE_RATE_LIMITS: 'maybe' }, /^SIXWIRE_RATE_LIMITS: "maybe" is not one of on, off$/],
     [{ SIXWIRE_ORIGINS: 'shop.example' }, /^SIXWIRE_ORIGINS: "shop.example" is not an origin/],
@@ -161,6 +164,18 @@ describe('what holds', () => {
     assert.equal(named.databaseUrl, `sqlite:${join(named.folder, 'kept/here.db')}`)
     assert.equal(named.dataDir, join(named.folder, 'files'))
     assert.equal((await settings(t, { DATABASE_URL: 'sqlite:/srv/x.db' })).databaseUrl, 'sqlite:/srv/x.db')
+  })
+
+  test('addresses are in the form that URLs have once they are parsed', async (t) => {
+    for (const [written, publicUrl] of [
+      ['https://shop.example', 'https://shop.example'],
+      ['HTTPS://Shop.Example:443/', 'https://shop.example'],
+      ['http://shop.example:80/API//', 'http://shop.example/API'],
+      ['https://shop.example:8443/a/../b', 'https://shop.example:8443/b'],
+      ['https://bücher.example', 'https://xn--bcher-kva.example'],
+      ['http://[::1]:3000', 'http://[::1]:3000'],
+    ] as const)
+      assert.equal((await settings(t, { PUBLIC_URL: written })).publicUrl, publicUrl)
   })
 
   test('lists of proxies and origins, in the form in which they are compared', async (t) => {

@@ -22,6 +22,8 @@ export type Settings = {
   databaseUrl: string
   /** Where the application's pages are: links in mails point there. */
   appUrl: string
+  /** Whether that was said: else, without the sandbox, it is this server, which has no such pages. */
+  hasAppUrl: boolean
   /** Where this server is reached from outside. */
   publicUrl: string
   /** Keys for everything encrypted or signed are derived from it. */
@@ -42,7 +44,7 @@ export type Settings = {
 }
 
 /** What a configuration file may say of the frame. The environment wins over it. */
-export type SettingsInput = Partial<Omit<Settings, 'secret' | 'appDir'>>
+export type SettingsInput = Partial<Omit<Settings, 'secret' | 'appDir' | 'hasAppUrl'>>
 
 type Environment = Record<string, string | undefined>
 type Variable<K extends keyof Settings> = { key: K; parse: (text: string, name: string) => Settings[K] }
@@ -70,11 +72,15 @@ function port(value: string, name: string): number {
   return Number(value)
 }
 
+/** In the form that URLs have once they are parsed: signatures are made over it, and compared letter by letter. */
 function webAddress(value: string, name: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol))
     throw bad(name, `"${value}" is not an address like https://shop.example`)
-  return value.replace(/\/+$/, '')
+  // Without the value itself: it may hold a password.
+  if (url.username !== '' || url.password !== '') throw bad(name, 'the address must not name a user')
+  if (/[?#]/.test(value)) throw bad(name, `"${value}" must end before the "?" or "#"`)
+  return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
 function databaseAddress(value: string, name: string): string {
@@ -191,6 +197,7 @@ export async function loadSettings(
     databaseUrl: absolute(said.databaseUrl ?? `sqlite:${join(dataDir, 'sixwire.db')}`, folder),
     // The sandbox stands in for the frontend, too.
     appUrl: said.appUrl ?? (sandbox ? `${publicUrl}/sandbox/app` : publicUrl),
+    hasAppUrl: said.appUrl !== undefined,
     publicUrl,
     secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir),
     policy: said.policy ?? (production ? 'guarded' : 'open'),

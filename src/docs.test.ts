@@ -38,9 +38,8 @@ async function applicationFolder(t: TestContext, files: Record<string, string>):
       join(folder, name),
       text
         .replaceAll("'sixwire'", JSON.stringify(pathToFileURL(library).href))
-        .replaceAll(
-          "'sixwire/smtp'",
-          JSON.stringify(new URL('src/wires/messaging/providers/smtp.ts', root).href),
+        .replaceAll(/'sixwire\/(smtp|twilio)'/g, (_, name) =>
+          JSON.stringify(new URL(`src/wires/messaging/providers/${name}.ts`, root).href),
         ),
     )
   }
@@ -105,6 +104,37 @@ eachEngine((engine) => {
       ['sms', undefined],
       ['email', 'Hello'],
     ])
+  })
+
+  test('the template of docs/messaging.md is sent', async (t) => {
+    const [html] = await blocksOf('docs/messaging.md', 'html')
+    const templates = await applicationFolder(t, { 'order.html': html! })
+    const app = await startApp(t, engine, { sandbox: true, config: { messaging: { templates } } })
+    const { token: TOKEN } = await app.register()
+    const send = (await blocksOf('docs/messaging.md', 'sh')).find((block) => block.includes('/template'))!
+    assert.equal(JSON.parse(await shell(send, app, { TOKEN })).template, 'order')
+    const { messages } = (await app.request('GET', '/sandbox/api/mail?to=ada@example.com')).body
+    assert.equal(messages[0].subject, 'Your order 1007')
+    assert.match(messages[0].text, /Thank you, Ada\. Your order 1007 is on its way\./)
+  })
+
+  test('the bounce of docs/messaging.md is taken', async (t) => {
+    const BOUNCE_SECRET = 'a long word of this test'
+    const app = await startApp(t, engine, {
+      sandbox: true,
+      config: { messaging: { bounceSecret: BOUNCE_SECRET } },
+    })
+    const { token: TOKEN } = await app.register()
+    const blocks = await blocksOf('docs/messaging.md', 'sh')
+    const { messageId } = JSON.parse(await shell(blocks[0]!, app, { TOKEN }))
+    const bounce = blocks.find((block) => block.includes('/bounce'))!
+    const reported = bounce.replace('the Message-ID of the mail', messageId)
+    assert.deepEqual(JSON.parse(await shell(reported, app, { BOUNCE_SECRET })), { received: true })
+    const { logs } = (await app.request('GET', '/messaging/logs?status=bounced', { token: TOKEN })).body
+    assert.deepEqual(
+      logs.map(({ error }: { error: string }) => error),
+      ['550 no such mailbox'],
+    )
   })
 
   test('every filter of docs/store.md is answered', async (t) => {

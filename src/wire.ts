@@ -40,6 +40,11 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   start?: () => Promise<void>
   /** Rejects where the wire can't work right now. */
   health?: () => Promise<void>
+  /**
+   * What `sixwire check` asks beside the health, each under a name: whatever is configured outside of this server. It
+   * may be away for a while without the server being ill. Rejects with a sentence for the operator.
+   */
+  checks?: ReadonlyMap<string, () => Promise<void>>
   /** Lets go of what the wire holds, after the last answer was given. */
   close?: () => Promise<void>
   /** Who sends this bearer token. The wire that keeps accounts has it. */
@@ -75,6 +80,8 @@ export type ConfiguredWire<
   readonly options: unknown
   /** Environment variables, and the dotted option that each one is. */
   readonly variables: Readonly<Record<string, string>>
+  /** Options, and the dotted one that each stands instead of. */
+  readonly insteadOf: Readonly<Record<string, string>>
   setup(
     context: WireContext & Record<string, unknown>,
     options: unknown,
@@ -122,6 +129,11 @@ export function defineWire<
    * `{ SMTP_URL: 'smtp.url' }`. What has nothing under its first step there, and may be stood in for, gets the stand-in.
    */
   variables?: Readonly<Record<string, string>>
+  /**
+   * Options that stand instead of others, `{ email: 'smtp' }`: where one is given, the other one, or anything below it,
+   * stops the start, from a variable as well. That of a stand-in is no fault: nobody wrote it.
+   */
+  insteadOf?: Readonly<Record<string, string>>
   /** Folder with the wire's `001-….sql` files. */
   migrations?: URL
   setup(
@@ -136,6 +148,7 @@ export function defineWire<
     optionsSchema: definition.options,
     options,
     variables: definition.variables ?? {},
+    insteadOf: definition.insteadOf ?? {},
     setup: (context, given) =>
       definition.setup(context as WireContext & Needed<Needs>, given as Static<Options>),
   })

@@ -56,12 +56,20 @@ export type Variables = Readonly<Record<string, string | undefined>>
  * anything is stood in for, where there is somebody who does.
  */
 function withVariables(
-  { variables, options }: ConfiguredWire,
+  { name: wire, variables, insteadOf, options }: ConfiguredWire,
   environment: Variables,
   standIns: Variables,
 ): unknown {
   const filled = copied(options)
   if (!isPlain(filled)) return filled // the schema says what is wrong with it
+  const replaced = Object.entries(insteadOf).filter(([option]) => filled[option] !== undefined)
+  for (const [option, path] of replaced) {
+    const twice = Object.keys(variables).filter(
+      (name) => environment[name] && isWithin(variables[name]!, path),
+    )
+    if (valueAt(filled, path.split('.')) !== undefined) twice.push(`${wire}.${path}`)
+    if (twice.length > 0) throw saidTwice(`${wire}.${option}`, twice)
+  }
   const groups = Map.groupBy(Object.entries(variables), ([, path]) => path.split('.', 1)[0]!)
   for (const [group, members] of groups) {
     const said = members.some(([name]) => environment[name]) || filled[group] !== undefined
@@ -71,6 +79,18 @@ function withVariables(
     }
   }
   return filled
+}
+
+const isWithin = (path: string, outer: string): boolean => path === outer || path.startsWith(`${outer}.`)
+
+const valueAt = (options: unknown, [step, ...rest]: readonly string[]): unknown =>
+  step === undefined ? options : isPlain(options) ? valueAt(options[step], rest) : undefined
+
+function saidTwice(option: string, others: readonly string[]): StartError {
+  const names = others.join(' and ')
+  return new StartError(
+    `${option}: ${names} ${others.length > 1 ? 'are' : 'is'} set as well, and would not be used: remove either the list or ${names}`,
+  )
 }
 
 function place(options: unknown, [step = '', ...rest]: string[], value: string): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { idPattern, newId, timeOfId } from './ids.ts'
+import { idPattern, leastIdOf, newId, timeOfId } from './ids.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const form = new RegExp(idPattern)
@@ -74,6 +74,11 @@ test('a clock that steps back a little does not disturb the order', () => {
       assert.equal(timeOfId(ids.at(-1)!), latest)
     }),
   )
+})
+
+test('the least id of a time stands between those that were made before and from then on', () => {
+  assert.ok(newId(NOW - 1) < leastIdOf(NOW))
+  assert.ok(leastIdOf(NOW) < newId(NOW))
 })
 
 test('a clock that is set back for good is followed', () => {

@@ -55,6 +55,9 @@ export function newId(now: number = Date.now()): string {
 /** The form of every identifier, for schemas. */
 export const idPattern = '^[0-9a-hjkmnp-tv-z]{26}$'
 
+/** What sorts before every id that was made at this time or later, and after every other one. */
+export const leastIdOf = (time: number): string => encode(time, TIME_CHARACTERS)
+
 /** The time of making that an id holds, in milliseconds since 1970. */
 export function timeOfId(id: string): number {
   let value = 0

@@ -1,43 +1,61 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
+import type { App } from '../app.ts'
 import type { Command } from './command.ts'
 import { withApp } from './with-app.ts'
 
 const LONGEST_WAIT_MS = 5_000
+// A server of mail may take its time to greet.
+const LONGEST_WAIT_FOR_PROVIDERS_MS = 10_000
+
+type Check = { name: string; ask: () => Promise<void>; limitMs: number }
 
 export const check: Command = {
   summary: 'Say whether the configuration works and everything it names can be reached',
   usage: 'sixwire check',
   help: `Reads the configuration as start does, opens the database, brings its tables up to date,
-and asks every wire whether it and its providers can work. Exits with 1 where something can't.`,
+and asks every wire whether it can work, and every configured provider whether it answers and knows us:
+a line for each. Providers have ${LONGEST_WAIT_FOR_PROVIDERS_MS / 1000} seconds; nothing is sent. What the sandbox stands in for is not asked.
+Exits with 1 where something can't.`,
   async run() {
     return withApp(async (app) => {
       console.log('ok      configuration')
-      const checks: [string, () => Promise<void>][] = [['database', () => app.db.ping()], ...app.health()]
+      // Asked all at once, told in their order.
+      const asked = checksOf(app).map(async (one) => ({ name: one.name, fault: await faultOf(one) }))
       let failed = 0
-      for (const [name, reach] of checks) {
-        try {
-          await answerOf(reach)
-          console.log(`ok      ${name}`)
-        } catch (error) {
-          failed++
-          console.log(`failed  ${name}: ${(error as Error).message}`)
-        }
+      for (const answered of asked) {
+        const { name, fault } = await answered
+        if (fault !== undefined) failed++
+        console.log(fault === undefined ? `ok      ${name}` : `failed  ${name}: ${fault}`)
       }
       return failed === 0 ? 0 : 1
     })
   },
 }
 
-async function answerOf(reach: () => Promise<void>): Promise<void> {
+function checksOf(app: App): Check[] {
+  const checks: Check[] = [{ name: 'database', ask: () => app.db.ping(), limitMs: LONGEST_WAIT_MS }]
+  for (const [wire, ask] of app.health()) {
+    checks.push({ name: wire, ask, limitMs: LONGEST_WAIT_MS })
+    for (const [name, askProvider] of app.checks().get(wire)!)
+      checks.push({ name: `${wire}: ${name}`, ask: askProvider, limitMs: LONGEST_WAIT_FOR_PROVIDERS_MS })
+  }
+  return checks
+}
+
+/** Why it can't work; undefined where it can. */
+async function faultOf({ ask, limitMs }: Check): Promise<string | undefined> {
   const answered = new AbortController()
-  const late = delay(LONGEST_WAIT_MS, undefined, { signal: answered.signal }).then(() => {
-    throw new Error(`it has not answered for ${LONGEST_WAIT_MS / 1000} seconds`)
+  const late = delay(limitMs, undefined, { signal: answered.signal }).then(() => {
+    throw new Error(`it has not answered for ${limitMs / 1000} seconds`)
   })
+  late.catch(() => undefined)
   try {
-    await Promise.race([reach(), late])
+    await Promise.race([ask(), late])
+    return undefined
+  } catch (error) {
+    return (error as Error).message.replaceAll(/\s+/g, ' ')
   } finally {
     answered.abort()
-    late.catch(() => undefined)
   }
 }

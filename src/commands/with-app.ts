@@ -6,6 +6,7 @@ export async function withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
   const app = await createApp({
     config: await loadConfig(folder),
     folder,
+    standIns: false,
     environment: { ...process.env, LOG_LEVEL: 'silent' },
   })
   try {

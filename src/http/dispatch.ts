@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError, errors } from '../base/errors.ts'
+import { isLoopback } from '../base/loopback.ts'
 import { envelope, JSON_TYPE } from './failures.ts'
 import { FORM_TYPE } from './forms.ts'
 import { isForwarded } from './forwarded.ts'
@@ -88,7 +89,7 @@ export function registerRoute(
         await options.idempotency.finish(who, key, {
           status: error.status,
           headers: error.headers ?? {},
-          body: JSON.stringify(envelope(error)),
+          body: JSON.stringify(envelope(error, spec.errorDetails)),
         })
       else await options.idempotency.release(who, key)
       throw error
@@ -123,6 +124,7 @@ export function registerRoute(
       ...(spec.form && { consumes: [FORM_TYPE] }),
       response: spec.reply,
     },
+    config: spec.errorDetails ? { errorDetails: spec.errorDetails } : {},
     onRequest: admit,
     handler: handle,
   })
@@ -144,7 +146,7 @@ function send(reply: FastifyReply, answered: KeptAnswer | Answer<unknown>): Fast
 }
 
 // A proxy that adds nothing still asks for the name that the outside knows.
-const LOCAL_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
+const isLocal = (host: string): boolean => isLoopback(host.replace(/:\d+$/, ''))
 
 /** What a handler is given, each part read from the request when it is asked for. */
 class ReceivedCall {
@@ -181,7 +183,7 @@ class ReceivedCall {
   }
   get forwarded() {
     const { headers } = this.#request.raw
-    return isForwarded(headers) || !LOCAL_HOST.test(headers.host ?? '')
+    return isForwarded(headers) || !isLocal(headers.host ?? '')
   }
   get requestId() {
     return this.#request.id

@@ -3,15 +3,28 @@ import { maxHeaderSize } from 'node:http'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError, errors, invalid, type Issue } from '../base/errors.ts'
+import type { ErrorDetails } from './route.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const BODY_LIMIT = 1_048_576
 export const PARAM_LIMIT = 500
 
-/** The body of every failure. */
-export const envelope = (error: ApiError) => ({
-  error: { code: error.code, message: error.message, ...(error.details && { details: error.details }) },
-})
+/**
+ * The body of every failure.
+ *
+ * @param always what the route says in the details of each error; the error's own win
+ */
+export function envelope({ code, message, details: own }: ApiError, always?: ErrorDetails) {
+  const details = always || own ? { ...always, ...own } : undefined
+  return { error: { code, message, ...(details && { details }) } }
+}
+
+declare module 'fastify' {
+  // What a route hands to the engine, to be found with its requests.
+  interface FastifyContextConfig {
+    errorDetails?: ErrorDetails
+  }
+}
 
 // Faults of Node's HTTP parser, of which it names the place.
 const UNREADABLE: Record<string, Issue> = {
@@ -75,6 +88,6 @@ export function createAnswerError(log: FastifyBaseLogger): AnswerError {
       .headers(answered.headers ?? {})
       .serializer((payload: unknown) => JSON.stringify(payload))
       .header('content-type', JSON_TYPE)
-      .send(envelope(answered))
+      .send(envelope(answered, request.routeOptions.config?.errorDetails))
   }
 }

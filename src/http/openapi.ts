@@ -7,7 +7,7 @@ import type { FastifyInstance } from 'fastify'
 import { errors, type ErrorKind } from '../base/errors.ts'
 import { docsPage } from './docs-page.ts'
 import type { Access } from './policy.ts'
-import type { Route } from './route.ts'
+import type { ErrorDetails, Route } from './route.ts'
 import type { RouteGroup } from './server.ts'
 
 /** Every code that a route may answer beside its success, from what the route is. */
@@ -32,18 +32,27 @@ export function errorsOf({ spec, method }: Route): ErrorKind[] {
 
 type Schema = Record<string, unknown>
 
+/** The details of a failure: what they hold always is said, the rest depends on the code. */
+const detailsOf = (always: ErrorDetails | undefined): Schema => ({
+  type: 'object',
+  ...(always && {
+    required: Object.keys(always),
+    properties: Object.fromEntries(Object.keys(always).map((name) => [name, { type: ['string', 'null'] }])),
+  }),
+})
+
 /** Of the failures with one status: the envelope with their codes. */
-const failure = (kinds: readonly ErrorKind[]): Schema => ({
+const failure = (kinds: readonly ErrorKind[], always: ErrorDetails | undefined): Schema => ({
   type: 'object',
   required: ['error'],
   properties: {
     error: {
       type: 'object',
-      required: ['code', 'message'],
+      required: ['code', 'message', ...(always ? ['details'] : [])],
       properties: {
         code: { type: 'string', enum: kinds.map((kind) => kind.code) },
         message: { type: 'string' },
-        details: { type: 'object' },
+        details: detailsOf(always),
       },
     },
   },
@@ -58,7 +67,10 @@ function responsesOf(route: Route): Record<string, unknown> {
     statuses.map((status) => {
       const reply = replies.get(status) as Schema | undefined
       const kinds = failures.get(status) ?? []
-      const schemas = [...(reply ? [reply] : []), ...(kinds.length > 0 ? [failure(kinds)] : [])]
+      const schemas = [
+        ...(reply ? [reply] : []),
+        ...(kinds.length > 0 ? [failure(kinds, route.spec.errorDetails)] : []),
+      ]
       const description = [
         ...(reply ? [STATUS_CODES[status] ?? 'Answered'] : []),
         ...kinds.map((kind) => `\`${kind.code}\`: ${kind.message}`),

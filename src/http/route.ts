@@ -36,7 +36,11 @@ export type RouteSpec = {
   reply: Record<number, TSchema>
   /** What it may answer beyond the errors that its access, body and limit bring along. */
   errors?: readonly ErrorKind[]
+  /** Fields that stand in `error.details` of every error it answers; an error's own details win. */
+  errorDetails?: ErrorDetails
 }
+
+export type ErrorDetails = Readonly<Record<string, string | null>>
 
 type Part<S, K extends string> = S extends { [k in K]: infer T extends TSchema } ? Static<T> : undefined
 type CallerOf<A extends Access> = A extends 'public'

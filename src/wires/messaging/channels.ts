@@ -3,7 +3,6 @@ import type { Static } from 'typebox'
 import { StartError } from '../../db/migrations.ts'
 import type { Settings } from '../../config.ts'
 import type { Providers } from './content.ts'
-import type { Channel } from './errors.ts'
 import type { MessagingOptions } from './options.ts'
 import type { MailProvider, TextProvider } from './provider.ts'
 
@@ -23,16 +22,13 @@ export async function openProviders(
   { publicUrl, appUrl }: Pick<Settings, 'publicUrl' | 'appUrl'>,
 ): Promise<Providers> {
   const email = options.email ?? (await mailProviders(options.smtp, appUrl))
-  const named = await textProviders(options.twilio, publicUrl + TWILIO_REPORTS)
-  const providers = {
-    email,
-    sms: options.sms ?? named.sms,
-    whatsapp: options.whatsapp ?? named.whatsapp,
-  }
-  for (const [channel, list] of Object.entries(providers) as [Channel, Providers[Channel]][])
+  const named = await textProviders(options.twilio)
+  const { sms = named.sms, whatsapp = named.whatsapp } = options
+  for (const [channel, list] of Object.entries({ email, sms, whatsapp }))
     if (list.some((one) => one.channel !== channel || typeof one.send !== 'function'))
       throw new StartError(`messaging.${channel}: one of its providers does not send ${channel}`)
-  return providers
+  const reports = publicUrl + TWILIO_REPORTS
+  return { email, sms, whatsapp, reportTo: (id) => (id === undefined ? reports : `${reports}?id=${id}`) }
 }
 
 async function mailProviders(given: Options['smtp'], appUrl: string): Promise<MailProvider[]> {
@@ -45,10 +41,7 @@ async function mailProviders(given: Options['smtp'], appUrl: string): Promise<Ma
   return [smtp({ url, appUrl, ...(from !== undefined && { from }) })]
 }
 
-async function textProviders(
-  given: Options['twilio'],
-  statusCallback: string,
-): Promise<Record<'sms' | 'whatsapp', TextProvider[]>> {
+async function textProviders(given: Options['twilio']): Promise<Record<'sms' | 'whatsapp', TextProvider[]>> {
   if (!given) return { sms: [], whatsapp: [] }
   const { accountSid, authToken, from, whatsappFrom, apiBase } = given
   if (accountSid === undefined || authToken === undefined)
@@ -65,7 +58,6 @@ async function textProviders(
             accountSid,
             authToken,
             from: sender,
-            statusCallback,
             ...(apiBase !== undefined && { apiBase }),
           }),
         ]

@@ -12,6 +12,8 @@ export type Providers = {
   readonly email: readonly MailProvider[]
   readonly sms: readonly TextProvider[]
   readonly whatsapp: readonly TextProvider[]
+  /** The address for reports of a text, by our id of it. */
+  reportTo(id: string | undefined): string
 }
 
 /** A provider with what it is to send. */
@@ -19,7 +21,8 @@ export type Carrier = {
   readonly name: string
   /** Resolves within `limitMs`; never rejects. */
   send(limitMs: number): Promise<Outcome>
-  find?: (since: number) => Promise<string | undefined>
+  /** What the provider calls each message that may be this one, oldest first. */
+  find?: (since: number) => Promise<readonly string[]>
 }
 
 /** A mail that comes twice can be told by its Message-ID; a text can't be told from another one. */
@@ -31,10 +34,12 @@ export function carriersOf(content: Content, providers: Providers): Carrier[] {
       name: one.name,
       send: (limitMs) => one.send(content.mail, limitMs),
     }))
+  // Not stored with the content: where this server is reached may change before the next try.
+  const text = { ...content.text, reportTo: providers.reportTo(content.text.id) }
   return providers[content.channel].map((one) => ({
     name: one.name,
-    send: (limitMs) => one.send(content.text, limitMs),
-    ...(one.find && { find: (since: number) => one.find!(content.text, since) }),
+    send: (limitMs) => one.send(text, limitMs),
+    ...(one.find && { find: (since: number) => one.find!(text, since) }),
   }))
 }
 

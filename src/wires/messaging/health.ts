@@ -36,6 +36,19 @@ export function createHealth(providers: Providers): () => Promise<MessagingHealt
   }
 }
 
+/** The check of each provider under its name: `email by smtp`, and which one it is where there are several. */
+export function checksOf(providers: Providers): Map<string, () => Promise<void>> {
+  const checks = new Map<string, () => Promise<void>>()
+  for (const channel of CHANNELS) {
+    const list = providers[channel]
+    for (const [at, provider] of list.entries()) {
+      const place = list.length > 1 ? ` (${at + 1} of ${list.length})` : ''
+      checks.set(`${channel} by ${provider.name}${place}`, () => provider.check())
+    }
+  }
+  return checks
+}
+
 async function healthOf(list: readonly { name: string; check(): Promise<void> }[]): Promise<ChannelHealth> {
   const [first] = list
   if (!first) return { provider: 'none', status: 'not configured' }

@@ -4,14 +4,17 @@ import { newId } from '../../base/ids.ts'
 import type { Sql } from '../../db/sql.ts'
 import { defineWire } from '../../wire.ts'
 import { openProviders } from './channels.ts'
-import { createHealth } from './health.ts'
-import { listMessages } from './messages.ts'
+import { checksOf, createHealth } from './health.ts'
+import { forgetMessages, listMessages } from './messages.ts'
 import { MessagingOptions } from './options.ts'
 import { createOutbox } from './outbox.ts'
 import { createReports } from './reports.ts'
 import { messagingRoutes } from './routes.ts'
 import { createSender } from './sender.ts'
 import { createTemplates } from './templates.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 /** What other wires send through. */
 export type Messaging = {
@@ -47,9 +50,10 @@ export const messaging = defineWire({
     TWILIO_WHATSAPP_FROM: 'twilio.whatsappFrom',
     TWILIO_API_BASE: 'twilio.apiBase',
   },
+  insteadOf: { email: 'smtp', sms: 'twilio.from', whatsapp: 'twilio.whatsappFrom' },
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {
-    const { db, clock, settings, policy } = context
+    const { db, clock, jobs, settings, policy } = context
     const providers = await openProviders(options, settings)
     const templates = createTemplates({
       folder: resolve(settings.appDir, options.templates),
@@ -61,6 +65,9 @@ export const messaging = defineWire({
       { outbox, templates, providers, policy },
       { domain: new URL(settings.publicUrl).hostname },
     )
+    const { keepLogsDays } = options
+    if (keepLogsDays !== undefined)
+      jobs.every('messaging.clean', HOUR_MS, () => forgetMessages(db, clock.now() - keepLogsDays * DAY_MS))
     const service: Messaging = {
       sendsMail: providers.email.length > 0,
       mail: ({ id = newId(clock.now()), ...mail }) => sender.ownMail({ id, ...mail }),
@@ -74,15 +81,17 @@ export const messaging = defineWire({
         reachOf: (caller) => policy.reach(caller),
         health: createHealth(providers),
         limit: options.limit,
-        publicUrl: settings.publicUrl,
-        twilioToken: options.twilio?.authToken,
+        providers,
         bounceSecret: options.bounceSecret,
+        providerOf: (channel) => providers[channel][0]?.name ?? null,
       }),
       service,
       // A provider that is away for a while is no reason to take this server down: GET /messaging/health tells of it.
       health: () => db.ping(),
+      checks: checksOf(providers),
       async close() {
-        await Promise.all(Object.values(providers).flatMap((list) => list.map((one) => one.close())))
+        const { email, sms, whatsapp } = providers
+        await Promise.all([...email, ...sms, ...whatsapp].map((one) => one.close()))
       },
     }
   },

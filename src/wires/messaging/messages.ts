@@ -1,10 +1,13 @@
 import { isoTime } from '../../base/clock.ts'
 import { emailKey } from '../../base/email-address.ts'
 import type { Database } from '../../db/database.ts'
+import { leastIdOf } from '../../base/ids.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { cutPage, type Page } from '../../http/page.ts'
 import type { Reach } from '../../http/policy.ts'
 import type { Channel } from './errors.ts'
+
+const BATCH = 500
 
 export const STATUSES = ['queued', 'sending', 'sent', 'failed', 'delivered', 'bounced'] as const
 export type Status = (typeof STATUSES)[number]
@@ -58,6 +61,11 @@ const entryOf = (row: Row): LogEntry => ({
   createdAt: isoTime(row.created_at),
 })
 
+// Literals: an index of some statuses only is not found with a parameter.
+const HAS_STATUS = Object.fromEntries(
+  STATUSES.map((status) => [status, sql.literal(`status = '${status}'`)]),
+) as Record<Status, Sql>
+
 const whereOf = (conditions: readonly Sql[]): Sql =>
   conditions.length === 0 ? sql.literal('') : sql`where ${sql.join(conditions, ' and ')}`
 
@@ -75,7 +83,7 @@ export async function listMessages(
   const conditions: Sql[] = [
     ...(reach.owner === undefined ? [] : [sql`owner = ${reach.owner}`]),
     ...(channel === undefined ? [] : [sql`channel = ${channel}`]),
-    ...(status === undefined ? [] : [sql`status = ${status}`]),
+    ...(status === undefined ? [] : [HAS_STATUS[status]]),
     ...(to === undefined
       ? []
       : [sql`id in (select message_id from messaging_recipients where address = ${keyOf(to)})`]),
@@ -89,4 +97,21 @@ export async function listMessages(
   ])
   const { rows: shown, ...next } = cutPage(rows, page, ({ id }) => id)
   return { logs: shown.map(entryOf), total: counted!.total, ...next }
+}
+
+/**
+ * Forgets settled messages, and to whom they went, a batch at a time: other writes go in between.
+ *
+ * @param before those that were made earlier than this, in milliseconds
+ */
+export async function forgetMessages(db: Database, before: number): Promise<void> {
+  for (;;) {
+    // Materialized: PostgreSQL may otherwise run the inner query, with its limit, more than once.
+    const gone = await db.write(sql`
+      with old as materialized (
+        select id from messaging_messages
+        where id < ${leastIdOf(before)} and status not in ('queued', 'sending') order by id limit ${BATCH})
+      delete from messaging_messages where id in (select id from old) returning id`)
+    if (gone.length < BATCH) return
+  }
 }

@@ -40,6 +40,13 @@ export const MessagingOptions = Type.Object({
       description: 'How many messages a user may send in each channel.',
     }),
   ),
+  keepLogsDays: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 36_500,
+      description: 'After how many days a message that is settled leaves the log. Without it none does.',
+    }),
+  ),
   bounceSecret: Type.Optional(
     Type.String({ minLength: 16, description: 'The bearer token of POST /messaging/email/bounce.' }),
   ),

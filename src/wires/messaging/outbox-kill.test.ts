@@ -82,7 +82,7 @@ const program = (given: {
       : smtp({ url: addresses.smtp, from: 'shop@example.com' })
     const outbox = createOutbox({ db, clock, log, jobs }, {
       secret: ${JSON.stringify(SECRET)},
-      providers: { email: [], sms: [], whatsapp: [], [provider.channel]: [{ ...provider, send: paused(provider.send) }] },
+      providers: { email: [], sms: [], whatsapp: [], reportTo: (id) => 'https://shop.example/' + id, [provider.channel]: [{ ...provider, send: paused(provider.send) }] },
     })
     const content = how.startsWith('text')
       ? { channel: 'sms', text: { id, to: ${JSON.stringify(PHONE)}, body: id } }
@@ -151,6 +151,7 @@ const providersOf = ({ mail, texts }: Case): Providers => ({
     }),
   ],
   whatsapp: [],
+  reportTo: (id) => `https://shop.example/${id}`,
 })
 
 /** Runs the program to its step, kills it there, and lets another one go on. False where it never came so far. */

@@ -30,6 +30,10 @@ async function tried(app: TestApp, attempts: number): Promise<void> {
   while (!(await app.app.db.get(query))) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
+const atRest = (attempts: number) => sql`
+  select id from sixwire_jobs
+  where kind = 'messaging.send' and attempts = ${attempts} and claimed_by is null`
+
 describe('the outbox', () => {
   eachEngine((engine) => {
     test('sends what was put into it, and keeps nothing of what may be secret', async (t) => {
@@ -112,10 +116,6 @@ describe('the outbox', () => {
       await assert.rejects(service(without).mail(RESET), { code: 'PROVIDER_NOT_CONFIGURED' })
     })
 
-    const atRest = (attempts: number) => sql`
-      select id from sixwire_jobs
-      where kind = 'messaging.send' and attempts = ${attempts} and claimed_by is null`
-
     test('tries for hours while the provider is away, and then says that it failed', async (t) => {
       const mail = await startMailServer(t)
       const app = await startApp(t, engine, { environment: environmentOf(mail) })
@@ -149,7 +149,7 @@ describe('the outbox', () => {
       assert.deepEqual([(await rows(app))[0]!.status, mail.begun()], ['failed', 1])
     })
 
-    test('fails what was sealed with another secret, and goes on', async (t) => {
+    test('leaves what was sealed with another secret to a replica that can read it', async (t) => {
       const mail = await startMailServer(t)
       const databaseUrl = await engine.freshUrl()
       const first = await startApp(t, engine, { databaseUrl, environment: environmentOf(mail) })
@@ -166,8 +166,44 @@ describe('the outbox', () => {
       })
       second.clock.advance(MINUTE)
       await queue(second, { ...RESET, to: 'b@example.com' })
-      await settled(second)
-      assert.deepEqual((await rows(second)).map(({ status }) => status).toSorted(), ['failed', 'sent'])
+      while (!(await second.app.db.get(atRest(2)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      while (mail.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      const unread = (await rows(second)).find(({ status }) => status === 'queued')
+      assert.ok(unread?.payload, 'it is kept')
+      assert.match(second.log(), /sealed with another SIXWIRE_SECRET/)
+      await second.app.db.write(sql`delete from auth_signing_keys`)
+      await second.stop()
+
+      const third = await startApp(t, engine, {
+        databaseUrl,
+        clock: first.clock,
+        environment: environmentOf(mail),
+      })
+      third.clock.advance(120 * MINUTE)
+      service(third).wake()
+      await settled(third)
+      assert.deepEqual(
+        mail.received.map(({ to }) => to[0]),
+        ['b@example.com', 'a@example.com'],
+      )
+    })
+
+    test('gives up at last on what no replica can read', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      mail.next({ recipient: 451 })
+      await queue(app, RESET)
+      await tried(app, 1)
+      while (!(await app.app.db.get(atRest(1)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      await app.app.db.batch([
+        sql`update messaging_messages set payload = ${Buffer.alloc(60).toString('base64url')}`,
+        sql`update sixwire_jobs set attempts = 19 where kind = 'messaging.send'`,
+      ])
+      app.clock.advance(120 * MINUTE)
+      service(app).wake()
+      await settled(app)
+      const [row] = await rows(app)
+      assert.deepEqual([row!.status, row!.payload], ['failed', null])
     })
 
     test('is worked on by two replicas, each message by one', async (t) => {
@@ -206,6 +242,38 @@ describe('the outbox', () => {
         [['sent', texts.received[0]!.sid]],
       )
       assert.equal(texts.begun(), 1)
+    })
+
+    test('tells equal texts apart of which none was answered: each is sent once, and each has its own id', async (t) => {
+      const texts = await startTextServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(undefined, texts) })
+      const { key } = await app.app.service('auth').keys.create('test', ['*'])
+      const send = () =>
+        app.request('POST', '/messaging/sms', { token: key, body: { to: '+4915112345678', body: 'Hello' } })
+      assert.equal((await send()).status, 200)
+      texts.next(...Array.from({ length: 4 }, () => 'take and drop' as const))
+      const answers = await Promise.all([send(), send(), send(), send()])
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 200, 200, 200],
+      )
+      assert.deepEqual(
+        new Set(answers.map(({ body }) => body.messageId)),
+        new Set(texts.received.slice(1).map(({ sid }) => sid)),
+      )
+      assert.equal(texts.begun(), 5)
+    })
+
+    test('takes no other message for one that its provider never got', async (t) => {
+      const texts = await startTextServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(undefined, texts) })
+      const { key } = await app.app.service('auth').keys.create('test', ['*'])
+      const send = () =>
+        app.request('POST', '/messaging/sms', { token: key, body: { to: '+4915112345678', body: 'Hello' } })
+      texts.next('take', 'lose and drop')
+      assert.equal((await send()).status, 200)
+      const lost = await send()
+      assert.deepEqual([lost.status, lost.body.error.code], [500, 'SEND_FAILED'])
     })
   })
 })

@@ -30,12 +30,14 @@ export type OutgoingMail = {
 }
 
 export type OutgoingText = {
-  /** Ours; the provider sends its delivery reports with it. */
+  /** Ours. */
   id: string
   /** E.164. */
   to: string
   body: string
   media?: { url: string; contentType?: string; filename?: string }
+  /** The absolute address for reports of what becomes of it, in Twilio's form; it holds our id. */
+  reportTo?: string
 }
 
 type Provider = {
@@ -60,7 +62,21 @@ export type TextProvider = Provider & {
   /**
    * Looks for a message whose outcome is unknown, made at or after this time (milliseconds).
    *
-   * @returns the provider's id; undefined where it certainly has no such message
+   * @returns the provider's ids of all that it may be, oldest first, since equal texts can't be told apart; none where
+   *   it certainly has no such message
+   * @throws Error where the provider can't be asked
    */
-  find?(text: OutgoingText, since: number): Promise<string | undefined>
+  find?(text: OutgoingText, since: number): Promise<readonly string[]>
+  /**
+   * Whether a report comes from this provider.
+   *
+   * @param url the `reportTo` that it was sent to
+   * @param params the fields of its form
+   * @param signature the header `X-Twilio-Signature`
+   */
+  signed?(
+    url: string,
+    params: Readonly<Record<string, string | readonly string[]>>,
+    signature: string,
+  ): boolean
 }

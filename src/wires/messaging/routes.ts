@@ -8,12 +8,12 @@ import { idPattern } from '../../base/ids.ts'
 import { pageOf, PageQuery, PageReply, type Page } from '../../http/page.ts'
 import { answer, route, type RateLimit } from '../../http/route.ts'
 import { TWILIO_REPORTS } from './channels.ts'
-import { messagingErrors, notConfigured } from './errors.ts'
+import type { Providers } from './content.ts'
+import { messagingErrors, notConfigured, type Channel } from './errors.ts'
 import type { MessagingHealth } from './health.ts'
 import { STATUSES, type LogPage, type LogQuery } from './messages.ts'
 import type { Reports } from './reports.ts'
 import type { Sender } from './sender.ts'
-import { validSignature } from './providers/twilio.ts'
 import type { Reach } from '../../http/policy.ts'
 
 // Header fields are lines: whatever would break one is refused.
@@ -82,9 +82,9 @@ export function messagingRoutes({
   reachOf,
   health,
   limit,
-  publicUrl,
-  twilioToken,
+  providers,
   bounceSecret,
+  providerOf,
 }: {
   sender: Sender
   reports: Reports
@@ -93,12 +93,12 @@ export function messagingRoutes({
   reachOf: (caller: Parameters<Sender['mail']>[0]['caller']) => Reach
   health: () => Promise<MessagingHealth>
   limit: RateLimit
-  publicUrl: string
-  /** Signs Twilio's reports; undefined where Twilio is not configured. */
-  twilioToken: string | undefined
+  providers: Pick<Providers, 'sms' | 'whatsapp' | 'reportTo'>
   bounceSecret: string | undefined
+  /** The name of the channel's first provider; null where it has none. */
+  providerOf: (channel: Channel) => string | null
 }) {
-  const sending = (channel: string) =>
+  const sending = (channel: Channel) =>
     ({
       access: 'user',
       limit,
@@ -106,6 +106,7 @@ export function messagingRoutes({
       limitName: `messaging ${channel}`,
       idempotent: true,
       errors: sendErrors,
+      errorDetails: { channel, provider: providerOf(channel) },
     }) as const
 
   return [
@@ -167,6 +168,8 @@ export function messagingRoutes({
       {
         ...sending('whatsapp'),
         summary: 'Send a WhatsApp message',
+        description:
+          'Of the media Twilio is told the url only, which it asks for the type; contentType and filename are not used.',
         body: Type.Object({
           to: Phone,
           body: Body,
@@ -238,11 +241,13 @@ export function messagingRoutes({
         errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
       },
       async ({ query: { id }, headers, body }) => {
-        if (twilioToken === undefined) throw notConfigured('sms')
-        // As the adapter wrote it, over the configured address: the Host header is whatever a caller says.
-        const url = publicUrl + TWILIO_REPORTS + (id === undefined ? '' : `?id=${id}`)
+        const signing = [...providers.sms, ...providers.whatsapp].filter((one) => one.signed !== undefined)
+        if (signing.length === 0) throw notConfigured('sms')
+        // Over the address that was told, which is configured: the Host header is whatever a caller says.
+        const url = providers.reportTo(id)
         const signature = headers['x-twilio-signature'] ?? ''
-        if (!validSignature(twilioToken, url, body, signature)) throw messagingErrors.invalid_signature()
+        if (!signing.some((one) => one.signed!(url, body, signature)))
+          throw messagingErrors.invalid_signature()
         const { MessageSid, MessageStatus, ErrorCode } = body
         if (id !== undefined && MessageSid !== undefined && MessageStatus !== undefined)
           await reports.text({

@@ -36,9 +36,11 @@ export function outcomeOf(error: SmtpError, begun: boolean, limitMs: number): Ou
 }
 
 /** One line for the log: what a server answers is not ours, and may be of any length. */
-export function sentence({ code, message, responseCode }: SmtpError): string {
+export function sentence({ code, command, message, responseCode }: SmtpError): string {
   // Some servers repeat in the answer what they were sent.
   if (code === 'EAUTH') return `the server refused the user or the password (${responseCode ?? 'no answer'})`
+  if (code === 'ETLS' && command === 'STARTTLS')
+    return 'the server does not go over to TLS (STARTTLS), which must be: "?requireTLS=false" in SMTP_URL goes on without'
   const line = message.replace(/[\s\x00-\x1f\x7f]+/g, ' ').trim()
   return line.length > REASON_MAX ? `${line.slice(0, REASON_MAX)}…` : line
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 
+import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../db/migrations.ts'
 import { isAddress } from './mailbox.ts'
 
@@ -44,8 +45,13 @@ export function readServer(text: string): Server {
     if (value !== 'true' && value !== 'false') throw bad(`${name} is true or false`)
     return value === 'true'
   }
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const user = decoded(url.username)
+  const pass = decoded(url.password)
+  const signsIn = user !== '' || pass !== ''
   const secure = url.protocol === 'smtps:'
-  const requireTLS = flag('requireTLS', url.protocol === 'smtp+starttls:')
+  // A password crosses no network in the clear unless the operator says so.
+  const requireTLS = flag('requireTLS', url.protocol === 'smtp+starttls:' || (signsIn && !isLoopback(host)))
   const rejectUnauthorized = flag('tls.rejectUnauthorized', true)
   const servername = take('tls.servername')
   const name = take('name')
@@ -63,17 +69,15 @@ export function readServer(text: string): Server {
       `"${unknown}" is not known: there are requireTLS, name, maxConnections, maxMessages, tls.servername and tls.rejectUnauthorized`,
     )
 
-  const user = decoded(url.username)
-  const pass = decoded(url.password)
   return {
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    host,
     port: url.port === '' ? (secure ? 465 : 587) : Number(url.port),
     secure,
     requireTLS,
     maxConnections,
     maxMessages,
     ...(name === undefined ? {} : { name }),
-    ...(user === '' && pass === '' ? {} : { auth: { user, pass } }),
+    ...(signsIn ? { auth: { user, pass } } : {}),
     tls: { rejectUnauthorized, ...(servername === undefined ? {} : { servername }) },
   }
 }

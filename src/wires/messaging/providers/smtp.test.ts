@@ -9,6 +9,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
 import type { MailProvider, OutgoingMail, Outcome } from '../provider.ts'
 import { smtp } from './smtp.ts'
+import { readServer } from './smtp-url.ts'
 
 const PATIENCE = 20_000 // ms: no outcome but those of a limit waits for it
 const SHORT = 250 // ms: for the outcomes of a limit
@@ -332,7 +333,22 @@ describe('TLS', () => {
       )
       const outcome = await send(t, `${url.replace('smtp://', `${scheme}://user:pass@`)}${query}`)
       assert.equal(outcome.kind, 'retry')
+      assert.match((outcome as { reason: string }).reason, /requireTLS=false/)
       assert.doesNotMatch(lines.join('\n'), /^(AUTH|MAIL)/m)
+    })
+
+  for (const [url, isRequired] of [
+    ['smtp://user:pass@mail.example', true],
+    ['smtp://user:pass@192.0.2.1:25', true],
+    ['smtp://user:pass@mail.example?requireTLS=false', false],
+    ['smtp://mail.example', false],
+    ['smtp+starttls://mail.example', true],
+    ['smtp://user:pass@localhost:2525', false],
+    ['smtp://user:pass@127.0.0.1:2525', false],
+    ['smtp://user:pass@[::1]:2525', false],
+  ] as const)
+    test(`${isRequired ? 'must' : 'need not'} be with ${url}`, () => {
+      assert.equal(readServer(url).requireTLS, isRequired)
     })
 })
 

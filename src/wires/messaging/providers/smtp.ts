@@ -30,9 +30,9 @@ export type RefusedRecipient = { address: string; reason: string }
  *   first byte of the mail left. A refused sign-in is here whatever its code: it says nothing about the mail.
  * - `unknown`: the connection or the time ended after the first byte of the mail had left.
  *
- * @param options.url `smtp://user:password@host:port`, with STARTTLS where the server offers it; `smtp+starttls://`
- *   (or `?requireTLS=true`) refuses to go on without it, so nobody between can strip it; `smtps://` is TLS from the
- *   start. Further parameters: `name` (said to the server as EHLO), `maxConnections` (5), `maxMessages` (how
+ * @param options.url `smtp://user:password@host:port`, with STARTTLS, which must be where a password is said to another
+ *   machine (`?requireTLS=false` goes on without it), and is used where it is offered otherwise; `smtp+starttls://`, or
+ *   `?requireTLS=true`, insists on it always; `smtps://` is TLS from the start. Further parameters: `name` (said to the server as EHLO), `maxConnections` (5), `maxMessages` (how
  *   many go over one connection before another is opened, 100), `tls.servername`, `tls.rejectUnauthorized` (`false`
  *   takes any certificate). Special characters are percent-encoded.
  * @param options.from `hello@shop.example` or `Shop <hello@shop.example>`. Without it: `no-reply@` and the domain of

@@ -1,0 +1,141 @@
+// `sixwire check` asks the providers, each over its own protocol; a command opens no port.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type AddressInfo } from 'node:net'
+import { describe, test, type TestContext } from 'node:test'
+
+import { SMTPServer } from 'smtp-server'
+
+import { applicationFolder, runProgram } from '../testing/program.ts'
+import { environmentOf, startTextServer } from '../wires/messaging/providers.fixture.ts'
+
+const WORDS = { user: 'shop', pass: 'the right word' }
+
+/** A mail server that only those may use who know the password. */
+async function mailServer(t: TestContext): Promise<number> {
+  const server = new SMTPServer({
+    authMethods: ['PLAIN'],
+    allowInsecureAuth: true,
+    disabledCommands: ['STARTTLS'],
+    disableReverseLookup: true,
+    closeTimeout: 10,
+    onAuth({ username, password }, _session, done) {
+      const isRight = username === WORDS.user && password === WORDS.pass
+      done(isRight ? null : Object.assign(new Error('5.7.8 no'), { responseCode: 535 }), { user: username })
+    },
+  })
+  server.on('error', () => undefined)
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
+  t.after(() => new Promise<void>((closed) => server.close(closed)))
+  return (server.server.address() as AddressInfo).port
+}
+
+const smtpUrl = (port: number, password = WORDS.pass): string =>
+  `smtp://${WORDS.user}:${encodeURIComponent(password)}@127.0.0.1:${port}`
+
+/** A port at which nobody speaks: taken, or accepting and silent. */
+async function silentPort(t: TestContext): Promise<number> {
+  const server = createServer((socket) => socket.on('error', () => undefined).resume()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+// Says of every port that the program opens.
+const WITNESS = `
+import { Server } from 'node:net'
+const { listen } = Server.prototype
+Server.prototype.listen = function (...where) {
+  console.error('a port is opened')
+  return listen.apply(this, where)
+}
+`
+
+async function run(t: TestContext, words: string[], environment: Record<string, string>, config?: string) {
+  const folder = await applicationFolder(t, {
+    'witness.mjs': WITNESS,
+    ...(config !== undefined && { 'sixwire.config.ts': config }),
+  })
+  return runProgram(t, words, {
+    folder,
+    environment: { NODE_OPTIONS: `--import=${folder}/witness.mjs`, ...environment },
+  })
+}
+const check = (t: TestContext, environment: Record<string, string>, config?: string) =>
+  run(t, ['check'], environment, config)
+
+describe('sixwire check', () => {
+  test('says of each provider that it answers and knows us', async (t) => {
+    const texts = await startTextServer(t)
+    const { code, output, errors } = await check(t, {
+      SMTP_URL: smtpUrl(await mailServer(t)),
+      ...environmentOf(undefined, texts),
+    })
+    assert.equal(code, 0, output + errors)
+    assert.equal(errors, '')
+    assert.match(
+      output,
+      /^ok {6}messaging\nok {6}messaging: email by smtp\nok {6}messaging: sms by twilio\nok {6}messaging: whatsapp by twilio\n/m,
+    )
+  })
+
+  test('says of one that does not know us what it answered, and no password', async (t) => {
+    const { code, output } = await check(t, { SMTP_URL: smtpUrl(await mailServer(t), 'a wrong word') })
+    assert.equal(code, 1)
+    assert.match(output, /^ok {6}messaging$/m)
+    assert.match(output, /^failed {2}messaging: email by smtp: 127\.0\.0\.1:\d+: .*535.*$/m)
+    assert.doesNotMatch(output, /wrong/)
+  })
+
+  test('says of one that is out of reach where it was looked for', async (t) => {
+    const port = await closedPort()
+    const { code, output } = await check(t, { SMTP_URL: `smtp://127.0.0.1:${port}` })
+    assert.equal(code, 1)
+    assert.match(output, new RegExp(`^failed  messaging: email by smtp: 127\\.0\\.0\\.1:${port}: .+$`, 'm'))
+  })
+
+  test('asks each of several, all at once, and waits for none of them for ever', async (t) => {
+    const silent = await silentPort(t)
+    const { code, output } = await check(
+      t,
+      {},
+      `import { defineConfig } from 'sixwire'
+       import { smtp } from 'sixwire/smtp'
+       export default defineConfig({ messaging: { email: [
+         smtp({ url: 'smtp://127.0.0.1:${silent}' }),
+         smtp({ url: '${smtpUrl(await mailServer(t))}' }),
+         smtp({ url: 'smtp://127.0.0.1:${silent}' }),
+       ] } })`,
+    )
+    assert.equal(code, 1)
+    const lines = output.split('\n').filter((line) => line.includes('by smtp'))
+    assert.equal(lines.length, 3, output)
+    assert.match(lines[0]!, /^failed {2}messaging: email by smtp \(1 of 3\): ./)
+    assert.equal(lines[1], 'ok      messaging: email by smtp (2 of 3)')
+    assert.match(lines[2]!, /^failed {2}messaging: email by smtp \(3 of 3\): ./)
+  })
+
+  test('does not ask what the sandbox stands in for', async (t) => {
+    const { code, output } = await check(t, {})
+    assert.equal(code, 0)
+    assert.doesNotMatch(output, /email|sms|whatsapp/)
+  })
+})
+
+describe('no port is opened', () => {
+  for (const words of ['check', 'user list', 'key list', 'template list', 'template preview magic-link'])
+    test(`by sixwire ${words}`, async (t) => {
+      const { code, errors } = await run(t, words.split(' '), { SIXWIRE_SANDBOX: 'on' })
+      assert.deepEqual([code, errors], [0, ''])
+    })
+})

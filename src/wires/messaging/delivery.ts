@@ -1,0 +1,184 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { WireContext } from '../../wire.ts'
+import { isRepeatable, type Carrier } from './content.ts'
+import type { End, OutboxRows, Turn } from './outbox-rows.ts'
+import type { Outcome } from './provider.ts'
+
+const CALL_MS = 10_000
+/** A call that is cut off sooner would mostly leave its outcome unknown. */
+const SHORTEST_CALL_MS = 2_000
+const SHORTEST_FIRST_CALL_MS = 200
+const FIRST_BACKOFF_MS = 500
+const LOOKS = 2
+const FIRST_LOOK_MS = 400
+const REASON_CHARACTERS = 300
+
+const UNREACHED = 'No provider of this channel could take the message: it was out of reach, or busy.'
+const DOUBTFUL_MAIL = 'The provider did not say whether it took the message: it may have arrived.'
+const DOUBTFUL_TEXT =
+  'The provider did not say whether it took the message. It is not sent again, because it may have arrived.'
+
+/** Not settled, to be tried again. `doubtful`: it may have arrived. */
+export type Waiting = { status: 'waiting'; provider: string; error: string; doubtful: boolean }
+
+/**
+ * Works on a claimed message until it is settled, or its time is over.
+ *
+ * @param options.passes how often it is tried, each time over all providers
+ * @param options.deadline by `performance.now()`
+ * @param options.begun whether the call of the first provider is written down already
+ */
+export type Deliver = (
+  turn: Turn,
+  carriers: readonly Carrier[],
+  options: { passes: number; deadline: number; begun?: boolean },
+) => Promise<End | Waiting>
+
+/**
+ * Sends over providers in their order, and finds out what became of a call whose answer was lost.
+ *
+ * Unknown is treated by what it costs: a mail is sent again under the same Message-ID, by which its receiver can tell
+ * that it is the same; a text is looked for at its provider and never sent again.
+ */
+export function createDelivery(
+  rows: OutboxRows,
+  { clock, log }: Pick<WireContext, 'clock' | 'log'>,
+): Deliver {
+  /** Finds out at its provider what became of a text whose outcome is unknown. */
+  async function lookFor(
+    turn: Turn,
+    carriers: readonly Carrier[],
+    { provider, since }: { provider: string; since: number },
+    deadline: number,
+  ): Promise<End | Waiting> {
+    const failed = { status: 'failed', provider, error: DOUBTFUL_TEXT } as const
+    const waiting = { status: 'waiting', provider, error: DOUBTFUL_TEXT, doubtful: true } as const
+    const finders = carriers.flatMap(({ name, find }) => (name === provider && find ? [find] : []))
+    if (finders.length === 0) return rows.settle(turn, failed, true)
+    // Not found counts twice only: a provider may show a message a moment after it took it.
+    for (let look = 1; ; look++) {
+      const wait = jittered(FIRST_LOOK_MS * look)
+      if (performance.now() + wait >= deadline) return waiting
+      await delay(wait)
+      try {
+        const asked = finders.map((find) => within(find(since), deadline - performance.now()))
+        const found = (await Promise.all(asked)).flat()
+        const ended = await rows.settleAsOneOf(turn, found, provider)
+        if (ended) return ended
+        if (look === LOOKS) return await rows.settle(turn, failed, true)
+      } catch (error) {
+        log.warn({ err: error, message: turn.id, provider }, 'a provider could not be asked for a message')
+        if (look > LOOKS) return waiting
+      }
+    }
+  }
+
+  /** Calls one provider. */
+  async function call(
+    turn: Turn,
+    carrier: Carrier,
+    limitMs: number,
+  ): Promise<End | { status: 'unknown' } | { status: 'not taken'; afterMs: number }> {
+    const provider = carrier.name
+    const outcome = await carrier
+      .send(limitMs)
+      .catch((error: unknown) => ({ kind: 'unknown' as const, reason: String(error) }))
+    if (outcome.kind === 'accepted') {
+      const error = refusalsOf(outcome)
+      return rows.settle(turn, {
+        status: 'sent',
+        messageId: outcome.id,
+        provider,
+        ...(error !== undefined && { error }),
+      })
+    }
+    const { kind } = outcome
+    const reason = cleaned(outcome.reason)
+    log.warn(
+      { message: turn.id, channel: turn.channel, provider, outcome: kind, reason },
+      'a message was not sent',
+    )
+    if (kind === 'refused') return rows.settle(turn, { status: 'failed', provider, error: reason })
+    if (kind === 'unknown') return { status: 'unknown' }
+    await rows.setBack(turn, UNREACHED)
+    return { status: 'not taken', afterMs: outcome.afterMs ?? 0 }
+  }
+
+  return async (turn, carriers, { passes, deadline, begun = false }) => {
+    const { open } = turn
+    const repeatable = isRepeatable(turn.channel)
+    if (open && !repeatable) return lookFor(turn, carriers, open, deadline)
+    let written = begun
+    let doubtful = open !== undefined
+    let provider = open?.provider ?? carriers[0]?.name ?? ''
+    const left = (): number => deadline - performance.now()
+    const waiting = (): Waiting => ({
+      status: 'waiting',
+      provider,
+      error: doubtful ? DOUBTFUL_MAIL : UNREACHED,
+      doubtful,
+    })
+    for (let pass = 1; pass <= passes; pass++) {
+      let afterMs = 0
+      for (const [at, carrier] of carriers.entries()) {
+        // Each has its share of the time that is left, so that one that hangs leaves some to the next.
+        const limitMs = Math.floor(Math.min(CALL_MS, left() / (carriers.length - at)))
+        if (limitMs < (pass === 1 ? SHORTEST_FIRST_CALL_MS : SHORTEST_CALL_MS)) break
+        if (!written && !(await rows.begin(turn, carrier.name)))
+          return (await rows.standing(turn.id)) ?? waiting()
+        written = false
+        provider = carrier.name
+        const since = clock.now()
+        const ended = await call(turn, carrier, limitMs)
+        if (ended.status === 'sent' || ended.status === 'failed') return ended
+        if (ended.status === 'not taken') {
+          afterMs = Math.max(afterMs, ended.afterMs)
+          continue
+        }
+        if (!repeatable) return lookFor(turn, carriers, { provider, since }, deadline)
+        // Once more, and no further: it may arrive each time.
+        if (doubtful) return rows.settle(turn, { status: 'failed', provider, error: DOUBTFUL_MAIL }, true)
+        doubtful = true
+        break
+      }
+      const wait = Math.max(jittered(FIRST_BACKOFF_MS * 2 ** (pass - 1)), afterMs)
+      if (pass === passes || wait >= left()) break
+      await delay(wait)
+    }
+    return waiting()
+  }
+}
+
+/** One line that a database keeps. */
+const cleaned = (reason: string): string =>
+  reason
+    .replaceAll(/[\0-\x1f\x7f]+/g, ' ')
+    .toWellFormed()
+    .slice(0, REASON_CHARACTERS)
+    .toWellFormed()
+    .trim()
+
+/** What the log says of a mail that was taken for some of its receivers only. */
+const refusalsOf = ({ refusedRecipients = [] }: Outcome & { kind: 'accepted' }): string | undefined =>
+  refusedRecipients.length === 0
+    ? undefined
+    : cleaned(
+        `Refused for ${refusedRecipients.map(({ address, reason }) => `${address} (${reason})`).join(', ')}`,
+      )
+
+const jittered = (ms: number): number => Math.round(ms * (0.5 + Math.random()))
+
+/** The promise's end, or a rejection once the time is over. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  const over = new AbortController()
+  const late = delay(Math.max(0, ms), undefined, { signal: over.signal }).then(() => {
+    throw new Error('it did not answer in time')
+  })
+  late.catch(() => undefined)
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    over.abort()
+  }
+}

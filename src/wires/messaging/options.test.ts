@@ -1,0 +1,128 @@
+// Providers are named by variables or listed in the file; what would be ignored in silence stops the start.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { createApp, type Config } from '../../app.ts'
+import { startApp } from '../../testing/app.ts'
+import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
+import { ACCOUNT, environmentOf, startMailServer, startTextServer, TOKEN } from './providers.fixture.ts'
+import { smtp } from './providers/smtp.ts'
+import { twilio } from './providers/twilio.ts'
+
+const list = [smtp({ url: 'smtp://127.0.0.1:1' })]
+const texts = (channel: 'sms' | 'whatsapp', apiBase = 'http://127.0.0.1:1') => [
+  twilio({ channel, accountSid: ACCOUNT, authToken: TOKEN, from: '+15005550006', apiBase }),
+]
+
+const TWICE: [string, Record<string, string>, Config['messaging'], string][] = [
+  [
+    'an address of a server',
+    { SMTP_URL: 'smtp://me:hidden@127.0.0.1:1' },
+    { email: list },
+    'messaging.email: SMTP_URL',
+  ],
+  ['a sender', { MAIL_FROM: 'shop@example.com' }, { email: list }, 'messaging.email: MAIL_FROM'],
+  [
+    'both, with the sandbox',
+    { SMTP_URL: 'smtp://me:hidden@127.0.0.1:1', MAIL_FROM: 'shop@example.com', SIXWIRE_SANDBOX: 'on' },
+    { email: list },
+    'messaging.email: SMTP_URL and MAIL_FROM',
+  ],
+  [
+    'both in the file',
+    {},
+    { email: list, smtp: { url: 'smtp://me:hidden@127.0.0.1:1' } },
+    'messaging.email: messaging.smtp',
+  ],
+  ['a number', { TWILIO_FROM: '+15005550006' }, { sms: texts('sms') }, 'messaging.sms: TWILIO_FROM'],
+  [
+    'a number for WhatsApp',
+    { TWILIO_WHATSAPP_FROM: '+15005550006' },
+    { whatsapp: texts('whatsapp') },
+    'messaging.whatsapp: TWILIO_WHATSAPP_FROM',
+  ],
+  [
+    'a number in the file',
+    {},
+    { sms: texts('sms'), twilio: { from: '+15005550006' } },
+    'messaging.sms: messaging.twilio.from',
+  ],
+]
+
+describe('a provider that is said twice', () => {
+  for (const [what, environment, messaging, names] of TWICE)
+    test(`${what}: one line says which of them to remove`, async (t) => {
+      const folder = await temporaryFolder(t)
+      const options = {
+        config: { messaging: messaging! },
+        folder,
+        environment: { LOG_LEVEL: 'silent', SIXWIRE_SANDBOX: 'off', ...environment },
+      }
+      await assert.rejects(
+        async () => (await createApp(options)).close(),
+        ({ name, message }: Error) => {
+          const isPlural = names.includes(' and ')
+          const rest = isPlural
+            ? 'are set as well, and would not be used'
+            : 'is set as well, and would not be used'
+          assert.deepEqual(
+            [name, message],
+            ['StartError', `${names} ${rest}: remove either the list or ${names.split(': ')[1]}`],
+          )
+          return true
+        },
+      )
+    })
+})
+
+eachEngine((engine) => {
+  test('a list wins over the sandbox, which still stands in for the other channels', async (t) => {
+    const mail = await startMailServer(t)
+    const app = await startApp(t, engine, {
+      sandbox: true,
+      config: { messaging: { email: [smtp({ url: mail.url })] } },
+    })
+    const token = (await app.app.service('auth').keys.create('test', ['messaging'])).key
+    const body = { to: 'a@example.com', subject: 'Hello', body: '<p>Hello</p>' }
+    const sent = await app.request('POST', '/messaging/email', { token, body })
+    assert.equal(sent.status, 200, sent.text)
+    assert.deepEqual(
+      mail.received.map(({ to }) => to),
+      [['a@example.com']],
+    )
+    assert.deepEqual((await app.request('GET', '/sandbox/api/mail')).body.messages, [])
+    const text = await app.request('POST', '/messaging/sms', {
+      token,
+      body: { to: '+4915112345678', body: 'Hello' },
+    })
+    assert.equal(text.status, 200, text.text)
+    assert.equal((await app.request('GET', '/sandbox/api/phone')).body.messages.length, 1)
+  })
+
+  test('a list for one channel of Twilio leaves the other one to the variables, or to the sandbox', async (t) => {
+    const own = await startTextServer(t)
+    const named = await startTextServer(t)
+    const { TWILIO_FROM: _, ...environment } = environmentOf(undefined, named)
+    for (const options of [{ environment }, { sandbox: true }]) {
+      const app = await startApp(t, engine, {
+        ...options,
+        config: { messaging: { sms: texts('sms', own.base) } },
+      })
+      const token = (await app.app.service('auth').keys.create('test', ['messaging'])).key
+      for (const channel of ['sms', 'whatsapp']) {
+        const body = { to: '+4915112345678', body: 'Hello' }
+        const sent = await app.request('POST', `/messaging/${channel}`, { token, body })
+        assert.equal(sent.status, 200, sent.text)
+      }
+      if ('sandbox' in options) {
+        const { messages } = (await app.request('GET', '/sandbox/api/phone')).body
+        assert.deepEqual(
+          messages.map(({ channel }: { channel: string }) => channel),
+          ['whatsapp'],
+        )
+      }
+      await app.stop()
+    }
+    assert.deepEqual([own.received.length, named.received.length], [2, 1])
+  })
+})

@@ -1,0 +1,237 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { Clock } from '../../base/clock.ts'
+import type { Key } from '../../base/crypto.ts'
+import { ApiError } from '../../base/errors.ts'
+import { newId } from '../../base/ids.ts'
+import type { Database } from '../../db/database.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import { isRepeatable, readContent, writeContent, type Content } from './content.ts'
+import type { Channel } from './errors.ts'
+
+/** Longer than all calls of one try together; after it a claim is void, and whoever comes next goes on. */
+export const LEASE_MS = 30_000
+const WAIT_MS = 200
+
+/** A message, as it is put into the outbox. */
+export type Message = {
+  /** The same again is the same message. */
+  id: string
+  /** Who has it sent; null for the service itself. */
+  owner: string | null
+  /** As the log shows them. */
+  recipient: string
+  /** Of everybody whom it goes to, as addresses are compared. */
+  keys: readonly string[]
+  /** As the log shows it; null where it may hold a secret. */
+  subject: string | null
+  template: string | null
+  content: Content
+}
+
+/** A claim on one message. */
+export type Turn = {
+  id: string
+  channel: Channel
+  claim: string
+  /** A try whose outcome is not known: the claim before ended in its midst. */
+  open: { provider: string; since: number } | undefined
+}
+
+/** How a message ended. */
+export type End =
+  | { status: 'sent'; messageId: string }
+  | { status: 'failed'; provider: string | null; error: string }
+
+/**
+ * The rows of the outbox, and every change of them, each one statement or one batch.
+ *
+ * A message is `queued`, `sending`, then `sent` or `failed`, then what its provider reports. That a provider is called
+ * is committed before the call, so a process that dies leaves either a message that was certainly not sent, or one
+ * of which it is known that nobody knows.
+ */
+export type OutboxRows = {
+  /** The statements that keep a message; the first answers its id where it is new. */
+  insertion(message: Message, begun?: { turn: Turn; provider: string }): Sql[]
+  /** Claims a message that nobody works on. `content` is undefined where it was sealed with another secret. */
+  take(id: string): Promise<{ turn: Turn; content: Content | undefined } | undefined>
+  /** Opens a failed message again, for a caller who repeats the call, unless it may have arrived as a text. */
+  reopen(message: Message): Promise<void>
+  /** Writes down that a provider is called; false where the message is no longer ours. */
+  begin(turn: Turn, provider: string): Promise<boolean>
+  /** Writes down that the provider has certainly not taken it. */
+  setBack(turn: Turn, error: string): Promise<void>
+  /**
+   * Writes down how it ended, and lets go of what was sent. Answers how it stands, also where a report was quicker.
+   *
+   * @param doubtful whether it may have arrived all the same
+   */
+  settle(
+    turn: Turn,
+    end:
+      | { status: 'sent'; messageId: string; provider: string; error?: string }
+      | (End & { status: 'failed' }),
+    doubtful?: boolean,
+  ): Promise<End>
+  /** The same with the first of these ids that no other message has. Undefined where all are others'. */
+  settleAsOneOf(turn: Turn, messageIds: readonly string[], provider: string): Promise<End | undefined>
+  /** Lets go of a claim, for the next try. */
+  release(turn: Turn): Promise<void>
+  /** How a settled message stands; undefined where it is not settled. */
+  standing(id: string): Promise<End | undefined>
+  /** Claims whose lease is over: whoever had them is gone. */
+  abandoned(): Promise<{ id: string; claim: string }[]>
+}
+
+type Row = {
+  id: string
+  channel: Channel
+  status: string
+  provider: string | null
+  message_id: string | null
+  error: string | null
+  attempted_at: number | null
+  payload: string | null
+}
+
+const unsettled = sql.literal(`status in ('queued', 'sending')`)
+const nothing = sql.literal('')
+
+/** @param key what messages are sealed with until they are settled */
+export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRows {
+  const mine = ({ id, claim }: Turn): Sql => sql`id = ${id} and claim = ${claim} and ${unsettled}`
+
+  /** What a provider took must not be forgotten because the database was away for a moment. */
+  async function persist<T>(write: () => Promise<T>): Promise<T> {
+    const until = performance.now() + LEASE_MS / 2
+    for (;;)
+      try {
+        return await write()
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.status !== 503 || performance.now() > until) throw error
+        await delay(WAIT_MS)
+      }
+  }
+
+  function settlement(
+    turn: Turn,
+    end: { status: string; provider: string | null; messageId?: string; error?: string },
+    { doubtful = false, condition = nothing }: { doubtful?: boolean; condition?: Sql } = {},
+  ): Sql {
+    return sql`
+      update messaging_messages set status = ${end.status}, provider = ${end.provider},
+        message_id = ${end.messageId ?? null}, error = ${end.error ?? null},
+        attempted_at = ${doubtful ? sql.literal('attempted_at') : null},
+        payload = null, claim = null, lease_until = 0, updated_at = ${clock.now()}
+      where ${mine(turn)} ${condition} returning id`
+  }
+
+  async function standing(id: string): Promise<End | undefined> {
+    const row = await db.get<Row>(
+      sql`select status, provider, message_id, error from messaging_messages where id = ${id}`,
+    )
+    if (!row || row.status === 'queued' || row.status === 'sending') return undefined
+    return row.message_id === null
+      ? { status: 'failed', provider: row.provider, error: row.error ?? 'It failed.' }
+      : { status: 'sent', messageId: row.message_id }
+  }
+
+  return {
+    insertion(message, begun) {
+      const { id, owner, recipient, keys, subject, template, content } = message
+      const now = clock.now()
+      return [
+        sql`insert into messaging_messages (id, owner, channel, recipient, subject, template, status, provider,
+              attempts, attempted_at, claim, lease_until, payload, created_at, updated_at)
+            values (${id}, ${owner}, ${content.channel}, ${recipient}, ${subject}, ${template},
+              ${begun ? 'sending' : 'queued'}, ${begun?.provider ?? null}, ${begun ? 1 : 0}, ${begun ? now : null},
+              ${begun?.turn.claim ?? null}, ${begun ? now + LEASE_MS : 0}, ${key.seal(writeContent(content))},
+              ${now}, ${now})
+            on conflict (id) do nothing returning id`,
+        sql`insert into messaging_recipients (message_id, address)
+            values ${sql.join(keys.map((address) => sql`(${id}, ${address})`))} on conflict do nothing`,
+      ]
+    },
+
+    async take(id) {
+      const now = clock.now()
+      const claim = newId(now)
+      const [row] = await db.write<Row>(sql`
+        update messaging_messages set claim = ${claim}, lease_until = ${now + LEASE_MS}
+        where id = ${id} and ${unsettled} and (claim is null or lease_until <= ${now})
+        returning id, channel, status, provider, attempted_at, payload`)
+      if (!row) return undefined
+      const { channel, status, provider, attempted_at, payload } = row
+      const isOpen = status === 'sending' && provider !== null
+      const turn = { id, channel, claim, open: isOpen ? { provider, since: attempted_at ?? 0 } : undefined }
+      try {
+        return { turn, content: readContent(key.open(payload!)) }
+      } catch {
+        return { turn, content: undefined }
+      }
+    },
+
+    async reopen({ id, content }) {
+      const safe = isRepeatable(content.channel) ? nothing : sql`and attempted_at is null`
+      const now = clock.now()
+      await db.write(sql`
+        update messaging_messages set status = 'queued', error = null, claim = ${newId(now)}, lease_until = 0,
+          payload = ${key.seal(writeContent(content))}, updated_at = ${now}
+        where id = ${id} and status = 'failed' and message_id is null ${safe}`)
+    },
+
+    async begin(turn, provider) {
+      const now = clock.now()
+      const begun = await db.write(sql`
+        update messaging_messages set status = 'sending', provider = ${provider}, attempts = attempts + 1,
+          attempted_at = ${now}, lease_until = ${now + LEASE_MS}, updated_at = ${now}
+        where ${mine(turn)} returning id`)
+      return begun.length > 0
+    },
+
+    async setBack(turn, error) {
+      await db.write(sql`
+        update messaging_messages set status = 'queued', attempted_at = null, error = ${error},
+          updated_at = ${clock.now()}
+        where ${mine(turn)}`)
+    },
+
+    async settle(turn, end, doubtful = false) {
+      const [settled] = await persist(() => db.write(settlement(turn, end, { doubtful })))
+      if (settled) return end
+      return (await standing(turn.id)) ?? end
+    },
+
+    async settleAsOneOf(turn, messageIds, provider) {
+      for (const messageId of messageIds) {
+        const end = { status: 'sent', messageId, provider } as const
+        const others = sql`and not exists (
+          select 1 from messaging_messages other where other.message_id = ${messageId} and other.id <> ${turn.id})`
+        const results = await persist(() =>
+          db.batch([
+            // On PostgreSQL two equal texts wait for each other here, and the later one sees what the other took.
+            sql`update messaging_recipients set address = address
+                where address in (select address from messaging_recipients where message_id = ${turn.id})
+                  and message_id in (select id from messaging_messages where ${unsettled})`,
+            settlement(turn, end, { condition: others }),
+          ]),
+        )
+        if (results.at(-1)!.length > 0) return end
+        const settled = await standing(turn.id)
+        if (settled) return settled
+      }
+      return undefined
+    },
+
+    async release(turn) {
+      await db.write(sql`update messaging_messages set claim = null, lease_until = 0 where ${mine(turn)}`)
+    },
+
+    standing,
+
+    abandoned: () =>
+      db.all<{ id: string; claim: string }>(sql`
+        select id, claim from messaging_messages
+        where claim is not null and lease_until <= ${clock.now()} order by lease_until limit 1000`),
+  }
+}
