@@ -3,7 +3,7 @@ import { errors } from '../../base/errors.ts'
 import type { Sql } from '../../db/sql.ts'
 import type { WireContext } from '../../wire.ts'
 import type { Messaging } from '../messaging/index.ts'
-import type { MailLimit } from './mail-limit.ts'
+import type { MailCount, MailLimit } from './mail-limit.ts'
 import type { MailPurpose, MailTokens } from './mail-tokens.ts'
 import type { UserRow, Users } from './users.ts'
 
@@ -19,9 +19,9 @@ export type AccountMails = {
   reset(id: string, email: EmailAddress): Promise<void>
   /** Sends a link to sign in, also to an address without an account while registration is open. */
   magicLink(id: string, email: EmailAddress): Promise<void>
-  /** The statements after which a link to verify the account's address is sent; call `wake` after their batch. */
+  /** The statements after which a new account's address is sent a link to verify it; call `wake` after their batch. */
   verification(userId: string): readonly Sql[]
-  /** Sends such a link to an account that is there. */
+  /** Sends such a link to an account that is there, as one that is asked for. */
   verifyAgain(id: string, userId: string): Promise<void>
   /** The statements after which the account's owner is told that its password was changed just now; then `wake`. */
   passwordChanged(userId: string): readonly Sql[]
@@ -65,6 +65,7 @@ export function createAccountMails(
     purpose: MailPurpose,
     email: EmailAddress,
     user: UserRow | undefined,
+    count: MailCount = purpose,
   ): Promise<void> {
     // The provider was taken out of the configuration since.
     if (!messaging?.sendsMail) return
@@ -79,10 +80,16 @@ export function createAccountMails(
       data: { ...(purpose !== 'magic-link' && nameOf(user)), link },
     })
     try {
-      await db.batch([limit.taking(email.key, () => over), ...steps, ...mail])
+      await db.batch([
+        limit.taking(count, email.key, () => over),
+        // Tokens of one purpose are issued one after the other, however they are counted.
+        ...(count === purpose ? [] : [limit.waiting(purpose, email.key)]),
+        ...steps,
+        ...mail,
+      ])
     } catch (error) {
       if (error === over)
-        log.info({ purpose }, 'an address has had its mails of this hour: this one is not sent')
+        log.info({ purpose: count }, 'an address has had its mails of this hour: this one is not sent')
       else if (error !== repeated) throw error
     }
     messaging.wake()
@@ -100,11 +107,15 @@ export function createAccountMails(
     if (mayEnter) await sendLink(id, 'magic-link', user ? addressOf(user) : email, user)
   })
 
-  const verification = jobs.define<{ userId: string }>('auth.verification-mail', async ({ id, payload }) => {
-    const user = await users.byId(payload.userId)
-    if (user && user.disabled_at === null && user.email_verified_at === null)
-      await sendLink(id, 'verification', addressOf(user), user)
-  })
+  const verification = jobs.define<{ userId: string; isAskedFor?: boolean }>(
+    'auth.verification-mail',
+    async ({ id, payload }) => {
+      const user = await users.byId(payload.userId)
+      const count = payload.isAskedFor ? 'verification' : 'registration'
+      if (user && user.disabled_at === null && user.email_verified_at === null)
+        await sendLink(id, 'verification', addressOf(user), user, count)
+    },
+  )
 
   const notice = jobs.define<{ userId: string; at: number }>(
     'auth.password-notice',
@@ -126,7 +137,7 @@ export function createAccountMails(
     reset: (id, { address }) => reset.enqueue({ address }, { id }),
     magicLink: (id, { address }) => magicLink.enqueue({ address }, { id }),
     verification: (userId) => (areSent() ? [verification.insertion({ userId })] : []),
-    verifyAgain: (id, userId) => verification.enqueue({ userId }, { id }),
+    verifyAgain: (id, userId) => verification.enqueue({ userId, isAskedFor: true }, { id }),
     passwordChanged: (userId) => (areSent() ? [notice.insertion({ userId, at: clock.now() })] : []),
     wake() {
       if (areSent()) verification.wake()

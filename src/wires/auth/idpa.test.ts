@@ -18,8 +18,6 @@ import {
   startOf,
 } from '../../testing/provider-login.ts'
 
-const COOKIE = 'sixwire_login'
-
 // Each leads elsewhere when a browser, a router or a parser of another kind reads it.
 const ELSEWHERE = [
   '//evil.example',
@@ -124,21 +122,43 @@ describe('sign-in through an OpenID Connect issuer', () => {
         ['code', CLIENT.id, `${PUBLIC_URL}/auth/idpa/callback`, 'S256'],
       )
       for (const name of ['state', 'nonce', 'code_challenge']) assert.match(said[name]!, /^[\w-]{43}$/)
-      const attributes = browser.attributesOf(COOKIE)!.split('; ').toSorted()
-      assert.deepEqual(attributes, ['HttpOnly', 'Max-Age=600', 'Path=/auth', 'SameSite=Lax', 'Secure'])
       const cookie = browser.cookies(startOf('idpa'))
+      const [name = ''] = cookie.split('=')
+      assert.match(name, /^__Host-sixwire_login_[\w-]{16}$/)
+      const attributes = browser.attributesOf(name)!.split('; ').toSorted()
+      assert.deepEqual(attributes, ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
       for (const name of ['state', 'nonce']) assert.equal(cookie.includes(said[name]!), false)
       const again = new URL((await browser.step(startOf('idpa'))).headers.get('location')!)
       assert.notEqual(again.searchParams.get('state'), said['state'])
     })
 
-    test('takes the cookie back when it ends, and keeps it from where it has no business', async () => {
+    test('takes the cookie back when it ends, well or not', async () => {
+      issuer.people.set('cookie', { email: 'cookie@example.com', email_verified: true })
       const browser = browserOf(app)
       const back = await comeBack('cookie', browser)
       assert.notEqual(browser.cookies(back.href), '')
-      assert.equal(browser.cookies(`${PUBLIC_URL}/store/files`), '')
-      await browser.visit(back.href)
+      assert.ok((await browser.visit(back.href)).fragment['token'])
       assert.equal(browser.cookies(back.href), '')
+      await signIn('cookie', { browser, deny: true })
+      assert.equal(browser.cookies(back.href), '')
+    })
+
+    test('goes on in two tabs of one browser, in whichever order they come back', async () => {
+      issuer.people.set('tabs', { email: 'tabs@example.com', email_verified: true })
+      for (const order of [
+        [0, 1],
+        [1, 0],
+      ]) {
+        const browser = browserOf(app)
+        const backs: URL[] = []
+        for (const tab of [0, 1]) backs.push(await comeBack('tabs', browser, `?redirect=/${tab}`))
+        for (const tab of order) {
+          const { fragment } = await browser.visit(backs[tab]!.href)
+          assert.equal(fragment['redirect'], `/${tab}`)
+          assert.ok(fragment['token'])
+        }
+        assert.equal(browser.cookies(callbackOf('idpa')), '')
+      }
     })
 
     test('comes back with the path that the frontend asked for', async () => {
@@ -205,7 +225,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
         const back = await comeBack('replayed', browser)
         const [name, value] = browser.cookies(back.href).split('=') as [string, string]
         assert.ok((await browser.visit(back.href)).fragment['token'])
-        browser.setCookie(back.href, name, value, '/auth')
+        browser.setCookie(back.href, name, value, '/')
         assert.equal(await refusedCallback(browser, back), 'invalid_state')
       })
 
@@ -230,16 +250,16 @@ describe('sign-in through an OpenID Connect issuer', () => {
       test('a cookie that was changed, was made elsewhere, or is there twice', async () => {
         const browser = browserOf(app)
         const back = await comeBack('tampered', browser)
-        const value = browser.cookies(back.href).slice(COOKIE.length + 1)
+        const [name, value] = browser.cookies(back.href).split('=') as [string, string]
         for (const bad of [
           `${value.slice(0, -2)}AA`,
           value.slice(10),
           '',
           'x',
           '{}',
-          `${value}; ${COOKIE}=${value}`,
+          `${value}; ${name}=${value}`,
         ]) {
-          browser.setCookie(back.href, COOKIE, bad, '/auth')
+          browser.setCookie(back.href, name, bad, '/')
           assert.equal(await refusedCallback(browser, back), 'invalid_state', bad)
         }
       })
@@ -454,7 +474,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       issuer.people.set('secret', { email: 'secret@example.com', email_verified: true })
       const browser = browserOf(app)
       const back = await comeBack('secret', browser)
-      const cookie = browser.cookies(back.href).slice(COOKIE.length + 1)
+      const [, cookie = ''] = browser.cookies(back.href).split('=')
       const { fragment } = await browser.visit(back.href)
       const stale = await browser.visit(back.href)
       assert.deepEqual(stale.fragment, { error: 'invalid_state' })

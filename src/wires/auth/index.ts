@@ -36,7 +36,7 @@ export const auth = defineWire({
   variables: AUTH_VARIABLES,
   migrations: new URL('./migrations/', import.meta.url),
   setup(context, options) {
-    const { db, clock, jobs, settings } = context
+    const { db, clock, jobs, log, settings } = context
     const { secret } = settings
     const sessionMs = options.refreshTokenSeconds * 1000
     const tokenMs = options.accessTokenSeconds * 1000
@@ -108,10 +108,17 @@ export const auth = defineWire({
       routes: [
         ...authRoutes({ users, sessions, passwordLogin, signingKeys, registration, waysIn }),
         ...mailRoutes({ mails, flows, account, sessions }),
-        ...providerRoutes({ providers, providerLogin }),
+        ...providerRoutes({ providers, providerLogin, publicUrl: settings.publicUrl }),
       ] as const,
       service: { users: createAccounts(db, clock, users), keys: serviceKeys },
-      start: () => signingKeys.start(),
+      async start() {
+        await signingKeys.start()
+        const leadsThere = mails.areSent || providers.length > 0
+        if (settings.production && leadsThere && !settings.hasAppUrl)
+          log.warn(
+            `APP_URL is not set: links in mails and sign-ins through providers lead to ${settings.publicUrl}/auth/…, where no page answers. Set it to the address of your frontend.`,
+          )
+      },
       health: () => signingKeys.check(),
       authenticate: (token) => (isServiceKey(token) ? serviceKeys.caller(token) : sessions.caller(token)),
     }

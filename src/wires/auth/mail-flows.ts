@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { must, type Database, type Step } from '../../db/database.ts'
-import { sql } from '../../db/sql.ts'
+import { sql, type Sql } from '../../db/sql.ts'
 import type { AccountMails } from './account-mails.ts'
 import { authErrors } from './errors.ts'
 import type { Lock } from './lock.ts'
@@ -27,8 +27,18 @@ export type MailFlows = {
    * @throws INVALID_TOKEN, also where the account is disabled; REGISTRATION_CLOSED
    */
   proveByLink(token: string, id: string): Promise<UserRow>
-  /** Verifies the account's address. Throws INVALID_TOKEN. */
-  verifyEmail(token: string): Promise<void>
+  /**
+   * Verifies the account's address.
+   *
+   * Where `SIXWIRE_ADMINS` names the address, that makes an administrator of whoever has the password. So an account
+   * whose address was unverified until then loses its password and all sessions as by a magic link, unless whoever
+   * follows the link is signed in to it already.
+   *
+   * @param userId whose session comes along with the token
+   * @returns whether the password and the sessions are gone
+   * @throws INVALID_TOKEN
+   */
+  verifyEmail(token: string, userId: string | undefined): Promise<{ isCleared: boolean }>
 }
 
 /** @param options.registration whether a link makes an account for an address that has none */
@@ -45,6 +55,24 @@ export function createMailFlows(
   options: { registration: 'open' | 'closed' },
 ): MailFlows {
   const invalid = () => authErrors.invalid_token()
+
+  /**
+   * The steps that take an account's address for proven, and with it what was set up before by somebody who had not
+   * shown that the address was theirs. The account's row must be held already. The last one answers it.
+   */
+  const proving = (account: Sql, now: number): readonly Step[] => [
+    sql`delete from auth_sessions where user_id =
+          (select id from auth_users where ${account} and email_verified_at is null)`,
+    must(
+      sql`update auth_users set
+            password_hash = case when email_verified_at is null then null else password_hash end,
+            credentials_version = credentials_version + case when email_verified_at is null then 1 else 0 end,
+            email_verified_at = coalesce(email_verified_at, ${now})
+          where ${account} and disabled_at is null
+          returning *`,
+      invalid,
+    ),
+  ]
 
   return {
     async resetPassword(token, password) {
@@ -90,32 +118,35 @@ export function createMailFlows(
       const rows = await db.batch([
         tokens.consumption(held),
         ...account,
-        sql`delete from auth_sessions where user_id =
-              (select id from auth_users where email_key = ${key} and email_verified_at is null)`,
-        must(
-          sql`update auth_users set
-                password_hash = case when email_verified_at is null then null else password_hash end,
-                credentials_version = credentials_version + case when email_verified_at is null then 1 else 0 end,
-                email_verified_at = coalesce(email_verified_at, ${now})
-              where email_key = ${key} and disabled_at is null
-              returning *`,
-          invalid,
-        ),
+        ...proving(sql`email_key = ${key}`, now),
       ])
       return rows.at(-1)![0] as UserRow
     },
 
-    async verifyEmail(token) {
+    async verifyEmail(token, userId) {
       const held = await tokens.read('verification', token)
       const now = clock.now()
-      await db.batch([
+      if (userId === held.userId || !users.isNamedAdmin({ email_key: held.email.key })) {
+        await db.batch([
+          tokens.consumption(held),
+          must(
+            sql`update auth_users set email_verified_at = coalesce(email_verified_at, ${now}), updated_at = ${now}
+                where id = ${held.userId} and disabled_at is null`,
+            invalid,
+          ),
+        ])
+        return { isCleared: false }
+      }
+      const account = sql`id = ${held.userId}`
+      const [, rows] = await db.batch([
         tokens.consumption(held),
         must(
-          sql`update auth_users set email_verified_at = coalesce(email_verified_at, ${now}), updated_at = ${now}
-              where id = ${held.userId} and disabled_at is null`,
+          sql`update auth_users set updated_at = ${now} where ${account} returning email_verified_at`,
           invalid,
         ),
+        ...proving(account, now),
       ])
+      return { isCleared: rows![0]!['email_verified_at'] === null }
     },
   }
 }

@@ -12,6 +12,16 @@ import type { Sessions } from './sessions.ts'
 
 const MailToken = Type.String({ maxLength: 1000, description: 'From the link in the mail.' })
 
+/** Mails that anybody may have sent to an address, whether or not it has an account. */
+const ASKED_FOR = {
+  access: 'public',
+  limit: '20/min',
+  idempotent: true,
+  body: Type.Object({ email: Email }),
+  reply: { 200: Message },
+  errors: [errors.provider_not_configured],
+} as const
+
 /** What is proven by mail, and what users do with their own account. */
 export function mailRoutes({
   mails,
@@ -37,13 +47,8 @@ export function mailRoutes({
       {
         summary: 'Ask for a mail with a link to set another password',
         description:
-          'The answer is the same whether or not the address has an account. At most 5 mails an address and hour.',
-        access: 'public',
-        limit: '20/min',
-        idempotent: true,
-        body: Type.Object({ email: Email }),
-        reply: { 200: Message },
-        errors: [errors.provider_not_configured],
+          'The answer is the same whether or not the address has an account. At most 5 of these mails an address and hour.',
+        ...ASKED_FOR,
       },
       async ({ body, recordId }) => {
         needMail()
@@ -74,13 +79,8 @@ export function mailRoutes({
       {
         summary: 'Ask for a mail with a link to sign in',
         description:
-          'While registration is open, using the link makes an account for an address that has none. At most 5 mails an address and hour.',
-        access: 'public',
-        limit: '20/min',
-        idempotent: true,
-        body: Type.Object({ email: Email }),
-        reply: { 200: Message },
-        errors: [errors.provider_not_configured],
+          'While registration is open, using the link makes an account for an address that has none. At most 5 of these mails an address and hour.',
+        ...ASKED_FOR,
       },
       async ({ body, recordId }) => {
         needMail()
@@ -113,22 +113,34 @@ export function mailRoutes({
       'POST /auth/verify-email',
       {
         summary: 'Verify an address with the token of the mail that was sent to it',
+        description:
+          'An account with an address of `SIXWIRE_ADMINS` loses its password and all sessions by it, unless the call carries the access token of a session of that same account.',
         access: 'public',
         limit: '30/min',
         body: Type.Object({ token: MailToken }),
+        headers: Type.Object({
+          authorization: Type.Optional(
+            Type.String({ description: 'Any that names no session of that account is as good as none.' }),
+          ),
+        }),
         reply: { 200: Message },
         errors: [authErrors.invalid_token],
       },
-      async ({ body }) => {
-        await flows.verifyEmail(body.token)
-        return { message: 'The address is verified.' }
+      async ({ body, headers }) => {
+        const signedIn = await sessions.caller(headers.authorization?.replace(/^Bearer +/i, '') ?? '')
+        const { isCleared } = await flows.verifyEmail(body.token, signedIn?.id)
+        return {
+          message: isCleared
+            ? 'The address is verified. Set a password by the link for a forgotten one.'
+            : 'The address is verified.',
+        }
       },
     ),
     route(
       'POST /auth/resend-verification',
       {
         summary: 'Ask for another mail with a link to verify the address',
-        description: 'The links before it work no longer. At most 5 mails an address and hour.',
+        description: 'The links before it work no longer. At most 5 of these mails an address and hour.',
         access: 'session',
         limit: '20/min',
         idempotent: true,

@@ -11,11 +11,13 @@ import type { Client, Sessions } from './sessions.ts'
 import type { SignInNotice } from './sign-in-notice.ts'
 
 const ATTEMPT_SECONDS = 600
-const COOKIE = 'sixwire_login'
 const REASON_MAX = 300
 
 /** OpenID Connect Core 1.0, section 2: a subject has at most 255 ASCII characters. */
 const SUBJECT = /^[\x20-\x7e]{1,255}$/
+
+/** What keeps one attempt: each tab has its own, and the callback's `state` says which one it is. */
+const cookieOf = (state: string): string => `sixwire_login_${sha256(state).slice(0, 16)}`
 
 /** Where a browser is sent, and the cookie that it takes along. */
 export type Redirection = { location: string; cookie?: string }
@@ -69,9 +71,14 @@ export function createProviderLogin(
   const { secret, publicUrl, appUrl } = settings
   const key = deriveKey(secret, 'provider-login')
   const { protocol, pathname } = new URL(publicUrl)
-  const path = `${pathname.replace(/\/$/, '')}/auth`
-  const attributes = `Path=${path}; HttpOnly; SameSite=Lax${protocol === 'https:' ? '; Secure' : ''}`
-  const removal = `${COOKIE}=; Max-Age=0; ${attributes}`
+  // RFC 6265bis, section 4.1.3.2: no other host of the domain can set a cookie with this prefix, which asks for all of /.
+  const [prefix, attributes] =
+    protocol === 'https:'
+      ? ['__Host-', 'Path=/; HttpOnly; SameSite=Lax; Secure']
+      : ['', `Path=${pathname.replace(/\/$/, '')}/auth; HttpOnly; SameSite=Lax`]
+
+  const cookieLine = (state: string, value: string, seconds: number): string =>
+    `${prefix}${cookieOf(state)}=${value}; Max-Age=${seconds}; ${attributes}`
 
   const redirectUri = (provider: Provider): string => `${publicUrl}/auth/${provider.name}/callback`
 
@@ -91,21 +98,28 @@ export function createProviderLogin(
     }
   }
 
-  function keptBy(cookies: string | undefined): Kept | undefined {
-    const own = (cookies ?? '').split(/; */).filter((one) => one.startsWith(`${COOKIE}=`))
+  function keptBy(cookies: string | undefined, state: string): Kept | undefined {
+    const start = `${prefix}${cookieOf(state)}=`
+    const own = (cookies ?? '').split(/; */).filter((one) => one.startsWith(start))
     // Two of one name: another host of the same domain may have set one of them.
     if (own.length !== 1) return undefined
     try {
-      return JSON.parse(key.open(own[0]!.slice(COOKIE.length + 1))) as Kept
+      return JSON.parse(key.open(own[0]!.slice(start.length))) as Kept
     } catch {
       return undefined
     }
   }
 
   /** Takes the attempt that this browser began. Of several returns with it one goes on. */
-  async function take(provider: Provider, returned: URLSearchParams, kept: Kept | undefined): Promise<Kept> {
+  async function take(
+    provider: Provider,
+    returned: URLSearchParams,
+    cookies: string | undefined,
+  ): Promise<Kept> {
     const state = returned.get('state')
-    if (!kept || !state || kept.provider !== provider.name || sha256(kept.state) !== sha256(state))
+    if (!state) throw authErrors.invalid_state()
+    const kept = keptBy(cookies, state)
+    if (!kept || kept.provider !== provider.name || sha256(kept.state) !== sha256(state))
       throw authErrors.invalid_state()
     if (kept.expiresAt <= clock.now()) throw authErrors.invalid_state()
     const [taken] = await db.write(sql`
@@ -149,7 +163,7 @@ export function createProviderLogin(
       }
       try {
         const { href } = await asked(provider, () => provider.start(attemptOf(provider, kept)))
-        const cookie = `${COOKIE}=${key.seal(JSON.stringify(kept))}; Max-Age=${ATTEMPT_SECONDS}; ${attributes}`
+        const cookie = cookieLine(kept.state, key.seal(JSON.stringify(kept)), ATTEMPT_SECONDS)
         return { location: href, cookie }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
@@ -158,17 +172,18 @@ export function createProviderLogin(
     },
 
     async finish(provider, returned, cookies, client) {
-      const kept = keptBy(cookies)
+      let kept: Kept
       try {
-        await take(provider, returned, kept)
+        kept = await take(provider, returned, cookies)
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         // The cookie stays: another page may have sent the browser here while a sign-in is under way.
         return { location: toFrontend({ error: error.code.toLowerCase() }) }
       }
-      const { redirect } = kept!
+      const { redirect } = kept
+      const removal = cookieLine(kept.state, '', 0)
       try {
-        const identity = await prove(provider, returned, kept!)
+        const identity = await prove(provider, returned, kept)
         let mail: readonly Sql[] = []
         const user = await identities.open(
           identity,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../testing/app.ts'
-import { me } from '../../testing/auth.ts'
+import { login, me } from '../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { quietQueue, startMailbox, tokenOf, withMail, type Mailbox } from '../../testing/mailbox.ts'
 import { startOidcIssuer, type OidcIssuer } from '../../testing/oidc-issuer.ts'
@@ -89,6 +89,13 @@ describe('mails of sign-ins through a provider', () => {
         }
         assert.equal((await me(app, lurking.fragment['token']!)).status, 401)
         assert.deepEqual((await signIn(who)).fragment, { error: 'account_exists' })
+
+        // Once the provider says that the address is theirs, it was the owner's all along, and stays connected.
+        issuer.people.set(who, { email, email_verified: true })
+        for (let i = 0; i < 2; i++) assert.equal((await personOf(app, await signIn(who)))._id, _id)
+        if (way === 'reset') assert.equal((await login(app, email, 'a password of the owner')).status, 200)
+        issuer.people.set(who, { email, email_verified: false })
+        assert.equal((await personOf(app, await signIn(who)))._id, _id)
       })
   })
 })

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 
 import { errors } from '../../base/errors.ts'
 import { answer, route } from '../../http/route.ts'
+import { isOtherName } from './public-name.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderLogin, Redirection } from './provider-login.ts'
 
@@ -21,9 +22,11 @@ const redirected = ({ location, cookie }: Redirection) =>
 export function providerRoutes({
   providers,
   providerLogin,
+  publicUrl,
 }: {
   providers: readonly Provider[]
   providerLogin: ProviderLogin
+  publicUrl: string
 }) {
   function named(name: string): Provider {
     const provider = providers.find((one) => one.name === name)
@@ -47,10 +50,19 @@ export function providerRoutes({
             Type.String({ maxLength: 2000, description: 'A path on `APP_URL` to go on to.' }),
           ),
         }),
+        headers: Type.Object({ host: Type.Optional(Type.String()) }),
         reply: Moved,
         errors: [errors.provider_not_configured],
       },
-      async ({ query }) => redirected(await providerLogin.start(named(name), query.redirect)),
+      async ({ query, headers }) => {
+        const provider = named(name)
+        // Where the callback will be: the cookie has to be set there.
+        if (isOtherName(headers.host, publicUrl)) {
+          const asked = query.redirect === undefined ? '' : `?${new URLSearchParams(query).toString()}`
+          return redirected({ location: `${publicUrl}/auth/${name}${asked}` })
+        }
+        return redirected(await providerLogin.start(provider, query.redirect))
+      },
     )
 
   const callbackOf = <const N extends 'idpa' | 'idpb'>(name: N, what: string) =>

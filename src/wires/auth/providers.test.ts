@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { describe, test } from 'node:test'
 
 import { systemClock } from '../../base/clock.ts'
 import { createApp } from '../../app.ts'
 import { startApp } from '../../testing/app.ts'
+import { appForAll } from '../../testing/auth.ts'
 import { createBrowser } from '../../testing/browser.ts'
 import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
 import { startOauthServer } from '../../testing/oauth-server.ts'
@@ -17,6 +20,16 @@ const IDPB = {
   apiUrl: 'https://api.github.com',
 }
 const make = (options: object, production = false) => createProviders(systemClock, options, { production })
+
+/** Where a request under this name is sent; `fetch` writes the header itself. */
+async function requestAs(host: string, url: URL): Promise<string> {
+  const asked = request(url, { headers: { host } }).end()
+  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  response.resume()
+  await once(response, 'end')
+  assert.equal(response.statusCode, 302, host)
+  return response.headers.location!
+}
 
 describe('the identity providers of a configuration', () => {
   test('are those with a client id', () => {
@@ -103,21 +116,74 @@ describe('the identity providers of a configuration', () => {
       )
     })
 
-    test('give their cookie to the path under which the server is reached', async (t) => {
+    test('give their cookie to where the server is reached, and to no other host', async (t) => {
       const provider = await startOauthServer(t, callbackOf('idpb'))
-      for (const [publicUrl, path, isSecure] of [
-        ['https://shop.example/api', '/api/auth', true],
-        ['http://api.example:8080', '/auth', false],
+      for (const [publicUrl, name, attributes] of [
+        // A prefix that no other host of the domain can set asks for all of /.
+        ['https://shop.example/api', '__Host-sixwire_login_', 'Path=/; HttpOnly; SameSite=Lax; Secure'],
+        ['http://api.example:8080', 'sixwire_login_', 'Path=/auth; HttpOnly; SameSite=Lax'],
+        ['http://api.example:8080/api', 'sixwire_login_', 'Path=/api/auth; HttpOnly; SameSite=Lax'],
       ] as const) {
         const app = await startApp(t, engine, {
           environment: { ...NAMES, ...provider.variables, PUBLIC_URL: publicUrl },
         })
         const { headers } = await app.request('GET', '/auth/idpb')
         const cookie = headers.get('set-cookie')!
-        assert.ok(cookie.includes(`; Path=${path}; HttpOnly; SameSite=Lax`), cookie)
-        assert.equal(cookie.endsWith('; Secure'), isSecure)
+        assert.ok(cookie.startsWith(name) && cookie.endsWith(`; Max-Age=600; ${attributes}`), cookie)
         const asked = new URL(headers.get('location')!)
         assert.equal(asked.searchParams.get('redirect_uri'), `${publicUrl}/auth/idpb/callback`)
+      }
+    })
+
+    describe('reached under another name of the machine', () => {
+      const app = appForAll(engine, { sandbox: true })
+      const begin = (host: string, query = '', name = 'idpa') =>
+        requestAs(host, new URL(`/auth/${name}${query}`, app().url))
+
+      for (const name of ['idpa', 'idpb'] as const)
+        test(`send the browser to the public one first, and end the sign-in at ${name} there`, async () => {
+          const { publicUrl, appUrl } = app().app.settings
+          const { port } = new URL(publicUrl)
+          const browser = createBrowser()
+          const consent = await browser.visit(
+            `http://127.0.0.1:${port}/auth/${name}?redirect=${encodeURIComponent('/a?b=1&c')}`,
+          )
+          assert.equal(browser.cookies(`http://127.0.0.1:${port}/auth/${name}`), '')
+          const approved = await app().request('POST', `/sandbox/api/${name}/approve`, {
+            body: { url: consent.url.href, person: 'ada@example.com' },
+          })
+          const { url, fragment } = await browser.visit(approved.body.redirect)
+          assert.equal(url.href.split('#')[0], `${appUrl}/auth/callback`)
+          assert.equal(fragment['redirect'], '/a?b=1&c')
+          assert.ok(fragment['token'])
+        })
+
+      test('know it by its port, and lead nowhere that the request names', async () => {
+        const { publicUrl } = app().app.settings
+        const { port } = new URL(publicUrl)
+        for (const host of ['127.0.0.1', '127.1.2.3', '[::1]', 'app.localhost'])
+          for (const query of ['', '?redirect=%2Forders%3Fpage%3D2'])
+            assert.equal(await begin(`${host}:${port}`, query), `${publicUrl}/auth/idpa${query}`)
+        for (const host of [
+          `localhost:${port}`,
+          `LOCALHOST:${port}`,
+          '127.0.0.1', // of a proxy
+          '127.0.0.1:1',
+          `evil.example:${port}`,
+          `127.0.0.1.evil.example:${port}`,
+          `127.0.0.1:${port}@evil.example`,
+          'no host at all',
+        ])
+          assert.match(await begin(host), new RegExp(`^${publicUrl}/sandbox/idpa/`), host)
+      })
+    })
+
+    test('are begun under every name where the public one is not of this machine', async (t) => {
+      const provider = await startOauthServer(t, callbackOf('idpb'))
+      const app = await startApp(t, engine, { environment: { ...NAMES, ...provider.variables } })
+      for (const host of ['127.0.0.1', 'localhost', '[::1]:3000', 'api.example']) {
+        const location = await requestAs(host, new URL('/auth/idpb', app.url))
+        assert.ok(location.startsWith(provider.variables['IDPB_AUTHORIZE_URL']!), host)
       }
     })
 

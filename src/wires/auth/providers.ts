@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 
 import type { Clock } from '../../base/clock.ts'
+import { isLoopback } from '../../base/loopback.ts'
 import type { Settings } from '../../config.ts'
 import { StartError } from '../../db/migrations.ts'
 import type { AuthOptions } from './options.ts'
@@ -9,9 +10,6 @@ import { createOauthProvider } from './providers/oauth.ts'
 import { createOidcProvider } from './providers/oidc.ts'
 
 const TIMEOUT_MS = 10_000
-
-/** RFC 8252, section 8.3, and names that never leave the machine. */
-const LOOPBACK = /^(localhost|(.+\.)?localhost|127(\.\d+){3}|\[::1\])$/
 
 /**
  * The identity providers that are configured. None is asked anything before somebody signs in with it.
@@ -28,7 +26,7 @@ export function createProviders(
     if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
       throw new StartError(`${variable}: "${text}" is not an address like https://accounts.example`)
     // What is said over plain http anybody on the way can say.
-    if (url.protocol === 'http:' && settings.production && !LOOPBACK.test(url.hostname))
+    if (url.protocol === 'http:' && settings.production && !isLoopback(url.hostname))
       throw new StartError(`${variable}: "${text}" must be https in production`)
     return url
   }

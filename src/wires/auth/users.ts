@@ -49,6 +49,8 @@ export type Users = {
   }): readonly Sql[]
   byId(id: string): Promise<UserRow | undefined>
   byEmail(key: string): Promise<UserRow | undefined>
+  /** Whether `SIXWIRE_ADMINS` makes the account of this address an administrator once it is verified. */
+  isNamedAdmin(user: Pick<UserRow, 'email_key'>): boolean
   /** The role in effect, with `SIXWIRE_ADMINS` counted in. */
   roleOf(user: Pick<UserRow, 'role' | 'email_key' | 'email_verified_at'>): Role
   /**
@@ -84,6 +86,8 @@ export function createUsers(
 
   const byId: Users['byId'] = (id) => db.get<UserRow>(sql`select * from auth_users where id = ${id}`)
 
+  const isNamedAdmin: Users['isNamedAdmin'] = ({ email_key }) => admins.has(email_key)
+
   // Of two first accounts at the same moment, the later one waits here for the row and then finds it taken.
   const claim = (id: string): readonly Sql[] =>
     firstIsAdmin
@@ -111,10 +115,9 @@ export function createUsers(
     byId,
     byEmail: (key) => db.get<UserRow>(sql`select * from auth_users where email_key = ${key}`),
 
+    isNamedAdmin,
     roleOf: (user) =>
-      user.role === 'admin' || (user.email_verified_at !== null && admins.has(user.email_key))
-        ? 'admin'
-        : 'user',
+      user.role === 'admin' || (user.email_verified_at !== null && isNamedAdmin(user)) ? 'admin' : 'user',
 
     async create({ id, email, name, passwordHash, rest = [] }) {
       const now = clock.now()

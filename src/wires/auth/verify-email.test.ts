@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 
 import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
-import { appForAll, login, me, PASSWORD, send, statuses, times } from '../../testing/auth.ts'
+import { appForAll, login, me, PASSWORD, refresh, send, statuses, times } from '../../testing/auth.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { appWithMailbox, quietQueue, startMailbox, tokenOf, withMail } from '../../testing/mailbox.ts'
 
@@ -20,7 +20,8 @@ describe('the verification of an address', () => {
     test('comes by mail at registration, and ends no session', async () => {
       const { email, token } = await app().register()
       assert.equal(await isVerified(token), false)
-      assert.equal((await verify(await verificationToken(email))).status, 200)
+      const answered = await verify(await verificationToken(email))
+      assert.deepEqual([answered.status, answered.body.message], [200, 'The address is verified.'])
       assert.equal(await isVerified(token), true)
       assert.equal((await login(app(), email)).status, 200)
     })
@@ -72,7 +73,37 @@ describe('the verification of an address', () => {
       const { email, token } = await app().register()
       assert.deepEqual(statuses(await Promise.all(times(8, () => resend(token)))), { 200: 8 })
       await quietQueue(app())
+      assert.equal(arrived(email).length, 6) // with that of the registration
+    })
+
+    test('is sent at five registrations of an address an hour, whoever removes the account in between', async () => {
+      const email = 'again.and.again@example.com'
+      for (let i = 0; i < 7; i++) {
+        const { token, password } = await app().register(email)
+        await quietQueue(app())
+        assert.equal((await send(app(), 'DELETE /auth/me', { token, body: { password } })).status, 200)
+      }
       assert.equal(arrived(email).length, 5)
+      // The owner of the address can still have one by asking for it.
+      const owner = await app().register(email)
+      await quietQueue(app())
+      await resend(owner.token)
+      await quietQueue(app())
+      assert.equal(arrived(email).length, 6)
+      assert.equal((await verify(tokenOf(arrived(email).at(-1)!, 'verify'))).status, 200)
+    })
+
+    test('leaves one link that works where one is asked for right at the registration', async () => {
+      for (let round = 0; round < 5; round++) {
+        const { email, token } = await app().register()
+        await Promise.all(times(2, () => resend(token)))
+        await quietQueue(app())
+        const tokens = arrived(email).map((mail) => tokenOf(mail, 'verify'))
+        assert.equal(tokens.length, 3)
+        const answered = []
+        for (const one of tokens) answered.push(await verify(one))
+        assert.deepEqual(statuses(answered), { 200: 1, 400: 2 })
+      }
     })
 
     test('does nothing for a disabled account', async () => {
@@ -165,6 +196,80 @@ describe('the verification of an address', () => {
 
   eachEngine((engine) => {
     const app = appForAll(engine)
+
+    describe('of an administrator', () => {
+      const ADMIN = 'Boss@example.com'
+      /** Somebody registers an address of SIXWIRE_ADMINS: its owner is sent the link. */
+      async function registered(t: TestContext) {
+        const mailbox = await startMailbox(t)
+        const environment = { SIXWIRE_ADMINS: 'other@example.com, boss@EXAMPLE.com' }
+        const one = await startApp(t, engine, withMail(mailbox, { environment }))
+        const account = await one.register(ADMIN)
+        const token = tokenOf(await mailbox.next(ADMIN), 'verify')
+        const verify = (options: { token?: string; headers?: Record<string, string> } = {}) =>
+          send(one, 'POST /auth/verify-email', { body: { token }, ...options })
+        return { app: one, mailbox, account, verify }
+      }
+
+      test('takes password and sessions from whoever registered it, and a reset gives the owner their own', async (t) => {
+        const { app: one, mailbox, account, verify } = await registered(t)
+        const answered = await verify()
+        assert.equal(answered.status, 200)
+        assert.equal(
+          answered.body.message,
+          'The address is verified. Set a password by the link for a forgotten one.',
+        )
+        assert.equal((await login(one, ADMIN)).code, 'INVALID_CREDENTIALS')
+        assert.equal((await me(one, account.token)).status, 401)
+        assert.equal((await refresh(one, account.refreshToken)).status, 401)
+
+        await send(one, 'POST /auth/forgot-password', { body: { email: ADMIN } })
+        const password = 'a password of the owner'
+        const resetting = { token: tokenOf(await mailbox.next(ADMIN), 'reset'), password }
+        assert.equal((await send(one, 'POST /auth/reset-password', { body: resetting })).status, 200)
+        const { user } = (await me(one, (await login(one, ADMIN, password)).body.token)).body
+        assert.deepEqual([user._id, user.emailVerified, user.role], [account._id, true, 'admin'])
+      })
+
+      test('takes nothing from whoever is signed in to that account', async (t) => {
+        const { app: one, account, verify } = await registered(t)
+        const answered = await verify({ token: account.token })
+        assert.deepEqual([answered.status, answered.body.message], [200, 'The address is verified.'])
+        assert.equal((await me(one, account.token)).body.user.role, 'admin')
+        assert.equal((await login(one, ADMIN)).status, 200)
+      })
+
+      for (const what of ['another', 'an ended', 'a broken'] as const)
+        test(`goes by ${what} session as by none`, async (t) => {
+          const { app: one, account, verify } = await registered(t)
+          const session = {
+            another: async () => ({ token: (await one.register()).token }),
+            'an ended': async () => {
+              await send(one, 'POST /auth/logout', { token: account.token })
+              return { token: account.token }
+            },
+            'a broken': async () => ({ headers: { authorization: 'Bearer of good news' } }),
+          }
+          const answered = await verify(await session[what]())
+          assert.match(answered.body.message, /Set a password/)
+          assert.equal((await login(one, ADMIN)).code, 'INVALID_CREDENTIALS')
+        })
+
+      test('takes nothing where the address was proven before', async (t) => {
+        const { app: one, mailbox, verify } = await registered(t)
+        await send(one, 'POST /auth/forgot-password', { body: { email: ADMIN } })
+        const password = 'a password of the owner'
+        const resetting = { token: tokenOf(await mailbox.next(ADMIN), 'reset'), password }
+        await send(one, 'POST /auth/reset-password', { body: resetting })
+        assert.equal((await verify()).body.message, 'The address is verified.')
+        assert.equal((await login(one, ADMIN, password)).status, 200)
+      })
+
+      test('uses the link up once, also of ten at the same moment', async (t) => {
+        const { verify } = await registered(t)
+        assert.deepEqual(statuses(await Promise.all(times(10, () => verify()))), { 200: 1, 400: 9 })
+      })
+    })
 
     test('is not asked for where no mail can be sent: what needs one says so, and the rest works', async () => {
       const { token, email } = await app().register()

@@ -1,16 +1,4 @@
-import {
-  allowInsecureRequests,
-  authorizationCodeGrant,
-  buildAuthorizationUrl,
-  ClientSecretBasic,
-  ClientSecretPost,
-  customFetch,
-  discovery,
-  enableNonRepudiationChecks,
-  fetchUserInfo,
-  type ClientAuth,
-  type Configuration,
-} from 'openid-client'
+import type { ClientAuth, Configuration } from 'openid-client'
 
 import type { Clock } from '../../../base/clock.ts'
 import { ProviderFault, type Provider } from '../provider.ts'
@@ -18,8 +6,12 @@ import { createProviderFetch } from './fetch.ts'
 
 const DISCOVERED_MS = 3_600_000
 
+/** Loaded when somebody signs in: no start waits for it. */
+const client = () => import('openid-client')
+type Client = Awaited<ReturnType<typeof client>>
+
 /** Sends the client's secret in the way that the issuer reads: OpenID Connect Core 1.0, section 9, and its default. */
-function secretOf(clientSecret: string): ClientAuth {
+function secretOf({ ClientSecretBasic, ClientSecretPost }: Client, clientSecret: string): ClientAuth {
   const basic = ClientSecretBasic(clientSecret)
   const post = ClientSecretPost(clientSecret)
   return (issuer, client, body, headers) => {
@@ -54,13 +46,16 @@ export function createOidcProvider(
   const providerFetch = createProviderFetch(timeoutMs)
   let known: { configuration: Promise<Configuration>; until: number } | undefined
 
-  const discover = (): Promise<Configuration> =>
-    discovery(issuer, clientId, undefined, secretOf(clientSecret), {
+  async function discover(): Promise<Configuration> {
+    const openid = await client()
+    // oxlint-disable-next-line typescript/no-deprecated -- marked to stand out; plain http was looked at before
+    const plain = issuer.protocol === 'http:' ? [openid.allowInsecureRequests] : []
+    return openid.discovery(issuer, clientId, undefined, secretOf(openid, clientSecret), {
       timeout: timeoutMs / 1000,
-      // oxlint-disable-next-line typescript/no-deprecated -- marked to stand out; plain http was looked at before
-      execute: [enableNonRepudiationChecks, ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : [])],
-      [customFetch]: providerFetch,
+      execute: [openid.enableNonRepudiationChecks, ...plain],
+      [openid.customFetch]: providerFetch,
     })
+  }
 
   /** What the issuer says of itself. A failure is not kept: the next sign-in asks again. */
   function configured(): Promise<Configuration> {
@@ -78,6 +73,7 @@ export function createOidcProvider(
     label,
 
     async start({ redirectUri, state, nonce, codeChallenge }) {
+      const { buildAuthorizationUrl } = await client()
       return buildAuthorizationUrl(await configured(), {
         redirect_uri: redirectUri,
         scope: 'openid email profile',
@@ -89,6 +85,7 @@ export function createOidcProvider(
     },
 
     async finish(returned, { redirectUri, state, nonce, codeVerifier }) {
+      const { authorizationCodeGrant, fetchUserInfo } = await client()
       const configuration = await configured()
       const callback = new URL(redirectUri)
       callback.search = returned.toString()

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+
+import { startApp } from '../../testing/app.ts'
+import { eachEngine } from '../../testing/engines.ts'
+import { applicationFolder, startProgram } from '../../testing/program.ts'
+import { CLIENT } from '../../testing/provider-login.ts'
+
+const MAIL = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'shop@shop.example' }
+const IDPA = {
+  IDPA_ISSUER: 'http://127.0.0.1:1',
+  IDPA_CLIENT_ID: CLIENT.id,
+  IDPA_CLIENT_SECRET: CLIENT.secret,
+}
+const PRODUCTION = { NODE_ENV: 'production', PUBLIC_URL: 'https://api.example' }
+
+// Writes down every module that the program asks for, before it is loaded.
+const WITNESS = `
+import { appendFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+
+registerHooks({
+  resolve(specifier, context, next) {
+    const resolved = next(specifier, context)
+    appendFileSync(process.env.WITNESS_FILE, resolved.url + '\\n')
+    return resolved
+  },
+})
+`
+
+describe('the start of the auth wire', () => {
+  eachEngine((engine) => {
+    /** Lines that warn of where links lead. */
+    async function warnings(t: Parameters<typeof startApp>[0], environment: Record<string, string>) {
+      const app = await startApp(t, engine, { environment })
+      const lines = app.log().split('\n')
+      return lines
+        .filter((line) => line.includes('APP_URL'))
+        .map((line) => JSON.parse(line) as { level: number })
+    }
+
+    for (const [what, environment] of [
+      ['mails are sent', { ...PRODUCTION, ...MAIL }],
+      ['people come back from a provider', { ...PRODUCTION, ...IDPA }],
+    ] as const)
+      test(`warns once where ${what} and nothing says where the pages for it are`, async (t) => {
+        const warned = await warnings(t, environment)
+        assert.deepEqual(
+          warned.map(({ level }) => level),
+          [40],
+        )
+        assert.match(
+          JSON.stringify(warned[0]),
+          /https:\/\/api\.example\/auth\/…, where no page answers\. Set it/,
+        )
+      })
+
+    for (const [what, environment] of [
+      ['APP_URL says it', { ...PRODUCTION, ...MAIL, APP_URL: 'https://shop.example' }],
+      ['APP_URL says that it is here', { ...PRODUCTION, ...MAIL, APP_URL: PRODUCTION.PUBLIC_URL }],
+      ['nothing leads there', PRODUCTION],
+      ['it is no production', { ...MAIL, ...IDPA }],
+    ] as const)
+      test(`warns of nothing where ${what}`, async (t) => {
+        assert.deepEqual(await warnings(t, environment), [])
+      })
+  })
+
+  test('does not load the library for OpenID Connect: the first sign-in does', async (t) => {
+    const folder = await applicationFolder(t, { 'witness.mjs': WITNESS })
+    const file = join(folder, 'loaded')
+    const program = startProgram(t, ['start'], {
+      folder,
+      environment: {
+        DATA_DIR: join(folder, 'data'),
+        NODE_OPTIONS: `--import=${join(folder, 'witness.mjs')}`,
+        WITNESS_FILE: file,
+        SIXWIRE_SANDBOX: 'off',
+        SIXWIRE_SECRET: 'a secret of the tests that is long enough',
+        ...IDPA,
+      },
+    })
+    const url = await program.url()
+    const isLoaded = async (part: RegExp) => part.test(await readFile(file, 'utf8'))
+    assert.equal((await fetch(`${url}/auth/health`)).status, 200)
+    assert.equal(await isLoaded(/\/auth\/providers\/oidc\.ts/), true)
+    assert.equal(await isLoaded(/\/openid-client\//), false)
+    assert.equal((await fetch(`${url}/auth/idpa`, { redirect: 'manual' })).status, 302)
+    assert.equal(await isLoaded(/\/openid-client\//), true)
+  })
+})
