@@ -55,8 +55,13 @@ export function createAccess(settings: Settings): (request: FastifyRequest) => v
     ownOrigins.has(origin) || (URL.canParse(origin) && isHere(hostOf(origin)))
 
   return ({ raw, headers, routeOptions }) => {
-    if (!isLoopback(raw.socket.remoteAddress ?? ''))
-      throw errors.forbidden({ message: 'The sandbox answers on the machine that it runs on only.' })
+    const caller = raw.socket.remoteAddress ?? ''
+    if (!isLoopback(caller))
+      throw errors.forbidden({
+        message:
+          `The sandbox answers callers of its own machine only, and this one is ${caller}: ` +
+          'run the browser or the tests where the server runs; in a container, inside it or with its network set to "host".',
+      })
     // A tunnel's callers are strangers, though its connection comes from this machine.
     if (routeOptions.url?.startsWith('/sandbox/api') && isForwarded(headers))
       throw errors.forbidden({ message: 'The sandbox shows its inbox to nobody who comes through a proxy.' })

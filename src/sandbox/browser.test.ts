@@ -1,12 +1,20 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 
 import { createTransport } from 'nodemailer'
+import type { Attachment } from 'nodemailer/lib/mailer'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 
 import { startApp, type TestApp } from '../testing/app.ts'
 import { launchChromium, withoutChromium } from '../testing/chromium.ts'
 import { eachEngine, endOfSuite } from '../testing/engines.ts'
+
+// One pixel.
+const PICTURE =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 describe('the sandbox in a browser', { skip: withoutChromium }, () => {
   let browser: Browser
@@ -41,10 +49,22 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       return { page, complaints }
     }
 
-    async function send(to: string, subject: string, html: string): Promise<void> {
+    async function send(
+      to: string,
+      subject: string,
+      html: string,
+      attachments: Attachment[] = [],
+    ): Promise<void> {
       const { mail } = await state()
       const mailer = createTransport(mail.variables.SMTP_URL)
-      await mailer.sendMail({ from: 'no-reply@sandbox.test', to, subject, text: `Text of ${subject}`, html })
+      await mailer.sendMail({
+        from: 'no-reply@sandbox.test',
+        to,
+        subject,
+        text: `Text of ${subject}`,
+        html,
+        attachments,
+      })
       mailer.close()
     }
 
@@ -121,7 +141,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       await app.request('DELETE', '/sandbox/api')
       const { page } = await visit(t)
       await page.goto(`${here()}/sandbox`)
-      await page.getByText('Register an account and its mail appears here.').waitFor()
+      await page.getByText('Register an account and its mail appears here').waitFor()
       assert.match(
         await page.locator('#inbox-reader pre').innerText(),
         /^curl http:\/\/localhost:\d+\/auth\/register/,
@@ -168,6 +188,65 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       await page.keyboard.press('Escape')
       await page.getByText('Choose a mail to read it.').waitFor()
       assert.match(await page.locator(':focus').innerText(), /Second/)
+    })
+
+    test('lets a mail ask for nothing from elsewhere until somebody says so; its links work, whatever they say', async (t) => {
+      const asked: string[] = []
+      const elsewhere = createServer((request, response) => {
+        asked.push(request.url!)
+        response.writeHead(200, { 'content-type': 'image/svg+xml' })
+        response.end('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
+      }).listen(0, '127.0.0.1')
+      await once(elsewhere, 'listening')
+      t.after(() => {
+        elsewhere.close()
+        elsewhere.closeAllConnections()
+      })
+      const there = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`
+      const { page } = await visit(t)
+      await send(
+        'ada@example.com',
+        'Pictures',
+        `<meta http-equiv="refresh" content="0;url=${there}/refresh"><base href="${there}/base/" target="_self">
+         <link rel="stylesheet" href="${there}/style"><link rel="prefetch" href="${there}/prefetch">
+         <style>@import "${there}/import"; body { background: url(${there}/background) } h1 { color: rgb(1, 2, 3) }</style>
+         <h1>Look</h1><img src="${there}/pixel" alt="far"><img src="cid:logo@sandbox" alt="near"><img srcset="${there}/set 1x">
+         <video src="${there}/video" autoplay></video><iframe src="${there}/frame"></iframe><object data="${there}/object"></object>
+         <a href="${here()}/health" target="_self" rel="opener">Go on</a>`,
+        [{ filename: 'logo.png', content: PICTURE, encoding: 'base64', cid: 'logo@sandbox' }],
+      )
+      await page.goto(`${here()}/sandbox`)
+      await page.getByText('Pictures').first().click()
+      const frame = page.frameLocator('iframe')
+      const width = (alt: string) =>
+        frame
+          .getByAltText(alt)
+          .evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth)
+      while ((await width('near')) !== 1) await page.waitForTimeout(20)
+      assert.equal(
+        await frame
+          .getByText('Look')
+          .evaluate(
+            (heading) =>
+              (
+                globalThis as unknown as { getComputedStyle(of: unknown): { color: string } }
+              ).getComputedStyle(heading).color,
+          ),
+        'rgb(1, 2, 3)',
+      )
+      const [opened] = await Promise.all([
+        page.waitForEvent('popup'),
+        frame.getByRole('link', { name: 'Go on' }).click(),
+      ])
+      await opened.waitForLoadState()
+      assert.equal(opened.url(), `${here()}/health`)
+      assert.equal(await opened.evaluate('window.opener'), null)
+      assert.equal(await opened.evaluate('document.referrer'), '')
+      assert.deepEqual(asked, [])
+
+      await page.getByRole('button', { name: 'Show remote pictures' }).click()
+      while ((await width('far')) !== 9) await page.waitForTimeout(20)
+      assert.deepEqual(new Set(asked), new Set(['/background', '/pixel', '/set']))
     })
 
     test('adds a person, and changes whether their address is verified', async (t) => {

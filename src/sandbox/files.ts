@@ -3,6 +3,8 @@ import { extname } from 'node:path'
 
 import type { FastifyPluginAsync } from 'fastify'
 
+import { html } from './html.ts'
+
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -35,7 +37,10 @@ export const createFiles =
       const text = await readFile(new URL(name, folder), 'utf8')
       const isPage = name === 'index.html'
       const content = isPage
-        ? text.replaceAll(/\{\{(\w+)\}\}/g, (whole, word: string) => options.words[word] ?? whole)
+        ? text.replaceAll(/\{\{(\w+)\}\}/g, (whole, word: string) => {
+            const said = options.words[word]
+            return said === undefined ? whole : html`${said}`.text
+          })
         : text
       for (const address of isPage ? options.pages : [`${options.at}/${name}`])
         engine.get(address, async (_request, reply) =>

@@ -31,7 +31,8 @@ export const createFrontend = (base: string, name: string): FastifyPluginAsync =
     words: {
       root: new URL(base).pathname,
       api: new URL(base).pathname.replace(/\/sandbox$/, ''),
-      name: name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
+      origin: new URL(base).origin,
+      name,
     },
     policy: POLICY,
   })

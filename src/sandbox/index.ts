@@ -53,7 +53,7 @@ export async function createSandbox(given: Omit<StandInContext, 'faults' | 'base
     migrations: new URL('./migrations/', import.meta.url),
     async plugin(engine) {
       engine.addHook('onRequest', async (request) => mayCall(request))
-      await engine.register(createPage(context.base))
+      await engine.register(createPage(context.base, given.settings.appUrl))
       await engine.register(createFrontend(context.base, given.settings.name))
       await engine.register(createApi(standIns, faults))
       for (const { routes } of standIns) await engine.register(routes)

@@ -60,7 +60,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
       await page.getByText('This address is not verified yet').waitFor()
 
       await followLink('Confirm your email address')
-      await note('Your address is verified.')
+      await note('The address is verified.')
       await signedInAs(EMAIL)
       await page.getByText('This address is verified.').waitFor()
       assert.equal(new URL(page.url()).hash, '', 'the token is gone from the address line')

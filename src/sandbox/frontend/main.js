@@ -2,10 +2,9 @@
 const api = document.documentElement.dataset.api
 const byId = (id) => document.getElementById(id)
 
-/** @returns {Promise<any>} the answer's body; throws an Error with the server's own sentence */
-async function call(route, body) {
+/** @returns {Promise<any>} the answer's body; throws an Error with the server's own sentence, and its status */
+async function call(route, body, token) {
   const [method, path] = route.split(' ')
-  const token = sessionStorage.getItem('token')
   const response = await fetch(api + path, {
     method,
     headers: {
@@ -15,8 +14,38 @@ async function call(route, body) {
     body: body && JSON.stringify(body),
   })
   const answer = await response.json()
-  if (!response.ok) throw new Error(answer.error.message)
+  if (!response.ok) throw Object.assign(new Error(answer.error.message), { status: response.status })
   return answer
+}
+
+/** A call of whoever is signed in. A token lives for minutes: one that is refused is traded for the next, once. */
+async function callAsUser(route) {
+  try {
+    return await call(route, undefined, sessionStorage.getItem('token'))
+  } catch (error) {
+    if (error.status !== 401) throw error
+    await refresh()
+    return call(route, undefined, sessionStorage.getItem('token'))
+  }
+}
+
+let refreshing
+
+/** A refresh token is good for one use: calls that are refused together wait for the same trade. */
+function refresh() {
+  refreshing ??= tradeIn().finally(() => (refreshing = undefined))
+  return refreshing
+}
+
+async function tradeIn() {
+  try {
+    keep(await call('POST /auth/refresh', { refreshToken: sessionStorage.getItem('refreshToken') }))
+  } catch (error) {
+    // Where the server was not reached, or is busy, nobody is signed out.
+    if (error.status !== 400 && error.status !== 401) throw error
+    forget()
+    throw Object.assign(new Error('Your session has ended: sign in again.'), { status: 401 })
+  }
 }
 
 function say(text, isBad = false) {
@@ -37,23 +66,27 @@ const keep = ({ token, refreshToken }) => {
   sessionStorage.setItem('refreshToken', refreshToken)
 }
 
+const forget = () => {
+  sessionStorage.removeItem('token')
+  sessionStorage.removeItem('refreshToken')
+}
+
 /** Shows who is signed in, or the forms. */
 async function show() {
-  const isIn = sessionStorage.getItem('token') !== null
-  if (isIn) {
+  if (sessionStorage.getItem('token') !== null) {
     try {
-      const { user } = await call('GET /auth/me')
+      const { user } = await callAsUser('GET /auth/me')
       byId('who').textContent = `Signed in as ${user.email}`
       byId('verified').textContent = user.emailVerified
         ? 'This address is verified.'
         : 'This address is not verified yet: follow the link in the mail.'
       byId('resend').hidden = user.emailVerified
     } catch (error) {
-      sessionStorage.clear()
+      if (error.status === 401) forget()
       say(error.message, true)
-      return show()
     }
   }
+  const isIn = sessionStorage.getItem('token') !== null
   byId('signed-in').hidden = !isIn
   byId('signed-out').hidden = isIn || !byId('reset').hidden
 }
@@ -74,34 +107,41 @@ const ACTIONS = {
 // The pages that mails and providers lead to. The token stands behind the #, where no server sees it.
 const PAGES = {
   async verify(said) {
-    await call('POST /auth/verify-email', { token: said.get('token') })
-    say('Your address is verified.')
+    // Signed in or not: who is, keeps the password where an administrator's address is verified.
+    const token = sessionStorage.getItem('token') ?? undefined
+    say((await call('POST /auth/verify-email', { token: said.get('token') }, token)).message)
   },
   'magic-link': async (said) => {
     keep(await call('POST /auth/verify-magic-link', { token: said.get('token') }))
     say('You are signed in.')
   },
   async callback(said) {
+    // Anybody can make a link with tokens of their own account in it, and would then read what is done there.
+    const began = sessionStorage.getItem('began')
+    sessionStorage.removeItem('began')
+    if (began === null) throw new Error('This sign-in was not begun in this tab: begin it here.')
     if (said.has('error')) throw new Error(`The provider did not sign you in: ${said.get('error')}.`)
     keep({ token: said.get('token'), refreshToken: said.get('refreshToken') })
     say('You are signed in.')
   },
   async reset(said) {
-    const form = byId('reset')
-    form.hidden = false
-    form.addEventListener(
-      'submit',
-      doing(async () => {
-        const password = new FormData(form).get('password')
-        say((await call('POST /auth/reset-password', { token: said.get('token'), password })).message)
-        sessionStorage.clear()
-        form.hidden = true
-        await show()
-      }),
-    )
+    resetToken = said.get('token')
+    byId('reset').hidden = false
   },
 }
 
+let resetToken
+
+byId('reset').addEventListener(
+  'submit',
+  doing(async () => {
+    const password = new FormData(byId('reset')).get('password')
+    say((await call('POST /auth/reset-password', { token: resetToken, password })).message)
+    forget()
+    byId('reset').hidden = true
+    await show()
+  }),
+)
 byId('account').addEventListener(
   'submit',
   doing(async (event) => {
@@ -113,25 +153,38 @@ byId('account').addEventListener(
 byId('sign-out').addEventListener(
   'click',
   doing(async () => {
-    await call('POST /auth/logout')
-    sessionStorage.clear()
+    await callAsUser('POST /auth/logout').finally(forget)
     say('You are signed out.')
     await show()
   }),
 )
 byId('resend').addEventListener(
   'click',
-  doing(async () => say((await call('POST /auth/resend-verification')).message)),
+  doing(async () => say((await callAsUser('POST /auth/resend-verification')).message)),
 )
 
-const said = new URLSearchParams(location.hash.slice(1))
-const page = PAGES[location.pathname.split('/').at(-1)]
-// Out of the address line and the history: it is good for one use only.
-history.replaceState(null, '', location.pathname)
-if (page && [...said].length > 0)
-  try {
-    await page(said)
-  } catch (error) {
-    say(error.message, true)
-  }
-await show()
+for (const link of document.querySelectorAll('[data-provider]'))
+  link.addEventListener('click', () => sessionStorage.setItem('began', link.dataset.provider))
+
+async function arrive() {
+  const said = new URLSearchParams(location.hash.slice(1))
+  const page = PAGES[location.pathname.split('/').at(-1)]
+  // Out of the address line and the history: it is good for one use only.
+  history.replaceState(null, '', location.pathname)
+  if (page && [...said].length > 0)
+    try {
+      await page(said)
+    } catch (error) {
+      say(error.message, true)
+    }
+  await show()
+}
+
+// This machine has several names, and a tab keeps what it knows for each alone: providers lead back to the public one.
+const { origin } = document.documentElement.dataset
+if (location.origin !== origin && location.port === new URL(origin).port)
+  location.replace(origin + location.pathname + location.hash)
+else {
+  addEventListener('hashchange', () => void arrive())
+  await arrive()
+}

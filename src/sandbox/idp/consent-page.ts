@@ -1,4 +1,4 @@
-import { html, type Html } from './html.ts'
+import { html, type Html } from '../html.ts'
 import type { Person } from './people.ts'
 
 /** How a provider's pages look, and what they say of themselves. */
@@ -23,7 +23,7 @@ export type ConsentPage = {
   hint: string | undefined
   /** What was wrong with the person that was invented. */
   fault?: { message: string; name: string; email: string; verified: boolean }
-  /** Where the style sheet is. */
+  /** Where the style sheets are. */
   assets: string
 }
 
@@ -56,6 +56,7 @@ const frame = (look: Look, assets: string, title: string, content: Html): string
         <meta name="color-scheme" content="light dark" />
         <title>${title}</title>
         <link rel="icon" href="${assets}/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="${assets}/base.css" />
         <link rel="stylesheet" href="${assets}/consent.css" />
       </head>
       <body>

@@ -4,13 +4,12 @@ import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 
 import type { Faults } from '../faults.ts'
 
+/** Answers with what it returns. */
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
 /** Makes a handler of calls between servers, which does what is set to go wrong at its provider. */
 export const faulty =
-  (
-    faults: Faults,
-    provider: string,
-    handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
-  ): RouteHandlerMethod =>
+  (faults: Faults, provider: string, handle: Handler): RouteHandlerMethod =>
   async (request, reply) => {
     const { delayMs, error, loseAnswer } = await faults.next(provider)
     if (delayMs) await delay(delayMs)

@@ -36,6 +36,8 @@ export type Grants = {
 }
 
 const CODE_MS = 600_000
+/** How many tokens a provider keeps, beside those that expire: the oldest go. */
+const TOKENS_KEPT = 500
 
 /**
  * @param provider `idpa` or `idpb`
@@ -82,9 +84,13 @@ export function createGrants(db: Database, clock: Clock, provider: string, prefi
 
     async token({ personId, asked, codeHash }, lifeMs) {
       const token = prefix + randomToken()
-      await db.write(sql`
-        insert into sandbox_tokens (token_hash, provider, person_id, code_hash, scope, expires_at)
-        values (${sha256(token)}, ${provider}, ${personId}, ${codeHash}, ${asked.scope}, ${clock.now() + lifeMs})`)
+      await db.batch([
+        sql`insert into sandbox_tokens (token_hash, provider, person_id, code_hash, scope, expires_at)
+            values (${sha256(token)}, ${provider}, ${personId}, ${codeHash}, ${asked.scope}, ${clock.now() + lifeMs})`,
+        sql`delete from sandbox_tokens where provider = ${provider} and (expires_at, token_hash) <= (
+              select expires_at, token_hash from sandbox_tokens where provider = ${provider}
+              order by expires_at desc, token_hash desc limit 1 offset ${TOKENS_KEPT})`,
+      ])
       return token
     },
 

@@ -3,17 +3,15 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SignJWT } from 'jose'
 
-import { deriveKey } from '../../base/crypto.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
-import { consentRoutes, type Checked } from './consent.ts'
-import { faulty } from './fault.ts'
-import { createGrants, type Asked, type Grant } from './grants.ts'
+import type { Checked } from './consent.ts'
+import type { Asked, Grant } from './grants.ts'
 import { formOf, parametersOf, takeForms } from './parameters.ts'
-import { createPeople, type Person } from './people.ts'
+import type { Person } from './people.ts'
+import { createProvider } from './provider.ts'
 import { ALGORITHM, createSigningKey } from './signing-key.ts'
 
 const PATH = '/idpa'
-const CLIENT_ID = 'sandbox-idpa'
 const TOKEN_SECONDS = 3600
 const S256_CHALLENGE = /^[\w-]{43}$/
 
@@ -29,12 +27,11 @@ const LOOK = {
  * (RS256), userinfo. As at a real one, its client is registered with one redirect address.
  * OpenID Connect Core 1.0, OpenID Connect Discovery 1.0, RFC 6749, RFC 7636, RFC 9207.
  */
-export async function createIdpa({ db, clock, settings, faults, base }: StandInContext): Promise<StandIn> {
+export async function createIdpa(context: StandInContext): Promise<StandIn> {
+  const { db, clock, settings, base } = context
   const issuer = base + PATH
-  const redirectUri = `${settings.publicUrl}/auth/idpa/callback`
-  const clientSecret = deriveKey(settings.secret, 'sandbox-idpa').mac('client').slice(0, 40)
-  const people = createPeople(db, clock)
-  const grants = createGrants(db, clock, 'idpa')
+  const provider = createProvider(context, 'idpa', { says: { iss: issuer } })
+  const { clientId, clientSecret, redirectUri, people, grants, answering, back } = provider
   const signingKey = createSigningKey(db, settings.secret)
 
   const metadata = {
@@ -55,17 +52,9 @@ export async function createIdpa({ db, clock, settings, faults, base }: StandInC
     authorization_response_iss_parameter_supported: true,
   }
 
-  /** Where the browser goes with an answer. */
-  const back = (asked: Pick<Asked, 'redirectUri' | 'state'>, answer: Record<string, string>): string => {
-    const url = new URL(asked.redirectUri)
-    const said = { ...answer, ...(asked.state !== undefined && { state: asked.state }), iss: issuer }
-    for (const [name, value] of Object.entries(said)) url.searchParams.set(name, value)
-    return url.href
-  }
-
   async function check(query: URLSearchParams): Promise<Checked> {
     const { get, repeated } = parametersOf(query)
-    if (get('client_id') !== CLIENT_ID)
+    if (get('client_id') !== clientId)
       return { refuse: `client_id: no application is registered as "${get('client_id') ?? ''}".` }
     if (repeated === 'redirect_uri' || get('redirect_uri') !== redirectUri)
       return { refuse: `redirect_uri: this application is registered with ${redirectUri} only.` }
@@ -119,7 +108,7 @@ export async function createIdpa({ db, clock, settings, faults, base }: StandInC
     })
       .setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' })
       .setIssuer(issuer)
-      .setAudience(CLIENT_ID)
+      .setAudience(clientId)
       .setIssuedAt(now)
       .setExpirationTime(now + TOKEN_SECONDS)
       .sign(privateKey)
@@ -137,7 +126,7 @@ export async function createIdpa({ db, clock, settings, faults, base }: StandInC
     if (basic && get('client_secret') !== undefined)
       return fail(400, 'invalid_request', 'the client authenticates in two ways')
     const client = basic ?? { id: get('client_id'), secret: get('client_secret') }
-    if (client.id !== CLIENT_ID || client.secret !== clientSecret) {
+    if (client.id !== clientId || client.secret !== clientSecret) {
       if (basic) reply.header('www-authenticate', 'Basic realm="idpa"')
       return fail(401, 'invalid_client', 'the client id or its secret is wrong')
     }
@@ -174,12 +163,10 @@ export async function createIdpa({ db, clock, settings, faults, base }: StandInC
     return { error: 'invalid_token', error_description: 'the access token is unknown or expired' }
   }
 
-  return {
-    name: 'idpa',
-    variables: { IDPA_ISSUER: issuer, IDPA_CLIENT_ID: CLIENT_ID, IDPA_CLIENT_SECRET: clientSecret },
+  return provider.standIn({
+    variables: { IDPA_ISSUER: issuer, IDPA_CLIENT_ID: clientId, IDPA_CLIENT_SECRET: clientSecret },
     async routes(engine) {
       takeForms(engine)
-      const answering = (handle: Parameters<typeof faulty>[2]) => faulty(faults, 'idpa', handle)
       engine.get(
         `${PATH}/.well-known/openid-configuration`,
         answering(async () => metadata),
@@ -190,27 +177,14 @@ export async function createIdpa({ db, clock, settings, faults, base }: StandInC
       )
       engine.post(`${PATH}/token`, answering(token))
       engine.route({ method: ['GET', 'POST'], url: `${PATH}/userinfo`, handler: answering(userinfo) })
-      consentRoutes(engine, {
-        provider: 'idpa',
-        path: `${PATH}/authorize`,
+      provider.consent(engine, {
+        path: '/authorize',
         look: LOOK,
-        application: settings.name,
-        assets: `${new URL(base).pathname}/page`,
-        people,
-        grants,
         check,
-        answer: (asked, code) =>
-          back(
-            asked,
-            code === undefined
-              ? { error: 'access_denied', error_description: 'the person said no' }
-              : { code },
-          ),
+        denied: { error: 'access_denied', error_description: 'the person said no' },
       })
     },
-    state: async () => ({ address: issuer, redirectUri, livingTokens: await grants.count() }),
-    reset: () => grants.reset(),
-  }
+  })
 }
 
 const optional = <K extends string>(name: K, value: string | undefined): { [N in K]?: string } =>

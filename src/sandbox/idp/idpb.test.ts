@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 
 import { randomToken } from '../../base/crypto.ts'
+import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { appForAll } from '../../testing/auth.ts'
 import { eachEngine } from '../../testing/engines.ts'
@@ -99,6 +100,30 @@ describe('identity provider B', () => {
           visibility: null,
         },
       ])
+    })
+
+    test('lets somebody consent on its page', async () => {
+      const { url, verifier } = await begin(app())
+      const page = await fetch(url)
+      assert.equal(page.status, 200)
+      assert.match(await page.text(), /<button name="person" value="100000001"/)
+      const consented = await fetch(url, {
+        method: 'POST',
+        redirect: 'manual',
+        body: new URLSearchParams({ person: '100000001' }),
+      })
+      assert.equal(consented.status, 303)
+      const back = new URL(consented.headers.get('location')!)
+      assert.equal(back.origin + back.pathname, callbackOf(app()))
+      const code = back.searchParams.get('code')!
+      const { access_token } = JSON.parse((await exchange(app(), { code, code_verifier: verifier })).text)
+      assert.equal((await read(app(), '/user', access_token)).body.login, 'ada')
+      const denied = await fetch(url, {
+        method: 'POST',
+        redirect: 'manual',
+        body: new URLSearchParams({ deny: 'true' }),
+      })
+      assert.equal(new URL(denied.headers.get('location')!).searchParams.get('error'), 'access_denied')
     })
 
     test('answers a form where JSON is not asked for', async () => {
@@ -215,6 +240,33 @@ describe('identity provider B', () => {
       await set({ loseAnswer: true, times: 1 })
       await assert.rejects(exchange(app, form), /fetch failed/)
       assert.equal(JSON.parse((await exchange(app, form)).text).error, 'bad_verification_code')
+    })
+
+    test('lets go of what has expired when somebody else comes, and of the oldest tokens', async (t) => {
+      const app = await startApp(t, engine, { sandbox: true })
+      const { db } = app.app
+      const kept = async () => {
+        const { codes, tokens } = (await db.get<{ codes: number; tokens: number }>(sql`
+          select (select count(*) from sandbox_codes) as codes, (select count(*) from sandbox_tokens) as tokens`))!
+        return { codes, tokens }
+      }
+      await tokenFor(app, 'ada@example.com')
+      await codeFor(app, (await begin(app)).url)
+      assert.deepEqual(await kept(), { codes: 1, tokens: 1 })
+      app.clock.advance(YEAR_MS)
+      const token = await tokenFor(app, 'ada@example.com')
+      assert.deepEqual(await kept(), { codes: 0, tokens: 1 })
+      await db.batch(
+        Array.from(
+          { length: 600 },
+          (_, at) => sql`
+            insert into sandbox_tokens (token_hash, provider, person_id, code_hash, scope, expires_at)
+            values (${`hash-${at}`}, 'idpb', '100000001', '', '', ${app.clock.now() + 3_600_000 + at})`,
+        ),
+      )
+      await tokenFor(app, 'ada@example.com')
+      assert.deepEqual(await kept(), { codes: 0, tokens: 500 })
+      assert.equal((await read(app, '/user', token)).status, 200)
     })
 
     test('keeps a token for a year', async (t) => {

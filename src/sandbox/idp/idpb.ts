@@ -2,16 +2,14 @@ import { createHash } from 'node:crypto'
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-import { deriveKey } from '../../base/crypto.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
-import { consentRoutes, type Checked } from './consent.ts'
-import { faulty } from './fault.ts'
-import { createGrants, type Asked } from './grants.ts'
+import type { Checked } from './consent.ts'
+import type { Asked } from './grants.ts'
 import { formOf, parametersOf, queryOf, takeForms } from './parameters.ts'
-import { createPeople, type Person } from './people.ts'
+import type { Person } from './people.ts'
+import { createProvider } from './provider.ts'
 
 const PATH = '/idpb'
-const CLIENT_ID = 'sandbox-idpb'
 // GitHub's live until they are revoked, or are not used for a year.
 const TOKEN_MS = 365 * 86_400_000
 const DOCS = 'https://docs.github.com/rest'
@@ -34,19 +32,18 @@ const LOOK = {
  * from `/user/emails`, and beside a person's own there is one that is verified and not primary.
  * https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
  */
-export async function createIdpb({ db, clock, settings, faults, base }: StandInContext): Promise<StandIn> {
-  const address = base + PATH
-  const registered = `${settings.publicUrl}/auth/idpb/callback`
-  const clientSecret = deriveKey(settings.secret, 'sandbox-idpb').mac('client').slice(0, 40)
-  const people = createPeople(db, clock)
-  const grants = createGrants(db, clock, 'idpb', 'gho_')
-
-  const back = (asked: Pick<Asked, 'redirectUri' | 'state'>, answer: Record<string, string>): string => {
-    const url = new URL(asked.redirectUri)
-    for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value)
-    if (asked.state !== undefined) url.searchParams.set('state', asked.state)
-    return url.href
-  }
+export async function createIdpb(context: StandInContext): Promise<StandIn> {
+  const provider = createProvider(context, 'idpb', { tokenPrefix: 'gho_' })
+  const {
+    address,
+    clientId,
+    clientSecret,
+    redirectUri: registered,
+    people,
+    grants,
+    answering,
+    back,
+  } = provider
 
   /** GitHub's rule: the registered host and port, and the registered path or one below it. */
   function mayRedirectTo(uri: string): boolean {
@@ -61,7 +58,7 @@ export async function createIdpb({ db, clock, settings, faults, base }: StandInC
 
   async function check(query: URLSearchParams): Promise<Checked> {
     const { get } = parametersOf(query)
-    if (get('client_id') !== CLIENT_ID)
+    if (get('client_id') !== clientId)
       return { refuse: `client_id: no application is registered as "${get('client_id') ?? ''}".` }
     const [given, state, challenge] = [get('redirect_uri'), get('state'), get('code_challenge')]
     const asked: Asked = {
@@ -89,7 +86,7 @@ export async function createIdpb({ db, clock, settings, faults, base }: StandInC
   }
 
   async function exchange(get: (name: string) => string | undefined): Promise<Record<string, string>> {
-    if (get('client_id') !== CLIENT_ID || get('client_secret') !== clientSecret)
+    if (get('client_id') !== clientId || get('client_secret') !== clientSecret)
       return {
         error: 'incorrect_client_credentials',
         error_description: 'The client_id and/or client_secret passed are incorrect.',
@@ -162,10 +159,9 @@ export async function createIdpb({ db, clock, settings, faults, base }: StandInC
     return emailsOf(held.person)
   }
 
-  return {
-    name: 'idpb',
+  return provider.standIn({
     variables: {
-      IDPB_CLIENT_ID: CLIENT_ID,
+      IDPB_CLIENT_ID: clientId,
       IDPB_CLIENT_SECRET: clientSecret,
       IDPB_AUTHORIZE_URL: `${address}/login/oauth/authorize`,
       IDPB_TOKEN_URL: `${address}/login/oauth/access_token`,
@@ -173,34 +169,21 @@ export async function createIdpb({ db, clock, settings, faults, base }: StandInC
     },
     async routes(engine) {
       takeForms(engine)
-      engine.post(`${PATH}/login/oauth/access_token`, faulty(faults, 'idpb', token))
-      engine.get(`${PATH}/user`, faulty(faults, 'idpb', user))
-      engine.get(`${PATH}/user/emails`, faulty(faults, 'idpb', emails))
-      consentRoutes(engine, {
-        provider: 'idpb',
-        path: `${PATH}/login/oauth/authorize`,
+      engine.post(`${PATH}/login/oauth/access_token`, answering(token))
+      engine.get(`${PATH}/user`, answering(user))
+      engine.get(`${PATH}/user/emails`, answering(emails))
+      provider.consent(engine, {
+        path: '/login/oauth/authorize',
         look: LOOK,
-        application: settings.name,
-        assets: `${new URL(base).pathname}/page`,
-        people,
-        grants,
         check,
-        answer: (asked, code) =>
-          back(
-            asked,
-            code === undefined
-              ? {
-                  error: 'access_denied',
-                  error_description: 'The user has denied your application access.',
-                  error_uri: ERRORS,
-                }
-              : { code },
-          ),
+        denied: {
+          error: 'access_denied',
+          error_description: 'The user has denied your application access.',
+          error_uri: ERRORS,
+        },
       })
     },
-    state: async () => ({ address, redirectUri: registered, livingTokens: await grants.count() }),
-    reset: () => grants.reset(),
-  }
+  })
 }
 
 /** GitHub takes the token request's parameters as a form, as JSON and in the address. */

@@ -35,7 +35,14 @@ export type WholeMail = InboxMail & {
   replyTo: string
   /** As they came, in order. */
   headers: { name: string; value: string }[]
-  attachments: { filename: string | null; contentType: string; size: number; content: string }[]
+  attachments: {
+    filename: string | null
+    /** What `cid:` addresses in the HTML name it by; null where it is no part of that. */
+    contentId: string | null
+    contentType: string
+    size: number
+    content: string
+  }[]
 }
 
 export type Inbox = {
@@ -55,6 +62,9 @@ export type Inbox = {
   count(): Promise<number>
   empty(): Promise<void>
 }
+
+/** How many mails are kept: the oldest go. */
+export const MAILS_KEPT = 500
 
 type Row = { id: string; view: string; received_at: number }
 type View = Omit<InboxMail, 'id' | 'receivedAt'>
@@ -94,14 +104,21 @@ export function createInbox(db: Database, clock: Clock): Inbox {
         ...[...addresses].map(
           (address) => sql`insert into sandbox_mail_receivers (mail_id, address) values (${id}, ${address})`,
         ),
+        sql`delete from sandbox_mail where (received_at, id) <= (
+              select received_at, id from sandbox_mail order by received_at desc, id desc limit 1 offset ${MAILS_KEPT})`,
       ])
     },
     async isFirstTry(raw) {
       const { messageId } = await PostalMime.parse(raw)
-      const rows = await db.write(sql`
-        insert into sandbox_mail_deferred (message) values (${sha256(messageId ?? raw.toString('latin1'))})
-        on conflict (message) do nothing returning message`)
-      return rows.length > 0
+      const [rows] = await db.batch([
+        sql`insert into sandbox_mail_deferred (message, deferred_at)
+            values (${sha256(messageId ?? raw.toString('latin1'))}, ${clock.now()})
+            on conflict (message) do nothing returning message`,
+        sql`delete from sandbox_mail_deferred where (deferred_at, message) <= (
+              select deferred_at, message from sandbox_mail_deferred
+              order by deferred_at desc, message desc limit 1 offset ${MAILS_KEPT})`,
+      ])
+      return rows!.length > 0
     },
     async list({ to, limit }) {
       const theirs = sql`where id in (select mail_id from sandbox_mail_receivers where address = ${emailKey(to ?? '')})`
@@ -125,8 +142,9 @@ export function createInbox(db: Database, clock: Clock): Inbox {
         cc: addressesOf(mail.cc),
         replyTo: addressesOf(mail.replyTo),
         headers: mail.headers.map(({ originalKey, value }) => ({ name: originalKey, value })),
-        attachments: mail.attachments.map(({ filename, mimeType, content }) => ({
+        attachments: mail.attachments.map(({ filename, contentId, mimeType, content }) => ({
           filename,
+          contentId: contentId?.replace(/^<(.*)>$/, '$1') ?? null,
           contentType: mimeType,
           size: Buffer.byteLength(content as string, 'base64'),
           content: content as string,

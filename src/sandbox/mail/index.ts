@@ -9,6 +9,9 @@ import { MAGIC_ADDRESSES, openSmtp } from './smtp.ts'
 const USER = 'sandbox'
 const FROM = 'no-reply@sandbox.test' // RFC 6761: nobody has an address there
 const LIST_MAX = 1_000
+// Below those that systems give to whoever asks for any port: 32768 on Linux, 49152 elsewhere.
+const FIRST_PORT = 20_000
+const PORTS = 12_000
 
 const query = Type.Object({
   to: Type.Optional(Type.String()),
@@ -18,8 +21,12 @@ const query = Type.Object({
 /** Stands in for a mail server: takes every mail, and shows it instead of delivering it. */
 export async function createMail({ db, clock, settings, log, faults }: StandInContext): Promise<StandIn> {
   const inbox = createInbox(db, clock)
-  const password = deriveKey(settings.secret, 'sandbox.mail').mac('password')
-  const smtp = await openSmtp({ user: USER, password, inbox, faults, log })
+  const key = deriveKey(settings.secret, 'sandbox.mail')
+  const password = key.mac('password')
+  // The same at every start, and another for each application, without a table: there is none yet at the first start.
+  const draw = Buffer.from(key.mac(`port for ${settings.databaseUrl}`), 'base64url').readUInt32BE()
+  const port = FIRST_PORT + (draw % PORTS)
+  const smtp = await openSmtp({ user: USER, password, port, inbox, faults, log })
   const checkQuery = createValidation()('query', query)
 
   async function list(asked: unknown): Promise<{ messages: InboxMail[] }> {

@@ -6,9 +6,11 @@ import { describe, test, type TestContext } from 'node:test'
 import { createTransport, type SentMessageInfo, type Transporter } from 'nodemailer'
 
 import { createApp } from '../../app.ts'
+import { sql } from '../../db/sql.ts'
 import { startApp, type StartOptions, type TestApp, type Answered } from '../../testing/app.ts'
 import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
 import { createSandbox } from '../index.ts'
+import { MAILS_KEPT } from './inbox.ts'
 import { linksOf } from './links.ts'
 
 type Json = Answered['body']
@@ -124,6 +126,7 @@ eachEngine((engine) => {
     assert.deepEqual(body.attachments, [
       {
         filename: 'räty.bin',
+        contentId: null,
         contentType: 'application/x-thing',
         size: bytes.length,
         content: bytes.toString('base64'),
@@ -266,6 +269,52 @@ eachEngine((engine) => {
     assert.deepEqual(await inbox(second.app), before)
     assert.equal(second.mail.password, first.mail.password)
     await assert.rejects(second.send('ada@example.com'), { responseCode: 450 })
+  })
+
+  test('its port is the same after a restart, and another one where that is taken', async (t) => {
+    const databaseUrl = await engine.freshUrl()
+    const portOf = ({ mail }: Json): string => new URL(mail.variables.SMTP_URL).port
+    const first = await begin(t, engine, { databaseUrl })
+    const beside = await begin(t, engine, { databaseUrl })
+    assert.notEqual(portOf(beside), portOf(first))
+    await beside.send('ada@example.com')
+    await first.app.stop()
+    const second = await begin(t, engine, { databaseUrl })
+    assert.equal(portOf(second), portOf(first))
+    await second.send('ada@example.com')
+  })
+
+  test('the newest mails are kept, and the oldest go as others come', async (t) => {
+    const { app, send } = await begin(t, engine)
+    const { db } = app.app
+    // What many mails leave behind, without sending each.
+    const past = (at: number) => sql`
+      insert into sandbox_mail (id, raw, view, received_at)
+      values (${`id-${at}`}, '', ${JSON.stringify({ subject: `mail ${at}` })}, ${at})`
+    await db.batch(Array.from({ length: MAILS_KEPT }, (_, at) => past(at)))
+    await db.write(
+      sql`insert into sandbox_mail_receivers (mail_id, address) values ('id-0', 'old@example.com')`,
+    )
+    await send('ada@example.com')
+    await send('ada@example.com')
+    const [newest, ...older] = await subjects(app)
+    assert.equal(newest, 'Hello')
+    assert.equal(older.length, MAILS_KEPT - 1)
+    assert.equal(older.at(-1), 'mail 2')
+    assert.deepEqual(
+      await db.all(sql`select address from sandbox_mail_receivers where address = 'old@example.com'`),
+      [],
+    )
+    await db.batch(
+      Array.from(
+        { length: MAILS_KEPT },
+        (_, at) => sql`insert into sandbox_mail_deferred (message, deferred_at) values (${`m-${at}`}, ${at})`,
+      ),
+    )
+    await assert.rejects(send('later@example.com', { messageId: '<1@example.com>' }), { responseCode: 451 })
+    await send('later@example.com', { messageId: '<1@example.com>' })
+    const deferred = await db.get<{ count: number }>(sql`select count(*) as count from sandbox_mail_deferred`)
+    assert.equal(deferred!.count, MAILS_KEPT)
   })
 
   test('of a client that breaks off in the middle nothing is kept, and one that stops there holds nothing up', async (t) => {

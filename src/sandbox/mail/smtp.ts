@@ -22,6 +22,8 @@ const LOOPBACK = '127.0.0.1'
 export type SmtpOptions = {
   user: string
   password: string
+  /** The port to listen on, where nobody else does. */
+  port: number
   inbox: Inbox
   faults: Faults
   log: FastifyBaseLogger
@@ -42,10 +44,17 @@ const magicOf = (address: string): string =>
   address.slice(0, address.lastIndexOf('@')).split('+', 1)[0]!.toLowerCase()
 
 /**
- * A real SMTP server on a free port of the loopback interface, for clients that sign in. A message is in the inbox
+ * A real SMTP server on the loopback interface, for clients that sign in; on any free port where the given one is taken. A message is in the inbox
  * before its 250 goes out. Without STARTTLS: it could only offer a certificate that nobody should trust.
  */
-export async function openSmtp({ user, password, inbox, faults, log }: SmtpOptions): Promise<Smtp> {
+export async function openSmtp({
+  user,
+  password,
+  port: wanted,
+  inbox,
+  faults,
+  log,
+}: SmtpOptions): Promise<Smtp> {
   const sockets = new Map<number, Socket>()
   const underWay = new Set<Promise<void>>()
   const closing = new AbortController()
@@ -117,8 +126,11 @@ export async function openSmtp({ user, password, inbox, faults, log }: SmtpOptio
     sockets.set(port, socket)
     socket.on('close', () => sockets.delete(port))
   })
-  server.listen(0, LOOPBACK)
-  await once(server.server, 'listening')
+  const listen = async (port: number): Promise<void> => {
+    server.listen(port, LOOPBACK)
+    await once(server.server, 'listening')
+  }
+  await listen(wanted).catch(() => listen(0))
   const { port } = server.server.address() as AddressInfo
 
   return {

@@ -1,5 +1,8 @@
 const root = document.documentElement.dataset.root
 
+/** The application's own pages, or what stands in for them. */
+export const appUrl = document.documentElement.dataset.app
+
 /** Where the application's own routes are. */
 export const serverUrl = location.origin + root.replace(/\/sandbox$/, '')
 

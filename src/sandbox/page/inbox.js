@@ -1,5 +1,7 @@
-import { ask, serverUrl } from './api.js'
-import { arrowKeys, byId, command, linked, make, outside, time, update } from './dom.js'
+import { appUrl, ask, serverUrl } from './api.js'
+import { byId, command, linked, make, outside, time, update } from './dom.js'
+import { createPanes, row } from './panes.js'
+import { rendered } from './rendered.js'
 
 const SHOWN_MAX = 200
 const SEEN = 'sixwire-sandbox-seen'
@@ -11,24 +13,24 @@ const REGISTER = `curl ${serverUrl}/auth/register \\
 
 /** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */
 export function createInbox(page) {
-  const list = byId('inbox-list')
-  const reader = byId('inbox-reader')
+  const panes = createPanes('inbox', {
+    empty: [
+      make('h2', {}, 'No mail yet'),
+      make('p', {}, 'Register an account and its mail appears here:'),
+      command(REGISTER, 'the command'),
+      make('p', {}, 'Or do it in a browser, as your users would: ', make('a', { href: appUrl }, appUrl)),
+    ],
+    choose: 'Choose a mail to read it.',
+  })
+  const { list, reader } = panes
   const filter = byId('inbox-filter')
-  const view = byId('view-inbox')
   const seen = new Set(JSON.parse(localStorage.getItem(SEEN) ?? '[]'))
   let messages
   let openId
 
-  arrowKeys(list)
   filter.addEventListener('input', () => show())
   filter.addEventListener('keydown', (event) => {
     if (event.key === 'ArrowDown') list.querySelector('a')?.focus()
-  })
-  view.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || openId === undefined) return
-    const id = openId
-    location.hash = '#inbox'
-    requestAnimationFrame(() => list.querySelector(`[data-key="${CSS.escape(id)}"] a`)?.focus())
   })
 
   function show() {
@@ -48,52 +50,16 @@ export function createInbox(page) {
         isOpen: id === openId,
       })),
       ({ id }) => id,
-      row,
+      mailRow,
     )
-    view.classList.toggle('nothing', messages.length === 0)
     byId('inbox-none').hidden = shown.length > 0 || messages.length === 0
     page.count('inbox', messages.filter(({ id }) => !seen.has(id)).length)
-    if (openId === undefined) showNothing()
-  }
-
-  const row = ({ id, to, subject, receivedAt, preview, isNew, isOpen }) =>
-    make(
-      'li',
-      { class: isNew ? 'new' : '' },
-      make(
-        'a',
-        { href: `#inbox/${id}`, 'aria-current': isOpen ? 'true' : undefined },
-        make('span', { class: 'line' }, make('strong', {}, to), time(receivedAt)),
-        make(
-          'span',
-          { class: 'subject' },
-          isNew && make('span', { class: 'quiet' }, 'New: '),
-          subject || '(no subject)',
-        ),
-        make('span', { class: 'preview' }, preview),
-      ),
-    )
-
-  function showNothing() {
-    const state = messages.length === 0 ? 'empty' : 'choose'
-    if (reader.dataset.state === state) return
-    reader.dataset.state = state
-    reader.replaceChildren(
-      state === 'empty'
-        ? make(
-            'div',
-            { class: 'empty' },
-            make('h2', {}, 'No mail yet'),
-            make('p', {}, 'Register an account and its mail appears here.'),
-            command(REGISTER, 'the command'),
-          )
-        : make('div', { class: 'empty' }, make('p', {}, 'Choose a mail to read it.')),
-    )
+    panes.rest({ isEmpty: messages.length === 0, isChosen: openId !== undefined })
   }
 
   async function open(id) {
     openId = id
-    view.classList.toggle('reading', id !== undefined)
+    panes.open(id)
     if (id === undefined) return messages && show()
     if (!seen.has(id)) {
       seen.add(id)
@@ -103,14 +69,13 @@ export function createInbox(page) {
     if (reader.dataset.state === `mail ${id}`) return
     let content
     try {
-      content = mailView(await ask('GET', `/mail/${encodeURIComponent(id)}`))
+      content = mailView(panes, await ask('GET', `/mail/${encodeURIComponent(id)}`))
     } catch (error) {
-      content = [make('div', { class: 'empty' }, make('p', { role: 'alert' }, error.message), back())]
+      content = [make('div', { class: 'empty' }, make('p', { role: 'alert' }, error.message), back(panes))]
     }
     if (openId !== id) return
-    reader.dataset.state = `mail ${id}`
-    reader.replaceChildren(...content)
-    reader.querySelector('h3')?.focus()
+    panes.fill(`mail ${id}`, () => content)
+    panes.focus()
   }
 
   return {
@@ -131,9 +96,21 @@ export function createInbox(page) {
   }
 }
 
-const back = () => make('a', { class: 'back', href: '#inbox' }, 'Back to the inbox')
+const back = (panes) => panes.back('Back to the inbox')
 
-function mailView(mail) {
+const mailRow = ({ id, to, subject, receivedAt, preview, isNew, isOpen }) =>
+  row(
+    { href: `#inbox/${id}`, title: to, moment: time(receivedAt), isNew, isOpen },
+    make(
+      'span',
+      { class: 'subject' },
+      isNew && make('span', { class: 'quiet' }, 'New: '),
+      subject || '(no subject)',
+    ),
+    make('span', { class: 'preview' }, preview),
+  )
+
+function mailView(panes, mail) {
   const facts = [
     ['From', mail.from],
     ['To', mail.to],
@@ -142,7 +119,7 @@ function mailView(mail) {
     ['Received', new Date(mail.receivedAt).toLocaleString()],
   ].filter(([, value]) => value)
   return [
-    back(),
+    back(panes),
     make('h3', { tabindex: -1 }, mail.subject || '(no subject)'),
     make(
       'dl',
@@ -164,7 +141,7 @@ function mailView(mail) {
         make('ul', {}, ...mail.attachments.map((one) => make('li', {}, attachment(one)))),
       ),
     tabs([
-      mail.html && ['Rendered', () => frame(mail.html)],
+      mail.html && ['Rendered', () => rendered(mail)],
       mail.text && ['Text', () => make('pre', { class: 'source', tabindex: 0 }, ...linked(mail.text))],
       mail.html && ['HTML', () => make('pre', { class: 'source', tabindex: 0 }, mail.html)],
       mail.headers && [
@@ -179,18 +156,6 @@ function mailView(mail) {
     ]),
   ].filter(Boolean)
 }
-
-/**
- * A stranger's HTML: no scripts, no forms, no origin. Its links open in a tab of their own, which is free of the frame's
- * limits, because that is where the application runs.
- */
-const frame = (html) =>
-  make('iframe', {
-    title: 'The mail, rendered',
-    sandbox: 'allow-popups allow-popups-to-escape-sandbox',
-    referrerpolicy: 'no-referrer',
-    srcdoc: `<!doctype html><meta name="color-scheme" content="light"><base target="_blank">${html}`,
-  })
 
 function attachment({ filename, contentType, size, content }) {
   const bytes = Uint8Array.from(atob(content), (sign) => sign.charCodeAt(0))

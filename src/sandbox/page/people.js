@@ -1,4 +1,4 @@
-import { ask, serverUrl } from './api.js'
+import { appUrl, ask } from './api.js'
 import { byId, make, update } from './dom.js'
 
 /** @param {{ announce(text: string): void }} page */
@@ -8,10 +8,8 @@ export function createPeople(page) {
   const fault = byId('people-fault')
 
   byId('people-try').append(
-    'Try it: sign in by ',
-    make('a', { href: `${serverUrl}/auth/idpa`, target: '_blank', rel: 'noopener' }, 'provider A'),
-    ' or ',
-    make('a', { href: `${serverUrl}/auth/idpb`, target: '_blank', rel: 'noopener' }, 'provider B'),
+    'Try it: sign in by provider A or B at ',
+    make('a', { href: appUrl, target: '_blank', rel: 'noopener' }, 'your application'),
     '.',
   )
 

@@ -1,29 +1,35 @@
 import { ask, serverUrl } from './api.js'
-import { arrowKeys, byId, command, linked, make, outside, time, update } from './dom.js'
+import { command, linked, make, outside, time, update } from './dom.js'
+import { createPanes, row } from './panes.js'
 
 const CHANNELS = { sms: 'SMS', whatsapp: 'WhatsApp' }
 
-const SEND = `curl ${serverUrl}/messaging/sms \\
+const SEND = `TOKEN=$(curl -s ${serverUrl}/auth/login \\
+  -H 'content-type: application/json' \\
+  -d '{"email": "you@example.com", "password": "correct horse battery"}' |
+  grep -o '"token":"[^"]*' | cut -d'"' -f4)
+curl ${serverUrl}/messaging/sms \\
   -H "authorization: Bearer $TOKEN" \\
   -H 'content-type: application/json' \\
   -d '{"to": "+14155550123", "body": "Hello from the sandbox"}'`
 
 /** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */
 export function createPhone(page) {
-  const list = byId('phone-list')
-  const reader = byId('phone-reader')
-  const view = byId('view-phone')
+  const panes = createPanes('phone', {
+    empty: [
+      make('h2', {}, 'No messages yet'),
+      make(
+        'p',
+        {},
+        'Send an SMS or a WhatsApp message and it appears here, one conversation a number. Who sends needs an account with a verified address: follow the link in its mail first.',
+      ),
+      command(SEND, 'the command'),
+    ],
+    choose: 'Choose a number to read its messages.',
+  })
   let messages
   let number
   let unread = 0
-
-  arrowKeys(list)
-  view.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || number === undefined) return
-    const was = number
-    location.hash = '#phone'
-    requestAnimationFrame(() => list.querySelector(`[data-key="${CSS.escape(was)}"] a`)?.focus())
-  })
 
   const conversations = () => Map.groupBy(messages, ({ to }) => to)
 
@@ -35,57 +41,19 @@ export function createPhone(page) {
       messages: more.length + 1,
       isOpen: to === number,
     }))
-    update(list, all, ({ to }) => to, row)
-    view.classList.toggle('nothing', messages.length === 0)
+    update(panes.list, all, ({ to }) => to, numberRow)
     const theirs = number === undefined ? undefined : conversations().get(number)
+    panes.rest({ isEmpty: messages.length === 0, isChosen: theirs !== undefined })
     if (theirs) showConversation(theirs.toReversed())
-    else showNothing()
-  }
-
-  const row = ({ to, body, receivedAt, messages, isOpen }) =>
-    make(
-      'li',
-      {},
-      make(
-        'a',
-        { href: `#phone/${encodeURIComponent(to)}`, 'aria-current': isOpen ? 'true' : undefined },
-        make('span', { class: 'line' }, make('strong', {}, to), time(receivedAt)),
-        make('span', { class: 'preview' }, body),
-        make('span', { class: 'quiet' }, `${messages} messages`),
-      ),
-    )
-
-  function showNothing() {
-    const state = messages.length === 0 ? 'empty' : 'choose'
-    if (reader.dataset.state === state) return
-    reader.dataset.state = state
-    reader.replaceChildren(
-      state === 'empty'
-        ? make(
-            'div',
-            { class: 'empty' },
-            make('h2', {}, 'No messages yet'),
-            make(
-              'p',
-              {},
-              'Send an SMS or a WhatsApp message and it appears here, one conversation a number.',
-            ),
-            command(SEND, 'the command'),
-          )
-        : make('div', { class: 'empty' }, make('p', {}, 'Choose a number to read its messages.')),
-    )
   }
 
   function showConversation(theirs) {
-    if (reader.dataset.state !== `number ${number}`) {
-      reader.dataset.state = `number ${number}`
-      reader.replaceChildren(
-        make('a', { class: 'back', href: '#phone' }, 'Back to the numbers'),
-        make('h3', { tabindex: -1 }, number),
-        make('ol', { class: 'conversation', 'aria-label': `Messages to ${number}` }),
-      )
-    }
-    const conversation = reader.querySelector('ol')
+    panes.fill(`number ${number}`, () => [
+      panes.back('Back to the numbers'),
+      make('h3', { tabindex: -1 }, number),
+      make('ol', { class: 'conversation', 'aria-label': `Messages to ${number}` }),
+    ])
+    const conversation = panes.reader.querySelector('ol')
     const count = conversation.children.length
     update(conversation, theirs, ({ id }) => id, bubble)
     if (conversation.children.length > count)
@@ -111,12 +79,12 @@ export function createPhone(page) {
     open(given) {
       const isOther = number !== given
       number = given
-      view.classList.toggle('reading', given !== undefined)
+      panes.open(given)
       unread = 0
       page.count('phone', 0)
       if (!messages) return
       show()
-      if (isOther && given !== undefined) reader.querySelector('h3')?.focus()
+      if (isOther && given !== undefined) panes.focus()
     },
     async poll() {
       const before = messages && new Set(messages.map(({ id }) => id))
@@ -126,11 +94,18 @@ export function createPhone(page) {
       for (const { channel, to } of come)
         page.announce(`New ${CHANNELS[channel] ?? channel} message for ${to}`)
       if (messages.length === 0) unread = 0
-      else if (view.hidden) unread += come.length
+      else if (panes.view.hidden) unread += come.length
       page.count('phone', unread)
     },
   }
 }
+
+const numberRow = ({ to, body, receivedAt, messages, isOpen }) =>
+  row(
+    { href: `#phone/${encodeURIComponent(to)}`, title: to, moment: time(receivedAt), isOpen },
+    make('span', { class: 'preview' }, body),
+    make('span', { class: 'quiet' }, `${messages} messages`),
+  )
 
 /** A message's media are addresses, or objects that hold one. */
 const addressesOf = (media) =>

@@ -11,6 +11,9 @@ import type { Outcome } from './magic.ts'
 export const SENT_MS = 100
 export const OUTCOME_MS = 250
 
+/** How many messages are kept: the oldest go. */
+export const MESSAGES_KEPT = 500
+
 export type Channel = 'sms' | 'whatsapp'
 
 export type Message = {
@@ -93,7 +96,7 @@ export function statusAt({ createdAt, outcome }: Message, now: number): 'queued'
 export type Messages = {
   make(message: Omit<Message, 'id' | 'sid' | 'createdAt'>): Message
   /** To stand in the batch that accepts it. */
-  insertion(message: Message): Sql
+  insertions(message: Message): Sql[]
   find(sid: string): Promise<Message | undefined>
   /** The newest first. */
   list(filter: Filter): Promise<Message[]>
@@ -117,10 +120,13 @@ export function createMessages(db: Database, clock: Clock): Messages {
       const prefix = message.media.length > 0 ? 'MM' : 'SM'
       return { ...message, id: newId(now), sid: prefix + randomBytes(16).toString('hex'), createdAt: now }
     },
-    insertion: (message) => sql`
-      insert into sandbox_phone_messages (${COLUMNS})
+    insertions: (message) => [
+      sql`insert into sandbox_phone_messages (${COLUMNS})
       values (${message.id}, ${message.sid}, ${message.channel}, ${message.to}, ${message.from}, ${message.body},
               ${JSON.stringify(message.media)}, ${message.outcome}, ${message.errorCode}, ${message.createdAt})`,
+      sql`delete from sandbox_phone_messages
+          where id <= (select id from sandbox_phone_messages order by id desc limit 1 offset ${MESSAGES_KEPT})`,
+    ],
     async find(sid) {
       const row = await db.get<Row>(sql`select ${COLUMNS} from sandbox_phone_messages where sid = ${sid}`)
       return row && messageOf(row)

@@ -12,8 +12,10 @@ import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
 import twilio from 'twilio'
 
+import { sql } from '../../db/sql.ts'
 import { startApp, type StartOptions, type TestApp, type Answered } from '../../testing/app.ts'
 import { eachEngine, type Engine, type Ending } from '../../testing/engines.ts'
+import { MESSAGES_KEPT } from './messages.ts'
 import { segmentsOf } from './segments.ts'
 
 type Json = Answered['body']
@@ -91,6 +93,20 @@ eachEngine((engine) => {
     app.clock.advance(1_000)
     const fetched = await client.messages(sent.sid).fetch()
     assert.deepEqual([fetched.status, fetched.dateSent instanceof Date], ['delivered', true])
+  })
+
+  test('the newest messages are kept, and the oldest go as others come', async (t) => {
+    const { app, client, phone } = await begin(t, engine)
+    const past = (at: number) => sql`
+      insert into sandbox_phone_messages
+        (id, sid, channel, to_number, from_number, body, media, outcome, created_at)
+      values (${`0${String(at).padStart(5, '0')}`}, ${`SM${at}`}, 'sms', ${ADA}, ${phone.from}, ${`message ${at}`},
+        '[]', 'delivered', ${at})`
+    await app.app.db.batch(Array.from({ length: MESSAGES_KEPT }, (_, at) => past(at)))
+    await client.messages.create({ to: ADA, from: phone.from, body: 'new' })
+    const bodies = (await shown(app)).map(({ body }) => body)
+    assert.equal(bodies.length, MESSAGES_KEPT)
+    assert.deepEqual([bodies[0], bodies.at(-1)], ['new', 'message 1'])
   })
 
   test('WhatsApp messages carry media, and the number finds both channels', async (t) => {

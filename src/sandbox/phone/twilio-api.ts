@@ -177,7 +177,7 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
     const { callback, ...asked } = readMessage(form)
     const message = messages.make(asked)
     await db.batch([
-      messages.insertion(message),
+      ...messages.insertions(message),
       ...(callback === undefined ? [] : callbacks.insertions(message, callback, fault.callback)),
     ])
     callbacks.wake()

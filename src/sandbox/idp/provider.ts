@@ -1,0 +1,97 @@
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
+
+import { deriveKey } from '../../base/crypto.ts'
+import type { StandIn, StandInContext } from '../stand-in.ts'
+import { consentRoutes, type Checked } from './consent.ts'
+import type { Look } from './consent-page.ts'
+import { faulty, type Handler } from './fault.ts'
+import { createGrants, type Asked, type Grants } from './grants.ts'
+import { createPeople, type People } from './people.ts'
+
+/** What both identity providers have: an address, one registered application, people, and what they granted. */
+export type Provider = {
+  readonly address: string
+  readonly clientId: string
+  readonly clientSecret: string
+  /** The one that its client is registered with. */
+  readonly redirectUri: string
+  readonly people: People
+  readonly grants: Grants
+  /** Makes a handler of calls between servers, which does what is set to go wrong here. */
+  readonly answering: (handle: Handler) => RouteHandlerMethod
+  /** Puts the consent page at a path of the provider. */
+  consent(
+    engine: FastifyInstance,
+    page: {
+      path: string
+      look: Look
+      check: (query: URLSearchParams) => Promise<Checked>
+      /** What the application is told where somebody denied. */
+      denied: Readonly<Record<string, string>>
+    },
+  ): void
+  /** Where the browser goes with an answer; `state` goes with it. */
+  readonly back: (
+    asked: Pick<Asked, 'redirectUri' | 'state'>,
+    answer: Readonly<Record<string, string>>,
+  ) => string
+  /** The stand-in that this is. */
+  standIn(own: Pick<StandIn, 'variables' | 'routes'>): StandIn
+}
+
+/**
+ * @param name `idpa` or `idpb`
+ * @param options.tokenPrefix what its access tokens begin with
+ * @param options.says what it adds to every answer that goes through the browser
+ */
+export function createProvider(
+  { db, clock, settings, faults, base }: StandInContext,
+  name: string,
+  options: { tokenPrefix?: string; says?: Readonly<Record<string, string>> } = {},
+): Provider {
+  const address = `${base}/${name}`
+  const redirectUri = `${settings.publicUrl}/auth/${name}/callback`
+  const people = createPeople(db, clock)
+  const grants = createGrants(db, clock, name, options.tokenPrefix)
+
+  function back(
+    asked: Pick<Asked, 'redirectUri' | 'state'>,
+    answer: Readonly<Record<string, string>>,
+  ): string {
+    const url = new URL(asked.redirectUri)
+    const said = { ...answer, ...(asked.state !== undefined && { state: asked.state }), ...options.says }
+    for (const [key, value] of Object.entries(said)) url.searchParams.set(key, value)
+    return url.href
+  }
+
+  return {
+    address,
+    clientId: `sandbox-${name}`,
+    clientSecret: deriveKey(settings.secret, `sandbox-${name}`).mac('client').slice(0, 40),
+    redirectUri,
+    people,
+    grants,
+    answering: (handle) => faulty(faults, name, handle),
+    consent(engine, { path, look, check, denied }) {
+      consentRoutes(engine, {
+        provider: name,
+        path: `/${name}${path}`,
+        look,
+        application: settings.name,
+        assets: `${new URL(base).pathname}/page`,
+        people,
+        grants,
+        check,
+        answer: (asked, code) => back(asked, code === undefined ? denied : { code }),
+      })
+    },
+    back,
+    standIn: ({ variables, routes }) => ({
+      name,
+      variables,
+      routes,
+      state: async () => ({ address, redirectUri, livingTokens: await grants.count() }),
+      reset: () => grants.reset(),
+    }),
+  }
+}
