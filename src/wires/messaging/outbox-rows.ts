@@ -209,10 +209,13 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
           select 1 from messaging_messages other where other.message_id = ${messageId} and other.id <> ${turn.id})`
         const results = await persist(() =>
           db.batch([
-            // On PostgreSQL two equal texts wait for each other here, and the later one sees what the other took.
+            // On PostgreSQL equal texts wait for each other here, at the first one ever sent to this number, and each sees
+            // what those before it took.
             sql`update messaging_recipients set address = address
-                where address in (select address from messaging_recipients where message_id = ${turn.id})
-                  and message_id in (select id from messaging_messages where ${unsettled})`,
+                where (address, message_id) = (
+                  select address, min(message_id) from messaging_recipients
+                  where address in (select address from messaging_recipients where message_id = ${turn.id})
+                  group by address)`,
             settlement(turn, end, { condition: others }),
           ]),
         )
