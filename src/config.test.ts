@@ -67,6 +67,7 @@ describe('a variable that can not work stops the start with one line that names 
     [{ TRUST_PROXY: '10.0.0.1, ::::' }, /^TRUST_PROXY: /],
     [{ TRUST_PROXY: ',' }, /^TRUST_PROXY: /],
     [{ PUBLIC_URL: 'https://me:hidden@shop.example' }, /^PUBLIC_URL: the address must not name a user$/],
+    [{ PUBLIC_URL: 'https://me:hidden@shop.example:99999' }, /^PUBLIC_URL: what is set is not an address/],
     [{ PUBLIC_URL: 'https://shop.example/?a=b' }, /^PUBLIC_URL: .* must end before the "\?" or "#"$/],
     [{ APP_URL: 'https://shop.example/#/' }, /^APP_URL: .* must end before the "\?" or "#"$/],
     [{ SIXWIRE_POLICY: 'closed' }, /^SIXWIRE_POLICY: "closed" is not one of open, guarded$/],

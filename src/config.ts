@@ -74,12 +74,13 @@ function port(value: string, name: string): number {
 
 /** In the form that URLs have once they are parsed: signatures are made over it, and compared letter by letter. */
 function webAddress(value: string, name: string): string {
+  // What stands before an @ may be a password.
+  const shown = value.includes('@') ? 'what is set' : `"${value}"`
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol))
-    throw bad(name, `"${value}" is not an address like https://shop.example`)
-  // Without the value itself: it may hold a password.
+    throw bad(name, `${shown} is not an address like https://shop.example`)
   if (url.username !== '' || url.password !== '') throw bad(name, 'the address must not name a user')
-  if (/[?#]/.test(value)) throw bad(name, `"${value}" must end before the "?" or "#"`)
+  if (/[?#]/.test(value)) throw bad(name, `${shown} must end before the "?" or "#"`)
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 

@@ -54,7 +54,8 @@ async function faultOf({ ask, limitMs }: Check): Promise<string | undefined> {
     await Promise.race([ask(), late])
     return undefined
   } catch (error) {
-    return (error as Error).message.replaceAll(/\s+/g, ' ')
+    // A provider that an application wrote may reject with anything.
+    return (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ')
   } finally {
     answered.abort()
   }

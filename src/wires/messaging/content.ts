@@ -22,7 +22,7 @@ export type Carrier = {
   /** Resolves within `limitMs`; never rejects. */
   send(limitMs: number): Promise<Outcome>
   /** What the provider calls each message that may be this one, oldest first. */
-  find?: (since: number) => Promise<readonly string[]>
+  find?: (since: number, limitMs: number) => Promise<readonly string[]>
 }
 
 /** A mail that comes twice can be told by its Message-ID; a text can't be told from another one. */
@@ -39,7 +39,7 @@ export function carriersOf(content: Content, providers: Providers): Carrier[] {
   return providers[content.channel].map((one) => ({
     name: one.name,
     send: (limitMs) => one.send(text, limitMs),
-    ...(one.find && { find: (since: number) => one.find!(text, since) }),
+    ...(one.find && { find: (since: number, limitMs: number) => one.find!(text, since, limitMs) }),
   }))
 }
 

@@ -10,17 +10,20 @@ const CALL_MS = 10_000
 const SHORTEST_CALL_MS = 2_000
 const SHORTEST_FIRST_CALL_MS = 200
 const FIRST_BACKOFF_MS = 500
+/** A provider may show a message a moment after it took it, so not found counts only the second time. */
 const LOOKS = 2
+const LONGEST_LOOK_MS = 2_000
 const FIRST_LOOK_MS = 400
 const REASON_CHARACTERS = 300
 
+const UNCONFIGURED = 'No provider of this channel is configured any more.'
 const UNREACHED = 'No provider of this channel could take the message: it was out of reach, or busy.'
 const DOUBTFUL_MAIL = 'The provider did not say whether it took the message: it may have arrived.'
 const DOUBTFUL_TEXT =
   'The provider did not say whether it took the message. It is not sent again, because it may have arrived.'
 
 /** Not settled, to be tried again. `doubtful`: it may have arrived. */
-export type Waiting = { status: 'waiting'; provider: string; error: string; doubtful: boolean }
+export type Waiting = { status: 'waiting'; provider: string | null; error: string; doubtful: boolean }
 
 /**
  * Works on a claimed message until it is settled, or its time is over.
@@ -56,34 +59,54 @@ export function createDelivery(
     const waiting = { status: 'waiting', provider, error: DOUBTFUL_TEXT, doubtful: true } as const
     const finders = carriers.flatMap(({ name, find }) => (name === provider && find ? [find] : []))
     if (finders.length === 0) return rows.settle(turn, failed, true)
-    // Not found counts twice only: a provider may show a message a moment after it took it.
-    for (let look = 1; ; look++) {
-      const wait = jittered(FIRST_LOOK_MS * look)
-      if (performance.now() + wait >= deadline) return waiting
+    await rows.doubt(turn, DOUBTFUL_TEXT)
+    for (let look = 1, notFound = 0, faults = 0; ; look++) {
+      const wait = Math.min(jittered(FIRST_LOOK_MS * look), LONGEST_LOOK_MS)
+      const leftMs = deadline - performance.now() - wait
+      if (leftMs <= 0) return waiting
       await delay(wait)
-      try {
-        const asked = finders.map((find) => within(find(since), deadline - performance.now()))
-        const found = (await Promise.all(asked)).flat()
-        const ended = await rows.settleAsOneOf(turn, found, provider)
-        if (ended) return ended
-        if (look === LOOKS) return await rows.settle(turn, failed, true)
-      } catch (error) {
-        log.warn({ err: error, message: turn.id, provider }, 'a provider could not be asked for a message')
-        if (look > LOOKS) return waiting
+      const found = await ask(turn, provider, finders, since, leftMs)
+      if (!found) {
+        if (++faults > LOOKS) return waiting
+        continue
       }
+      const ended = await rows.settleAsOneOf(turn, found, provider)
+      if (ended === 'undecided') continue
+      if (ended !== 'others') return ended
+      if (++notFound === LOOKS) return rows.settle(turn, failed, true)
     }
   }
 
-  /** Calls one provider. */
+  /** What a provider calls each message that may be this one; undefined where it can't be asked. */
+  async function ask(
+    turn: Turn,
+    provider: string,
+    finders: readonly NonNullable<Carrier['find']>[],
+    since: number,
+    limitMs: number,
+  ): Promise<readonly string[] | undefined> {
+    try {
+      const asked = finders.map((find) => within(find(since, limitMs), limitMs))
+      return (await Promise.all(asked)).flat()
+    } catch (error) {
+      log.warn({ err: error, message: turn.id, provider }, 'a provider could not be asked for a message')
+      return undefined
+    }
+  }
+
+  /**
+   * Calls one provider.
+   *
+   * @param doubtful whether an earlier call may have been taken
+   */
   async function call(
     turn: Turn,
     carrier: Carrier,
     limitMs: number,
+    doubtful: boolean,
   ): Promise<End | { status: 'unknown' } | { status: 'not taken'; afterMs: number }> {
     const provider = carrier.name
-    const outcome = await carrier
-      .send(limitMs)
-      .catch((error: unknown) => ({ kind: 'unknown' as const, reason: String(error) }))
+    const outcome = await outcomeOf(carrier, limitMs)
     if (outcome.kind === 'accepted') {
       const error = refusalsOf(outcome)
       return rows.settle(turn, {
@@ -101,7 +124,7 @@ export function createDelivery(
     )
     if (kind === 'refused') return rows.settle(turn, { status: 'failed', provider, error: reason })
     if (kind === 'unknown') return { status: 'unknown' }
-    await rows.setBack(turn, UNREACHED)
+    await rows.setBack(turn, UNREACHED, doubtful)
     return { status: 'not taken', afterMs: outcome.afterMs ?? 0 }
   }
 
@@ -111,12 +134,12 @@ export function createDelivery(
     if (open && !repeatable) return lookFor(turn, carriers, open, deadline)
     let written = begun
     let doubtful = open !== undefined
-    let provider = open?.provider ?? carriers[0]?.name ?? ''
+    let provider = open?.provider ?? carriers[0]?.name ?? null
     const left = (): number => deadline - performance.now()
     const waiting = (): Waiting => ({
       status: 'waiting',
       provider,
-      error: doubtful ? DOUBTFUL_MAIL : UNREACHED,
+      error: doubtful ? DOUBTFUL_MAIL : carriers.length > 0 ? UNREACHED : UNCONFIGURED,
       doubtful,
     })
     for (let pass = 1; pass <= passes; pass++) {
@@ -130,7 +153,7 @@ export function createDelivery(
         written = false
         provider = carrier.name
         const since = clock.now()
-        const ended = await call(turn, carrier, limitMs)
+        const ended = await call(turn, carrier, limitMs, doubtful)
         if (ended.status === 'sent' || ended.status === 'failed') return ended
         if (ended.status === 'not taken') {
           afterMs = Math.max(afterMs, ended.afterMs)
@@ -150,9 +173,18 @@ export function createDelivery(
   }
 }
 
-/** One line that a database keeps. */
-const cleaned = (reason: string): string =>
-  reason
+/** What a provider answers. One that an application wrote itself may throw although it should not. */
+async function outcomeOf(carrier: Carrier, limitMs: number): Promise<Outcome> {
+  try {
+    return await carrier.send(limitMs)
+  } catch (error) {
+    return { kind: 'unknown', reason: String(error) }
+  }
+}
+
+/** One line that a database keeps; of whatever a provider of the application's own gives as its reason. */
+const cleaned = (reason: unknown): string =>
+  String(reason)
     .replaceAll(/[\0-\x1f\x7f]+/g, ' ')
     .toWellFormed()
     .slice(0, REASON_CHARACTERS)

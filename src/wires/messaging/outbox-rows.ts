@@ -34,7 +34,7 @@ export type Turn = {
   id: string
   channel: Channel
   claim: string
-  /** A try whose outcome is not known: the claim before ended in its midst. */
+  /** A try before of which nobody knows how it ended. */
   open: { provider: string; since: number } | undefined
 }
 
@@ -53,14 +53,23 @@ export type End =
 export type OutboxRows = {
   /** The statements that keep a message; the first answers its id where it is new. */
   insertion(message: Message, begun?: { turn: Turn; provider: string }): Sql[]
-  /** Claims a message that nobody works on. `content` is undefined where it was sealed with another secret. */
-  take(id: string): Promise<{ turn: Turn; content: Content | undefined } | undefined>
+  /**
+   * Claims a message that nobody works on. `content` is undefined where it was sealed with another secret, `calls` says
+   * how often a provider was called with it.
+   */
+  take(id: string): Promise<{ turn: Turn; content: Content | undefined; calls: number } | undefined>
   /** Opens a failed message again, for a caller who repeats the call, unless it may have arrived as a text. */
   reopen(message: Message): Promise<void>
   /** Writes down that a provider is called; false where the message is no longer ours. */
   begin(turn: Turn, provider: string): Promise<boolean>
-  /** Writes down that the provider has certainly not taken it. */
-  setBack(turn: Turn, error: string): Promise<void>
+  /** Writes down that the call is over, and that nobody knows how it ended. */
+  doubt(turn: Turn, error: string): Promise<void>
+  /**
+   * Writes down that the provider has certainly not taken it.
+   *
+   * @param doubtful whether it may have arrived by an earlier try
+   */
+  setBack(turn: Turn, error: string, doubtful: boolean): Promise<void>
   /**
    * Writes down how it ended, and lets go of what was sent. Answers how it stands, also where a report was quicker.
    *
@@ -73,8 +82,17 @@ export type OutboxRows = {
       | (End & { status: 'failed' }),
     doubtful?: boolean,
   ): Promise<End>
-  /** The same with the first of these ids that no other message has. Undefined where all are others'. */
-  settleAsOneOf(turn: Turn, messageIds: readonly string[], provider: string): Promise<End | undefined>
+  /**
+   * The same with the first of these ids that no other message has.
+   *
+   * @returns `others` where all of them are others'; `undecided` where one may yet be that of another message to the
+   *   same number, of which the call still runs
+   */
+  settleAsOneOf(
+    turn: Turn,
+    messageIds: readonly string[],
+    provider: string,
+  ): Promise<End | 'others' | 'undecided'>
   /** Lets go of a claim, for the next try. */
   release(turn: Turn): Promise<void>
   /** How a settled message stands; undefined where it is not settled. */
@@ -90,6 +108,7 @@ type Row = {
   provider: string | null
   message_id: string | null
   error: string | null
+  attempts: number
   attempted_at: number | null
   payload: string | null
 }
@@ -159,15 +178,15 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const [row] = await db.write<Row>(sql`
         update messaging_messages set claim = ${claim}, lease_until = ${now + LEASE_MS}
         where id = ${id} and ${unsettled} and (claim is null or lease_until <= ${now})
-        returning id, channel, status, provider, attempted_at, payload`)
+        returning id, channel, status, provider, attempts, attempted_at, payload`)
       if (!row) return undefined
-      const { channel, status, provider, attempted_at, payload } = row
-      const isOpen = status === 'sending' && provider !== null
-      const turn = { id, channel, claim, open: isOpen ? { provider, since: attempted_at ?? 0 } : undefined }
+      const { channel, provider, attempts, attempted_at, payload } = row
+      const isOpen = provider !== null && attempted_at !== null
+      const turn = { id, channel, claim, open: isOpen ? { provider, since: attempted_at } : undefined }
       try {
-        return { turn, content: readContent(key.open(payload!)) }
+        return { turn, content: readContent(key.open(payload!)), calls: attempts }
       } catch {
-        return { turn, content: undefined }
+        return { turn, content: undefined, calls: attempts }
       }
     },
 
@@ -184,15 +203,23 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const now = clock.now()
       const begun = await db.write(sql`
         update messaging_messages set status = 'sending', provider = ${provider}, attempts = attempts + 1,
-          attempted_at = ${now}, lease_until = ${now + LEASE_MS}, updated_at = ${now}
+          attempted_at = ${now}, error = null, lease_until = ${now + LEASE_MS}, updated_at = ${now}
         where ${mine(turn)} returning id`)
       return begun.length > 0
     },
 
-    async setBack(turn, error) {
+    async doubt(turn, error) {
+      await persist(() =>
+        db.write(
+          sql`update messaging_messages set error = ${error}, updated_at = ${clock.now()} where ${mine(turn)}`,
+        ),
+      )
+    },
+
+    async setBack(turn, error, doubtful) {
       await db.write(sql`
-        update messaging_messages set status = 'queued', attempted_at = null, error = ${error},
-          updated_at = ${clock.now()}
+        update messaging_messages set status = 'queued', error = ${error},
+          attempted_at = ${doubtful ? sql.literal('attempted_at') : null}, updated_at = ${clock.now()}
         where ${mine(turn)}`)
     },
 
@@ -203,27 +230,34 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
     },
 
     async settleAsOneOf(turn, messageIds, provider) {
+      const address = sql`(select address from messaging_recipients where message_id = ${turn.id})`
+      // A call that runs has no error yet; `begin` is committed before it, so its row is there before its message is.
+      const running = sql`
+        select 1 from messaging_messages other join messaging_recipients r on r.message_id = other.id
+        where r.address in ${address} and other.id <> ${turn.id} and other.channel = ${turn.channel}
+          and other.claim is not null and other.lease_until > ${clock.now()}
+          and other.status = 'sending' and other.error is null`
       for (const messageId of messageIds) {
         const end = { status: 'sent', messageId, provider } as const
-        const others = sql`and not exists (
-          select 1 from messaging_messages other where other.message_id = ${messageId} and other.id <> ${turn.id})`
         const results = await persist(() =>
           db.batch([
             // On PostgreSQL equal texts wait for each other here, at the first one ever sent to this number, and each sees
             // what those before it took.
             sql`update messaging_recipients set address = address
                 where (address, message_id) = (
-                  select address, min(message_id) from messaging_recipients
-                  where address in (select address from messaging_recipients where message_id = ${turn.id})
-                  group by address)`,
-            settlement(turn, end, { condition: others }),
+                  select address, min(message_id) from messaging_recipients where address in ${address} group by address)`,
+            settlement(turn, end, {
+              condition: sql`and not exists (${running}) and not exists (
+                select 1 from messaging_messages other
+                where other.message_id = ${messageId} and other.id <> ${turn.id})`,
+            }),
           ]),
         )
         if (results.at(-1)!.length > 0) return end
         const settled = await standing(turn.id)
         if (settled) return settled
       }
-      return undefined
+      return messageIds.length > 0 && (await db.get(running)) ? 'undecided' : 'others'
     },
 
     async release(turn) {

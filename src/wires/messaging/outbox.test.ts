@@ -6,6 +6,7 @@ import { newId } from '../../base/ids.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
+import type { MailProvider } from './provider.ts'
 import { environmentOf, settled, startMailServer, startTextServer } from './providers.fixture.ts'
 
 const MINUTE = 60_000
@@ -188,6 +189,50 @@ describe('the outbox', () => {
       )
     })
 
+    test('gives up at last on what brings the server down each time', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      mail.next({ recipient: 451 })
+      await queue(app, RESET)
+      await tried(app, 1)
+      while (!(await app.app.db.get(atRest(1)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      await app.app.db.write(sql`update messaging_messages set attempts = 200`)
+      app.clock.advance(MINUTE)
+      service(app).wake()
+      await settled(app)
+      const [row] = await rows(app)
+      assert.deepEqual([row!.status, row!.payload, mail.begun()], ['failed', null, 1])
+    })
+
+    test('outlasts a provider that an application wrote, and that does not keep to its contract', async (t) => {
+      const wild = ['throws', 'says too little', 'is away', 'accepts'] as const
+      let calls = 0
+      const provider: MailProvider = {
+        name: 'ours',
+        channel: 'email',
+        send: (mail) => {
+          const what = wild[calls++]
+          if (what === 'throws') throw new TypeError('no such thing')
+          if (what === 'says too little') return Promise.resolve({ kind: 'retry' } as never)
+          if (what === 'is away') return Promise.reject(new Error('away'))
+          return Promise.resolve({ kind: 'accepted', id: mail.messageId })
+        },
+        check: () => Promise.resolve(),
+        close: () => Promise.resolve(),
+      }
+      const app = await startApp(t, engine, { config: { messaging: { email: [provider] } } })
+      await queue(app, RESET)
+      await tried(app, 1)
+      while (!(await app.app.db.get(atRest(1)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      app.clock.advance(MINUTE)
+      service(app).wake()
+      await settled(app)
+      // The first and the third may have arrived, and a mail is repeated once after that.
+      const [row] = await rows(app)
+      assert.deepEqual([row!.status, calls], ['failed', 3])
+      assert.match(app.log(), /no such thing/)
+    })
+
     test('gives up at last on what no replica can read', async (t) => {
       const mail = await startMailServer(t)
       const app = await startApp(t, engine, { environment: environmentOf(mail) })
@@ -262,6 +307,43 @@ describe('the outbox', () => {
         new Set(texts.received.slice(1).map(({ sid }) => sid)),
       )
       assert.equal(texts.begun(), 5)
+    })
+
+    test('takes no message for its own while the call of an equal one still runs', async (t) => {
+      const texts = await startTextServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(undefined, texts) })
+      const { key } = await app.app.service('auth').keys.create('test', ['*'])
+      const send = () =>
+        app.request('POST', '/messaging/sms', { token: key, body: { to: '+4915112345678', body: 'Hello' } })
+      const held = Promise.withResolvers<void>()
+      texts.onText = () => held.promise
+      const slow = send()
+      while (texts.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      texts.next({ status: 500, code: 20500 })
+      const lost = send()
+      // Each look asks for two lists.
+      while (texts.looked() < 3) await new Promise((resolve) => setTimeout(resolve, 5))
+      held.resolve()
+      assert.deepEqual(
+        (await Promise.all([slow, lost])).map(({ status, body }) => [status, body.messageId]),
+        [
+          [200, texts.received[0]!.sid],
+          [500, undefined],
+        ],
+      )
+      assert.equal(texts.received.length, 1)
+    })
+
+    test('is not given up on the word of one look, however many others got no answer', async (t) => {
+      const texts = await startTextServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(undefined, texts) })
+      const { key } = await app.app.service('auth').keys.create('test', ['*'])
+      texts.next('take and drop')
+      // Each look asks for two lists.
+      texts.nextLists('fail', 'empty', 'empty')
+      const body = { to: '+4915112345678', body: 'Hello' }
+      const sent = await app.request('POST', '/messaging/sms', { token: key, body })
+      assert.deepEqual([sent.status, sent.body.messageId], [200, texts.received[0]!.sid])
     })
 
     test('takes no other message for one that its provider never got', async (t) => {

@@ -20,7 +20,11 @@ const JOB_LIMIT_MS = 25_000
 const JOBS_AT_ONCE = 6
 const WAIT_MS = 200
 
+/** More than all tries of a job and of a request: the process has died each time, or a row was put back by hand. */
+const MOST_CALLS = 200
+
 const UNSEALED = 'The message was sealed with another SIXWIRE_SECRET, and cannot be read.'
+const ENDLESS = `It was tried ${MOST_CALLS} times, and each time the server ended before it was done.`
 const STILL_SENT = 'The message is still being sent: GET /messaging/logs shows what becomes of it.'
 const INTERRUPTED =
   'The database was away while the message was being sent: it may have been sent, and else may be sent later. GET /messaging/logs shows what becomes of it; repeat the call only with the same Idempotency-Key.'
@@ -66,19 +70,25 @@ export function createOutbox(
     const isLast = attempt >= JOB_ATTEMPTS
     const taken = await rows.take(id)
     if (!taken) return
-    const { turn, content } = taken
+    const { turn, content, calls } = taken
     if (!content) {
       // Another replica may have the right secret: only this one must not throw the message away.
       if (isLast) return void (await rows.settle(turn, { status: 'failed', provider: null, error: UNSEALED }))
       await rows.release(turn)
       throw new Error(UNSEALED)
     }
-    const carriers = carriersOf(content, providers)
-    const ended = await deliver(turn, carriers, { passes: 1, deadline: performance.now() + JOB_LIMIT_MS })
-    if (ended.status !== 'waiting') return
-    if (isLast) return void (await fail(turn, ended))
-    await rows.release(turn)
-    throw new Error(ended.error)
+    if (calls >= MOST_CALLS)
+      return void (await rows.settle(turn, { status: 'failed', provider: null, error: ENDLESS }, true))
+    try {
+      const deadline = performance.now() + JOB_LIMIT_MS
+      const ended = await deliver(turn, carriersOf(content, providers), { passes: 1, deadline })
+      if (ended.status !== 'waiting') return
+      if (isLast) return void (await fail(turn, ended))
+      throw new Error(ended.error)
+    } catch (error) {
+      await rows.release(turn)
+      throw error
+    }
   }
 
   /** Queues what was claimed by a process that is gone. */

@@ -64,9 +64,9 @@ export type TextProvider = Provider & {
    *
    * @returns the provider's ids of all that it may be, oldest first, since equal texts can't be told apart; none where
    *   it certainly has no such message
-   * @throws Error where the provider can't be asked
+   * @throws Error where the provider can't be asked within `limitMs`
    */
-  find?(text: OutgoingText, since: number): Promise<readonly string[]>
+  find?(text: OutgoingText, since: number, limitMs: number): Promise<readonly string[]>
   /**
    * Whether a report comes from this provider.
    *

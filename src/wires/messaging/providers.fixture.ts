@@ -125,6 +125,10 @@ export type TextServer = {
   next(...scripts: TextScript[]): void
   /** Whether lists of messages are answered. */
   lists: boolean
+  /** What becomes of the next lists: no answer, or none of the messages yet. */
+  nextLists(...scripts: ('fail' | 'empty')[]): void
+  /** How often a list was asked for. */
+  looked(): number
   onText: (text: ReceivedText) => Promise<void> | void
 }
 
@@ -139,6 +143,8 @@ export async function startTextServer(
   const scripts: TextScript[] = []
   const received: (ReceivedText & { created: number })[] = []
   let begun = 0
+  let looked = 0
+  const lists: ('fail' | 'empty')[] = []
   const server = createServer((request, response) => {
     const answer = (status: number, body: unknown): void => {
       response.writeHead(status, { 'content-type': 'application/json' })
@@ -149,8 +155,11 @@ export async function startTextServer(
     const url = new URL(request.url!, 'http://host')
     if (url.pathname === `/2010-04-01/Accounts/${ACCOUNT}.json`) return answer(200, { status: 'active' })
     if (request.method === 'GET') {
-      if (!counterpart.lists) return answer(500, { code: 20500, message: 'Internal Server Error' })
-      const found = received.filter(({ to }) => to === url.searchParams.get('To'))
+      looked++
+      const script = lists.shift()
+      if (!counterpart.lists || script === 'fail')
+        return answer(500, { code: 20500, message: 'Internal Server Error' })
+      const found = received.filter(({ to }) => script !== 'empty' && to === url.searchParams.get('To'))
       return answer(200, {
         messages: found.map(({ sid, body, created }) => ({
           sid,
@@ -197,6 +206,8 @@ export async function startTextServer(
     begun: () => begun,
     next: (...more) => void scripts.push(...more),
     lists: true,
+    nextLists: (...more) => void lists.push(...more),
+    looked: () => looked,
     onText: () => undefined,
   }
   return counterpart

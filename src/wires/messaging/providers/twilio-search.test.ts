@@ -19,13 +19,14 @@ import {
 
 describe('a search for a text of which nobody knows', () => {
   const SINCE = Date.parse('2026-11-21T10:00:00.500Z')
+  const PATIENCE = 10_000
   const at = (ms: number): string => new Date(SINCE + ms).toUTCString().replace('GMT', '+0000')
   const sent = (ms: number, more: Partial<Held> = {}) =>
     held({ date_created: at(ms), date_sent: at(ms), ...more })
 
   async function find(t: TestContext, messages: Held[], more: Partial<OutgoingText> = {}, pageSize?: number) {
     const { asked, apiBase } = await serve(t, resource(messages, pageSize))
-    return { found: await open({ apiBase }).find!(text(more), SINCE), asked }
+    return { found: await open({ apiBase }).find!(text(more), SINCE, PATIENCE), asked }
   }
 
   test('finds it by number, time and words', async (t) => {
@@ -94,7 +95,7 @@ describe('a search for a text of which nobody knows', () => {
     const { asked, apiBase } = await serve(t, (one, response) =>
       pages(one.query.has('Page') ? '' : `${other.apiBase}${MESSAGES}?Page=1`)(one, response),
     )
-    await open({ apiBase: `${apiBase}/sandbox/phone` }).find!(text(), SINCE).catch(() => undefined)
+    await open({ apiBase: `${apiBase}/sandbox/phone` }).find!(text(), SINCE, PATIENCE).catch(() => undefined)
     assert.ok(asked.every(({ path }) => path === `/sandbox/phone${MESSAGES}`))
     assert.deepEqual(other.asked, [])
   })
@@ -102,7 +103,7 @@ describe('a search for a text of which nobody knows', () => {
   test('for WhatsApp looks for its kind of number', async (t) => {
     const right = sent(0, { to: `whatsapp:${ADA}` })
     const { apiBase } = await serve(t, resource([sent(0), right]))
-    assert.deepEqual(await open({ channel: 'whatsapp', apiBase }).find!(text(), SINCE), [right.sid])
+    assert.deepEqual(await open({ channel: 'whatsapp', apiBase }).find!(text(), SINCE, PATIENCE), [right.sid])
   })
 
   for (const [what, answer] of [
@@ -112,6 +113,6 @@ describe('a search for a text of which nobody knows', () => {
   ] as const)
     test(`rejects where Twilio answers ${what}: that does not mean that there is none`, async (t) => {
       const { apiBase } = await serve(t, answer)
-      await assert.rejects(open({ apiBase }).find!(text(), SINCE))
+      await assert.rejects(open({ apiBase }).find!(text(), SINCE, PATIENCE))
     })
 })

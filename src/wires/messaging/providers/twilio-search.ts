@@ -2,7 +2,6 @@ import type { Call } from './twilio-call.ts'
 import { sentence } from './twilio-outcome.ts'
 
 const VERSION = '/2010-04-01/'
-const PAGE_LIMIT_MS = 10_000
 const PAGE_SIZE = 1000
 const PAGES_MAX = 20
 /** Twilio's clock and ours differ, and its times are whole seconds. */
@@ -27,14 +26,16 @@ type Page = { messages?: Message[]; next_page_uri?: string | null }
  * @param messages the path of the account's messages
  * @param text.to as Twilio knows it, for WhatsApp with its mark
  * @param since milliseconds
- * @throws Error where Twilio can't be asked
+ * @throws Error where Twilio can't be asked, or has not answered all of it within `limitMs`
  */
 export async function search(
   call: Call,
   messages: string,
   text: { to: string; body: string },
   since: number,
+  limitMs: number,
 ): Promise<string[]> {
+  const deadline = performance.now() + limitMs
   const earliest = since - CLOCK_SLACK_MS
   const found = new Map<string, number>()
   const list = (more: Record<string, string>): string =>
@@ -42,7 +43,9 @@ export async function search(
 
   /** Answers the path of the next page. */
   async function read(path: string): Promise<string | undefined> {
-    const reply = await call(path, PAGE_LIMIT_MS)
+    const left = deadline - performance.now()
+    if (left <= 0) throw new Error('Twilio lists too many messages for this number to be read in time')
+    const reply = await call(path, left)
     if (reply.kind === 'lost') throw new Error(reply.reason)
     const page = reply.body as Page | undefined
     if (reply.status !== 200 || !Array.isArray(page?.messages))

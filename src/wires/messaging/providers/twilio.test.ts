@@ -159,7 +159,7 @@ describe(
       await open({ apiBase }).send(text({ reportTo }), PATIENCE)
       await open({ apiBase, from: `MG${'c3'.repeat(16)}` }).send(text(), PATIENCE)
       await open({ channel: 'whatsapp', apiBase }).send(text({ media }), PATIENCE)
-      await open({ apiBase }).find!(text({ body: 'never' }), Date.now())
+      await open({ apiBase }).find!(text({ body: 'never' }), Date.now(), 10_000)
       await open({ apiBase }).check()
       assert.deepEqual(
         asked.map(({ method }) => method),

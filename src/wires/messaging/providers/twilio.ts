@@ -53,7 +53,8 @@ export function twilio(options: {
     name: 'twilio',
     channel,
     send: async (text, limitMs) => outcomeOf(await call(messages, limitMs, form(text))),
-    find: (text, since) => search(call, messages, { to: address(text.to), body: text.body }, since),
+    find: (text, since, limitMs) =>
+      search(call, messages, { to: address(text.to), body: text.body }, since, limitMs),
     signed: (url, params, signature) => isSigned(authToken, url, params, signature),
 
     async check() {
