@@ -39,7 +39,7 @@ const ELSEWHERE = [
   '/a/..//evil.example',
   '/orders\u0000',
   '/orders\u007f',
-  `/${'a'.repeat(2000)}`,
+  `/${'a'.repeat(1000)}`,
 ]
 
 describe('sign-in through an OpenID Connect issuer', () => {
@@ -121,10 +121,11 @@ describe('sign-in through an OpenID Connect issuer', () => {
         [said['response_type'], said['client_id'], said['redirect_uri'], said['code_challenge_method']],
         ['code', CLIENT.id, `${PUBLIC_URL}/auth/idpa/callback`, 'S256'],
       )
-      for (const name of ['state', 'nonce', 'code_challenge']) assert.match(said[name]!, /^[\w-]{43}$/)
+      for (const name of ['nonce', 'code_challenge']) assert.match(said[name]!, /^[\w-]{43}$/)
+      assert.match(said['state']!, /^[0-3][\w-]{43}$/)
       const cookie = browser.cookies(startOf('idpa'))
       const [name = ''] = cookie.split('=')
-      assert.match(name, /^__Host-sixwire_login_[\w-]{16}$/)
+      assert.equal(name, `__Host-sixwire_login_${said['state']![0]}`)
       const attributes = browser.attributesOf(name)!.split('; ').toSorted()
       assert.deepEqual(attributes, ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
       for (const name of ['state', 'nonce']) assert.equal(cookie.includes(said[name]!), false)
@@ -158,6 +159,67 @@ describe('sign-in through an OpenID Connect issuer', () => {
           assert.ok(fragment['token'])
         }
         assert.equal(browser.cookies(callbackOf('idpa')), '')
+      }
+    })
+
+    test('keeps four attempts of a browser at most, however many it begins', async () => {
+      issuer.people.set('many', { email: 'many@example.com', email_verified: true })
+      const browser = browserOf(app)
+      const longest = `?redirect=/${'a'.repeat(999)}`
+      for (let attempt = 0; attempt < 20; attempt++) {
+        assert.equal((await browser.step(startOf('idpa', longest))).status, 302)
+        app.clock.advance(1)
+      }
+      const cookies = browser.cookies(startOf('idpa'))
+      assert.equal(cookies.split('; ').length, 4)
+      // Proxies take 8 KB for a header, and there may be other cookies.
+      assert.ok(cookies.length < 7_500, `${cookies.length} characters`)
+      const { fragment } = await browser.visit((await comeBack('many', browser)).href)
+      assert.ok(fragment['token'])
+    })
+
+    test('ends the oldest of four attempts for a fifth one, and no other', async () => {
+      issuer.people.set('fifth', { email: 'fifth@example.com', email_verified: true })
+      const browser = browserOf(app)
+      const backs: URL[] = []
+      const begin = async () => {
+        backs.push(await comeBack('fifth', browser, `?redirect=/${backs.length}`))
+        app.clock.advance(1)
+      }
+      const end = async (at: number) => (await browser.visit(backs[at]!.href)).fragment
+      for (let tab = 0; tab < 4; tab++) await begin()
+      assert.ok((await end(1))['token'])
+      await begin() // where that one was
+      await begin()
+      assert.equal(await refusedCallback(browser, backs[0]!), 'invalid_state')
+      for (const tab of [2, 5, 3, 4]) {
+        const { token, redirect } = await end(tab)
+        assert.equal(redirect, `/${tab}`)
+        assert.ok(token)
+      }
+      assert.equal(browser.cookies(callbackOf('idpa')), '')
+    })
+
+    test('gives the place of cookies that nobody can open, or that ran out, to the next attempt', async () => {
+      issuer.people.set('place', { email: 'place@example.com', email_verified: true })
+      for (const fill of ['unreadable', 'run out'] as const) {
+        const browser = browserOf(app)
+        const living: URL[] = []
+        const begin = async () => void living.push(await comeBack('place', browser))
+        if (fill === 'run out') {
+          await browser.step(startOf('idpa'))
+          // A browser with a slow clock still sends it.
+          app.clock.advance(600_000)
+          for (let tab = 0; tab < 3; tab++) await begin()
+        } else {
+          for (let tab = 0; tab < 3; tab++) await begin()
+          const taken = browser.cookies(startOf('idpa'))
+          const free = [0, 1, 2, 3].find((slot) => !taken.includes(`sixwire_login_${slot}=`))!
+          browser.setCookie(startOf('idpa'), `__Host-sixwire_login_${free}`, 'of an earlier secret', '/')
+        }
+        await begin()
+        assert.equal(browser.cookies(startOf('idpa')).split('; ').length, 4)
+        for (const back of living) assert.ok((await browser.visit(back.href)).fragment['token'], fill)
       }
     })
 
@@ -200,6 +262,11 @@ describe('sign-in through an OpenID Connect issuer', () => {
         back.searchParams.delete('state')
         assert.equal(await refusedCallback(browser, back), 'invalid_state')
         assert.equal(await refusedCallback(browser, callbackOf('idpa')), 'invalid_state')
+        for (const state of ['4', '-', '0', 'x'.repeat(44)])
+          assert.equal(
+            await refusedCallback(browser, `${callbackOf('idpa')}?code=x&state=${state}`),
+            'invalid_state',
+          )
         // Missing on both sides is not the same on both sides.
         assert.equal(await refusedCallback(browserOf(app), back), 'invalid_state')
         assert.equal(

@@ -114,7 +114,8 @@ export const auth = defineWire({
       async start() {
         await signingKeys.start()
         const leadsThere = mails.areSent || providers.length > 0
-        if (settings.production && leadsThere && !settings.hasAppUrl)
+        // The sandbox has such pages.
+        if (leadsThere && !settings.hasAppUrl && !settings.sandbox)
           log.warn(
             `APP_URL is not set: links in mails and sign-ins through providers lead to ${settings.publicUrl}/auth/…, where no page answers. Set it to the address of your frontend.`,
           )

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto'
+
 import { deriveKey, randomToken, sha256 } from '../../base/crypto.ts'
 import { ApiError } from '../../base/errors.ts'
 import { sql, type Sql } from '../../db/sql.ts'
@@ -16,8 +18,14 @@ const REASON_MAX = 300
 /** OpenID Connect Core 1.0, section 2: a subject has at most 255 ASCII characters. */
 const SUBJECT = /^[\x20-\x7e]{1,255}$/
 
-/** What keeps one attempt: each tab has its own, and the callback's `state` says which one it is. */
-const cookieOf = (state: string): string => `sixwire_login_${sha256(state).slice(0, 16)}`
+/**
+ * Where a browser keeps its attempts, each in a cookie: so tabs don't disturb each other, and all that it sends stays
+ * below the 8 KB that proxies take for a header. A `state` begins with its slot.
+ */
+const SLOTS = ['0', '1', '2', '3'] as const
+type Slot = (typeof SLOTS)[number]
+
+const slotOf = (state: string): Slot | undefined => SLOTS.find((slot) => state.startsWith(slot))
 
 /** Where a browser is sent, and the cookie that it takes along. */
 export type Redirection = { location: string; cookie?: string }
@@ -25,12 +33,14 @@ export type Redirection = { location: string; cookie?: string }
 /** Sign-in by way of an identity provider, from the first click to the frontend. */
 export type ProviderLogin = {
   /**
-   * Begins one: to the provider, or to the frontend with an error where the provider can't be reached.
+   * Begins one: to the provider, or to the frontend with an error where the provider can't be reached. A browser has at
+   * most four under way; another one ends the oldest.
    *
+   * @param cookies the request's `cookie` header
    * @param redirect where on `APP_URL` the frontend wants to go on
    * @throws VALIDATION_ERROR
    */
-  start(provider: Provider, redirect?: string): Promise<Redirection>
+  start(provider: Provider, cookies: string | undefined, redirect?: string): Promise<Redirection>
   /**
    * Ends one: to the frontend with a session, or with `error`. Only the browser that began it ends it, with the same
    * provider, within ten minutes, and once.
@@ -77,8 +87,10 @@ export function createProviderLogin(
       ? ['__Host-', 'Path=/; HttpOnly; SameSite=Lax; Secure']
       : ['', `Path=${pathname.replace(/\/$/, '')}/auth; HttpOnly; SameSite=Lax`]
 
-  const cookieLine = (state: string, value: string, seconds: number): string =>
-    `${prefix}${cookieOf(state)}=${value}; Max-Age=${seconds}; ${attributes}`
+  const cookieOf = (slot: Slot): string => `${prefix}sixwire_login_${slot}`
+
+  const cookieLine = (slot: Slot, value: string, seconds: number): string =>
+    `${cookieOf(slot)}=${value}; Max-Age=${seconds}; ${attributes}`
 
   const redirectUri = (provider: Provider): string => `${publicUrl}/auth/${provider.name}/callback`
 
@@ -98,16 +110,30 @@ export function createProviderLogin(
     }
   }
 
-  function keptBy(cookies: string | undefined, state: string): Kept | undefined {
-    const start = `${prefix}${cookieOf(state)}=`
+  const valuesIn = (slot: Slot, cookies: string | undefined): string[] => {
+    const start = `${cookieOf(slot)}=`
     const own = (cookies ?? '').split(/; */).filter((one) => one.startsWith(start))
+    return own.map((one) => one.slice(start.length))
+  }
+
+  function keptIn(slot: Slot, cookies: string | undefined): Kept | undefined {
+    const [value, ...others] = valuesIn(slot, cookies)
     // Two of one name: another host of the same domain may have set one of them.
-    if (own.length !== 1) return undefined
+    if (value === undefined || others.length > 0) return undefined
     try {
-      return JSON.parse(key.open(own[0]!.slice(start.length))) as Kept
+      return JSON.parse(key.open(value)) as Kept
     } catch {
       return undefined
     }
+  }
+
+  /** A slot without a cookie; else one whose cookie can't be opened; else the one with the oldest attempt. */
+  function slotForNext(cookies: string | undefined): Slot {
+    const empty = SLOTS.filter((slot) => valuesIn(slot, cookies).length === 0)
+    // Any of them: two tabs that begin at the same moment see the same ones.
+    if (empty.length > 0) return empty[randomInt(empty.length)]!
+    const ends = new Map(SLOTS.map((slot) => [slot, keptIn(slot, cookies)?.expiresAt ?? 0]))
+    return SLOTS.reduce((oldest, slot) => (ends.get(slot)! < ends.get(oldest)! ? slot : oldest))
   }
 
   /** Takes the attempt that this browser began. Of several returns with it one goes on. */
@@ -115,10 +141,11 @@ export function createProviderLogin(
     provider: Provider,
     returned: URLSearchParams,
     cookies: string | undefined,
-  ): Promise<Kept> {
-    const state = returned.get('state')
-    if (!state) throw authErrors.invalid_state()
-    const kept = keptBy(cookies, state)
+  ): Promise<{ kept: Kept; slot: Slot }> {
+    const state = returned.get('state') ?? ''
+    const slot = slotOf(state)
+    if (slot === undefined) throw authErrors.invalid_state()
+    const kept = keptIn(slot, cookies)
     if (!kept || kept.provider !== provider.name || sha256(kept.state) !== sha256(state))
       throw authErrors.invalid_state()
     if (kept.expiresAt <= clock.now()) throw authErrors.invalid_state()
@@ -126,7 +153,7 @@ export function createProviderLogin(
       insert into auth_provider_returns (state_hash, expires_at) values (${sha256(state)}, ${kept.expiresAt})
       on conflict do nothing returning state_hash`)
     if (!taken) throw authErrors.invalid_state()
-    return kept
+    return { kept, slot }
   }
 
   async function prove(provider: Provider, returned: URLSearchParams, kept: Kept): Promise<ProvenIdentity> {
@@ -151,11 +178,12 @@ export function createProviderLogin(
     isVerified ? notice.insertions(userId, { provider: provider.label, ip }) : mails.verification(userId)
 
   return {
-    async start(provider, redirect) {
+    async start(provider, cookies, redirect) {
       const target = redirect === undefined ? undefined : returnPath(redirect, appUrl)
+      const slot = slotForNext(cookies)
       const kept: Kept = {
         provider: provider.name,
-        state: randomToken(),
+        state: slot + randomToken(),
         nonce: randomToken(),
         codeVerifier: randomToken(),
         expiresAt: clock.now() + ATTEMPT_SECONDS * 1000,
@@ -163,7 +191,7 @@ export function createProviderLogin(
       }
       try {
         const { href } = await asked(provider, () => provider.start(attemptOf(provider, kept)))
-        const cookie = cookieLine(kept.state, key.seal(JSON.stringify(kept)), ATTEMPT_SECONDS)
+        const cookie = cookieLine(slot, key.seal(JSON.stringify(kept)), ATTEMPT_SECONDS)
         return { location: href, cookie }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
@@ -172,16 +200,17 @@ export function createProviderLogin(
     },
 
     async finish(provider, returned, cookies, client) {
-      let kept: Kept
+      let taken: { kept: Kept; slot: Slot }
       try {
-        kept = await take(provider, returned, cookies)
+        taken = await take(provider, returned, cookies)
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         // The cookie stays: another page may have sent the browser here while a sign-in is under way.
         return { location: toFrontend({ error: error.code.toLowerCase() }) }
       }
+      const { kept, slot } = taken
       const { redirect } = kept
-      const removal = cookieLine(kept.state, '', 0)
+      const removal = cookieLine(slot, '', 0)
       try {
         const identity = await prove(provider, returned, kept)
         let mail: readonly Sql[] = []

@@ -5,6 +5,7 @@ import { answer, route } from '../../http/route.ts'
 import { isOtherName } from './public-name.ts'
 import type { Provider } from './provider.ts'
 import type { ProviderLogin, Redirection } from './provider-login.ts'
+import { RETURN_PATH_MAX } from './return-path.ts'
 
 // A callback parameter is the provider's; longer ones are no one's.
 const Parameter = Type.Optional(Type.String({ maxLength: 4096 }))
@@ -47,21 +48,28 @@ export function providerRoutes({
         limit: '30/min',
         query: Type.Object({
           redirect: Type.Optional(
-            Type.String({ maxLength: 2000, description: 'A path on `APP_URL` to go on to.' }),
+            Type.String({ maxLength: RETURN_PATH_MAX, description: 'A path on `APP_URL` to go on to.' }),
+          ),
+          asked: Type.Optional(
+            Type.String({
+              maxLength: 100,
+              description:
+                'This server gives it to a browser that it sends to `PUBLIC_URL`, so as to do that once. Leave it out.',
+            }),
           ),
         }),
-        headers: Type.Object({ host: Type.Optional(Type.String()) }),
+        headers: Type.Object({ host: Type.Optional(Type.String()), cookie: Type.Optional(Type.String()) }),
         reply: Moved,
         errors: [errors.provider_not_configured],
       },
       async ({ query, headers }) => {
         const provider = named(name)
         // Where the callback will be: the cookie has to be set there.
-        if (isOtherName(headers.host, publicUrl)) {
-          const asked = query.redirect === undefined ? '' : `?${new URLSearchParams(query).toString()}`
-          return redirected({ location: `${publicUrl}/auth/${name}${asked}` })
+        if (query.asked === undefined && isOtherName(headers.host, publicUrl)) {
+          const again = new URLSearchParams({ ...query, asked: '1' })
+          return redirected({ location: `${publicUrl}/auth/${name}?${again.toString()}` })
         }
-        return redirected(await providerLogin.start(provider, query.redirect))
+        return redirected(await providerLogin.start(provider, headers.cookie, query.redirect))
       },
     )
 

@@ -163,7 +163,10 @@ describe('the identity providers of a configuration', () => {
         const { port } = new URL(publicUrl)
         for (const host of ['127.0.0.1', '127.1.2.3', '[::1]', 'app.localhost'])
           for (const query of ['', '?redirect=%2Forders%3Fpage%3D2'])
-            assert.equal(await begin(`${host}:${port}`, query), `${publicUrl}/auth/idpa${query}`)
+            assert.equal(
+              await begin(`${host}:${port}`, query),
+              `${publicUrl}/auth/idpa?${query === '' ? '' : `${query.slice(1)}&`}asked=1`,
+            )
         for (const host of [
           `localhost:${port}`,
           `LOCALHOST:${port}`,
@@ -176,6 +179,19 @@ describe('the identity providers of a configuration', () => {
         ])
           assert.match(await begin(host), new RegExp(`^${publicUrl}/sandbox/idpa/`), host)
       })
+    })
+
+    test('send the browser to the public name once, also where a proxy never passes that name on', async (t) => {
+      const provider = await startOauthServer(t, callbackOf('idpb'))
+      const publicUrl = 'https://app.localhost'
+      const app = await startApp(t, engine, {
+        environment: { ...NAMES, ...provider.variables, PUBLIC_URL: publicUrl },
+      })
+      const asProxied = (path: string) => requestAs('localhost', new URL(path, app.url))
+      const there = await asProxied('/auth/idpb?redirect=%2Forders%3Fpage%3D2')
+      assert.ok(there.startsWith(`${publicUrl}/auth/idpb?redirect=%2Forders%3Fpage%3D2&`), there)
+      const asked = await asProxied(there.slice(publicUrl.length))
+      assert.ok(asked.startsWith(provider.variables['IDPB_AUTHORIZE_URL']!), asked)
     })
 
     test('are begun under every name where the public one is not of this machine', async (t) => {

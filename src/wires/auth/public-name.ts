@@ -4,8 +4,9 @@ import { isLoopback } from '../../base/loopback.ts'
  * Whether a request asked this machine under another of its names than the public one: a cookie that is set there
  * does not come along to an address under the public name.
  *
- * The port has to be the same. A proxy on this machine that changes the host has another one, and a browser that is
- * sent from here to the public name would come round to here for ever.
+ * The port has to be the same: another one is most likely that of a proxy on this machine which passes its own name
+ * for this server on. With default ports such a proxy can't be told apart, so whoever sends a browser to the public name
+ * by this must do it once only: it would come round to here for ever.
  *
  * @param host the request's `Host`
  * @param publicUrl `PUBLIC_URL`

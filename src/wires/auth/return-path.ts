@@ -1,6 +1,7 @@
 import { invalid } from '../../base/errors.ts'
 
-const LENGTH_MAX = 2000 // it travels in a cookie, of which browsers keep 4096 bytes
+/** Characters of a path to go on to: it travels in a cookie, and four such cookies in one header. */
+export const RETURN_PATH_MAX = 1000
 
 /**
  * Where on the application's own pages to go on after a sign-in, as a browser would read it.
@@ -20,6 +21,7 @@ export function returnPath(text: string, appUrl: string): string {
   // `/.//evil.example` is a path here and a host to whoever reads it the next time.
   if (origin !== base.origin || username || password || pathname.startsWith('//')) throw elsewhere
   const path = pathname + search + hash
-  if (path.length > LENGTH_MAX) throw refused(`It has more than ${LENGTH_MAX} characters.`)
+  if (path.length > RETURN_PATH_MAX)
+    throw refused(`As a browser writes it, it has more than ${RETURN_PATH_MAX} characters.`)
   return path
 }

@@ -14,6 +14,7 @@ const IDPA = {
   IDPA_CLIENT_ID: CLIENT.id,
   IDPA_CLIENT_SECRET: CLIENT.secret,
 }
+const DEVELOPMENT = { PUBLIC_URL: 'https://api.example' }
 const PRODUCTION = { NODE_ENV: 'production', PUBLIC_URL: 'https://api.example' }
 
 // Writes down every module that the program asks for, before it is loaded.
@@ -33,8 +34,12 @@ registerHooks({
 describe('the start of the auth wire', () => {
   eachEngine((engine) => {
     /** Lines that warn of where links lead. */
-    async function warnings(t: Parameters<typeof startApp>[0], environment: Record<string, string>) {
-      const app = await startApp(t, engine, { environment })
+    async function warnings(
+      t: Parameters<typeof startApp>[0],
+      environment: Record<string, string>,
+      sandbox = false,
+    ) {
+      const app = await startApp(t, engine, { environment, sandbox })
       const lines = app.log().split('\n')
       return lines
         .filter((line) => line.includes('APP_URL'))
@@ -44,6 +49,8 @@ describe('the start of the auth wire', () => {
     for (const [what, environment] of [
       ['mails are sent', { ...PRODUCTION, ...MAIL }],
       ['people come back from a provider', { ...PRODUCTION, ...IDPA }],
+      ['mails are sent in development without the sandbox', { ...DEVELOPMENT, ...MAIL }],
+      ['people come back from a provider there', { ...DEVELOPMENT, ...IDPA }],
     ] as const)
       test(`warns once where ${what} and nothing says where the pages for it are`, async (t) => {
         const warned = await warnings(t, environment)
@@ -57,14 +64,14 @@ describe('the start of the auth wire', () => {
         )
       })
 
-    for (const [what, environment] of [
+    for (const [what, environment, sandbox] of [
       ['APP_URL says it', { ...PRODUCTION, ...MAIL, APP_URL: 'https://shop.example' }],
       ['APP_URL says that it is here', { ...PRODUCTION, ...MAIL, APP_URL: PRODUCTION.PUBLIC_URL }],
       ['nothing leads there', PRODUCTION],
-      ['it is no production', { ...MAIL, ...IDPA }],
+      ['the sandbox has pages for it', { ...DEVELOPMENT, ...MAIL, ...IDPA }, true],
     ] as const)
       test(`warns of nothing where ${what}`, async (t) => {
-        assert.deepEqual(await warnings(t, environment), [])
+        assert.deepEqual(await warnings(t, environment, sandbox), [])
       })
   })
 

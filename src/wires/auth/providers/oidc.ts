@@ -14,10 +14,10 @@ type Client = Awaited<ReturnType<typeof client>>
 function secretOf({ ClientSecretBasic, ClientSecretPost }: Client, clientSecret: string): ClientAuth {
   const basic = ClientSecretBasic(clientSecret)
   const post = ClientSecretPost(clientSecret)
-  return (issuer, client, body, headers) => {
+  return (issuer, credentials, body, headers) => {
     const methods = issuer.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const isBasic = methods.includes('client_secret_basic') || !methods.includes('client_secret_post')
-    ;(isBasic ? basic : post)(issuer, client, body, headers)
+    ;(isBasic ? basic : post)(issuer, credentials, body, headers)
   }
 }
 
