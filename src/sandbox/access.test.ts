@@ -113,7 +113,10 @@ eachEngine((engine) => {
         })
       for (const path of PATHS) assert.equal((await ask(path, outside!.address)).status, 403, path)
       const { error } = JSON.parse((await ask('/sandbox', outside!.address)).text)
-      assert.match(error.message, new RegExp(`this one is ${outside!.address}: run .* where the server runs`))
+      assert.match(
+        error.message,
+        new RegExp(`this one is ${outside!.address}: .* open it as http://localhost:${port}/sandbox;`),
+      )
       assert.equal((await ask('/health', outside!.address)).status, 200)
       assert.equal((await ask('/sandbox/api/mail', '127.0.0.1')).status, 200)
     },

@@ -56,18 +56,19 @@ export function createAccess(settings: Settings): (request: FastifyRequest) => v
 
   return ({ raw, headers, routeOptions }) => {
     const caller = raw.socket.remoteAddress ?? ''
+    const address = `http://localhost:${raw.socket.localPort}/sandbox`
     if (!isLoopback(caller))
       throw errors.forbidden({
         message:
           `The sandbox answers callers of its own machine only, and this one is ${caller}: ` +
-          'run the browser or the tests where the server runs; in a container, inside it or with its network set to "host".',
+          `where the server runs, open it as ${address}; in a container, inside it or with its network set to "host".`,
       })
     // A tunnel's callers are strangers, though its connection comes from this machine.
     if (routeOptions.url?.startsWith('/sandbox/api') && isForwarded(headers))
       throw errors.forbidden({ message: 'The sandbox shows its inbox to nobody who comes through a proxy.' })
     if (!isOwnHost(headers.host ?? ''))
       throw errors.forbidden({
-        message: 'The sandbox answers to localhost and the address in PUBLIC_URL only.',
+        message: `The sandbox answers to localhost and the address in PUBLIC_URL only: open it as ${address}.`,
       })
     if (
       headers.origin !== undefined &&

@@ -188,6 +188,11 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       await page.keyboard.press('Escape')
       await page.getByText('Choose a mail to read it.').waitFor()
       assert.match(await page.locator(':focus').innerText(), /Second/)
+
+      // The server was not reached: it is asked again.
+      await page.route('**/sandbox/api/mail/*', (route) => route.abort(), { times: 1 })
+      await page.getByRole('link', { name: /First/ }).click()
+      await page.getByRole('heading', { name: 'First' }).waitFor()
     })
 
     test('lets a mail ask for nothing from elsewhere until somebody says so; its links work, whatever they say', async (t) => {
@@ -303,6 +308,9 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
           await page.locator(`#view-${part}:not([hidden])`).waitFor()
           assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= width, part)
         }
+        // From a number without messages there is a way to the others.
+        await page.goto(`${here()}/sandbox#phone/%2B4915100000000`)
+        await page.locator('#view-phone:not([hidden], .reading)').waitFor()
       })
   })
 })

@@ -8,6 +8,7 @@ import { launchChromium, withoutChromium } from '../testing/chromium.ts'
 import { eachEngine, type Ending, type Engine } from '../testing/engines.ts'
 
 const HOUR_MS = 3_600_000
+const TEN_MINUTES_MS = 600_000
 
 describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
   let browser: Browser
@@ -26,7 +27,7 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
   }
 
   const stored = (page: Page, name: string) =>
-    page.evaluate<string | null>(`sessionStorage.getItem(${JSON.stringify(name)})`)
+    page.evaluate<string | null>(`localStorage.getItem('sixwire-sandbox-' + ${JSON.stringify(name)})`)
 
   const status = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor()
 
@@ -63,8 +64,34 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
       await page.getByRole('button', { name: 'Deny' }).click()
       await status(page, 'The provider did not sign you in')
       const { token, refreshToken } = await app.register('mallory@example.com')
-      await page.goto(`${home}/auth/callback#${new URLSearchParams({ token, refreshToken }).toString()}`)
+      const trap = `${home}/auth/callback#${new URLSearchParams({ token, refreshToken }).toString()}`
+      await page.goto(trap)
       await status(page, 'was not begun in this tab')
+
+      await page.getByRole('link', { name: 'Continue with provider A' }).click()
+      await page.getByRole('button', { name: 'Deny' }).waitFor()
+      await page.clock.setFixedTime(Date.now() + TEN_MINUTES_MS + 1000)
+      await page.goto(trap)
+      await status(page, 'was not begun in this tab within the last ten minutes')
+      assert.equal(await stored(page, 'token'), null)
+    })
+
+    test('the link in a mail arrives signed in, in a tab of its own, and a sign-out is one in every tab', async (t) => {
+      const { app, page, home } = await visit(t, engine)
+      await makeAccount(page, home, 'ada@example.com')
+      let mail: { links: string[] } | undefined
+      while (!mail) [mail] = (await app.request('GET', '/sandbox/api/mail')).body.messages
+      app.clock.advance(HOUR_MS)
+      const other = await page.context().newPage()
+      const [asked] = await Promise.all([
+        other.waitForRequest((one) => one.url().endsWith('/auth/verify-email')),
+        other.goto(mail.links[0]!),
+      ])
+      await other.getByText('This address is verified.').waitFor()
+      assert.equal(asked.headers()['authorization'], `Bearer ${await stored(other, 'token')}`)
+      await other.getByRole('button', { name: 'Sign out' }).click()
+      await status(page, 'You were signed out in another tab.')
+      await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
     })
 
     test('under another name of this machine it goes on under the public one, with what the link says', async (t) => {
@@ -84,18 +111,17 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
     test('a token that has run out is refreshed, and who has no session any more is told', async (t) => {
       const { app, page, home } = await visit(t, engine)
       await makeAccount(page, home, 'ada@example.com')
-      const before = [await stored(page, 'token'), await stored(page, 'refreshToken')]
+      const before = [await stored(page, 'token'), await stored(page, 'refresh-token')]
       app.clock.advance(HOUR_MS)
       await page.reload()
       await page.getByText('Signed in as ada@example.com').waitFor()
-      const next = [await stored(page, 'token'), await stored(page, 'refreshToken')]
+      const next = [await stored(page, 'token'), await stored(page, 'refresh-token')]
       assert.ok(next.every((one, at) => one !== null && one !== before[at]))
 
       app.clock.advance(HOUR_MS)
-      await page.evaluate("sessionStorage.setItem('refreshToken', 'no longer good')")
+      await page.evaluate("localStorage.setItem('sixwire-sandbox-refresh-token', 'no longer good')")
       await page.getByRole('button', { name: 'Send the verification mail again' }).click()
       await status(page, 'Your session has ended: sign in again.')
-      await page.reload()
       await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
       assert.equal(await stored(page, 'token'), null)
     })

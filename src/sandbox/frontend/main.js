@@ -1,4 +1,8 @@
-// What a frontend of Sixwire does to sign people up and in. Tokens live as long as the tab.
+// What a frontend of Sixwire does to sign people up and in. All tabs share the tokens: a link in a mail opens another.
+const TOKEN = 'sixwire-sandbox-token'
+const REFRESH_TOKEN = 'sixwire-sandbox-refresh-token'
+const SIGN_IN_MS = 600_000
+
 const api = document.documentElement.dataset.api
 const byId = (id) => document.getElementById(id)
 
@@ -21,11 +25,11 @@ async function call(route, body, token) {
 /** A call of whoever is signed in. A token lives for minutes: one that is refused is traded for the next, once. */
 async function callAsUser(route) {
   try {
-    return await call(route, undefined, sessionStorage.getItem('token'))
+    return await call(route, undefined, localStorage.getItem(TOKEN))
   } catch (error) {
     if (error.status !== 401) throw error
     await refresh()
-    return call(route, undefined, sessionStorage.getItem('token'))
+    return call(route, undefined, localStorage.getItem(TOKEN))
   }
 }
 
@@ -38,12 +42,16 @@ function refresh() {
 }
 
 async function tradeIn() {
+  const refreshToken = localStorage.getItem(REFRESH_TOKEN)
+  // Another tab may have signed out by the time of the answer, or in as somebody else.
+  const isStillIt = () => localStorage.getItem(REFRESH_TOKEN) === refreshToken
   try {
-    keep(await call('POST /auth/refresh', { refreshToken: sessionStorage.getItem('refreshToken') }))
+    const next = await call('POST /auth/refresh', { refreshToken })
+    if (isStillIt()) keep(next)
   } catch (error) {
     // Where the server was not reached, or is busy, nobody is signed out.
     if (error.status !== 400 && error.status !== 401) throw error
-    forget()
+    if (isStillIt()) forget()
     throw Object.assign(new Error('Your session has ended: sign in again.'), { status: 401 })
   }
 }
@@ -55,25 +63,30 @@ function say(text, isBad = false) {
   note.hidden = false
 }
 
-/** Does the work of a click, and says what went wrong. */
+/** Does the work of a click, and says what went wrong. That may have been the end of the session. */
 const doing = (work) => (event) => {
   event.preventDefault()
-  work(event).catch((error) => say(error.message, true))
+  work(event).catch((error) => {
+    say(error.message, true)
+    if (error.status === 401 || !isSignedIn()) void show()
+  })
 }
 
+const isSignedIn = () => localStorage.getItem(TOKEN) !== null
+
 const keep = ({ token, refreshToken }) => {
-  sessionStorage.setItem('token', token)
-  sessionStorage.setItem('refreshToken', refreshToken)
+  localStorage.setItem(REFRESH_TOKEN, refreshToken)
+  localStorage.setItem(TOKEN, token)
 }
 
 const forget = () => {
-  sessionStorage.removeItem('token')
-  sessionStorage.removeItem('refreshToken')
+  localStorage.removeItem(REFRESH_TOKEN)
+  localStorage.removeItem(TOKEN)
 }
 
 /** Shows who is signed in, or the forms. */
 async function show() {
-  if (sessionStorage.getItem('token') !== null) {
+  if (isSignedIn()) {
     try {
       const { user } = await callAsUser('GET /auth/me')
       byId('who').textContent = `Signed in as ${user.email}`
@@ -86,7 +99,7 @@ async function show() {
       say(error.message, true)
     }
   }
-  const isIn = sessionStorage.getItem('token') !== null
+  const isIn = isSignedIn()
   byId('signed-in').hidden = !isIn
   byId('signed-out').hidden = isIn || !byId('reset').hidden
 }
@@ -107,8 +120,10 @@ const ACTIONS = {
 // The pages that mails and providers lead to. The token stands behind the #, where no server sees it.
 const PAGES = {
   async verify(said) {
-    // Signed in or not: who is, keeps the password where an administrator's address is verified.
-    const token = sessionStorage.getItem('token') ?? undefined
+    // Signed in or not: who is, keeps the password where an administrator's address is verified. A token that has run
+    // out counts as none, and is not refused: so it is tried where it would be, and traded for the next.
+    if (isSignedIn()) await callAsUser('GET /auth/me').catch(() => undefined)
+    const token = localStorage.getItem(TOKEN)
     say((await call('POST /auth/verify-email', { token: said.get('token') }, token)).message)
   },
   'magic-link': async (said) => {
@@ -117,9 +132,10 @@ const PAGES = {
   },
   async callback(said) {
     // Anybody can make a link with tokens of their own account in it, and would then read what is done there.
-    const began = sessionStorage.getItem('began')
+    const age = Date.now() - Number(sessionStorage.getItem('began'))
     sessionStorage.removeItem('began')
-    if (began === null) throw new Error('This sign-in was not begun in this tab: begin it here.')
+    if (!(age <= SIGN_IN_MS))
+      throw new Error('This sign-in was not begun in this tab within the last ten minutes: begin it here.')
     if (said.has('error')) throw new Error(`The provider did not sign you in: ${said.get('error')}.`)
     keep({ token: said.get('token'), refreshToken: said.get('refreshToken') })
     say('You are signed in.')
@@ -164,7 +180,14 @@ byId('resend').addEventListener(
 )
 
 for (const link of document.querySelectorAll('[data-provider]'))
-  link.addEventListener('click', () => sessionStorage.setItem('began', link.dataset.provider))
+  link.addEventListener('click', () => sessionStorage.setItem('began', Date.now()))
+
+// Only of other tabs; null where everything was removed.
+addEventListener('storage', ({ key }) => {
+  if (key !== TOKEN && key !== null) return
+  if (!isSignedIn()) say('You were signed out in another tab.')
+  void show()
+})
 
 async function arrive() {
   const said = new URLSearchParams(location.hash.slice(1))
@@ -180,10 +203,14 @@ async function arrive() {
   await show()
 }
 
-// This machine has several names, and a tab keeps what it knows for each alone: providers lead back to the public one.
-const { origin } = document.documentElement.dataset
-if (location.origin !== origin && location.port === new URL(origin).port)
-  location.replace(origin + location.pathname + location.hash)
+// This machine has several names, and a browser keeps what it knows for each alone: providers lead back to the public
+// one. Where that is no name of loopback, the sandbox may not answer to it.
+const LOOPBACK = /^(?:(?:.+\.)?localhost|127\.[\d.]+|\[::1\])$/
+const home = new URL(document.documentElement.dataset.origin)
+const isSameServer =
+  location.port === home.port && [location, home].every(({ hostname }) => LOOPBACK.test(hostname))
+if (location.origin !== home.origin && isSameServer)
+  location.replace(home.origin + location.pathname + location.hash)
 else {
   addEventListener('hashchange', () => void arrive())
   await arrive()

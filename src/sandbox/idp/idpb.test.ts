@@ -7,6 +7,7 @@ import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { appForAll } from '../../testing/auth.ts'
 import { eachEngine } from '../../testing/engines.ts'
+import { ADDED_KEPT } from './people.ts'
 
 const YEAR_MS = 365 * 86_400_000
 
@@ -267,6 +268,47 @@ describe('identity provider B', () => {
       await tokenFor(app, 'ada@example.com')
       assert.deepEqual(await kept(), { codes: 0, tokens: 500 })
       assert.equal((await read(app, '/user', token)).status, 200)
+    })
+
+    test('of people who were added the newest are kept, and those for whom something was granted', async (t) => {
+      const app = await startApp(t, engine, { sandbox: true })
+      const add = (email: string) => app.request('POST', '/sandbox/api/people', { body: { email } })
+      await add('granted@example.com')
+      await add('expired@example.com')
+      const token = await tokenFor(app, 'granted@example.com')
+      await codeFor(app, (await begin(app)).url, 'expired@example.com')
+      app.clock.advance(3_600_000)
+      await app.app.db.batch(
+        Array.from(
+          { length: ADDED_KEPT - 1 },
+          (_, at) => sql`
+            insert into sandbox_people (id, name, email, verified, created_at)
+            values (${String(200_000_000 + at)}, 'x', ${`${at}@example.com`}, 1, ${app.clock.now() - 1000 + at})`,
+        ),
+      )
+      const emails = async () =>
+        (await app.request('GET', '/sandbox/api/people')).body.people.map(
+          ({ email }: { email: string }) => email,
+        )
+      await add('one@example.com')
+      const [, , , ...first] = await emails()
+      assert.deepEqual(
+        [first.length, first[0], first[1], first.at(-1)],
+        [ADDED_KEPT + 1, 'granted@example.com', '0@example.com', 'one@example.com'],
+      )
+      await add('two@example.com')
+      const second = await emails()
+      assert.deepEqual(
+        second.slice(0, 5),
+        ['ada', 'grace', 'mallory', 'granted', '1'].map((one) => `${one}@example.com`),
+      )
+      assert.equal((await read(app, '/user', token)).status, 200)
+
+      // After the clock was set back as well.
+      await app.app.db.write(sql`update sandbox_people set created_at = ${app.clock.now() + 3_600_000}
+        where id not in ('100000001', '100000002', '100000003')`)
+      await add('behind@example.com')
+      assert.ok((await emails()).includes('behind@example.com'))
     })
 
     test('keeps a token for a year', async (t) => {

@@ -50,6 +50,9 @@ const BEGINNING = Date.UTC(2026, 0, 1)
 const FIRST_ID = 100_001_000
 const LAST_ID = 2_147_483_647
 
+/** How many are kept of those who were added: the oldest go, unless something was granted for them that is still good. */
+export const ADDED_KEPT = 100
+
 const columns = sql.literal('id, name, email, verified, created_at')
 
 const personOf = ({ id, name, email, verified, created_at }: Row): Person => ({
@@ -79,6 +82,11 @@ function read({ name, email, verified }: PersonInput, at: string): Fields {
   return fields
 }
 
+const added = sql`id not in (${sql.join(
+  BEGINNERS.map(({ id }) => sql`${id}`),
+  ', ',
+)})`
+
 export function createPeople(db: Database, clock: Clock): People {
   return {
     async all() {
@@ -96,12 +104,20 @@ export function createPeople(db: Database, clock: Clock): People {
     async add(input, at) {
       const { name, email, verified = true } = read(input, at)
       if (email === undefined) throw invalid({ path: `${at}/email`, message: 'Write an email address.' })
-      const [row] = await db.write<Row>(sql`
-        insert into sandbox_people (id, name, email, verified, created_at)
-        values (${String(randomInt(FIRST_ID, LAST_ID))}, ${name ?? email.split('@')[0]!}, ${email},
-          ${verified ? 1 : 0}, ${clock.now()})
-        returning ${columns}`)
-      return personOf(row!)
+      const id = String(randomInt(FIRST_ID, LAST_ID))
+      const now = clock.now()
+      const [rows] = await db.batch([
+        sql`insert into sandbox_people (id, name, email, verified, created_at)
+            values (${id}, ${name ?? email.split('@')[0]!}, ${email}, ${verified ? 1 : 0}, ${now})
+            returning ${columns}`,
+        sql`delete from sandbox_people where ${added}
+              and (created_at, id) <= (select created_at, id from sandbox_people where ${added}
+                order by created_at desc, id desc limit 1 offset ${ADDED_KEPT})
+              and id <> ${id} -- the newest, whatever the clock says
+              and id not in (select person_id from sandbox_codes where expires_at > ${now})
+              and id not in (select person_id from sandbox_tokens where expires_at > ${now})`,
+      ])
+      return personOf(rows![0] as Row)
     },
 
     async change(id, input, at) {

@@ -105,18 +105,20 @@ export function createInbox(db: Database, clock: Clock): Inbox {
           (address) => sql`insert into sandbox_mail_receivers (mail_id, address) values (${id}, ${address})`,
         ),
         sql`delete from sandbox_mail where (received_at, id) <= (
-              select received_at, id from sandbox_mail order by received_at desc, id desc limit 1 offset ${MAILS_KEPT})`,
+              select received_at, id from sandbox_mail order by received_at desc, id desc limit 1 offset ${MAILS_KEPT})
+              and id <> ${id} -- the newest, whatever the clock says`,
       ])
     },
     async isFirstTry(raw) {
       const { messageId } = await PostalMime.parse(raw)
+      const message = sha256(messageId ?? raw.toString('latin1'))
       const [rows] = await db.batch([
-        sql`insert into sandbox_mail_deferred (message, deferred_at)
-            values (${sha256(messageId ?? raw.toString('latin1'))}, ${clock.now()})
+        sql`insert into sandbox_mail_deferred (message, deferred_at) values (${message}, ${clock.now()})
             on conflict (message) do nothing returning message`,
         sql`delete from sandbox_mail_deferred where (deferred_at, message) <= (
               select deferred_at, message from sandbox_mail_deferred
-              order by deferred_at desc, message desc limit 1 offset ${MAILS_KEPT})`,
+              order by deferred_at desc, message desc limit 1 offset ${MAILS_KEPT})
+              and message <> ${message}`,
       ])
       return rows!.length > 0
     },

@@ -272,16 +272,21 @@ eachEngine((engine) => {
   })
 
   test('its port is the same after a restart, and another one where that is taken', async (t) => {
-    const databaseUrl = await engine.freshUrl()
     const portOf = ({ mail }: Json): string => new URL(mail.variables.SMTP_URL).port
-    const first = await begin(t, engine, { databaseUrl })
-    const beside = await begin(t, engine, { databaseUrl })
-    assert.notEqual(portOf(beside), portOf(first))
-    await beside.send('ada@example.com')
-    await first.app.stop()
-    const second = await begin(t, engine, { databaseUrl })
-    assert.equal(portOf(second), portOf(first))
-    await second.send('ada@example.com')
+    const seen: string[][] = []
+    // A stranger may hold the port that is drawn for a database: then another database's turn comes.
+    while (seen.length < 4 && !seen.some(([before, after]) => before === after)) {
+      const databaseUrl = await engine.freshUrl()
+      const first = await begin(t, engine, { databaseUrl })
+      const beside = await begin(t, engine, { databaseUrl })
+      assert.notEqual(portOf(beside), portOf(first))
+      await beside.send('ada@example.com')
+      await first.app.stop()
+      const second = await begin(t, engine, { databaseUrl })
+      seen.push([portOf(first), portOf(second)])
+      await second.send('ada@example.com')
+    }
+    assert.equal(seen.at(-1)![1], seen.at(-1)![0], JSON.stringify(seen))
   })
 
   test('the newest mails are kept, and the oldest go as others come', async (t) => {
@@ -315,6 +320,24 @@ eachEngine((engine) => {
     await send('later@example.com', { messageId: '<1@example.com>' })
     const deferred = await db.get<{ count: number }>(sql`select count(*) as count from sandbox_mail_deferred`)
     assert.equal(deferred!.count, MAILS_KEPT)
+  })
+
+  test('the newest mail is kept after the clock was set back, too', async (t) => {
+    const { app, send } = await begin(t, engine)
+    const ahead = Date.now() + 3_600_000
+    await app.app.db.batch(
+      Array.from({ length: MAILS_KEPT }, (_, at) => [
+        sql`insert into sandbox_mail (id, raw, view, received_at)
+            values (${`id-${at}`}, '', ${JSON.stringify({ subject: 'ahead' })}, ${ahead})`,
+        sql`insert into sandbox_mail_deferred (message, deferred_at) values (${`m-${at}`}, ${ahead})`,
+      ]).flat(),
+    )
+    for (const subject of ['one', 'two']) {
+      await send('ada@example.com', { subject })
+      assert.deepEqual(await subjects(app, 'ada@example.com'), [subject])
+    }
+    await assert.rejects(send('later@example.com', { messageId: '<1@example.com>' }), { responseCode: 451 })
+    await send('later@example.com', { messageId: '<1@example.com>' })
   })
 
   test('of a client that breaks off in the middle nothing is kept, and one that stops there holds nothing up', async (t) => {

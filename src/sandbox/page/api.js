@@ -12,7 +12,7 @@ export const serverUrl = location.origin + root.replace(/\/sandbox$/, '')
  * @param {string} method
  * @param {string} path below `/sandbox/api`
  * @param {unknown} [body]
- * @throws {Error} whose message a person can read
+ * @throws {Error} whose message a person can read, with the `status` of the answer where there was one
  */
 export async function ask(method, path, body) {
   const response = await fetch(`${root}/api${path}`, {
@@ -23,6 +23,8 @@ export async function ask(method, path, body) {
     }),
   })
   const answer = await response.json().catch(() => ({}))
-  if (!response.ok) throw new Error(answer.error?.message ?? `The server answered ${response.status}.`)
+  const { ok, status } = response
+  if (!ok)
+    throw Object.assign(new Error(answer.error?.message ?? `The server answered ${status}.`), { status })
   return answer
 }

@@ -67,21 +67,28 @@ export function createInbox(page) {
     }
     if (messages) show()
     if (reader.dataset.state === `mail ${id}`) return
+    if (await read(id)) panes.focus()
+  }
+
+  /** Fetches a mail into the reader. Says whether it is there. */
+  async function read(id) {
+    let state = `mail ${id}`
     let content
     try {
       content = mailView(panes, await ask('GET', `/mail/${encodeURIComponent(id)}`))
     } catch (error) {
+      state = error.status === 404 ? `no mail ${id}` : failed(id)
       content = [make('div', { class: 'empty' }, make('p', { role: 'alert' }, error.message), back(panes))]
     }
-    if (openId !== id) return
-    panes.fill(`mail ${id}`, () => content)
-    panes.focus()
+    return openId === id && panes.fill(state, () => content)
   }
 
   return {
     open,
     async poll() {
       const [newest] = (await ask('GET', '/mail?limit=1')).messages
+      // The server answers again.
+      if (openId !== undefined && reader.dataset.state === failed(openId)) void read(openId)
       if (messages && newest?.id === messages[0]?.id) return
       const before = new Set(messages?.map(({ id }) => id))
       const isFirst = messages === undefined
@@ -95,6 +102,8 @@ export function createInbox(page) {
     },
   }
 }
+
+const failed = (id) => `failed mail ${id}`
 
 const back = (panes) => panes.back('Back to the inbox')
 

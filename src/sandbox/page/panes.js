@@ -40,9 +40,10 @@ export function createPanes(name, words) {
       openKey = key
       view.classList.toggle('reading', key !== undefined)
     },
-    /** What the reader shows where it shows nothing of the list. */
+    /** What the reader shows where it shows nothing of the list; what it was for may be gone. */
     rest({ isEmpty, isChosen }) {
       view.classList.toggle('nothing', isEmpty)
+      view.classList.toggle('reading', isChosen)
       if (isChosen) return
       fill(isEmpty ? 'empty' : 'choose', () => [
         make('div', { class: 'empty' }, ...(isEmpty ? words.empty : [make('p', {}, words.choose)])),

@@ -11,7 +11,7 @@ import type { Outcome } from './magic.ts'
 export const SENT_MS = 100
 export const OUTCOME_MS = 250
 
-/** How many messages are kept: the oldest go. */
+/** How many messages are kept: the oldest go, once nothing is to be reported of them. */
 export const MESSAGES_KEPT = 500
 
 export type Channel = 'sms' | 'whatsapp'
@@ -125,7 +125,9 @@ export function createMessages(db: Database, clock: Clock): Messages {
       values (${message.id}, ${message.sid}, ${message.channel}, ${message.to}, ${message.from}, ${message.body},
               ${JSON.stringify(message.media)}, ${message.outcome}, ${message.errorCode}, ${message.createdAt})`,
       sql`delete from sandbox_phone_messages
-          where id <= (select id from sandbox_phone_messages order by id desc limit 1 offset ${MESSAGES_KEPT})`,
+          where id <= (select id from sandbox_phone_messages order by id desc limit 1 offset ${MESSAGES_KEPT})
+            and id <> ${message.id} -- the newest, whatever the clock says
+            and id not in (select message_id from sandbox_phone_callbacks)`,
     ],
     async find(sid) {
       const row = await db.get<Row>(sql`select ${COLUMNS} from sandbox_phone_messages where sid = ${sid}`)

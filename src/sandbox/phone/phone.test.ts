@@ -107,6 +107,21 @@ eachEngine((engine) => {
     const bodies = (await shown(app)).map(({ body }) => body)
     assert.equal(bodies.length, MESSAGES_KEPT)
     assert.deepEqual([bodies[0], bodies.at(-1)], ['new', 'message 1'])
+
+    // One that is still to be reported stays.
+    await app.app.db.write(sql`
+      insert into sandbox_phone_callbacks (id, message_id, url, status, due_at, attempts)
+      values ('c', '000001', 'http://127.0.0.1:1/', 'delivered', ${Date.now() + 3_600_000}, 0)`)
+    await client.messages.create({ to: ADA, from: phone.from, body: 'newer' })
+    await client.messages.create({ to: ADA, from: phone.from, body: 'newest' })
+    const later = (await shown(app)).map(({ body }) => body)
+    assert.deepEqual(later.slice(-2), ['message 3', 'message 1'])
+    assert.equal(await waiting(app), 1)
+
+    // So does the newest after the clock was set back.
+    await app.app.db.write(sql`update sandbox_phone_messages set id = 'z' || id where id <> '000001'`)
+    await client.messages.create({ to: ADA, from: phone.from, body: 'behind' })
+    assert.ok((await shown(app)).some(({ body }) => body === 'behind'))
   })
 
   test('WhatsApp messages carry media, and the number finds both channels', async (t) => {
