@@ -8,6 +8,9 @@ import type { SqlScalar, Statement } from './sql.ts'
 /** How long a statement waits for another program that writes to the file. */
 export const BUSY_WAIT_MS = 5_000
 
+const BUSY = 5
+const BUSY_PAUSE_MS = 5
+
 const STATEMENTS_KEPT = 256
 const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
 
@@ -40,6 +43,22 @@ function rowOf(columns: readonly string[], values: readonly SqlScalar[]): Row {
   return row
 }
 
+/**
+ * SQLite's own waiting does not reach this: of several that open a new file at the same moment, it answers some at once
+ * that the file is locked (https://www.sqlite.org/c3ref/busy_handler.html, "might deadlock").
+ */
+function goOverToWal(db: DatabaseSync): void {
+  const until = performance.now() + BUSY_WAIT_MS
+  for (;;)
+    try {
+      return db.exec('pragma journal_mode = wal')
+    } catch (error) {
+      const isBusy = ((error as { errcode?: number }).errcode ?? 0) % 256 === BUSY
+      if (!isBusy || performance.now() > until) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_PAUSE_MS)
+    }
+}
+
 /** One connection to the file, with its prepared statements. Lives in one thread; everything in it is synchronous. */
 export class SqliteConnection {
   readonly #db: DatabaseSync
@@ -49,8 +68,8 @@ export class SqliteConnection {
   constructor(file: string, use: Use) {
     this.#db = new DatabaseSync(file, { timeout: BUSY_WAIT_MS, enableForeignKeyConstraints: true })
     // WAL lets readers and the writer work side by side; FULL makes every commit survive a power cut.
+    goOverToWal(this.#db)
     this.#db.exec(`
-      pragma journal_mode = wal;
       pragma synchronous = full;
       pragma cache_size = -${CACHE_KIB[use]};
       pragma journal_size_limit = 67108864;

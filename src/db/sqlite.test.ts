@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+
 import { temporaryFolder } from '../testing/engines.ts'
 import { spawnProgram } from './database.fixture.ts'
 import type { Database } from './database.ts'
@@ -221,4 +224,35 @@ test('an open database keeps no process alive that has nothing to do', async (t)
   )
   assert.deepEqual(await program.rest(), ['written'])
   assert.equal(await program.exited, 0)
+})
+
+// Threads stand for programs here: whoever opens a file first takes it over to WAL, and the others meet it in the midst.
+test('a new file that several open at the same moment is opened by all of them', async (t) => {
+  const folder = await temporaryFolder(t)
+  const code = `
+    const { parentPort } = require('node:worker_threads')
+    import(${JSON.stringify(new URL('./sqlite-connection.ts', import.meta.url).href)}).then(({ SqliteConnection }) => {
+      parentPort.on('message', ({ file, gate }) => {
+        while (Atomics.load(gate, 0) === 0);
+        try {
+          new SqliteConnection(file, 'writer').close()
+          parentPort.postMessage('opened')
+        } catch (error) {
+          parentPort.postMessage(error.message)
+        }
+      })
+      parentPort.postMessage('ready')
+    })`
+  const threads = Array.from({ length: 6 }, () => new Worker(code, { eval: true }))
+  t.after(async () => void (await Promise.all(threads.map((thread) => thread.terminate()))))
+  const said = () =>
+    Promise.all(threads.map(async (thread) => ((await once(thread, 'message')) as [string])[0]))
+  await said()
+  for (let round = 0; round < 60; round++) {
+    const gate = new Int32Array(new SharedArrayBuffer(4))
+    const answers = said()
+    for (const thread of threads) thread.postMessage({ file: join(folder, `${round}.db`), gate })
+    setTimeout(() => Atomics.store(gate, 0, 1), 3)
+    assert.deepEqual(new Set(await answers), new Set(['opened']))
+  }
 })
