@@ -16,6 +16,8 @@ const LONGEST_LOOK_MS = 2_000
 const FIRST_LOOK_MS = 400
 const REASON_CHARACTERS = 300
 
+const KINDS: ReadonlySet<string> = new Set(['accepted', 'refused', 'retry', 'unknown'])
+
 const UNCONFIGURED = 'No provider of this channel is configured any more.'
 const UNREACHED = 'No provider of this channel could take the message: it was out of reach, or busy.'
 const DOUBTFUL_MAIL = 'The provider did not say whether it took the message: it may have arrived.'
@@ -132,6 +134,10 @@ export function createDelivery(
     const { open } = turn
     const repeatable = isRepeatable(turn.channel)
     if (open && !repeatable) return lookFor(turn, carriers, open, deadline)
+    // Once more, and no further: it may arrive each time.
+    const giveUp = (name: string): Promise<End> =>
+      rows.settle(turn, { status: 'failed', provider: name, error: DOUBTFUL_MAIL }, true)
+    if (open?.isSecond) return giveUp(open.provider)
     let written = begun
     let doubtful = open !== undefined
     let provider = open?.provider ?? carriers[0]?.name ?? null
@@ -148,7 +154,7 @@ export function createDelivery(
         // Each has its share of the time that is left, so that one that hangs leaves some to the next.
         const limitMs = Math.floor(Math.min(CALL_MS, left() / (carriers.length - at)))
         if (limitMs < (pass === 1 ? SHORTEST_FIRST_CALL_MS : SHORTEST_CALL_MS)) break
-        if (!written && !(await rows.begin(turn, carrier.name)))
+        if (!written && !(await rows.begin(turn, carrier.name, doubtful)))
           return (await rows.standing(turn.id)) ?? waiting()
         written = false
         provider = carrier.name
@@ -160,8 +166,7 @@ export function createDelivery(
           continue
         }
         if (!repeatable) return lookFor(turn, carriers, { provider, since }, deadline)
-        // Once more, and no further: it may arrive each time.
-        if (doubtful) return rows.settle(turn, { status: 'failed', provider, error: DOUBTFUL_MAIL }, true)
+        if (doubtful) return giveUp(provider)
         doubtful = true
         break
       }
@@ -176,7 +181,9 @@ export function createDelivery(
 /** What a provider answers. One that an application wrote itself may throw although it should not. */
 async function outcomeOf(carrier: Carrier, limitMs: number): Promise<Outcome> {
   try {
-    return await carrier.send(limitMs)
+    const outcome: Outcome = await carrier.send(limitMs)
+    if (KINDS.has(outcome.kind)) return outcome
+    return { kind: 'unknown', reason: `it answered what is no outcome: ${JSON.stringify(outcome)}` }
   } catch (error) {
     return { kind: 'unknown', reason: String(error) }
   }

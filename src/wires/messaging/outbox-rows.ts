@@ -34,8 +34,8 @@ export type Turn = {
   id: string
   channel: Channel
   claim: string
-  /** A try before of which nobody knows how it ended. */
-  open: { provider: string; since: number } | undefined
+  /** A try before of which nobody knows how it ended; `isSecond` where that was so of one before it, too. */
+  open: { provider: string; since: number; isSecond: boolean } | undefined
 }
 
 /** How a message ended. */
@@ -60,8 +60,12 @@ export type OutboxRows = {
   take(id: string): Promise<{ turn: Turn; content: Content | undefined; calls: number } | undefined>
   /** Opens a failed message again, for a caller who repeats the call, unless it may have arrived as a text. */
   reopen(message: Message): Promise<void>
-  /** Writes down that a provider is called; false where the message is no longer ours. */
-  begin(turn: Turn, provider: string): Promise<boolean>
+  /**
+   * Writes down that a provider is called; false where the message is no longer ours.
+   *
+   * @param doubtful whether it may have arrived by an earlier call
+   */
+  begin(turn: Turn, provider: string, doubtful: boolean): Promise<boolean>
   /** Writes down that the call is over, and that nobody knows how it ended. */
   doubt(turn: Turn, error: string): Promise<void>
   /**
@@ -85,8 +89,8 @@ export type OutboxRows = {
   /**
    * The same with the first of these ids that no other message has.
    *
-   * @returns `others` where all of them are others'; `undecided` where one may yet be that of another message to the
-   *   same number, of which the call still runs
+   * @returns `others` where all of them are others'; `undecided` where one is nobody's yet, but may be that of another
+   *   message to the same number, of which the call still runs
    */
   settleAsOneOf(
     turn: Turn,
@@ -99,6 +103,8 @@ export type OutboxRows = {
   standing(id: string): Promise<End | undefined>
   /** Claims whose lease is over: whoever had them is gone. */
   abandoned(): Promise<{ id: string; claim: string }[]>
+  /** What nobody has touched since that time and nobody holds: its work was lost. Looks at the whole table. */
+  forgotten(before: number): Promise<{ id: string }[]>
 }
 
 type Row = {
@@ -112,6 +118,9 @@ type Row = {
   attempted_at: number | null
   payload: string | null
 }
+
+/** What the log says while a message that may have arrived is sent once more. */
+const DOUBTED = 'It may have arrived by an earlier try, and is sent once more.'
 
 const unsettled = sql.literal(`status in ('queued', 'sending')`)
 const nothing = sql.literal('')
@@ -178,11 +187,12 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const [row] = await db.write<Row>(sql`
         update messaging_messages set claim = ${claim}, lease_until = ${now + LEASE_MS}
         where id = ${id} and ${unsettled} and (claim is null or lease_until <= ${now})
-        returning id, channel, status, provider, attempts, attempted_at, payload`)
+        returning id, channel, provider, error, attempts, attempted_at, payload`)
       if (!row) return undefined
       const { channel, provider, attempts, attempted_at, payload } = row
       const isOpen = provider !== null && attempted_at !== null
-      const turn = { id, channel, claim, open: isOpen ? { provider, since: attempted_at } : undefined }
+      const open = isOpen ? { provider, since: attempted_at, isSecond: row.error === DOUBTED } : undefined
+      const turn = { id, channel, claim, open }
       try {
         return { turn, content: readContent(key.open(payload!)), calls: attempts }
       } catch {
@@ -194,16 +204,16 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const safe = isRepeatable(content.channel) ? nothing : sql`and attempted_at is null`
       const now = clock.now()
       await db.write(sql`
-        update messaging_messages set status = 'queued', error = null, claim = ${newId(now)}, lease_until = 0,
+        update messaging_messages set status = 'queued', error = null, attempts = 0, claim = ${newId(now)}, lease_until = 0,
           payload = ${key.seal(writeContent(content))}, updated_at = ${now}
         where id = ${id} and status = 'failed' and message_id is null ${safe}`)
     },
 
-    async begin(turn, provider) {
+    async begin(turn, provider, doubtful) {
       const now = clock.now()
       const begun = await db.write(sql`
         update messaging_messages set status = 'sending', provider = ${provider}, attempts = attempts + 1,
-          attempted_at = ${now}, error = null, lease_until = ${now + LEASE_MS}, updated_at = ${now}
+          attempted_at = ${now}, error = ${doubtful ? DOUBTED : null}, lease_until = ${now + LEASE_MS}, updated_at = ${now}
         where ${mine(turn)} returning id`)
       return begun.length > 0
     },
@@ -257,7 +267,11 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
         const settled = await standing(turn.id)
         if (settled) return settled
       }
-      return messageIds.length > 0 && (await db.get(running)) ? 'undecided' : 'others'
+      if (messageIds.length === 0) return 'others'
+      const held = await db.all<{ message_id: string }>(sql`
+        select distinct message_id from messaging_messages
+        where message_id in (${sql.join(messageIds)}) and id <> ${turn.id}`)
+      return held.length === messageIds.length ? 'others' : 'undecided'
     },
 
     async release(turn) {
@@ -270,5 +284,10 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       db.all<{ id: string; claim: string }>(sql`
         select id, claim from messaging_messages
         where claim is not null and lease_until <= ${clock.now()} order by lease_until limit 1000`),
+
+    forgotten: (before) =>
+      db.scan<{ id: string }>(sql`
+        select id from messaging_messages
+        where ${unsettled} and lease_until <= ${clock.now()} and updated_at <= ${before} order by id limit 1000`),
   }
 }

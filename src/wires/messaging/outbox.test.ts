@@ -204,6 +204,41 @@ describe('the outbox', () => {
       assert.deepEqual([row!.status, row!.payload, mail.begun()], ['failed', null, 1])
     })
 
+    test('sends a mail of which nobody knows once more, however often the server ends in the midst', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      mail.next({ recipient: 451 })
+      await queue(app, RESET)
+      await tried(app, 1)
+      while (!(await app.app.db.get(atRest(1)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      // As a process leaves it that is killed while the provider has the mail: for the first time, and then again.
+      const killed = (error: string | null) => sql`
+        update messaging_messages set status = 'sending', attempted_at = 1, error = ${error}`
+      await app.app.db.write(killed(null))
+      mail.next({ recipient: 451 })
+      app.clock.advance(MINUTE)
+      service(app).wake()
+      await tried(app, 2)
+      while (!(await app.app.db.get(atRest(2)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      await app.app.db.write(killed('It may have arrived by an earlier try, and is sent once more.'))
+      app.clock.advance(120 * MINUTE)
+      service(app).wake()
+      await settled(app)
+      const [row] = await rows(app)
+      assert.deepEqual([row!.status, row!.payload, mail.begun()], ['failed', null, 2])
+    })
+
+    test('finds what has lost its work', async (t) => {
+      const mail = await startMailServer(t)
+      const app = await startApp(t, engine, { environment: environmentOf(mail) })
+      await app.app.db.write((await service(app).mail(RESET))[0]!)
+      assert.equal((await rows(app))[0]!.status, 'queued')
+      app.clock.advance(13 * 60 * MINUTE)
+      service(app).wake()
+      await settled(app)
+      assert.equal(mail.received.length, 1)
+    })
+
     test('outlasts a provider that an application wrote, and that does not keep to its contract', async (t) => {
       const wild = ['throws', 'says too little', 'is away', 'accepts'] as const
       let calls = 0

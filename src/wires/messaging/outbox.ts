@@ -11,6 +11,8 @@ import { messagingErrors } from './errors.ts'
 import { createOutboxRows, LEASE_MS, type End, type Message, type Turn } from './outbox-rows.ts'
 
 const SWEEP_MS = 30_000
+/** Longer than all tries of a job take. */
+const FORGOTTEN_MS = 43_200_000
 /** How often a request tries, each time over all providers. */
 const PASSES = 3
 /** How often the service itself tries: about nine hours. */
@@ -38,8 +40,8 @@ export type Outbox = {
    * Sends a message while its caller waits, over all providers in their order, up to three times.
    *
    * @returns what the provider calls it
-   * @throws SEND_FAILED where a provider refused it, or none took it within the time; UNAVAILABLE where it may still
-   *   be sent
+   * @throws SEND_FAILED where a provider refused it, none took it within the time, or nobody knows whether one did, of
+   *   which the log tells later; UNAVAILABLE where it may still be sent
    */
   send(message: Message, limitMs: number): Promise<{ messageId: string }>
 }
@@ -61,6 +63,7 @@ export function createOutbox(
     atOnce: JOBS_AT_ONCE,
   })
   jobs.every('messaging.sweep', SWEEP_MS, sweep)
+  jobs.every('messaging.sweep-forgotten', FORGOTTEN_MS, sweepForgotten)
 
   const fail = (turn: Turn, { provider, error, doubtful }: Waiting): Promise<End> =>
     rows.settle(turn, { status: 'failed', provider, error }, doubtful)
@@ -86,7 +89,8 @@ export function createOutbox(
       if (isLast) return void (await fail(turn, ended))
       throw new Error(ended.error)
     } catch (error) {
-      await rows.release(turn)
+      // After the last try its lease runs out, and the sweep gives it a job of its own.
+      if (!isLast) await rows.release(turn)
       throw error
     }
   }
@@ -94,6 +98,13 @@ export function createOutbox(
   /** Queues what was claimed by a process that is gone. */
   async function sweep(): Promise<void> {
     for (const { id, claim } of await rows.abandoned()) await kind.enqueue(id, { id: `${id}-${claim}` })
+  }
+
+  /** Queues what has no work any more: its last try ended before it could claim the message. */
+  async function sweepForgotten(): Promise<void> {
+    const now = clock.now()
+    for (const { id } of await rows.forgotten(now - FORGOTTEN_MS))
+      await kind.enqueue(id, { id: `${id}-${now}` })
   }
 
   /** Claims a message that is there already: the same call was made before, and what became of it is not known here. */

@@ -105,6 +105,20 @@ describe('reports', () => {
       assert.match(body.logs[0].error, /30003/)
     })
 
+    test('a report tells two equal texts apart that were taken for each other', async () => {
+      const taker = await text()
+      const owner = await text()
+      // As after both answers were lost: the first was found by the message that is the second's.
+      await app.app.db.write(sql`
+        update messaging_messages set status = 'failed', message_id = null, attempted_at = 1 where id = ${owner.id}`)
+      await report({ id: owner.id, sid: taker.sid }, 'delivered')
+      assert.equal(await statusOf(owner.to), 'delivered')
+      const { body } = await app.request('GET', `/messaging/logs?to=${taker.to}`, { token })
+      const [{ status, messageId, error }] = body.logs
+      assert.deepEqual([status, messageId], ['failed', undefined])
+      assert.match(error, /was an equal one/)
+    })
+
     test('a report with a signature that is not right changes nothing', async () => {
       const one = await text()
       const url = `${PUBLIC}/messaging/twilio/status?id=${one.id}`

@@ -34,6 +34,9 @@ const TEXT_STATUS: Readonly<Record<string, 'sent' | 'delivered' | 'failed'>> = {
   canceled: 'failed',
 }
 
+const MISTAKEN =
+  'The provider did not say whether it took the message; what was taken for it was an equal one.'
+
 // Which steps there are: reports come in any order, twice, and after another one has said more. A message that was
 // given up because nobody knew of it, which its provider has not named, is sent after all once it reports anything.
 const FROM = {
@@ -56,10 +59,18 @@ export function createReports(db: Database, clock: Clock): Reports {
     async text({ id, messageId, status, error }) {
       const to = Object.hasOwn(TEXT_STATUS, status) ? TEXT_STATUS[status]! : undefined
       if (to === undefined) return
-      await db.write(sql`
+      await db.batch([
+        sql`
         ${step(to, sql`${messageId}`, to === 'failed' ? (error ?? `The provider reported: ${status}.`) : undefined)}
         where id = ${id} and channel in ('sms', 'whatsapp')
-          and (message_id is null or message_id = ${messageId}) and ${FROM[to]}`)
+          and (message_id is null or message_id = ${messageId}) and ${FROM[to]}`,
+        // An equal text of which nobody knew may have been taken for this one: now its provider says whose it is.
+        sql`
+        update messaging_messages set status = 'failed', message_id = null, error = ${MISTAKEN},
+          attempted_at = ${clock.now()}, updated_at = ${clock.now()}
+        where message_id = ${messageId} and id <> ${id} and channel in ('sms', 'whatsapp')
+          and exists (select 1 from messaging_messages own where own.id = ${id} and own.message_id = ${messageId})`,
+      ])
     },
 
     async mail({ messageId, status, reason }) {
