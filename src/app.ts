@@ -176,7 +176,8 @@ async function assemble(parts: Parts): Promise<App> {
     },
   })
 
-  const checks = new Map<string, () => Promise<void>>()
+  const health = new Map<string, () => Promise<void>>()
+  const checks = new Map<string, ReadonlyMap<string, () => Promise<void>>>()
   const context = {
     db,
     clock,
@@ -187,7 +188,7 @@ async function assemble(parts: Parts): Promise<App> {
     server: {
       state: life.stage,
       uptime: () => Math.round(performance.now() - startedAt) / 1000,
-      wires: () => checks,
+      wires: () => health,
       metrics: () => metrics.read(),
     },
   }
@@ -196,7 +197,8 @@ async function assemble(parts: Parts): Promise<App> {
     const one = await wire.setup({ ...context, ...needed }, parts.wireOptions.get(wire))
     running.push(one)
     services.set(wire.name, one.service)
-    checks.set(wire.name, one.health ?? (async () => undefined))
+    health.set(wire.name, one.health ?? (async () => undefined))
+    checks.set(wire.name, one.checks ?? new Map())
   }
 
   const authenticate = running.find((one) => one.authenticate)?.authenticate
@@ -267,8 +269,8 @@ async function assemble(parts: Parts): Promise<App> {
     },
     start: () => life.begin(start),
     listen: () => life.begin(listen),
-    health: () => checks,
-    checks: () => new Map(running.map((one, at) => [wires[at]!.name, one.checks ?? new Map()])),
+    health: () => health,
+    checks: () => checks,
     close: () => life.close(),
   }
 }

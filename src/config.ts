@@ -22,8 +22,8 @@ export type Settings = {
   databaseUrl: string
   /** Where the application's pages are: links in mails point there. */
   appUrl: string
-  /** Whether that was said: else, without the sandbox, it is this server, which has no such pages. */
-  hasAppUrl: boolean
+  /** Whether any are there: `APP_URL` was said, or the sandbox stands in for them. Else it is this server, without any. */
+  hasFrontend: boolean
   /** Where this server is reached from outside. */
   publicUrl: string
   /** Keys for everything encrypted or signed are derived from it. */
@@ -44,7 +44,7 @@ export type Settings = {
 }
 
 /** What a configuration file may say of the frame. The environment wins over it. */
-export type SettingsInput = Partial<Omit<Settings, 'secret' | 'appDir' | 'hasAppUrl'>>
+export type SettingsInput = Partial<Omit<Settings, 'secret' | 'appDir' | 'hasFrontend'>>
 
 type Environment = Record<string, string | undefined>
 type Variable<K extends keyof Settings> = { key: K; parse: (text: string, name: string) => Settings[K] }
@@ -115,6 +115,8 @@ function origins(value: string, name: string): string[] {
   })
 }
 
+const onOff = (value: string, name: string): boolean => choice('on', 'off')(value, name) === 'on'
+
 // One line a variable; what is not here is not read by the frame.
 const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof Settings] } = {
   HOST: { key: 'host', parse: text },
@@ -124,16 +126,10 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
   APP_URL: { key: 'appUrl', parse: webAddress },
   PUBLIC_URL: { key: 'publicUrl', parse: webAddress },
   SIXWIRE_POLICY: { key: 'policy', parse: choice('open', 'guarded') },
-  SIXWIRE_SANDBOX: {
-    key: 'sandbox',
-    parse: (value, name) => choice('on', 'off')(value, name) === 'on',
-  },
+  SIXWIRE_SANDBOX: { key: 'sandbox', parse: onOff },
   SIXWIRE_ADMINS: { key: 'admins', parse: list },
   SIXWIRE_WIRES: { key: 'load', parse: list },
-  SIXWIRE_RATE_LIMITS: {
-    key: 'rateLimits',
-    parse: (value, name) => choice('on', 'off')(value, name) === 'on',
-  },
+  SIXWIRE_RATE_LIMITS: { key: 'rateLimits', parse: onOff },
   TRUST_PROXY: { key: 'trustProxy', parse: proxies },
   LOG_LEVEL: { key: 'logLevel', parse: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent') },
   SIXWIRE_ORIGINS: { key: 'origins', parse: origins },
@@ -198,7 +194,7 @@ export async function loadSettings(
     databaseUrl: absolute(said.databaseUrl ?? `sqlite:${join(dataDir, 'sixwire.db')}`, folder),
     // The sandbox stands in for the frontend, too.
     appUrl: said.appUrl ?? (sandbox ? `${publicUrl}/sandbox/app` : publicUrl),
-    hasAppUrl: said.appUrl !== undefined,
+    hasFrontend: said.appUrl !== undefined || sandbox,
     publicUrl,
     secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir),
     policy: said.policy ?? (production ? 'guarded' : 'open'),

@@ -89,7 +89,7 @@ const valueAt = (options: unknown, [step, ...rest]: readonly string[]): unknown 
 function saidTwice(option: string, others: readonly string[]): StartError {
   const names = others.join(' and ')
   return new StartError(
-    `${option}: ${names} ${others.length > 1 ? 'are' : 'is'} set as well, and would not be used: remove either the list or ${names}`,
+    `${option}: ${names} ${others.length > 1 ? 'are' : 'is'} set as well, and would not be used: remove either ${option} or ${names}`,
   )
 }
 

@@ -1,7 +1,19 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 
 /** SHA-256 in base64url: how tokens that must be found again are kept. */
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')
+
+/** Whether a secret is the right one, in a time that does not depend on where they differ. */
+export const isSameSecret = (given: string, right: string): boolean =>
+  timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(right).digest())
 
 /** 256 random bits in base64url, 43 characters. */
 export const randomToken = (): string => randomBytes(32).toString('base64url')

@@ -6,6 +6,7 @@ import { describe, test, type TestContext } from 'node:test'
 
 import { SMTPServer } from 'smtp-server'
 
+import { freePort } from '../testing/free-port.ts'
 import { applicationFolder, runProgram } from '../testing/program.ts'
 import { environmentOf, startTextServer } from '../wires/messaging/providers.fixture.ts'
 
@@ -40,15 +41,6 @@ async function silentPort(t: TestContext): Promise<number> {
   await once(server, 'listening')
   t.after(() => server.close())
   return (server.address() as AddressInfo).port
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 // Says of every port that the program opens.
@@ -98,7 +90,7 @@ describe('sixwire check', () => {
   })
 
   test('says of one that is out of reach where it was looked for', async (t) => {
-    const port = await closedPort()
+    const port = await freePort()
     const { code, output } = await check(t, { SMTP_URL: `smtp://127.0.0.1:${port}` })
     assert.equal(code, 1)
     assert.match(output, new RegExp(`^failed  messaging: email by smtp: 127\\.0\\.0\\.1:${port}: .+$`, 'm'))

@@ -1,9 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
+import { oneLine } from '../base/one-line.ts'
+import { within } from '../base/within.ts'
 import type { App } from '../app.ts'
 import type { Command } from './command.ts'
 import { withApp } from './with-app.ts'
 
+const FAULT_CHARACTERS = 1_000
 const LONGEST_WAIT_MS = 5_000
 // A server of mail may take its time to greet.
 const LONGEST_WAIT_FOR_PROVIDERS_MS = 10_000
@@ -45,18 +46,11 @@ function checksOf(app: App): Check[] {
 
 /** Why it can't work; undefined where it can. */
 async function faultOf({ ask, limitMs }: Check): Promise<string | undefined> {
-  const answered = new AbortController()
-  const late = delay(limitMs, undefined, { signal: answered.signal }).then(() => {
-    throw new Error(`it has not answered for ${limitMs / 1000} seconds`)
-  })
-  late.catch(() => undefined)
   try {
-    await Promise.race([ask(), late])
+    await within(limitMs, ask)
     return undefined
   } catch (error) {
     // A provider that an application wrote may reject with anything.
-    return (error instanceof Error ? error.message : String(error)).replaceAll(/\s+/g, ' ')
-  } finally {
-    answered.abort()
+    return oneLine(error instanceof Error ? error.message : String(error), FAULT_CHARACTERS)
   }
 }

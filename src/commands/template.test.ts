@@ -85,7 +85,7 @@ describe('sixwire template preview', () => {
       'mails/en',
     )
     const { output } = await run('preview', 'magic-link')
-    assert.match(output, /^Subject: Come in\n\nShop\n\nhttps:\/\/shop\.example\/magic-link\?token=/)
+    assert.match(output, /^Subject: Come in\n\nShop\n\nhttps:\/\/shop\.example\/auth\/magic-link#token=/)
   })
 
   for (const [words, message] of [

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 
 import { loadConfig } from '../app.ts'
 import { loadSettings, type Settings } from '../config.ts'
 import { StartError } from '../db/migrations.ts'
-import { createTemplates, type Templates } from '../wires/messaging/templates.ts'
+import { mailLink } from '../wires/auth/index.ts'
+import { messaging, openTemplates, type Templates } from '../wires/messaging/index.ts'
+import { checkOptions } from '../wiring.ts'
 import { UsageError, type Command } from './command.ts'
 
 export const template: Command = {
@@ -46,15 +47,9 @@ async function open(): Promise<{ templates: Templates; settings: Settings }> {
   const folder = process.cwd()
   const config = await loadConfig(folder)
   const settings = await loadSettings(config, process.env, folder)
-  const { name: app, appUrl } = settings
-  return {
-    templates: createTemplates({
-      folder: resolve(folder, config.messaging?.templates ?? 'templates'),
-      app,
-      appUrl,
-    }),
-    settings,
-  }
+  const wire = messaging(config.messaging ?? {})
+  const options = checkOptions([wire]).get(wire) as { templates: string }
+  return { templates: openTemplates(settings, options), settings }
 }
 
 async function readData(given: string): Promise<Record<string, unknown>> {
@@ -78,11 +73,12 @@ async function readData(given: string): Promise<Record<string, unknown>> {
 
 /** What auth would give the built-in templates; nothing for any other. */
 function madeUp(name: string, { appUrl }: Settings): Record<string, string> {
-  const link = (path: string): string => `${appUrl}/${path}?token=made-up-for-this-preview`
-  const when = '21 November 2026, 09:30 UTC'
+  const link = (purpose: Parameters<typeof mailLink>[1]): string =>
+    mailLink(appUrl, purpose, 'made-up-for-this-preview')
+  const when = new Date(Date.UTC(2026, 10, 21, 9, 30)).toUTCString()
   const values: Record<string, Record<string, string>> = {
-    'verify-email': { name: 'Ada', link: link('verify-email') },
-    'reset-password': { name: 'Ada', link: link('reset-password') },
+    'verify-email': { name: 'Ada', link: link('verification') },
+    'reset-password': { name: 'Ada', link: link('reset') },
     'magic-link': { link: link('magic-link') },
     'password-changed': { name: 'Ada', when },
     'new-sign-in': { name: 'Ada', provider: 'Google', when, ip: '203.0.113.7' },

@@ -107,3 +107,6 @@ sql.literal = (text: string): Sql => new Sql([text], [])
 
 /** `for update skip locked` where rows are locked; SQLite has one writer and needs none. */
 sql.skipLocked = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for update skip locked') })
+
+/** `for share`: what is read stays as it is until the transaction ends; SQLite has one writer and needs none. */
+sql.sharedLock = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for share') })

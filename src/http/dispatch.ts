@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError, errors } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
+import { bearerToken } from './bearer-token.ts'
 import { envelope, JSON_TYPE } from './failures.ts'
 import { FORM_TYPE } from './forms.ts'
 import { isForwarded } from './forwarded.ts'
@@ -196,14 +197,8 @@ class ReceivedCall {
   }
 }
 
-const SCHEME = /^Bearer +/i
+// The form of a token is looked at only where nobody is known by it.
 const BEARER = /^Bearer +[\w.~+/=-]{1,4096}$/i
-
-/** What the header says after `Bearer`, RFC 6750 section 2.1; its form is looked at only where nobody is known by it. */
-const bearerToken = (header: string): string | undefined => {
-  const scheme = SCHEME.exec(header)
-  return scheme ? header.slice(scheme[0].length) : undefined
-}
 
 /** Why nobody was found for an Authorization header. */
 const refusedToken = (header: string) =>

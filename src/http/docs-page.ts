@@ -1,5 +1,7 @@
 import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui'
 
+import { escapeHtml } from '../base/html.ts'
+
 // The page loads nothing from anywhere else; its library sets styles of elements from script.
 const POLICY = [
   "default-src 'none'",
@@ -24,9 +26,6 @@ html.dark-mode body { background: #1c2022 }
 // Six wires.
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#173b57"/>
 <path d="M7 6v20M10.6 6v20M14.2 6v20M17.8 6v20M21.4 6v20M25 6v20" stroke="#7fd4c1" stroke-width="1.6" stroke-linecap="round"/></svg>`
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 /** The page at `/docs`, where a person reads the description and tries calls. */
 export const docsPage = (title: string): FastifySwaggerUiOptions => ({

@@ -12,12 +12,15 @@ export type RateLimiter = {
   take(bucket: string, count: number, periodMs: number): Promise<number | undefined>
 }
 
+/** How a limit is written: `30/min`, `5/hour`. */
+export const RATE_LIMIT = '^([1-9]\\d{0,6})/(min|hour)$'
+
 const PERIODS = { min: 60_000, hour: 3_600_000 }
 const LONGEST_NAME = 64
 
 /** @throws Error where the limit is not a whole number of calls a minute or an hour */
 export function parseRateLimit(limit: RateLimit): { count: number; periodMs: number } {
-  const [, count, period] = /^([1-9]\d{0,6})\/(min|hour)$/.exec(limit) ?? []
+  const [, count, period] = new RegExp(RATE_LIMIT).exec(limit) ?? []
   if (count === undefined) throw new Error(`the rate limit "${limit}" is not written like 30/min or 5/hour`)
   return { count: Number(count), periodMs: PERIODS[period as 'min' | 'hour'] }
 }

@@ -54,7 +54,7 @@ export type Policy = {
 /**
  * The one place that decides who may do what.
  *
- * @param requireVerifiedEmail whether under `guarded` a user must have proven their address before anything beyond `/auth/*`
+ * @param requireVerifiedEmail asked at each call, since wires are set up later: whether under `guarded` a user must have proven their address before anything beyond `/auth/*`
  */
 export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boolean): Policy {
   const needsAdmin = () => errors.forbidden({ message: 'This needs the role "admin".' })

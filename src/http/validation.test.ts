@@ -54,6 +54,17 @@ describe('a body', () => {
       assert.deepEqual(check('body', Person, { name: 'Ann', age: value }), ['/body/age: must be integer'])
     })
 
+  test('says in words what a pattern is for, where the schema does', () => {
+    const Code = Type.Object({
+      code: Type.String({ pattern: '^[A-Z]{3}$', description: 'Three capital letters.' }),
+      other: Type.Optional(Type.String({ pattern: '^x$' })),
+    })
+    assert.deepEqual(check('body', Code, { code: 'ab', other: 'y' }), [
+      '/body/code: does not fit: Three capital letters.',
+      '/body/other: must match pattern "^x$"',
+    ])
+  })
+
   test('does not inherit what it has to hold', () => {
     const schema = Type.Object({ toString: Type.String(), constructor: Type.String() })
     assert.deepEqual(check('body', schema, {}), [

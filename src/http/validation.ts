@@ -70,10 +70,13 @@ function issuesOf(part: RequestPart, faults: readonly ErrorObject[]): Issue[] {
 const pathOf = ({ instancePath, keyword, params }: ErrorObject): string =>
   keyword === 'required' ? `${instancePath}/${pointer(String(params['missingProperty']))}` : instancePath
 
-function messageOf({ keyword, schema, message = 'is not valid' }: ErrorObject): string {
+function messageOf({ keyword, schema, parentSchema, message = 'is not valid' }: ErrorObject): string {
   if (keyword === 'required') return 'is required'
   if (keyword === 'const') return `must be ${String(schema)}`
   if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`
+  // A pattern says nothing to most people; what the schema says of itself does.
+  const { description } = parentSchema as { description?: string }
+  if (keyword === 'pattern' && description !== undefined) return `does not fit: ${description}`
   if (keyword === 'anyOf') return `must be ${alternatives(schema as Alternative[])}`
   return message
 }

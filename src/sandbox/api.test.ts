@@ -111,9 +111,12 @@ eachEngine((engine) => {
       assert.deepEqual([status, answer.error.code], [400, 'VALIDATION_ERROR'], JSON.stringify(body))
       assert.deepEqual(answer.error.details.issues.map(({ path }: Json) => path).toSorted(), paths)
     }
-    const unknown = await app.request('PUT', '/sandbox/api/faults/pigeon', { body: {} })
-    assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'NOT_FOUND'])
-    assert.match(unknown.body.error.message, /mail, phone/)
+    // The people are shown beside the providers, but nothing can go wrong at them.
+    for (const provider of ['pigeon', 'people']) {
+      const unknown = await app.request('PUT', `/sandbox/api/faults/${provider}`, { body: { error: 500 } })
+      assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'NOT_FOUND'], provider)
+      assert.match(unknown.body.error.message, /: there are mail, phone, idpa, idpb\.$/)
+    }
     assert.deepEqual((await app.request('GET', '/sandbox/api')).body.faults, { mail: { error: 450 } })
   })
 

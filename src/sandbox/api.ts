@@ -9,11 +9,16 @@ export const createApi =
   (standIns: readonly StandIn[], faults: Faults): FastifyPluginAsync =>
   async (engine) => {
     const readFault = createFaultReader()
+    const providers = standIns.filter(({ takesFaults }) => takesFaults).map(({ name }) => name)
 
     engine.get('/api', async () => {
       const states = await Promise.all(
         standIns.map(
-          async (one) => [one.name, { variables: one.variables, ...(await one.state()) }] as const,
+          async (one) =>
+            [
+              one.name,
+              { takesFaults: one.takesFaults, variables: one.variables, ...(await one.state()) },
+            ] as const,
         ),
       )
       return { ...Object.fromEntries(states), faults: await faults.all() }
@@ -28,9 +33,9 @@ export const createApi =
     engine.put<{ Params: { provider: string } }>(
       '/api/faults/:provider',
       async ({ params: { provider }, body }) => {
-        if (!standIns.some(({ name }) => name === provider))
+        if (!providers.includes(provider))
           throw errors.not_found({
-            message: `There is no such stand-in: there are ${standIns.map(({ name }) => name).join(', ')}.`,
+            message: `There is no such provider: there are ${providers.join(', ')}.`,
           })
         const fault = readFault(body)
         await faults.set(provider, fault)

@@ -276,6 +276,9 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       const { page, complaints } = await visit(t)
       await page.goto(`${here()}/sandbox#providers`)
       const card = page.getByRole('region', { name: 'Provider A' })
+      await card.waitFor()
+      // The people are no provider: they are shown in their own part.
+      assert.equal(await page.locator('#providers-list > section').count(), 4)
       await card.getByText('Faults').click()
       await card.getByLabel('HTTP status').fill('503')
       await card.getByLabel('Calls').fill('2')

@@ -1,10 +1,13 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { type Static, Type } from 'typebox'
 
 import { invalid } from '../base/errors.ts'
 import { parseJson } from '../base/json.ts'
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import { createValidation } from '../http/validation.ts'
+import { createReader } from './reader.ts'
 
 const DELAY_MAX_MS = 60_000
 
@@ -44,12 +47,11 @@ export type Fault = Static<typeof faultSchema>
  * @throws VALIDATION_ERROR with the path of each fault, also for a name that means nothing: it would do nothing
  */
 export function createFaultReader(): (body: unknown) => Fault {
-  const check = createValidation()('body', faultSchema)
+  const read = createReader('body', faultSchema)
   const names = Object.keys(faultSchema.properties)
   return (body) => {
-    const checked = check(body)
-    if ('error' in checked) throw checked.error
-    const unknown = Object.keys(checked.value as Fault).filter((name) => !names.includes(name))
+    const fault = read(body)
+    const unknown = Object.keys(fault).filter((name) => !names.includes(name))
     if (unknown.length > 0)
       throw invalid(
         ...unknown.map((name) => ({
@@ -57,7 +59,7 @@ export function createFaultReader(): (body: unknown) => Fault {
           message: `means nothing here: there are ${names.join(', ')}`,
         })),
       )
-    return checked.value as Fault
+    return fault
   }
 }
 
@@ -103,3 +105,28 @@ export function createFaults(db: Database): Faults {
     },
   }
 }
+
+/** Answers with what it returns. */
+export type Handler = (request: FastifyRequest, reply: FastifyReply, fault: Fault) => Promise<unknown>
+
+/**
+ * Makes a handler of HTTP calls, which does what is set to go wrong at its provider.
+ *
+ * @param refuse answers a status in the provider's words, or throws them
+ */
+export const faulty =
+  (
+    faults: Faults,
+    provider: string,
+    refuse: (status: number, reply: FastifyReply) => unknown,
+    handle: Handler,
+  ): RouteHandlerMethod =>
+  async (request, reply) => {
+    const fault = await faults.next(provider)
+    if (fault.delayMs !== undefined) await delay(fault.delayMs)
+    if (fault.error !== undefined) return refuse(fault.error, reply)
+    const answer = await handle(request, reply, fault)
+    if (!fault.loseAnswer) return answer
+    reply.hijack()
+    request.raw.socket.destroy()
+  }

@@ -62,7 +62,7 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
       await page.goto(home)
       await page.getByRole('link', { name: 'Continue with provider A' }).click()
       await page.getByRole('button', { name: 'Deny' }).click()
-      await status(page, 'The provider did not sign you in')
+      await status(page, 'You were not signed in: access_denied.')
       const { token, refreshToken } = await app.register('mallory@example.com')
       const trap = `${home}/auth/callback#${new URLSearchParams({ token, refreshToken }).toString()}`
       await page.goto(trap)
@@ -102,7 +102,7 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
       await page.waitForURL(home)
       await page.getByRole('link', { name: 'Continue with provider A' }).click()
       await page.getByRole('button', { name: 'Deny' }).click()
-      await status(page, 'The provider did not sign you in')
+      await status(page, 'You were not signed in: access_denied.')
       await page.goto(`${other.href}/auth/reset#token=x`)
       await page.waitForURL(`${home}/auth/reset`)
       await page.getByLabel('New password').waitFor()

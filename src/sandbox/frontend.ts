@@ -14,7 +14,7 @@ const POLICY = [
 ].join('; ')
 
 /** Where the stand-in of the application's frontend is: what `APP_URL` means until it is set. */
-export const FRONTEND = '/app'
+const FRONTEND = '/app'
 
 /**
  * Stands in for the application's own frontend: the pages that links in mails and identity providers lead to, and forms

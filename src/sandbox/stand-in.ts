@@ -16,10 +16,12 @@ export type StandInContext = {
   base: string
 }
 
-/** A local provider that speaks a real one's protocol. */
+/** A part of the sandbox: a local provider that speaks a real one's protocol, or what several of them share. */
 export type StandIn = {
-  /** The first step of its addresses below `/sandbox`, and its name in `/sandbox/api`. */
+  /** Its name in `/sandbox/api`; a provider has addresses of its own below `/sandbox/<name>`, if any. */
   readonly name: string
+  /** Whether something can go wrong at it on purpose. */
+  readonly takesFaults: boolean
   /** What a production adapter is configured with to reach it: environment variables. */
   readonly variables: Readonly<Record<string, string>>
   /** Its addresses, below `/sandbox`, with body parsers of its own. */

@@ -1,10 +1,8 @@
-import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
-
 import { createApp, type Api, type App, type Config } from '../app.ts'
 import type { Clock } from '../base/clock.ts'
 import { createClient, type Client } from '../client/client.ts'
 import { temporaryFolder, type Ending, type Engine } from './engines.ts'
+import { freePort } from './free-port.ts'
 
 /** A clock that runs, and that a test can set forward. */
 export type TestClock = Clock & { advance(ms: number): void }
@@ -59,16 +57,6 @@ export type StartOptions = {
 }
 
 let people = 0
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
 
 /**
  * Starts a server on a free port, on a new database of the engine, and ends it with the test or suite.

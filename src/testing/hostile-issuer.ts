@@ -28,8 +28,9 @@ export type HostileIssuer = {
   forge(forgery: Forgery): void
   /** Over what discovery answers, from the next one on. */
   discovery(said: Record<string, unknown>): void
-  /** How many calls the token endpoint was asked, and everything that it gave out. */
+  /** How many calls its token endpoint had. */
   tokenRequests(): number
+  /** Every long text of the token endpoint's answers: tokens, for the most part. */
   given: string[]
 }
 
@@ -79,7 +80,6 @@ export async function startHostileIssuer(ending: Ending, clientId: string): Prom
 
   // Signing takes a turn of the event loop and the event does not wait, so the next token is ready before.
   let prepared = ''
-  server.service.on('beforeTokenSigning', () => undefined)
   server.service.on('beforeResponse', (answer: { body: Record<string, unknown>; statusCode: number }) => {
     tokenRequests++
     answer.statusCode = forgery.status ?? 200

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { after, before } from 'node:test'
+import { before } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callbackify } from 'node:util'
 
@@ -9,7 +9,7 @@ import { SMTPServer } from 'smtp-server'
 
 import { sql } from '../db/sql.ts'
 import { startApp, type StartOptions, type TestApp } from './app.ts'
-import type { Ending, Engine } from './engines.ts'
+import { endOfSuite, type Ending, type Engine } from './engines.ts'
 
 /** A mail as it arrived, parsed; `to` is whom the envelope named. */
 export type ArrivedMail = {
@@ -90,16 +90,12 @@ export function appWithMailbox(
   engine: Engine,
   options: StartOptions = {},
 ): () => { app: TestApp; mailbox: Mailbox } {
-  const endings: (() => Promise<void>)[] = []
-  const ending: Ending = { after: (work) => void endings.push(work) }
+  const ending = endOfSuite()
   let started: { app: TestApp; mailbox: Mailbox }
   before(async () => {
     const mailbox = await startMailbox(ending)
     const app = await startApp(ending, engine, withMail(mailbox, options))
     started = { app, mailbox }
-  })
-  after(async () => {
-    for (const end of endings.toReversed()) await end()
   })
   return () => started
 }

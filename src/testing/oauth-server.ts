@@ -1,9 +1,10 @@
 // An OAuth 2 server in GitHub's shape: it answers what GitHub answers, failures with 200 among them.
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+import { sha256 } from '../base/crypto.ts'
 import type { Ending } from './engines.ts'
 import { CLIENT } from './provider-login.ts'
 
@@ -74,9 +75,7 @@ export async function startOauthServer(ending: Ending, redirectUri: string): Pro
         return json(200, { error: 'incorrect_client_credentials' })
       const code = codes.get(asked.get('code') ?? '')
       codes.delete(asked.get('code') ?? '')
-      const challenge = createHash('sha256')
-        .update(asked.get('code_verifier') ?? '')
-        .digest('base64url')
+      const challenge = sha256(asked.get('code_verifier') ?? '')
       if (!code || code.challenge !== challenge || asked.get('redirect_uri') !== redirectUri)
         return json(200, { error: 'bad_verification_code' })
       const token = secret()

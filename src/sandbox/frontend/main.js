@@ -22,7 +22,7 @@ async function call(route, body, token) {
   return answer
 }
 
-/** A call of whoever is signed in. A token lives for minutes: one that is refused is traded for the next, once. */
+/** A call of whoever is signed in. A token runs out, by default after an hour: one that is refused is traded for the next, once. */
 async function callAsUser(route) {
   try {
     return await call(route, undefined, localStorage.getItem(TOKEN))
@@ -136,7 +136,7 @@ const PAGES = {
     sessionStorage.removeItem('began')
     if (!(age <= SIGN_IN_MS))
       throw new Error('This sign-in was not begun in this tab within the last ten minutes: begin it here.')
-    if (said.has('error')) throw new Error(`The provider did not sign you in: ${said.get('error')}.`)
+    if (said.has('error')) throw new Error(`You were not signed in: ${said.get('error')}.`)
     keep({ token: said.get('token'), refreshToken: said.get('refreshToken') })
     say('You are signed in.')
   },

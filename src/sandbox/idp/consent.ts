@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 import { ApiError, invalid } from '../../base/errors.ts'
+import { formOf } from '../forms.ts'
 import { CONSENT_POLICY, consentPage, refusalPage, type Look } from './consent-page.ts'
 import type { Asked, Grants } from './grants.ts'
-import { formOf, queryOf } from './parameters.ts'
+import { queryOf } from './parameters.ts'
 import type { People, Person, PersonInput } from './people.ts'
 
 /** What an authorization request comes to. */

@@ -8,6 +8,7 @@ export async function createDirectory({ db, clock, base }: StandInContext): Prom
   const inputOf = (body: unknown): PersonInput => (typeof body === 'object' && body !== null ? body : {})
   return {
     name: 'people',
+    takesFaults: false,
     variables: {},
     async routes(engine) {
       engine.get('/api/people', async () => ({ people: await people.all() }))

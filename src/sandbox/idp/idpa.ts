@@ -3,10 +3,12 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SignJWT } from 'jose'
 
+import { sha256 } from '../../base/crypto.ts'
+import { formOf, takeForms } from '../forms.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import type { Checked } from './consent.ts'
 import type { Asked, Grant } from './grants.ts'
-import { formOf, parametersOf, takeForms } from './parameters.ts'
+import { parametersOf } from './parameters.ts'
 import type { Person } from './people.ts'
 import { createProvider } from './provider.ts'
 import { ALGORITHM, createSigningKey } from './signing-key.ts'
@@ -193,7 +195,7 @@ const optional = <K extends string>(name: K, value: string | undefined): { [N in
 /** RFC 7636, section 4.6. A verifier without a challenge is refused too: then somebody took the challenge away. */
 function proves(verifier: string | undefined, challenge: string | undefined): boolean {
   if (verifier === undefined || challenge === undefined) return verifier === challenge
-  return createHash('sha256').update(verifier).digest('base64url') === challenge
+  return sha256(verifier) === challenge
 }
 
 /** RFC 6749, section 2.3.1: both are form-encoded before they are put together. */

@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto'
-
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
+import { sha256 } from '../../base/crypto.ts'
+import { FORM_TYPE } from '../../http/forms.ts'
+import { formOf, takeForms } from '../forms.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import type { Checked } from './consent.ts'
 import type { Asked } from './grants.ts'
-import { formOf, parametersOf, queryOf, takeForms } from './parameters.ts'
+import { parametersOf, queryOf } from './parameters.ts'
 import type { Person } from './people.ts'
 import { createProvider } from './provider.ts'
 
@@ -105,14 +106,8 @@ export async function createIdpb(context: StandInContext): Promise<StandIn> {
         error: 'redirect_uri_mismatch',
         error_description: 'The redirect_uri MUST match the registered callback URL for this application.',
       }
-    const verifier = get('code_verifier')
-    if (
-      asked.challenge !== undefined &&
-      createHash('sha256')
-        .update(verifier ?? '')
-        .digest('base64url') !== asked.challenge
-    )
-      return badCode
+    const verifier = get('code_verifier') ?? ''
+    if (asked.challenge !== undefined && sha256(verifier) !== asked.challenge) return badCode
     return {
       access_token: await grants.token(grant, TOKEN_MS),
       scope: asked.scope.replaceAll(' ', ','),
@@ -126,7 +121,7 @@ export async function createIdpb(context: StandInContext): Promise<StandIn> {
     if (answered['error'] !== undefined) answered['error_uri'] = ERRORS
     reply.header('cache-control', 'no-store')
     if (/\bjson\b/.test(request.headers.accept ?? '')) return answered
-    reply.type('application/x-www-form-urlencoded; charset=utf-8')
+    reply.type(`${FORM_TYPE}; charset=utf-8`)
     return new URLSearchParams(answered).toString()
   }
 

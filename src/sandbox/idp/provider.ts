@@ -1,10 +1,10 @@
-import type { FastifyInstance, RouteHandlerMethod } from 'fastify'
+import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
 
 import { deriveKey } from '../../base/crypto.ts'
+import { faulty, type Handler } from '../faults.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { consentRoutes, type Checked } from './consent.ts'
 import type { Look } from './consent-page.ts'
-import { faulty, type Handler } from './fault.ts'
 import { createGrants, type Asked, type Grants } from './grants.ts'
 import { createPeople, type People } from './people.ts'
 
@@ -39,6 +39,13 @@ export type Provider = {
   standIn(own: Pick<StandIn, 'variables' | 'routes'>): StandIn
 }
 
+/** RFC 6749, section 5.2. */
+const refuse = (status: number, reply: FastifyReply): FastifyReply =>
+  reply.code(status).send({
+    error: status < 500 ? 'invalid_request' : 'temporarily_unavailable',
+    error_description: 'A fault is set for this provider at /sandbox.',
+  })
+
 /**
  * @param name `idpa` or `idpb`
  * @param options.tokenPrefix what its access tokens begin with
@@ -71,7 +78,7 @@ export function createProvider(
     redirectUri,
     people,
     grants,
-    answering: (handle) => faulty(faults, name, handle),
+    answering: (handle) => faulty(faults, name, refuse, handle),
     consent(engine, { path, look, check, denied }) {
       consentRoutes(engine, {
         provider: name,
@@ -88,6 +95,7 @@ export function createProvider(
     back,
     standIn: ({ variables, routes }) => ({
       name,
+      takesFaults: true,
       variables,
       routes,
       state: async () => ({ address, redirectUri, livingTokens: await grants.count() }),

@@ -1,22 +1,14 @@
-import { type Static, Type } from 'typebox'
-
 import { deriveKey } from '../../base/crypto.ts'
-import { createValidation } from '../../http/validation.ts'
+import { createListReader } from '../reader.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { createInbox, type InboxMail } from './inbox.ts'
 import { MAGIC_ADDRESSES, openSmtp } from './smtp.ts'
 
 const USER = 'sandbox'
 const FROM = 'no-reply@sandbox.test' // RFC 6761: nobody has an address there
-const LIST_MAX = 1_000
 // Below those that systems give to whoever asks for any port: 32768 on Linux, 49152 elsewhere.
 const FIRST_PORT = 20_000
 const PORTS = 12_000
-
-const query = Type.Object({
-  to: Type.Optional(Type.String()),
-  limit: Type.Integer({ minimum: 1, maximum: LIST_MAX, default: LIST_MAX }),
-})
 
 /** Stands in for a mail server: takes every mail, and shows it instead of delivering it. */
 export async function createMail({ db, clock, settings, log, faults }: StandInContext): Promise<StandIn> {
@@ -27,16 +19,15 @@ export async function createMail({ db, clock, settings, log, faults }: StandInCo
   const draw = Buffer.from(key.mac(`port for ${settings.databaseUrl}`), 'base64url').readUInt32BE()
   const port = FIRST_PORT + (draw % PORTS)
   const smtp = await openSmtp({ user: USER, password, port, inbox, faults, log })
-  const checkQuery = createValidation()('query', query)
+  const readQuery = createListReader()
 
   async function list(asked: unknown): Promise<{ messages: InboxMail[] }> {
-    const checked = checkQuery(asked)
-    if ('error' in checked) throw checked.error
-    return { messages: await inbox.list(checked.value as Static<typeof query>) }
+    return { messages: await inbox.list(readQuery(asked)) }
   }
 
   return {
     name: 'mail',
+    takesFaults: true,
     variables: {
       SMTP_URL: `smtp://${USER}:${password}@${smtp.host}:${smtp.port}`,
       MAIL_FROM: FROM,

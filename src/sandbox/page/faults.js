@@ -40,7 +40,7 @@ export function createFaultForm(name, set) {
         void change(typed())
       },
     },
-    number('delayMs', 'Delay in ms', { min: 0, max: 120_000, placeholder: 'none' }),
+    number('delayMs', 'Delay in ms', { min: 0, max: 60_000, placeholder: 'none' }),
     number('error', name === 'mail' ? 'SMTP code' : 'HTTP status', {
       min: 400,
       max: 599,

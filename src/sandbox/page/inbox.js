@@ -135,14 +135,14 @@ function mailView(panes, mail) {
       { class: 'facts' },
       ...facts.flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]),
     ),
-    mail.links?.length > 0 &&
+    mail.links.length > 0 &&
       make(
         'div',
         { class: 'links' },
         make('h4', {}, mail.links.length === 1 ? 'Link' : 'Links'),
         make('ul', {}, ...mail.links.map((url) => make('li', {}, outside(url, url)))),
       ),
-    mail.attachments?.length > 0 &&
+    mail.attachments.length > 0 &&
       make(
         'div',
         { class: 'links' },
@@ -153,7 +153,7 @@ function mailView(panes, mail) {
       mail.html && ['Rendered', () => rendered(mail)],
       mail.text && ['Text', () => make('pre', { class: 'source', tabindex: 0 }, ...linked(mail.text))],
       mail.html && ['HTML', () => make('pre', { class: 'source', tabindex: 0 }, mail.html)],
-      mail.headers && [
+      [
         'Headers',
         () =>
           make(
@@ -204,6 +204,6 @@ function tabs(given) {
     },
     ...buttons,
   )
-  if (choices.length > 0) choose(0)
+  choose(0)
   return make('div', { class: 'mail' }, bar, panel)
 }

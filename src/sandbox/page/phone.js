@@ -60,19 +60,13 @@ export function createPhone(page) {
       conversation.lastElementChild.scrollIntoView({ block: 'nearest' })
   }
 
-  const bubble = ({ channel, body, media, receivedAt, status }) =>
+  const bubble = ({ channel, body, media, receivedAt }) =>
     make(
       'li',
       { class: `bubble ${channel}` },
-      make(
-        'p',
-        { class: 'meta' },
-        make('span', { class: 'channel' }, CHANNELS[channel] ?? channel),
-        time(receivedAt),
-        status && make('span', {}, status),
-      ),
-      make('p', { class: 'body' }, ...linked(body ?? '')),
-      ...addressesOf(media).map((url) => make('p', { class: 'media' }, outside(url, url))),
+      make('p', { class: 'meta' }, make('span', { class: 'channel' }, CHANNELS[channel]), time(receivedAt)),
+      make('p', { class: 'body' }, ...linked(body)),
+      ...media.map((url) => make('p', { class: 'media' }, outside(url, url))),
     )
 
   return {
@@ -91,8 +85,7 @@ export function createPhone(page) {
       messages = (await ask('GET', '/phone')).messages
       show()
       const come = before ? messages.filter(({ id }) => !before.has(id)) : []
-      for (const { channel, to } of come)
-        page.announce(`New ${CHANNELS[channel] ?? channel} message for ${to}`)
+      for (const { channel, to } of come) page.announce(`New ${CHANNELS[channel]} message for ${to}`)
       if (messages.length === 0) unread = 0
       else if (panes.view.hidden) unread += come.length
       page.count('phone', unread)
@@ -104,12 +97,5 @@ const numberRow = ({ to, body, receivedAt, messages, isOpen }) =>
   row(
     { href: `#phone/${encodeURIComponent(to)}`, title: to, moment: time(receivedAt), isOpen },
     make('span', { class: 'preview' }, body),
-    make('span', { class: 'quiet' }, `${messages} messages`),
+    make('span', { class: 'quiet' }, `${messages} ${messages === 1 ? 'message' : 'messages'}`),
   )
-
-/** A message's media are addresses, or objects that hold one. */
-const addressesOf = (media) =>
-  [media ?? []]
-    .flat()
-    .map((one) => (typeof one === 'string' ? one : one?.url))
-    .filter(Boolean)

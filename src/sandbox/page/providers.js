@@ -31,9 +31,10 @@ export function createProviders(page) {
   }
 
   async function poll() {
-    const { faults, people: _people, ...standIns } = await ask('GET', '')
+    const { faults, ...standIns } = await ask('GET', '')
     page.count('providers', Object.keys(faults).length)
-    for (const [name, { variables, ...state }] of Object.entries(standIns)) {
+    for (const [name, { takesFaults, variables, ...state }] of Object.entries(standIns)) {
+      if (!takesFaults) continue
       if (!cards.has(name)) {
         cards.set(name, card(name, variables))
         list.append(cards.get(name).element)

@@ -10,6 +10,9 @@ import { sql, type Sql } from '../../db/sql.ts'
 import type { Fault } from '../faults.ts'
 import { OUTCOME_MS, SENT_MS, type Channel, type Message } from './messages.ts'
 
+// Callbacks are not jobs of the queue (src/jobs.ts): those of one message keep their order, each is sent the moment it is
+// due where the queue looks once a second, they are given up sooner, and stand-ins are given no Jobs.
+
 const POLL_MS = 1_000
 const AT_ONCE = 16
 const LEASE_MS = 30_000
@@ -23,6 +26,9 @@ const ITS_TURN = sql.literal(`not exists (
   select 1 from sandbox_phone_callbacks earlier
   where earlier.message_id = one.message_id and earlier.id < one.id)`)
 
+/** Of Twilio's API, in its addresses and its callbacks. */
+export const API_VERSION = '2010-04-01'
+
 export type Account = { sid: string; token: string }
 
 /** The address of somebody on a channel, in Twilio's words. */
@@ -35,7 +41,7 @@ export const channelAddress = (channel: Channel, number: string): string =>
  *
  * @see https://www.twilio.com/docs/usage/security#validating-requests
  */
-export const signatureOf = (token: string, url: string, params: Readonly<Record<string, string>>): string =>
+const signatureOf = (token: string, url: string, params: Readonly<Record<string, string>>): string =>
   createHmac('sha1', token)
     .update(
       url +
@@ -122,7 +128,7 @@ export function createCallbacks(
     const failed = error_code !== null && (due.status === 'undelivered' || due.status === 'failed')
     const params = {
       AccountSid: account.sid,
-      ApiVersion: '2010-04-01',
+      ApiVersion: API_VERSION,
       From: channelAddress(channel, from_number),
       MessageSid: sid,
       MessageStatus: due.status,

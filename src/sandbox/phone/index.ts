@@ -1,20 +1,11 @@
-import { type Static, Type } from 'typebox'
-
 import { deriveKey } from '../../base/crypto.ts'
 import { sql } from '../../db/sql.ts'
-import { createValidation } from '../../http/validation.ts'
+import { createListReader } from '../reader.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { createCallbacks } from './callbacks.ts'
 import { MAGIC_NUMBERS, OWN_NUMBER, OWN_WHATSAPP_NUMBER } from './magic.ts'
 import { createMessages, type ReceivedMessage } from './messages.ts'
 import { createTwilioApi } from './twilio-api.ts'
-
-const LIST_MAX = 1_000
-
-const query = Type.Object({
-  to: Type.Optional(Type.String()),
-  limit: Type.Integer({ minimum: 1, maximum: LIST_MAX, default: LIST_MAX }),
-})
 
 /** A plus sign that was not percent-encoded arrives as a space; and WhatsApp's addresses are numbers, too. */
 const numberOf = (text: string): string => `+${text.replaceAll(/\D/g, '')}`
@@ -35,12 +26,10 @@ export async function createPhone({
   const address = `${base}/phone`
   const messages = createMessages(db, clock)
   const callbacks = createCallbacks(db, clock, log, account)
-  const checkQuery = createValidation()('query', query)
+  const readQuery = createListReader()
 
   async function list(asked: unknown): Promise<{ messages: ReceivedMessage[] }> {
-    const checked = checkQuery(asked)
-    if ('error' in checked) throw checked.error
-    const { to, limit } = checked.value as Static<typeof query>
+    const { to, limit } = readQuery(asked)
     return { messages: await messages.received(to === undefined ? undefined : numberOf(to), limit) }
   }
 
@@ -50,6 +39,7 @@ export async function createPhone({
 
   return {
     name: 'phone',
+    takesFaults: true,
     variables: {
       TWILIO_API_BASE: address,
       TWILIO_ACCOUNT_SID: account.sid,

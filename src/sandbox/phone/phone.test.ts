@@ -1,80 +1,18 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { Ajv } from 'ajv'
-import twilio from 'twilio'
 
 import { sql } from '../../db/sql.ts'
-import { startApp, type StartOptions, type TestApp, type Answered } from '../../testing/app.ts'
-import { eachEngine, type Engine, type Ending } from '../../testing/engines.ts'
+import type { Answered } from '../../testing/app.ts'
+import { eachEngine } from '../../testing/engines.ts'
 import { MESSAGES_KEPT } from './messages.ts'
-import { segmentsOf } from './segments.ts'
+import { ADA, begin, BOB, clientOf, setFault, shown, waiting } from './phone.fixture.ts'
 
 type Json = Answered['body']
-
-const ADA = '+4915112345678'
-const BOB = '+14155552671'
-
-async function begin(t: TestContext, engine: Engine, options: StartOptions = {}) {
-  const app = await startApp(t, engine, { ...options, sandbox: true })
-  const { phone } = (await app.request('GET', '/sandbox/api')).body
-  return { app, phone, client: clientOf(phone) }
-}
-
-/** The official client, of which nothing is changed but the address. */
-function clientOf(phone: Json, token: string = phone.authToken) {
-  const client = twilio(phone.accountSid, token)
-  client.api.baseUrl = phone.address
-  return client
-}
-
-const shown = async (app: TestApp, to?: string): Promise<Json[]> => {
-  const query = to === undefined ? '' : `?to=${encodeURIComponent(to)}`
-  return (await app.request('GET', `/sandbox/api/phone${query}`)).body.messages
-}
-
-const setFault = (app: TestApp, fault: unknown) =>
-  app.request('PUT', '/sandbox/api/faults/phone', { body: fault })
-
-type Reported = { url: string; headers: IncomingHttpHeaders; params: Record<string, string> }
-
-/** An application's address for status callbacks. */
-async function startListener(ending: Ending) {
-  const reports: Reported[] = []
-  const listener = { refusing: 0, reports, url: '', statuses: () => reports.map(statusOf) }
-  const server = createServer((request, response) => void take(request, response)).listen(0, '127.0.0.1')
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks = (await Array.fromAsync(request)) as Buffer[]
-    const params = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))
-    reports.push({ url: request.url!, headers: request.headers, params })
-    response.writeHead(listener.refusing-- > 0 ? 503 : 204).end()
-  }
-  await once(server, 'listening')
-  ending.after(async () => {
-    server.close()
-    server.closeAllConnections()
-  })
-  listener.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/status?id=17`
-  return listener
-}
-
-const statusOf = ({ params }: Reported): string | undefined => params['MessageStatus']
-
-/** Waits until something is so. */
-async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await delay(10)
-}
-
-const waiting = async (app: TestApp): Promise<number> =>
-  (await app.request('GET', '/sandbox/api')).body.phone.callbacksWaiting
 
 eachEngine((engine) => {
   test('the official client sends an SMS, and it is on the phone', async (t) => {
@@ -215,7 +153,7 @@ eachEngine((engine) => {
 
   test('what cannot be sent is refused with its code, and nothing is kept', async (t) => {
     const { app, client, phone } = await begin(t, engine)
-    const good = { to: ADA, from: phone.from as string, body: 'x' }
+    const good = { to: ADA, from: phone.from, body: 'x' }
     const refused: [code: number, status: number, message: Record<string, unknown>][] = [
       [21211, 400, { to: '+15005550001' }],
       [21211, 400, { to: 'nobody' }],
@@ -245,144 +183,6 @@ eachEngine((engine) => {
     assert.deepEqual(await shown(app), [])
     assert.deepEqual(await client.messages.list(), [])
     await client.messages.create({ ...good, body: 'x'.repeat(1_600) })
-  })
-
-  test('status callbacks come signed and in their order', async (t) => {
-    const { client, phone, app } = await begin(t, engine)
-    const listener = await startListener(t)
-    const sent = await client.messages.create({
-      to: ADA,
-      from: phone.from,
-      body: 'x',
-      statusCallback: listener.url,
-    })
-    await until(() => listener.reports.length === 3)
-    assert.deepEqual(listener.statuses(), ['queued', 'sent', 'delivered'])
-    for (const { headers, params, url } of listener.reports) {
-      assert.equal(url, '/status?id=17')
-      assert.deepEqual([params['MessageSid'], params['To'], params['From']], [sent.sid, ADA, phone.from])
-      const signature = String(headers['x-twilio-signature'])
-      assert.ok(twilio.validateRequest(phone.authToken, signature, listener.url, params))
-      assert.ok(!twilio.validateRequest('another', signature, listener.url, params))
-      const text = Object.keys(params)
-        .toSorted()
-        .map((name) => name + params[name])
-        .join('')
-      assert.equal(
-        createHmac('sha1', phone.authToken)
-          .update(listener.url + text)
-          .digest('base64'),
-        signature,
-      )
-    }
-    await until(async () => (await waiting(app)) === 0)
-  })
-
-  test('numbers that nothing reaches: accepted, then undelivered or failed, and not on the phone', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
-    for (const [to, outcome, code, statuses] of [
-      ['+15005550010', 'undelivered', 30003, ['queued', 'sent', 'undelivered']],
-      ['+15005550011', 'failed', 30008, ['queued', 'failed']],
-    ] as const) {
-      const listener = await startListener(t)
-      const sent = await client.messages.create({
-        to,
-        from: phone.from,
-        body: 'x',
-        statusCallback: listener.url,
-      })
-      assert.deepEqual([sent.status, sent.errorCode], ['queued', null])
-      await until(() => listener.reports.length === statuses.length)
-      assert.deepEqual(listener.statuses(), statuses)
-      assert.equal(listener.reports.at(-1)!.params['ErrorCode'], String(code))
-      assert.equal(listener.reports[0]!.params['ErrorCode'], undefined)
-      const fetched = await client.messages(sent.sid).fetch()
-      assert.deepEqual([fetched.status, fetched.errorCode], [outcome, code])
-      assert.ok(fetched.errorMessage)
-    }
-    assert.deepEqual(await shown(app), [])
-  })
-
-  test('a callback that is not answered comes again, the same', async (t) => {
-    const { client, phone, app } = await begin(t, engine)
-    const listener = await startListener(t)
-    listener.refusing = 1
-    await client.messages.create({ to: ADA, from: phone.from, body: 'x', statusCallback: listener.url })
-    await until(async () => (app.clock.advance(1_000), (await waiting(app)) === 0))
-    assert.deepEqual(listener.statuses(), ['queued', 'queued', 'sent', 'delivered'])
-    const [first, second, third] = listener.reports.map(
-      ({ headers }) => headers['i-twilio-idempotency-token'],
-    )
-    assert.equal(first, second)
-    assert.notEqual(second, third)
-  })
-
-  test('a restart loses neither messages nor callbacks, and changes no credentials', async (t) => {
-    const databaseUrl = await engine.freshUrl()
-    const { app, client, phone } = await begin(t, engine, { databaseUrl })
-    const listener = await startListener(t)
-    listener.refusing = Infinity
-    await client.messages.create({ to: ADA, from: phone.from, body: 'x', statusCallback: listener.url })
-    await until(() => listener.reports.length > 0)
-    const before = await shown(app)
-    await app.stop()
-    listener.reports.length = 0
-    listener.refusing = 0
-    const again = await begin(t, engine, { databaseUrl, clock: app.clock })
-    assert.deepEqual([again.phone.accountSid, again.phone.authToken], [phone.accountSid, phone.authToken])
-    assert.deepEqual(await shown(again.app), before)
-    app.clock.advance(60_000)
-    await until(() => listener.reports.length >= 3)
-    assert.deepEqual(listener.statuses(), ['queued', 'sent', 'delivered'])
-  })
-
-  test('of two servers on one database each callback is sent by one', async (t) => {
-    const databaseUrl = await engine.freshUrl()
-    const servers = [await begin(t, engine, { databaseUrl }), await begin(t, engine, { databaseUrl })]
-    const listener = await startListener(t)
-    const texts = Array.from({ length: 10 }, (_, at) => String(at))
-    await Promise.all(
-      texts.map((body, at) =>
-        servers[at % 2]!.client.messages.create({
-          to: ADA,
-          from: servers[0]!.phone.from,
-          body,
-          statusCallback: listener.url,
-        }),
-      ),
-    )
-    await until(async () => (await waiting(servers[0]!.app)) === 0)
-    assert.equal(listener.reports.length, 30)
-    for (const reports of Object.values(
-      Object.groupBy(listener.reports, ({ params }) => params['MessageSid']!),
-    ))
-      assert.deepEqual(reports!.map(statusOf), ['queued', 'sent', 'delivered'])
-    assert.equal((await shown(servers[1]!.app)).length, 10)
-  })
-
-  test('faults: callbacks that are lost, doubled or late', async (t) => {
-    const { app, client, phone } = await begin(t, engine)
-    const send = async (body: string) => {
-      const listener = await startListener(t)
-      await client.messages.create({ to: ADA, from: phone.from, body, statusCallback: listener.url })
-      return listener
-    }
-    await setFault(app, { callback: 'lost', times: 1 })
-    const lost = await send('lost')
-    assert.equal(await waiting(app), 0)
-    await setFault(app, { callback: 'doubled', times: 1 })
-    const doubled = await send('doubled')
-    await until(() => doubled.reports.length === 6)
-    assert.deepEqual(doubled.statuses(), ['queued', 'queued', 'sent', 'sent', 'delivered', 'delivered'])
-    await setFault(app, { callback: 'late', times: 1 })
-    const late = await send('late')
-    const prompt = await send('prompt')
-    await until(() => prompt.reports.length === 3)
-    assert.deepEqual(late.statuses(), [])
-    app.clock.advance(30_000)
-    await until(() => late.reports.length === 3)
-    assert.deepEqual(late.statuses(), ['queued', 'sent', 'delivered'])
-    assert.deepEqual(lost.statuses(), [])
   })
 
   test('faults: an error, a late answer, and one that is lost after the message was taken', async (t) => {
@@ -489,18 +289,3 @@ describe(
     })
   },
 )
-
-test('a text is counted in the segments that it is sent in', () => {
-  for (const [body, segments] of [
-    ['x'.repeat(160), 1],
-    ['x'.repeat(161), 2],
-    ['x'.repeat(307), 3],
-    ['€'.repeat(80), 1],
-    ['€'.repeat(81), 2],
-    ['ж'.repeat(70), 1],
-    ['ж'.repeat(71), 2],
-    ['👋'.repeat(36), 2],
-    ['', 1],
-  ] as const)
-    assert.equal(segmentsOf(body), segments, body)
-})

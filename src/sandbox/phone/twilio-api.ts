@@ -1,11 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 import type { FastifyBaseLogger, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../db/database.ts'
-import type { Fault, Faults } from '../faults.ts'
-import { channelAddress, type Account, type Callbacks } from './callbacks.ts'
+import { faulty, type Fault, type Faults, type Handler } from '../faults.ts'
+import { formOf, takeForms } from '../forms.ts'
+import { API_VERSION, channelAddress, type Account, type Callbacks } from './callbacks.ts'
 import { createAnswerError, statusError, TwilioError } from './errors.ts'
 import {
   OWN_NUMBER,
@@ -13,16 +12,15 @@ import {
   REFUSED_RECEIVERS,
   REFUSED_SENDERS,
   UNREACHED_RECEIVERS,
+  type Refusal,
 } from './magic.ts'
 import { OUTCOME_MS, SENT_MS, statusAt, type Channel, type Message, type Messages } from './messages.ts'
 import { segmentsOf } from './segments.ts'
 
-const API_VERSION = '2010-04-01'
 const BODY_MAX = 1_600
 const MEDIA_MAX = 10
 const PAGE_DEFAULT = 50
 const PAGE_MAX = 1_000
-const FORM = 'application/x-www-form-urlencoded'
 
 export type TwilioApiOptions = {
   db: Database
@@ -83,8 +81,9 @@ function readMessage(
       "Invalid 'From' and 'To' pair. 'From' and 'To' should be of the same channel",
     )
   const pair = { to: toText, from: fromText }
-  const refusedSender = REFUSED_SENDERS[from.number]?.(pair)
-  if (refusedSender) throw new TwilioError(refusedSender.code, refusedSender.message, refusedSender.status)
+  const refused = ({ code, message, status }: Refusal) => new TwilioError(code, message(pair), status)
+  const refusedSender = REFUSED_SENDERS.get(from.number)
+  if (refusedSender) throw refused(refusedSender)
   if (from.channel === 'whatsapp' && from.number !== OWN_WHATSAPP_NUMBER)
     throw new TwilioError(63007, 'Twilio could not find a Channel with the specified From address')
   if (from.channel === 'sms' && from.number !== OWN_NUMBER)
@@ -92,11 +91,10 @@ function readMessage(
       21606,
       `The 'From' phone number provided (${fromText}) is not a valid message-capable Twilio phone number for this destination.`,
     )
-  const refused = isE164(to.number)
-    ? REFUSED_RECEIVERS[to.number]?.(pair)
-    : { code: 21211, message: `Invalid 'To' Phone Number: ${toText}` }
-  if (refused) throw new TwilioError(refused.code, refused.message)
-  const unreached = UNREACHED_RECEIVERS[to.number]
+  if (!isE164(to.number)) throw new TwilioError(21211, `Invalid 'To' Phone Number: ${toText}`)
+  const refusedReceiver = REFUSED_RECEIVERS.get(to.number)
+  if (refusedReceiver) throw refused(refusedReceiver)
+  const unreached = UNREACHED_RECEIVERS.get(to.number)
   return {
     channel: to.channel,
     to: to.number,
@@ -141,7 +139,7 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
       date_updated: rfcTime(isOver ? createdAt + OUTCOME_MS : createdAt),
       direction: 'outbound-api',
       error_code: isOver ? errorCode : null,
-      error_message: isOver ? (UNREACHED_RECEIVERS[to]?.message ?? null) : null,
+      error_message: isOver ? (UNREACHED_RECEIVERS.get(to)?.message ?? null) : null,
       from: channelAddress(channel, from),
       messaging_service_sid: null,
       num_media: String(media.length),
@@ -156,39 +154,27 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
     }
   }
 
-  type Answer = { status?: number; body: unknown }
+  type Answer = Record<string, unknown>
 
-  /** Puts what is to go wrong around a call. */
-  const faulty =
-    (work: (request: FastifyRequest, fault: Fault) => Promise<Answer>) =>
-    async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      const fault = await faults.next('phone')
-      if (fault.delayMs !== undefined) await delay(fault.delayMs)
-      if (fault.error !== undefined) throw statusError(fault.error)
-      const { status = 200, body } = await work(request, fault)
-      if (!fault.loseAnswer) return reply.code(status).send(body)
-      reply.hijack()
-      request.raw.socket.destroy()
-      return reply
-    }
+  const answering = (handle: Handler) => faulty(faults, 'phone', refuse, handle)
 
-  async function create(request: FastifyRequest, fault: Fault): Promise<Answer> {
-    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
-    const { callback, ...asked } = readMessage(form)
+  async function create({ body }: FastifyRequest, reply: FastifyReply, fault: Fault): Promise<Answer> {
+    const { callback, ...asked } = readMessage(formOf(body))
     const message = messages.make(asked)
     await db.batch([
       ...messages.insertions(message),
       ...(callback === undefined ? [] : callbacks.insertions(message, callback, fault.callback)),
     ])
     callbacks.wake()
-    return { status: 201, body: resourceOf(message, message.createdAt) }
+    reply.code(201)
+    return resourceOf(message, message.createdAt)
   }
 
   async function find(request: FastifyRequest): Promise<Answer> {
     const { name } = request.params as { name: string }
     const message = name.endsWith('.json') ? await messages.find(name.slice(0, -'.json'.length)) : undefined
     if (!message) throw nothingAt(request)
-    return { body: resourceOf(message, clock.now()) }
+    return resourceOf(message, clock.now())
   }
 
   async function list(request: FastifyRequest): Promise<Answer> {
@@ -227,43 +213,37 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
       return `${root}/Messages.json?${query.toString()}`
     }
     return {
-      body: {
-        end: Math.max(0, page * size + shown.length - 1),
-        first_page_uri: address(0),
-        messages: shown.map((one) => resourceOf(one, now)),
-        next_page_uri: found.length > size ? address(page + 1, shown.at(-1)!.id) : null,
-        page,
-        page_size: size,
-        previous_page_uri: null,
-        start: page * size,
-        uri: address(page, asked.get('PageToken')?.slice('PA'.length)),
-      },
+      end: Math.max(0, page * size + shown.length - 1),
+      first_page_uri: address(0),
+      messages: shown.map((one) => resourceOf(one, now)),
+      next_page_uri: found.length > size ? address(page + 1, shown.at(-1)!.id) : null,
+      page,
+      page_size: size,
+      previous_page_uri: null,
+      start: page * size,
+      uri: address(page, asked.get('PageToken')?.slice('PA'.length)),
     }
   }
 
   async function showAccount(): Promise<Answer> {
     const since = rfcTime(0)
     return {
-      body: {
-        auth_token: account.token,
-        date_created: since,
-        date_updated: since,
-        friendly_name: 'Sixwire sandbox',
-        owner_account_sid: account.sid,
-        sid: account.sid,
-        status: 'active',
-        subresource_uris: { messages: `${root}/Messages.json` },
-        type: 'Full',
-        uri: `${root}.json`,
-      },
+      auth_token: account.token,
+      date_created: since,
+      date_updated: since,
+      friendly_name: 'Sixwire sandbox',
+      owner_account_sid: account.sid,
+      sid: account.sid,
+      status: 'active',
+      subresource_uris: { messages: `${root}/Messages.json` },
+      type: 'Full',
+      uri: `${root}.json`,
     }
   }
 
   return async (engine) => {
     engine.removeAllContentTypeParsers()
-    engine.addContentTypeParser(FORM, { parseAs: 'string' }, (_request, text, done) =>
-      done(null, new URLSearchParams(String(text))),
-    )
+    takeForms(engine)
     engine.setErrorHandler(createAnswerError(log))
     engine.setNotFoundHandler((request) => {
       throw nothingAt(request)
@@ -271,14 +251,19 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
     engine.addHook('onRequest', async ({ headers }) => {
       if (headers.authorization !== credentials) throw statusError(401)
     })
-    engine.post(`${root}/Messages.json`, faulty(create))
-    engine.get(`${root}/Messages.json`, faulty(list))
-    engine.get(`${root}/Messages/:name`, faulty(find))
-    engine.get(`${root}.json`, faulty(showAccount))
+    engine.post(`${root}/Messages.json`, answering(create))
+    engine.get(`${root}/Messages.json`, answering(list))
+    engine.get(`${root}/Messages/:name`, answering(find))
+    engine.get(`${root}.json`, answering(showAccount))
   }
 }
 
-const nothingAt = (request: FastifyRequest): TwilioError => {
-  const path = request.url.replace(/^.*?(?=\/2010-04-01\/)/, '').split('?', 1)[0]!
-  return statusError(404, `The requested resource ${path} was not found`)
+const refuse = (status: number): never => {
+  throw statusError(status)
+}
+
+const nothingAt = ({ url }: FastifyRequest): TwilioError => {
+  const [path] = url.split('?', 1) as [string]
+  const below = path.slice(Math.max(0, path.indexOf(`/${API_VERSION}/`)))
+  return statusError(404, `The requested resource ${below} was not found`)
 }

@@ -4,6 +4,7 @@ import type { Sql } from '../../db/sql.ts'
 import type { WireContext } from '../../wire.ts'
 import type { Messaging } from '../messaging/index.ts'
 import type { MailCount, MailLimit } from './mail-limit.ts'
+import { mailLink } from './mail-links.ts'
 import type { MailPurpose, MailTokens } from './mail-tokens.ts'
 import type { UserRow, Users } from './users.ts'
 
@@ -25,16 +26,17 @@ export type AccountMails = {
   verifyAgain(id: string, userId: string): Promise<void>
   /** The statements after which the account's owner is told that its password was changed just now; then `wake`. */
   passwordChanged(userId: string): readonly Sql[]
+  /**
+   * The statements after which the owner is told that somebody signed in with a provider for the first time just now;
+   * then `wake`.
+   *
+   * @param by.provider what people know it by
+   */
+  signedIn(userId: string, by: { provider: string; ip: string }): readonly Sql[]
   /** Looks for mails to send now. */
   wake(): void
 }
 
-// The pages of the frontend that links lead to.
-const PAGES: Record<MailPurpose, string> = {
-  reset: '/auth/reset',
-  'magic-link': '/auth/magic-link',
-  verification: '/auth/verify',
-}
 const TEMPLATES: Record<MailPurpose, string> = {
   reset: 'reset-password',
   'magic-link': 'magic-link',
@@ -47,6 +49,8 @@ const nameOf = (user: UserRow | undefined): { name?: string } =>
 
 /** The address as its account keeps it: mail goes there and nowhere else. */
 const addressOf = ({ email, email_key }: UserRow): EmailAddress => ({ address: email, key: email_key })
+
+type Happening = { userId: string; at: number }
 
 /** @param options.registration whether a link makes an account for an address that has none */
 export function createAccountMails(
@@ -72,7 +76,7 @@ export function createAccountMails(
     const over = errors.rate_limited()
     const repeated = errors.conflict()
     const { token, steps } = tokens.issue(purpose, { id, email, user }, () => repeated)
-    const link = `${settings.appUrl}${PAGES[purpose]}#token=${token}`
+    const link = mailLink(settings.appUrl, purpose, token)
     const mail = await messaging.mail({
       id,
       to: email.address,
@@ -117,14 +121,30 @@ export function createAccountMails(
     },
   )
 
-  const notice = jobs.define<{ userId: string; at: number }>(
-    'auth.password-notice',
-    async ({ id, payload }) => {
-      const user = await users.byId(payload.userId)
-      if (!user || !messaging?.sendsMail) return
-      const data = { ...nameOf(user), when: new Date(payload.at).toUTCString() }
-      await db.batch(await messaging.mail({ id, to: user.email, template: 'password-changed', data }))
-      messaging.wake()
+  /** Tells an account's owner what happened to it. */
+  async function notify(
+    id: string,
+    template: string,
+    { userId, at }: Happening,
+    details: Record<string, string> = {},
+  ): Promise<void> {
+    const user = await users.byId(userId)
+    // Either may be gone since.
+    if (!user || !messaging?.sendsMail) return
+    const data = { ...nameOf(user), when: new Date(at).toUTCString(), ...details }
+    await db.batch(await messaging.mail({ id, to: user.email, template, data }))
+    messaging.wake()
+  }
+
+  const passwordNotice = jobs.define<Happening>('auth.password-notice', ({ id, payload }) =>
+    notify(id, 'password-changed', payload),
+  )
+
+  const signInNotice = jobs.define<Happening & { provider: string; ip: string }>(
+    'auth.sign-in-notice',
+    ({ id, payload }) => {
+      const { provider, ip } = payload
+      return notify(id, 'new-sign-in', payload, { provider, ...(ip !== '' && { ip }) })
     },
   )
 
@@ -138,7 +158,9 @@ export function createAccountMails(
     magicLink: (id, { address }) => magicLink.enqueue({ address }, { id }),
     verification: (userId) => (areSent() ? [verification.insertion({ userId })] : []),
     verifyAgain: (id, userId) => verification.enqueue({ userId, isAskedFor: true }, { id }),
-    passwordChanged: (userId) => (areSent() ? [notice.insertion({ userId, at: clock.now() })] : []),
+    passwordChanged: (userId) => (areSent() ? [passwordNotice.insertion({ userId, at: clock.now() })] : []),
+    signedIn: (userId, { provider, ip }) =>
+      areSent() ? [signInNotice.insertion({ userId, provider, ip, at: clock.now() })] : [],
     wake() {
       if (areSent()) verification.wake()
     },

@@ -32,9 +32,6 @@ type Found = {
 const NAME_MAX = 200
 const ATTEMPTS = 4
 
-/** On PostgreSQL whoever disables the account waits, or was first and is seen. */
-const sharedLock = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for share') })
-
 /**
  * Joins identities and accounts. What is read first only chooses the batch; the batch holds what it depends on, and
  * where something came between, all is read again.
@@ -54,13 +51,14 @@ export function createIdentities(
     return { identity: found, user: found && (await users.byId(found.user_id)) }
   }
 
+  /** Joins an identity to an account. Whoever disables that account waits, or was first and is seen. */
   const insertion = (
     { issuer, subject }: ProvenIdentity,
     { userId, version, where }: { userId: string; version: number | null; where: Sql },
   ): Sql => sql`
     insert into auth_identities (id, issuer, subject, user_id, credentials_version, created_at)
     select ${newId(clock.now())}, ${issuer}, ${subject}, id, cast(${version} as bigint), ${clock.now()}
-    from auth_users where id = ${userId} and ${where} ${sharedLock}
+    from auth_users where id = ${userId} and ${where} ${sql.sharedLock}
     on conflict do nothing
     returning id`
 
@@ -129,9 +127,9 @@ export function createIdentities(
 
     if (registration === 'closed') throw authErrors.registration_closed()
     const id = newId(clock.now())
-    const insertions = users.insertions({ id, email: address, name: nameOf(identity), isVerified })
-    const [claims, account] = [insertions.slice(0, -1), insertions.at(-1)!]
-    const steps: Step[] = [
+    const name = nameOf(identity)
+    const { claims, account } = users.insertions({ id, email: address, name, passwordHash: null, isVerified })
+    const rows = await db.batch([
       ...removal,
       ...claims,
       must(account, () => changed),
@@ -140,8 +138,7 @@ export function createIdentities(
         () => changed,
       ),
       ...notice(id, isVerified),
-    ]
-    const rows = await db.batch(steps)
+    ])
     return rows[removal.length + claims.length]![0] as UserRow
   }
 

@@ -8,6 +8,7 @@ import { parseAddress } from '../../base/email-address.ts'
 import { createLock } from './lock.ts'
 import { createMailFlows } from './mail-flows.ts'
 import { createMailLimit } from './mail-limit.ts'
+import { mailLink } from './mail-links.ts'
 import { mailRoutes } from './mail-routes.ts'
 import { createMailTokens } from './mail-tokens.ts'
 import { createIdentities } from './identities.ts'
@@ -22,9 +23,10 @@ import { createRefreshTokens } from './refresh-tokens.ts'
 import { authRoutes } from './routes.ts'
 import { createServiceKeys, isServiceKey } from './service-keys.ts'
 import { createSessions } from './sessions.ts'
-import { createSignInNotice } from './sign-in-notice.ts'
 import { createSigningKeys } from './signing-keys.ts'
 import { createUsers } from './users.ts'
+
+export { mailLink }
 
 const HOUR_MS = 3_600_000
 
@@ -86,8 +88,7 @@ export const auth = defineWire({
     const passwordLogin = createPasswordLogin({ users, lock, passwords, mails })
     const providers = createProviders(clock, options, settings)
     const identities = createIdentities(db, clock, { users, registration })
-    const notice = createSignInNotice(context, { messaging: context.messaging, users })
-    const providerLogin = createProviderLogin(context, { identities, sessions, mails, notice })
+    const providerLogin = createProviderLogin(context, { identities, sessions, mails })
     const waysIn = () => [
       'local',
       ...providers.map(({ name }) => name),
@@ -106,16 +107,15 @@ export const auth = defineWire({
 
     return {
       routes: [
-        ...authRoutes({ users, sessions, passwordLogin, signingKeys, registration, waysIn }),
-        ...mailRoutes({ mails, flows, account, sessions }),
+        ...authRoutes({ users, sessions, passwordLogin, account, signingKeys, registration, waysIn }),
+        ...mailRoutes({ mails, flows, sessions }),
         ...providerRoutes({ providers, providerLogin, publicUrl: settings.publicUrl }),
       ] as const,
       service: { users: createAccounts(db, clock, users), keys: serviceKeys },
       async start() {
         await signingKeys.start()
         const leadsThere = mails.areSent || providers.length > 0
-        // The sandbox has such pages.
-        if (leadsThere && !settings.hasAppUrl && !settings.sandbox)
+        if (leadsThere && !settings.hasFrontend)
           log.warn(
             `APP_URL is not set: links in mails and sign-ins through providers lead to ${settings.publicUrl}/auth/…, where no page answers. Set it to the address of your frontend.`,
           )

@@ -109,11 +109,18 @@ export function createMailFlows(
             where id = ${held.userId} and credentials_version = ${held.credentialsVersion}`,
         invalid,
       )
+      const made = users.insertions({
+        id,
+        email: held.email,
+        name: null,
+        passwordHash: null,
+        isVerified: true,
+      })
       const account: readonly Step[] =
         held.userId !== null
           ? [same]
           : options.registration === 'open'
-            ? [...users.insertions({ id, email: held.email, name: null, isVerified: true }), hold]
+            ? [...made.claims, made.account, hold]
             : [must(hold, () => authErrors.registration_closed())]
       const rows = await db.batch([
         tokens.consumption(held),

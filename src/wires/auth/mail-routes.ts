@@ -2,12 +2,12 @@ import { Type } from 'typebox'
 
 import { parseAddress } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
+import { bearerToken } from '../../http/bearer-token.ts'
 import { answer, route } from '../../http/route.ts'
 import type { AccountMails } from './account-mails.ts'
 import { authErrors } from './errors.ts'
 import type { MailFlows } from './mail-flows.ts'
-import type { OwnAccount } from './own-account.ts'
-import { Email, Me, meOf, Message, Password, Tokens, UNCACHED } from './routes.ts'
+import { Email, Message, Password, Tokens, UNCACHED } from './routes.ts'
 import type { Sessions } from './sessions.ts'
 
 const MailToken = Type.String({ maxLength: 1000, description: 'From the link in the mail.' })
@@ -22,16 +22,14 @@ const ASKED_FOR = {
   errors: [errors.provider_not_configured],
 } as const
 
-/** What is proven by mail, and what users do with their own account. */
+/** What is proven by mail. */
 export function mailRoutes({
   mails,
   flows,
-  account,
   sessions,
 }: {
   mails: AccountMails
   flows: MailFlows
-  account: OwnAccount
   sessions: Sessions
 }) {
   function needMail(): void {
@@ -127,7 +125,8 @@ export function mailRoutes({
         errors: [authErrors.invalid_token],
       },
       async ({ body, headers }) => {
-        const signedIn = await sessions.caller(headers.authorization?.replace(/^Bearer +/i, '') ?? '')
+        const accessToken = bearerToken(headers.authorization ?? '')
+        const signedIn = accessToken === undefined ? undefined : await sessions.caller(accessToken)
         const { isCleared } = await flows.verifyEmail(body.token, signedIn?.id)
         return {
           message: isCleared
@@ -152,37 +151,6 @@ export function mailRoutes({
         needMail()
         await mails.verifyAgain(recordId, caller.id)
         return { message: `A link to verify it is on its way to ${caller.email}.` }
-      },
-    ),
-    route(
-      'PATCH /auth/me',
-      {
-        summary: 'Change the own name and metadata',
-        description:
-          'What is left out stays. Fields of metadata replace those of the same name, and null removes one; nested objects are replaced whole. All metadata together may have 16 KiB as JSON.',
-        access: 'session',
-        body: Type.Object({
-          name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
-          metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-        }),
-        reply: { 200: Type.Object({ user: Me }) },
-      },
-      async ({ body, caller }) => ({ user: meOf(await account.change(caller, body), caller) }),
-    ),
-    route(
-      'DELETE /auth/me',
-      {
-        summary: 'Remove the own account for good',
-        description:
-          'Needs the password where the account has one. What other wires keep of the user stays there without an owner.',
-        access: 'session',
-        body: Type.Object({ password: Type.Optional(Password) }),
-        reply: { 200: Message },
-        errors: [authErrors.invalid_credentials, authErrors.account_locked],
-      },
-      async ({ body, caller }) => {
-        await account.remove(caller, body.password)
-        return { message: 'The account is removed.' }
       },
     ),
   ] as const

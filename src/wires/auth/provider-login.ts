@@ -10,7 +10,6 @@ import type { Identities } from './identities.ts'
 import type { Attempt, ProvenIdentity, Provider } from './provider.ts'
 import { returnPath } from './return-path.ts'
 import type { Client, Sessions } from './sessions.ts'
-import type { SignInNotice } from './sign-in-notice.ts'
 
 const ATTEMPT_SECONDS = 600
 const REASON_MAX = 300
@@ -71,12 +70,7 @@ type Kept = Pick<Attempt, 'state' | 'nonce' | 'codeVerifier'> & {
  */
 export function createProviderLogin(
   { db, clock, log, settings }: Pick<WireContext, 'db' | 'clock' | 'log' | 'settings'>,
-  {
-    identities,
-    sessions,
-    mails,
-    notice,
-  }: { identities: Identities; sessions: Sessions; mails: AccountMails; notice: SignInNotice },
+  { identities, sessions, mails }: { identities: Identities; sessions: Sessions; mails: AccountMails },
 ): ProviderLogin {
   const { secret, publicUrl, appUrl } = settings
   const key = deriveKey(secret, 'provider-login')
@@ -175,7 +169,7 @@ export function createProviderLogin(
 
   /** An address that nobody has verified yet is asked to be verified; others are told what happened. */
   const firstMail = (provider: Provider, userId: string, isVerified: boolean, ip: string): readonly Sql[] =>
-    isVerified ? notice.insertions(userId, { provider: provider.label, ip }) : mails.verification(userId)
+    isVerified ? mails.signedIn(userId, { provider: provider.label, ip }) : mails.verification(userId)
 
   return {
     async start(provider, cookies, redirect) {
@@ -213,13 +207,10 @@ export function createProviderLogin(
       const removal = cookieLine(slot, '', 0)
       try {
         const identity = await prove(provider, returned, kept)
-        let mail: readonly Sql[] = []
-        const user = await identities.open(
-          identity,
-          (userId, isVerified) => (mail = firstMail(provider, userId, isVerified, client.ip)),
+        const user = await identities.open(identity, (userId, isVerified) =>
+          firstMail(provider, userId, isVerified, client.ip),
         )
-        // Any kind of job wakes them all.
-        if (mail.length > 0) notice.wake()
+        mails.wake()
         // Where a second factor will stand: the person is proven here, and has no session yet.
         const tokens = await sessions.open(user, client)
         return { location: toFrontend({ ...tokens, redirect }), cookie: removal }

@@ -7,6 +7,7 @@ import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import type { UserCaller } from '../../http/policy.ts'
 import { answer, route } from '../../http/route.ts'
 import { authErrors } from './errors.ts'
+import type { OwnAccount } from './own-account.ts'
 import type { PasswordLogin } from './password-login.ts'
 import type { Sessions } from './sessions.ts'
 import type { SigningKeys } from './signing-keys.ts'
@@ -27,7 +28,7 @@ const AccountName = {
 }
 const LoginUser = Type.Object(AccountName)
 const User = Type.Object({ ...AccountName, createdAt: Time })
-export const Me = Type.Object({
+const Me = Type.Object({
   ...AccountName,
   createdAt: Time,
   emailVerified: Type.Boolean(),
@@ -66,18 +67,19 @@ const loginUser = ({ id, email, name }: UserRow) => ({ _id: id, email, ...(name 
 const userOf = (user: UserRow) => ({ ...loginUser(user), createdAt: isoTime(user.created_at) })
 
 /** An account as its own user sees it. */
-export const meOf = (user: UserRow, { emailVerified, role }: UserCaller) => ({
+const meOf = (user: UserRow, { emailVerified, role }: UserCaller) => ({
   ...userOf(user),
   emailVerified,
   metadata: parseJson(user.metadata) as Record<string, unknown>,
   role,
 })
 
-/** Everything that the wire answers. */
+/** Passwords, sessions and the own account, and what everybody may know of the wire. */
 export function authRoutes({
   users,
   sessions,
   passwordLogin,
+  account,
   signingKeys,
   registration,
   waysIn,
@@ -85,6 +87,7 @@ export function authRoutes({
   users: Users
   sessions: Sessions
   passwordLogin: PasswordLogin
+  account: OwnAccount
   signingKeys: SigningKeys
   registration: 'open' | 'closed'
   /** How people can sign in right now. */
@@ -151,6 +154,37 @@ export function authRoutes({
         const user = await users.byId(caller.id)
         if (!user) throw errors.unauthorized()
         return { user: meOf(user, caller) }
+      },
+    ),
+    route(
+      'PATCH /auth/me',
+      {
+        summary: 'Change the own name and metadata',
+        description:
+          'What is left out stays. Fields of metadata replace those of the same name, and null removes one; nested objects are replaced whole. All metadata together may have 16 KiB as JSON.',
+        access: 'session',
+        body: Type.Object({
+          name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
+          metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+        }),
+        reply: { 200: Type.Object({ user: Me }) },
+      },
+      async ({ body, caller }) => ({ user: meOf(await account.change(caller, body), caller) }),
+    ),
+    route(
+      'DELETE /auth/me',
+      {
+        summary: 'Remove the own account for good',
+        description:
+          'Needs the password where the account has one. What other wires keep of the user stays there without an owner.',
+        access: 'session',
+        body: Type.Object({ password: Type.Optional(Password) }),
+        reply: { 200: Message },
+        errors: [authErrors.invalid_credentials, authErrors.account_locked],
+      },
+      async ({ body, caller }) => {
+        await account.remove(caller, body.password)
+        return { message: 'The account is removed.' }
       },
     ),
     route(

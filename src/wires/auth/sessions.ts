@@ -68,10 +68,6 @@ type Signed = Pick<UserRow, 'id' | 'email' | 'email_key' | 'email_verified_at' |
 
 const USER_AGENT_MAX = 300
 
-// Whoever ends all sessions of an account writes to its row first. On PostgreSQL a session that is being opened
-// makes them wait, or waits for them and looks again; SQLite has one writer.
-const sharedLock = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for share') })
-
 /** @param options.sessionMs how long a session lives without a refresh */
 export function createSessions(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
@@ -113,12 +109,14 @@ export function createSessions(
       const sessionId = newId(now)
       const { ip, userAgent } = short(client)
       const { refreshToken, insertion } = refreshTokens.first(sessionId)
+      // Whoever ends all sessions of an account writes to its row first. The lock makes them wait for a session that is
+      // being opened, or the session waits for them and looks again.
       await db.batch([
         must(
           sql`insert into auth_sessions (id, user_id, created_at, last_used_at, expires_at, ip, user_agent)
               select ${sessionId}, id, ${now}, ${now}, ${now + sessionMs}, ${ip}, ${userAgent} from auth_users
               where id = ${user.id} and credentials_version = ${user.credentials_version} and disabled_at is null
-              ${sharedLock}`,
+              ${sql.sharedLock}`,
           () => authErrors.invalid_credentials(),
         ),
         insertion,

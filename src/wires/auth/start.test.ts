@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { applicationFolder, startProgram } from '../../testing/program.ts'
+import { startWatched } from '../../testing/loaded-modules.ts'
 import { CLIENT } from '../../testing/provider-login.ts'
 
 const MAIL = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'shop@shop.example' }
@@ -16,20 +14,6 @@ const IDPA = {
 }
 const DEVELOPMENT = { PUBLIC_URL: 'https://api.example' }
 const PRODUCTION = { NODE_ENV: 'production', PUBLIC_URL: 'https://api.example' }
-
-// Writes down every module that the program asks for, before it is loaded.
-const WITNESS = `
-import { appendFileSync } from 'node:fs'
-import { registerHooks } from 'node:module'
-
-registerHooks({
-  resolve(specifier, context, next) {
-    const resolved = next(specifier, context)
-    appendFileSync(process.env.WITNESS_FILE, resolved.url + '\\n')
-    return resolved
-  },
-})
-`
 
 describe('the start of the auth wire', () => {
   eachEngine((engine) => {
@@ -76,25 +60,12 @@ describe('the start of the auth wire', () => {
   })
 
   test('does not load the library for OpenID Connect: the first sign-in does', async (t) => {
-    const folder = await applicationFolder(t, { 'witness.mjs': WITNESS })
-    const file = join(folder, 'loaded')
-    const program = startProgram(t, ['start'], {
-      folder,
-      environment: {
-        DATA_DIR: join(folder, 'data'),
-        NODE_OPTIONS: `--import=${join(folder, 'witness.mjs')}`,
-        WITNESS_FILE: file,
-        SIXWIRE_SANDBOX: 'off',
-        SIXWIRE_SECRET: 'a secret of the tests that is long enough',
-        ...IDPA,
-      },
-    })
-    const url = await program.url()
-    const isLoaded = async (part: RegExp) => part.test(await readFile(file, 'utf8'))
-    assert.equal((await fetch(`${url}/auth/health`)).status, 200)
+    const server = await startWatched(t, { SIXWIRE_SANDBOX: 'off', ...IDPA })
+    const isLoaded = async (part: RegExp) => (await server.loaded()).some((module) => part.test(module))
+    assert.equal((await fetch(`${server.url}/auth/health`)).status, 200)
     assert.equal(await isLoaded(/\/auth\/providers\/oidc\.ts/), true)
     assert.equal(await isLoaded(/\/openid-client\//), false)
-    assert.equal((await fetch(`${url}/auth/idpa`, { redirect: 'manual' })).status, 302)
+    assert.equal((await fetch(`${server.url}/auth/idpa`, { redirect: 'manual' })).status, 302)
     assert.equal(await isLoaded(/\/openid-client\//), true)
   })
 })

@@ -38,15 +38,16 @@ export type Users = {
     rest?: readonly Sql[]
   }): Promise<UserRow>
   /**
-   * The statements that make an account without a password. The last one answers its row, or nothing where the
-   * address has an account.
+   * The statements that make an account: the claims first, then the account itself, which answers its row, or nothing
+   * where the address has an account.
    */
   insertions(account: {
     id: string
     email: EmailAddress
     name: string | null
+    passwordHash: string | null
     isVerified: boolean
-  }): readonly Sql[]
+  }): { claims: readonly Sql[]; account: Sql }
   byId(id: string): Promise<UserRow | undefined>
   byEmail(key: string): Promise<UserRow | undefined>
   /** Whether `SIXWIRE_ADMINS` makes the account of this address an administrator once it is verified. */
@@ -101,14 +102,14 @@ export function createUsers(
   const roleOfNew = (id: string): Sql =>
     sql`case when exists (select 1 from auth_first_account where user_id = ${id}) then 'admin' else 'user' end`
 
-  const insertions: Users['insertions'] = ({ id, email, name, isVerified }) => {
+  const insertions: Users['insertions'] = ({ id, email, name, passwordHash, isVerified }) => {
     const now = clock.now()
-    const insertion = sql`
+    const account = sql`
       insert into auth_users (id, email, email_key, name, metadata, password_hash, role, credentials_version, email_verified_at, created_at, updated_at)
-      values (${id}, ${email.address}, ${email.key}, ${name}, '{}', null, ${roleOfNew(id)}, 1, ${isVerified ? now : null}, ${now}, ${now})
+      values (${id}, ${email.address}, ${email.key}, ${name}, '{}', ${passwordHash}, ${roleOfNew(id)}, 1, ${isVerified ? now : null}, ${now}, ${now})
       on conflict do nothing
       returning *`
-    return [...claim(id), insertion]
+    return { claims: claim(id), account }
   }
 
   return {
@@ -120,16 +121,11 @@ export function createUsers(
       user.role === 'admin' || (user.email_verified_at !== null && isNamedAdmin(user)) ? 'admin' : 'user',
 
     async create({ id, email, name, passwordHash, rest = [] }) {
-      const now = clock.now()
-      const insertion = sql`
-        insert into auth_users (id, email, email_key, name, metadata, password_hash, role, credentials_version, created_at, updated_at)
-        values (${id}, ${email.address}, ${email.key}, ${name}, '{}', ${passwordHash}, ${roleOfNew(id)}, 1, ${now}, ${now})
-        on conflict do nothing
-        returning *`
+      const { claims, account } = insertions({ id, email, name, passwordHash, isVerified: false })
       const taken = authErrors.email_taken()
       try {
-        const rows = await db.batch([...claim(id), must(insertion, () => taken), ...rest])
-        return rows[claim(id).length]![0] as UserRow
+        const rows = await db.batch([...claims, must(account, () => taken), ...rest])
+        return rows[claims.length]![0] as UserRow
       } catch (error) {
         if (error !== taken) throw error
       }

@@ -239,7 +239,7 @@ describe('the verification of an address', () => {
         assert.equal((await login(one, ADMIN)).status, 200)
       })
 
-      for (const what of ['another', 'an ended', 'a broken'] as const)
+      for (const what of ['another', 'an ended', 'a broken', 'a bare'] as const)
         test(`goes by ${what} session as by none`, async (t) => {
           const { app: one, account, verify } = await registered(t)
           const session = {
@@ -249,6 +249,7 @@ describe('the verification of an address', () => {
               return { token: account.token }
             },
             'a broken': async () => ({ headers: { authorization: 'Bearer of good news' } }),
+            'a bare': async () => ({ headers: { authorization: account.token } }), // without "Bearer"
           }
           const answered = await verify(await session[what]())
           assert.match(answered.body.message, /Set a password/)

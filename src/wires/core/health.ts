@@ -1,3 +1,4 @@
+import { succeedsWithin } from '../../base/within.ts'
 import type { Database } from '../../db/database.ts'
 import type { ServerStatus } from '../../wire.ts'
 
@@ -13,23 +14,7 @@ export type Health = {
 }
 
 /** Whether the check resolves in time; how it fails is for the wire's own health route and the log. */
-async function passes(check: () => Promise<void>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), LONGEST_WAIT_MS)
-  })
-  const done = Promise.resolve()
-    .then(check)
-    .then(
-      () => true,
-      () => false,
-    )
-  try {
-    return await Promise.race([done, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
+const passes = (check: () => Promise<void>): Promise<boolean> => succeedsWithin(LONGEST_WAIT_MS, check)
 
 /** Asks the database and every wire at the same time; one that hangs for 2 s counts as failed. */
 export async function readHealth(db: Database, server: ServerStatus): Promise<Health> {

@@ -2,9 +2,8 @@ import type { Static } from 'typebox'
 
 import { StartError } from '../../db/migrations.ts'
 import type { Settings } from '../../config.ts'
-import type { Providers } from './content.ts'
 import type { MessagingOptions } from './options.ts'
-import type { MailProvider, TextProvider } from './provider.ts'
+import type { MailProvider, Providers, TextProvider } from './provider.ts'
 
 /** Where Twilio reports what becomes of a message, below the server's public address. */
 export const TWILIO_REPORTS = '/messaging/twilio/status'
@@ -35,7 +34,7 @@ async function mailProviders(given: Options['smtp'], appUrl: string): Promise<Ma
   if (!given) return []
   const { url, from } = given
   if (url === undefined)
-    throw new StartError('SMTP_URL: it is not set, but MAIL_FROM is: set both or neither')
+    throw new StartError('SMTP_URL: it is not set, but MAIL_FROM is: set it, or remove MAIL_FROM')
   // Loaded where it is used, as the other one below.
   const { smtp } = await import('./providers/smtp.ts')
   return [smtp({ url, appUrl, ...(from !== undefined && { from }) })]

@@ -1,20 +1,10 @@
 import { parseJson } from '../../base/json.ts'
-import type { Channel } from './errors.ts'
-import type { MailProvider, OutgoingMail, OutgoingText, Outcome, TextProvider } from './provider.ts'
+import type { Channel, OutgoingMail, OutgoingText, Outcome, Providers } from './provider.ts'
 
 /** What a provider is to be handed. */
 export type Content =
   | { channel: 'email'; mail: OutgoingMail }
   | { channel: 'sms' | 'whatsapp'; text: OutgoingText }
-
-/** Those who send, by channel, in the order in which they are tried. */
-export type Providers = {
-  readonly email: readonly MailProvider[]
-  readonly sms: readonly TextProvider[]
-  readonly whatsapp: readonly TextProvider[]
-  /** The address for reports of a text, by our id of it. */
-  reportTo(id: string | undefined): string
-}
 
 /** A provider with what it is to send. */
 export type Carrier = {

@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
+import { oneLine } from '../../base/one-line.ts'
+import { within } from '../../base/within.ts'
 import type { WireContext } from '../../wire.ts'
 import { isRepeatable, type Carrier } from './content.ts'
 import type { End, OutboxRows, Turn } from './outbox-rows.ts'
@@ -88,7 +90,7 @@ export function createDelivery(
     limitMs: number,
   ): Promise<readonly string[] | undefined> {
     try {
-      const asked = finders.map((find) => within(find(since, limitMs), limitMs))
+      const asked = finders.map((find) => within(limitMs, () => find(since, limitMs)))
       return (await Promise.all(asked)).flat()
     } catch (error) {
       log.warn({ err: error, message: turn.id, provider }, 'a provider could not be asked for a message')
@@ -119,7 +121,7 @@ export function createDelivery(
       })
     }
     const { kind } = outcome
-    const reason = cleaned(outcome.reason)
+    const reason = oneLine(outcome.reason, REASON_CHARACTERS)
     log.warn(
       { message: turn.id, channel: turn.channel, provider, outcome: kind, reason },
       'a message was not sent',
@@ -178,46 +180,26 @@ export function createDelivery(
   }
 }
 
-/** What a provider answers. One that an application wrote itself may throw although it should not. */
+/** What a provider answers. One that an application wrote itself may throw, or leave something out. */
 async function outcomeOf(carrier: Carrier, limitMs: number): Promise<Outcome> {
   try {
     const outcome: Outcome = await carrier.send(limitMs)
-    if (KINDS.has(outcome.kind)) return outcome
+    if (outcome.kind === 'accepted') return outcome
+    const { reason = 'it did not say why' } = outcome as { reason?: string }
+    if (KINDS.has(outcome.kind)) return { ...outcome, reason }
     return { kind: 'unknown', reason: `it answered what is no outcome: ${JSON.stringify(outcome)}` }
   } catch (error) {
     return { kind: 'unknown', reason: String(error) }
   }
 }
 
-/** One line that a database keeps; of whatever a provider of the application's own gives as its reason. */
-const cleaned = (reason: unknown): string =>
-  String(reason)
-    .replaceAll(/[\0-\x1f\x7f]+/g, ' ')
-    .toWellFormed()
-    .slice(0, REASON_CHARACTERS)
-    .toWellFormed()
-    .trim()
-
 /** What the log says of a mail that was taken for some of its receivers only. */
 const refusalsOf = ({ refusedRecipients = [] }: Outcome & { kind: 'accepted' }): string | undefined =>
   refusedRecipients.length === 0
     ? undefined
-    : cleaned(
+    : oneLine(
         `Refused for ${refusedRecipients.map(({ address, reason }) => `${address} (${reason})`).join(', ')}`,
+        REASON_CHARACTERS,
       )
 
 const jittered = (ms: number): number => Math.round(ms * (0.5 + Math.random()))
-
-/** The promise's end, or a rejection once the time is over. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
-  const over = new AbortController()
-  const late = delay(Math.max(0, ms), undefined, { signal: over.signal }).then(() => {
-    throw new Error('it did not answer in time')
-  })
-  late.catch(() => undefined)
-  try {
-    return await Promise.race([promise, late])
-  } finally {
-    over.abort()
-  }
-}

@@ -1,7 +1,5 @@
 import { defineErrors, errors, type ApiError } from '../../base/errors.ts'
-
-/** How a message reaches people. */
-export type Channel = 'email' | 'sms' | 'whatsapp'
+import type { Channel } from './provider.ts'
 
 export const messagingErrors = defineErrors({
   invalid_signature: [400, 'The signature of this report is not valid.'],

@@ -1,19 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
-import type { Providers } from './content.ts'
-import type { Channel } from './errors.ts'
+import { succeedsWithin } from '../../base/within.ts'
+import { CHANNELS, type Channel, type Providers } from './provider.ts'
 
 const LONGEST_WAIT_MS = 5_000
 // Anybody may ask: providers are asked for all of them together.
 const REMEMBERED_MS = 10_000
 
-export type ChannelHealth = { provider: string; status: 'connected' | 'unreachable' | 'not configured' }
+type ChannelHealth = { provider: string; status: 'connected' | 'unreachable' | 'not configured' }
 export type MessagingHealth = {
   status: 'healthy' | 'unhealthy'
   providers: Record<Channel, ChannelHealth>
 }
-
-const CHANNELS = ['email', 'sms', 'whatsapp'] as const
 
 /**
  * Whether messages can be sent: a channel is connected where one of its providers is.
@@ -52,23 +48,11 @@ export function checksOf(providers: Providers): Map<string, () => Promise<void>>
 async function healthOf(list: readonly { name: string; check(): Promise<void> }[]): Promise<ChannelHealth> {
   const [first] = list
   if (!first) return { provider: 'none', status: 'not configured' }
-  const connected = await Promise.all(list.map(passes))
+  const connected = await Promise.all(
+    list.map((provider) => succeedsWithin(LONGEST_WAIT_MS, () => provider.check())),
+  )
   const at = connected.indexOf(true)
   return at < 0
     ? { provider: first.name, status: 'unreachable' }
     : { provider: list[at]!.name, status: 'connected' }
-}
-
-async function passes(provider: { check(): Promise<void> }): Promise<boolean> {
-  const over = new AbortController()
-  const late = delay(LONGEST_WAIT_MS, false, { signal: over.signal }).catch(() => false)
-  const checked = provider.check().then(
-    () => true,
-    () => false,
-  )
-  try {
-    return await Promise.race([checked, late])
-  } finally {
-    over.abort()
-  }
 }

@@ -1,6 +1,9 @@
 import { resolve } from 'node:path'
 
+import type { Static } from 'typebox'
+
 import { newId } from '../../base/ids.ts'
+import type { Settings } from '../../config.ts'
 import type { Sql } from '../../db/sql.ts'
 import { defineWire } from '../../wire.ts'
 import { openProviders } from './channels.ts'
@@ -11,10 +14,12 @@ import { createOutbox } from './outbox.ts'
 import { createReports } from './reports.ts'
 import { messagingRoutes } from './routes.ts'
 import { createSender } from './sender.ts'
-import { createTemplates } from './templates.ts'
+import { createTemplates, type Templates } from './templates.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
+
+export type { Templates }
 
 /** What other wires send through. */
 export type Messaging = {
@@ -37,6 +42,12 @@ export type Messaging = {
   wake(): void
 }
 
+/** The templates of mails, as the configuration names them. */
+export const openTemplates = (
+  { appDir, name, appUrl }: Pick<Settings, 'appDir' | 'name' | 'appUrl'>,
+  options: Pick<Static<typeof MessagingOptions>, 'templates'>,
+): Templates => createTemplates({ folder: resolve(appDir, options.templates), app: name, appUrl })
+
 /** Email, SMS and WhatsApp messages, and the log of them. */
 export const messaging = defineWire({
   name: 'messaging',
@@ -55,11 +66,7 @@ export const messaging = defineWire({
   async setup(context, options) {
     const { db, clock, jobs, settings, policy } = context
     const providers = await openProviders(options, settings)
-    const templates = createTemplates({
-      folder: resolve(settings.appDir, options.templates),
-      app: settings.name,
-      appUrl: settings.appUrl,
-    })
+    const templates = openTemplates(settings, options)
     const outbox = createOutbox(context, { secret: settings.secret, providers })
     const sender = createSender(
       { outbox, templates, providers, policy },
@@ -78,12 +85,11 @@ export const messaging = defineWire({
         sender,
         reports: createReports(db, clock),
         list: (reach, query, page) => listMessages(db, reach, query, page),
-        reachOf: (caller) => policy.reach(caller),
+        policy,
         health: createHealth(providers),
         limit: options.limit,
         providers,
         bounceSecret: options.bounceSecret,
-        providerOf: (channel) => providers[channel][0]?.name ?? null,
       }),
       service,
       // A provider that is away for a while is no reason to take this server down: GET /messaging/health tells of it.

@@ -5,7 +5,7 @@ import { leastIdOf } from '../../base/ids.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { cutPage, type Page } from '../../http/page.ts'
 import type { Reach } from '../../http/policy.ts'
-import type { Channel } from './errors.ts'
+import type { Channel } from './provider.ts'
 
 const BATCH = 500
 

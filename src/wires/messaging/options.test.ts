@@ -65,9 +65,10 @@ describe('a provider that is said twice', () => {
           const rest = isPlural
             ? 'are set as well, and would not be used'
             : 'is set as well, and would not be used'
+          const [option, others] = names.split(': ')
           assert.deepEqual(
             [name, message],
-            ['StartError', `${names} ${rest}: remove either the list or ${names.split(': ')[1]}`],
+            ['StartError', `${names} ${rest}: remove either ${option} or ${others}`],
           )
           return true
         },

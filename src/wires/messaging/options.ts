@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 
+import { RATE_LIMIT } from '../../http/limits.ts'
 import type { RateLimit } from '../../http/route.ts'
 import type { MailProvider, TextProvider } from './provider.ts'
 
@@ -35,9 +36,9 @@ export const MessagingOptions = Type.Object({
   }),
   limit: Type.Unsafe<RateLimit>(
     Type.String({
-      pattern: '^[1-9]\\d{0,6}/(min|hour)$',
+      pattern: RATE_LIMIT,
       default: '60/min',
-      description: 'How many messages a user may send in each channel.',
+      description: 'How many messages a user may send in each channel, like 60/min or 1000/hour.',
     }),
   ),
   keepLogsDays: Type.Optional(

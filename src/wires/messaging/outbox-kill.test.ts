@@ -14,7 +14,7 @@ import { sql } from '../../db/sql.ts'
 import { createJobs } from '../../jobs.ts'
 import { testClock } from '../../testing/app.ts'
 import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
-import type { Providers } from './content.ts'
+import type { Providers } from './provider.ts'
 import { createOutbox } from './outbox.ts'
 import {
   ACCOUNT,

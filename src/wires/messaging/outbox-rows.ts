@@ -7,7 +7,7 @@ import { newId } from '../../base/ids.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { isRepeatable, readContent, writeContent, type Content } from './content.ts'
-import type { Channel } from './errors.ts'
+import type { Channel } from './provider.ts'
 
 /** Longer than all calls of one try together; after it a claim is void, and whoever comes next goes on. */
 export const LEASE_MS = 30_000
@@ -114,13 +114,11 @@ type Row = {
   provider: string | null
   message_id: string | null
   error: string | null
+  call_state: 'running' | 'repeated' | 'over' | null
   attempts: number
   attempted_at: number | null
   payload: string | null
 }
-
-/** What the log says while a message that may have arrived is sent once more. */
-const DOUBTED = 'It may have arrived by an earlier try, and is sent once more.'
 
 const unsettled = sql.literal(`status in ('queued', 'sending')`)
 const nothing = sql.literal('')
@@ -150,7 +148,7 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       update messaging_messages set status = ${end.status}, provider = ${end.provider},
         message_id = ${end.messageId ?? null}, error = ${end.error ?? null},
         attempted_at = ${doubtful ? sql.literal('attempted_at') : null},
-        payload = null, claim = null, lease_until = 0, updated_at = ${clock.now()}
+        call_state = null, payload = null, claim = null, lease_until = 0, updated_at = ${clock.now()}
       where ${mine(turn)} ${condition} returning id`
   }
 
@@ -170,9 +168,10 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const now = clock.now()
       return [
         sql`insert into messaging_messages (id, owner, channel, recipient, subject, template, status, provider,
-              attempts, attempted_at, claim, lease_until, payload, created_at, updated_at)
+              attempts, call_state, attempted_at, claim, lease_until, payload, created_at, updated_at)
             values (${id}, ${owner}, ${content.channel}, ${recipient}, ${subject}, ${template},
-              ${begun ? 'sending' : 'queued'}, ${begun?.provider ?? null}, ${begun ? 1 : 0}, ${begun ? now : null},
+              ${begun ? 'sending' : 'queued'}, ${begun?.provider ?? null}, ${begun ? 1 : 0}, ${begun ? 'running' : null},
+              ${begun ? now : null},
               ${begun?.turn.claim ?? null}, ${begun ? now + LEASE_MS : 0}, ${key.seal(writeContent(content))},
               ${now}, ${now})
             on conflict (id) do nothing returning id`,
@@ -187,11 +186,13 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const [row] = await db.write<Row>(sql`
         update messaging_messages set claim = ${claim}, lease_until = ${now + LEASE_MS}
         where id = ${id} and ${unsettled} and (claim is null or lease_until <= ${now})
-        returning id, channel, provider, error, attempts, attempted_at, payload`)
+        returning id, channel, provider, call_state, attempts, attempted_at, payload`)
       if (!row) return undefined
       const { channel, provider, attempts, attempted_at, payload } = row
       const isOpen = provider !== null && attempted_at !== null
-      const open = isOpen ? { provider, since: attempted_at, isSecond: row.error === DOUBTED } : undefined
+      const open = isOpen
+        ? { provider, since: attempted_at, isSecond: row.call_state === 'repeated' }
+        : undefined
       const turn = { id, channel, claim, open }
       try {
         return { turn, content: readContent(key.open(payload!)), calls: attempts }
@@ -213,7 +214,8 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const now = clock.now()
       const begun = await db.write(sql`
         update messaging_messages set status = 'sending', provider = ${provider}, attempts = attempts + 1,
-          attempted_at = ${now}, error = ${doubtful ? DOUBTED : null}, lease_until = ${now + LEASE_MS}, updated_at = ${now}
+          attempted_at = ${now}, error = null,
+          call_state = ${doubtful ? 'repeated' : 'running'}, lease_until = ${now + LEASE_MS}, updated_at = ${now}
         where ${mine(turn)} returning id`)
       return begun.length > 0
     },
@@ -221,14 +223,15 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
     async doubt(turn, error) {
       await persist(() =>
         db.write(
-          sql`update messaging_messages set error = ${error}, updated_at = ${clock.now()} where ${mine(turn)}`,
+          sql`update messaging_messages set call_state = 'over', error = ${error}, updated_at = ${clock.now()}
+              where ${mine(turn)}`,
         ),
       )
     },
 
     async setBack(turn, error, doubtful) {
       await db.write(sql`
-        update messaging_messages set status = 'queued', error = ${error},
+        update messaging_messages set status = 'queued', call_state = null, error = ${error},
           attempted_at = ${doubtful ? sql.literal('attempted_at') : null}, updated_at = ${clock.now()}
         where ${mine(turn)}`)
     },
@@ -241,12 +244,12 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
 
     async settleAsOneOf(turn, messageIds, provider) {
       const address = sql`(select address from messaging_recipients where message_id = ${turn.id})`
-      // A call that runs has no error yet; `begin` is committed before it, so its row is there before its message is.
+      // `begin` is committed before the call, so its row is there before the provider's message is.
       const running = sql`
         select 1 from messaging_messages other join messaging_recipients r on r.message_id = other.id
         where r.address in ${address} and other.id <> ${turn.id} and other.channel = ${turn.channel}
           and other.claim is not null and other.lease_until > ${clock.now()}
-          and other.status = 'sending' and other.error is null`
+          and other.status = 'sending' and other.call_state = 'running'`
       for (const messageId of messageIds) {
         const end = { status: 'sent', messageId, provider } as const
         const results = await persist(() =>

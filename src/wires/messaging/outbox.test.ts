@@ -1,11 +1,11 @@
 // What the service sends itself: put into the outbox by the batch that decides it, sent with nobody waiting.
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 
 import { newId } from '../../base/ids.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
-import { eachEngine } from '../../testing/engines.ts'
+import { eachEngine, type Engine } from '../../testing/engines.ts'
 import type { MailProvider } from './provider.ts'
 import { environmentOf, settled, startMailServer, startTextServer } from './providers.fixture.ts'
 
@@ -25,15 +25,23 @@ const rows = ({ app }: TestApp) =>
     sql`select * from messaging_messages order by id`,
   )
 
-/** Resolves once a message was tried so often and waits for the next time. */
-async function tried(app: TestApp, attempts: number): Promise<void> {
-  const query = sql`select id from messaging_messages where attempts = ${attempts} and claim is null`
-  while (!(await app.app.db.get(query))) await new Promise((resolve) => setTimeout(resolve, 10))
+/** Resolves once the only message was worked on so often and waits for the next time, reckoned by the clock as it is. */
+async function tried({ app }: TestApp, attempts: number): Promise<void> {
+  const atRest = sql`
+    select id from sixwire_jobs
+    where kind = 'messaging.send' and attempts = ${attempts} and claimed_by is null`
+  while (!(await app.db.get(atRest))) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-const atRest = (attempts: number) => sql`
-  select id from sixwire_jobs
-  where kind = 'messaging.send' and attempts = ${attempts} and claimed_by is null`
+/** A mail that its server could not take yet. */
+async function startWithWaiting(t: TestContext, engine: Engine) {
+  const mail = await startMailServer(t)
+  const app = await startApp(t, engine, { environment: environmentOf(mail) })
+  mail.next({ recipient: 451 })
+  await queue(app, RESET)
+  await tried(app, 1)
+  return { mail, app }
+}
 
 describe('the outbox', () => {
   eachEngine((engine) => {
@@ -124,9 +132,6 @@ describe('the outbox', () => {
       await queue(app, RESET)
       for (let attempt = 1; attempt < 20; attempt++) {
         await tried(app, attempt)
-        // Set back as well: the time of the next try is reckoned then, by the clock that is moved here.
-        while (!(await app.app.db.get(atRest(attempt))))
-          await new Promise((resolve) => setTimeout(resolve, 5))
         app.clock.advance(120 * MINUTE)
         service(app).wake()
       }
@@ -167,7 +172,7 @@ describe('the outbox', () => {
       })
       second.clock.advance(MINUTE)
       await queue(second, { ...RESET, to: 'b@example.com' })
-      while (!(await second.app.db.get(atRest(2)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      await tried(second, 2)
       while (mail.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
       const unread = (await rows(second)).find(({ status }) => status === 'queued')
       assert.ok(unread?.payload, 'it is kept')
@@ -190,12 +195,7 @@ describe('the outbox', () => {
     })
 
     test('gives up at last on what brings the server down each time', async (t) => {
-      const mail = await startMailServer(t)
-      const app = await startApp(t, engine, { environment: environmentOf(mail) })
-      mail.next({ recipient: 451 })
-      await queue(app, RESET)
-      await tried(app, 1)
-      while (!(await app.app.db.get(atRest(1)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      const { mail, app } = await startWithWaiting(t, engine)
       await app.app.db.write(sql`update messaging_messages set attempts = 200`)
       app.clock.advance(MINUTE)
       service(app).wake()
@@ -205,22 +205,16 @@ describe('the outbox', () => {
     })
 
     test('sends a mail of which nobody knows once more, however often the server ends in the midst', async (t) => {
-      const mail = await startMailServer(t)
-      const app = await startApp(t, engine, { environment: environmentOf(mail) })
-      mail.next({ recipient: 451 })
-      await queue(app, RESET)
-      await tried(app, 1)
-      while (!(await app.app.db.get(atRest(1)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      const { mail, app } = await startWithWaiting(t, engine)
       // As a process leaves it that is killed while the provider has the mail: for the first time, and then again.
-      const killed = (error: string | null) => sql`
-        update messaging_messages set status = 'sending', attempted_at = 1, error = ${error}`
-      await app.app.db.write(killed(null))
+      const killed = (callState: string) => sql`
+        update messaging_messages set status = 'sending', attempted_at = 1, call_state = ${callState}`
+      await app.app.db.write(killed('running'))
       mail.next({ recipient: 451 })
       app.clock.advance(MINUTE)
       service(app).wake()
       await tried(app, 2)
-      while (!(await app.app.db.get(atRest(2)))) await new Promise((resolve) => setTimeout(resolve, 5))
-      await app.app.db.write(killed('It may have arrived by an earlier try, and is sent once more.'))
+      await app.app.db.write(killed('repeated'))
       app.clock.advance(120 * MINUTE)
       service(app).wake()
       await settled(app)
@@ -258,7 +252,6 @@ describe('the outbox', () => {
       const app = await startApp(t, engine, { config: { messaging: { email: [provider] } } })
       await queue(app, RESET)
       await tried(app, 1)
-      while (!(await app.app.db.get(atRest(1)))) await new Promise((resolve) => setTimeout(resolve, 5))
       app.clock.advance(MINUTE)
       service(app).wake()
       await settled(app)
@@ -269,12 +262,7 @@ describe('the outbox', () => {
     })
 
     test('gives up at last on what no replica can read', async (t) => {
-      const mail = await startMailServer(t)
-      const app = await startApp(t, engine, { environment: environmentOf(mail) })
-      mail.next({ recipient: 451 })
-      await queue(app, RESET)
-      await tried(app, 1)
-      while (!(await app.app.db.get(atRest(1)))) await new Promise((resolve) => setTimeout(resolve, 5))
+      const { app } = await startWithWaiting(t, engine)
       await app.app.db.batch([
         sql`update messaging_messages set payload = ${Buffer.alloc(60).toString('base64url')}`,
         sql`update sixwire_jobs set attempts = 19 where kind = 'messaging.send'`,

@@ -5,9 +5,10 @@ import { ApiError, errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import type { Sql } from '../../db/sql.ts'
 import type { WireContext } from '../../wire.ts'
-import { carriersOf, isRepeatable, type Providers } from './content.ts'
+import { carriersOf, isRepeatable } from './content.ts'
 import { createDelivery, type Waiting } from './delivery.ts'
 import { messagingErrors } from './errors.ts'
+import type { Providers } from './provider.ts'
 import { createOutboxRows, LEASE_MS, type End, type Message, type Turn } from './outbox-rows.ts'
 
 const SWEEP_MS = 30_000
@@ -15,7 +16,7 @@ const SWEEP_MS = 30_000
 const FORGOTTEN_MS = 43_200_000
 /** How often a request tries, each time over all providers. */
 const PASSES = 3
-/** How often the service itself tries: about nine hours. */
+/** How often the service itself tries: about eight hours. */
 const JOB_ATTEMPTS = 20
 const JOB_LIMIT_MS = 25_000
 /** Of the places that all work of this process shares: a mail server that hangs must not stop the rest. */
@@ -47,7 +48,7 @@ export type Outbox = {
 }
 
 /**
- * What was accepted is sent once, however the process dies. Every step is a row before it is an action (`OutboxRows`);
+ * What was accepted is sent, however the process dies: a text never twice, a mail at worst. Every step is a row before it is an action (`OutboxRows`);
  * calls whose outcome is unknown are cleared up by `Deliver`; what a dead process left behind is swept up here.
  *
  * @param options.secret `SIXWIRE_SECRET`

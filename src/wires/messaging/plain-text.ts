@@ -78,7 +78,7 @@ export function plainText(html: string): string {
       const said = pieces.splice(link.start).join('')
       const { href } = link
       const isSaid = href === said.trim() || href === `mailto:${said.trim()}`
-      put(/^(https?|mailto|tel):/i.test(href) && !isSaid ? `${said}${endsIn(said)}<${href}>` : said)
+      put(/^(https?|mailto|tel):/i.test(href) && !isSaid ? `${said}${gapAfter(said)}<${href}>` : said)
       link = undefined
     } else if (PARAGRAPHS.has(name)) put('\n\n')
     else if (LINES.has(name)) putLine()
@@ -145,7 +145,7 @@ function attribute(attributes: string, name: string): string {
 }
 
 /** Between the words of a link and its address. */
-const endsIn = (said: string): string => (said.trim() === '' || /\s$/.test(said) ? '' : ' ')
+const gapAfter = (said: string): string => (said.trim() === '' || /\s$/.test(said) ? '' : ' ')
 
 const isHidden = (attributes: string): boolean =>
   /(?:^|\s)hidden(?:\s|=|\/|$)/i.test(attributes) ||

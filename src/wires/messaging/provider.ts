@@ -1,3 +1,10 @@
+/** How a message reaches people. */
+export const CHANNELS = ['email', 'sms', 'whatsapp'] as const
+export type Channel = (typeof CHANNELS)[number]
+
+/** An address that was refused while the mail went to the others. */
+export type RefusedRecipient = { address: string; reason: string }
+
 /**
  * How a provider's call ended:
  * - `accepted`: the provider has it; `id` is what the provider calls it, `refusedRecipients` those of several that it
@@ -7,7 +14,7 @@
  * - `unknown`: it may have been accepted, the answer was lost.
  */
 export type Outcome =
-  | { kind: 'accepted'; id: string; refusedRecipients?: readonly { address: string; reason: string }[] }
+  | { kind: 'accepted'; id: string; refusedRecipients?: readonly RefusedRecipient[] }
   | { kind: 'refused'; reason: string }
   | { kind: 'retry'; reason: string; afterMs?: number }
   | { kind: 'unknown'; reason: string }
@@ -18,7 +25,6 @@ export type Attachment = { filename: string; contentType: string; content: Buffe
 export type OutgoingMail = {
   /** Without angle brackets; the same for every try, so that whoever gets it twice can tell. */
   messageId: string
-  from?: string
   to: readonly string[]
   cc: readonly string[]
   bcc: readonly string[]
@@ -74,9 +80,14 @@ export type TextProvider = Provider & {
    * @param params the fields of its form
    * @param signature the header `X-Twilio-Signature`
    */
-  signed?(
-    url: string,
-    params: Readonly<Record<string, string | readonly string[]>>,
-    signature: string,
-  ): boolean
+  signed?(url: string, params: Readonly<Record<string, string>>, signature: string): boolean
+}
+
+/** Those who send, by channel, in the order in which they are tried. */
+export type Providers = {
+  readonly email: readonly MailProvider[]
+  readonly sms: readonly TextProvider[]
+  readonly whatsapp: readonly TextProvider[]
+  /** The address for reports of a text, by our id of it. */
+  reportTo(id: string | undefined): string
 }

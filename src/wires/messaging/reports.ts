@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
+import { oneLine } from '../../base/one-line.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 
@@ -52,7 +53,7 @@ const FROM = {
 export function createReports(db: Database, clock: Clock): Reports {
   const step = (status: keyof typeof FROM, messageId: Sql, error: string | undefined): Sql => sql`
     update messaging_messages set status = ${status}, message_id = ${messageId},
-      error = ${error === undefined ? null : error.toWellFormed().slice(0, REASON_CHARACTERS).toWellFormed()},
+      error = ${error === undefined ? null : oneLine(error, REASON_CHARACTERS)},
       payload = null, claim = null, lease_until = 0, attempted_at = null, updated_at = ${clock.now()}`
 
   return {

@@ -1,34 +1,41 @@
-import { timingSafeEqual } from 'node:crypto'
-
 import { Type } from 'typebox'
 
-import { sha256 } from '../../base/crypto.ts'
+import { isSameSecret } from '../../base/crypto.ts'
 import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
 import { pageOf, PageQuery, PageReply, type Page } from '../../http/page.ts'
 import { answer, route, type RateLimit } from '../../http/route.ts'
 import { TWILIO_REPORTS } from './channels.ts'
-import type { Providers } from './content.ts'
-import { messagingErrors, notConfigured, type Channel } from './errors.ts'
+import { messagingErrors, notConfigured } from './errors.ts'
+import { CHANNELS, type Channel, type Providers } from './provider.ts'
 import type { MessagingHealth } from './health.ts'
 import { STATUSES, type LogPage, type LogQuery } from './messages.ts'
 import type { Reports } from './reports.ts'
 import type { Sender } from './sender.ts'
-import type { Reach } from '../../http/policy.ts'
+import type { Policy, Reach } from '../../http/policy.ts'
 
-// Header fields are lines: whatever would break one is refused.
-const LINE = '^[^\\u0000-\\u001f\\u007f]*$'
-const CHANNELS = ['email', 'sms', 'whatsapp'] as const
-
+/** Header fields are lines: whatever would break one is refused. */
+const Line = (options: { minLength?: number; maxLength: number }) =>
+  Type.String({
+    ...options,
+    pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+    description: 'One line, without control characters.',
+  })
 const Address = Type.String({ maxLength: 1000 })
 const Addresses = Type.Union([Address, Type.Array(Address, { maxItems: 50 })], {
   description: 'One address, or a list of them; at most 50 in to, cc and bcc together.',
 })
 const Attachment = Type.Object({
-  filename: Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$' }),
+  filename: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$',
+    description: 'A name without slashes and control characters.',
+  }),
   contentType: Type.String({
     maxLength: 200,
     pattern: '^[\\w.+-]+/[\\w.+-]+(; ?[\\w-]+="?[\\w.+-]+"?)*$',
+    description: 'A media type, like application/pdf.',
   }),
   content: Type.Optional(Type.String({ description: 'The bytes in base64.' })),
   fileId: Type.Optional(Type.Unknown({ description: 'Not part of this version: send the content.' })),
@@ -79,24 +86,21 @@ export function messagingRoutes({
   sender,
   reports,
   list,
-  reachOf,
+  policy,
   health,
   limit,
   providers,
   bounceSecret,
-  providerOf,
 }: {
   sender: Sender
   reports: Reports
   list: (reach: Reach, query: LogQuery, page: Page) => Promise<LogPage>
-  /** Which messages a caller sees. */
-  reachOf: (caller: Parameters<Sender['mail']>[0]['caller']) => Reach
+  /** Says which messages a caller sees. */
+  policy: Policy
   health: () => Promise<MessagingHealth>
   limit: RateLimit
-  providers: Pick<Providers, 'sms' | 'whatsapp' | 'reportTo'>
+  providers: Providers
   bounceSecret: string | undefined
-  /** The name of the channel's first provider; null where it has none. */
-  providerOf: (channel: Channel) => string | null
 }) {
   const sending = (channel: Channel) =>
     ({
@@ -106,7 +110,7 @@ export function messagingRoutes({
       limitName: `messaging ${channel}`,
       idempotent: true,
       errors: sendErrors,
-      errorDetails: { channel, provider: providerOf(channel) },
+      errorDetails: { channel, provider: providers[channel][0]?.name ?? null },
     }) as const
 
   return [
@@ -119,7 +123,7 @@ export function messagingRoutes({
           'Answers once a provider took it. Under the policy guarded a plain user may only write to their own address.',
         body: Type.Object({
           to: Addresses,
-          subject: Type.String({ minLength: 1, maxLength: 998, pattern: LINE }),
+          subject: Line({ minLength: 1, maxLength: 998 }),
           body: Type.String({ minLength: 1, description: 'HTML.' }),
           text: Type.Optional(Type.String({ description: 'The same for readers without HTML.' })),
           cc: Type.Optional(Addresses),
@@ -176,8 +180,8 @@ export function messagingRoutes({
           media: Type.Optional(
             Type.Object({
               url: Type.String({ maxLength: 2000, description: 'https only.' }),
-              contentType: Type.Optional(Type.String({ maxLength: 200, pattern: LINE })),
-              filename: Type.Optional(Type.String({ maxLength: 255, pattern: LINE })),
+              contentType: Type.Optional(Line({ maxLength: 200 })),
+              filename: Type.Optional(Line({ maxLength: 255 })),
             }),
           ),
         }),
@@ -208,7 +212,7 @@ export function messagingRoutes({
       },
       async ({ caller, query }) => {
         const page = pageOf(query)
-        return { ...(await list(reachOf(caller), query, page)), limit: page.limit, offset: page.offset }
+        return { ...(await list(policy.reach(caller), query, page)), limit: page.limit, offset: page.offset }
       },
     ),
     route(
@@ -273,7 +277,7 @@ export function messagingRoutes({
             description: 'The Message-ID of the mail.',
           }),
           status: Type.Optional(oneOf(['bounced', 'delivered'])),
-          reason: Type.Optional(Type.String({ maxLength: 1000, pattern: LINE })),
+          reason: Type.Optional(Line({ maxLength: 1000 })),
         }),
         reply: { 200: Received },
         errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
@@ -284,7 +288,7 @@ export function messagingRoutes({
             message: 'Reports of mail are not configured: the operator sets messaging.bounceSecret.',
             details: { channel: 'email', provider: null },
           })
-        if (!isSame(authorization, `Bearer ${bounceSecret}`))
+        if (!isSameSecret(authorization, `Bearer ${bounceSecret}`))
           throw messagingErrors.invalid_signature({ message: 'The secret of this report is not right.' })
         await reports.mail({ messageId, status, reason })
         return RECEIVED
@@ -292,7 +296,3 @@ export function messagingRoutes({
     ),
   ] as const
 }
-
-/** Compared in a time that does not depend on where they differ. */
-const isSame = (given: string, right: string): boolean =>
-  timingSafeEqual(Buffer.from(sha256(given)), Buffer.from(sha256(right)))

@@ -483,8 +483,8 @@ eachEngine((engine) => {
   })
 
   for (const [what, environment, line] of [
-    ['half of SMTP', { MAIL_FROM: 'shop@example.com' }, /^SMTP_URL: /],
-    ['an SMTP_URL that is none', { SMTP_URL: 'http://example.com' }, /^SMTP_URL: /],
+    ['half of SMTP', { MAIL_FROM: 'shop@example.com' }, /^SMTP_URL[:,] /],
+    ['an SMTP_URL that is none', { SMTP_URL: 'http://example.com' }, /^SMTP_URL[:,] /],
     ['half of Twilio', { TWILIO_ACCOUNT_SID: 'AC1' }, /^TWILIO_AUTH_TOKEN: /],
     ['the other half', { TWILIO_AUTH_TOKEN: 'x' }, /^TWILIO_ACCOUNT_SID: /],
   ] as const)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { invalid, type Issue } from '../../base/errors.ts'
+import { escapeHtml } from '../../base/html.ts'
 import { StartError } from '../../db/migrations.ts'
 import { readTemplate, type Frame, type Template } from './mustache-template.ts'
 import { plainText } from './plain-text.ts'
@@ -151,16 +152,6 @@ function readLayout({ file, text }: Source): Template {
 }
 
 const asItIs = (text: string): string => text
-
-const SIGNS: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-  '`': '&#96;',
-}
-const escapeHtml = (text: string): string => text.replace(/[&<>"'`]/g, (sign) => SIGNS[sign]!)
 
 /** A line break would end the header of the subject. */
 const oneLine = (text: string): string => text.replace(/[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, ' ').trim()

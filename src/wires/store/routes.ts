@@ -23,7 +23,10 @@ const Fields = Type.Unsafe<Record<string, unknown>>({
 })
 
 const InCollection = Type.Object({ collection: CollectionName })
-const OneDocument = Type.Object({ collection: CollectionName, id: Type.String({ pattern: idPattern }) })
+const OneDocument = Type.Object({
+  collection: CollectionName,
+  id: Type.String({ pattern: idPattern, description: 'An id, as the service makes them.' }),
+})
 const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'Do it only where the ETag is still this one.' })),
 })

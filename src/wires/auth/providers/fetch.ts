@@ -41,3 +41,7 @@ export const createProviderFetch =
     const content = status === 204 || status === 205 || status === 304 ? null : Buffer.concat(chunks)
     return new Response(content, { status, statusText, headers: response.headers })
   }
+
+/** A field of an answer, where it is text and says anything. */
+export const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined

@@ -1,12 +1,10 @@
 import { ProviderFault, type Provider } from '../provider.ts'
-import { createProviderFetch } from './fetch.ts'
+import { createProviderFetch, text } from './fetch.ts'
 
 type Json = Record<string, unknown>
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
 
 /** GitHub numbers its accounts; others name them. Zero is nobody. */
 function subjectOf(id: unknown): string | undefined {

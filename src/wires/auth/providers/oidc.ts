@@ -2,7 +2,7 @@ import type { ClientAuth, Configuration } from 'openid-client'
 
 import type { Clock } from '../../../base/clock.ts'
 import { ProviderFault, type Provider } from '../provider.ts'
-import { createProviderFetch } from './fetch.ts'
+import { createProviderFetch, text } from './fetch.ts'
 
 const DISCOVERED_MS = 3_600_000
 
@@ -20,9 +20,6 @@ function secretOf({ ClientSecretBasic, ClientSecretPost }: Client, clientSecret:
     ;(isBasic ? basic : post)(issuer, credentials, body, headers)
   }
 }
-
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
 
 /**
  * Any OpenID Connect issuer, found by OpenID Connect Discovery 1.0 when it is first needed.

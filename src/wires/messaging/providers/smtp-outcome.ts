@@ -1,3 +1,4 @@
+import { oneLine } from '../../../base/one-line.ts'
 import type { Outcome } from '../provider.ts'
 
 const REASON_MAX = 300
@@ -40,7 +41,6 @@ export function sentence({ code, command, message, responseCode }: SmtpError): s
   // Some servers repeat in the answer what they were sent.
   if (code === 'EAUTH') return `the server refused the user or the password (${responseCode ?? 'no answer'})`
   if (code === 'ETLS' && command === 'STARTTLS')
-    return 'the server does not go over to TLS (STARTTLS), which must be: "?requireTLS=false" in SMTP_URL goes on without'
-  const line = message.replace(/[\s\x00-\x1f\x7f]+/g, ' ').trim()
-  return line.length > REASON_MAX ? `${line.slice(0, REASON_MAX)}…` : line
+    return 'the server does not go over to TLS (STARTTLS), which must be: "?requireTLS=false" in the address goes on without'
+  return oneLine(message, REASON_MAX)
 }

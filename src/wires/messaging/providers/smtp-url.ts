@@ -22,7 +22,7 @@ export type Server = {
 }
 
 // Without the address itself in any message: it may hold a password.
-const bad = (why: string): StartError => new StartError(`SMTP_URL: ${why}`)
+const bad = (why: string): StartError => new StartError(`SMTP_URL, or the url of smtp(): ${why}`)
 
 /** Reads SMTP_URL. Throws StartError where it is not one, without a word of it. */
 export function readServer(text: string): Server {
@@ -32,7 +32,9 @@ export function readServer(text: string): Server {
       'write smtp://user:password@host:port, with smtp+starttls:// where TLS must be, or smtps:// for TLS at once',
     )
   if (!/^\/?$/.test(url.pathname) || url.hash !== '')
-    throw bad('nothing but ?name=value may follow the host; write a / or # of a password as %2F or %23')
+    throw bad(
+      'nothing but ?name=value may follow the host; write a /, ? or # of a password as %2F, %3F or %23',
+    )
 
   const given = new Map(url.searchParams)
   const take = (name: string): string | undefined => {
@@ -63,10 +65,10 @@ export function readServer(text: string): Server {
   }
   const maxConnections = count('maxConnections', CONNECTIONS, 1000)
   const maxMessages = count('maxMessages', MAILS_A_CONNECTION, 1_000_000)
-  const [unknown] = given.keys()
-  if (unknown !== undefined)
+  // Without its name: it may be the rest of a password with a ? in it.
+  if (given.size > 0)
     throw bad(
-      `"${unknown}" is not known: there are requireTLS, name, maxConnections, maxMessages, tls.servername and tls.rejectUnauthorized`,
+      'what follows the ? may be requireTLS, name, maxConnections, maxMessages, tls.servername and tls.rejectUnauthorized, each once; write a ? of a password as %3F',
     )
 
   return {

@@ -3,10 +3,10 @@ import { Readable } from 'node:stream'
 import { createTransport } from 'nodemailer'
 
 import { StartError } from '../../../db/migrations.ts'
-import type { MailProvider, OutgoingMail, Outcome } from '../provider.ts'
-import { isAddress, plain, readMailbox } from './mailbox.ts'
+import type { MailProvider, OutgoingMail, Outcome, RefusedRecipient } from '../provider.ts'
+import { isAddress, plain, readMailbox, type Mailbox } from './mailbox.ts'
 import { outcomeOf, sentence, type SmtpError } from './smtp-outcome.ts'
-import { defaultSender, readServer } from './smtp-url.ts'
+import { defaultSender, readServer, type Server } from './smtp-url.ts'
 
 const CONNECTION_TIMEOUT_MS = 10_000
 const DNS_TIMEOUT_MS = 5_000
@@ -14,9 +14,6 @@ const DNS_TIMEOUT_MS = 5_000
 const SILENCE_MS = 30_000
 /** Servers close idle connections, often after a minute: ours go before that. */
 const IDLE_MS = 30_000
-
-/** An address that was refused while the mail went to the others. */
-export type RefusedRecipient = { address: string; reason: string }
 
 /**
  * Sends mail by SMTP over a pool of connections.
@@ -42,11 +39,7 @@ export type RefusedRecipient = { address: string; reason: string }
  */
 export function smtp(options: { url: string; from?: string; appUrl?: string }): MailProvider {
   const server = readServer(options.url)
-  const sender =
-    options.from === undefined
-      ? { name: '', address: defaultSender(server, options.appUrl) }
-      : readMailbox(options.from)
-  if (!sender) throw new StartError(`MAIL_FROM: "${options.from}" is not an address like hello@shop.example`)
+  const sender = senderOf(options, server)
 
   const transport = createTransport({
     pool: true,
@@ -85,10 +78,9 @@ export function smtp(options: { url: string; from?: string; appUrl?: string }): 
   const underWay = new Set<Promise<Outcome>>()
 
   async function deliver(mail: OutgoingMail, limitMs: number): Promise<Outcome> {
-    const from = mail.from === undefined ? sender : readMailbox(mail.from)
     const everybody = [...mail.to, ...mail.cc, ...mail.bcc]
     const addresses = [...everybody, ...(mail.replyTo === undefined ? [] : [mail.replyTo])]
-    if (!from || !addresses.every(isAddress)) return { kind: 'refused', reason: 'an address is not valid' }
+    if (!addresses.every(isAddress)) return { kind: 'refused', reason: 'an address is not valid' }
 
     const streams: Readable[] = []
     const limit = new AbortController()
@@ -98,13 +90,13 @@ export function smtp(options: { url: string; from?: string; appUrl?: string }): 
       const sent = await transport.sendMail({
         signal: limit.signal,
         messageId: `<${mail.messageId}>`,
-        from,
+        from: sender,
         // Objects are not parsed: one address stays one address.
         to: mail.to.map(plain),
         cc: mail.cc.map(plain),
         ...(mail.replyTo === undefined ? {} : { replyTo: plain(mail.replyTo) }),
         // What decides who receives it, whatever the headers say; and no header names who is in bcc.
-        envelope: { from: plain(from.address), to: everybody.map(plain) },
+        envelope: { from: plain(sender.address), to: everybody.map(plain) },
         subject: mail.subject,
         html: mail.html,
         ...(mail.text === undefined ? {} : { text: mail.text }),
@@ -157,4 +149,14 @@ export function smtp(options: { url: string; from?: string; appUrl?: string }): 
       transport.close()
     },
   }
+}
+
+function senderOf({ from, appUrl }: { from?: string; appUrl?: string }, server: Server): Mailbox {
+  if (from === undefined) return plain(defaultSender(server, appUrl))
+  const mailbox = readMailbox(from)
+  if (!mailbox)
+    throw new StartError(
+      `MAIL_FROM, or the from of smtp(): "${from}" is not an address like hello@shop.example`,
+    )
+  return mailbox
 }

@@ -1,3 +1,4 @@
+import { oneLine } from '../../../base/one-line.ts'
 import type { Outcome } from '../provider.ts'
 import type { Reply } from './twilio-call.ts'
 
@@ -48,6 +49,5 @@ export function outcomeOf(reply: Reply): Outcome {
 export function sentence(status: number, body: unknown): string {
   const { code, message } = (body ?? {}) as Problem
   if (typeof code !== 'number' || typeof message !== 'string') return `Twilio answered ${status}`
-  const line = `Twilio ${code}: ${message.replace(/[\s\x00-\x1f\x7f]+/g, ' ').trim()}`
-  return line.length > REASON_MAX ? `${line.slice(0, REASON_MAX)}…` : line
+  return oneLine(`Twilio ${code}: ${message}`, REASON_MAX)
 }

@@ -11,7 +11,7 @@ import { isSigned } from './twilio-signature.ts'
 describe('a signature', () => {
   const URL_ = 'https://shop.example/messaging/twilio/status?id=m1'
   const PARAMS = { MessageSid: 'SM1', MessageStatus: 'delivered', To: ADA, Body: 'Grüße' }
-  const signed = (url: string, params: Record<string, string | string[]>, token = TOKEN): string =>
+  const signed = (url: string, params: Record<string, string>, token = TOKEN): string =>
     official.getExpectedTwilioSignature(token, url, params)
 
   test("is Twilio's own example's", () => {
@@ -28,7 +28,7 @@ describe('a signature', () => {
   })
 
   test('is as the official package makes it', () => {
-    const value = fc.oneof(fc.string({ unit: 'grapheme' }), fc.array(fc.string(), { maxLength: 3 }))
+    const value = fc.string({ unit: 'grapheme' })
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), value),

@@ -88,7 +88,7 @@ describe('a text', () => {
 
   test('has a base that is an address', () => {
     for (const apiBase of ['', 'api.twilio.com', 'https://', 'https://a b', 'ftp://api.twilio.com'])
-      assert.throws(() => open({ apiBase }), /^StartError: TWILIO_API_BASE: /)
+      assert.throws(() => open({ apiBase }), /^StartError: TWILIO_API_BASE, or the apiBase /)
   })
 })
 

@@ -30,7 +30,9 @@ export function twilio(options: {
   const { channel, accountSid, authToken, from } = options
   const base = options.apiBase ?? API_BASE
   if (!/^https?:\/\/./i.test(base) || !URL.canParse(base))
-    throw new StartError(`TWILIO_API_BASE: "${base}" is not an address like ${API_BASE}`)
+    throw new StartError(
+      `TWILIO_API_BASE, or the apiBase of twilio(): "${base}" is not an address like ${API_BASE}`,
+    )
   const account = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}`
   const messages = `${account}/Messages.json`
   const call = createCall(base, `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`)

@@ -1,0 +1,26 @@
+/**
+ * What the work ends with, or a rejection once the time is over. The work itself goes on: whatever can be ended by a
+ * signal is better given one.
+ *
+ * @param work may throw as well as reject
+ * @throws Error 'it has not answered for 5 seconds'
+ */
+export async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    const fault = new Error(`it has not answered for ${Math.round(ms / 100) / 10} seconds`)
+    timer = setTimeout(() => reject(fault), Math.max(0, ms))
+  })
+  try {
+    return await Promise.race([Promise.resolve().then(work), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Whether the work resolves within the time. */
+export const succeedsWithin = (ms: number, work: () => Promise<unknown>): Promise<boolean> =>
+  within(ms, work).then(
+    () => true,
+    () => false,
+  )

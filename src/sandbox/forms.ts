@@ -1,0 +1,14 @@
+import type { FastifyInstance } from 'fastify'
+
+import { FORM_TYPE } from '../http/forms.ts'
+
+/** Lets a plugin's routes take forms, as providers do; their body is then a `URLSearchParams`. */
+export function takeForms(engine: FastifyInstance): void {
+  engine.addContentTypeParser(FORM_TYPE, { parseAs: 'string' }, (_request, body, done) =>
+    done(null, new URLSearchParams(body as string)),
+  )
+}
+
+/** The form of a request; an empty one where it sent something else. */
+export const formOf = (body: unknown): URLSearchParams =>
+  body instanceof URLSearchParams ? body : new URLSearchParams()

@@ -1,0 +1,29 @@
+import { type Static, type TSchema, Type } from 'typebox'
+
+import { createValidation, type RequestPart } from '../http/validation.ts'
+
+const LIST_MAX = 1_000
+
+/**
+ * Makes the function that reads a part of a request.
+ *
+ * @throws VALIDATION_ERROR with the path of each fault
+ */
+export function createReader<S extends TSchema>(part: RequestPart, schema: S): (given: unknown) => Static<S> {
+  const check = createValidation()(part, schema)
+  return (given) => {
+    const checked = check(given)
+    if ('error' in checked) throw checked.error
+    return checked.value as Static<S>
+  }
+}
+
+/** Makes the function that reads which messages are asked for, and how many of them: `?to=&limit=`. */
+export const createListReader = () =>
+  createReader(
+    'query',
+    Type.Object({
+      to: Type.Optional(Type.String()),
+      limit: Type.Integer({ minimum: 1, maximum: LIST_MAX, default: LIST_MAX }),
+    }),
+  )

@@ -1,0 +1,14 @@
+import type { MailPurpose } from './mail-tokens.ts'
+
+const PAGES: Record<MailPurpose, string> = {
+  reset: '/auth/reset',
+  'magic-link': '/auth/magic-link',
+  verification: '/auth/verify',
+}
+
+/**
+ * The page of the frontend that a mail leads to, with the token in the fragment: no server on the way, log or `Referer`
+ * header sees it.
+ */
+export const mailLink = (appUrl: string, purpose: MailPurpose, token: string): string =>
+  `${appUrl}${PAGES[purpose]}#token=${token}`

@@ -1,0 +1,4 @@
+-- What is known of the latest call of a provider while its message is not settled. `repeated`: it runs, and one before
+-- it may have arrived. `over`: it has ended, and nobody knows how.
+alter table messaging_messages add column call_state text
+  check (call_state in ('running', 'repeated', 'over'));
