@@ -37,7 +37,6 @@ const sixwireEnvironment = (policy: Policy, folder: string): Record<string, stri
   SIXWIRE_SECRET: 'only-for-measuring-'.repeat(3),
   SIXWIRE_POLICY: policy,
   SIXWIRE_RATE_LIMITS: 'off',
-  SIXWIRE_WIRES: 'core,auth,store',
   DATA_DIR: folder,
 })
 
