@@ -23,7 +23,7 @@ import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
 import { messaging, type Messaging } from './wires/messaging/index.ts'
 import { store } from './wires/store/index.ts'
-import { checkOptions, checkRoutes, checkWires, orderWires } from './wiring.ts'
+import { checkOptions, checkRoutes, checkWires, orderWires, variablesOf } from './wiring.ts'
 
 const CLEANING_MS = 600_000
 
@@ -239,7 +239,7 @@ async function assemble(parts: Parts): Promise<App> {
     )
     const stoodIn = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
     await db.migrate([...frame, ...own.flat(), ...stoodIn])
-    await sandbox?.start()
+    await sandbox?.start(variablesOf(parts.wireOptions))
     for (const one of running) {
       life.goOn()
       await one.start?.()

@@ -126,7 +126,7 @@ export function defineWire<
   options?: Options
   /**
    * Environment variables that win over the configuration, with the dotted option that each one is:
-   * `{ SMTP_URL: 'smtp.url' }`. What has nothing under its first step there, and may be stood in for, gets the stand-in.
+   * `{ SMTP_URL: 'smtp.url' }`. Where none of those under one first step is given, here or there, a stand-in may give them.
    */
   variables?: Readonly<Record<string, string>>
   /**

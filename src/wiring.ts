@@ -53,7 +53,7 @@ export type Variables = Readonly<Record<string, string | undefined>>
 
 /**
  * Puts a wire's variables into its options. A provider of which neither the environment nor the configuration says
- * anything is stood in for, where there is somebody who does.
+ * anything that has a variable is stood in for, where there is somebody who does.
  */
 function withVariables(
   { name: wire, variables, insteadOf, options }: ConfiguredWire,
@@ -71,8 +71,11 @@ function withVariables(
     if (twice.length > 0) throw saidTwice(`${wire}.${option}`, twice)
   }
   const groups = Map.groupBy(Object.entries(variables), ([, path]) => path.split('.', 1)[0]!)
-  for (const [group, members] of groups) {
-    const said = members.some(([name]) => environment[name]) || filled[group] !== undefined
+  for (const members of groups.values()) {
+    // An option without a variable, such as a label, does not say which provider it is.
+    const said = members.some(
+      ([name, path]) => environment[name] || valueAt(filled, path.split('.')) !== undefined,
+    )
     for (const [name, path] of members) {
       const value = said ? environment[name] : standIns[name]
       if (value) place(filled, path.split('.'), value)
@@ -126,6 +129,17 @@ export function checkOptions(
     }),
   )
 }
+
+/** What each variable of the wires has come to, wherever its value is from. */
+export const variablesOf = (options: ReadonlyMap<ConfiguredWire, unknown>): Variables =>
+  Object.fromEntries(
+    [...options].flatMap(([{ variables }, given]) =>
+      Object.entries(variables).map(([name, path]) => {
+        const value = valueAt(given, path.split('.'))
+        return [name, typeof value === 'string' ? value : undefined]
+      }),
+    ),
+  )
 
 /**
  * Finds what the engine would find out later, in its own words: two wires that answer the same address,

@@ -54,9 +54,12 @@ eachEngine((engine) => {
       (await two.request('GET', '/sandbox/api')).body,
     ]
     assert.notEqual(here.mail.password, there.mail.password)
+    const bounceSecret: string = here.mail.variables.MAIL_BOUNCE_SECRET
+    assert.notEqual(bounceSecret, there.mail.variables.MAIL_BOUNCE_SECRET)
     assert.notEqual(here.phone.accountSid, there.phone.accountSid)
     await fill(one)
-    for (const secret of [here.mail.password, here.phone.authToken]) assert.ok(!one.log().includes(secret))
+    for (const secret of [here.mail.password, here.phone.authToken, bounceSecret])
+      assert.ok(!one.log().includes(secret))
   })
 
   test('everything can be forgotten', async (t) => {

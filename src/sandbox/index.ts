@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 
 import { createAccess } from './access.ts'
 import { createApi } from './api.ts'
+import { createCallbackQueue } from './callbacks.ts'
 import { createFaults } from './faults.ts'
 import { createFrontend } from './frontend.ts'
 import { createMail } from './mail/index.ts'
@@ -10,6 +11,7 @@ import { createDirectory } from './idp/directory.ts'
 import { createIdpa } from './idp/idpa.ts'
 import { createIdpb } from './idp/idpb.ts'
 import { createPage } from './page.ts'
+import type { Variables } from '../wiring.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
 
 /** Local stand-ins for the providers that an application has not configured yet. */
@@ -19,8 +21,12 @@ export type Sandbox = {
   readonly migrations: URL
   /** Everything below `/sandbox`. */
   readonly plugin: FastifyPluginAsync
-  /** Called once the tables are there. */
-  start(): Promise<void>
+  /**
+   * Called once the tables are there.
+   *
+   * @param configured what the application goes by in the end, by variable
+   */
+  start(configured: Variables): Promise<void>
   close(): Promise<void>
 }
 
@@ -34,12 +40,17 @@ const STAND_INS: readonly ((context: StandInContext) => Promise<StandIn>)[] = [
 ]
 
 /** Opens the stand-ins. Their addresses are known from here on; they hold nothing before `start`. */
-export async function createSandbox(given: Omit<StandInContext, 'faults' | 'base'>): Promise<Sandbox> {
-  const faults = createFaults(given.db)
-  const mayCall = createAccess(given.settings)
-  const context = { ...given, faults, base: `${given.settings.publicUrl}/sandbox` }
+export async function createSandbox(
+  given: Omit<StandInContext, 'faults' | 'callbacks' | 'base'>,
+): Promise<Sandbox> {
+  const { db, clock, log, settings } = given
+  const faults = createFaults(db)
+  const callbacks = createCallbackQueue(db, clock, log, settings.secret)
+  const mayCall = createAccess(settings)
+  const context = { ...given, faults, callbacks, base: `${settings.publicUrl}/sandbox` }
   const standIns: StandIn[] = []
   const close = async (): Promise<void> => {
+    await callbacks.close()
     for (const one of standIns.toReversed()) await one.close?.()
   }
   try {
@@ -53,13 +64,14 @@ export async function createSandbox(given: Omit<StandInContext, 'faults' | 'base
     migrations: new URL('./migrations/', import.meta.url),
     async plugin(engine) {
       engine.addHook('onRequest', async (request) => mayCall(request))
-      await engine.register(createPage(context.base, given.settings.appUrl))
-      await engine.register(createFrontend(context.base, given.settings.name))
+      await engine.register(createPage(context.base, settings.appUrl))
+      await engine.register(createFrontend(context.base, settings.name))
       await engine.register(createApi(standIns, faults))
       for (const { routes } of standIns) await engine.register(routes)
     },
-    async start() {
-      for (const one of standIns) await one.start?.()
+    async start(configured) {
+      for (const one of standIns) await one.start?.(configured)
+      callbacks.start()
     },
     close,
   }

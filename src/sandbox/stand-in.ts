@@ -3,6 +3,8 @@ import type { FastifyBaseLogger, FastifyPluginAsync } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import type { Settings } from '../config.ts'
 import type { Database } from '../db/database.ts'
+import type { Variables } from '../wiring.ts'
+import type { CallbackQueue } from './callbacks.ts'
 import type { Faults } from './faults.ts'
 
 /** What every stand-in is given. */
@@ -12,6 +14,8 @@ export type StandInContext = {
   settings: Settings
   log: FastifyBaseLogger
   faults: Faults
+  /** What it calls the application back by. */
+  callbacks: Pick<CallbackQueue, 'of'>
   /** Where the stand-in answers, from outside and from this server: `http://localhost:3000/sandbox`. */
   base: string
 }
@@ -30,7 +34,11 @@ export type StandIn = {
   state(): Promise<Record<string, unknown>>
   /** Forgets everything. */
   reset(): Promise<void>
-  /** Called once the tables are there. */
-  start?(): Promise<void>
+  /**
+   * Called once the tables are there.
+   *
+   * @param configured what the application goes by in the end, by variable: an operator's own value, or the stand-in's
+   */
+  start?(configured: Variables): Promise<void>
   close?(): Promise<void>
 }

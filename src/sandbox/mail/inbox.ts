@@ -8,7 +8,7 @@ import { errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Database } from '../../db/database.ts'
-import { sql } from '../../db/sql.ts'
+import { sql, type Sql } from '../../db/sql.ts'
 import { linksOf } from './links.ts'
 
 /** A mail as the inbox shows it. */
@@ -51,8 +51,13 @@ export type Inbox = {
    *
    * @param raw the message of RFC 5322, as it came
    * @param receivers everybody whom the envelope named
+   * @param beside statements that hold with it or not at all; it is given the Message-ID
    */
-  add(raw: Buffer, receivers: readonly string[]): Promise<void>
+  add(
+    raw: Buffer,
+    receivers: readonly string[],
+    beside: (messageId: string | undefined) => readonly Sql[],
+  ): Promise<void>
   /** Whether a message is seen for the first time, going by its Message-ID. Says so once. */
   isFirstTry(raw: Buffer): Promise<boolean>
   /** The newest first. */
@@ -60,7 +65,8 @@ export type Inbox = {
   /** @throws NOT_FOUND */
   find(id: string): Promise<WholeMail>
   count(): Promise<number>
-  empty(): Promise<void>
+  /** @param beside statements that hold with it or not at all */
+  empty(beside: readonly Sql[]): Promise<void>
 }
 
 /** How many mails are kept: the oldest go. */
@@ -93,8 +99,9 @@ export function createInbox(db: Database, clock: Clock): Inbox {
     receivedAt: isoTime(received_at),
   })
   return {
-    async add(raw, receivers) {
-      const view = viewOf(await PostalMime.parse(raw), receivers)
+    async add(raw, receivers, beside) {
+      const mail = await PostalMime.parse(raw)
+      const view = viewOf(mail, receivers)
       const now = clock.now()
       const id = newId(now)
       const addresses = new Set(receivers.map(emailKey))
@@ -107,6 +114,7 @@ export function createInbox(db: Database, clock: Clock): Inbox {
         sql`delete from sandbox_mail where (received_at, id) <= (
               select received_at, id from sandbox_mail order by received_at desc, id desc limit 1 offset ${MAILS_KEPT})
               and id <> ${id} -- the newest, whatever the clock says`,
+        ...beside(mail.messageId),
       ])
     },
     async isFirstTry(raw) {
@@ -157,11 +165,12 @@ export function createInbox(db: Database, clock: Clock): Inbox {
       const row = await db.get<{ count: number }>(sql`select count(*) as count from sandbox_mail`)
       return row!.count
     },
-    async empty() {
+    async empty(beside) {
       await db.batch([
         sql`delete from sandbox_mail_receivers`,
         sql`delete from sandbox_mail`,
         sql`delete from sandbox_mail_deferred`,
+        ...beside,
       ])
     },
   }

@@ -1,8 +1,10 @@
 import { deriveKey } from '../../base/crypto.ts'
 import { createListReader } from '../reader.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
+import { createBounces } from './bounces.ts'
 import { createInbox, type InboxMail } from './inbox.ts'
-import { MAGIC_ADDRESSES, openSmtp } from './smtp.ts'
+import { MAGIC_ADDRESSES } from './magic.ts'
+import { openSmtp } from './smtp.ts'
 
 const USER = 'sandbox'
 const FROM = 'no-reply@sandbox.test' // RFC 6761: nobody has an address there
@@ -11,15 +13,26 @@ const FIRST_PORT = 20_000
 const PORTS = 12_000
 
 /** Stands in for a mail server: takes every mail, and shows it instead of delivering it. */
-export async function createMail({ db, clock, settings, log, faults }: StandInContext): Promise<StandIn> {
+export async function createMail({
+  db,
+  clock,
+  settings,
+  log,
+  faults,
+  callbacks: queue,
+}: StandInContext): Promise<StandIn> {
   const inbox = createInbox(db, clock)
   const key = deriveKey(settings.secret, 'sandbox.mail')
   const password = key.mac('password')
+  const callbacks = queue.of('mail')
+  const bounces = createBounces(clock, callbacks, `${settings.publicUrl}/messaging/email/bounce`)
   // The same at every start, and another for each application, without a table: there is none yet at the first start.
   const draw = Buffer.from(key.mac(`port for ${settings.databaseUrl}`), 'base64url').readUInt32BE()
   const port = FIRST_PORT + (draw % PORTS)
-  const smtp = await openSmtp({ user: USER, password, port, inbox, faults, log })
+  const smtp = await openSmtp({ user: USER, password, port, inbox, bounces, faults, log })
   const readQuery = createListReader()
+
+  const empty = (): Promise<void> => inbox.empty([callbacks.removal()])
 
   async function list(asked: unknown): Promise<{ messages: InboxMail[] }> {
     return { messages: await inbox.list(readQuery(asked)) }
@@ -31,12 +44,13 @@ export async function createMail({ db, clock, settings, log, faults }: StandInCo
     variables: {
       SMTP_URL: `smtp://${USER}:${password}@${smtp.host}:${smtp.port}`,
       MAIL_FROM: FROM,
+      MAIL_BOUNCE_SECRET: key.mac('bounces'),
     },
     async routes(engine) {
       engine.get('/api/mail', (request) => list(request.query))
       engine.get<{ Params: { id: string } }>('/api/mail/:id', ({ params }) => inbox.find(params.id))
       engine.delete('/api/mail', async () => {
-        await inbox.empty()
+        await empty()
         return { message: 'The inbox is empty.' }
       })
     },
@@ -46,10 +60,14 @@ export async function createMail({ db, clock, settings, log, faults }: StandInCo
       password,
       from: FROM,
       messages: await inbox.count(),
+      callbacksWaiting: await callbacks.waiting(),
       magic: Object.fromEntries(Object.entries(MAGIC_ADDRESSES).map(([local, what]) => [`${local}@…`, what])),
     }),
-    reset: () => inbox.empty(),
-    start: async () => smtp.start(),
+    reset: empty,
+    async start(configured) {
+      bounces.start(configured['MAIL_BOUNCE_SECRET'])
+      smtp.start()
+    },
     close: () => smtp.close(),
   }
 }

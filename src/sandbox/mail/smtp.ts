@@ -6,14 +6,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
 
 import type { Faults } from '../faults.ts'
+import type { Bounces } from './bounces.ts'
 import type { Inbox } from './inbox.ts'
-
-/** What an address does by the part before its `@`; whatever follows a plus sign there is nothing to it. */
-export const MAGIC_ADDRESSES = {
-  bounce: '550 at RCPT: there is no such mailbox',
-  later: '451 after DATA at the first try of a message, taken at the next',
-  slow: 'taken, and answered after three seconds',
-} as const
+import { magicOf, NO_MAILBOX } from './magic.ts'
 
 const SLOW_MS = 3_000
 const SIZE_MAX = 30 * 1_048_576
@@ -25,6 +20,7 @@ export type SmtpOptions = {
   /** The port to listen on, where nobody else does. */
   port: number
   inbox: Inbox
+  bounces: Bounces
   faults: Faults
   log: FastifyBaseLogger
 }
@@ -40,9 +36,6 @@ export type Smtp = {
 const refusal = (responseCode: number, message: string): Error =>
   Object.assign(new Error(message), { responseCode })
 
-const magicOf = (address: string): string =>
-  address.slice(0, address.lastIndexOf('@')).split('+', 1)[0]!.toLowerCase()
-
 /**
  * A real SMTP server on the loopback interface, for clients that sign in; on any free port where the given one is taken. A message is in the inbox
  * before its 250 goes out. Without STARTTLS: it could only offer a certificate that nobody should trust.
@@ -52,6 +45,7 @@ export async function openSmtp({
   password,
   port: wanted,
   inbox,
+  bounces,
   faults,
   log,
 }: SmtpOptions): Promise<Smtp> {
@@ -73,7 +67,11 @@ export async function openSmtp({
     if (fault.error !== undefined) throw refusal(fault.error, 'The sandbox was told to answer this')
     if (magic.has('later') && (await inbox.isFirstTry(raw)))
       throw refusal(451, '4.7.1 Greylisted: come again')
-    await inbox.add(raw, receivers)
+    const comesBack = magic.has('returned')
+    await inbox.add(raw, receivers, (messageId) =>
+      comesBack ? bounces.insertions(messageId, fault.callback) : [],
+    )
+    if (comesBack) bounces.wake()
     if (magic.has('slow')) await wait(SLOW_MS)
     if (!fault.loseAnswer) return 'taken'
     sockets.get(session.remotePort)?.destroy()
@@ -112,7 +110,7 @@ export async function openSmtp({
       done(started ? null : refusal(451, '4.3.2 The server is starting: come again'))
     },
     onRcptTo({ address }, _session, done) {
-      done(magicOf(address) === 'bounce' ? refusal(550, '5.1.1 There is no such mailbox') : null)
+      done(magicOf(address) === 'bounce' ? refusal(NO_MAILBOX.code, NO_MAILBOX.words) : null)
     },
     onData(stream, session, done) {
       const work = answer(stream, session, done).finally(() => underWay.delete(work))

@@ -1,6 +1,6 @@
 import { make } from './dom.js'
 
-const WITH_CALLBACKS = new Set(['phone'])
+const WITH_CALLBACKS = new Set(['mail', 'phone'])
 const CALLBACKS = { '': 'as it should be', lost: 'lost', doubled: 'sent twice', late: 'late' }
 
 /** What is in force, in words. */

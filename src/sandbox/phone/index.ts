@@ -2,7 +2,6 @@ import { deriveKey } from '../../base/crypto.ts'
 import { sql } from '../../db/sql.ts'
 import { createListReader } from '../reader.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
-import { createCallbacks } from './callbacks.ts'
 import { MAGIC_NUMBERS, OWN_NUMBER, OWN_WHATSAPP_NUMBER } from './magic.ts'
 import { createMessages, type ReceivedMessage } from './messages.ts'
 import { createTwilioApi } from './twilio-api.ts'
@@ -17,6 +16,7 @@ export async function createPhone({
   settings,
   log,
   faults,
+  callbacks: queue,
   base,
 }: StandInContext): Promise<StandIn> {
   const key = deriveKey(settings.secret, 'sandbox.phone')
@@ -24,8 +24,8 @@ export async function createPhone({
     Buffer.from(key.mac(purpose), 'base64url').toString('hex').slice(0, 32)
   const account = { sid: `AC${hex('account')}`, token: hex('token') }
   const address = `${base}/phone`
-  const messages = createMessages(db, clock)
-  const callbacks = createCallbacks(db, clock, log, account)
+  const callbacks = queue.of('phone')
+  const messages = createMessages(db, clock, callbacks.subjects)
   const readQuery = createListReader()
 
   async function list(asked: unknown): Promise<{ messages: ReceivedMessage[] }> {
@@ -34,7 +34,7 @@ export async function createPhone({
   }
 
   async function empty(): Promise<void> {
-    await db.batch([sql`delete from sandbox_phone_callbacks`, sql`delete from sandbox_phone_messages`])
+    await db.batch([callbacks.removal(), sql`delete from sandbox_phone_messages`])
   }
 
   return {
@@ -68,7 +68,5 @@ export async function createPhone({
       magic: MAGIC_NUMBERS,
     }),
     reset: empty,
-    start: async () => callbacks.start(),
-    close: () => callbacks.close(),
   }
 }

@@ -105,8 +105,12 @@ export type Messages = {
   count(): Promise<number>
 }
 
-/** Messages that the telephone network has accepted, in the database, so that they survive a restart. */
-export function createMessages(db: Database, clock: Clock): Messages {
+/**
+ * Messages that the telephone network has accepted, in the database, so that they survive a restart.
+ *
+ * @param reported a query for the ids of those of which something is still to be reported
+ */
+export function createMessages(db: Database, clock: Clock, reported: Sql): Messages {
   async function list(where: readonly Sql[], limit: number): Promise<Message[]> {
     const rows = await db.scan<Row>(sql`
       select ${COLUMNS} from sandbox_phone_messages
@@ -127,7 +131,7 @@ export function createMessages(db: Database, clock: Clock): Messages {
       sql`delete from sandbox_phone_messages
           where id <= (select id from sandbox_phone_messages order by id desc limit 1 offset ${MESSAGES_KEPT})
             and id <> ${message.id} -- the newest, whatever the clock says
-            and id not in (select message_id from sandbox_phone_callbacks)`,
+            and id not in (${reported})`,
     ],
     async find(sid) {
       const row = await db.get<Row>(sql`select ${COLUMNS} from sandbox_phone_messages where sid = ${sid}`)

@@ -2,9 +2,9 @@ import type { FastifyBaseLogger, FastifyPluginAsync, FastifyReply, FastifyReques
 
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../db/database.ts'
+import type { Callbacks } from '../callbacks.ts'
 import { faulty, type Fault, type Faults, type Handler } from '../faults.ts'
 import { formOf, takeForms } from '../forms.ts'
-import { API_VERSION, channelAddress, type Account, type Callbacks } from './callbacks.ts'
 import { createAnswerError, statusError, TwilioError } from './errors.ts'
 import {
   OWN_NUMBER,
@@ -15,6 +15,7 @@ import {
   type Refusal,
 } from './magic.ts'
 import { OUTCOME_MS, SENT_MS, statusAt, type Channel, type Message, type Messages } from './messages.ts'
+import { API_VERSION, channelAddress, reportsOf, type Account } from './reports.ts'
 import { segmentsOf } from './segments.ts'
 
 const BODY_MAX = 1_600
@@ -163,7 +164,9 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
     const message = messages.make(asked)
     await db.batch([
       ...messages.insertions(message),
-      ...(callback === undefined ? [] : callbacks.insertions(message, callback, fault.callback)),
+      ...(callback === undefined
+        ? []
+        : callbacks.insertions(reportsOf(account, message, callback), fault.callback)),
     ])
     callbacks.wake()
     reply.code(201)

@@ -9,6 +9,7 @@ import { startApp } from '../../testing/app.ts'
 import { appForAll } from '../../testing/auth.ts'
 import { createBrowser } from '../../testing/browser.ts'
 import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
+import { quietQueue } from '../../testing/mailbox.ts'
 import { startOauthServer } from '../../testing/oauth-server.ts'
 import { startOf, callbackOf, NAMES } from '../../testing/provider-login.ts'
 import { createProviders } from './providers.ts'
@@ -132,6 +133,37 @@ describe('the identity providers of a configuration', () => {
         assert.ok(cookie.startsWith(name) && cookie.endsWith(`; Max-Age=600; ${attributes}`), cookie)
         const asked = new URL(headers.get('location')!)
         assert.equal(asked.searchParams.get('redirect_uri'), `${publicUrl}/auth/idpb/callback`)
+      }
+    })
+
+    test('are the ones of the sandbox until the configuration says which, under the labels that it gives', async (t) => {
+      const labels = { idpa: 'Our own accounts', idpb: 'The office' }
+      const auth = { idpa: { label: labels.idpa }, idpb: { label: labels.idpb } }
+      const app = await startApp(t, engine, { sandbox: true, config: { auth } })
+      for (const [name, person] of [
+        ['idpa', 'ada@example.com'],
+        ['idpb', 'grace@example.com'],
+      ] as const) {
+        const browser = createBrowser()
+        const consent = await browser.visit(`${app.app.settings.publicUrl}/auth/${name}`)
+        const approval = { url: consent.url.href, person }
+        const approved = await app.request('POST', `/sandbox/api/${name}/approve`, { body: approval })
+        assert.ok((await browser.visit(approved.body.redirect)).fragment['token'])
+        await quietQueue(app)
+        const { messages } = (await app.request('GET', `/sandbox/api/mail?to=${person}`)).body
+        assert.match(messages[0].text, new RegExp(labels[name]))
+      }
+    })
+
+    test('are none of the sandbox once anything says which they are', async (t) => {
+      for (const [environment, auth] of [
+        [{ IDPA_ISSUER: 'https://a.example', IDPB_API_URL: 'https://b.example' }, {}],
+        [{}, { idpa: { issuer: 'https://a.example' }, idpb: { tokenUrl: 'https://b.example', label: 'B' } }],
+        [{}, { idpa: { clientSecret: 'x' }, idpb: { clientId: '' } }],
+      ] as const) {
+        const app = await startApp(t, engine, { sandbox: true, environment, config: { auth } })
+        for (const path of ['/auth/idpa', '/auth/idpb'])
+          assert.equal((await app.request('GET', path)).body.error.code, 'PROVIDER_NOT_CONFIGURED')
       }
     })
 

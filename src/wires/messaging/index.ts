@@ -19,7 +19,7 @@ import { createTemplates, type Templates } from './templates.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-export type { Templates }
+export type { MessagingOptions, Templates }
 
 /** What other wires send through. */
 export type Messaging = {
@@ -55,6 +55,7 @@ export const messaging = defineWire({
   variables: {
     SMTP_URL: 'smtp.url',
     MAIL_FROM: 'smtp.from',
+    MAIL_BOUNCE_SECRET: 'bounceSecret',
     TWILIO_ACCOUNT_SID: 'twilio.accountSid',
     TWILIO_AUTH_TOKEN: 'twilio.authToken',
     TWILIO_FROM: 'twilio.from',

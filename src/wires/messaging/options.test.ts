@@ -76,6 +76,28 @@ describe('a provider that is said twice', () => {
     })
 })
 
+describe('a secret for reports of bounces', () => {
+  for (const [what, secret] of [
+    ['that is too short', 'fifteen letters'],
+    ['that no header can hold', 'sixteen letters\nand more'],
+    ['that clients write in different bytes', 'sixteen letters, ünd more'],
+    ['that ends with a space', 'sixteen letters and more '],
+  ] as const)
+    test(`${what} stops the start, which does not say it`, async (t) => {
+      const folder = await temporaryFolder(t)
+      const environment = { LOG_LEVEL: 'silent', SIXWIRE_SANDBOX: 'off', MAIL_BOUNCE_SECRET: secret }
+      await assert.rejects(
+        async () => (await createApp({ folder, environment })).close(),
+        ({ name, message }: Error) => {
+          assert.equal(name, 'StartError')
+          assert.match(message, /^messaging\.bounceSecret: /)
+          assert.ok(!message.includes(secret.trim()))
+          return true
+        },
+      )
+    })
+})
+
 eachEngine((engine) => {
   test('a list wins over the sandbox, which still stands in for the other channels', async (t) => {
     const mail = await startMailServer(t)

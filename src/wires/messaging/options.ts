@@ -49,6 +49,11 @@ export const MessagingOptions = Type.Object({
     }),
   ),
   bounceSecret: Type.Optional(
-    Type.String({ minLength: 16, description: 'The bearer token of POST /messaging/email/bounce.' }),
+    Type.String({
+      minLength: 16,
+      pattern: '^[!-~]([ -~]*[!-~])?$',
+      description:
+        'The bearer token of POST /messaging/email/bounce: ASCII, since a header can hold no more for certain.',
+    }),
   ),
 })

@@ -285,7 +285,7 @@ export function messagingRoutes({
       async ({ headers: { authorization = '' }, body: { messageId, status = 'bounced', reason } }) => {
         if (bounceSecret === undefined)
           throw errors.provider_not_configured({
-            message: 'Reports of mail are not configured: the operator sets messaging.bounceSecret.',
+            message: 'Reports of mail are not configured: the operator sets MAIL_BOUNCE_SECRET.',
             details: { channel: 'email', provider: null },
           })
         if (!isSameSecret(authorization, `Bearer ${bounceSecret}`))

@@ -1,0 +1,191 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { FastifyBaseLogger } from 'fastify'
+
+import type { Clock } from '../base/clock.ts'
+import { deriveKey } from '../base/crypto.ts'
+import { newId } from '../base/ids.ts'
+import { parseJson } from '../base/json.ts'
+import type { Database } from '../db/database.ts'
+import { sql, type Sql } from '../db/sql.ts'
+import type { Fault } from './faults.ts'
+
+// Callbacks are not jobs of the queue (src/jobs.ts): those of one subject keep their order, each is sent the moment it is
+// due where the queue looks once a second, they are given up sooner, and stand-ins are given no Jobs.
+
+const POLL_MS = 1_000
+const AT_ONCE = 16
+const LEASE_MS = 30_000
+const ANSWER_MS = 5_000
+const ATTEMPTS = 8
+const FIRST_RETRY_MS = 1_000
+const LATE_MS = 30_000
+
+/** No earlier one of the same subject is still to be sent. */
+const ITS_TURN = sql.literal(`not exists (
+  select 1 from sandbox_callbacks earlier
+  where earlier.stand_in = one.stand_in and earlier.subject = one.subject and earlier.id < one.id)`)
+
+/** A webhook or status callback: a POST to the application. */
+export type Callback = {
+  /** What it is about, in the stand-in's own words. */
+  subject: string
+  url: string
+  headers: Readonly<Record<string, string>>
+  body: string
+  /** Milliseconds, in the clock's time. */
+  dueAt: number
+}
+
+/** The callbacks of one stand-in. */
+export type Callbacks = {
+  /** The statements that promise callbacks, to stand in the batch that they tell of; call `wake` after it. */
+  insertions(callbacks: readonly Callback[], fault: Fault['callback']): Sql[]
+  /** The statement that forgets those which are still to be sent. */
+  removal(): Sql
+  /** A query for the subjects of those. */
+  readonly subjects: Sql
+  wake(): void
+  /** How many are still to be sent. */
+  waiting(): Promise<number>
+}
+
+export type CallbackQueue = {
+  /** @param standIn its name */
+  of(standIn: string): Callbacks
+  start(): void
+  close(): Promise<void>
+}
+
+type Due = {
+  id: string
+  stand_in: string
+  url: string
+  headers: string
+  body: string
+  attempts: number
+}
+
+/**
+ * Sends the callbacks of all stand-ins: each is a row first, so that a restart loses none, and of several servers one
+ * sends it. A callback that is not answered with success comes again, eight times within some two minutes, and those of
+ * one subject come in their order. Real providers have other patience, but do not end with the server they talk to.
+ *
+ * @param secret the operator's; what the headers hold is sealed under it
+ */
+export function createCallbackQueue(
+  db: Database,
+  clock: Clock,
+  log: FastifyBaseLogger,
+  secret: string,
+): CallbackQueue {
+  const key = deriveKey(secret, 'sandbox.callbacks')
+  const closing = new AbortController()
+  let sleep = new AbortController()
+  let running: Promise<void> = Promise.resolve()
+
+  function insertions(standIn: string, callbacks: readonly Callback[], fault: Fault['callback']): Sql[] {
+    if (fault === 'lost') return []
+    const late = fault === 'late' ? LATE_MS : 0
+    return callbacks
+      .flatMap((one) => (fault === 'doubled' ? [one, one] : [one]))
+      .map(
+        ({ subject, url, headers, body, dueAt }) => sql`
+          insert into sandbox_callbacks (id, stand_in, subject, url, headers, body, due_at, attempts)
+          values (${newId(clock.now())}, ${standIn}, ${subject}, ${url}, ${key.seal(JSON.stringify(headers))}, ${body},
+                  ${dueAt + late}, 0)`,
+      )
+  }
+
+  /** Takes what is due under a lease: where this process dies, it comes again once the lease is over. */
+  const claim = (now: number): Promise<Due[]> =>
+    db.write<Due>(sql`
+      with due as materialized (
+        select id from sandbox_callbacks one
+        where due_at <= ${now} and ${ITS_TURN}
+        order by due_at, id limit ${AT_ONCE} ${sql.skipLocked})
+      update sandbox_callbacks set due_at = ${now + LEASE_MS}, attempts = attempts + 1
+      where id in (select id from due)
+      returning id, stand_in, url, headers, body, attempts`)
+
+  /** The callback, as long as nobody else has taken it since. */
+  const stillMine = ({ id, attempts }: Due): Sql => sql`id = ${id} and attempts = ${attempts}`
+
+  async function send({ url, headers, body }: Due): Promise<void> {
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: parseJson(key.open(headers)) as Record<string, string>,
+      body,
+      signal: AbortSignal.any([closing.signal, AbortSignal.timeout(ANSWER_MS)]),
+    })
+    await response.body?.cancel()
+    if (!response.ok) throw new Error(`it was answered with ${response.status}`)
+  }
+
+  async function deliver(due: Due): Promise<void> {
+    try {
+      await send(due)
+    } catch (error) {
+      const isLast = due.attempts >= ATTEMPTS
+      log.debug(
+        { err: error, callback: due.id, standIn: due.stand_in, attempts: due.attempts },
+        isLast ? 'a callback of the sandbox was given up' : 'a callback of the sandbox failed',
+      )
+      if (!isLast) {
+        const again = clock.now() + FIRST_RETRY_MS * 2 ** (due.attempts - 1)
+        await db.write(sql`update sandbox_callbacks set due_at = ${again} where ${stillMine(due)}`)
+        return
+      }
+    }
+    await db.write(sql`delete from sandbox_callbacks where ${stillMine(due)}`)
+  }
+
+  /** Milliseconds until something is due. */
+  async function untilNext(): Promise<number> {
+    const row = await db.get<{ next: number | null }>(
+      sql`select min(due_at) as next from sandbox_callbacks one where ${ITS_TURN}`,
+    )
+    return (row?.next ?? Infinity) - clock.now()
+  }
+
+  async function run(): Promise<void> {
+    while (!closing.signal.aborted) {
+      sleep = new AbortController()
+      let pause = POLL_MS
+      try {
+        const next = await untilNext()
+        if (next <= 0) {
+          await Promise.all((await claim(clock.now())).map(deliver))
+          continue
+        }
+        pause = Math.min(POLL_MS, next)
+      } catch (error) {
+        log.warn({ err: error }, 'the callbacks of the sandbox could not be sent')
+      }
+      // No longer than that: another server may have promised some.
+      await delay(pause, undefined, { signal: sleep.signal, ref: false }).catch(() => undefined)
+    }
+  }
+
+  return {
+    of: (standIn) => ({
+      insertions: (callbacks, fault) => insertions(standIn, callbacks, fault),
+      removal: () => sql`delete from sandbox_callbacks where stand_in = ${standIn}`,
+      subjects: sql`select subject from sandbox_callbacks where stand_in = ${standIn}`,
+      wake: () => sleep.abort(),
+      async waiting() {
+        const row = await db.get<{ count: number }>(
+          sql`select count(*) as count from sandbox_callbacks where stand_in = ${standIn}`,
+        )
+        return row!.count
+      },
+    }),
+    start: () => void (running = run()),
+    async close() {
+      closing.abort()
+      sleep.abort()
+      await running
+    },
+  }
+}

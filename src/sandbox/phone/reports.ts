@@ -1,0 +1,70 @@
+import { createHmac, randomUUID } from 'node:crypto'
+
+import type { Callback } from '../callbacks.ts'
+import { OUTCOME_MS, SENT_MS, type Channel, type Message } from './messages.ts'
+
+/** Of Twilio's API, in its addresses and its callbacks. */
+export const API_VERSION = '2010-04-01'
+
+export type Account = { sid: string; token: string }
+
+/** The address of somebody on a channel, in Twilio's words. */
+export const channelAddress = (channel: Channel, number: string): string =>
+  channel === 'whatsapp' ? `whatsapp:${number}` : number
+
+/**
+ * The signature of a callback: HMAC-SHA1 under the account's token over the address and, sorted by name, every
+ * parameter with its value, in base64.
+ *
+ * @see https://www.twilio.com/docs/usage/security#validating-requests
+ */
+const signatureOf = (token: string, url: string, params: Readonly<Record<string, string>>): string =>
+  createHmac('sha1', token)
+    .update(
+      url +
+        Object.keys(params)
+          .toSorted()
+          .map((name) => name + params[name])
+          .join(''),
+    )
+    .digest('base64')
+
+/**
+ * The status callbacks of a message, as Twilio makes them: one as it is queued, one as it is sent, one as it ends.
+ *
+ * @see https://www.twilio.com/docs/messaging/guides/track-outbound-message-status
+ */
+export function reportsOf(account: Account, message: Message, url: string): Callback[] {
+  const { id, sid, channel, to, from, outcome, errorCode, createdAt } = message
+  const report = (status: string, afterMs: number, error: number | null = null): Callback => {
+    const params = {
+      AccountSid: account.sid,
+      ApiVersion: API_VERSION,
+      From: channelAddress(channel, from),
+      MessageSid: sid,
+      MessageStatus: status,
+      SmsSid: sid,
+      SmsStatus: status,
+      To: channelAddress(channel, to),
+      ...(channel === 'whatsapp' && { ChannelPrefix: 'whatsapp' }),
+      ...(error !== null && { ErrorCode: String(error) }),
+    }
+    return {
+      subject: id,
+      url,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded;charset=UTF-8',
+        'user-agent': 'TwilioProxy/1.1',
+        'x-twilio-signature': signatureOf(account.token, url, params),
+        'i-twilio-idempotency-token': randomUUID(),
+      },
+      body: new URLSearchParams(params).toString(),
+      dueAt: createdAt + afterMs,
+    }
+  }
+  return [
+    report('queued', 0),
+    ...(outcome === 'failed' ? [] : [report('sent', SENT_MS)]),
+    report(outcome, OUTCOME_MS, errorCode),
+  ]
+}
