@@ -162,6 +162,7 @@ export function createAccountMails(
     signedIn: (userId, { provider, ip }) =>
       areSent() ? [signInNotice.insertion({ userId, provider, ip, at: clock.now() })] : [],
     wake() {
+      // Any kind of job wakes them all.
       if (areSent()) verification.wake()
     },
   }

@@ -21,7 +21,6 @@ const FORGERIES: [what: string, forgery: Forgery][] = [
   ['for several, with another authorised party', { claims: { aud: [CLIENT.id, 'x'], azp: 'x' } }],
   ['without an audience', { claims: { aud: undefined } }],
   ['of another issuer', { claims: { iss: 'https://accounts.example' } }],
-  ['of the issuer with a slash more', { claims: { iss: 'http://127.0.0.1/' } }],
   ['without an issuer', { claims: { iss: undefined } }],
   ['with the nonce of another sign-in', { claims: { nonce: 'a nonce of somebody else' } }],
   ['without a nonce', { claims: { nonce: undefined } }],
@@ -97,6 +96,11 @@ describe('an OpenID Connect issuer that lies', () => {
         const claims = { email: 'forged@example.com', email_verified: true, ...forgery.claims }
         await isRefused({ ...forgery, claims }, what)
       })
+
+    test('is refused an ID token of the issuer with a slash more', () => {
+      const claims = { iss: `${issuer.url}/`, email: 'slash@example.com', email_verified: true }
+      return isRefused({ claims }, 'a slash more')
+    })
 
     for (const [what, forgery] of ANSWERS)
       test(`is refused an answer ${what}`, () =>

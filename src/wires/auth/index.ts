@@ -9,6 +9,7 @@ import { createLock } from './lock.ts'
 import { createMailFlows } from './mail-flows.ts'
 import { createMailLimit } from './mail-limit.ts'
 import { mailLink } from './mail-links.ts'
+import type { MailPurpose } from './mail-tokens.ts'
 import { mailRoutes } from './mail-routes.ts'
 import { createMailTokens } from './mail-tokens.ts'
 import { createIdentities } from './identities.ts'
@@ -26,7 +27,7 @@ import { createSessions } from './sessions.ts'
 import { createSigningKeys } from './signing-keys.ts'
 import { createUsers } from './users.ts'
 
-export { mailLink }
+export { mailLink, type MailPurpose }
 
 const HOUR_MS = 3_600_000
 

@@ -186,6 +186,15 @@ describe('sign-in through a provider', () => {
       }
     })
 
+    test('comes back without it from a sign-in that it does not know, or knows no longer', async () => {
+      const unknown = await comeBack('path', browserOf(app), '?redirect=/orders')
+      assert.deepEqual((await browserOf(app).visit(unknown.href)).fragment, { error: 'invalid_state' })
+      const browser = browserOf(app)
+      const late = await comeBack('path', browser, '?redirect=/orders')
+      app.clock.advance(600_000)
+      assert.deepEqual((await browser.visit(late.href)).fragment, { error: 'invalid_state' })
+    })
+
     test('refuses to lead anywhere but to the application', async () => {
       for (const target of ELSEWHERE) {
         const path = `/auth/idpa?redirect=${encodeURIComponent(target)}`

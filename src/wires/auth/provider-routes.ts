@@ -43,7 +43,7 @@ export function providerRoutes({
       {
         summary: `Go to the consent screen of ${what}`,
         description:
-          'For a browser: it comes back to the callback, and from there to `APP_URL/auth/callback`, with `#token=…&refreshToken=…` or `#error=…`, and `redirect` as a browser writes it.',
+          'For a browser: it comes back to the callback, and from there to `APP_URL/auth/callback`, with `#token=…&refreshToken=…` or `#error=…`, and `redirect` as a browser writes it; not with `invalid_state`, as nobody knows it then.',
         access: 'public',
         limit: '30/min',
         query: Type.Object({

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { Email } from 'postal-mime'
 import type { SMTPServerOptions } from 'smtp-server'
 
+import { selfSigned } from '../../../testing/certificate.ts'
 import {
   closedAddress,
   drop,
@@ -14,7 +15,6 @@ import {
   receive,
   script,
   scripted,
-  selfSigned,
   send,
   type Received,
 } from './smtp.fixture.ts'
