@@ -302,6 +302,18 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       assert.deepEqual(complaints, [])
     })
 
+    test('leaves the focus where it is when the figures of a provider change', async (t) => {
+      const { page, complaints } = await visit(t)
+      await page.goto(`${here()}/sandbox#providers`)
+      const card = page.getByRole('region', { name: 'Mail' })
+      await card.getByRole('button', { name: 'Copy user' }).focus()
+      const before = await card.innerText()
+      await send('ada@example.com', 'One more', '<p>Hello</p>')
+      while ((await card.innerText()) === before) await page.waitForTimeout(20)
+      assert.equal(await page.locator(':focus').getAttribute('aria-label'), 'Copy user')
+      assert.deepEqual(complaints, [])
+    })
+
     for (const width of [375, 1400])
       test(`has no part that is wider than a window of ${width} pixels`, async (t) => {
         const { page } = await visit(t)

@@ -1,5 +1,5 @@
 import { ask } from './api.js'
-import { byId, copyButton, make } from './dom.js'
+import { byId, copyButton, make, update } from './dom.js'
 import { createFaultForm } from './faults.js'
 
 const NAMES = {
@@ -49,7 +49,6 @@ export function createProviders(page) {
     const figures = make('div')
     const flag = make('span', { class: 'badge doubtful', hidden: true }, 'fault set')
     const faults = createFaultForm(name, (fault) => set(name, fault))
-    let shown
     const element = make(
       'section',
       { class: 'panel provider', 'aria-labelledby': `provider-${name}` },
@@ -68,10 +67,12 @@ export function createProviders(page) {
       show(state, fault) {
         flag.hidden = fault === undefined
         faults.show(fault)
-        const text = JSON.stringify(state)
-        if (text === shown) return
-        shown = text
-        figures.replaceChildren(rows(Object.entries(state)))
+        update(
+          figures,
+          [state],
+          () => name,
+          (figures) => rows(Object.entries(figures)),
+        )
       },
     }
   }
