@@ -1,12 +1,12 @@
 /**
- * A text of somebody else's as one line for a log or a database: without control characters, whole characters only,
- * and cut where it is longer, with a `…` as its last character.
+ * A text of somebody else's as one line for a log or a database: well-formed, without control characters, and cut where
+ * it is longer, with a `…` as its last character.
  *
  * @param max characters (UTF-16 code units)
  */
 export function oneLine(text: string, max: number): string {
   const line = text
-    .replaceAll(/[\s\0-\x1f\x7f]+/g, ' ')
+    .replaceAll(/[\s\0-\x1f\x7f-\x9f]+/g, ' ')
     .trim()
     .toWellFormed()
   return line.length > max ? `${line.slice(0, max - 1).toWellFormed()}…` : line

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
 
+import type { Static } from 'typebox'
+
 import { loadConfig } from '../app.ts'
 import { loadSettings, type Settings } from '../config.ts'
 import { StartError } from '../db/migrations.ts'
-import { mailLink } from '../wires/auth/index.ts'
-import { messaging, openTemplates, type Templates } from '../wires/messaging/index.ts'
+import { mailLink, type MailPurpose } from '../wires/auth/index.ts'
+import { messaging, openTemplates, type MessagingOptions, type Templates } from '../wires/messaging/index.ts'
 import { checkOptions } from '../wiring.ts'
 import { UsageError, type Command } from './command.ts'
 
@@ -48,7 +50,7 @@ async function open(): Promise<{ templates: Templates; settings: Settings }> {
   const config = await loadConfig(folder)
   const settings = await loadSettings(config, process.env, folder)
   const wire = messaging(config.messaging ?? {})
-  const options = checkOptions([wire]).get(wire) as { templates: string }
+  const options = checkOptions([wire]).get(wire) as Static<typeof MessagingOptions>
   return { templates: openTemplates(settings, options), settings }
 }
 
@@ -73,8 +75,7 @@ async function readData(given: string): Promise<Record<string, unknown>> {
 
 /** What auth would give the built-in templates; nothing for any other. */
 function madeUp(name: string, { appUrl }: Settings): Record<string, string> {
-  const link = (purpose: Parameters<typeof mailLink>[1]): string =>
-    mailLink(appUrl, purpose, 'made-up-for-this-preview')
+  const link = (purpose: MailPurpose): string => mailLink(appUrl, purpose, 'made-up-for-this-preview')
   const when = new Date(Date.UTC(2026, 10, 21, 9, 30)).toUTCString()
   const values: Record<string, Record<string, string>> = {
     'verify-email': { name: 'Ada', link: link('verification') },

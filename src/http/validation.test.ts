@@ -60,7 +60,7 @@ describe('a body', () => {
       other: Type.Optional(Type.String({ pattern: '^x$' })),
     })
     assert.deepEqual(check('body', Code, { code: 'ab', other: 'y' }), [
-      '/body/code: does not fit: Three capital letters.',
+      '/body/code: does not fit: Three capital letters. (pattern ^[A-Z]{3}$)',
       '/body/other: must match pattern "^x$"',
     ])
   })

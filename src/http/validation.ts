@@ -74,9 +74,10 @@ function messageOf({ keyword, schema, parentSchema, message = 'is not valid' }: 
   if (keyword === 'required') return 'is required'
   if (keyword === 'const') return `must be ${String(schema)}`
   if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`
-  // A pattern says nothing to most people; what the schema says of itself does.
+  // A pattern says nothing to most people; what the schema says of itself mostly does.
   const { description } = parentSchema as { description?: string }
-  if (keyword === 'pattern' && description !== undefined) return `does not fit: ${description}`
+  if (keyword === 'pattern' && description !== undefined)
+    return `does not fit: ${description} (pattern ${String(schema)})`
   if (keyword === 'anyOf') return `must be ${alternatives(schema as Alternative[])}`
   return message
 }

@@ -1,3 +1,5 @@
+import { escapeHtml } from '../base/html.ts'
+
 /** HTML that is finished: nothing of it is escaped again. */
 export class Html {
   readonly text: string
@@ -8,13 +10,11 @@ export class Html {
 
 type Value = Html | readonly Html[] | string | number | false | undefined
 
-const SIGNS: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-
 function write(value: Value): string {
   if (value === undefined || value === false) return ''
   if (value instanceof Html) return value.text
   if (typeof value === 'object') return value.map(({ text }) => text).join('')
-  return String(value).replaceAll(/[&<>"']/g, (sign) => SIGNS[sign]!)
+  return escapeHtml(String(value))
 }
 
 /** Writes HTML; whatever is put in is escaped unless it is HTML already. */

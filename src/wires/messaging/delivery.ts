@@ -185,8 +185,8 @@ async function outcomeOf(carrier: Carrier, limitMs: number): Promise<Outcome> {
   try {
     const outcome: Outcome = await carrier.send(limitMs)
     if (outcome.kind === 'accepted') return outcome
-    const { reason = 'it did not say why' } = outcome as { reason?: string }
-    if (KINDS.has(outcome.kind)) return { ...outcome, reason }
+    const { reason = 'it did not say why' } = outcome as { reason?: unknown }
+    if (KINDS.has(outcome.kind)) return { ...outcome, reason: String(reason) }
     return { kind: 'unknown', reason: `it answered what is no outcome: ${JSON.stringify(outcome)}` }
   } catch (error) {
     return { kind: 'unknown', reason: String(error) }

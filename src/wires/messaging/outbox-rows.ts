@@ -11,6 +11,7 @@ import type { Channel } from './provider.ts'
 
 /** Longer than all calls of one try together; after it a claim is void, and whoever comes next goes on. */
 export const LEASE_MS = 30_000
+const REPEATED = 'It may have arrived by an earlier try, and is sent once more.'
 const WAIT_MS = 200
 
 /** A message, as it is put into the outbox. */
@@ -214,7 +215,7 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const now = clock.now()
       const begun = await db.write(sql`
         update messaging_messages set status = 'sending', provider = ${provider}, attempts = attempts + 1,
-          attempted_at = ${now}, error = null,
+          attempted_at = ${now}, error = ${doubtful ? REPEATED : null},
           call_state = ${doubtful ? 'repeated' : 'running'}, lease_until = ${now + LEASE_MS}, updated_at = ${now}
         where ${mine(turn)} returning id`)
       return begun.length > 0
@@ -244,12 +245,13 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
 
     async settleAsOneOf(turn, messageIds, provider) {
       const address = sql`(select address from messaging_recipients where message_id = ${turn.id})`
-      // `begin` is committed before the call, so its row is there before the provider's message is.
+      // `begin` is committed before the call, so its row is there before the provider's message is. A replica that is
+      // older than the column calls without a state.
       const running = sql`
         select 1 from messaging_messages other join messaging_recipients r on r.message_id = other.id
         where r.address in ${address} and other.id <> ${turn.id} and other.channel = ${turn.channel}
           and other.claim is not null and other.lease_until > ${clock.now()}
-          and other.status = 'sending' and other.call_state = 'running'`
+          and other.status = 'sending' and coalesce(other.call_state, 'running') = 'running'`
       for (const messageId of messageIds) {
         const end = { status: 'sent', messageId, provider } as const
         const results = await persist(() =>

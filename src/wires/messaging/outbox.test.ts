@@ -25,7 +25,7 @@ const rows = ({ app }: TestApp) =>
     sql`select * from messaging_messages order by id`,
   )
 
-/** Resolves once the only message was worked on so often and waits for the next time, reckoned by the clock as it is. */
+/** Resolves once a message was worked on so often and waits for the next time, reckoned by the clock as it is. */
 async function tried({ app }: TestApp, attempts: number): Promise<void> {
   const atRest = sql`
     select id from sixwire_jobs
@@ -234,7 +234,7 @@ describe('the outbox', () => {
     })
 
     test('outlasts a provider that an application wrote, and that does not keep to its contract', async (t) => {
-      const wild = ['throws', 'says too little', 'is away', 'accepts'] as const
+      const wild = ['throws', 'says too little', 'says a number', 'is away', 'accepts'] as const
       let calls = 0
       const provider: MailProvider = {
         name: 'ours',
@@ -243,6 +243,7 @@ describe('the outbox', () => {
           const what = wild[calls++]
           if (what === 'throws') throw new TypeError('no such thing')
           if (what === 'says too little') return Promise.resolve({ kind: 'retry' } as never)
+          if (what === 'says a number') return Promise.resolve({ kind: 'retry', reason: 421 } as never)
           if (what === 'is away') return Promise.reject(new Error('away'))
           return Promise.resolve({ kind: 'accepted', id: mail.messageId })
         },
@@ -251,14 +252,17 @@ describe('the outbox', () => {
       }
       const app = await startApp(t, engine, { config: { messaging: { email: [provider] } } })
       await queue(app, RESET)
-      await tried(app, 1)
-      app.clock.advance(MINUTE)
-      service(app).wake()
+      for (const attempts of [1, 2]) {
+        await tried(app, attempts)
+        app.clock.advance(10 * MINUTE)
+        service(app).wake()
+      }
       await settled(app)
-      // The first and the third may have arrived, and a mail is repeated once after that.
+      // The first and the last may have arrived, and a mail is repeated once after that.
       const [row] = await rows(app)
-      assert.deepEqual([row!.status, calls], ['failed', 3])
+      assert.deepEqual([row!.status, calls], ['failed', 4])
       assert.match(app.log(), /no such thing/)
+      assert.match(app.log(), /"reason":"421"/)
     })
 
     test('gives up at last on what no replica can read', async (t) => {

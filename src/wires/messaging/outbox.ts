@@ -20,7 +20,7 @@ const PASSES = 3
 const JOB_ATTEMPTS = 20
 const JOB_LIMIT_MS = 25_000
 /** Of the places that all work of this process shares: a mail server that hangs must not stop the rest. */
-const JOBS_AT_ONCE = 6
+export const JOBS_AT_ONCE = 6
 const WAIT_MS = 200
 
 /** More than all tries of a job and of a request: the process has died each time, or a row was put back by hand. */
@@ -48,8 +48,9 @@ export type Outbox = {
 }
 
 /**
- * What was accepted is sent, however the process dies: a text never twice, a mail at worst. Every step is a row before it is an action (`OutboxRows`);
- * calls whose outcome is unknown are cleared up by `Deliver`; what a dead process left behind is swept up here.
+ * What was accepted is sent, however the process dies: a text never twice, a mail only where nobody knows whether it
+ * arrived. Every step is a row before it is an action (`OutboxRows`); calls whose outcome is unknown are cleared up by
+ * `Deliver`; what a dead process left behind is swept up here.
  *
  * @param options.secret `SIXWIRE_SECRET`
  */

@@ -1,7 +1,7 @@
 // Counterparts that speak the real protocols, and do what a test tells them to.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { createServer as createListener, type AddressInfo, type Socket } from 'node:net'
 
 import { SMTPServer } from 'smtp-server'
 
@@ -129,6 +129,9 @@ export type TextServer = {
   nextLists(...scripts: ('fail' | 'empty')[]): void
   /** How often a list was asked for. */
   looked(): number
+  /** Called before anything becomes of a message. */
+  onBegun: () => Promise<void> | void
+  /** Called with each message that it has, before it is answered. */
   onText: (text: ReceivedText) => Promise<void> | void
 }
 
@@ -176,6 +179,7 @@ export async function startTextServer(
     async function create(form: URLSearchParams): Promise<void> {
       begun++
       const script = scripts.shift() ?? 'take'
+      await counterpart.onBegun()
       if (typeof script === 'object')
         return answer(script.status, { code: script.code, message: 'as scripted' })
       if (script === 'lose and drop') return void request.socket.destroy()
@@ -208,9 +212,27 @@ export async function startTextServer(
     lists: true,
     nextLists: (...more) => void lists.push(...more),
     looked: () => looked,
+    onBegun: () => undefined,
     onText: () => undefined,
   }
   return counterpart
+}
+
+/** Where TCP connects and nobody ever says anything, whatever is said to them: `host` with its port. */
+export async function startSilence(ending: Ending): Promise<{ host: string; connections(): number }> {
+  const sockets: Socket[] = []
+  const server = createListener((socket) => {
+    // Whoever waits here hangs up, and may do so with a reset.
+    socket.on('error', () => undefined).resume()
+    sockets.push(socket)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  ending.after(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { host: `127.0.0.1:${port}`, connections: () => sockets.length }
 }
 
 /** What names the two as providers. */

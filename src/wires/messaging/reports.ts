@@ -54,7 +54,7 @@ export function createReports(db: Database, clock: Clock): Reports {
   const step = (status: keyof typeof FROM, messageId: Sql, error: string | undefined): Sql => sql`
     update messaging_messages set status = ${status}, message_id = ${messageId},
       error = ${error === undefined ? null : oneLine(error, REASON_CHARACTERS)},
-      payload = null, claim = null, lease_until = 0, attempted_at = null, updated_at = ${clock.now()}`
+      payload = null, claim = null, lease_until = 0, attempted_at = null, call_state = null, updated_at = ${clock.now()}`
 
   return {
     async text({ id, messageId, status, error }) {

@@ -373,17 +373,6 @@ eachEngine((engine) => {
     assert.equal(second.begun(), 1)
   })
 
-  test('an answer comes within 15 seconds where the provider hangs', async (t) => {
-    const mail = await startMailServer(t)
-    const { post } = await start(t, engine, { environment: environmentOf(mail) })
-    mail.next('hang', 'hang', 'hang')
-    const begun = performance.now()
-    const failed = await post('email', MAIL)
-    assert.ok(performance.now() - begun < 15_000)
-    assert.deepEqual([failed.status, failed.body.error.code], [500, 'SEND_FAILED'])
-    assert.match(failed.body.error.message, /may have arrived/)
-  })
-
   test('without a provider each channel says so', async (t) => {
     const { app, post } = await start(t, engine, {})
     for (const [path, channel, body] of [
@@ -483,8 +472,8 @@ eachEngine((engine) => {
   })
 
   for (const [what, environment, line] of [
-    ['half of SMTP', { MAIL_FROM: 'shop@example.com' }, /^SMTP_URL[:,] /],
-    ['an SMTP_URL that is none', { SMTP_URL: 'http://example.com' }, /^SMTP_URL[:,] /],
+    ['half of SMTP', { MAIL_FROM: 'shop@example.com' }, /^SMTP_URL: /],
+    ['an SMTP_URL that is none', { SMTP_URL: 'http://example.com' }, /^SMTP_URL, or /],
     ['half of Twilio', { TWILIO_ACCOUNT_SID: 'AC1' }, /^TWILIO_AUTH_TOKEN: /],
     ['the other half', { TWILIO_AUTH_TOKEN: 'x' }, /^TWILIO_ACCOUNT_SID: /],
   ] as const)

@@ -107,7 +107,7 @@ export function createTemplates(options: { folder: string; app: string; appUrl: 
         more: readonly Frame[] = [],
       ): string => template.render([...frames, ...more], escape, note)
 
-      const filledSubject = oneLine(fill(read(html.file, subject), asItIs))
+      const filledSubject = subjectLine(fill(read(html.file, subject), asItIs))
       const content = fill(read(html.file, body), escapeHtml)
       const filledHtml = layout
         ? fill(readLayout(layout), escapeHtml, [{ value: { content, subject: filledSubject }, at }])
@@ -154,7 +154,7 @@ function readLayout({ file, text }: Source): Template {
 const asItIs = (text: string): string => text
 
 /** A line break would end the header of the subject. */
-const oneLine = (text: string): string => text.replace(/[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, ' ').trim()
+const subjectLine = (text: string): string => text.replace(/[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, ' ').trim()
 
 function unlessMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error

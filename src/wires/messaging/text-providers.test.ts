@@ -1,35 +1,23 @@
 // Providers of texts that are made in the configuration file, without any variable of the environment.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
-import { before, describe, test } from 'node:test'
+import { before, describe, test, type TestContext } from 'node:test'
 
 import official from 'twilio'
 
 import { startApp, type TestApp } from '../../testing/app.ts'
-import { eachEngine, endOfSuite, type Ending } from '../../testing/engines.ts'
-import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
+import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { ACCOUNT, startSilence, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 import { twilio } from './providers/twilio.ts'
 import type { TextProvider } from './provider.ts'
 
 const OTHER_TOKEN = 'the token of another account'
 const FORM = 'application/x-www-form-urlencoded'
 
-const provider = (apiBase: string, more: { channel?: 'whatsapp'; authToken?: string } = {}): TextProvider =>
+const provider = (
+  apiBase: string,
+  more: { channel?: TextProvider['channel']; authToken?: string } = {},
+): TextProvider =>
   twilio({ channel: 'sms', accountSid: ACCOUNT, authToken: TOKEN, from: '+15005550006', apiBase, ...more })
-
-/** An address where TCP connects and TLS never does: like a network that drops everything, it says nothing. */
-async function startSilence(ending: Ending): Promise<{ base: string; connections(): number }> {
-  const sockets: Socket[] = []
-  const server = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  ending.after(async () => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return { base: `https://127.0.0.1:${port}`, connections: () => sockets.length }
-}
 
 describe('providers of texts in the configuration file', () => {
   eachEngine((engine) => {
@@ -96,18 +84,42 @@ describe('providers of texts in the configuration file', () => {
   })
 
   eachEngine((engine) => {
-    test('take over from one that is out of reach, once', async (t) => {
-      const silence = await startSilence(t)
-      const texts = await startTextServer(t)
+    const start = async (t: TestContext, channel: 'sms' | 'whatsapp', ...bases: string[]) => {
       const app = await startApp(t, engine, {
-        config: { messaging: { sms: [provider(silence.base), provider(texts.base)] } },
+        config: { messaging: { [channel]: bases.map((base) => provider(base, { channel })) } },
       })
       const { key } = await app.app.service('auth').keys.create('test', ['*'])
       const body = { to: '+4915112345678', body: 'Hello' }
-      const sent = await app.request('POST', '/messaging/sms', { token: key, body })
+      return () => app.request('POST', `/messaging/${channel}`, { token: key, body })
+    }
+
+    test('take over from one that is out of reach, once', async (t) => {
+      const silence = await startSilence(t)
+      const texts = await startTextServer(t)
+      const send = await start(t, 'sms', `https://${silence.host}`, texts.base)
+      const sent = await send()
       assert.deepEqual([sent.status, sent.body.messageId], [200, texts.received[0]?.sid], sent.text)
       assert.deepEqual([silence.connections(), texts.begun()], [1, 1])
     })
+
+    for (const channel of ['sms', 'whatsapp'] as const)
+      test(`take over for ${channel} from one that fails for now, and only then`, async (t) => {
+        const [first, second] = [await startTextServer(t), await startTextServer(t)]
+        const send = await start(t, channel, first.base, second.base)
+        first.next({ status: 429, code: 20429 })
+        const sent = await send()
+        assert.deepEqual([sent.status, sent.body.messageId], [200, second.received[0]?.sid], sent.text)
+        assert.equal((await send()).status, 200)
+        first.next({ status: 400, code: 21211 })
+        const refused = await send()
+        assert.deepEqual(
+          [refused.status, refused.body.error.code, refused.body.error.details],
+          [500, 'SEND_FAILED', { channel, provider: 'twilio' }],
+        )
+        assert.deepEqual([first.begun(), first.received.length, second.begun()], [3, 1, 1])
+        const prefix = channel === 'whatsapp' ? 'whatsapp:' : ''
+        assert.equal(second.received[0]!.to, `${prefix}+4915112345678`)
+      })
 
     test('that can not prove a report are asked for none', async (t) => {
       const mute = provider('http://127.0.0.1:9')

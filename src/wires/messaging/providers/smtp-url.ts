@@ -29,7 +29,7 @@ export function readServer(text: string): Server {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^smtp(s|\+starttls)?:$/.test(url.protocol) || url.hostname === '')
     throw bad(
-      'write smtp://user:password@host:port, with smtp+starttls:// where TLS must be, or smtps:// for TLS at once',
+      'write smtp://user:password@host:port, with smtp+starttls:// where TLS must be, or smtps:// for TLS at once, and a /, ? or # of a password as %2F, %3F or %23',
     )
   if (!/^\/?$/.test(url.pathname) || url.hash !== '')
     throw bad(
@@ -66,7 +66,7 @@ export function readServer(text: string): Server {
   const maxConnections = count('maxConnections', CONNECTIONS, 1000)
   const maxMessages = count('maxMessages', MAILS_A_CONNECTION, 1_000_000)
   // Without its name: it may be the rest of a password with a ? in it.
-  if (given.size > 0)
+  if (given.size > 0 || new Set(url.searchParams.keys()).size !== url.searchParams.size)
     throw bad(
       'what follows the ? may be requireTLS, name, maxConnections, maxMessages, tls.servername and tls.rejectUnauthorized, each once; write a ? of a password as %3F',
     )

@@ -1,0 +1,48 @@
+// What becomes of messages that were under way when the version before them was stopped.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { newId } from '../../base/ids.ts'
+import { openDatabase } from '../../db/open.ts'
+import { sql } from '../../db/sql.ts'
+import { startApp } from '../../testing/app.ts'
+import { eachEngine } from '../../testing/engines.ts'
+
+const AGAIN = 'It may have arrived by an earlier try, and is sent once more.'
+const LOST = 'The provider did not say whether it took the message: it may have arrived.'
+
+eachEngine((engine) => {
+  test('what a version without call_state knew of a call is known after it', async (t) => {
+    const databaseUrl = await engine.freshUrl()
+    await (await startApp(t, engine, { databaseUrl })).stop()
+    const db = await openDatabase(databaseUrl)
+    const under = [
+      ['sending', null, 'running'],
+      ['sending', AGAIN, 'repeated'],
+      ['sending', LOST, 'over'],
+      ['sent', null, null],
+      ['queued', 'busy', null],
+    ] as const
+    const ids = under.map(() => newId())
+    await db.batch([
+      sql`alter table messaging_messages drop column call_state`,
+      sql`delete from sixwire_migrations where wire = 'messaging' and name like '003%'`,
+      ...under.map(
+        ([status, error], at) => sql`
+          insert into messaging_messages (id, channel, recipient, status, error, attempts, lease_until, created_at, updated_at)
+          values (${ids[at]!}, 'email', 'a@example.com', ${status}, ${error}, 1, 0, 0, 0)`,
+      ),
+    ])
+    await db.close()
+
+    const { app } = await startApp(t, engine, { databaseUrl })
+    const rows = await app.db.all<{ id: string; call_state: string | null }>(
+      sql`select id, call_state from messaging_messages`,
+    )
+    const states = new Map(rows.map(({ id, call_state }) => [id, call_state]))
+    assert.deepEqual(
+      ids.map((id) => states.get(id)),
+      under.map(([, , state]) => state),
+    )
+  })
+})
