@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 
-import { Type } from 'typebox'
+import { Type } from './base/schema.ts'
 
 import { createApp, loadConfig, type App, type AppOptions } from './app.ts'
 import { route } from './http/route.ts'

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { before, describe, test } from 'node:test'
 
-import { Type } from 'typebox'
+import { Type } from '../base/schema.ts'
 
 import type { Api } from '../app.ts'
 import { defineErrors } from '../base/errors.ts'

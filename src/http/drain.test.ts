@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
 
-import { Type } from 'typebox'
+import { Type } from '../base/schema.ts'
 
 import { startApp, type TestApp } from '../testing/app.ts'
 import { eachEngine, type Ending, type Engine } from '../testing/engines.ts'

@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test'
 
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
-import { Type } from 'typebox'
+import { Type } from '../base/schema.ts'
 
 import { defineErrors } from '../base/errors.ts'
 import { startApp, type Answered, type TestApp } from '../testing/app.ts'

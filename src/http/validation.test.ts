@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Type, type TSchema } from 'typebox'
+import { Type } from '../base/schema.ts'
+import type { TSchema } from 'typebox'
 import { ApiError, type Issue } from '../base/errors.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 

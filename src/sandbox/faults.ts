@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
-import { type Static, Type } from 'typebox'
+import { Type } from '../base/schema.ts'
+import type { Static } from 'typebox'
 
 import { invalid } from '../base/errors.ts'
 import { parseJson } from '../base/json.ts'

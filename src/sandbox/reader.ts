@@ -1,4 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { Type } from '../base/schema.ts'
+import type { Static, TSchema } from 'typebox'
 
 import { createValidation, type RequestPart } from '../http/validation.ts'
 

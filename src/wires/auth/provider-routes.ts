@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../base/schema.ts'
 
 import { errors } from '../../base/errors.ts'
 import { answer, route } from '../../http/route.ts'

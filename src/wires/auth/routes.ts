@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../base/schema.ts'
 
 import { isoTime } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'

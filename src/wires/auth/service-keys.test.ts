@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { Type } from 'typebox'
+import { Type } from '../../base/schema.ts'
 
 import { sql } from '../../db/sql.ts'
 import { route } from '../../http/route.ts'

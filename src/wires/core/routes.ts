@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-import { Type } from 'typebox'
+import { Type } from '../../base/schema.ts'
 
 import { errors } from '../../base/errors.ts'
 import type { Settings } from '../../config.ts'

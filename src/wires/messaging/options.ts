@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../base/schema.ts'
 
 import { RATE_LIMIT } from '../../http/limits.ts'
 import type { RateLimit } from '../../http/route.ts'

@@ -1,4 +1,5 @@
-import { Type, type Static } from 'typebox'
+import { Type } from '../../base/schema.ts'
+import type { Static } from 'typebox'
 
 import type { Audience, Caller, Policy, Reach } from '../../http/policy.ts'
 

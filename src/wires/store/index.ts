@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../../base/schema.ts'
 
 import { defineWire } from '../../wire.ts'
 import { CollectionName, CollectionRule, createCollections } from './collections.ts'

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Type as TypeBox } from 'typebox'
+
+import { Type } from './schema.ts'
+
+/** Every builder, in each way in which it can be called, and each one within others. */
+const schemas = (T: typeof Type): Record<string, unknown> => ({
+  array: T.Array(T.String({ minLength: 1 }), { maxItems: 2 }),
+  boolean: T.Boolean({ default: false }),
+  integer: T.Integer({ minimum: 1 }),
+  text: T.Literal('a', { description: 'one word' }),
+  number: T.Literal(3),
+  truth: T.Literal(true),
+  null: T.Null(),
+  decimal: T.Number({ maximum: 1.5 }),
+  empty: T.Object({}),
+  optional: T.Optional(T.String({ description: 'not always there' })),
+  object: T.Object(
+    {
+      always: T.String(),
+      sometimes: T.Optional(T.Object({ inner: T.Optional(T.Null()) })),
+      own: T.Unsafe<string>({ type: 'string', enum: ['a'] }),
+      ownSometimes: T.Optional(T.Unsafe<string>({ type: 'string' })),
+    },
+    { additionalProperties: false },
+  ),
+  record: T.Record(T.String(), T.Unknown(), { description: 'any' }),
+  patterned: T.Record(T.String({ pattern: '^x' }), T.Number()),
+  union: T.Union([T.Literal('a'), T.Null()], { default: null }),
+  unknown: T.Unknown({ description: 'anything' }),
+})
+
+test('schemas are what TypeBox makes of the same words', () => {
+  const [made, expected] = [schemas(Type), schemas(TypeBox)]
+  for (const [name, schema] of Object.entries(made))
+    assert.equal(JSON.stringify(schema), JSON.stringify(expected[name]), name)
+})
+
+test('schemas of TypeBox may stand in these, and the other way round', () => {
+  for (const [outer, inner] of [
+    [Type, TypeBox],
+    [TypeBox, Type],
+  ] as const)
+    assert.deepEqual(outer.Object({ a: inner.String(), b: inner.Optional(inner.String()) }).required, ['a'])
+})
+
+test('an optional schema leaves the one that it was made of as it was', () => {
+  const text = Type.String()
+  Type.Optional(text)
+  assert.deepEqual(Type.Object({ text }).required, ['text'])
+})
