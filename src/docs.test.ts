@@ -119,17 +119,17 @@ eachEngine((engine) => {
   })
 
   test('the bounce of docs/messaging.md is taken', async (t) => {
-    const BOUNCE_SECRET = 'a long word of this test'
+    const MAIL_BOUNCE_SECRET = 'a long word of this test'
     const app = await startApp(t, engine, {
       sandbox: true,
-      config: { messaging: { bounceSecret: BOUNCE_SECRET } },
+      config: { messaging: { bounceSecret: MAIL_BOUNCE_SECRET } },
     })
     const { token: TOKEN } = await app.register()
     const blocks = await blocksOf('docs/messaging.md', 'sh')
     const { messageId } = JSON.parse(await shell(blocks[0]!, app, { TOKEN }))
     const bounce = blocks.find((block) => block.includes('/bounce'))!
     const reported = bounce.replace('the Message-ID of the mail', messageId)
-    assert.deepEqual(JSON.parse(await shell(reported, app, { BOUNCE_SECRET })), { received: true })
+    assert.deepEqual(JSON.parse(await shell(reported, app, { MAIL_BOUNCE_SECRET })), { received: true })
     const { logs } = (await app.request('GET', '/messaging/logs?status=bounced', { token: TOKEN })).body
     assert.deepEqual(
       logs.map(({ error }: { error: string }) => error),

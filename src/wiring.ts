@@ -87,7 +87,7 @@ function withVariables(
 const isWithin = (path: string, outer: string): boolean => path === outer || path.startsWith(`${outer}.`)
 
 const valueAt = (options: unknown, [step, ...rest]: readonly string[]): unknown =>
-  step === undefined ? options : isPlain(options) ? valueAt(options[step], rest) : undefined
+  step === undefined || !isPlain(options) ? options : valueAt(options[step], rest)
 
 function saidTwice(option: string, others: readonly string[]): StartError {
   const names = others.join(' and ')

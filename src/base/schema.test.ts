@@ -32,10 +32,24 @@ const schemas = (T: typeof Type): Record<string, unknown> => ({
   unknown: T.Unknown({ description: 'anything' }),
 })
 
+/** A schema with what JSON does not show of it: TypeBox's own marks. */
+function whole(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(whole)
+  return Object.fromEntries(Reflect.ownKeys(value).map((name) => [name, whole(Reflect.get(value, name))]))
+}
+
 test('schemas are what TypeBox makes of the same words', () => {
   const [made, expected] = [schemas(Type), schemas(TypeBox)]
-  for (const [name, schema] of Object.entries(made))
+  for (const [name, schema] of Object.entries(made)) {
     assert.equal(JSON.stringify(schema), JSON.stringify(expected[name]), name)
+    assert.deepEqual(whole(schema), whole(expected[name]), name)
+  }
+})
+
+test('the keys of a record are text', () => {
+  for (const key of [Type.Integer(), Type.Literal('a'), Type.Union([Type.Literal('a')])])
+    assert.throws(() => Type.Record(key as never, Type.String()), /Type\.String\(\)/)
 })
 
 test('schemas of TypeBox may stand in these, and the other way round', () => {

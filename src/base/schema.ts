@@ -17,8 +17,12 @@ type Builder =
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** By TypeBox's own mark, so that its schemas and these may stand in one another. */
+// TypeBox's own marks, so that its schemas and these may stand in one another. JSON does not show them.
+const KIND = '~kind'
 const OPTIONAL = '~optional'
+
+const of = (kind: Builder, schema: Schema, options?: Schema): Schema =>
+  Object.defineProperty({ ...schema, ...options }, KIND, { value: kind })
 
 /**
  * Makes JSON schemas that TypeScript knows the types of. The types are TypeBox's, and what is made is what TypeBox
@@ -28,28 +32,27 @@ const OPTIONAL = '~optional'
  * @see https://github.com/sinclairzx81/typebox
  */
 export const Type = {
-  Array: (items: Schema, options?: Schema) => ({ type: 'array', items, ...options }),
-  Boolean: (options?: Schema) => ({ type: 'boolean', ...options }),
-  Integer: (options?: Schema) => ({ type: 'integer', ...options }),
-  Literal: (value: string | number | boolean, options?: Schema) => ({
-    type: typeof value,
-    const: value,
-    ...options,
-  }),
-  Null: (options?: Schema) => ({ type: 'null', ...options }),
-  Number: (options?: Schema) => ({ type: 'number', ...options }),
+  Array: (items: Schema, options?: Schema) => of('Array', { type: 'array', items }, options),
+  Boolean: (options?: Schema) => of('Boolean', { type: 'boolean' }, options),
+  Integer: (options?: Schema) => of('Integer', { type: 'integer' }, options),
+  Literal: (value: string | number | boolean, options?: Schema) =>
+    of('Literal', { type: typeof value, const: value }, options),
+  Null: (options?: Schema) => of('Null', { type: 'null' }, options),
+  Number: (options?: Schema) => of('Number', { type: 'number' }, options),
   Object: (properties: Readonly<Record<string, Schema>>, options?: Schema) => {
     const required = Object.keys(properties).filter((name) => !(OPTIONAL in properties[name]!))
-    return { type: 'object', ...(required.length > 0 && { required }), properties, ...options }
+    return of('Object', { type: 'object', ...(required.length > 0 && { required }), properties }, options)
   },
-  Optional: (schema: Schema) => Object.defineProperty({ ...schema }, OPTIONAL, { value: true }),
-  Record: ({ pattern = '^.*$' }: { pattern?: string }, value: Schema, options?: Schema) => ({
-    type: 'object',
-    patternProperties: { [pattern]: value },
-    ...options,
-  }),
-  String: (options?: Schema) => ({ type: 'string', ...options }),
-  Union: (anyOf: readonly Schema[], options?: Schema) => ({ anyOf, ...options }),
-  Unknown: (options?: Schema) => ({ ...options }),
-  Unsafe: (schema: Schema) => schema,
+  Optional: (schema: Schema) =>
+    Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(schema), [OPTIONAL]: { value: true } }),
+  Record: (key: Schema & { pattern?: string }, value: Schema, options?: Schema) => {
+    if (key['type'] !== 'string' || 'const' in key || 'enum' in key)
+      throw new TypeError('The keys of a Record are a Type.String(), with a pattern or without.')
+    const { pattern = '^.*$' } = key
+    return of('Record', { type: 'object', patternProperties: { [pattern]: value } }, options)
+  },
+  String: (options?: Schema) => of('String', { type: 'string' }, options),
+  Union: (anyOf: readonly Schema[], options?: Schema) => of('Union', { anyOf }, options),
+  Unknown: (options?: Schema) => of('Unknown', {}, options),
+  Unsafe: (schema: Schema) => Object.defineProperty({ ...schema }, '~unsafe', { value: null }),
 } as unknown as Pick<typeof TypeBox, Builder>

@@ -138,28 +138,36 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
 
   eachEngine((engine) => {
     for (const colorScheme of ['light', 'dark'] as const)
-      test(`can be read where somebody prefers ${colorScheme}, and used with the Tab key`, async (t) => {
-        const app = await startApp(t, engine, { sandbox: true })
-        const context = await browser.newContext({ colorScheme, viewport: { width: 1280, height: 800 } })
-        t.after(() => context.close())
-        context.setDefaultTimeout(20_000)
-        const page = await context.newPage()
-        const faults: string[] = []
-        const look: Look = async (scene) => {
-          const lightness = await groundLightness(page)
-          if (colorScheme === 'dark' ? lightness > 0.05 : lightness < 0.8)
-            faults.push(`${scene}: is not ${colorScheme}`)
-          const found = (await hardToReach(page)).faults
-          // A mail is in a frame.
-          for (const frame of page.frames()) {
-            const seen = await hardToRead(frame)
-            assert.ok(seen.count > 0, `${scene}: nothing was shown`)
-            found.push(...seen.faults)
+      test(
+        `can be read where somebody prefers ${colorScheme}, and used with the Tab key`,
+        { timeout: 180_000 },
+        async (t) => {
+          const app = await startApp(t, engine, { sandbox: true })
+          const context = await browser.newContext({
+            colorScheme,
+            reducedMotion: 'reduce',
+            viewport: { width: 1280, height: 800 },
+          })
+          t.after(() => context.close())
+          context.setDefaultTimeout(20_000)
+          const page = await context.newPage()
+          const faults: string[] = []
+          const look: Look = async (scene) => {
+            const lightness = await groundLightness(page)
+            if (colorScheme === 'dark' ? lightness > 0.05 : lightness < 0.8)
+              faults.push(`${scene}: is not ${colorScheme}`)
+            const found = (await hardToReach(page)).faults
+            // A mail is in a frame.
+            for (const frame of page.frames()) {
+              const seen = await hardToRead(frame)
+              assert.ok(seen.count > 0, `${scene}: nothing was shown`)
+              found.push(...seen.faults)
+            }
+            faults.push(...found.map((one) => `${scene}: ${one}`))
           }
-          faults.push(...found.map((one) => `${scene}: ${one}`))
-        }
-        for (const show of PAGES) await show(app, page, look)
-        assert.deepEqual(faults, [])
-      })
+          for (const show of PAGES) await show(app, page, look)
+          assert.deepEqual(faults, [])
+        },
+      )
   })
 })

@@ -82,6 +82,7 @@ export function createCallbackQueue(
   const key = deriveKey(secret, 'sandbox.callbacks')
   const closing = new AbortController()
   let sleep = new AbortController()
+  const underWay = new Map<string, Promise<void>>()
   let running: Promise<void> = Promise.resolve()
 
   function insertions(standIn: string, callbacks: readonly Callback[], fault: Fault['callback']): Sql[] {
@@ -97,13 +98,17 @@ export function createCallbackQueue(
       )
   }
 
+  /** A clock that was put forward ends the lease of what this server still works on. */
+  const notUnderWay = (): Sql =>
+    underWay.size > 0 ? sql`and id not in (${sql.join([...underWay.keys()])})` : sql``
+
   /** Takes what is due under a lease: where this process dies, it comes again once the lease is over. */
   const claim = (now: number): Promise<Due[]> =>
     db.write<Due>(sql`
       with due as materialized (
         select id from sandbox_callbacks one
-        where due_at <= ${now} and ${ITS_TURN}
-        order by due_at, id limit ${AT_ONCE} ${sql.skipLocked})
+        where due_at <= ${now} and ${ITS_TURN} ${notUnderWay()}
+        order by due_at, id limit ${AT_ONCE - underWay.size} ${sql.skipLocked})
       update sandbox_callbacks set due_at = ${now + LEASE_MS}, attempts = attempts + 1
       where id in (select id from due)
       returning id, stand_in, url, headers, body, attempts`)
@@ -127,11 +132,12 @@ export function createCallbackQueue(
     try {
       await send(due)
     } catch (error) {
+      // Cut off by the end of this server, it comes again once the lease is over.
+      if (closing.signal.aborted) return
       const isLast = due.attempts >= ATTEMPTS
-      log.debug(
-        { err: error, callback: due.id, standIn: due.stand_in, attempts: due.attempts },
-        isLast ? 'a callback of the sandbox was given up' : 'a callback of the sandbox failed',
-      )
+      const told = { err: error, callback: due.id, standIn: due.stand_in, attempts: due.attempts }
+      if (isLast) log.warn(told, 'a callback of the sandbox was given up')
+      else log.debug(told, 'a callback of the sandbox failed')
       if (!isLast) {
         const again = clock.now() + FIRST_RETRY_MS * 2 ** (due.attempts - 1)
         await db.write(sql`update sandbox_callbacks set due_at = ${again} where ${stillMine(due)}`)
@@ -141,10 +147,21 @@ export function createCallbackQueue(
     await db.write(sql`delete from sandbox_callbacks where ${stillMine(due)}`)
   }
 
+  /** One that hangs holds up no others but those of its own subject. */
+  function begin(due: Due): void {
+    const work = deliver(due)
+      .catch((error: unknown) => log.warn({ err: error }, 'a callback of the sandbox could not be noted'))
+      .finally(() => {
+        underWay.delete(due.id)
+        sleep.abort()
+      })
+    underWay.set(due.id, work)
+  }
+
   /** Milliseconds until something is due. */
   async function untilNext(): Promise<number> {
     const row = await db.get<{ next: number | null }>(
-      sql`select min(due_at) as next from sandbox_callbacks one where ${ITS_TURN}`,
+      sql`select min(due_at) as next from sandbox_callbacks one where ${ITS_TURN} ${notUnderWay()}`,
     )
     return (row?.next ?? Infinity) - clock.now()
   }
@@ -155,11 +172,11 @@ export function createCallbackQueue(
       let pause = POLL_MS
       try {
         const next = await untilNext()
-        if (next <= 0) {
-          await Promise.all((await claim(clock.now())).map(deliver))
+        if (next <= 0 && underWay.size < AT_ONCE) {
+          for (const due of await claim(clock.now())) begin(due)
           continue
         }
-        pause = Math.min(POLL_MS, next)
+        if (next > 0) pause = Math.min(POLL_MS, next)
       } catch (error) {
         log.warn({ err: error }, 'the callbacks of the sandbox could not be sent')
       }
@@ -186,6 +203,7 @@ export function createCallbackQueue(
       closing.abort()
       sleep.abort()
       await running
+      await Promise.all(underWay.values())
     },
   }
 }

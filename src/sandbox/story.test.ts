@@ -105,128 +105,132 @@ describe('a newcomer', { skip: withoutChromium }, () => {
   }
 
   eachEngine((engine) => {
-    test('signs up, verifies the address, comes back by link, by new password and by both providers, sends, and sees all of it in the log', async (t) => {
-      const { url, folder } = await start(t, engine)
-      const api = createClient<Api>(url)
-      const person = await sitDown(t, url)
-      const { sandbox, tab, note, click, fill, follow, openMail, signOut } = person
-      const whoIsIn = async () => (await api.call('GET /auth/me', { token: await person.token() })).user
+    test(
+      'signs up, verifies the address, comes back by link, by new password and by both providers, sends, and sees all of it in the log',
+      { timeout: 180_000 },
+      async (t) => {
+        const { url, folder } = await start(t, engine)
+        const api = createClient<Api>(url)
+        const person = await sitDown(t, url)
+        const { sandbox, tab, note, click, fill, follow, openMail, signOut } = person
+        const whoIsIn = async () => (await api.call('GET /auth/me', { token: await person.token() })).user
 
-      await tab().goto(`${url}/sandbox`)
-      await tab().getByText('No mail yet').waitFor()
-      await tab()
-        .getByRole('link', { name: `${url}/sandbox/app` })
-        .click()
-      await fill(PASSWORD)
-      await click('Make an account')
-      await note('Your account is made.')
-      await tab().getByText('This address is not verified yet').waitFor()
-      const { _id, emailVerified } = await whoIsIn()
-      assert.equal(emailVerified, false)
-      const isTheSame = async () => assert.equal((await whoIsIn())._id, _id)
+        await tab().goto(`${url}/sandbox`)
+        await tab().getByText('No mail yet').waitFor()
+        await tab()
+          .getByRole('link', { name: `${url}/sandbox/app` })
+          .click()
+        await fill(PASSWORD)
+        await click('Make an account')
+        await note('Your account is made.')
+        await tab().getByText('This address is not verified yet').waitFor()
+        const { _id, emailVerified } = await whoIsIn()
+        assert.equal(emailVerified, false)
+        const isTheSame = async () => assert.equal((await whoIsIn())._id, _id)
 
-      await follow('Confirm your email address', 'Confirm my address')
-      await note('The address is verified.')
-      await tab().getByText('This address is verified.').waitFor()
-      await isTheSame()
-      assert.equal((await whoIsIn()).emailVerified, true)
-      await signOut()
+        await follow('Confirm your email address', 'Confirm my address')
+        await note('The address is verified.')
+        await tab().getByText('This address is verified.').waitFor()
+        await isTheSame()
+        assert.equal((await whoIsIn()).emailVerified, true)
+        await signOut()
 
-      await fill()
-      await click('Send me a link to sign in')
-      await note(EMAIL)
-      await follow('Your link to sign in', 'Sign in')
-      await note('You are signed in.')
-      await isTheSame()
-      await signOut()
+        await fill()
+        await click('Send me a link to sign in')
+        await note(EMAIL)
+        await follow('Your link to sign in', 'Sign in')
+        await note('You are signed in.')
+        await isTheSame()
+        await signOut()
 
-      await fill()
-      await click('I forgot my password')
-      await note(/./)
-      await follow('Choose a new password', 'Choose a new password')
-      await tab().getByLabel('New password').fill(NEXT_PASSWORD)
-      await click('Set the password')
-      await fill(NEXT_PASSWORD)
-      await click('Sign in')
-      await isTheSame()
-      await signOut()
+        await fill()
+        await click('I forgot my password')
+        await note(/./)
+        await follow('Choose a new password', 'Choose a new password')
+        await tab().getByLabel('New password').fill(NEXT_PASSWORD)
+        await click('Set the password')
+        await fill(NEXT_PASSWORD)
+        await click('Sign in')
+        await isTheSame()
+        await signOut()
 
-      // At provider A the newcomer has no account yet, and makes one with the same address. Both know it as verified:
-      // so the account is joined.
-      await tab().getByRole('link', { name: 'Continue with provider A' }).click()
-      await tab().getByText('Be somebody new').click()
-      await tab().getByLabel('Name').fill('Nele Newcomer')
-      await tab().getByLabel('Email address').fill(EMAIL)
-      assert.ok(await tab().getByLabel('The provider has verified this address').isChecked())
-      await click('Sign in as this person')
-      await isTheSame()
-      await signOut()
+        // At provider A the newcomer has no account yet, and makes one with the same address. Both know it as verified:
+        // so the account is joined.
+        await tab().getByRole('link', { name: 'Continue with provider A' }).click()
+        await tab().getByText('Be somebody new').click()
+        await tab().getByLabel('Name').fill('Nele Newcomer')
+        await tab().getByLabel('Email address').fill(EMAIL)
+        assert.ok(await tab().getByLabel('The provider has verified this address').isChecked())
+        await click('Sign in as this person')
+        await isTheSame()
+        await signOut()
 
-      // Who was invented has an account at provider B too.
-      await tab().getByRole('link', { name: 'Continue with provider B' }).click()
-      await tab().getByRole('button', { name: 'Nele Newcomer' }).click()
-      await isTheSame()
-      await signOut()
-      await sandbox.locator('#inbox-list').getByText('New sign-in').nth(1).waitFor()
+        // Who was invented has an account at provider B too.
+        await tab().getByRole('link', { name: 'Continue with provider B' }).click()
+        await tab().getByRole('button', { name: 'Nele Newcomer' }).click()
+        await isTheSame()
+        await signOut()
+        await sandbox.locator('#inbox-list').getByText('New sign-in').nth(1).waitFor()
 
-      await mkdir(join(folder, 'templates'))
-      await writeFile(join(folder, 'templates', 'order.html'), ORDER)
-      const { token, user } = await api.call('POST /auth/login', {
-        body: { email: EMAIL, password: NEXT_PASSWORD },
-      })
-      assert.equal(user._id, _id)
-      const order = { to: 'ada@example.com', template: 'order', data: { number: '1007', name: 'Ada' } }
-      await api.call('POST /messaging/email/template', { token, body: order })
-      await api.call('POST /messaging/sms', {
-        token,
-        body: { to: NUMBER, body: 'Your parcel is on its way.' },
-      })
-      await api.call('POST /messaging/whatsapp', {
-        token,
-        body: { to: NUMBER, body: 'Your parcel is there.' },
-      })
+        await mkdir(join(folder, 'templates'))
+        await writeFile(join(folder, 'templates', 'order.html'), ORDER)
+        const { token, user } = await api.call('POST /auth/login', {
+          body: { email: EMAIL, password: NEXT_PASSWORD },
+        })
+        assert.equal(user._id, _id)
+        const order = { to: 'ada@example.com', template: 'order', data: { number: '1007', name: 'Ada' } }
+        await api.call('POST /messaging/email/template', { token, body: order })
+        await api.call('POST /messaging/sms', {
+          token,
+          body: { to: NUMBER, body: 'Your parcel is on its way.' },
+        })
+        await api.call('POST /messaging/whatsapp', {
+          token,
+          body: { to: NUMBER, body: 'Your parcel is there.' },
+        })
 
-      await openMail('Your order 1007')
-      await person.mail().getByText('Thank you, Ada. Your order 1007 is on its way.').waitFor()
-      await sandbox.getByRole('navigation').getByRole('link', { name: 'Phone' }).click()
-      await sandbox.getByRole('link', { name: NUMBER }).click()
-      const conversation = sandbox.getByRole('list', { name: `Messages to ${NUMBER}` })
-      await conversation.filter({ hasText: /SMS.*on its way.*WhatsApp.*is there/s }).waitFor()
+        await openMail('Your order 1007')
+        await person.mail().getByText('Thank you, Ada. Your order 1007 is on its way.').waitFor()
+        await sandbox.getByRole('navigation').getByRole('link', { name: 'Phone' }).click()
+        await sandbox.getByRole('link', { name: NUMBER }).click()
+        const conversation = sandbox.getByRole('list', { name: `Messages to ${NUMBER}` })
+        await conversation.filter({ hasText: /SMS.*on its way.*WhatsApp.*is there/s }).waitFor()
 
-      /** The log, once it shows so many messages and the last that is heard of each. */
-      async function log(by: string, count: number): Promise<string[]> {
-        for (;;) {
-          const { logs } = await api.call('GET /messaging/logs', { token: by })
-          const isTold = (one: (typeof logs)[number]) =>
-            one.status === (one.channel === 'email' ? 'sent' : 'delivered')
-          if (logs.length >= count && logs.every(isTold))
-            return logs.map(({ channel, to, template }) =>
-              [channel, template, 'to', to].filter(Boolean).join(' '),
-            )
-          await delay(20)
+        /** The log, once it shows so many messages and the last that is heard of each. */
+        async function log(by: string, count: number): Promise<string[]> {
+          for (;;) {
+            const { logs } = await api.call('GET /messaging/logs', { token: by })
+            const isTold = (one: (typeof logs)[number]) =>
+              one.status === (one.channel === 'email' ? 'sent' : 'delivered')
+            if (logs.length >= count && logs.every(isTold))
+              return logs.map(({ channel, to, template }) =>
+                [channel, template, 'to', to].filter(Boolean).join(' '),
+              )
+            await delay(20)
+          }
         }
-      }
-      // A development start has the policy `open`: whoever is signed in sees every message, the service's own too.
-      const sent = [
-        `whatsapp to ${NUMBER}`,
-        `sms to ${NUMBER}`,
-        'email order to ada@example.com',
-        `email new-sign-in to ${EMAIL}`,
-        `email new-sign-in to ${EMAIL}`,
-        `email password-changed to ${EMAIL}`,
-        `email reset-password to ${EMAIL}`,
-        `email magic-link to ${EMAIL}`,
-        `email verify-email to ${EMAIL}`,
-      ]
-      assert.deepEqual(await log(token, sent.length), sent)
-      const other = await api.call('POST /auth/register', {
-        body: { email: 'other@example.com', password: PASSWORD },
-      })
-      assert.deepEqual(await log(other.token, sent.length + 1), [
-        'email verify-email to other@example.com',
-        ...sent,
-      ])
-      assert.deepEqual(person.complaints, [])
-    })
+        // A development start has the policy `open`: whoever is signed in sees every message, the service's own too.
+        const sent = [
+          `whatsapp to ${NUMBER}`,
+          `sms to ${NUMBER}`,
+          'email order to ada@example.com',
+          `email new-sign-in to ${EMAIL}`,
+          `email new-sign-in to ${EMAIL}`,
+          `email password-changed to ${EMAIL}`,
+          `email reset-password to ${EMAIL}`,
+          `email magic-link to ${EMAIL}`,
+          `email verify-email to ${EMAIL}`,
+        ]
+        assert.deepEqual(await log(token, sent.length), sent)
+        const other = await api.call('POST /auth/register', {
+          body: { email: 'other@example.com', password: PASSWORD },
+        })
+        assert.deepEqual(await log(other.token, sent.length + 1), [
+          'email verify-email to other@example.com',
+          ...sent,
+        ])
+        assert.deepEqual(person.complaints, [])
+      },
+    )
   })
 })

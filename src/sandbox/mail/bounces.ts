@@ -4,6 +4,9 @@ import type { Callbacks } from '../callbacks.ts'
 import type { Fault } from '../faults.ts'
 import { NO_MAILBOX } from './magic.ts'
 
+/** Printable ASCII, as in RFC 5322, section 3.6.4, and no longer than a line. */
+const NAMEABLE = /^[!-~]{1,998}$/
+
 /** How long after a mail was taken it comes back, in milliseconds. */
 const RETURNED_MS = 250
 
@@ -24,8 +27,8 @@ export function createBounces(clock: Clock, callbacks: Callbacks, url: string): 
   let secret: string | undefined
   return {
     insertions(messageId, fault) {
-      // A report names the mail by its Message-ID.
-      if (secret === undefined || messageId === undefined) return []
+      // A report names the mail by its Message-ID; what none of ours looks like, the application would not take.
+      if (secret === undefined || messageId === undefined || !NAMEABLE.test(messageId)) return []
       const report = {
         subject: messageId,
         url,

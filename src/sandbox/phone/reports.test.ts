@@ -17,12 +17,26 @@ type Reported = { url: string; headers: IncomingHttpHeaders; params: Record<stri
 /** An application's address for status callbacks. */
 async function startListener(ending: Ending) {
   const reports: Reported[] = []
-  const listener = { refusing: 0, reports, url: '', statuses: () => reports.map(statusOf) }
+  let held = 0
+  const listener = {
+    refusing: 0,
+    isSilent: false,
+    reports,
+    url: '',
+    statuses: () => reports.map(statusOf),
+    /** How many requests wait for an answer. */
+    held: () => held,
+  }
   const server = createServer((request, response) => void take(request, response)).listen(0, '127.0.0.1')
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks = (await Array.fromAsync(request)) as Buffer[]
     const params = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()))
     reports.push({ url: request.url!, headers: request.headers, params })
+    if (listener.isSilent) {
+      held++
+      response.on('close', () => held--)
+      return
+    }
     response.writeHead(listener.refusing-- > 0 ? 503 : 204).end()
   }
   await once(server, 'listening')
@@ -96,6 +110,20 @@ eachEngine((engine) => {
       assert.ok(fetched.errorMessage)
     }
     assert.deepEqual(await shown(app), [])
+  })
+
+  test('one that nobody answers holds up no others', async (t) => {
+    const { client, phone } = await begin(t, engine)
+    const [silent, listener] = [await startListener(t), await startListener(t)]
+    silent.isSilent = true
+    const send = (statusCallback: string) =>
+      client.messages.create({ to: ADA, from: phone.from, body: 'x', statusCallback })
+    await send(silent.url)
+    await until(() => silent.held() > 0)
+    await send(listener.url)
+    await until(() => listener.reports.length === 3)
+    // The first is not given up yet, so nobody waited for it.
+    assert.deepEqual([silent.held(), silent.reports.length], [1, 1])
   })
 
   test('a callback that is not answered comes again, the same', async (t) => {

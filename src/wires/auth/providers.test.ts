@@ -167,6 +167,14 @@ describe('the identity providers of a configuration', () => {
       }
     })
 
+    test('that are null stop the start, with the sandbox too', async (t) => {
+      for (const sandbox of [true, false])
+        await assert.rejects(startApp(t, engine, { sandbox, config: { auth: { idpa: null as never } } }), {
+          name: 'StartError',
+          message: /^auth\.idpa\b/,
+        })
+    })
+
     describe('reached under another name of the machine', () => {
       const app = appForAll(engine, { sandbox: true })
       const begin = (host: string, query = '', name = 'idpa') =>

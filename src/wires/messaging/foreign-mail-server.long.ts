@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, mkdtemp, rm, readdir, readFile, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -64,7 +65,6 @@ type Received = Email & { raw: string }
 async function startExim(ending: Ending) {
   // Where root starts it, it goes over to a user of its own, for whom the folders of the tests are closed.
   const folder = await mkdtemp('/tmp/sixwire-exim-')
-  ending.after(() => rm(folder, { recursive: true, force: true }))
   await chmod(folder, 0o711)
   for (const name of ['spool', 'mail']) {
     await mkdir(join(folder, name))
@@ -79,11 +79,30 @@ async function startExim(ending: Ending) {
   const file = join(folder, 'exim.conf')
   await writeFile(file, configuration(folder))
   const port = await freePort()
-  const child = spawn(EXIM!, ['-C', file, '-bdf', '-oX', `127.0.0.1.${port}`], { stdio: 'inherit' })
-  ending.after(async () => {
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  const child = spawn(EXIM!, ['-C', file, '-bdf', '-oX', `127.0.0.1.${port}`], {
+    stdio: 'inherit',
+    detached: true,
   })
+  const exited = once(child, 'exit').then(([code, signal]) => {
+    throw new Error(`Exim ended: ${code ?? signal}`)
+  })
+  exited.catch(() => undefined)
+  ending.after(async () => {
+    // With those that it forked for each connection.
+    process.kill(-child.pid!, 'SIGKILL')
+    await exited.catch(() => undefined)
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 })
+  })
+  const listens = async (): Promise<boolean> => {
+    const socket = connect(port, '127.0.0.1')
+    const opened = await once(socket, 'data').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    return opened
+  }
+  while (!(await Promise.race([listens(), exited]))) await delay(50)
   /** The mails that came for somebody so far, each also as it came. */
   async function mailsOf(person: string): Promise<Received[]> {
     const names = await readdir(join(folder, 'mail/new')).catch(() => [])
@@ -102,7 +121,7 @@ async function startExim(ending: Ending) {
     for (;;) {
       const [mail] = await mailsOf(person)
       if (mail) return mail
-      await delay(50)
+      await Promise.race([delay(50), exited])
     }
   }
   return { port, certificate, mailsOf, mailFor }

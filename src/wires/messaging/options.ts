@@ -51,6 +51,7 @@ export const MessagingOptions = Type.Object({
   bounceSecret: Type.Optional(
     Type.String({
       minLength: 16,
+      maxLength: 512,
       pattern: '^[!-~]([ -~]*[!-~])?$',
       description:
         'The bearer token of POST /messaging/email/bounce: ASCII, since a header can hold no more for certain.',

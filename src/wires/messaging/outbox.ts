@@ -48,7 +48,7 @@ export type Outbox = {
 }
 
 /**
- * What was accepted is sent, however the process dies: a text never twice, a mail only where nobody knows whether it
+ * What was accepted is never forgotten, however the process dies: a text never twice, a mail only where nobody knows whether it
  * arrived. Every step is a row before it is an action (`OutboxRows`); calls whose outcome is unknown are cleared up by
  * `Deliver`; what a dead process left behind is swept up here.
  *

@@ -267,7 +267,7 @@ export function messagingRoutes({
       'POST /messaging/email/bounce',
       {
         summary: 'Whoever watches over mail reports that one bounced, or arrived',
-        description: 'Proven by "Authorization: Bearer <bounceSecret>" of the configuration.',
+        description: 'Proven by "Authorization: Bearer" and what MAIL_BOUNCE_SECRET says.',
         access: 'public',
         headers: Type.Object({ authorization: Type.Optional(Type.String({ maxLength: 1000 })) }),
         body: Type.Object({
