@@ -81,6 +81,7 @@ export type ConfiguredWire<
   /** Environment variables, and the dotted option that each one is. */
   readonly variables: Readonly<Record<string, string>>
   /** Options, and the dotted one that each stands instead of. */
+  readonly appearance: readonly string[]
   readonly insteadOf: Readonly<Record<string, string>>
   setup(
     context: WireContext & Record<string, unknown>,
@@ -129,6 +130,8 @@ export function defineWire<
    * `{ SMTP_URL: 'smtp.url' }`. Where none of those under one first step is given, here or there, a stand-in may give them.
    */
   variables?: Readonly<Record<string, string>>
+  /** Those options of them that say under which name something appears, and not what it is: alone they leave it to a stand-in. */
+  appearance?: readonly string[]
   /**
    * Options that stand instead of others, `{ email: 'smtp' }`: where one is given, the other one, or anything below it,
    * stops the start, from a variable as well. That of a stand-in is no fault: nobody wrote it.
@@ -148,6 +151,7 @@ export function defineWire<
     optionsSchema: definition.options,
     options,
     variables: definition.variables ?? {},
+    appearance: definition.appearance ?? [],
     insteadOf: definition.insteadOf ?? {},
     setup: (context, given) =>
       definition.setup(context as WireContext & Needed<Needs>, given as Static<Options>),

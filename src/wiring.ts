@@ -53,10 +53,10 @@ export type Variables = Readonly<Record<string, string | undefined>>
 
 /**
  * Puts a wire's variables into its options. A provider of which neither the environment nor the configuration says
- * anything that has a variable is stood in for, where there is somebody who does.
+ * which it is, is stood in for, where there is somebody who does.
  */
 function withVariables(
-  { name: wire, variables, insteadOf, options }: ConfiguredWire,
+  { name: wire, variables, appearance, insteadOf, options }: ConfiguredWire,
   environment: Variables,
   standIns: Variables,
 ): unknown {
@@ -72,12 +72,13 @@ function withVariables(
   }
   const groups = Map.groupBy(Object.entries(variables), ([, path]) => path.split('.', 1)[0]!)
   for (const members of groups.values()) {
-    // An option without a variable, such as a label, does not say which provider it is.
-    const said = members.some(
+    const given = members.filter(
       ([name, path]) => environment[name] || valueAt(filled, path.split('.')) !== undefined,
     )
-    for (const [name, path] of members) {
-      const value = said ? environment[name] : standIns[name]
+    const said = given.some(([, path]) => !appearance.includes(path))
+    for (const member of members) {
+      const [name, path] = member
+      const value = said || given.includes(member) ? environment[name] : standIns[name]
       if (value) place(filled, path.split('.'), value)
     }
   }

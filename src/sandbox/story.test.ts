@@ -171,6 +171,14 @@ describe('a newcomer', { skip: withoutChromium }, () => {
         await isTheSame()
         await signOut()
         await sandbox.locator('#inbox-list').getByText('New sign-in').nth(1).waitFor()
+        const listed = await fetch(`${url}/sandbox/api/mail?to=${encodeURIComponent(EMAIL)}`)
+        const inbox = (await listed.json()) as { messages: { subject: string; text: string }[] }
+        const notices = inbox.messages.filter(({ subject }) => subject.startsWith('New sign-in'))
+        for (const provider of ['Provider A', 'Provider B'])
+          assert.equal(
+            notices.filter(({ text }) => text.includes(`signed in to with ${provider}.`)).length,
+            1,
+          )
 
         await mkdir(join(folder, 'templates'))
         await writeFile(join(folder, 'templates', 'order.html'), ORDER)

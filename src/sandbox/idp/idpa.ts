@@ -166,7 +166,12 @@ export async function createIdpa(context: StandInContext): Promise<StandIn> {
   }
 
   return provider.standIn({
-    variables: { IDPA_ISSUER: issuer, IDPA_CLIENT_ID: clientId, IDPA_CLIENT_SECRET: clientSecret },
+    variables: {
+      IDPA_ISSUER: issuer,
+      IDPA_CLIENT_ID: clientId,
+      IDPA_CLIENT_SECRET: clientSecret,
+      IDPA_LABEL: LOOK.name,
+    },
     async routes(engine) {
       takeForms(engine)
       engine.get(

@@ -161,6 +161,7 @@ export async function createIdpb(context: StandInContext): Promise<StandIn> {
       IDPB_AUTHORIZE_URL: `${address}/login/oauth/authorize`,
       IDPB_TOKEN_URL: `${address}/login/oauth/access_token`,
       IDPB_API_URL: address,
+      IDPB_LABEL: LOOK.name,
     },
     async routes(engine) {
       takeForms(engine)

@@ -37,6 +37,7 @@ export const auth = defineWire({
   needs: [messaging.optional],
   options: AuthOptions,
   variables: AUTH_VARIABLES,
+  appearance: ['idpa.label', 'idpb.label'],
   migrations: new URL('./migrations/', import.meta.url),
   setup(context, options) {
     const { db, clock, jobs, log, settings } = context

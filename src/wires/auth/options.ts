@@ -84,9 +84,11 @@ export const AUTH_VARIABLES = {
   IDPA_ISSUER: 'idpa.issuer',
   IDPA_CLIENT_ID: 'idpa.clientId',
   IDPA_CLIENT_SECRET: 'idpa.clientSecret',
+  IDPA_LABEL: 'idpa.label',
   IDPB_CLIENT_ID: 'idpb.clientId',
   IDPB_CLIENT_SECRET: 'idpb.clientSecret',
   IDPB_AUTHORIZE_URL: 'idpb.authorizeUrl',
   IDPB_TOKEN_URL: 'idpb.tokenUrl',
   IDPB_API_URL: 'idpb.apiUrl',
+  IDPB_LABEL: 'idpb.label',
 } as const

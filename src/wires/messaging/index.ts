@@ -62,6 +62,7 @@ export const messaging = defineWire({
     TWILIO_WHATSAPP_FROM: 'twilio.whatsappFrom',
     TWILIO_API_BASE: 'twilio.apiBase',
   },
+  appearance: ['smtp.from'],
   insteadOf: { email: 'smtp', sms: 'twilio.from', whatsapp: 'twilio.whatsappFrom' },
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {

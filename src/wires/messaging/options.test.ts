@@ -99,6 +99,16 @@ describe('a secret for reports of bounces', () => {
 })
 
 eachEngine((engine) => {
+  test('MAIL_FROM alone is whom the sandbox’s mail is from', async (t) => {
+    const MAIL_FROM = 'The Shop <hello@shop.example>'
+    const app = await startApp(t, engine, { sandbox: true, environment: { MAIL_FROM } })
+    const token = (await app.app.service('auth').keys.create('test', ['messaging'])).key
+    const body = { to: 'a@example.com', subject: 'Hello', body: '<p>Hello</p>' }
+    assert.equal((await app.request('POST', '/messaging/email', { token, body })).status, 200)
+    const [mail] = (await app.request('GET', '/sandbox/api/mail')).body.messages
+    assert.match(JSON.stringify(mail.from), /hello@shop\.example/)
+  })
+
   test('a list wins over the sandbox, which still stands in for the other channels', async (t) => {
     const mail = await startMailServer(t)
     const app = await startApp(t, engine, {
