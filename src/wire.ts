@@ -127,10 +127,14 @@ export function defineWire<
   options?: Options
   /**
    * Environment variables that win over the configuration, with the dotted option that each one is:
-   * `{ SMTP_URL: 'smtp.url' }`. Where none of those under one first step is given, here or there, a stand-in may give them.
+   * `{ SMTP_URL: 'smtp.url' }`. Where none of those under one first step is given, here or there, a stand-in may
+   * give them.
    */
   variables?: Readonly<Record<string, string>>
-  /** Those options of them that say under which name something appears, and not what it is: alone they leave it to a stand-in. */
+  /**
+   * Those of these options that say under which name something appears, and not what it is: `['smtp.from']`. Alone they
+   * leave it to a stand-in.
+   */
   appearance?: readonly string[]
   /**
    * Options that stand instead of others, `{ email: 'smtp' }`: where one is given, the other one, or anything below it,

@@ -72,13 +72,12 @@ function withVariables(
   }
   const groups = Map.groupBy(Object.entries(variables), ([, path]) => path.split('.', 1)[0]!)
   for (const members of groups.values()) {
-    const given = members.filter(
-      ([name, path]) => environment[name] || valueAt(filled, path.split('.')) !== undefined,
+    const isConfigured = (path: string): boolean => valueAt(filled, path.split('.')) !== undefined
+    const said = members.some(
+      ([name, path]) => !appearance.includes(path) && (environment[name] || isConfigured(path)),
     )
-    const said = given.some(([, path]) => !appearance.includes(path))
-    for (const member of members) {
-      const [name, path] = member
-      const value = said || given.includes(member) ? environment[name] : standIns[name]
+    for (const [name, path] of members) {
+      const value = environment[name] || (said || isConfigured(path) ? undefined : standIns[name])
       if (value) place(filled, path.split('.'), value)
     }
   }
@@ -108,7 +107,8 @@ function place(options: unknown, [step = '', ...rest]: string[], value: string):
  * the defaults.
  *
  * @param standIns variables of local stand-ins for providers that are not configured
- * @throws StartError with the option's name, from the wire on: `auth.local.passwordMinLength`
+ * @throws StartError with the name of the variable that was given, or else of the option, from the wire on:
+ *   `auth.local.passwordMinLength`
  */
 export function checkOptions(
   wires: readonly ConfiguredWire[],
@@ -126,7 +126,11 @@ export function checkOptions(
       const checked = validation('body', schema)(options)
       if (!('error' in checked)) return [wire, checked.value]
       const { path, message } = ((checked.error as ApiError).details!['issues'] as [Issue])[0]
-      throw new StartError(`${wire.name}${path.replace(/^\/body/, '').replaceAll('/', '.')}: ${message}`)
+      const option = path.replace(/^\/body\/?/, '').replaceAll('/', '.')
+      const variable = Object.keys(wire.variables).find(
+        (name) => environment[name] && wire.variables[name] === option,
+      )
+      throw new StartError(`${variable ?? [wire.name, option].filter(Boolean).join('.')}: ${message}`)
     }),
   )
 }

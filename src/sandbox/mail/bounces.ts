@@ -11,7 +11,10 @@ const NAMEABLE = /^[!-~]{1,998}$/
 const RETURNED_MS = 250
 
 export type Bounces = {
-  /** The statements that promise the report of a mail which comes back, to stand in the batch that keeps it; call `wake` after it. */
+  /**
+   * The statements that promise the report of a mail which comes back, to stand in the batch that keeps it; call `wake`
+   * after it.
+   */
   insertions(messageId: string | undefined, fault: Fault['callback']): Sql[]
   wake(): void
   /** @param secret what the application wants to hear with a report; without one nobody there takes any */

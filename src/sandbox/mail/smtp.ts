@@ -37,8 +37,8 @@ const refusal = (responseCode: number, message: string): Error =>
   Object.assign(new Error(message), { responseCode })
 
 /**
- * A real SMTP server on the loopback interface, for clients that sign in; on any free port where the given one is taken. A message is in the inbox
- * before its 250 goes out. Without STARTTLS: it could only offer a certificate that nobody should trust.
+ * A real SMTP server on the loopback interface, for clients that sign in; on any free port where the given one is taken.
+ * A message is in the inbox before its 250 goes out. Without STARTTLS: it could only offer a certificate that nobody should trust.
  */
 export async function openSmtp({
   user,

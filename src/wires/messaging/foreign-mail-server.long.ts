@@ -15,7 +15,7 @@ import type { Answered } from '../../testing/app.ts'
 import { selfSigned } from '../../testing/certificate.ts'
 import { eachEngine, type Ending } from '../../testing/engines.ts'
 import { freePort } from '../../testing/free-port.ts'
-import { applicationFolder, startProgram } from '../../testing/program.ts'
+import { applicationFolder, startProgram, type Program } from '../../testing/program.ts'
 
 const EXIM = ['/usr/sbin/exim4', '/usr/sbin/exim'].find((path) => !spawnSync(path, ['-bV']).error)
 const skip = EXIM === undefined ? 'needs exim4 on this machine' : false
@@ -128,19 +128,27 @@ async function startExim(ending: Ending) {
 }
 
 eachEngine((engine) => {
+  /** The real program, which sends over Exim. */
+  async function run(
+    ending: Ending,
+    words: string[],
+    { port, certificate }: { port: number; certificate: string },
+    password: string,
+  ): Promise<Program> {
+    const folder = await applicationFolder(ending, {})
+    const environment = {
+      DATA_DIR: join(folder, 'data'),
+      DATABASE_URL: await engine.freshUrl(),
+      NODE_EXTRA_CA_CERTS: certificate,
+      SMTP_URL: `smtp://ada:${encodeURIComponent(password)}@localhost:${port}`,
+      MAIL_FROM: 'The Shop <shop@example.com>',
+    }
+    return startProgram(ending, words, { folder, environment })
+  }
+
   test('what the newcomer saw in the sandbox arrives at a real mail server', { skip }, async (t) => {
     const exim = await startExim(t)
-    const folder = await applicationFolder(t, {})
-    const program = startProgram(t, ['start'], {
-      folder,
-      environment: {
-        DATA_DIR: join(folder, 'data'),
-        DATABASE_URL: await engine.freshUrl(),
-        NODE_EXTRA_CA_CERTS: exim.certificate,
-        SMTP_URL: `smtp://ada:${encodeURIComponent('an open sesame')}@localhost:${exim.port}`,
-        MAIL_FROM: 'The Shop <shop@example.com>',
-      },
-    })
+    const program = await run(t, ['start'], exim, 'an open sesame')
     const url = await program.url()
     const call = async (path: string, body: unknown, token?: string) => {
       const response = await fetch(url + path, {
@@ -232,17 +240,7 @@ eachEngine((engine) => {
 
   test('whoever signs in wrongly is told so by the check', { skip }, async (t) => {
     const exim = await startExim(t)
-    const folder = await applicationFolder(t, {})
-    const program = startProgram(t, ['check'], {
-      folder,
-      environment: {
-        DATA_DIR: join(folder, 'data'),
-        DATABASE_URL: await engine.freshUrl(),
-        NODE_EXTRA_CA_CERTS: exim.certificate,
-        SMTP_URL: `smtp://ada:wrong@localhost:${exim.port}`,
-        MAIL_FROM: 'shop@example.com',
-      },
-    })
+    const program = await run(t, ['check'], exim, 'wrong')
     assert.equal(await program.ended, 1)
     assert.match(program.output() + program.errors(), /535/)
     assert.doesNotMatch(program.output() + program.errors(), /wrong@/)

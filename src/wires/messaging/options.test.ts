@@ -90,7 +90,7 @@ describe('a secret for reports of bounces', () => {
         async () => (await createApp({ folder, environment })).close(),
         ({ name, message }: Error) => {
           assert.equal(name, 'StartError')
-          assert.match(message, /^messaging\.bounceSecret: /)
+          assert.match(message, /^MAIL_BOUNCE_SECRET: /)
           assert.ok(!message.includes(secret.trim()))
           return true
         },
