@@ -273,8 +273,10 @@ describe('sign-in through a provider', () => {
         const browser = browserOf(app)
         const back = await comeBack('tampered', browser)
         const [name, value] = browser.cookies(back.href).split('=') as [string, string]
+        // Within: the last characters may already be what they are changed to, or hold bits that nobody reads.
+        const changed = value.at(-8) === 'A' ? 'B' : 'A'
         for (const bad of [
-          `${value.slice(0, -2)}AA`,
+          `${value.slice(0, -8)}${changed}${value.slice(-7)}`,
           value.slice(10),
           '',
           'x',
