@@ -69,6 +69,8 @@ export type App = {
   readonly routes: readonly RouteGroup[]
   /** What a wire offers, where it is loaded. */
   service<N extends keyof BuiltIn>(name: N): ServiceOf<BuiltIn[N]>
+  /** Brings the tables up to date, and does nothing else. */
+  migrate(): Promise<void>
   /** Brings the tables up to date and starts every wire, without opening a port: enough for the command line. */
   start(): Promise<void>
   /** Opens the port, then starts; answers the address. `/ready` is true once this resolves. */
@@ -230,7 +232,7 @@ async function assemble(parts: Parts): Promise<App> {
     await limiter.forgetFull()
   })
 
-  async function start(): Promise<void> {
+  async function migrate(): Promise<void> {
     const frame = await readMigrations('sixwire', new URL('./migrations/', import.meta.url), db.dialect)
     const own = await Promise.all(
       wires.map(async ({ name, migrations }) =>
@@ -239,6 +241,10 @@ async function assemble(parts: Parts): Promise<App> {
     )
     const stoodIn = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
     await db.migrate([...frame, ...own.flat(), ...stoodIn])
+  }
+
+  async function start(): Promise<void> {
+    await migrate()
     await sandbox?.start(variablesOf(parts.wireOptions))
     for (const one of running) {
       life.goOn()
@@ -267,6 +273,7 @@ async function assemble(parts: Parts): Promise<App> {
       if (!services.has(name)) throw new StartError(`SIXWIRE_WIRES: ${name} is not loaded`)
       return services.get(name) as never
     },
+    migrate: () => life.begin(migrate),
     start: () => life.begin(start),
     listen: () => life.begin(listen),
     health: () => health,

@@ -241,7 +241,7 @@ eachEngine((engine) => {
   test('a server killed while it writes keeps what it acknowledged, whole', async (t) => {
     const folder = await temporaryFolder(t)
     await writeFile(join(folder, 'sixwire.config.mjs'), CONFIG)
-    const databaseUrl = await engine.freshUrl()
+    const databaseUrl = await engine.migratedUrl()
     let server = await startServer(t, folder, databaseUrl)
     const account = { email: 'writer@example.com', password: PASSWORD }
     // The session outlives the kills as well.
@@ -271,7 +271,7 @@ eachEngine((engine) => {
   test('a server killed while it starts for the first time starts again', async (t) => {
     const folder = await temporaryFolder(t)
     await writeFile(join(folder, 'sixwire.config.mjs'), CONFIG)
-    const databaseUrl = await engine.freshUrl()
+    const databaseUrl = await engine.migratedUrl()
     for (let round = 1; round <= ROUNDS; round++) {
       const { kill } = launch(t, folder, databaseUrl)
       await delay(random(LONGEST_START_MS))

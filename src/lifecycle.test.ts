@@ -142,7 +142,7 @@ describe('the banner', () => {
 function lifeOn(engine: Engine): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     test(`${signal}: what is under way finishes, what is new is refused, and the exit code is 0`, async (t) => {
-      const databaseUrl = await engine.freshUrl()
+      const databaseUrl = await engine.migratedUrl()
       const { program, goOn } = await startSlow(t, { DATABASE_URL: databaseUrl })
       const url = await program.url()
       if (engine.name === 'postgres')
@@ -166,7 +166,7 @@ function lifeOn(engine: Engine): void {
     })
 
   test('a second signal ends it at once', async (t) => {
-    const { program } = await startSlow(t, { DATABASE_URL: await engine.freshUrl() })
+    const { program } = await startSlow(t, { DATABASE_URL: await engine.migratedUrl() })
     const url = await program.url()
     const slow = assert.rejects(fetch(`${url}/slow`))
     await program.until(/the slow call has begun/)
@@ -181,7 +181,7 @@ function lifeOn(engine: Engine): void {
   async function toldWhileStarting(t: TestContext, start: string) {
     // Its port is not printed yet; below these numbers no program looks for a free one.
     const port = String(20_000 + Math.floor(Math.random() * 10_000))
-    const environment = { DATABASE_URL: await engine.freshUrl(), SLOW_START: start, PORT: port }
+    const environment = { DATABASE_URL: await engine.migratedUrl(), SLOW_START: start, PORT: port }
     const { program, goOn } = await startSlow(t, environment)
     await program.until(/the slow start has begun/)
     program.signal('SIGTERM')

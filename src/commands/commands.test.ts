@@ -167,7 +167,7 @@ eachEngine((engine) => {
     before(async () => {
       const folder = await temporaryFolder(ending)
       // The address stands where the commands and the server both find it.
-      await writeFile(join(folder, '.env'), `DATABASE_URL=${await engine.freshUrl()}\nDATA_DIR=kept\n`)
+      await writeFile(join(folder, '.env'), `DATABASE_URL=${await engine.migratedUrl()}\nDATA_DIR=kept\n`)
       await writeFile(
         join(folder, 'sixwire.config.mjs'),
         `export default { name: 'shop', policy: 'guarded', auth: { bcryptCost: 4 } }\n`,
@@ -264,7 +264,7 @@ eachEngine((engine) => {
     const folder = await temporaryFolder(t)
     const { code, errors } = await runProgram(t, ['user', 'list'], {
       folder,
-      environment: { SIXWIRE_WIRES: 'core', DATABASE_URL: await engine.freshUrl() },
+      environment: { SIXWIRE_WIRES: 'core', DATABASE_URL: await engine.migratedUrl() },
     })
     assert.equal(code, 1)
     assert.equal(errors, 'sixwire: SIXWIRE_WIRES: auth is not loaded\n')

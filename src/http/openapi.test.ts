@@ -342,7 +342,7 @@ describe('/docs', () => {
     const folder = await temporaryFolder(ending)
     app = await startApp(
       ending,
-      { name: 'sqlite', freshUrl: async () => `sqlite:${folder}/x.db` },
+      { migratedUrl: async () => `sqlite:${folder}/x.db` },
       { config: { name: 'Ben & Jerry’s <shop>' } },
     )
   })
@@ -393,7 +393,7 @@ describe('/docs', () => {
     const folder = await temporaryFolder(t)
     const behind = await startApp(
       t,
-      { name: 'sqlite', freshUrl: async () => `sqlite:${folder}/x.db` },
+      { migratedUrl: async () => `sqlite:${folder}/x.db` },
       { environment: { PUBLIC_URL: 'https://shop.example/api/' } },
     )
     assert.deepEqual((await behind.request('GET', '/openapi.json')).body.servers, [{ url: '/api' }])

@@ -124,7 +124,7 @@ eachEngine((engine) => {
   })
 
   test('faults count calls across servers', async (t) => {
-    const databaseUrl = await engine.freshUrl()
+    const databaseUrl = await engine.migratedUrl()
     const servers = [
       await startApp(t, engine, { sandbox: true, databaseUrl }),
       await startApp(t, engine, { sandbox: true, databaseUrl }),

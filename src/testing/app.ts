@@ -62,7 +62,11 @@ let people = 0
  * Starts a server on a free port, on a new database of the engine, and ends it with the test or suite.
  * Passwords are hashed at the lowest cost unless the configuration says otherwise.
  */
-export async function startApp(ending: Ending, engine: Engine, options: StartOptions = {}): Promise<TestApp> {
+export async function startApp(
+  ending: Ending,
+  engine: Pick<Engine, 'migratedUrl'>,
+  options: StartOptions = {},
+): Promise<TestApp> {
   const folder = await temporaryFolder(ending)
   const clock = options.clock ?? testClock()
   const lines: string[] = []
@@ -75,7 +79,7 @@ export async function startApp(ending: Ending, engine: Engine, options: StartOpt
       LOG_LEVEL: 'trace',
       DATA_DIR: folder,
       SIXWIRE_SECRET: 'a secret of the tests that is long enough',
-      DATABASE_URL: options.databaseUrl ?? (await engine.freshUrl()),
+      DATABASE_URL: options.databaseUrl ?? (await engine.migratedUrl()),
       ...options.environment,
     },
     folder,

@@ -81,7 +81,7 @@ export async function startReplicas(
   engine: Engine,
   options: StartOptions = {},
 ): Promise<[TestApp, TestApp]> {
-  const databaseUrl = await engine.freshUrl()
+  const databaseUrl = await engine.migratedUrl()
   const one = await startApp(ending, engine, { ...options, databaseUrl })
   return [one, await startApp(ending, engine, { ...options, databaseUrl, clock: one.clock })]
 }

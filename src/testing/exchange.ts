@@ -1,4 +1,4 @@
-import { request, type IncomingHttpHeaders } from 'node:http'
+import { Agent, request, type IncomingHttpHeaders } from 'node:http'
 
 export type Exchanged = { status: number; headers: IncomingHttpHeaders; text: string }
 
@@ -8,18 +8,20 @@ const PATIENCE_MS = 20_000
  * Sends a request as it stands: neither its path nor its headers are tidied up on the way, as `fetch` would.
  * The path may hold any of U+0021 to U+00FF, a header any of U+0020 to U+00FF.
  *
+ * @param agent keeps connections open between many requests; by default each has its own
  * @throws where no answer comes within 20 s
  */
 export function exchange(
   url: string,
   asked: { method: string; path: string; headers: Record<string, string>; body: Uint8Array | undefined },
+  agent: Agent | false = false,
 ): Promise<Exchanged> {
   const { method, path, headers, body } = asked
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const sent = request(
       {
-        agent: false,
+        agent,
         hostname,
         port,
         method,
@@ -40,7 +42,12 @@ export function exchange(
         )
       },
     )
-    sent.on('error', reject)
+    // The server may close a connection in the moment in which it is used again:
+    // https://nodejs.org/api/http.html#requestreusedsocket
+    sent.on('error', (error: NodeJS.ErrnoException) => {
+      if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(exchange(url, asked))
+      else reject(error)
+    })
     sent.end(body)
   })
 }

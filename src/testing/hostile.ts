@@ -179,12 +179,13 @@ export const hostileHeader: fc.Arbitrary<string> = fc.oneof(
     'x'.repeat(300),
     '\u00ff',
   ),
-  fc.string({
-    unit: fc
-      .integer({ min: 0x20, max: 0xff })
-      .filter((c) => c !== 0x7f)
-      .map((c) => String.fromCharCode(c)),
-  }),
+  // Not as a string of such units, for which the library first looks up every text that it knows to be difficult.
+  fc
+    .array(
+      fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f),
+      { maxLength: 20 },
+    )
+    .map((codes) => String.fromCharCode(...codes)),
 )
 
 /** Changes JSON text into what is JSON no more, or what parsers disagree about. */

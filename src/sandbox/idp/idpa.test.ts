@@ -294,7 +294,7 @@ describe('identity provider A', () => {
     })
 
     test('makes another key where the secret is another', async (t) => {
-      const databaseUrl = await engine.freshUrl()
+      const databaseUrl = await engine.migratedUrl()
       const before = await startApp(t, engine, { sandbox: true, databaseUrl })
       const jwks = (await before.request('GET', '/sandbox/idpa/jwks')).text
       await before.app.db.write(sql`delete from auth_signing_keys`)
@@ -364,7 +364,7 @@ describe('identity provider A', () => {
 
 /** Two servers of the same application, one after the other: the same database, port and secret. */
 function restarts(ending: Ending, engine: Engine) {
-  const databaseUrl = engine.freshUrl()
+  const databaseUrl = engine.migratedUrl()
   let port: string | undefined
   return {
     first: async () => {

@@ -114,7 +114,7 @@ eachEngine((engine) => {
   })
 
   test('a report that waits is sent after a restart', async (t) => {
-    const databaseUrl = await engine.freshUrl()
+    const databaseUrl = await engine.migratedUrl()
     const environment = { PORT: String(await freePort()) }
     const first = await begin(t, engine, { databaseUrl, environment })
     await setFault(first.app, { callback: 'late', times: 1 })

@@ -184,7 +184,7 @@ eachEngine((engine) => {
   })
 
   test('later@ takes a message at its second try, also from another server on the same database', async (t) => {
-    const databaseUrl = await engine.freshUrl()
+    const databaseUrl = await engine.migratedUrl()
     const one = await begin(t, engine, { databaseUrl })
     const two = await begin(t, engine, { databaseUrl })
     const mail = { messageId: '<1@example.com>' }
@@ -240,7 +240,7 @@ eachEngine((engine) => {
   test('before its tables are there it asks to come again', async (t) => {
     const folder = await temporaryFolder(t)
     const app = await createApp({
-      environment: { DATABASE_URL: await engine.freshUrl(), DATA_DIR: folder, LOG_LEVEL: 'silent' },
+      environment: { DATABASE_URL: await engine.migratedUrl(), DATA_DIR: folder, LOG_LEVEL: 'silent' },
       folder,
     })
     t.after(() => app.close())
@@ -259,7 +259,7 @@ eachEngine((engine) => {
   })
 
   test('the inbox and the password are the same after a restart', async (t) => {
-    const databaseUrl = await engine.freshUrl()
+    const databaseUrl = await engine.migratedUrl()
     const first = await begin(t, engine, { databaseUrl })
     await first.send('ada@example.com')
     await setFault(first.app, { error: 450 })
@@ -276,7 +276,7 @@ eachEngine((engine) => {
     const seen: string[][] = []
     // A stranger may hold the port that is drawn for a database: then another database's turn comes.
     while (seen.length < 4 && !seen.some(([before, after]) => before === after)) {
-      const databaseUrl = await engine.freshUrl()
+      const databaseUrl = await engine.migratedUrl()
       const first = await begin(t, engine, { databaseUrl })
       const beside = await begin(t, engine, { databaseUrl })
       assert.notEqual(portOf(beside), portOf(first))

@@ -141,7 +141,7 @@ eachEngine((engine) => {
   })
 
   test('a restart loses neither messages nor callbacks, and changes no credentials', async (t) => {
-    const databaseUrl = await engine.freshUrl()
+    const databaseUrl = await engine.migratedUrl()
     const { app, client, phone } = await begin(t, engine, { databaseUrl })
     const listener = await startListener(t)
     listener.refusing = Infinity
@@ -160,7 +160,7 @@ eachEngine((engine) => {
   })
 
   test('of two servers on one database each callback is sent by one', async (t) => {
-    const databaseUrl = await engine.freshUrl()
+    const databaseUrl = await engine.migratedUrl()
     const servers = [await begin(t, engine, { databaseUrl }), await begin(t, engine, { databaseUrl })]
     const listener = await startListener(t)
     const texts = Array.from({ length: 10 }, (_, at) => String(at))

@@ -203,7 +203,7 @@ describe('access tokens', () => {
     })
 
     test('live on over a restart', async (t) => {
-      const databaseUrl = await engine.freshUrl()
+      const databaseUrl = await engine.migratedUrl()
       const before = await startApp(t, engine, {
         databaseUrl,
         environment: { PUBLIC_URL: 'https://api.example' },

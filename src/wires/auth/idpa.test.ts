@@ -166,7 +166,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
     })
 
     test('makes no account where registration is closed, and still opens those that are there', async (t) => {
-      const databaseUrl = await engine.freshUrl()
+      const databaseUrl = await engine.migratedUrl()
       const open = await startApp(t, engine, { environment, databaseUrl })
       issuer.people.set('member', { email: 'member@example.com', email_verified: true })
       const member = await personOf(open, await signIn('member', { on: open }))

@@ -78,7 +78,7 @@ describe('signing in with a password', () => {
 
   eachEngine((engine) => {
     test('renews a hash that was made at another cost', async (t) => {
-      const databaseUrl = await engine.freshUrl()
+      const databaseUrl = await engine.migratedUrl()
       const before = await startApp(t, engine, { databaseUrl, config: { auth: { bcryptCost: 5 } } })
       const { _id, email } = await before.register()
       await before.stop()

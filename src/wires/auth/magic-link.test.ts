@@ -202,7 +202,7 @@ describe('a magic link', () => {
   eachEngine((engine) => {
     test('makes no account while registration is closed, and is then sent to accounts only', async (t) => {
       const mailbox = await startMailbox(t)
-      const databaseUrl = await engine.freshUrl()
+      const databaseUrl = await engine.migratedUrl()
       const open = await startApp(t, engine, withMail(mailbox, { databaseUrl }))
       const { email } = await open.register()
       await mailbox.next(email)

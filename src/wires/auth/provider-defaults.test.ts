@@ -83,7 +83,7 @@ describe('an identity provider of which only the client is configured', () => {
           ...NAMES,
           ...far.variables,
           SIXWIRE_SANDBOX: 'off',
-          DATABASE_URL: await engine.freshUrl(),
+          DATABASE_URL: await engine.migratedUrl(),
           IDPA_CLIENT_ID: CLIENT.id,
           IDPA_CLIENT_SECRET: CLIENT.secret,
           IDPB_CLIENT_ID: CLIENT.id,

@@ -224,7 +224,7 @@ describe('without its database', () => {
   test('a server on PostgreSQL says so', async (t) => {
     const server = await startPostgres()
     t.after(() => server.stop())
-    const app = await startApp(t, { name: 'postgres', freshUrl: async () => server.url })
+    const app = await startApp(t, { migratedUrl: async () => server.url })
     assert.equal((await app.request('GET', '/health')).status, 200)
     await server.stop()
     await assertDisconnected(app)
@@ -232,7 +232,7 @@ describe('without its database', () => {
 
   test('a server on SQLite says so', async (t) => {
     const folder = await temporaryFolder(t)
-    const app = await startApp(t, { name: 'sqlite', freshUrl: async () => `sqlite:${folder}/x.db` })
+    const app = await startApp(t, { migratedUrl: async () => `sqlite:${folder}/x.db` })
     assert.equal((await app.request('GET', '/health')).status, 200)
     await app.app.db.close()
     await assertDisconnected(app)

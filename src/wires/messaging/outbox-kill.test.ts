@@ -158,7 +158,7 @@ const providersOf = ({ mail, texts }: Case): Providers => ({
 async function killAt(t: TestContext, given: Case, killed?: (kill: () => void) => void): Promise<boolean> {
   const { engine, how, step, folder, mail, texts } = given
   const id = newId()
-  const url = await engine.freshUrl()
+  const url = await engine.migratedUrl()
   const file = join(folder, `${id}.mjs`)
   await writeFile(file, program({ how, step, id, url, smtp: mail.url, twilio: texts.base }))
   const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -37,7 +37,7 @@ const SERVER = `
 eachEngine((engine) => {
   test('ten thousand queued mails survive a kill in the middle', async (t) => {
     const folder = await temporaryFolder(t)
-    const databaseUrl = await engine.freshUrl()
+    const databaseUrl = await engine.migratedUrl()
     const mail = await startMailServer(t)
     const file = join(folder, 'server.mjs')
     await writeFile(file, SERVER)

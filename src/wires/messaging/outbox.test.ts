@@ -157,7 +157,7 @@ describe('the outbox', () => {
 
     test('leaves what was sealed with another secret to a replica that can read it', async (t) => {
       const mail = await startMailServer(t)
-      const databaseUrl = await engine.freshUrl()
+      const databaseUrl = await engine.migratedUrl()
       const first = await startApp(t, engine, { databaseUrl, environment: environmentOf(mail) })
       mail.next({ recipient: 451 })
       await queue(first, RESET)
@@ -280,7 +280,7 @@ describe('the outbox', () => {
 
     test('is worked on by two replicas, each message by one', async (t) => {
       const mail = await startMailServer(t)
-      const databaseUrl = await engine.freshUrl()
+      const databaseUrl = await engine.migratedUrl()
       const environment = environmentOf(mail)
       const one = await startApp(t, engine, { databaseUrl, environment })
       const two = await startApp(t, engine, { databaseUrl, environment, clock: one.clock })

@@ -17,7 +17,7 @@ const KEY = { 'idempotency-key': 'the-same-call' }
 
 /** The real server in a process of its own, a key for it, and the server that comes after. */
 async function startServer(t: TestContext, engine: Engine, environment: Record<string, string>) {
-  const databaseUrl = await engine.freshUrl()
+  const databaseUrl = await engine.migratedUrl()
   const first = await startApp(t, engine, { databaseUrl })
   const { key } = await first.app.service('auth').keys.create('test', ['messaging'])
   await first.stop()
