@@ -8,6 +8,7 @@ import { Type } from './base/schema.ts'
 import { createApp, loadConfig, type App, type AppOptions } from './app.ts'
 import { route } from './http/route.ts'
 import { startApp } from './testing/app.ts'
+import { stillClock } from './testing/clock.ts'
 import { eachEngine, temporaryFolder } from './testing/engines.ts'
 import { defineWire, type ConfiguredWire } from './wire.ts'
 import { auth } from './wires/auth/index.ts'
@@ -298,8 +299,7 @@ eachEngine((engine) => {
 
   describe('rate limits', () => {
     // Time stands still, so that nothing is given back while a slow machine counts.
-    const now = Date.now()
-    const clock = { now: () => now, advance: () => undefined }
+    const clock = stillClock(Date.now())
     const login = async (
       app: Awaited<ReturnType<typeof startApp>>,
       headers: Record<string, string> = {},

@@ -1,15 +1,7 @@
-import type { Clock } from './base/clock.ts'
 import type { Database } from './db/database.ts'
 import { readMigrations } from './db/migrations.ts'
 import { openDatabase } from './db/open.ts'
 import type { Engine } from './testing/engines.ts'
-
-/** A clock that stands still until a test moves it. */
-export type StillClock = Clock & { advance(ms: number): void }
-
-export function stillClock(now = Date.UTC(2026, 0, 1)): StillClock {
-  return { now: () => now, advance: (ms) => void (now += ms) }
-}
 
 /** A database with the frame's own tables, and its address for a second replica. The caller closes it. */
 export async function openFrame(engine: Engine): Promise<{ db: Database; url: string }> {

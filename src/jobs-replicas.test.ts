@@ -62,9 +62,11 @@ eachEngine((engine) => {
     await writeFile(
       file,
       `import { openDatabase } from ${at('./db/open.ts')}
+       import { systemClock } from ${at('./base/clock.ts')}
        import { createJobs } from ${at('./jobs.ts')}
        const log = { warn() {}, error() {} }
-       const jobs = createJobs(await openDatabase(${JSON.stringify(url)}), { now: () => ${clock.now()} }, log)
+       const clock = { ...systemClock, now: () => ${clock.now()} }
+       const jobs = createJobs(await openDatabase(${JSON.stringify(url)}), clock, log)
        const kind = jobs.define('test', async () => { console.log('began'); setInterval(() => {}, 1000); await new Promise(() => {}) })
        await jobs.start()
        await kind.enqueue('payload', { id: 'a' })`,

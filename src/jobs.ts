@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
 import type { FastifyBaseLogger } from 'fastify'
@@ -208,7 +207,7 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
       } catch (error) {
         log.warn({ err: error }, 'the queue of jobs could not be read')
       }
-      await delay(POLL_MS, undefined, { signal: sleep.signal, ref: false }).catch(() => undefined)
+      await clock.sleep(POLL_MS, { signal: sleep.signal, idle: true })
     }
   }
 

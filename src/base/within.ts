@@ -1,3 +1,5 @@
+import { systemClock, type Clock } from './clock.ts'
+
 /**
  * What the work ends with, or a rejection once the time is over. The work itself goes on: whatever can be ended by a
  * signal is better given one.
@@ -5,16 +7,20 @@
  * @param work may throw as well as reject
  * @throws Error 'it has not answered for 5 seconds'
  */
-export async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+export async function within<T>(
+  ms: number,
+  work: () => Promise<T>,
+  clock: Pick<Clock, 'timer'> = systemClock,
+): Promise<T> {
+  let clear = (): void => undefined
   const late = new Promise<never>((_resolve, reject) => {
     const fault = new Error(`it has not answered for ${Math.round(ms / 100) / 10} seconds`)
-    timer = setTimeout(() => reject(fault), Math.max(0, ms))
+    clear = clock.timer(Math.max(0, ms), () => reject(fault))
   })
   try {
     return await Promise.race([Promise.resolve().then(work), late])
   } finally {
-    clearTimeout(timer)
+    clear()
   }
 }
 

@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 
 import { startApp, type TestApp } from '../testing/app.ts'
 import { launchChromium, withoutChromium } from '../testing/chromium.ts'
-import { eachEngine } from '../testing/engines.ts'
+import { anyEngine } from '../testing/engines.ts'
 import { groundLightness, hardToReach, hardToRead } from '../testing/legibility.ts'
 
 const PASSWORD = 'a long passphrase'
@@ -136,7 +136,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
 
   const PAGES = [showInbox, showPhone, showPeople, showProviders, showConsent, showFrontend]
 
-  eachEngine((engine) => {
+  anyEngine((engine) => {
     for (const colorScheme of ['light', 'dark'] as const)
       test(
         `can be read where somebody prefers ${colorScheme}, and used with the Tab key`,

@@ -10,7 +10,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 
 import { startApp, type TestApp } from '../testing/app.ts'
 import { launchChromium, withoutChromium } from '../testing/chromium.ts'
-import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { anyEngine, endOfSuite } from '../testing/engines.ts'
 
 // One pixel.
 const PICTURE =
@@ -23,7 +23,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
   })
   after(() => browser.close())
 
-  eachEngine((engine) => {
+  anyEngine((engine) => {
     const ending = endOfSuite()
     let app: TestApp
     before(async () => {

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 import type { FastifyBaseLogger } from 'fastify'
 
 import type { Clock } from '../base/clock.ts'
@@ -181,7 +179,7 @@ export function createCallbackQueue(
         log.warn({ err: error }, 'the callbacks of the sandbox could not be sent')
       }
       // No longer than that: another server may have promised some.
-      await delay(pause, undefined, { signal: sleep.signal, ref: false }).catch(() => undefined)
+      await clock.sleep(pause, { signal: sleep.signal, idle: true })
     }
   }
 

@@ -10,7 +10,7 @@ import type { Browser, Page } from 'playwright-core'
 import type { Api } from '../app.ts'
 import { createClient } from '../client/client.ts'
 import { launchChromium, withoutChromium } from '../testing/chromium.ts'
-import { eachEngine, temporaryFolder, type Ending, type Engine } from '../testing/engines.ts'
+import { anyEngine, temporaryFolder, type Ending, type Engine } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
 import { startProgram } from '../testing/program.ts'
 
@@ -104,7 +104,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
     }
   }
 
-  eachEngine((engine) => {
+  anyEngine((engine) => {
     test(
       'signs up, verifies the address, comes back by link, by new password and by both providers, sends, and sees all of it in the log',
       { timeout: 180_000 },

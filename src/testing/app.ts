@@ -1,11 +1,10 @@
 import { createApp, type Api, type App, type Config } from '../app.ts'
-import type { Clock } from '../base/clock.ts'
 import { createClient, type Client } from '../client/client.ts'
+import { testClock, type TestClock } from './clock.ts'
 import { temporaryFolder, type Ending, type Engine } from './engines.ts'
 import { freePort } from './free-port.ts'
 
-/** A clock that runs, and that a test can set forward. */
-export type TestClock = Clock & { advance(ms: number): void }
+export { testClock, type TestClock }
 
 export type Answered = {
   status: number
@@ -39,11 +38,6 @@ export type TestApp = {
   /** Everything logged so far, at every level. */
   log(): string
   stop(): Promise<void>
-}
-
-export const testClock = (): TestClock => {
-  let ahead = 0
-  return { now: () => Date.now() + ahead, advance: (ms) => void (ahead += ms) }
 }
 
 export type StartOptions = {

@@ -6,6 +6,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { createTransport, type SentMessageInfo, type Transporter } from 'nodemailer'
 
 import { createApp } from '../../app.ts'
+import { systemClock } from '../../base/clock.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp, type StartOptions, type TestApp, type Answered } from '../../testing/app.ts'
 import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
@@ -246,7 +247,7 @@ eachEngine((engine) => {
     t.after(() => app.close())
     const sandbox = await createSandbox({
       db: app.db,
-      clock: { now: () => Date.now() },
+      clock: systemClock,
       settings: app.settings,
       log: app.server.engine.log,
     })

@@ -8,6 +8,7 @@ import { Ajv } from 'ajv'
 
 import { sql } from '../../db/sql.ts'
 import type { Answered } from '../../testing/app.ts'
+import { stillClock } from '../../testing/clock.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { MESSAGES_KEPT } from './messages.ts'
 import { ADA, begin, BOB, clientOf, setFault, shown, waiting } from './phone.fixture.ts'
@@ -88,9 +89,7 @@ eachEngine((engine) => {
   })
 
   test('a list is filtered by receiver, sender and date, and comes in pages', async (t) => {
-    let now = Date.now()
-    const clock = { now: () => now, advance: (ms: number) => void (now += ms) }
-    const { app, client, phone } = await begin(t, engine, { clock })
+    const { app, client, phone } = await begin(t, engine, { clock: stillClock(Date.now()) })
     const before = new Date(app.clock.now() - 1_000)
     for (const body of ['1', '2', '3']) await client.messages.create({ to: ADA, from: phone.from, body })
     const since = () => client.messages.list({ to: ADA, dateSentAfter: before })

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 
+import type { Clock } from '../../base/clock.ts'
 import { StartError } from '../../db/migrations.ts'
 import type { Settings } from '../../config.ts'
 import type { MessagingOptions } from './options.ts'
@@ -19,9 +20,10 @@ type Options = Static<typeof MessagingOptions>
 export async function openProviders(
   options: Options,
   { publicUrl, appUrl }: Pick<Settings, 'publicUrl' | 'appUrl'>,
+  clock: Clock,
 ): Promise<Providers> {
-  const email = options.email ?? (await mailProviders(options.smtp, appUrl))
-  const named = await textProviders(options.twilio)
+  const email = options.email ?? (await mailProviders(options.smtp, appUrl, clock))
+  const named = await textProviders(options.twilio, clock)
   const { sms = named.sms, whatsapp = named.whatsapp } = options
   for (const [channel, list] of Object.entries({ email, sms, whatsapp }))
     if (list.some((one) => one.channel !== channel || typeof one.send !== 'function'))
@@ -30,17 +32,20 @@ export async function openProviders(
   return { email, sms, whatsapp, reportTo: (id) => (id === undefined ? reports : `${reports}?id=${id}`) }
 }
 
-async function mailProviders(given: Options['smtp'], appUrl: string): Promise<MailProvider[]> {
+async function mailProviders(given: Options['smtp'], appUrl: string, clock: Clock): Promise<MailProvider[]> {
   if (!given) return []
   const { url, from } = given
   if (url === undefined)
     throw new StartError('SMTP_URL: it is not set, but MAIL_FROM is: set it, or remove MAIL_FROM')
   // Loaded where it is used, as the other one below.
   const { smtp } = await import('./providers/smtp.ts')
-  return [smtp({ url, appUrl, ...(from !== undefined && { from }) })]
+  return [smtp({ url, appUrl, ...(from !== undefined && { from }) }, clock)]
 }
 
-async function textProviders(given: Options['twilio']): Promise<Record<'sms' | 'whatsapp', TextProvider[]>> {
+async function textProviders(
+  given: Options['twilio'],
+  clock: Clock,
+): Promise<Record<'sms' | 'whatsapp', TextProvider[]>> {
   if (!given) return { sms: [], whatsapp: [] }
   const { accountSid, authToken, from, whatsappFrom, apiBase } = given
   if (accountSid === undefined || authToken === undefined)
@@ -52,13 +57,10 @@ async function textProviders(given: Options['twilio']): Promise<Record<'sms' | '
     sender === undefined
       ? []
       : [
-          twilio({
-            channel,
-            accountSid,
-            authToken,
-            from: sender,
-            ...(apiBase !== undefined && { apiBase }),
-          }),
+          twilio(
+            { channel, accountSid, authToken, from: sender, ...(apiBase !== undefined && { apiBase }) },
+            clock,
+          ),
         ]
   return { sms: make('sms', from), whatsapp: make('whatsapp', whatsappFrom) }
 }

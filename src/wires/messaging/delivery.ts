@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 import { oneLine } from '../../base/one-line.ts'
 import { within } from '../../base/within.ts'
 import type { WireContext } from '../../wire.ts'
@@ -33,7 +31,7 @@ export type Waiting = { status: 'waiting'; provider: string | null; error: strin
  * Works on a claimed message until it is settled, or its time is over.
  *
  * @param options.passes how often it is tried, each time over all providers
- * @param options.deadline by `performance.now()`
+ * @param options.deadline by `clock.elapsed()`
  * @param options.begun whether the call of the first provider is written down already
  */
 export type Deliver = (
@@ -66,9 +64,9 @@ export function createDelivery(
     await rows.doubt(turn, DOUBTFUL_TEXT)
     for (let look = 1, notFound = 0, faults = 0; ; look++) {
       const wait = Math.min(jittered(FIRST_LOOK_MS * look), LONGEST_LOOK_MS)
-      const leftMs = deadline - performance.now() - wait
+      const leftMs = deadline - clock.elapsed() - wait
       if (leftMs <= 0) return waiting
-      await delay(wait)
+      await clock.sleep(wait)
       const found = await ask(turn, provider, finders, since, leftMs)
       if (!found) {
         if (++faults > LOOKS) return waiting
@@ -90,7 +88,7 @@ export function createDelivery(
     limitMs: number,
   ): Promise<readonly string[] | undefined> {
     try {
-      const asked = finders.map((find) => within(limitMs, () => find(since, limitMs)))
+      const asked = finders.map((find) => within(limitMs, () => find(since, limitMs), clock))
       return (await Promise.all(asked)).flat()
     } catch (error) {
       log.warn({ err: error, message: turn.id, provider }, 'a provider could not be asked for a message')
@@ -143,7 +141,7 @@ export function createDelivery(
     let written = begun
     let doubtful = open !== undefined
     let provider = open?.provider ?? carriers[0]?.name ?? null
-    const left = (): number => deadline - performance.now()
+    const left = (): number => deadline - clock.elapsed()
     const waiting = (): Waiting => ({
       status: 'waiting',
       provider,
@@ -174,7 +172,7 @@ export function createDelivery(
       }
       const wait = Math.max(jittered(FIRST_BACKOFF_MS * 2 ** (pass - 1)), afterMs)
       if (pass === passes || wait >= left()) break
-      await delay(wait)
+      await clock.sleep(wait)
     }
     return waiting()
   }

@@ -67,7 +67,7 @@ export const messaging = defineWire({
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {
     const { db, clock, jobs, settings, policy } = context
-    const providers = await openProviders(options, settings)
+    const providers = await openProviders(options, settings, clock)
     const templates = openTemplates(settings, options)
     const outbox = createOutbox(context, { secret: settings.secret, providers })
     const sender = createSender(

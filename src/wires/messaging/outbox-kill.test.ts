@@ -47,6 +47,7 @@ const program = (given: {
   return `
     import { openDatabase } from ${at('../../db/open.ts')}
     import { readMigrations } from ${at('../../db/migrations.ts')}
+    import { systemClock } from ${at('../../base/clock.ts')}
     import { sql } from ${at('../../db/sql.ts')}
     import { createJobs } from ${at('../../jobs.ts')}
     import { createOutbox } from ${at('./outbox.ts')}
@@ -74,7 +75,7 @@ const program = (given: {
     const db = { ...real }
     for (const name of ['get', 'all', 'write', 'batch']) db[name] = paused((...given) => real[name](...given))
     const log = { warn() {}, error() {}, info() {} }
-    const clock = { now: () => Date.now() }
+    const clock = systemClock
     const jobs = createJobs(db, clock, log)
     const provider = how.startsWith('text')
       ? twilio({ channel: 'sms', accountSid: ${JSON.stringify(ACCOUNT)}, authToken: ${JSON.stringify(TOKEN)},

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 import type { Clock } from '../../base/clock.ts'
 import type { Key } from '../../base/crypto.ts'
 import { ApiError } from '../../base/errors.ts'
@@ -130,13 +128,13 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
 
   /** What a provider took must not be forgotten because the database was away for a moment. */
   async function persist<T>(write: () => Promise<T>): Promise<T> {
-    const until = performance.now() + LEASE_MS / 2
+    const until = clock.elapsed() + LEASE_MS / 2
     for (;;)
       try {
         return await write()
       } catch (error) {
-        if (!(error instanceof ApiError) || error.status !== 503 || performance.now() > until) throw error
-        await delay(WAIT_MS)
+        if (!(error instanceof ApiError) || error.status !== 503 || clock.elapsed() > until) throw error
+        await clock.sleep(WAIT_MS)
       }
   }
 

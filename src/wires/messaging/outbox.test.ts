@@ -33,6 +33,9 @@ async function tried({ app }: TestApp, attempts: number): Promise<void> {
   while (!(await app.db.get(atRest))) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
+const sendText = (app: TestApp, key: string) =>
+  app.request('POST', '/messaging/sms', { token: key, body: { to: '+4915112345678', body: 'Hello' } })
+
 /** A mail that its server could not take yet. */
 async function startWithWaiting(t: TestContext, engine: Engine) {
   const mail = await startMailServer(t)
@@ -300,8 +303,7 @@ describe('the outbox', () => {
       const { key } = await app.app.service('auth').keys.create('test', ['*'])
       texts.lists = false
       texts.next('take and drop')
-      const body = { to: '+4915112345678', body: 'Hello' }
-      const failed = await app.request('POST', '/messaging/sms', { token: key, body })
+      const failed = await app.clock.through(sendText(app, key))
       assert.deepEqual([failed.status, failed.body.error.code], [500, 'SEND_FAILED'])
       assert.equal((await rows(app))[0]!.status, 'sending')
       texts.lists = true
@@ -320,8 +322,7 @@ describe('the outbox', () => {
       const texts = await startTextServer(t)
       const app = await startApp(t, engine, { environment: environmentOf(undefined, texts) })
       const { key } = await app.app.service('auth').keys.create('test', ['*'])
-      const send = () =>
-        app.request('POST', '/messaging/sms', { token: key, body: { to: '+4915112345678', body: 'Hello' } })
+      const send = () => app.clock.through(sendText(app, key))
       assert.equal((await send()).status, 200)
       texts.next(...Array.from({ length: 4 }, () => 'take and drop' as const))
       const answers = await Promise.all([send(), send(), send(), send()])
@@ -340,8 +341,7 @@ describe('the outbox', () => {
       const texts = await startTextServer(t)
       const app = await startApp(t, engine, { environment: environmentOf(undefined, texts) })
       const { key } = await app.app.service('auth').keys.create('test', ['*'])
-      const send = () =>
-        app.request('POST', '/messaging/sms', { token: key, body: { to: '+4915112345678', body: 'Hello' } })
+      const send = () => app.clock.through(sendText(app, key))
       const held = Promise.withResolvers<void>()
       texts.onText = () => held.promise
       const slow = send()
@@ -368,8 +368,7 @@ describe('the outbox', () => {
       texts.next('take and drop')
       // Each look asks for two lists.
       texts.nextLists('fail', 'empty', 'empty')
-      const body = { to: '+4915112345678', body: 'Hello' }
-      const sent = await app.request('POST', '/messaging/sms', { token: key, body })
+      const sent = await app.clock.through(sendText(app, key))
       assert.deepEqual([sent.status, sent.body.messageId], [200, texts.received[0]!.sid])
     })
 
@@ -377,8 +376,7 @@ describe('the outbox', () => {
       const texts = await startTextServer(t)
       const app = await startApp(t, engine, { environment: environmentOf(undefined, texts) })
       const { key } = await app.app.service('auth').keys.create('test', ['*'])
-      const send = () =>
-        app.request('POST', '/messaging/sms', { token: key, body: { to: '+4915112345678', body: 'Hello' } })
+      const send = () => app.clock.through(sendText(app, key))
       texts.next('take', 'lose and drop')
       assert.equal((await send()).status, 200)
       const lost = await send()

@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 import { deriveKey } from '../../base/crypto.ts'
 import { ApiError, errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
@@ -85,7 +83,7 @@ export function createOutbox(
     if (calls >= MOST_CALLS)
       return void (await rows.settle(turn, { status: 'failed', provider: null, error: ENDLESS }, true))
     try {
-      const deadline = performance.now() + JOB_LIMIT_MS
+      const deadline = clock.elapsed() + JOB_LIMIT_MS
       const ended = await deliver(turn, carriersOf(content, providers), { passes: 1, deadline })
       if (ended.status !== 'waiting') return
       if (isLast) return void (await fail(turn, ended))
@@ -115,9 +113,9 @@ export function createOutbox(
     for (;;) {
       const found = (await rows.take(message.id))?.turn ?? (await rows.standing(message.id))
       if (found) return found
-      if (performance.now() + WAIT_MS >= deadline)
+      if (clock.elapsed() + WAIT_MS >= deadline)
         throw errors.unavailable({ message: STILL_SENT, retryAfter: LEASE_MS / 1000 })
-      await delay(WAIT_MS)
+      await clock.sleep(WAIT_MS)
     }
   }
 
@@ -149,7 +147,7 @@ export function createOutbox(
     wake: () => kind.wake(),
 
     async send(message, limitMs) {
-      const ended = await sendOnce(message, performance.now() + limitMs)
+      const ended = await sendOnce(message, clock.elapsed() + limitMs)
       if (ended.status === 'sent') return { messageId: ended.messageId }
       throw messagingErrors.send_failed({
         message: ended.error,

@@ -218,12 +218,15 @@ export async function startTextServer(
   return counterpart
 }
 
-/** Where TCP connects and nobody ever says anything, whatever is said to them: `host` with its port. */
-export async function startSilence(ending: Ending): Promise<{ host: string; connections(): number }> {
+/** Where TCP connects and nobody ever says anything: `host` with its port. `requests` are the connections on which something was said. */
+export async function startSilence(
+  ending: Ending,
+): Promise<{ host: string; connections(): number; requests(): number }> {
   const sockets: Socket[] = []
+  const speaking = new Set<Socket>()
   const server = createListener((socket) => {
     // Whoever waits here hangs up, and may do so with a reset.
-    socket.on('error', () => undefined).resume()
+    socket.on('error', () => undefined).on('data', () => speaking.add(socket))
     sockets.push(socket)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -232,7 +235,7 @@ export async function startSilence(ending: Ending): Promise<{ host: string; conn
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  return { host: `127.0.0.1:${port}`, connections: () => sockets.length }
+  return { host: `127.0.0.1:${port}`, connections: () => sockets.length, requests: () => speaking.size }
 }
 
 /** What names the two as providers. */

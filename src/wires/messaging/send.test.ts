@@ -4,6 +4,7 @@ import { before, describe, test, type TestContext } from 'node:test'
 
 import { sql } from '../../db/sql.ts'
 import { startApp, type StartOptions, type TestApp } from '../../testing/app.ts'
+import { stillClock } from '../../testing/clock.ts'
 import { eachEngine, endOfSuite, type Engine } from '../../testing/engines.ts'
 import {
   environmentOf,
@@ -36,7 +37,7 @@ eachEngine((engine) => {
     })
 
     const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-      app.request('POST', `/messaging/${path}`, { body, token, headers })
+      app.clock.through(app.request('POST', `/messaging/${path}`, { body, token, headers }))
     const entry = async (to: string) => {
       const { status, text, body } = await app.request(
         'GET',
@@ -409,7 +410,10 @@ eachEngine((engine) => {
   test('sixty messages a minute in each channel, for each user, whatever the other limits', async (t) => {
     const mail = await startMailServer(t)
     const texts = await startTextServer(t)
-    const { app, post } = await start(t, engine, { environment: environmentOf(mail, texts) })
+    const { app, post } = await start(t, engine, {
+      environment: environmentOf(mail, texts),
+      clock: stillClock(Date.now()),
+    })
     const statuses = await Promise.all(
       Array.from({ length: 62 }, async (_, i) => {
         const path = i % 2 === 0 ? 'email' : 'email/template'

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 
 import { createTransport } from 'nodemailer'
 
+import { systemClock } from '../../../base/clock.ts'
 import { StartError } from '../../../db/migrations.ts'
 import type { MailProvider, OutgoingMail, Outcome, RefusedRecipient } from '../provider.ts'
 import { isAddress, plain, readMailbox, type Mailbox } from './mailbox.ts'
@@ -35,9 +36,13 @@ const IDLE_MS = 30_000
  * @param options.from `hello@shop.example` or `Shop <hello@shop.example>`. Without it: `no-reply@` and the domain of
  *   the user where that is an address, else the host of `appUrl`, else the server's.
  * @param options.appUrl only for the default of `from`
+ * @param clock for the limit of a send
  * @throws StartError where `url` or `from` can't be read
  */
-export function smtp(options: { url: string; from?: string; appUrl?: string }): MailProvider {
+export function smtp(
+  options: { url: string; from?: string; appUrl?: string },
+  clock = systemClock,
+): MailProvider {
   const server = readServer(options.url)
   const sender = senderOf(options, server)
 
@@ -84,7 +89,7 @@ export function smtp(options: { url: string; from?: string; appUrl?: string }): 
 
     const streams: Readable[] = []
     const limit = new AbortController()
-    const timer = setTimeout(() => limit.abort(), limitMs)
+    const clearLimit = clock.timer(limitMs, () => limit.abort())
     contents.set(limit.signal, streams)
     try {
       const sent = await transport.sendMail({
@@ -122,7 +127,7 @@ export function smtp(options: { url: string; from?: string; appUrl?: string }): 
         limitMs,
       )
     } finally {
-      clearTimeout(timer)
+      clearLimit()
     }
   }
 

@@ -1,5 +1,7 @@
 import { Client } from 'undici'
 
+import type { Clock } from '../../../base/clock.ts'
+
 const CONNECT_MS = 3_000
 /** How much of a call's time connecting may take, so that some is left for the next provider. */
 const CONNECT_SHARE = 0.4
@@ -30,21 +32,27 @@ export type Call = (path: string, limitMs: number, form?: URLSearchParams) => Pr
  * @param base without a slash at its end
  * @param authorization the header's value
  */
-export function createCall(base: string, authorization: string): Call {
+export function createCall(base: string, authorization: string, clock: Clock): Call {
   const { origin, pathname } = new URL(base)
   const prefix = pathname.replace(/\/+$/, '')
 
   return async (path, limitMs, form) => {
-    const started = performance.now()
-    const seconds = (): number => Math.round((performance.now() - started) / 100) / 10
+    const started = clock.elapsed()
+    const seconds = (): number => Math.round((clock.elapsed() - started) / 100) / 10
     const connecting = new AbortController()
-    const late = setTimeout(() => connecting.abort(), Math.min(CONNECT_MS, limitMs * CONNECT_SHARE))
+    const clearConnecting = clock.timer(Math.min(CONNECT_MS, limitMs * CONNECT_SHARE), () =>
+      connecting.abort(),
+    )
+    const limit = new AbortController()
+    const clearLimit = clock.timer(Math.ceil(limitMs), () =>
+      limit.abort(new DOMException('the limit of the call is over', 'TimeoutError')),
+    )
     // undici's own limit of connecting is up to a second late.
     const client = new Client(origin, { allowH2: false, connect: { timeout: 0, signal: connecting.signal } })
     let connected = false
     client.once('connect', () => {
       connected = true
-      clearTimeout(late)
+      clearConnecting()
     })
     try {
       const response = await client.request({
@@ -57,7 +65,7 @@ export function createCall(base: string, authorization: string): Call {
           ...(form && { 'content-type': 'application/x-www-form-urlencoded;charset=UTF-8' }),
         },
         ...(form && { body: form.toString() }),
-        signal: AbortSignal.timeout(Math.ceil(limitMs)),
+        signal: limit.signal,
       })
       const retryAfter = response.headers['retry-after']?.toString()
       const body = parsed(await response.body.text())
@@ -75,7 +83,8 @@ export function createCall(base: string, authorization: string): Call {
           : `the connection to Twilio was lost (${what})`
       return { kind: 'lost', sent: true, reason }
     } finally {
-      clearTimeout(late)
+      clearConnecting()
+      clearLimit()
       await client.destroy()
     }
   }

@@ -1,3 +1,4 @@
+import { systemClock } from '../../../base/clock.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../db/migrations.ts'
 import type { OutgoingText, TextProvider } from '../provider.ts'
@@ -18,15 +19,19 @@ const CHECK_MS = 10_000
  * @param options.from E.164, a short code or a sender's name; for SMS also the sid of a messaging service (`MG…`).
  *   WhatsApp's `whatsapp:` is put before it and the receiver where it is not there yet.
  * @param options.apiBase where Twilio's API is, if not at Twilio
+ * @param clock for the limits of calls
  * @throws StartError where `apiBase` is no address
  */
-export function twilio(options: {
-  channel: TextProvider['channel']
-  accountSid: string
-  authToken: string
-  from: string
-  apiBase?: string
-}): TextProvider {
+export function twilio(
+  options: {
+    channel: TextProvider['channel']
+    accountSid: string
+    authToken: string
+    from: string
+    apiBase?: string
+  },
+  clock = systemClock,
+): TextProvider {
   const { channel, accountSid, authToken, from } = options
   const base = options.apiBase ?? API_BASE
   if (!/^https?:\/\/./i.test(base) || !URL.canParse(base))
@@ -35,7 +40,8 @@ export function twilio(options: {
     )
   const account = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}`
   const messages = `${account}/Messages.json`
-  const call = createCall(base, `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`)
+  const authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
+  const call = createCall(base, authorization, clock)
 
   const address = (number: string): string =>
     channel === 'whatsapp' && !number.startsWith('whatsapp:') ? `whatsapp:${number}` : number

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { Clock } from '../base/clock.ts'
+
+const LOOK_MS = 2
+
+/** A clock that a test can set forward; what waits by it waits no longer then. */
+export type TestClock = Clock & {
+  advance(ms: number): void
+  /**
+   * Waits for the work without waiting for the clock: it is set forward to the end of each pause that is slept through.
+   *
+   * @param stuck counts the calls that get no answer: at each one more, the clock is set forward to the end of the next limit
+   */
+  through<T>(work: Promise<T>, stuck?: () => number): Promise<T>
+}
+
+/** A clock that runs as the system's does. */
+export const testClock = (): TestClock => clockFrom(() => Date.now())
+
+/** A clock that stands still until it is moved. What waits by it is not kept waiting longer than in real time. */
+export const stillClock = (now = Date.UTC(2026, 0, 1)): TestClock => clockFrom(() => now)
+
+type Kind = 'pause' | 'idle' | 'limit'
+type Waiting = { kind: Kind; due: number; end: () => void }
+
+function clockFrom(start: () => number): TestClock {
+  let ahead = 0
+  const waiting = new Set<Waiting>()
+  const elapsed = (): number => performance.now() + ahead
+
+  function wait(kind: Kind, ms: number, call: () => void): () => void {
+    const clear = (): void => {
+      clearTimeout(timer)
+      waiting.delete(one)
+    }
+    const end = (): void => {
+      clear()
+      call()
+    }
+    const one: Waiting = { kind, due: elapsed() + ms, end }
+    const timer = setTimeout(end, ms)
+    if (kind === 'idle') timer.unref()
+    waiting.add(one)
+    return clear
+  }
+
+  const inOrder = (kinds: readonly Kind[]): Waiting[] =>
+    [...waiting].filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => a.due - b.due)
+
+  function advance(ms: number): void {
+    ahead += ms
+    for (const one of inOrder(['pause', 'idle', 'limit'])) if (one.due <= elapsed()) one.end()
+  }
+  const advanceTo = ({ due }: Waiting): void => advance(Math.ceil(Math.max(0, due - elapsed())))
+
+  return {
+    now: () => start() + ahead,
+    elapsed,
+    async sleep(ms, { signal, idle = false } = {}) {
+      if (signal?.aborted) return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const clear = wait(idle ? 'idle' : 'pause', ms, resolve)
+      signal?.addEventListener('abort', () => resolve(), { once: true })
+      await promise
+      clear()
+    },
+    timer: (ms, call) => wait('limit', ms, call),
+    advance,
+    async through(work, stuck = () => 0) {
+      let isOver = false
+      const over = (): void => void (isOver = true)
+      work.then(over, over)
+      for (let seen = stuck(); !isOver; await delay(LOOK_MS)) {
+        const [pause] = inOrder(['pause'])
+        const [limit] = inOrder(['limit'])
+        if (pause) advanceTo(pause)
+        else if (limit && stuck() > seen) {
+          seen = stuck()
+          advanceTo(limit)
+        }
+      }
+      return work
+    },
+  }
+}
