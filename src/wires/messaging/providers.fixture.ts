@@ -30,6 +30,8 @@ export type MailServer = {
   /** How often a mail was begun. */
   begun(): number
   next(...scripts: MailScript[]): void
+  /** Forgets what it received and was told. */
+  reset(): void
   /** Called with each whole mail, before it is answered. */
   onMail: (mail: ReceivedMail) => Promise<void> | void
 }
@@ -95,6 +97,10 @@ export async function startMailServer(ending: Ending): Promise<MailServer> {
     received,
     begun: () => begun,
     next: (...more) => void scripts.push(...more),
+    reset() {
+      scripts.length = received.length = begun = 0
+      counterpart.onMail = () => undefined
+    },
     onMail: () => undefined,
   }
   return counterpart
@@ -129,6 +135,8 @@ export type TextServer = {
   nextLists(...scripts: ('fail' | 'empty')[]): void
   /** How often a list was asked for. */
   looked(): number
+  /** Forgets what it received and was told. */
+  reset(): void
   /** Called before anything becomes of a message. */
   onBegun: () => Promise<void> | void
   /** Called with each message that it has, before it is answered. */
@@ -212,6 +220,10 @@ export async function startTextServer(
     lists: true,
     nextLists: (...more) => void lists.push(...more),
     looked: () => looked,
+    reset() {
+      scripts.length = received.length = lists.length = begun = looked = 0
+      Object.assign(counterpart, { lists: true, onBegun: () => undefined, onText: () => undefined })
+    },
     onBegun: () => undefined,
     onText: () => undefined,
   }
