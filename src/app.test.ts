@@ -37,14 +37,19 @@ const refused = (t: TestContext, line: RegExp, options: AppOptions) =>
 const wire = (name: string, needs: { wireName: string; isOptional: boolean }[] = []): ConfiguredWire =>
   defineWire({ name, needs, setup: () => ({ routes: [], service: undefined }) })()
 
-const routed = (name: string, key: `GET /${string}`) =>
+const routed = (name: string, key: `GET /${string}`, query = Type.Object({})) =>
   defineWire({
     name,
     setup: () => ({
       service: undefined,
-      routes: [route(key, { summary: 'One', access: 'public', reply: { 200: Type.Object({}) } }, () => ({}))],
+      routes: [
+        route(key, { summary: 'One', access: 'public', query, reply: { 200: Type.Object({}) } }, () => ({})),
+      ],
     }),
   })()
+
+const titled = (title: string, options = {}) =>
+  Type.Object({ inner: Type.Optional(Type.String({ title, ...options })) })
 
 describe('the wires of an application', () => {
   test('stand in the order of their needs, whatever the order in which they are given', async (t) => {
@@ -135,6 +140,21 @@ describe('the wires of an application', () => {
       'the description’s',
       [routed('a', 'GET /openapi.json')],
       /^wires: GET \/openapi\.json of a is answered by/,
+    ],
+    [
+      'two schemas of one name',
+      [routed('a', 'GET /a', titled('Thing')), routed('b', 'GET /b', titled('Thing', { maxLength: 1 }))],
+      /^wires: the schemas titled "Thing" of GET \/a and of GET \/b differ: give one of them another title$/,
+    ],
+    [
+      'a schema with the name of ours',
+      [routed('a', 'GET /a', titled('Error'))],
+      /^wires: the schemas titled "Error" of Sixwire and of GET \/a differ: /,
+    ],
+    [
+      'a schema whose title is no name',
+      [routed('a', 'GET /a', titled('A thing'))],
+      /^wires: GET \/a has a schema titled "A thing": a title is the name .* letters, digits, \., - and _ only$/,
     ],
   ] as const)
     test(`are refused with one line for ${what}`, async (t) => {

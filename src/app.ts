@@ -204,7 +204,10 @@ async function assemble(parts: Parts): Promise<App> {
   }
 
   const authenticate = running.find((one) => one.authenticate)?.authenticate
-  const groups = running.map(({ routes }, at) => ({ wire: wires[at]!.name, routes }))
+  const groups = running.map(({ routes }, at) => {
+    const { name, description } = wires[at]!
+    return { wire: name, description, routes }
+  })
   checkRoutes(groups, authenticate !== undefined)
   const server = await createServer({
     groups,

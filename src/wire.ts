@@ -74,6 +74,7 @@ export type ConfiguredWire<
   Routes extends readonly Route[] = readonly Route[],
 > = {
   readonly name: Name
+  readonly description: string | undefined
   readonly needs: readonly Need[]
   readonly migrations: URL | undefined
   readonly optionsSchema: TSchema | undefined
@@ -122,6 +123,8 @@ export function defineWire<
   const Routes extends readonly Route[] = readonly Route[],
 >(definition: {
   name: Name
+  /** What the wire is for, in one sentence, for `/openapi.json` and `/docs`. */
+  description?: string
   needs?: Needs
   /** Schema of the options; its defaults are the options' defaults. */
   options?: Options
@@ -150,6 +153,7 @@ export function defineWire<
 }): Wire<Name, Given<Static<Options>>, Service, Routes> {
   const configure = (options: unknown = {}): ConfiguredWire<Name, Service, Routes> => ({
     name: definition.name,
+    description: definition.description,
     needs: definition.needs ?? [],
     migrations: definition.migrations,
     optionsSchema: definition.options,

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 
 import type { ApiError, Issue } from './base/errors.ts'
 import { StartError } from './db/migrations.ts'
+import { titleFault } from './http/openapi-schemas.ts'
 import { DESCRIPTION } from './http/openapi.ts'
 import type { RouteGroup } from './http/server.ts'
 import { createValidation } from './http/validation.ts'
@@ -147,8 +148,8 @@ export const variablesOf = (options: ReadonlyMap<ConfiguredWire, unknown>): Vari
   )
 
 /**
- * Finds what the engine would find out later, in its own words: two wires that answer the same address,
- * and routes for signed-in callers where nobody can sign in.
+ * Finds what would be found out later, in other words: two wires that answer the same address, routes for signed-in
+ * callers where nobody can sign in, and two schemas of one name.
  */
 export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolean): void {
   const owners = new Map(DESCRIPTION.map(({ method, path }) => [`${method} ${path}`, 'the frame']))
@@ -164,6 +165,8 @@ export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolea
           `SIXWIRE_WIRES: ${wire} answers signed-in callers only, and no loaded wire keeps accounts: add auth`,
         )
     }
+  const fault = titleFault(groups)
+  if (fault !== undefined) throw new StartError(`wires: ${fault}`)
 }
 
 const isPlain = (value: unknown): value is Record<string, unknown> =>

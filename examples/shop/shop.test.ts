@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { createClient, loadConfig, type Api, type Client, type RoutesOf } from 'sixwire'
 
 import { startApp, type TestApp } from '../../src/testing/app.ts'
+import { codesIn, resolved } from '../../src/testing/description.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../src/testing/engines.ts'
 import { startProgram } from '../../src/testing/program.ts'
 import type { loyalty } from './loyalty/index.ts'
@@ -97,18 +98,25 @@ eachEngine((engine) => {
     })
 
     test('describes its routes beside Sixwire’s own', async () => {
-      const { paths, tags } = (await app.request('GET', '/openapi.json')).body
+      const { body } = await app.request('GET', '/openapi.json')
+      const { paths, tags } = resolved(body)
       assert.deepEqual(
         Object.keys(paths).filter((path) => path.startsWith('/loyalty')),
         ['/loyalty/balance', '/loyalty/grants', '/loyalty/redeem'],
       )
       assert.deepEqual(paths['/loyalty/redeem'].post.tags, ['loyalty'])
-      assert.ok(tags.some((tag: { name: string }) => tag.name === 'loyalty'))
-      const codes = paths['/loyalty/redeem'].post.responses['409'].content['application/json'].schema
-      assert.deepEqual(codes.properties.error.properties.code.enum, [
+      assert.deepEqual(paths['/loyalty/redeem'].post.operationId, 'loyaltyRedeem')
+      const tag = tags.find(({ name }: { name: string }) => name === 'loyalty')
+      assert.match(tag.description, /points/)
+      const conflict = paths['/loyalty/redeem'].post.responses['409']
+      assert.deepEqual(codesIn(conflict.content['application/json'].schema), [
         'NOT_ENOUGH_POINTS',
         'IDEMPOTENCY_CONFLICT',
       ])
+      assert.deepEqual(
+        body.paths['/loyalty/balance'].get.responses['200'].content['application/json'].schema,
+        { $ref: '#/components/schemas/Balance' },
+      )
     })
 
     describe('its collections', () => {

@@ -36,6 +36,7 @@ export const docsPage = (title: string): FastifySwaggerUiOptions => ({
     tryItOutEnabled: true,
     docExpansion: 'list',
     deepLinking: true,
+    persistAuthorization: true,
     displayRequestDuration: true,
   },
   theme: {

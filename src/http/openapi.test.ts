@@ -7,12 +7,14 @@ import { Type } from '../base/schema.ts'
 
 import { defineErrors } from '../base/errors.ts'
 import { startApp, type Answered, type TestApp } from '../testing/app.ts'
+import { codesIn, resolved } from '../testing/description.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { defineWire } from '../wire.ts'
 import { answer, route } from './route.ts'
 
 type Schema = { type?: string; description?: string } & Record<string, unknown>
 type Described = {
+  operationId: string
   summary?: string
   tags: string[]
   security: Record<string, string[]>[]
@@ -24,6 +26,8 @@ type Description = {
   openapi: string
   info: { title: string; version: string; description: string }
   servers?: { url: string }[]
+  tags: { name: string; description?: string }[]
+  components: { schemas: Record<string, Schema>; responses: Record<string, object> }
   paths: Record<string, Record<string, Described>>
 }
 
@@ -46,6 +50,7 @@ const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })
 /** A wire of an application that uses what Sixwire's own do not. */
 const shop = defineWire({
   name: 'shop',
+  description: 'Items and their parts.',
   setup: () => ({
     service: undefined,
     routes: [
@@ -61,13 +66,18 @@ const shop = defineWire({
           query: Type.Object({ soon: Type.Optional(Type.Boolean()) }),
           headers: Type.Object({ 'x-shop': Type.Optional(Type.String()) }),
           body: Type.Object({ name: Type.String() }),
-          reply: { 200: Type.Object({ item: Type.String() }), 202: Type.Object({}) },
+          reply: { 200: Type.Object({ item: Type.String() }, { title: 'Part' }), 202: Type.Object({}) },
           errors: [shopErrors.sold_out],
         },
         ({ params }) => ({ item: params.item }),
       ),
       route('GET /shop/label', { summary: 'A label', access: 'public', reply: { 200: Type.String() } }, () =>
         answer('<label>', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
+      ),
+      route(
+        'GET /shop-label',
+        { summary: 'Read a label', access: 'public', reply: { 200: Type.Object({}) } },
+        () => ({}),
       ),
     ] as const,
   }),
@@ -80,22 +90,24 @@ function schemasOf(described: Described, status: number): Schema[] {
   const schema = content?.schema
   return schema === undefined ? [] : ((schema['anyOf'] as Schema[] | undefined) ?? [schema])
 }
-type Failure = { properties?: { error?: { properties: { code: { enum: string[] } } } } }
 const codesOf = (described: Described, status: number): string[] =>
-  schemasOf(described, status).flatMap(
-    (schema) => (schema as Failure).properties?.error?.properties.code.enum ?? [],
-  )
+  schemasOf(described, status).flatMap(codesIn)
+// What an HTTP client or a browser sets itself, and what `security` describes.
+const NOT_PARAMETERS = ['authorization', 'cookie', 'host']
 
 eachEngine((engine) => {
   describe('/openapi.json', () => {
     let app: TestApp
+    let published: Description
+    /** The same, without references. */
     let description: Description
     const ending = endOfSuite()
     before(async () => {
       app = await startApp(ending, engine, {
         config: { name: 'shop', version: '3.2.1', policy: 'guarded', wires: [shop()] },
       })
-      description = (await app.request('GET', '/openapi.json')).body
+      published = (await app.request('GET', '/openapi.json')).body
+      description = resolved(published)
     })
     const described = (key: string): Described => {
       const [method = '', path = ''] = key.split(' ')
@@ -107,7 +119,7 @@ eachEngine((engine) => {
       app.app.routes.flatMap(({ wire, routes }) => routes.map((one) => ({ wire, one })))
 
     test('is valid OpenAPI 3.1 and says whose it is', async () => {
-      const { valid, errors } = await new Validator().validate(structuredClone(description))
+      const { valid, errors } = await new Validator().validate(structuredClone(published))
       assert.ok(valid, JSON.stringify(errors, undefined, 1))
       assert.match(description.openapi, /^3\.1\./)
       assert.equal(description.info.title, 'shop')
@@ -148,10 +160,14 @@ eachEngine((engine) => {
       for (const { wire, one } of everyRoute()) {
         const { spec, key } = one
         const it = described(key)
+        const names = (schema: unknown) => Object.keys((schema as Schema | undefined)?.['properties'] ?? {})
         assert.equal(it.summary, spec.summary, key)
         assert.deepEqual(it.tags, [wire], key)
         const bearer = [{ bearer: [] }]
-        const security = { public: [], optional: [{}, ...bearer] }[spec.access as string] ?? bearer
+        const readsToken = names(spec.headers).includes('authorization')
+        const security =
+          { public: readsToken ? [{}, ...bearer] : [], optional: [{}, ...bearer] }[spec.access as string] ??
+          bearer
         assert.deepEqual(it.security, security, key)
         for (const status of Object.keys(spec.reply)) assert.ok(it.responses[status], `${key} ${status}`)
         const expected: [boolean, number, string][] = [
@@ -171,13 +187,14 @@ eachEngine((engine) => {
           if (isExpected) assert.ok(codesOf(it, status).includes(code), `${key} does not say ${code}`)
         }
         const parameters = (it.parameters ?? []).map((p) => `${p.in} ${p.name}`).toSorted()
-        const names = (schema: unknown) => Object.keys((schema as Schema | undefined)?.['properties'] ?? {})
         assert.deepEqual(
           parameters,
           [
             ...names(spec.params).map((name) => `path ${name}`),
             ...names(spec.query).map((name) => `query ${name}`),
-            ...names(spec.headers).map((name) => `header ${name}`),
+            ...names(spec.headers)
+              .filter((name) => !NOT_PARAMETERS.includes(name))
+              .map((name) => `header ${name}`),
             ...(spec.idempotent ? ['header idempotency-key'] : []),
           ].toSorted(),
           key,
@@ -189,6 +206,69 @@ eachEngine((engine) => {
       }
     })
 
+    test('every operation has an id, made of its method and path', () => {
+      const ids = Object.values(description.paths).flatMap((methods) =>
+        Object.values(methods).map(({ operationId }) => operationId),
+      )
+      for (const id of ids) assert.match(id, /^[a-zA-Z][a-zA-Z0-9]*$/)
+      assert.equal(new Set(ids).size, ids.length)
+      for (const [key, id] of [
+        ['POST /auth/login', 'authLogin'],
+        ['GET /auth/me', 'getAuthMe'],
+        ['POST /store/:collection', 'postStoreByCollection'],
+        ['PATCH /auth/me', 'patchAuthMe'],
+        ['DELETE /auth/sessions/:id', 'deleteAuthSessionsById'],
+        ['GET /.well-known/jwks.json', 'getWellKnownJwksJson'],
+        ['GET /store/:collection/:id', 'getStoreByCollectionById'],
+        ['PATCH /shop/items/:item/parts/:part', 'patchShopItemsByItemPartsByPart'],
+        ['GET /shop/label', 'getShopLabel'],
+        ['GET /shop-label', 'getShopLabel2'],
+      ])
+        assert.equal(described(key!).operationId, id)
+    })
+
+    test('every wire says what it is for', () => {
+      assert.deepEqual(
+        published.tags.map(({ name }) => name),
+        ['core', 'messaging', 'auth', 'store', 'shop'],
+      )
+      for (const { name, description } of published.tags) assert.match(description ?? '', /^[A-Z].*\.$/, name)
+      assert.equal(published.tags.at(-1)!.description, 'Items and their parts.')
+    })
+
+    test('the error envelope and schemas with a title are described once, under their names', () => {
+      const { schemas } = published.components
+      for (const name of ['Document', 'Error', 'LogEntry', 'Part', 'Session', 'User'])
+        assert.equal(schemas[name]?.type, 'object', name)
+      const schemaOf = (path: string, method: string, status: string) =>
+        Object.values(published.paths[path]![method]!.responses[status]!.content!)[0]!.schema
+      const part = schemaOf('/shop/items/{item}/parts/{part}', 'patch', '200')
+      assert.deepEqual(part, { $ref: '#/components/schemas/Part' })
+      const { user } = schemaOf('/auth/register', 'post', '201')['properties'] as Record<string, Schema>
+      assert.deepEqual(user, { $ref: '#/components/schemas/User' })
+      assert.equal(JSON.stringify(published).match(/"required":\["error"\]/g)?.length, 1)
+    })
+
+    test('fields say which format they have', () => {
+      const register = Object.values(described('POST /auth/register').requestBody!.content)[0]!.schema
+      const { email, password } = register['properties'] as Record<string, Schema>
+      assert.deepEqual([email!['format'], password!['format']], ['email', 'password'])
+      const { createdAt } = published.components.schemas['Document']!['properties'] as Record<string, Schema>
+      assert.equal(createdAt!['format'], 'date-time')
+    })
+
+    test('is not sent again to a client that has it', async () => {
+      const first = await app.request('GET', '/openapi.json')
+      const etag = first.headers.get('etag')!
+      assert.match(etag, /^"[\w-]+"$/)
+      for (const sent of [etag, `"other", W/${etag}`, '*']) {
+        const again = await app.request('GET', '/openapi.json', { headers: { 'if-none-match': sent } })
+        assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', etag], sent)
+      }
+      const other = await app.request('GET', '/openapi.json', { headers: { 'if-none-match': '"other"' } })
+      assert.deepEqual([other.status, other.text], [200, first.text])
+    })
+
     test('of an answer that is text it says so', () => {
       for (const key of ['GET /shop/label', 'GET /metrics'])
         assert.deepEqual(Object.keys(described(key).responses['200']!.content!), ['text/plain'], key)
@@ -198,13 +278,13 @@ eachEngine((engine) => {
       const it = described('GET /health')
       const [health, failure] = schemasOf(it, 503)
       assert.ok(Object.hasOwn(health!['properties'] as object, 'wires'))
-      assert.ok(Object.hasOwn(failure!['properties'] as object, 'error'))
+      assert.deepEqual(codesIn(failure), ['UNAVAILABLE'])
       assert.equal(it.responses['200']!.description, 'OK')
       assert.match(it.responses['503']!.description, /^Service Unavailable\n\n`UNAVAILABLE`: /)
     })
 
     describe('whatever is sent, the answer is one that the description has', () => {
-      const ajv = new Ajv({ strict: false })
+      const ajv = new Ajv({ strict: false, validateFormats: false })
       const assertDescribed = (key: string, what: string, { status, headers, body, text }: Answered) => {
         const it = described(key)
         const at = `${key}, ${what}: ${status} ${text.slice(0, 200)}`

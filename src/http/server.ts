@@ -13,7 +13,7 @@ import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, PARAM_LIMIT, unread
 import { takeForms } from './forms.ts'
 import type { IdempotencyStore } from './idempotency.ts'
 import type { RateLimiter } from './limits.ts'
-import { DESCRIPTION, registerDescription } from './openapi.ts'
+import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import type { Caller, Policy } from './policy.ts'
 import type { Method, Route } from './route.ts'
 import { createValidation, type RequestPart } from './validation.ts'
@@ -23,7 +23,7 @@ const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 /** Routes of one wire, as the server takes them. */
-export type RouteGroup = { wire: string; routes: readonly Route[] }
+export type RouteGroup = { wire: string; description?: string | undefined; routes: readonly Route[] }
 
 /** What is told of each answer. */
 export type Answered = {
@@ -51,8 +51,8 @@ export type ServerOptions = {
   log: FastifyBaseLogger
   /** Called once for each answer, for the log and the metrics. */
   onAnswer: (answered: Answered) => void
-  /** Title and version of the description at `/openapi.json`. */
-  description: { title: string; version: string; url: string }
+  /** What the description at `/openapi.json` says of the whole server. */
+  description: About
   /** Origins of browsers that may read answers; `*` for any. */
   origins: readonly string[]
   production: boolean

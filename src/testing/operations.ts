@@ -1,6 +1,7 @@
 // What `/openapi.json` describes, as requests: sensible ones, and those that are not.
 import fc from 'fast-check'
 
+import { codesIn, resolved } from './description.ts'
 import {
   hostileHeader,
   hostileSegment,
@@ -85,11 +86,15 @@ type Description = {
   responses: Record<string, { content?: { 'application/json'?: { schema: Schema } } }>
 }
 
+// Reads the Authorization header itself, which OpenAPI describes by `security` and not as a parameter.
+const BOUNCE = '/messaging/email/bounce'
+const AUTHORIZATION_HEADER = { in: 'header', name: 'authorization', schema: { type: 'string' } } as const
+
 /** @param description the parsed `/openapi.json` */
 export function readOperations(description: {
   paths: Record<string, Record<string, Description>>
 }): Operation[] {
-  return Object.entries(description.paths).flatMap(([path, methods]) =>
+  return Object.entries(resolved(description).paths).flatMap(([path, methods]) =>
     // A form is no JSON: whoever takes one has tests of its own.
     Object.entries(methods)
       .filter(([, { requestBody }]) => !requestBody || requestBody.content['application/json'])
@@ -97,13 +102,13 @@ export function readOperations(description: {
         key: `${method.toUpperCase()} ${path}`,
         method: method.toUpperCase(),
         path,
-        parameters,
+        parameters: path === BOUNCE ? [...parameters, AUTHORIZATION_HEADER] : parameters,
         body: requestBody?.content['application/json']?.schema,
         codes: new Map(
-          Object.entries(responses).map(([status, { content }]) => {
-            const code = content?.['application/json']?.schema.properties?.['error']?.properties?.['code']
-            return [Number(status), new Set(code?.enum)]
-          }),
+          Object.entries(responses).map(([status, { content }]) => [
+            Number(status),
+            new Set(codesIn(content?.['application/json']?.schema)),
+          ]),
         ),
       })),
   )

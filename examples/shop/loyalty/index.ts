@@ -6,6 +6,7 @@ import { loyaltyRoutes } from './routes.ts'
 /** A wire of the shop's own: points that customers collect and spend. */
 export const loyalty = defineWire({
   name: 'loyalty',
+  description: 'Points that customers collect and spend.',
   needs: [auth],
   options: Type.Object({ welcomePoints: Type.Integer({ minimum: 0, default: 0 }) }),
   migrations: new URL('./migrations/', import.meta.url),

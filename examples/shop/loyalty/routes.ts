@@ -3,23 +3,25 @@ import { errors as common, route, Type, type ServiceOf, type auth } from 'sixwir
 import { errors } from './errors.ts'
 import type { Points } from './points.ts'
 
-const Balance = Type.Object({ points: Type.Integer({ description: 'What is left.' }) })
-const Some = Type.Integer({ minimum: 1, maximum: 1_000_000 })
+// A schema with a title stands under this name in /openapi.json, once for all routes.
+const Balance = Type.Object({ points: Type.Integer({ description: 'What is left.' }) }, { title: 'Balance' })
+const Some = Type.Integer({ minimum: 1, maximum: 1_000_000, examples: [30] })
+const Email = Type.String({ maxLength: 320, format: 'email', examples: ['ada@example.com'] })
 
 export function loyaltyRoutes(points: Points, accounts: ServiceOf<typeof auth>) {
   return [
     route(
       'GET /loyalty/balance',
-      { summary: 'How many points I have', access: 'session', reply: { 200: Balance } },
+      { summary: 'Read the balance of points', access: 'session', reply: { 200: Balance } },
       async ({ caller }) => ({ points: await points.balance(caller.id) }),
     ),
     route(
       'POST /loyalty/grants',
       {
-        summary: 'Give somebody points',
+        summary: 'Grant points to a customer',
         access: 'admin',
         idempotent: true,
-        body: Type.Object({ email: Type.String({ maxLength: 320 }), points: Some }),
+        body: Type.Object({ email: Email, points: Some }),
         reply: { 201: Balance },
         errors: [common.not_found],
       },

@@ -34,6 +34,7 @@ const HOUR_MS = 3_600_000
 /** Accounts, sessions, and who sends a bearer token. */
 export const auth = defineWire({
   name: 'auth',
+  description: 'Accounts, sessions, and sign-in by password, email link or identity provider.',
   needs: [messaging.optional],
   options: AuthOptions,
   variables: AUTH_VARIABLES,

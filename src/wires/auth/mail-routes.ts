@@ -10,7 +10,11 @@ import type { MailFlows } from './mail-flows.ts'
 import { Email, Message, Password, Tokens, UNCACHED } from './routes.ts'
 import type { Sessions } from './sessions.ts'
 
-const MailToken = Type.String({ maxLength: 1000, description: 'From the link in the mail.' })
+const MailToken = Type.String({
+  maxLength: 1000,
+  description: 'From the link in the email.',
+  examples: ['the token of the link'],
+})
 
 /** Mails that anybody may have sent to an address, whether or not it has an account. */
 const ASKED_FOR = {
@@ -43,7 +47,7 @@ export function mailRoutes({
     route(
       'POST /auth/forgot-password',
       {
-        summary: 'Ask for a mail with a link to set another password',
+        summary: 'Send an email with a link to reset the password',
         description:
           'The answer is the same whether or not the address has an account. At most 5 of these mails an address and hour.',
         ...ASKED_FOR,
@@ -59,7 +63,7 @@ export function mailRoutes({
     route(
       'POST /auth/reset-password',
       {
-        summary: 'Set another password with the token of such a mail, and end all sessions',
+        summary: 'Reset the password with the token of an email, and revoke all sessions',
         description: 'Lifts a lock of the address as well, and verifies it.',
         access: 'public',
         limit: '30/min',
@@ -75,7 +79,7 @@ export function mailRoutes({
     route(
       'POST /auth/magic-link',
       {
-        summary: 'Ask for a mail with a link to sign in',
+        summary: 'Send an email with a link to sign in',
         description:
           'While registration is open, using the link makes an account for an address that has none. At most 5 of these mails an address and hour.',
         ...ASKED_FOR,
@@ -90,7 +94,7 @@ export function mailRoutes({
     route(
       'POST /auth/verify-magic-link',
       {
-        summary: 'Sign in with the token of such a mail',
+        summary: 'Sign in with the token of an email',
         description:
           'Verifies the address. An account whose address was not verified until then loses its password and all sessions.',
         access: 'public',
@@ -110,7 +114,7 @@ export function mailRoutes({
     route(
       'POST /auth/verify-email',
       {
-        summary: 'Verify an address with the token of the mail that was sent to it',
+        summary: 'Verify an email address with the token of an email',
         description:
           'An account with an address of `SIXWIRE_ADMINS` loses its password and all sessions by it, unless the call carries the access token of a session of that same account.',
         access: 'public',
@@ -138,7 +142,7 @@ export function mailRoutes({
     route(
       'POST /auth/resend-verification',
       {
-        summary: 'Ask for another mail with a link to verify the address',
+        summary: 'Send the email to verify the address again',
         description: 'The links before it work no longer. At most 5 of these mails an address and hour.',
         access: 'session',
         limit: '20/min',

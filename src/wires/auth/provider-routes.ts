@@ -41,7 +41,7 @@ export function providerRoutes({
     route(
       `GET /auth/${name}`,
       {
-        summary: `Go to the consent screen of ${what}`,
+        summary: `Start the sign-in at ${what}`,
         description:
           'For a browser: it comes back to the callback, and from there to `APP_URL/auth/callback`, with `#token=…&refreshToken=…` or `#error=…`, and `redirect` as a browser writes it; not with `invalid_state`, as nobody knows it then.',
         access: 'public',
@@ -77,7 +77,7 @@ export function providerRoutes({
     route(
       `GET /auth/${name}/callback`,
       {
-        summary: `Come back from ${what}`,
+        summary: `Finish the sign-in at ${what}`,
         description:
           'Errors in the fragment: `access_denied`, `account_disabled`, `account_exists`, `email_required`, `invalid_state`, `provider_error`, `registration_closed`.',
         access: 'public',

@@ -16,52 +16,59 @@ import type { UserRow, Users } from './users.ts'
 // Tokens are for the client alone, never for a cache on the way (RFC 6749, section 5.1).
 export const UNCACHED = { 'cache-control': 'no-store' }
 
-export const Email = Type.String({ maxLength: 1000 })
-export const Password = Type.String({ maxLength: 1000 })
-const Time = Type.String({ description: 'ISO 8601, UTC.' })
-export const Message = Type.Object({ message: Type.String() })
+export const Email = Type.String({ maxLength: 1000, format: 'email', examples: ['ada@example.com'] })
+const PASSWORD = { maxLength: 1000, format: 'password' }
+export const Password = Type.String({ ...PASSWORD, examples: ['correct horse battery'] })
+const NewPassword = Type.String({ ...PASSWORD, examples: ['another correct horse'] })
+const Time = Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' })
+const Metadata = Type.Record(Type.String(), Type.Unknown(), { examples: [{ theme: 'dark' }] })
+export const Message = Type.Object({ message: Type.String() }, { title: 'Confirmation' })
 
 const AccountName = {
   _id: Type.String(),
-  email: Type.String(),
+  email: Type.String({ format: 'email' }),
   name: Type.Optional(Type.String({ description: 'Only where the user has one.' })),
 }
-const LoginUser = Type.Object(AccountName)
-const User = Type.Object({ ...AccountName, createdAt: Time })
-const Me = Type.Object({
+const LoginUser = Type.Object(AccountName, { title: 'LoginUser' })
+const User = Type.Object({ ...AccountName, createdAt: Time }, { title: 'User' })
+const MeFields = {
   ...AccountName,
   createdAt: Time,
   emailVerified: Type.Boolean(),
   metadata: Type.Record(Type.String(), Type.Unknown()),
   role: Type.Union([Type.Literal('user'), Type.Literal('admin')]),
-})
+}
+const Me = Type.Object(MeFields, { title: 'Me' })
 export const Tokens = {
   token: Type.String({ description: 'The access token, a JWT: sent as "Authorization: Bearer <token>".' }),
   refreshToken: Type.String({
-    description: 'Traded in for the next pair at POST /auth/refresh; good for one use.',
+    description: 'Single-use; exchange it for a new pair at POST /auth/refresh.',
   }),
 }
-const Session = Type.Object({
+const SessionFields = {
   _id: Type.String(),
   createdAt: Time,
-  lastUsedAt: Type.String({ description: 'When it was signed in or last refreshed.' }),
+  lastUsedAt: Type.String({ format: 'date-time', description: 'When it was signed in or last refreshed.' }),
   expiresAt: Time,
   ip: Type.String(),
   userAgent: Type.String(),
   current: Type.Boolean({ description: 'Whether this session asks.' }),
-})
-const Health = Type.Object({
+}
+const Session = Type.Object(SessionFields, { title: 'Session' })
+const HealthFields = {
   status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
   providers: Type.Array(Type.String(), { description: 'Ways to sign in.' }),
-})
-const PublicKey = Type.Object({
+}
+const Health = Type.Object(HealthFields, { title: 'AuthHealth' })
+const PublicKeyFields = {
   kty: Type.String(),
   crv: Type.String(),
   x: Type.String(),
   kid: Type.String(),
   use: Type.String(),
   alg: Type.String(),
-})
+}
+const PublicKey = Type.Object(PublicKeyFields, { title: 'PublicKey' })
 
 const loginUser = ({ id, email, name }: UserRow) => ({ _id: id, email, ...(name !== null && { name }) })
 const userOf = (user: UserRow) => ({ ...loginUser(user), createdAt: isoTime(user.created_at) })
@@ -97,14 +104,14 @@ export function authRoutes({
     route(
       'POST /auth/register',
       {
-        summary: 'Make an account and sign in',
+        summary: 'Create an account and sign in',
         access: 'public',
         limit: '20/min',
         idempotent: true,
         body: Type.Object({
           email: Email,
           password: Password,
-          name: Type.Optional(Type.String({ maxLength: 200 })),
+          name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
         }),
         reply: { 201: Type.Object({ user: User, ...Tokens }) },
         errors: [authErrors.registration_closed, authErrors.email_taken],
@@ -119,7 +126,7 @@ export function authRoutes({
     route(
       'POST /auth/login',
       {
-        summary: 'Sign in with an email address and a password',
+        summary: 'Sign in with email and password',
         description:
           'Failed attempts lock the address for a while: then also the right password answers 423.',
         access: 'public',
@@ -137,11 +144,13 @@ export function authRoutes({
     route(
       'POST /auth/refresh',
       {
-        summary: 'Trade a refresh token in for a new pair of tokens',
-        description: 'A refresh token is good for one use. One that was used before ends its session.',
+        summary: 'Exchange a refresh token for a new pair of tokens',
+        description: 'A refresh token is single-use. One that was used before revokes its session.',
         access: 'public',
-        body: Type.Object({ refreshToken: Type.String({ maxLength: 1000 }) }),
-        reply: { 200: Type.Object(Tokens) },
+        body: Type.Object({
+          refreshToken: Type.String({ maxLength: 1000, examples: ['the refreshToken of the last answer'] }),
+        }),
+        reply: { 200: Type.Object(Tokens, { title: 'Tokens' }) },
         errors: [errors.unauthorized],
       },
       async ({ body, ip, userAgent }) =>
@@ -149,7 +158,7 @@ export function authRoutes({
     ),
     route(
       'GET /auth/me',
-      { summary: 'Who is signed in', access: 'session', reply: { 200: Type.Object({ user: Me }) } },
+      { summary: 'Read the signed-in user', access: 'session', reply: { 200: Type.Object({ user: Me }) } },
       async ({ caller }) => {
         const user = await users.byId(caller.id)
         if (!user) throw errors.unauthorized()
@@ -159,13 +168,15 @@ export function authRoutes({
     route(
       'PATCH /auth/me',
       {
-        summary: 'Change the own name and metadata',
+        summary: 'Change the name and metadata of the signed-in user',
         description:
           'What is left out stays. Fields of metadata replace those of the same name, and null removes one; nested objects are replaced whole. All metadata together may have 16 KiB as JSON.',
         access: 'session',
         body: Type.Object({
-          name: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
-          metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+          name: Type.Optional(
+            Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] }),
+          ),
+          metadata: Type.Optional(Metadata),
         }),
         reply: { 200: Type.Object({ user: Me }) },
       },
@@ -174,7 +185,7 @@ export function authRoutes({
     route(
       'DELETE /auth/me',
       {
-        summary: 'Remove the own account for good',
+        summary: 'Delete the account of the signed-in user',
         description:
           'Needs the password where the account has one. What other wires keep of the user stays there without an owner.',
         access: 'session',
@@ -189,7 +200,7 @@ export function authRoutes({
     ),
     route(
       'POST /auth/logout',
-      { summary: 'End the session', access: 'session', reply: { 200: Message } },
+      { summary: 'Sign out', access: 'session', reply: { 200: Message } },
       async ({ caller }) => {
         await sessions.end(caller.id, caller.sessionId)
         return { message: 'You are signed out.' }
@@ -198,9 +209,9 @@ export function authRoutes({
     route(
       'POST /auth/change-password',
       {
-        summary: "Set another password and end the user's other sessions",
+        summary: 'Change the password and revoke all other sessions',
         access: 'session',
-        body: Type.Object({ currentPassword: Password, newPassword: Password }),
+        body: Type.Object({ currentPassword: Password, newPassword: NewPassword }),
         reply: { 200: Message },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],
       },
@@ -212,7 +223,7 @@ export function authRoutes({
     route(
       'GET /auth/sessions',
       {
-        summary: 'Where the user is signed in, newest first',
+        summary: 'List sessions, newest first',
         access: 'session',
         query: Type.Object(PageQuery),
         reply: {
@@ -230,9 +241,9 @@ export function authRoutes({
     route(
       'DELETE /auth/sessions/:id',
       {
-        summary: 'Sign out somewhere',
+        summary: 'Revoke a session',
         access: 'session',
-        params: Type.Object({ id: Type.String() }),
+        params: Type.Object({ id: Type.String({ examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
         reply: { 200: Message },
         errors: [errors.not_found],
       },
@@ -245,7 +256,7 @@ export function authRoutes({
     route(
       'GET /auth/health',
       {
-        summary: 'Whether people can sign in, and how',
+        summary: 'Check whether and how users can sign in',
         access: 'public',
         reply: { 200: Health, 503: Health },
       },
@@ -261,7 +272,7 @@ export function authRoutes({
     route(
       'GET /.well-known/jwks.json',
       {
-        summary: 'The public keys of access tokens',
+        summary: 'List the public keys of access tokens',
         description: 'RFC 7517. A key is here an hour before it signs, and until its last token has expired.',
         access: 'public',
         reply: { 200: Type.Object({ keys: Type.Array(PublicKey) }) },

@@ -4,6 +4,7 @@ import { coreRoutes } from './routes.ts'
 /** Liveness, readiness, and what the server is. */
 export const core = defineWire({
   name: 'core',
+  description: 'Health, readiness, version and metrics of the server.',
   setup({ db, server, settings }) {
     return { routes: coreRoutes({ db, server, settings }), service: undefined }
   },

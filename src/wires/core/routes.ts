@@ -9,7 +9,7 @@ import { answer, route } from '../../http/route.ts'
 import type { ServerStatus } from '../../wire.ts'
 import { readHealth } from './health.ts'
 
-const Health = Type.Object({
+const HealthFields = {
   status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
   uptime: Type.Number({ description: 'Seconds since the start.' }),
   database: Type.Union([Type.Literal('connected'), Type.Literal('disconnected')]),
@@ -17,7 +17,8 @@ const Health = Type.Object({
     description: 'How long the database took to answer.',
   }),
   wires: Type.Record(Type.String(), Type.Union([Type.Literal('ready'), Type.Literal('error')])),
-})
+}
+const Health = Type.Object(HealthFields, { title: 'Health' })
 
 const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/
 
@@ -37,7 +38,7 @@ export function coreRoutes({
     route(
       'GET /health',
       {
-        summary: 'Whether the server and everything it stands on works',
+        summary: 'Check whether the server works',
         access: 'public',
         reply: { 200: Health, 503: Health },
       },
@@ -49,7 +50,7 @@ export function coreRoutes({
     route(
       'GET /ready',
       {
-        summary: 'Whether the server takes requests',
+        summary: 'Check whether the server takes requests',
         description: 'False until every wire has started, and again while the server goes down.',
         access: 'public',
         reply: {
@@ -67,7 +68,7 @@ export function coreRoutes({
     route(
       'GET /info',
       {
-        summary: 'What runs here; not in production',
+        summary: 'Read names and versions; not in production',
         access: 'public',
         reply: {
           200: Type.Object({
@@ -96,7 +97,8 @@ export function coreRoutes({
     route(
       'GET /metrics',
       {
-        summary: 'Figures for Prometheus; from this machine, or with a service key',
+        summary: 'Read metrics for Prometheus',
+        description: 'Answered on this machine only, or with a service key.',
         access: 'optional',
         reply: { 200: Type.String() },
       },

@@ -51,6 +51,7 @@ export const openTemplates = (
 /** Email, SMS and WhatsApp messages, and the log of them. */
 export const messaging = defineWire({
   name: 'messaging',
+  description: 'Email, SMS and WhatsApp messages, and the log of them.',
   options: MessagingOptions,
   variables: {
     SMTP_URL: 'smtp.url',

@@ -15,17 +15,18 @@ import type { Sender } from './sender.ts'
 import type { Policy, Reach } from '../../http/policy.ts'
 
 /** Header fields are lines: whatever would break one is refused. */
-const Line = (options: { minLength?: number; maxLength: number }) =>
+const Line = (options: { minLength?: number; maxLength: number; examples?: string[] }) =>
   Type.String({
     ...options,
     pattern: '^[^\\u0000-\\u001f\\u007f]*$',
     description: 'One line, without control characters.',
   })
-const Address = Type.String({ maxLength: 1000 })
+const Address = Type.String({ maxLength: 1000, format: 'email' })
+const TO = { examples: ['ada@example.com'] }
 const Addresses = Type.Union([Address, Type.Array(Address, { maxItems: 50 })], {
   description: 'One address, or a list of them; at most 50 in to, cc and bcc together.',
 })
-const Attachment = Type.Object({
+const AttachmentFields = {
   filename: Type.String({
     minLength: 1,
     maxLength: 255,
@@ -39,9 +40,14 @@ const Attachment = Type.Object({
   }),
   content: Type.Optional(Type.String({ description: 'The bytes in base64.' })),
   fileId: Type.Optional(Type.Unknown({ description: 'Not part of this version: send the content.' })),
+}
+const Attachment = Type.Object(AttachmentFields, { title: 'Attachment' })
+const Phone = Type.String({
+  maxLength: 100,
+  description: 'E.164: +4915112345678',
+  examples: ['+4915112345678'],
 })
-const Phone = Type.String({ maxLength: 100, description: 'E.164: +4915112345678' })
-const Body = Type.String({ minLength: 1, maxLength: 1600 })
+const Body = Type.String({ minLength: 1, maxLength: 1600, examples: ['Hello, Ada.'] })
 
 const Sent = <C extends (typeof CHANNELS)[number]>(channel: C) => ({
   messageId: Type.String({ description: 'What the provider calls it.' }),
@@ -52,7 +58,7 @@ const Sent = <C extends (typeof CHANNELS)[number]>(channel: C) => ({
 const oneOf = <const T extends readonly string[]>(words: T) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...words] })
 
-const LogEntry = Type.Object({
+const LogFields = {
   _id: Type.String(),
   channel: oneOf(CHANNELS),
   to: Type.String(),
@@ -66,17 +72,20 @@ const LogEntry = Type.Object({
   ),
   provider: Type.Optional(Type.String()),
   error: Type.Optional(Type.String()),
-  createdAt: Type.String({ description: 'ISO 8601, UTC.' }),
-})
-const ChannelHealth = Type.Object({
+  createdAt: Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' }),
+}
+const LogEntry = Type.Object(LogFields, { title: 'LogEntry' })
+const ChannelHealthFields = {
   provider: Type.String(),
   status: oneOf(['connected', 'unreachable', 'not configured']),
-})
-const Health = Type.Object({
+}
+const ChannelHealth = Type.Object(ChannelHealthFields, { title: 'ChannelHealth' })
+const HealthFields = {
   status: oneOf(['healthy', 'unhealthy']),
   providers: Type.Object({ email: ChannelHealth, sms: ChannelHealth, whatsapp: ChannelHealth }),
-})
-const Received = Type.Object({ received: Type.Literal(true) })
+}
+const Health = Type.Object(HealthFields, { title: 'MessagingHealth' })
+const Received = Type.Object({ received: Type.Literal(true) }, { title: 'Received' })
 const RECEIVED = { received: true } as const
 
 const sendErrors = [messagingErrors.send_failed, errors.provider_not_configured] as const
@@ -118,13 +127,13 @@ export function messagingRoutes({
       'POST /messaging/email',
       {
         ...sending('email'),
-        summary: 'Send a mail',
+        summary: 'Send an email',
         description:
           'Answers once a provider took it. Under the policy guarded a plain user may only write to their own address.',
         body: Type.Object({
-          to: Addresses,
-          subject: Line({ minLength: 1, maxLength: 998 }),
-          body: Type.String({ minLength: 1, description: 'HTML.' }),
+          to: { ...Addresses, ...TO },
+          subject: Line({ minLength: 1, maxLength: 998, examples: ['Hello'] }),
+          body: Type.String({ minLength: 1, description: 'HTML.', examples: ['<p>Hello, Ada.</p>'] }),
           text: Type.Optional(Type.String({ description: 'The same for readers without HTML.' })),
           cc: Type.Optional(Addresses),
           bcc: Type.Optional(Addresses),
@@ -139,13 +148,14 @@ export function messagingRoutes({
       'POST /messaging/email/template',
       {
         ...sending('email'),
-        summary: 'Send a mail from a template',
+        summary: 'Send an email from a template',
         body: Type.Object({
-          to: Address,
-          template: Type.String({ minLength: 1, maxLength: 100 }),
+          to: { ...Address, ...TO },
+          template: Type.String({ minLength: 1, maxLength: 100, examples: ['magic-link'] }),
           data: Type.Optional(
             Type.Record(Type.String(), Type.Unknown(), {
               description: 'Values for the template; one that it needs and that is missing is a 400.',
+              examples: [{ link: 'https://app.example/sign-in' }],
             }),
           ),
         }),
@@ -179,7 +189,7 @@ export function messagingRoutes({
           body: Body,
           media: Type.Optional(
             Type.Object({
-              url: Type.String({ maxLength: 2000, description: 'https only.' }),
+              url: Type.String({ maxLength: 2000, format: 'uri', description: 'https only.' }),
               contentType: Type.Optional(Line({ maxLength: 200 })),
               filename: Type.Optional(Line({ maxLength: 255 })),
             }),
@@ -193,7 +203,7 @@ export function messagingRoutes({
     route(
       'GET /messaging/logs',
       {
-        summary: 'Messages that were sent, or could not be, newest first',
+        summary: 'List messages, newest first',
         access: 'user',
         query: Type.Object({
           channel: Type.Optional(oneOf(CHANNELS)),
@@ -218,7 +228,7 @@ export function messagingRoutes({
     route(
       'GET /messaging/health',
       {
-        summary: 'Whether messages can be sent',
+        summary: 'Check whether messages can be sent',
         access: 'public',
         reply: { 200: Health, 503: Health },
       },
@@ -230,15 +240,17 @@ export function messagingRoutes({
     route(
       `POST ${TWILIO_REPORTS}`,
       {
-        summary: 'Twilio reports what became of a message',
+        summary: 'Receive a delivery report of Twilio',
         description: 'https://www.twilio.com/docs/messaging/guides/track-outbound-message-status',
         access: 'public',
         form: true,
         query: Type.Object({ id: Type.Optional(Type.String({ pattern: idPattern })) }),
         headers: Type.Object({ 'x-twilio-signature': Type.Optional(Type.String({ maxLength: 200 })) }),
         body: Type.Object({
-          MessageSid: Type.Optional(Type.String({ maxLength: 100 })),
-          MessageStatus: Type.Optional(Type.String({ maxLength: 100 })),
+          MessageSid: Type.Optional(
+            Type.String({ maxLength: 100, examples: ['SM00000000000000000000000000000001'] }),
+          ),
+          MessageStatus: Type.Optional(Type.String({ maxLength: 100, examples: ['delivered'] })),
           ErrorCode: Type.Optional(Type.String({ maxLength: 100 })),
         }),
         reply: { 200: Received },
@@ -266,7 +278,7 @@ export function messagingRoutes({
     route(
       'POST /messaging/email/bounce',
       {
-        summary: 'Whoever watches over mail reports that one bounced, or arrived',
+        summary: 'Receive a report of a bounced or delivered email',
         description: 'Proven by "Authorization: Bearer" and what MAIL_BOUNCE_SECRET says.',
         access: 'public',
         headers: Type.Object({ authorization: Type.Optional(Type.String({ maxLength: 1000 })) }),
@@ -274,10 +286,11 @@ export function messagingRoutes({
           messageId: Type.String({
             minLength: 1,
             maxLength: 998,
-            description: 'The Message-ID of the mail.',
+            description: 'The Message-ID of the email.',
+            examples: ['<a1b2c3@example.com>'],
           }),
           status: Type.Optional(oneOf(['bounced', 'delivered'])),
-          reason: Type.Optional(Line({ maxLength: 1000 })),
+          reason: Type.Optional(Line({ maxLength: 1000, examples: ['550 no such mailbox'] })),
         }),
         reply: { 200: Received },
         errors: [messagingErrors.invalid_signature, errors.provider_not_configured],

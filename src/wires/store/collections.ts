@@ -10,6 +10,7 @@ const RESERVED = ['upload', 'files', 'backup', 'backups', 'health']
 export const CollectionName = Type.String({
   pattern: `^(?!(?:${RESERVED.join('|')})$)[a-zA-Z][a-zA-Z0-9_-]{0,63}$`,
   description: 'A letter, then up to 63 letters, digits, _ and -.',
+  examples: ['books'],
 })
 
 const AudienceName = Type.Union([

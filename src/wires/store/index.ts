@@ -17,6 +17,7 @@ const StoreOptions = Type.Object(
 /** JSON documents in collections. */
 export const store = defineWire({
   name: 'store',
+  description: 'JSON documents in collections, with filters, sorting and pages.',
   options: StoreOptions,
   migrations: new URL('./migrations/', import.meta.url),
   setup({ db, clock, policy }, options) {

@@ -9,16 +9,22 @@ import { CollectionName, type Collections } from './collections.ts'
 import { etagOf, versionOf, type Documents, type StoredDocument } from './documents.ts'
 import type { createLists } from './list.ts'
 
-const Timestamp = Type.String({ description: 'ISO 8601, UTC, with milliseconds.' })
+const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' })
 
 const Document = Type.Object(
   { _id: Type.String(), createdAt: Timestamp, updatedAt: Timestamp },
-  { additionalProperties: true, description: 'The fields as they were sent, with those of the service.' },
+  {
+    title: 'Document',
+    additionalProperties: true,
+    description: 'The fields as they were sent, with those of the service.',
+  },
 )
 type Document = Static<typeof Document>
 
 const Fields = Type.Unsafe<Record<string, unknown>>({
+  title: 'DocumentFields',
   type: 'object',
+  examples: [{ title: 'Momo', year: 1973 }],
   description:
     'Any fields. A name may not begin with $; _id, createdAt and updatedAt are the service’s own and ignored.',
 })
@@ -26,7 +32,11 @@ const Fields = Type.Unsafe<Record<string, unknown>>({
 const InCollection = Type.Object({ collection: CollectionName })
 const OneDocument = Type.Object({
   collection: CollectionName,
-  id: Type.String({ pattern: idPattern, description: 'An id, as the service makes them.' }),
+  id: Type.String({
+    pattern: idPattern,
+    description: 'An id, as the service makes them.',
+    examples: ['01arz3ndektsv4rrffq69g5fav'],
+  }),
 })
 const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'Do it only where the ETag is still this one.' })),
@@ -42,10 +52,14 @@ const Page = Type.Object({
   sort: Type.Optional(
     Type.String({
       description: 'Fields joined by commas, dotted paths too; a leading minus turns the order around.',
+      examples: ['-year,title'],
     }),
   ),
   filter: Type.Optional(
-    Type.String({ description: 'A query in MongoDB’s language, as JSON: {"price":{"$lte":100}}' }),
+    Type.String({
+      description: 'A query in MongoDB’s language, as JSON.',
+      examples: ['{"year":{"$lt":2000}}'],
+    }),
   ),
   cursor: Type.Optional(
     Type.String({ description: 'The nextCursor of the page before: the same cost however deep.' }),
@@ -69,7 +83,7 @@ export function documentRoutes({
     route(
       'POST /store/:collection',
       {
-        summary: 'Keep a new document',
+        summary: 'Create a document',
         description: 'A collection exists once something is in it.',
         access: 'user',
         idempotent: true,
@@ -145,7 +159,7 @@ export function documentRoutes({
         access: 'optional',
         params: OneDocument,
         headers: IfMatch,
-        reply: { 200: Type.Object({ message: Type.String() }) },
+        reply: { 200: Type.Object({ message: Type.String() }, { title: 'Confirmation' }) },
         errors: [errors.not_found, errors.precondition_failed],
       },
       async ({ params: { collection, id }, headers, caller }) => {
@@ -157,16 +171,21 @@ export function documentRoutes({
   ] as const
 }
 
-const Health = Type.Object({
+const HealthFields = {
   status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
   uploads: Type.Object({ provider: Type.String(), status: Type.String() }),
   backup: Type.Object({ enabled: Type.Boolean(), lastBackup: Type.Union([Type.String(), Type.Null()]) }),
-})
+}
+const Health = Type.Object(HealthFields, { title: 'StoreHealth' })
 
 export function healthRoute(health: () => Promise<void>) {
   return route(
     'GET /store/health',
-    { summary: 'Whether documents can be kept', access: 'public', reply: { 200: Health, 503: Health } },
+    {
+      summary: 'Check whether documents can be stored',
+      access: 'public',
+      reply: { 200: Health, 503: Health },
+    },
     async () => {
       const healthy = await health().then(
         () => true,

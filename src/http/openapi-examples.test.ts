@@ -1,0 +1,96 @@
+// The examples of /openapi.json, sent as they are: what a person does who presses "Execute" at /docs.
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+
+import { Ajv } from 'ajv'
+
+import { startApp, type TestApp } from '../testing/app.ts'
+import { resolved } from '../testing/description.ts'
+import { eachEngine, endOfSuite } from '../testing/engines.ts'
+
+type Parameter = { name: string; in: string; required?: boolean; schema: object; example?: unknown }
+type Described = {
+  parameters?: Parameter[]
+  requestBody?: { content: Record<string, { schema: object; example?: unknown }> }
+}
+type Example = { key: string; type: string; schema: object; example: unknown }
+
+// They need something that only this server knows, or the secret of another party.
+const REFUSED: Record<string, string> = {
+  'POST /messaging/twilio/status': 'INVALID_SIGNATURE',
+  'POST /messaging/email/bounce': 'INVALID_SIGNATURE',
+  'POST /auth/refresh': 'UNAUTHORIZED',
+  'DELETE /auth/sessions/{id}': 'NOT_FOUND',
+  'POST /auth/reset-password': 'INVALID_TOKEN',
+  'POST /auth/verify-magic-link': 'INVALID_TOKEN',
+  'POST /auth/verify-email': 'INVALID_TOKEN',
+  'GET /store/{collection}/{id}': 'NOT_FOUND',
+  'PUT /store/{collection}/{id}': 'NOT_FOUND',
+  'DELETE /store/{collection}/{id}': 'NOT_FOUND',
+}
+
+eachEngine((engine) => {
+  describe('the examples of /openapi.json', () => {
+    let app: TestApp
+    let operations: { key: string; described: Described }[]
+    const ending = endOfSuite()
+    before(async () => {
+      app = await startApp(ending, engine, { sandbox: true })
+      const { paths } = resolved((await app.request('GET', '/openapi.json')).body)
+      operations = Object.entries<Record<string, Described>>(paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, described]) => ({
+          key: `${method.toUpperCase()} ${path}`,
+          described,
+        })),
+      )
+    })
+
+    test('every body and every parameter that is needed has one, and it fits its schema', () => {
+      const ajv = new Ajv({ strict: false, validateFormats: false })
+      const given: Example[] = operations.flatMap(({ key, described }) => [
+        ...Object.entries(described.requestBody?.content ?? {}).map(([type, { schema, example }]) => ({
+          key,
+          type,
+          schema,
+          example,
+        })),
+        ...(described.parameters ?? [])
+          .filter(({ required, example }) => required || example !== undefined)
+          .map(({ name, schema, example }) => ({ key, type: name, schema, example })),
+      ])
+      assert.ok(given.length > 20)
+      for (const { key, type, schema, example } of given) {
+        assert.notEqual(example, undefined, `${key} has no example of ${type}`)
+        assert.ok(ajv.validate(schema, example), `${key} ${type}: ${ajv.errorsText(ajv.errors)}`)
+      }
+    })
+
+    test('each is answered with a success, or needs what no example can know', async () => {
+      const refused: Record<string, string> = {}
+      for (const { key, described } of operations) {
+        const [method, path] = key.split(' ') as [string, string]
+        const examples = (described.parameters ?? []).filter(({ example }) => example !== undefined)
+        const filled = examples
+          .filter((one) => one.in === 'path')
+          .reduce((text, { name, example }) => text.replace(`{${name}}`, String(example)), path)
+        const query = new URLSearchParams(
+          examples.filter((one) => one.in === 'query').map(({ name, example }) => [name, String(example)]),
+        )
+        const [type, media] = Object.entries(described.requestBody?.content ?? {})[0] ?? []
+        // Of another person each time: some sign out, or delete the account.
+        const { token } = await app.register()
+        const answered = await app.request(method, `${filled}?${query.toString()}`, {
+          token,
+          ...(media && {
+            raw: type!.endsWith('json')
+              ? JSON.stringify(media.example)
+              : new URLSearchParams(media.example as Record<string, string>).toString(),
+            headers: { 'content-type': type! },
+          }),
+        })
+        if (answered.status >= 400) refused[key] = answered.body.error.code
+      }
+      assert.deepEqual(refused, REFUSED)
+    })
+  })
+})

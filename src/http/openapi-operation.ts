@@ -1,0 +1,158 @@
+import { STATUS_CODES } from 'node:http'
+
+import { errors, type ErrorKind } from '../base/errors.ts'
+import { FORM_TYPE } from './forms.ts'
+import { ErrorSchema, exampleOf, type Components, type Schema } from './openapi-schemas.ts'
+import type { Access } from './policy.ts'
+import type { ErrorDetails, Route } from './route.ts'
+
+/** Every code that a route may answer beside its success, from what the route is. */
+export function errorsOf({ spec, method }: Route): ErrorKind[] {
+  const kinds = new Set<ErrorKind>([errors.internal_error, errors.unavailable, ...(spec.errors ?? [])])
+  if (spec.body || spec.query || spec.params || spec.headers || spec.idempotent)
+    kinds.add(errors.validation_error)
+  if (method !== 'GET') {
+    kinds.add(errors.validation_error)
+    kinds.add(errors.payload_too_large)
+    kinds.add(errors.unsupported_media_type)
+  }
+  if (spec.access !== 'public') {
+    kinds.add(errors.unauthorized)
+    kinds.add(errors.forbidden)
+    kinds.add(errors.email_not_verified)
+  }
+  if (spec.limit) kinds.add(errors.rate_limited)
+  if (spec.idempotent) kinds.add(errors.idempotency_conflict)
+  return [...kinds]
+}
+
+/** The envelope, with the codes of one status and the details that are always there. */
+function failureSchema(kinds: readonly ErrorKind[], always: ErrorDetails | undefined): Schema {
+  const details = always && {
+    type: 'object',
+    required: Object.keys(always),
+    properties: Object.fromEntries(Object.keys(always).map((name) => [name, { type: ['string', 'null'] }])),
+  }
+  const code = { type: 'string', enum: kinds.map((kind) => kind.code) }
+  const error = {
+    type: 'object',
+    ...(details && { required: ['details'] }),
+    properties: { code, ...(details && { details }) },
+  }
+  return { allOf: [ErrorSchema, { type: 'object', properties: { error } }] }
+}
+
+/** What a route answers: under each status its own reply, its failures, or either. */
+function responsesOf(route: Route, { schemaOf, responseOf }: Components): Record<string, unknown> {
+  const { reply: replies, errorDetails } = route.spec
+  const failures = Map.groupBy(errorsOf(route), (kind) => kind.status)
+  const statuses = [...new Set([...Object.keys(replies).map(Number), ...failures.keys()])]
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const reply = replies[status] as Schema | undefined
+      const kinds = failures.get(status) ?? []
+      const schemas = [
+        ...(reply ? [reply] : []),
+        ...(kinds.length > 0 ? [failureSchema(kinds, errorDetails)] : []),
+      ]
+      const description = [
+        ...(reply ? [STATUS_CODES[status] ?? 'Answered'] : []),
+        ...kinds.map((kind) => `\`${kind.code}\`: ${kind.message}`),
+      ].join('\n\n')
+      const schema = schemaOf(schemas.length === 1 ? schemas[0]! : { anyOf: schemas })
+      // A handler that answers a string sends it as it is.
+      const type = reply?.['type'] === 'string' ? 'text/plain' : 'application/json'
+      const response = { description, content: { [type]: { schema } } }
+      // Failures are the same for many routes, so they are named by what they are made of.
+      const name = [...kinds.map((kind) => kind.code), ...Object.keys(errorDetails ?? {})].join('.')
+      return [status, reply ? response : responseOf(name, response)]
+    }),
+  )
+}
+
+type Requirement = { [scheme: string]: string[] }
+const SIGNED_IN: Requirement[] = [{ bearer: [] }]
+const MAYBE_SIGNED_IN: Requirement[] = [{}, ...SIGNED_IN]
+const SECURITY: Record<Access, Requirement[]> = {
+  public: [],
+  optional: MAYBE_SIGNED_IN,
+  session: SIGNED_IN,
+  user: SIGNED_IN,
+  admin: SIGNED_IN,
+}
+
+const AUTHORIZATION = 'authorization'
+// `security` describes the first one, and clients set the others themselves.
+const NOT_PARAMETERS = new Set([AUTHORIZATION, 'accept', 'content-type', 'cookie', 'host'])
+
+const IDEMPOTENCY_KEY = {
+  'idempotency-key': {
+    type: 'string',
+    description: 'The same key and body within 24 hours answer the first answer again, and do nothing twice.',
+  },
+}
+
+type Properties = Record<string, Schema>
+const propertiesOf = (schema: unknown): Properties =>
+  (schema as { properties?: Properties } | undefined)?.properties ?? {}
+
+function parametersOf({ spec, path }: Route, { schemaOf }: Components): object[] {
+  const parameter = (place: string, name: string, required: boolean, whole: Schema) => {
+    const { description, examples: _, ...schema } = whole
+    const example = exampleOf(whole)
+    return {
+      name,
+      in: place,
+      required,
+      ...(description !== undefined && { description }),
+      schema: schemaOf(schema),
+      ...(example !== undefined && { example }),
+    }
+  }
+  const inPath = propertiesOf(spec.params)
+  const listed = (place: string, container: unknown, properties: Properties) => {
+    const { required = [] } = (container ?? {}) as { required?: string[] }
+    return Object.entries(properties).map(([name, schema]) =>
+      // One with a default can be left out, which its schema, made for the handler, does not say.
+      parameter(place, name, required.includes(name) && !Object.hasOwn(schema, 'default'), schema),
+    )
+  }
+  const headers = Object.entries({ ...propertiesOf(spec.headers), ...(spec.idempotent && IDEMPOTENCY_KEY) })
+  return [
+    ...[...path.matchAll(/:(\w+)/g)].map(([, name = '']) =>
+      parameter('path', name, true, inPath[name] ?? { type: 'string' }),
+    ),
+    ...listed('query', spec.query, propertiesOf(spec.query)),
+    ...listed(
+      'header',
+      spec.headers,
+      Object.fromEntries(headers.filter(([name]) => !NOT_PARAMETERS.has(name))),
+    ),
+  ]
+}
+
+function requestBodyOf({ spec }: Route, { schemaOf }: Components): object | undefined {
+  if (!spec.body) return undefined
+  const example = exampleOf(spec.body as Schema)
+  const type = spec.form ? FORM_TYPE : 'application/json'
+  const media = { schema: schemaOf(spec.body as Schema), ...(example !== undefined && { example }) }
+  return { required: true, content: { [type]: media } }
+}
+
+/** Describes a route as an operation of OpenAPI 3.1. */
+export function operationOf(wire: string, route: Route, operationId: string, components: Components): object {
+  const { spec } = route
+  const parameters = parametersOf(route, components)
+  const requestBody = requestBodyOf(route, components)
+  const readsToken = Object.hasOwn(propertiesOf(spec.headers), AUTHORIZATION)
+  return {
+    operationId,
+    summary: spec.summary,
+    ...(spec.description && { description: spec.description }),
+    tags: [wire],
+    security: spec.access === 'public' && readsToken ? MAYBE_SIGNED_IN : SECURITY[spec.access],
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
+    responses: responsesOf(route, components),
+  }
+}

@@ -1,0 +1,147 @@
+import { Type } from '../base/schema.ts'
+import type { Route } from './route.ts'
+import type { RouteGroup } from './server.ts'
+
+/** A JSON schema, as it is written down. */
+export type Schema = Readonly<Record<string, unknown>>
+
+// Keywords of schemas under names of one's own, and keywords of values that are no schemas.
+const HOLD_NAMED_SCHEMAS = new Set(['properties', 'patternProperties'])
+const HOLD_VALUES = new Set(['const', 'default', 'enum', 'examples'])
+
+const isObject = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const mapValues = (object: Schema, change: (value: unknown, name: string) => unknown): Schema =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
+
+/** Replaces each schema that stands directly in a schema. */
+function mapSchemas(schema: Schema, change: (inner: Schema) => unknown): Schema {
+  const changed = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(changed) : isObject(value) ? change(value) : value
+  return mapValues(schema, (value, keyword) =>
+    HOLD_VALUES.has(keyword)
+      ? value
+      : HOLD_NAMED_SCHEMAS.has(keyword) && isObject(value)
+        ? mapValues(value, changed)
+        : changed(value),
+  )
+}
+
+const ANY_KEY = '^.*$'
+
+/** Writes a schema with the keywords that most generators of clients know. */
+function simplified({ const: literal, patternProperties, ...rest }: Schema): Schema {
+  if (literal !== undefined) return { ...rest, enum: [literal] }
+  if (isObject(patternProperties))
+    return Object.keys(patternProperties).join() === ANY_KEY
+      ? { ...rest, additionalProperties: patternProperties[ANY_KEY] }
+      : { ...rest, patternProperties }
+  const { anyOf, ...others } = rest
+  const literals = Array.isArray(anyOf) ? (anyOf as Schema[]) : []
+  const isEnum =
+    literals.length > 0 && literals.every((one) => one['enum'] && one['type'] === literals[0]!['type'])
+  return isEnum
+    ? { type: literals[0]!['type'], enum: literals.flatMap((one) => one['enum']), ...others }
+    : rest
+}
+
+/** Schemas and responses that are described once, and referred to by their names. */
+export function createComponents() {
+  const schemas: Record<string, Schema> = {}
+  const responses: Record<string, object> = {}
+
+  /** A schema as it stands in the description: where it or one within has a title, a reference to the component. */
+  function schemaOf(schema: Schema): Schema {
+    const { title, ...own } = simplified(mapSchemas(schema, schemaOf))
+    if (typeof title !== 'string') return own
+    schemas[title] = own
+    return { $ref: `#/components/schemas/${title}` }
+  }
+
+  /** A reference to a response; the response itself where the name stands for another one. */
+  function responseOf(name: string, response: object): object {
+    responses[name] ??= response
+    return JSON.stringify(responses[name]) === JSON.stringify(response)
+      ? { $ref: `#/components/responses/${name}` }
+      : response
+  }
+
+  return { schemas, responses, schemaOf, responseOf }
+}
+
+export type Components = ReturnType<typeof createComponents>
+
+/**
+ * A value that fits a schema, from its `examples`, its default, or those of its properties; undefined where a property
+ * that is required has none.
+ */
+export function exampleOf(schema: Schema): unknown {
+  const { examples, properties, required = [] } = schema
+  const own = (examples as unknown[] | undefined)?.[0] ?? schema['default'] ?? schema['const']
+  if (own !== undefined || !isObject(properties)) return own
+  const fields = mapValues(properties, (property) => exampleOf(property as Schema))
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined)
+  const isWhole = (required as string[]).every((name) => fields[name] !== undefined)
+  return isWhole && known.length > 0 ? Object.fromEntries(known) : undefined
+}
+
+/** The body of every failure. */
+export const ErrorSchema = Type.Object(
+  {
+    error: Type.Object({
+      code: Type.String({ description: 'What programs look at.', examples: ['VALIDATION_ERROR'] }),
+      message: Type.String({ description: 'What is wrong, for people.' }),
+      details: Type.Optional(
+        Type.Object(
+          {
+            issues: Type.Optional(
+              Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+                description: 'Of VALIDATION_ERROR: each fault, with a JSON pointer to where it is.',
+              }),
+            ),
+          },
+          { description: 'Further fields depend on the code.' },
+        ),
+      ),
+    }),
+  },
+  { title: 'Error' },
+)
+
+const COMPONENT_NAME = /^[a-zA-Z0-9._-]+$/
+
+const schemasIn = ({ spec }: Route): unknown[] => [
+  spec.params,
+  spec.query,
+  spec.headers,
+  spec.body,
+  ...Object.values(spec.reply),
+]
+
+/** What is wrong with the titles of schemas, if anything is: two that differ can't have one name. */
+export function titleFault(groups: readonly RouteGroup[]): string | undefined {
+  const owners = new Map([['Error', { schema: ErrorSchema as unknown as Schema, owner: 'Sixwire' }]])
+  const faults: string[] = []
+
+  function look(schema: Schema, owner: string): void {
+    const { title } = schema
+    if (typeof title === 'string') {
+      const first = owners.getOrInsert(title, { schema, owner })
+      if (!COMPONENT_NAME.test(title))
+        faults.push(
+          `${owner} has a schema titled "${title}": a title is the name of the schema in /openapi.json and takes letters, digits, ., - and _ only`,
+        )
+      else if (first.schema !== schema && JSON.stringify(first.schema) !== JSON.stringify(schema))
+        faults.push(
+          `the schemas titled "${title}" of ${first.owner} and of ${owner} differ: give one of them another title`,
+        )
+    }
+    mapSchemas(schema, (inner) => look(inner, owner))
+  }
+
+  for (const { routes } of groups)
+    for (const one of routes)
+      for (const schema of schemasIn(one)) if (schema !== undefined) look(schema as Schema, one.key)
+  return faults[0]
+}
