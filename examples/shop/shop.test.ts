@@ -107,7 +107,7 @@ eachEngine((engine) => {
       assert.deepEqual(paths['/loyalty/redeem'].post.tags, ['loyalty'])
       assert.deepEqual(paths['/loyalty/redeem'].post.operationId, 'loyaltyRedeem')
       const tag = tags.find(({ name }: { name: string }) => name === 'loyalty')
-      assert.match(tag.description, /points/)
+      assert.match(tag.description, /^Points /)
       const conflict = paths['/loyalty/redeem'].post.responses['409']
       assert.deepEqual(codesIn(conflict.content['application/json'].schema), [
         'NOT_ENOUGH_POINTS',

@@ -99,13 +99,14 @@ const propertiesOf = (schema: unknown): Properties =>
 function parametersOf({ spec, path }: Route, { schemaOf }: Components): object[] {
   const parameter = (place: string, name: string, required: boolean, whole: Schema) => {
     const { description, examples: _, ...schema } = whole
-    const example = exampleOf(whole)
+    const example = required || whole['examples'] ? exampleOf(whole) : undefined
     return {
       name,
       in: place,
       required,
       ...(description !== undefined && { description }),
-      schema: schemaOf(schema),
+      // A component has its description and examples wherever it is used.
+      schema: schemaOf(whole['title'] === undefined ? schema : whole),
       ...(example !== undefined && { example }),
     }
   }

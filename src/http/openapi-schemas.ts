@@ -5,9 +5,9 @@ import type { RouteGroup } from './server.ts'
 /** A JSON schema, as it is written down. */
 export type Schema = Readonly<Record<string, unknown>>
 
-// Keywords of schemas under names of one's own, and keywords of values that are no schemas.
-const HOLD_NAMED_SCHEMAS = new Set(['properties', 'patternProperties'])
-const HOLD_VALUES = new Set(['const', 'default', 'enum', 'examples'])
+// Keywords whose value is a map of schemas, and keywords whose value is data.
+const SCHEMA_MAPS = new Set(['properties', 'patternProperties'])
+const DATA = new Set(['const', 'default', 'enum', 'examples'])
 
 const isObject = (value: unknown): value is Schema =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -20,9 +20,9 @@ function mapSchemas(schema: Schema, change: (inner: Schema) => unknown): Schema 
   const changed = (value: unknown): unknown =>
     Array.isArray(value) ? value.map(changed) : isObject(value) ? change(value) : value
   return mapValues(schema, (value, keyword) =>
-    HOLD_VALUES.has(keyword)
+    DATA.has(keyword)
       ? value
-      : HOLD_NAMED_SCHEMAS.has(keyword) && isObject(value)
+      : SCHEMA_MAPS.has(keyword) && isObject(value)
         ? mapValues(value, changed)
         : changed(value),
   )
@@ -72,36 +72,37 @@ export function createComponents() {
 
 export type Components = ReturnType<typeof createComponents>
 
+type Annotations = { examples?: unknown[]; properties?: Record<string, Schema>; required?: string[] }
+
 /**
- * A value that fits a schema, from its `examples`, its default, or those of its properties; undefined where a property
- * that is required has none.
+ * A value that fits a schema: its first example, its default, or an object of its required properties and those that
+ * have examples. Undefined if a required property has none.
  */
 export function exampleOf(schema: Schema): unknown {
-  const { examples, properties, required = [] } = schema
-  const own = (examples as unknown[] | undefined)?.[0] ?? schema['default'] ?? schema['const']
-  if (own !== undefined || !isObject(properties)) return own
-  const fields = mapValues(properties, (property) => exampleOf(property as Schema))
-  const known = Object.entries(fields).filter(([, value]) => value !== undefined)
-  const isWhole = (required as string[]).every((name) => fields[name] !== undefined)
-  return isWhole && known.length > 0 ? Object.fromEntries(known) : undefined
+  const { examples, properties, required } = schema as Annotations
+  const own = examples?.[0] ?? schema['default'] ?? schema['const']
+  if (own !== undefined || !properties) return own
+  const fields = Object.entries(properties)
+    .filter(([name, property]) => required?.includes(name) || property['examples'])
+    .map(([name, property]) => [name, exampleOf(property)] as const)
+  const isWhole = fields.length > 0 && fields.every(([, value]) => value !== undefined)
+  return isWhole ? Object.fromEntries(fields) : undefined
 }
 
 /** The body of every failure. */
 export const ErrorSchema = Type.Object(
   {
     error: Type.Object({
-      code: Type.String({ description: 'What programs look at.', examples: ['VALIDATION_ERROR'] }),
-      message: Type.String({ description: 'What is wrong, for people.' }),
+      code: Type.String({ description: 'For programs: one of the codes of the response.' }),
+      message: Type.String({ description: 'For people: what is wrong, and what to do.' }),
       details: Type.Optional(
         Type.Object(
+          {},
           {
-            issues: Type.Optional(
-              Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
-                description: 'Of VALIDATION_ERROR: each fault, with a JSON pointer to where it is.',
-              }),
-            ),
+            additionalProperties: true,
+            description:
+              'Depends on the code. That of VALIDATION_ERROR has `issues`: each fault as `{path, message}`, the path being a JSON pointer.',
           },
-          { description: 'Further fields depend on the code.' },
         ),
       ),
     }),
@@ -119,7 +120,7 @@ const schemasIn = ({ spec }: Route): unknown[] => [
   ...Object.values(spec.reply),
 ]
 
-/** What is wrong with the titles of schemas, if anything is: two that differ can't have one name. */
+/** Finds a title that is no name for a component, or that two different schemas have; says so in one line. */
 export function titleFault(groups: readonly RouteGroup[]): string | undefined {
   const owners = new Map([['Error', { schema: ErrorSchema as unknown as Schema, owner: 'Sixwire' }]])
   const faults: string[] = []
@@ -127,7 +128,8 @@ export function titleFault(groups: readonly RouteGroup[]): string | undefined {
   function look(schema: Schema, owner: string): void {
     const { title } = schema
     if (typeof title === 'string') {
-      const first = owners.getOrInsert(title, { schema, owner })
+      const first = owners.get(title) ?? { schema, owner }
+      owners.set(title, first)
       if (!COMPONENT_NAME.test(title))
         faults.push(
           `${owner} has a schema titled "${title}": a title is the name of the schema in /openapi.json and takes letters, digits, ., - and _ only`,

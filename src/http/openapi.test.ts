@@ -62,7 +62,10 @@ const shop = defineWire({
           access: 'admin',
           limit: '10/hour',
           idempotent: true,
-          params: Type.Object({ item: Type.String(), part: Type.Integer() }),
+          params: Type.Object({
+            item: Type.String(),
+            part: Type.Integer({ title: 'PartNumber', description: 'From 1.', examples: [7] }),
+          }),
           query: Type.Object({ soon: Type.Optional(Type.Boolean()) }),
           headers: Type.Object({ 'x-shop': Type.Optional(Type.String()) }),
           body: Type.Object({ name: Type.String() }),
@@ -244,6 +247,9 @@ eachEngine((engine) => {
         Object.values(published.paths[path]![method]!.responses[status]!.content!)[0]!.schema
       const part = schemaOf('/shop/items/{item}/parts/{part}', 'patch', '200')
       assert.deepEqual(part, { $ref: '#/components/schemas/Part' })
+      const number = published.paths['/shop/items/{item}/parts/{part}']!['patch']!.parameters![1]!
+      assert.deepEqual(number.schema, { $ref: '#/components/schemas/PartNumber' })
+      assert.deepEqual(schemas['PartNumber'], { type: 'integer', description: 'From 1.', examples: [7] })
       const { user } = schemaOf('/auth/register', 'post', '201')['properties'] as Record<string, Schema>
       assert.deepEqual(user, { $ref: '#/components/schemas/User' })
       assert.equal(JSON.stringify(published).match(/"required":\["error"\]/g)?.length, 1)

@@ -24,6 +24,7 @@ type Document = Static<typeof Document>
 const Fields = Type.Unsafe<Record<string, unknown>>({
   title: 'DocumentFields',
   type: 'object',
+  additionalProperties: true,
   examples: [{ title: 'Momo', year: 1973 }],
   description:
     'Any fields. A name may not begin with $; _id, createdAt and updatedAt are the service’s own and ignored.',

@@ -1,0 +1,64 @@
+// The page at /docs, in a real browser.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+
+import { startApp, type TestApp } from '../testing/app.ts'
+import { launchChromium, withoutChromium } from '../testing/chromium.ts'
+import { endOfSuite, temporaryFolder } from '../testing/engines.ts'
+
+describe('/docs in a browser', { skip: withoutChromium }, () => {
+  let browser: Browser
+  let app: TestApp
+  const ending = endOfSuite()
+  before(async () => {
+    browser = await launchChromium()
+    const folder = await temporaryFolder(ending)
+    app = await startApp(ending, { name: 'sqlite', freshUrl: async () => `sqlite:${folder}/x.db` })
+  })
+  after(() => browser.close())
+
+  /** A page of a new visitor. What it complains about fails the test. */
+  async function open(t: {
+    after(work: () => Promise<void>): void
+  }): Promise<{ page: Page; complaints: string[] }> {
+    const context: BrowserContext = await browser.newContext({ viewport: { width: 1280, height: 1000 } })
+    t.after(() => context.close())
+    const page = await context.newPage()
+    const complaints: string[] = []
+    page.on('pageerror', (error) => complaints.push(error.message))
+    page.on('console', (message) => {
+      if (message.type() === 'error') complaints.push(message.text())
+    })
+    await page.goto(`${app.url}/docs`)
+    return { page, complaints }
+  }
+
+  /** Opens an operation, sends it as it is filled in, and answers the status. */
+  async function execute(page: Page, id: string): Promise<string> {
+    const operation = page.locator(`[id$="-${id}"]`)
+    await operation.locator('.opblock-summary-control').click()
+    await operation.getByRole('button', { name: 'Execute' }).click()
+    return operation.locator('.live-responses-table tbody .response-col_status').innerText()
+  }
+
+  test('examples are filled in, and can be sent as they are', async (t) => {
+    const { page, complaints } = await open(t)
+    assert.equal(await execute(page, 'authRegister'), '201')
+    assert.equal(await execute(page, 'authLogin'), '200')
+    assert.deepEqual(complaints, [])
+  })
+
+  test('the token is kept over a reload', async (t) => {
+    const { page, complaints } = await open(t)
+    const { token } = await app.register()
+    await page.locator('.auth-wrapper .authorize').click()
+    await page.locator('.auth-container input').fill(token)
+    await page.locator('.auth-container').getByRole('button', { name: 'Apply credentials' }).click()
+    await page.reload()
+    assert.equal(await execute(page, 'getAuthMe'), '200')
+    assert.equal(await execute(page, 'getStoreByCollection'), '200')
+    assert.deepEqual(complaints, [])
+  })
+})
