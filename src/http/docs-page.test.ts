@@ -15,7 +15,7 @@ describe('/docs in a browser', { skip: withoutChromium }, () => {
   before(async () => {
     browser = await launchChromium()
     const folder = await temporaryFolder(ending)
-    app = await startApp(ending, { name: 'sqlite', freshUrl: async () => `sqlite:${folder}/x.db` })
+    app = await startApp(ending, { migratedUrl: async () => `sqlite:${folder}/x.db` })
   })
   after(() => browser.close())
 
