@@ -16,6 +16,7 @@ import type { RateLimiter } from './limits.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import type { Caller, Policy } from './policy.ts'
 import type { Method, Route } from './route.ts'
+import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -155,6 +156,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     headers: 'headers',
   }
   engine.setValidatorCompiler(({ schema, httpPart }) => validation(parts[httpPart!]!, schema as never))
+
+  engine.setSerializerCompiler(lazySerializer)
 
   engine.setErrorHandler(answerError)
   engine.setNotFoundHandler((request, reply) =>
