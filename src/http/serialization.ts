@@ -7,5 +7,8 @@ import type { FastifySerializerCompiler } from 'fastify'
  */
 export const lazySerializer: FastifySerializerCompiler<unknown> = ({ schema }) => {
   let write: ((reply: unknown) => string) | undefined
-  return (reply) => (write ??= fastJson(schema as object))(reply)
+  return (reply) => {
+    write ??= fastJson(schema as object) as (reply: unknown) => string
+    return write(reply)
+  }
 }

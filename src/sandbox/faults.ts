@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
-
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 import { Type } from '../base/schema.ts'
 import type { Static } from 'typebox'
 
 import { invalid } from '../base/errors.ts'
+import type { Clock } from '../base/clock.ts'
 import { parseJson } from '../base/json.ts'
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
@@ -65,8 +64,8 @@ export function createFaultReader(): (body: unknown) => Fault {
 }
 
 export type Faults = {
-  /** What is in force for a provider's next call; counts that call. */
-  next(provider: string): Promise<Fault>
+  /** What is in force for a provider's next call, once its delay is over or the signal aborts; counts that call. */
+  next(provider: string, signal?: AbortSignal): Promise<Fault>
   /** Everything in force, by provider. */
   all(): Promise<Record<string, Fault>>
   /** Sets what is in force; an empty one takes it back. */
@@ -74,15 +73,17 @@ export type Faults = {
   reset(): Promise<void>
 }
 
-export function createFaults(db: Database): Faults {
+export function createFaults(db: Database, clock: Clock): Faults {
   const faultOf = (text: string): Fault => parseJson(text) as Fault
   return {
-    async next(provider) {
+    async next(provider, signal) {
       const [row] = await db.write<{ fault: string }>(sql`
         update sandbox_faults set calls = calls + 1
         where provider = ${provider} and (times is null or calls < times)
         returning fault`)
-      return row ? faultOf(row.fault) : {}
+      const fault = row ? faultOf(row.fault) : {}
+      if (fault.delayMs !== undefined) await clock.sleep(fault.delayMs, signal && { signal })
+      return fault
     },
     async all() {
       const rows = await db.all<{ provider: string; fault: string }>(
@@ -124,7 +125,6 @@ export const faulty =
   ): RouteHandlerMethod =>
   async (request, reply) => {
     const fault = await faults.next(provider)
-    if (fault.delayMs !== undefined) await delay(fault.delayMs)
     if (fault.error !== undefined) return refuse(fault.error, reply)
     const answer = await handle(request, reply, fault)
     if (!fault.loseAnswer) return answer

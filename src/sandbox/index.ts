@@ -44,7 +44,7 @@ export async function createSandbox(
   given: Omit<StandInContext, 'faults' | 'callbacks' | 'base'>,
 ): Promise<Sandbox> {
   const { db, clock, log, settings } = given
-  const faults = createFaults(db)
+  const faults = createFaults(db, clock)
   const callbacks = createCallbackQueue(db, clock, log, settings.secret)
   const mayCall = createAccess(settings)
   const context = { ...given, faults, callbacks, base: `${settings.publicUrl}/sandbox` }

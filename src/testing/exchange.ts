@@ -1,4 +1,4 @@
-import { Agent, request, type IncomingHttpHeaders } from 'node:http'
+import { request, type Agent, type IncomingHttpHeaders } from 'node:http'
 
 export type Exchanged = { status: number; headers: IncomingHttpHeaders; text: string }
 

@@ -29,7 +29,7 @@ export async function createMail({
   // The same at every start, and another for each application, without a table: there is none yet at the first start.
   const draw = Buffer.from(key.mac(`port for ${settings.databaseUrl}`), 'base64url').readUInt32BE()
   const port = FIRST_PORT + (draw % PORTS)
-  const smtp = await openSmtp({ user: USER, password, port, inbox, bounces, faults, log })
+  const smtp = await openSmtp({ user: USER, password, port, inbox, bounces, faults, clock, log })
   const readQuery = createListReader()
 
   const empty = (): Promise<void> => inbox.empty([callbacks.removal()])

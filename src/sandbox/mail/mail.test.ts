@@ -204,7 +204,7 @@ eachEngine((engine) => {
     const sending = send('slow@example.com').then(() => (isAnswered = true))
     while ((await inbox(app)).length === 0) assert.ok(!isAnswered)
     assert.ok(!isAnswered)
-    await sending
+    await app.clock.through(sending)
   })
 
   test('faults: a code instead of anything, for so many messages', async (t) => {

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import type { FastifyBaseLogger } from 'fastify'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
 
+import type { Clock } from '../../base/clock.ts'
 import type { Faults } from '../faults.ts'
 import type { Bounces } from './bounces.ts'
 import type { Inbox } from './inbox.ts'
@@ -22,6 +22,7 @@ export type SmtpOptions = {
   inbox: Inbox
   bounces: Bounces
   faults: Faults
+  clock: Clock
   log: FastifyBaseLogger
 }
 
@@ -47,6 +48,7 @@ export async function openSmtp({
   inbox,
   bounces,
   faults,
+  clock,
   log,
 }: SmtpOptions): Promise<Smtp> {
   const sockets = new Map<number, Socket>()
@@ -54,16 +56,14 @@ export async function openSmtp({
   const closing = new AbortController()
   let started = false
 
-  const wait = (ms: number): Promise<void> => delay(ms, undefined, { signal: closing.signal })
-
   /** Answers nothing where the connection is broken on purpose. */
   async function take(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<'taken' | 'lost'> {
     const raw = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>))
     if (stream.sizeExceeded) throw refusal(552, `5.3.4 The message is larger than ${SIZE_MAX} bytes`)
     const receivers = session.envelope.rcptTo.map(({ address }) => address)
     const magic = new Set(receivers.map(magicOf))
-    const fault = await faults.next('mail')
-    if (fault.delayMs !== undefined) await wait(fault.delayMs)
+    const fault = await faults.next('mail', closing.signal)
+    closing.signal.throwIfAborted()
     if (fault.error !== undefined) throw refusal(fault.error, 'The sandbox was told to answer this')
     if (magic.has('later') && (await inbox.isFirstTry(raw)))
       throw refusal(451, '4.7.1 Greylisted: come again')
@@ -72,7 +72,8 @@ export async function openSmtp({
       comesBack ? bounces.insertions(messageId, fault.callback) : [],
     )
     if (comesBack) bounces.wake()
-    if (magic.has('slow')) await wait(SLOW_MS)
+    if (magic.has('slow')) await clock.sleep(SLOW_MS, { signal: closing.signal })
+    closing.signal.throwIfAborted()
     if (!fault.loseAnswer) return 'taken'
     sockets.get(session.remotePort)?.destroy()
     return 'lost'

@@ -36,7 +36,7 @@ eachEngine((engine) => {
     const apiBase = `http://${silence.host}`
     const account = { accountSid: ACCOUNT, authToken: TOKEN, from: '+15005550006', apiBase }
     const post = await start(t, clock, { sms: [twilio({ channel: 'sms', ...account }, clock)] })
-    const { message, details } = await post('sms', TEXT, silence.requests)
+    const { message, details } = await post('sms', TEXT, () => silence.requests())
     assert.deepEqual(details, { channel: 'sms', provider: 'twilio' })
     assert.match(message, /may have arrived/)
     assert.ok(silence.requests() > 1, 'it was asked for the message as well')

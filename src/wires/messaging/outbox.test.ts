@@ -54,7 +54,7 @@ describe('the outbox', () => {
     before(async () => {
       mail = await startMailServer(ending)
       const clock = testClock()
-      texts = await startTextServer(ending, clock.now)
+      texts = await startTextServer(ending, () => clock.now())
       app = await startApp(ending, engine, { clock, environment: environmentOf(mail, texts) })
       key = (await app.app.service('auth').keys.create('test', ['*'])).key
     })
