@@ -72,6 +72,12 @@ describe('a variable that can not work stops the start with one line that names 
     [{ APP_URL: 'https://shop.example/#/' }, /^APP_URL: .* must end before the "\?" or "#"$/],
     [{ SIXWIRE_POLICY: 'closed' }, /^SIXWIRE_POLICY: "closed" is not one of open, guarded$/],
     [{ SIXWIRE_RATE_LIMITS: 'maybe' }, /^SIXWIRE_RATE_LIMITS: "maybe" is not one of on, off$/],
+    [
+      { SIXWIRE_SANDBOX_HOST: 'https://shop.example' },
+      /^SIXWIRE_SANDBOX_HOST: "https:\/\/shop.example" is not a host/,
+    ],
+    [{ SIXWIRE_SANDBOX_HOST: 'shop.example:3000' }, /^SIXWIRE_SANDBOX_HOST: /],
+    [{ SIXWIRE_SANDBOX_HOST: '*' }, /^SIXWIRE_SANDBOX_HOST: /],
     [{ SIXWIRE_ORIGINS: 'shop.example' }, /^SIXWIRE_ORIGINS: "shop.example" is not an origin/],
     [{ SIXWIRE_ADMINS: 'nobody' }, /^SIXWIRE_ADMINS: "nobody" is not an email address$/],
     [{ SIXWIRE_WIRES: 'core,shop' }, /^SIXWIRE_WIRES: there is no wire "shop"/],
@@ -177,6 +183,17 @@ describe('what holds', () => {
       ['http://[::1]:3000', 'http://[::1]:3000'],
     ] as const)
       assert.equal((await settings(t, { PUBLIC_URL: written })).publicUrl, publicUrl)
+  })
+
+  test('the host name that the sandbox is open under, in the form in which it is compared', async (t) => {
+    for (const [written, sandboxHost] of [
+      ['Shop.Example', 'shop.example'],
+      ['bücher.example', 'xn--bcher-kva.example'],
+      ['192.168.1.5', '192.168.1.5'],
+      ['FE80::1', '[fe80::1]'],
+      ['[::1]', '[::1]'],
+    ] as const)
+      assert.equal((await settings(t, { SIXWIRE_SANDBOX_HOST: written })).sandboxHost, sandboxHost)
   })
 
   test('lists of proxies and origins, in the form in which they are compared', async (t) => {

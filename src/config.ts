@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 
+import { isLoopback } from './base/loopback.ts'
 import { StartError } from './db/migrations.ts'
 import type { PolicyName } from './http/policy.ts'
 
@@ -31,6 +32,10 @@ export type Settings = {
   policy: PolicyName
   /** Whether providers that are not configured are stood in for by local ones. Never in production. */
   sandbox: boolean
+  /** The host name, beside those of loopback, under which everybody may use the sandbox. */
+  sandboxHost: string | undefined
+  /** Where the sandbox answers this server itself and a browser on its machine: `http://localhost:3000/sandbox`. */
+  sandboxUrl: string
   /** Addresses that are administrators once they are verified. */
   admins: readonly string[]
   /** Names of the wires to load; undefined for all. */
@@ -44,7 +49,7 @@ export type Settings = {
 }
 
 /** What a configuration file may say of the frame. The environment wins over it. */
-export type SettingsInput = Partial<Omit<Settings, 'secret' | 'appDir' | 'hasFrontend'>>
+export type SettingsInput = Partial<Omit<Settings, 'secret' | 'appDir' | 'hasFrontend' | 'sandboxUrl'>>
 
 type Environment = Record<string, string | undefined>
 type Variable<K extends keyof Settings> = { key: K; parse: (text: string, name: string) => Settings[K] }
@@ -82,6 +87,15 @@ function webAddress(value: string, name: string): string {
   if (url.username !== '' || url.password !== '') throw bad(name, 'the address must not name a user')
   if (/[?#]/.test(value)) throw bad(name, `${shown} must end before the "?" or "#"`)
   return (url.origin + url.pathname).replace(/\/+$/, '')
+}
+
+/** In the form that URLs have once they are parsed: with it the `Host` of a request is compared. */
+function hostName(value: string, name: string): string {
+  const address = `http://${isIPv6(value) ? `[${value}]` : value}`
+  const isName = isIPv6(value.replace(/^\[(.*)\]$/, '$1')) || !/[\s:/?#@\\*[\]]/.test(value)
+  if (!isName || !URL.canParse(address))
+    throw bad(name, `"${value}" is not a host name or IP address, without a port, like shop.example`)
+  return new URL(address).hostname
 }
 
 function databaseAddress(value: string, name: string): string {
@@ -127,6 +141,7 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
   PUBLIC_URL: { key: 'publicUrl', parse: webAddress },
   SIXWIRE_POLICY: { key: 'policy', parse: choice('open', 'guarded') },
   SIXWIRE_SANDBOX: { key: 'sandbox', parse: onOff },
+  SIXWIRE_SANDBOX_HOST: { key: 'sandboxHost', parse: hostName },
   SIXWIRE_ADMINS: { key: 'admins', parse: list },
   SIXWIRE_WIRES: { key: 'load', parse: list },
   SIXWIRE_RATE_LIMITS: { key: 'rateLimits', parse: onOff },
@@ -182,7 +197,11 @@ export async function loadSettings(
   const here = `http://localhost:${listenPort}`
   const own = await applicationPackage(folder)
   const publicUrl = said.publicUrl ?? here
+  const publicHost = new URL(publicUrl).hostname
   const sandbox = said.sandbox ?? !production
+  // It does not answer to a public name that it was not opened to.
+  const isSandboxPublic = isLoopback(publicHost) || publicHost === said.sandboxHost
+  const sandboxUrl = `${isSandboxPublic ? publicUrl : here}/sandbox`
   return {
     name: input.name ?? own.name,
     version: input.version ?? own.version,
@@ -193,12 +212,14 @@ export async function loadSettings(
     dataDir,
     databaseUrl: absolute(said.databaseUrl ?? `sqlite:${join(dataDir, 'sixwire.db')}`, folder),
     // The sandbox stands in for the frontend, too.
-    appUrl: said.appUrl ?? (sandbox ? `${publicUrl}/sandbox/app` : publicUrl),
+    appUrl: said.appUrl ?? (sandbox ? `${sandboxUrl}/app` : publicUrl),
     hasFrontend: said.appUrl !== undefined || sandbox,
     publicUrl,
     secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir),
     policy: said.policy ?? (production ? 'guarded' : 'open'),
     sandbox,
+    sandboxHost: said.sandboxHost,
+    sandboxUrl,
     admins: said.admins ?? [],
     load: said.load,
     rateLimits: said.rateLimits ?? production,

@@ -3,60 +3,163 @@ import { networkInterfaces } from 'node:os'
 import { test } from 'node:test'
 
 import { startApp } from '../testing/app.ts'
+import { createBrowser } from '../testing/browser.ts'
 import { eachEngine } from '../testing/engines.ts'
 import { exchange } from '../testing/exchange.ts'
 
-const PATHS = ['/sandbox', '/sandbox/api', '/sandbox/api/mail', '/sandbox/phone/x'] as const
+const PATHS = [
+  '/sandbox',
+  '/sandbox/page/main.js',
+  '/sandbox/api',
+  '/sandbox/api/mail',
+  '/sandbox/api/events',
+  '/sandbox/app',
+  '/sandbox/idpa/.well-known/openid-configuration',
+  '/sandbox/idpa/authorize',
+  '/sandbox/idpb/login/oauth/authorize',
+  '/sandbox/phone/x',
+] as const
+
+/** An address of this machine that is not loopback. */
+const outside = Object.values(networkInterfaces())
+  .flat()
+  .find((one) => one && !one.internal && one.family === 'IPv4')
 
 eachEngine((engine) => {
-  test('it answers under the server’s own names only, so that no web page can borrow its origin', async (t) => {
+  test('it answers this machine only: neither what a proxy or tunnel forwards, nor under another host name', async (t) => {
+    // A tunnel that adds no headers is known by the host name alone, which PUBLIC_URL says.
     const app = await startApp(t, engine, {
       sandbox: true,
       environment: { PUBLIC_URL: 'https://shop.example' },
     })
-    const ask = (path: string, host: string) =>
-      exchange(app.url, { method: 'GET', path, headers: { host }, body: undefined })
+    const { port } = new URL(app.url)
+    const ask = (path: string, headers: Record<string, string>) =>
+      exchange(app.url, { method: 'GET', path, headers, body: undefined })
     for (const host of [
       'localhost',
       'LOCALHOST:3000',
+      'shop.localhost:3000',
       '127.0.0.1:3000',
       '127.8.9.10',
       '[::1]:3000',
-      'shop.example',
-      'Shop.example:443',
     ])
-      assert.equal((await ask('/sandbox/api/mail', host)).status, 200, host)
-    for (const host of [
-      'evil.example',
-      'localhost.evil.example',
-      'shop.example.evil.example',
-      '127.0.0.1.evil.example',
-      'localhost@evil.example',
-      'evil.example@localhost',
-      'evil.example/@localhost',
-      '10.0.0.1',
-      '[::2]',
-      '0.0.0.0',
-      ':',
-    ])
+      assert.equal((await ask('/sandbox/api/mail', { host })).status, 200, host)
+    for (const headers of [
+      { host: 'shop.example' },
+      { host: 'Shop.example:443' },
+      { host: 'evil.example' },
+      { host: 'localhost.evil.example' },
+      { host: '127.0.0.1.evil.example' },
+      { host: 'localhost@evil.example' },
+      { host: 'evil.example@localhost' },
+      { host: 'evil.example/@localhost' },
+      { host: '10.0.0.1' },
+      { host: '[::2]' },
+      { host: '0.0.0.0' },
+      { host: ':' },
+      { host: 'localhost', 'x-forwarded-for': '203.0.113.7' },
+      { host: 'localhost', 'x-forwarded-host': 'shop.example' },
+      { host: 'localhost', forwarded: 'for=203.0.113.7' },
+      { host: 'localhost', 'x-real-ip': '203.0.113.7' },
+      { host: 'localhost', via: '1.1 proxy' },
+      { host: 'shop.example', 'x-forwarded-for': '203.0.113.7' },
+    ] as Record<string, string>[])
       for (const path of PATHS) {
-        const { status, text } = await ask(path, host)
-        assert.equal(status, 403, `${host} ${path}`)
+        const { status, text } = await ask(path, headers)
+        assert.equal(status, 403, `${JSON.stringify(headers)} ${path}`)
         // Twilio's API says it in Twilio's words.
-        assert.equal(
-          JSON.parse(text).error?.code ?? JSON.parse(text).code,
-          path.includes('phone') ? 20403 : 'FORBIDDEN',
-        )
+        const { error, code } = JSON.parse(text)
+        assert.equal(error?.code ?? code, path.includes('phone') ? 20403 : 'FORBIDDEN')
+        if (error)
+          assert.match(
+            error.message,
+            new RegExp(`open http://localhost:${port}/sandbox .*SIXWIRE_SANDBOX_HOST`),
+          )
       }
-    // What a tunnel forwards comes from this machine, and from anybody.
-    for (const header of ['x-forwarded-for', 'forwarded', 'via']) {
-      const headers = { host: 'shop.example', [header]: '203.0.113.7' }
-      const forwarded = (path: string) => exchange(app.url, { method: 'GET', path, headers, body: undefined })
-      assert.equal((await forwarded('/sandbox/api/mail')).status, 403, header)
-      assert.equal((await forwarded('/health')).status, 200, header)
-    }
     // The API itself is not the sandbox.
-    assert.equal((await ask('/health', 'evil.example')).status, 200)
+    assert.equal((await ask('/health', { host: 'evil.example', via: '1.1 proxy' })).status, 200)
+  })
+
+  test('SIXWIRE_SANDBOX_HOST opens it under one more host name, through proxies too, and the start warns', async (t) => {
+    const app = await startApp(t, engine, {
+      sandbox: true,
+      environment: {
+        HOST: '0.0.0.0',
+        PUBLIC_URL: 'https://shop.example',
+        SIXWIRE_SANDBOX_HOST: 'Shop.example',
+      },
+    })
+    const ask = (path: string, headers: Record<string, string>) =>
+      exchange(app.url, { method: 'GET', path, headers, body: undefined })
+    const forwarded = { host: 'shop.example', 'x-forwarded-for': '203.0.113.7' }
+    for (const path of ['/sandbox', '/sandbox/api/mail', '/sandbox/app', '/sandbox/page/main.js']) {
+      assert.equal((await ask(path, { host: 'localhost' })).status, 200, path)
+      assert.equal((await ask(path, { host: 'shop.example:443' })).status, 200, path)
+      assert.equal((await ask(path, forwarded)).status, 200, path)
+      assert.equal((await ask(path, { ...forwarded, host: 'localhost' })).status, 403, path)
+      assert.equal((await ask(path, { ...forwarded, host: 'www.shop.example' })).status, 403, path)
+    }
+    if (outside) {
+      const url = `http://${outside.address}:${new URL(app.url).port}`
+      const from = (host: string) =>
+        exchange(url, { method: 'GET', path: '/sandbox/api/mail', headers: { host }, body: undefined })
+      assert.equal((await from('shop.example')).status, 200)
+      assert.equal((await from('localhost')).status, 403)
+    }
+    const page = { ...forwarded, origin: 'https://shop.example:8443' }
+    assert.equal((await ask('/sandbox/api/mail', page)).status, 200)
+    assert.equal((await ask('/sandbox/api/mail', { ...page, origin: 'https://evil.example' })).status, 403)
+    assert.match(app.log(), /"level":40.*SIXWIRE_SANDBOX_HOST: .* shop\.example /)
+    assert.equal(app.app.settings.appUrl, 'https://shop.example/sandbox/app')
+  })
+
+  test('where PUBLIC_URL leads elsewhere, its stand-ins are used from this machine, and the start says so', async (t) => {
+    const app = await startApp(t, engine, {
+      sandbox: true,
+      environment: { PUBLIC_URL: 'https://shop.example/api' },
+    })
+    const { port } = new URL(app.url)
+    assert.match(
+      app.log(),
+      new RegExp(`"level":30.*https://shop.example.*http://localhost:${port}/sandbox.*SIXWIRE_SANDBOX_HOST`),
+    )
+    // What is in front of it takes the path away.
+    const browser = createBrowser()
+    const publicly = (address: string) => address.replace('https://shop.example/api', app.url)
+    for (const provider of ['idpa', 'idpb']) {
+      const begun = await browser.step(`${app.url}/auth/${provider}`)
+      const consent = begun.headers.get('location')!
+      assert.ok(consent.startsWith(`http://localhost:${port}/sandbox/${provider}/`), consent)
+      const chosen = await browser.step(consent, { person: '100000001' })
+      const callback = chosen.headers.get('location')!
+      assert.ok(callback.startsWith(`https://shop.example/api/auth/${provider}/callback?`), callback)
+      const back = await fetch(publicly(callback), {
+        redirect: 'manual',
+        headers: {
+          cookie: begun.headers
+            .getSetCookie()
+            .map((line) => line.split(';')[0])
+            .join('; '),
+        },
+      })
+      assert.match(
+        back.headers.get('location')!,
+        new RegExp(`^http://localhost:${port}/sandbox/app/auth/callback#token=`),
+      )
+    }
+    const { token } = await app.register()
+    const sms = await app.request('POST', '/messaging/sms', {
+      token,
+      body: { to: '+4915112345678', body: 'By SMS' },
+    })
+    assert.equal(sms.status, 200, sms.text)
+    const { messages } = (await app.request('GET', '/sandbox/api/phone')).body
+    assert.equal(messages[0].body, 'By SMS')
+    // People come back to the public name: there they have to begin, for the sake of the cookie.
+    assert.match(
+      (await app.request('GET', '/sandbox/app')).text,
+      /href="https:\/\/shop.example\/api\/auth\/idpa"/,
+    )
   })
 
   test('its API is read by its own pages, the application’s and those of this machine, and by no others', async (t) => {
@@ -95,9 +198,6 @@ eachEngine((engine) => {
     }
   })
 
-  const outside = Object.values(networkInterfaces())
-    .flat()
-    .find((one) => one && !one.internal && one.family === 'IPv4')
   test(
     'a server that listens on every interface shows its sandbox to its own machine only',
     { skip: outside ? false : 'this machine has no address but loopback' },
@@ -115,7 +215,7 @@ eachEngine((engine) => {
       const { error } = JSON.parse((await ask('/sandbox', outside!.address)).text)
       assert.match(
         error.message,
-        new RegExp(`this one is ${outside!.address}: .* open it as http://localhost:${port}/sandbox;`),
+        new RegExp(`from ${outside!.address}: open http://localhost:${port}/sandbox .*SIXWIRE_SANDBOX_HOST`),
       )
       assert.equal((await ask('/health', outside!.address)).status, 200)
       assert.equal((await ask('/sandbox/api/mail', '127.0.0.1')).status, 200)

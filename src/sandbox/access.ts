@@ -1,22 +1,39 @@
-import { BlockList, isIP, isIPv6 } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
 
-import type { FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 
 import { errors } from '../base/errors.ts'
+import { isLoopback } from '../base/loopback.ts'
 import type { Settings } from '../config.ts'
 import { isForwarded } from '../http/forwarded.ts'
 
 const hostOf = (address: string): string => new URL(address).hostname
 const originOf = (address: string): string => new URL(address).origin
 
+/** The host name in a `Host` header, in the form of URLs; empty if there is none. */
+function hostNameOf(host: string): string {
+  const url = `http://${host}`
+  // Without what a URL would take for a user or a path: only a host and a port are left.
+  return /[/@?#\\\s]/.test(host) || !URL.canParse(url) ? '' : hostOf(url)
+}
+
+/** Which calls a call is one of that are not this machine's own; undefined if it is none of them. */
+function foreignCalls(peer: string, hostName: string, headers: IncomingHttpHeaders): string | undefined {
+  // A server that listens on `::` sees the address of an IPv4 peer as one of IPv6.
+  if (!isLoopback(peer.replace(/^::ffff:/, ''))) return `calls from other machines, such as this from ${peer}`
+  // They come from this machine, and from anybody.
+  if (isForwarded(headers)) return 'calls that a proxy or a tunnel forwards'
+  // A tunnel that adds no headers; or a web page whose own name points to 127.0.0.1 (DNS rebinding).
+  if (!isLoopback(hostName)) return 'calls to a host name other than localhost'
+  return undefined
+}
+
 /**
- * Makes the check of who may call the sandbox. It holds mail with links that open accounts, and asks nobody for a
- * password, so:
+ * Makes the check of who may call the sandbox. It shows mail with links that open accounts, and signs anybody in as
+ * anybody, administrators included. So it answers:
  *
- * - Only this machine. A server that listens on every interface shows its sandbox to nobody else; what a proxy or
- *   a tunnel on this machine forwards does not reach `/sandbox/api`.
- * - Only under the server's own names. A web page somewhere can have its own name point to 127.0.0.1 and would then be
- *   of the sandbox's origin to a browser (DNS rebinding); but it can't have the browser send another `Host`.
+ * - Calls of this machine, under a loopback name, that nobody forwards. `SIXWIRE_SANDBOX_HOST` opens one more host name:
+ *   calls to that are answered whoever makes or forwards them.
  * - To `/sandbox/api`, of web pages only the sandbox's own, the application's, and others of this machine. Outside
  *   production the server lets pages of any origin read its answers; the inbox is not for any page that happens to be
  *   open. A browser names the page's origin with every request whose answer the page could read. The pages of the
@@ -25,50 +42,27 @@ const originOf = (address: string): string => new URL(address).origin
  * @returns throws FORBIDDEN for a request that may not be answered
  */
 export function createAccess(settings: Settings): (request: FastifyRequest) => void {
-  const loopback = new BlockList()
-  loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-  loopback.addAddress('::1', 'ipv6')
-
-  const isLoopback = (address: string): boolean =>
-    isIP(address) !== 0 && loopback.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
-
-  /** @param host without port, as in the address of a page */
-  const isHere = (host: string): boolean =>
-    host === 'localhost' || isLoopback(host.replace(/^\[(.*)\]$/, '$1'))
-
-  const ownHost = hostOf(settings.publicUrl)
   const ownOrigins = new Set([
     originOf(settings.publicUrl),
     originOf(settings.appUrl),
     ...settings.origins.filter((one) => one !== '*'),
   ])
-
-  function isOwnHost(host: string): boolean {
-    // Without what a URL would take for a user or a path: only a host and a port are left.
-    const url = `http://${host}`
-    if (/[/@?#\\\s]/.test(host) || !URL.canParse(url)) return false
-    const name = hostOf(url)
-    return name === ownHost || isHere(name)
-  }
+  const isOwnName = (hostName: string): boolean => isLoopback(hostName) || hostName === settings.sandboxHost
 
   const isOwnOrigin = (origin: string): boolean =>
-    ownOrigins.has(origin) || (URL.canParse(origin) && isHere(hostOf(origin)))
+    ownOrigins.has(origin) || (URL.canParse(origin) && isOwnName(hostOf(origin)))
 
   return ({ raw, headers, routeOptions }) => {
-    const caller = raw.socket.remoteAddress ?? ''
-    const address = `http://localhost:${raw.socket.localPort}/sandbox`
-    if (!isLoopback(caller))
+    const hostName = hostNameOf(headers.host ?? '')
+    const foreign =
+      hostName === settings.sandboxHost
+        ? undefined
+        : foreignCalls(raw.socket.remoteAddress ?? '', hostName, headers)
+    if (foreign !== undefined)
       throw errors.forbidden({
         message:
-          `The sandbox answers callers of its own machine only, and this one is ${caller}: ` +
-          `where the server runs, open it as ${address}; in a container, inside it or with its network set to "host".`,
-      })
-    // A tunnel's callers are strangers, though its connection comes from this machine.
-    if (routeOptions.url?.startsWith('/sandbox/api') && isForwarded(headers))
-      throw errors.forbidden({ message: 'The sandbox shows its inbox to nobody who comes through a proxy.' })
-    if (!isOwnHost(headers.host ?? ''))
-      throw errors.forbidden({
-        message: `The sandbox answers to localhost and the address in PUBLIC_URL only: open it as ${address}.`,
+          `The sandbox does not answer ${foreign}: open http://localhost:${raw.socket.localPort}/sandbox ` +
+          'on the machine where the server runs, or set SIXWIRE_SANDBOX_HOST to the host name to open it under.',
       })
     if (
       headers.origin !== undefined &&
@@ -77,7 +71,21 @@ export function createAccess(settings: Settings): (request: FastifyRequest) => v
     )
       throw errors.forbidden({
         message:
-          'Pages of this origin may not use the sandbox: name it in SIXWIRE_ORIGINS where it is your own.',
+          'Pages of this origin may not use the sandbox: if it is your own, add it to SIXWIRE_ORIGINS.',
       })
   }
+}
+
+/** Says at the start what somebody who sets `PUBLIC_URL` or `SIXWIRE_SANDBOX_HOST` has to know. */
+export function logAccess({ publicUrl, sandboxHost, sandboxUrl }: Settings, log: FastifyBaseLogger): void {
+  if (sandboxHost !== undefined)
+    log.warn(
+      `SIXWIRE_SANDBOX_HOST: everybody who reaches this server under the name ${sandboxHost} reads the mail of the ` +
+        'sandbox and signs in as anybody, administrators included',
+    )
+  if (!sandboxUrl.startsWith(publicUrl))
+    log.info(
+      `PUBLIC_URL: the sandbox does not answer at ${publicUrl}: open ${sandboxUrl} on this machine, ` +
+        'or set SIXWIRE_SANDBOX_HOST to open it there to everybody',
+    )
 }

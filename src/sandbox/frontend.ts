@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 
+import type { Settings } from '../config.ts'
 import { createFiles } from './files.ts'
 
 const POLICY = [
@@ -19,19 +20,19 @@ const FRONTEND = '/app'
 /**
  * Stands in for the application's own frontend: the pages that links in mails and identity providers lead to, and forms
  * to sign up and in. It uses the API as any frontend would, and is short enough to be read as an example of one.
- *
- * @param base where the sandbox answers, from outside
  */
-export const createFrontend = (base: string, name: string): FastifyPluginAsync =>
+export const createFrontend = ({ name, publicUrl, sandboxUrl }: Settings): FastifyPluginAsync =>
   createFiles(new URL('./frontend/', import.meta.url), {
     at: `${FRONTEND}/files`,
     pages: ['', '/auth/verify', '/auth/reset', '/auth/magic-link', '/auth/callback'].map(
       (page) => FRONTEND + page,
     ),
     words: {
-      root: new URL(base).pathname,
-      api: new URL(base).pathname.replace(/\/sandbox$/, ''),
-      origin: new URL(base).origin,
+      root: new URL(sandboxUrl).pathname,
+      api: new URL(sandboxUrl).pathname.replace(/\/sandbox$/, ''),
+      origin: new URL(sandboxUrl).origin,
+      // Providers lead back there, and the cookie of a sign-in is for one name.
+      public: publicUrl,
       name,
     },
     policy: POLICY,

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 
-import { createAccess } from './access.ts'
+import { createAccess, logAccess } from './access.ts'
 import { createApi } from './api.ts'
 import { createCallbackQueue } from './callbacks.ts'
 import { createFaults } from './faults.ts'
@@ -47,7 +47,7 @@ export async function createSandbox(
   const faults = createFaults(db, clock)
   const callbacks = createCallbackQueue(db, clock, log, settings.secret)
   const mayCall = createAccess(settings)
-  const context = { ...given, faults, callbacks, base: `${settings.publicUrl}/sandbox` }
+  const context = { ...given, faults, callbacks, base: settings.sandboxUrl }
   const standIns: StandIn[] = []
   const close = async (): Promise<void> => {
     await callbacks.close()
@@ -65,11 +65,12 @@ export async function createSandbox(
     async plugin(engine) {
       engine.addHook('onRequest', async (request) => mayCall(request))
       await engine.register(createPage(context.base, settings.appUrl))
-      await engine.register(createFrontend(context.base, settings.name))
+      await engine.register(createFrontend(settings))
       await engine.register(createApi(standIns, faults))
       for (const { routes } of standIns) await engine.register(routes)
     },
     async start(configured) {
+      logAccess(settings, log)
       for (const one of standIns) await one.start?.(configured)
       callbacks.start()
     },

@@ -16,7 +16,7 @@ export type StandInContext = {
   faults: Faults
   /** What it calls the application back by. */
   callbacks: Pick<CallbackQueue, 'of'>
-  /** Where the stand-in answers, from outside and from this server: `http://localhost:3000/sandbox`. */
+  /** Where the sandbox answers this server and a browser on its machine: `http://localhost:3000/sandbox`. */
   base: string
 }
 
