@@ -168,7 +168,10 @@ async function assemble(parts: Parts): Promise<App> {
       (services.get('messaging') as Messaging | undefined)?.sendsMail === true,
   )
   const life = createLifecycle({
-    quiet: () => Promise.all([server.idle(), jobs.stop()]),
+    quiet() {
+      sandbox?.endStreams()
+      return Promise.all([server.idle(), jobs.stop()])
+    },
     async end() {
       await server.close()
       await endWires(running, log)

@@ -4,6 +4,23 @@ import { errors } from '../base/errors.ts'
 import { createFaultReader, type Faults } from './faults.ts'
 import type { StandIn } from './stand-in.ts'
 
+/** What `GET /sandbox/api` answers: every stand-in with its state, and the faults in force. */
+export async function describeAll(
+  standIns: readonly StandIn[],
+  faults: Faults,
+): Promise<Record<string, unknown>> {
+  const states = await Promise.all(
+    standIns.map(
+      async (one) =>
+        [
+          one.name,
+          { takesFaults: one.takesFaults, variables: one.variables, ...(await one.state()) },
+        ] as const,
+    ),
+  )
+  return { ...Object.fromEntries(states), faults: await faults.all() }
+}
+
 /** `/sandbox/api`: shows and drives all stand-ins. Each has its own routes beside these. */
 export const createApi =
   (standIns: readonly StandIn[], faults: Faults): FastifyPluginAsync =>
@@ -11,18 +28,7 @@ export const createApi =
     const readFault = createFaultReader()
     const providers = standIns.filter(({ takesFaults }) => takesFaults).map(({ name }) => name)
 
-    engine.get('/api', async () => {
-      const states = await Promise.all(
-        standIns.map(
-          async (one) =>
-            [
-              one.name,
-              { takesFaults: one.takesFaults, variables: one.variables, ...(await one.state()) },
-            ] as const,
-        ),
-      )
-      return { ...Object.fromEntries(states), faults: await faults.all() }
-    })
+    engine.get('/api', () => describeAll(standIns, faults))
 
     engine.delete('/api', async () => {
       for (const one of standIns) await one.reset()

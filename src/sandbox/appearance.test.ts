@@ -81,6 +81,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await page.getByText('After the @').waitFor()
     await look('the people')
     await page.route('**/sandbox/api/**', (route) => route.abort())
+    await page.reload()
     await page.getByText('The server does not answer').waitFor()
     await look('a server that does not answer')
     await page.unroute('**/sandbox/api/**')

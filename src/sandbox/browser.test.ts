@@ -195,6 +195,26 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       await page.getByRole('heading', { name: 'First' }).waitFor()
     })
 
+    test('asks for what an event names, and for nothing else', async (t) => {
+      const { page, complaints } = await visit(t)
+      await page.goto(`${here()}/sandbox#people`)
+      const box = page.getByLabel('The address of Mallory is verified')
+      await Promise.all([
+        box.waitFor(),
+        page.getByRole('region', { name: 'Mail', includeHidden: true }).waitFor({ state: 'attached' }),
+      ])
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+      // The server looks twice a second: this takes three seconds at least.
+      for (const verified of [true, false, true, false, true, false]) {
+        await app.request('PATCH', '/sandbox/api/people/100000003', { body: { verified } })
+        while ((await box.isChecked()) !== verified) await page.waitForTimeout(20)
+      }
+      assert.deepEqual([...new Set(asked)], ['/sandbox/api/people'])
+      assert.ok(asked.length <= 6, `${asked.length} requests`)
+      assert.deepEqual(complaints, [])
+    })
+
     test('lets a mail ask for nothing from elsewhere until somebody says so; its links work, whatever they say', async (t) => {
       const asked: string[] = []
       const elsewhere = createServer((request, response) => {

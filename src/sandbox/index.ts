@@ -1,8 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify'
 
 import { createAccess, logAccess } from './access.ts'
-import { createApi } from './api.ts'
+import { createApi, describeAll } from './api.ts'
 import { createCallbackQueue } from './callbacks.ts'
+import { createEvents, type Version } from './events.ts'
 import { createFaults } from './faults.ts'
 import { createFrontend } from './frontend.ts'
 import { createMail } from './mail/index.ts'
@@ -27,6 +28,8 @@ export type Sandbox = {
    * @param configured what the application goes by in the end, by variable
    */
   start(configured: Variables): Promise<void>
+  /** Ends the streams of events that pages listen to. */
+  endStreams(): void
   close(): Promise<void>
 }
 
@@ -59,6 +62,14 @@ export async function createSandbox(
     await close()
     throw error
   }
+  const events = createEvents(
+    db,
+    clock,
+    new Map<string, Version>([
+      ...standIns.flatMap(({ part }) => (part ? [[part.name, part.version] as const] : [])),
+      ['providers', () => describeAll(standIns, faults)],
+    ]),
+  )
   return {
     variables: Object.assign({}, ...standIns.map(({ variables }) => variables)) as Record<string, string>,
     migrations: new URL('./migrations/', import.meta.url),
@@ -67,6 +78,7 @@ export async function createSandbox(
       await engine.register(createPage(context.base, settings.appUrl))
       await engine.register(createFrontend(settings))
       await engine.register(createApi(standIns, faults))
+      await engine.register(events.plugin)
       for (const { routes } of standIns) await engine.register(routes)
     },
     async start(configured) {
@@ -74,6 +86,7 @@ export async function createSandbox(
       for (const one of standIns) await one.start?.(configured)
       callbacks.start()
     },
+    endStreams: () => events.close(),
     close,
   }
 }

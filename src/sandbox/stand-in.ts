@@ -5,6 +5,7 @@ import type { Settings } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import type { Variables } from '../wiring.ts'
 import type { CallbackQueue } from './callbacks.ts'
+import type { Version } from './events.ts'
 import type { Faults } from './faults.ts'
 
 /** What every stand-in is given. */
@@ -32,6 +33,8 @@ export type StandIn = {
   readonly routes: FastifyPluginAsync
   /** Address, credentials and what it holds, for `GET /sandbox/api`. */
   state(): Promise<Record<string, unknown>>
+  /** The part of the page that lists what it holds. */
+  readonly part?: { readonly name: string; readonly version: Version }
   /** Forgets everything. */
   reset(): Promise<void>
   /**

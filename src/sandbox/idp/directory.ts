@@ -23,6 +23,7 @@ export async function createDirectory({ db, clock, base }: StandInContext): Prom
       })
     },
     state: async () => ({ address: `${base}/api/people`, people: (await people.all()).length }),
+    part: { name: 'people', version: () => people.all() },
     reset: () => people.reset(),
     start: () => people.start(),
   }

@@ -63,6 +63,11 @@ export async function createMail({
       callbacksWaiting: await callbacks.waiting(),
       magic: Object.fromEntries(Object.entries(MAGIC_ADDRESSES).map(([local, what]) => [`${local}@…`, what])),
     }),
+    part: {
+      name: 'inbox',
+      // Mails come one by one and go all at once, or the oldest first.
+      version: async () => (await inbox.list({ limit: 1 }))[0]?.id ?? null,
+    },
     reset: empty,
     async start(configured) {
       bounces.start(configured['MAIL_BOUNCE_SECRET'])

@@ -1,4 +1,5 @@
-const root = document.documentElement.dataset.root
+/** Where the sandbox is, as a path. */
+export const root = document.documentElement.dataset.root
 
 /** The application's own pages, or what stands in for them. */
 export const appUrl = document.documentElement.dataset.app

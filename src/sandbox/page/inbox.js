@@ -11,7 +11,7 @@ const REGISTER = `curl ${serverUrl}/auth/register \\
   -H 'content-type: application/json' \\
   -d '{"email": "you@example.com", "password": "correct horse battery"}'`
 
-/** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */
+/** @param {{ announce(text: string): void, count(part: string, number: number): void, retry(part: string): void }} page */
 export function createInbox(page) {
   const panes = createPanes('inbox', {
     empty: [
@@ -78,6 +78,7 @@ export function createInbox(page) {
       content = mailView(panes, await ask('GET', `/mail/${encodeURIComponent(id)}`))
     } catch (error) {
       state = error.status === 404 ? `no mail ${id}` : failed(id)
+      if (state === failed(id)) page.retry('inbox')
       content = [make('div', { class: 'empty' }, make('p', { role: 'alert' }, error.message), back(panes))]
     }
     return openId === id && panes.fill(state, () => content)
@@ -85,11 +86,8 @@ export function createInbox(page) {
 
   return {
     open,
-    async poll() {
-      const [newest] = (await ask('GET', '/mail?limit=1')).messages
-      // The server answers again.
+    async refresh() {
       if (openId !== undefined && reader.dataset.state === failed(openId)) void read(openId)
-      if (messages && newest?.id === messages[0]?.id) return
       const before = new Set(messages?.map(({ id }) => id))
       const isFirst = messages === undefined
       messages = (await ask('GET', `/mail?limit=${SHOWN_MAX}`)).messages

@@ -1,11 +1,11 @@
+import { root } from './api.js'
 import { byId } from './dom.js'
 import { createInbox } from './inbox.js'
 import { createPeople } from './people.js'
 import { createPhone } from './phone.js'
 import { createProviders } from './providers.js'
 
-const POLL_MS = 2000
-const HIDDEN_POLL_MS = 15_000
+const RETRY_MS = 2000
 
 const page = {
   announce(text) {
@@ -17,7 +17,7 @@ const page = {
     badge.textContent = String(number)
     if (part === 'inbox') document.title = number > 0 ? `(${number}) Sixwire sandbox` : 'Sixwire sandbox'
   },
-  poll,
+  retry,
 }
 
 const parts = {
@@ -26,8 +26,6 @@ const parts = {
   people: createPeople(page),
   providers: createProviders(page),
 }
-// What is new is counted at all times; the rest is asked for while it is seen.
-const ALWAYS = ['inbox', 'phone']
 
 function whereNow() {
   const [name, id] = location.hash.slice(1).split('/')
@@ -45,30 +43,57 @@ function goThere() {
     else link.removeAttribute('aria-current')
   }
   void parts[name].open(id)
-  void poll()
 }
 
-let polling
-let timer
+/** What is asked for each part, one thing after the other. */
+const asking = new Map()
+/** The parts for which the server did not answer, each with the timer of its next try. */
+const retries = new Map()
+let isStreamOpen = true
 
-/** Asks for what is new. Calls while one is under way wait for it, and for one more. */
-async function poll() {
-  clearTimeout(timer)
-  const before = polling
-  const mine = (async () => {
-    await before
-    const { name } = whereNow()
-    const asked = [...new Set([...ALWAYS, name])].map((part) => parts[part].poll())
-    const failed = (await Promise.allSettled(asked)).find(({ status }) => status === 'rejected')
-    const connection = byId('connection')
-    const text = failed ? 'The server does not answer: trying again.' : ''
-    if (connection.textContent !== text) connection.textContent = text
-  })()
-  polling = mine
-  await mine
-  if (polling !== mine) return
-  clearTimeout(timer)
-  timer = setTimeout(() => void poll(), document.hidden ? HIDDEN_POLL_MS : POLL_MS)
+function showConnection() {
+  const connection = byId('connection')
+  const text = isStreamOpen && retries.size === 0 ? '' : 'The server does not answer: trying again.'
+  if (connection.textContent !== text) connection.textContent = text
+}
+
+/** Asks for a part again a little later. */
+function retry(name) {
+  clearTimeout(retries.get(name))
+  retries.set(name, setTimeout(refresh, RETRY_MS, name))
+  showConnection()
+}
+
+/** Asks for what a part shows. */
+function refresh(name) {
+  const mine = Promise.resolve(asking.get(name))
+    .then(() => parts[name].refresh())
+    .then(
+      () => {
+        clearTimeout(retries.get(name))
+        retries.delete(name)
+        showConnection()
+      },
+      () => retry(name),
+    )
+  asking.set(name, mine)
+}
+
+/** Listens to what has changed. What has changed before, or between two connections, nobody tells: so all is asked for. */
+function listen() {
+  const events = new EventSource(`${root}/api/events`)
+  events.addEventListener('open', () => {
+    isStreamOpen = true
+    showConnection()
+    for (const name of Object.keys(parts)) refresh(name)
+  })
+  events.addEventListener('change', ({ data }) => refresh(data))
+  events.addEventListener('error', () => {
+    isStreamOpen = false
+    showConnection()
+    // It connects again by itself, but not after an answer such as 503, which a server gives while it starts.
+    if (events.readyState === EventSource.CLOSED) setTimeout(listen, RETRY_MS)
+  })
 }
 
 document.querySelector('.skip').addEventListener('click', (event) => {
@@ -76,7 +101,5 @@ document.querySelector('.skip').addEventListener('click', (event) => {
   byId('content').focus()
 })
 addEventListener('hashchange', goThere)
-document.addEventListener('visibilitychange', () => {
-  if (!document.hidden) void poll()
-})
 goThere()
+listen()

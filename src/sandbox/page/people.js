@@ -34,7 +34,7 @@ export function createPeople(page) {
       complain()
       form.reset()
       name.focus()
-      await poll()
+      await refresh()
       page.announce(`${added.name} was added`)
     } catch (error) {
       complain(error)
@@ -43,7 +43,7 @@ export function createPeople(page) {
 
   async function change(person, input) {
     await ask('PATCH', `/people/${person.id}`, input).then(() => complain(), complain)
-    await poll()
+    await refresh()
   }
 
   const initials = (name) =>
@@ -79,10 +79,10 @@ export function createPeople(page) {
       ),
     )
 
-  async function poll() {
+  async function refresh() {
     const { people } = await ask('GET', '/people')
     update(list, people, ({ id }) => id, card)
   }
 
-  return { poll, open() {} }
+  return { refresh, open() {} }
 }

@@ -80,7 +80,7 @@ export function createPhone(page) {
       show()
       if (isOther && given !== undefined) panes.focus()
     },
-    async poll() {
+    async refresh() {
       const before = messages && new Set(messages.map(({ id }) => id))
       messages = (await ask('GET', '/phone')).messages
       show()

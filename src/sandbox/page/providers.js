@@ -9,7 +9,7 @@ const NAMES = {
   idpb: ['Provider B', 'OAuth 2.0, like GitHub'],
 }
 
-/** @param {{ announce(text: string): void, count(part: string, number: number): void, poll(): Promise<void> }} page */
+/** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */
 export function createProviders(page) {
   const list = byId('providers-list')
   const dialog = byId('reset-dialog')
@@ -27,10 +27,9 @@ export function createProviders(page) {
       page.announce(error.message)
     }
     dialog.close()
-    await page.poll()
   }
 
-  async function poll() {
+  async function refresh() {
     const { faults, ...standIns } = await ask('GET', '')
     page.count('providers', Object.keys(faults).length)
     for (const [name, { takesFaults, variables, ...state }] of Object.entries(standIns)) {
@@ -80,10 +79,10 @@ export function createProviders(page) {
   async function set(name, fault) {
     await ask('PUT', `/faults/${name}`, fault)
     page.announce(Object.keys(fault).length > 0 ? 'The fault is set' : 'The fault is taken back')
-    await poll()
+    await refresh()
   }
 
-  return { poll, open() {} }
+  return { refresh, open() {} }
 }
 
 const words = (name) => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()

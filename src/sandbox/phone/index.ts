@@ -67,6 +67,7 @@ export async function createPhone({
       callbacksWaiting: await callbacks.waiting(),
       magic: MAGIC_NUMBERS,
     }),
+    part: { name: 'phone', version: async () => (await messages.received(undefined, 1))[0]?.id ?? null },
     reset: empty,
   }
 }

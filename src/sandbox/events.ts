@@ -1,0 +1,76 @@
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { FastifyPluginAsync } from 'fastify'
+
+import type { Clock } from '../base/clock.ts'
+import type { Database } from '../db/database.ts'
+
+const CHECK_MS = 500
+const HEARTBEAT_MS = 15_000
+const RECONNECT_MS = 1_000
+
+/** What a part of the page shows, or something that is another one whenever that has changed. */
+export type Version = () => Promise<unknown>
+
+export type Events = {
+  readonly plugin: FastifyPluginAsync
+  /** Ends every stream: they are requests under way, for which the end of the server would wait. */
+  close(): void
+}
+
+/**
+ * `GET /sandbox/api/events`: server-sent events that name each part of the page that has changed.
+ *
+ * The database is looked at as long as somebody listens. Nothing has to tell of what it changes, and what another
+ * process has changed is seen as well: another server, a command, this one before a restart.
+ *
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
+ * @param parts by name
+ */
+export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<string, Version>): Events {
+  const closing = new AbortController()
+
+  const readVersions = async (): Promise<Map<string, string>> =>
+    new Map(
+      await Promise.all(
+        Array.from(parts, async ([name, version]) => [name, JSON.stringify(await version())] as const),
+      ),
+    )
+
+  /** Answers false once the streams are to end. */
+  const pause = (): Promise<boolean> => delay(CHECK_MS, true, { signal: closing.signal }).catch(() => false)
+
+  async function* events(): AsyncGenerator<string> {
+    let revision = db.revision()
+    let known = await readVersions()
+    let sentAt = clock.now()
+    yield `retry: ${RECONNECT_MS}\n\n`
+    while (await pause()) {
+      // By a comment a peer that has gone is noticed, and a proxy in between keeps the connection.
+      if (clock.now() - sentAt >= HEARTBEAT_MS) {
+        sentAt = clock.now()
+        yield ':\n\n'
+      }
+      const current = db.revision()
+      if (current !== undefined && current === revision) continue
+      revision = current
+      const versions = await readVersions()
+      for (const [name, version] of versions)
+        if (version !== known.get(name)) yield `event: change\ndata: ${name}\n\n`
+      known = versions
+    }
+  }
+
+  return {
+    async plugin(engine) {
+      // A HEAD would read the stream for ever.
+      engine.get('/api/events', { exposeHeadRoute: false }, async (_request, reply) =>
+        reply
+          .headers({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+          .send(Readable.from(events())),
+      )
+    },
+    close: () => closing.abort(),
+  }
+}
