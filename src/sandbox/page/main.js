@@ -26,6 +26,8 @@ const parts = {
   people: createPeople(page),
   providers: createProviders(page),
 }
+// What is new is counted at all times; the rest is asked for while it is seen.
+const ALWAYS = ['inbox', 'phone']
 
 function whereNow() {
   const [name, id] = location.hash.slice(1).split('/')
@@ -66,28 +68,37 @@ function retry(name) {
 
 /** Asks for what a part shows. */
 function refresh(name) {
-  const mine = Promise.resolve(asking.get(name))
-    .then(() => parts[name].refresh())
-    .then(
-      () => {
-        clearTimeout(retries.get(name))
-        retries.delete(name)
-        showConnection()
-      },
-      () => retry(name),
-    )
+  const before = asking.get(name)
+  const mine = (async () => {
+    await before
+    const timer = retries.get(name)
+    try {
+      await parts[name].refresh()
+    } catch {
+      return retry(name)
+    }
+    // A retry that was asked for meanwhile stays.
+    if (retries.get(name) !== timer) return
+    clearTimeout(timer)
+    retries.delete(name)
+    showConnection()
+  })()
   asking.set(name, mine)
 }
 
-/** Listens to what has changed. What has changed before, or between two connections, nobody tells: so all is asked for. */
+const wanted = () => new Set([...ALWAYS, whereNow().name])
+
+/** Listens to what changes. What has changed while no stream was open is told by none: so everything is asked for. */
 function listen() {
   const events = new EventSource(`${root}/api/events`)
   events.addEventListener('open', () => {
     isStreamOpen = true
     showConnection()
-    for (const name of Object.keys(parts)) refresh(name)
+    for (const name of wanted()) refresh(name)
   })
-  events.addEventListener('change', ({ data }) => refresh(data))
+  events.addEventListener('change', ({ data }) => {
+    if (wanted().has(data)) refresh(data)
+  })
   events.addEventListener('error', () => {
     isStreamOpen = false
     showConnection()
@@ -100,6 +111,9 @@ document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault()
   byId('content').focus()
 })
-addEventListener('hashchange', goThere)
+addEventListener('hashchange', () => {
+  goThere()
+  refresh(whereNow().name)
+})
 goThere()
 listen()
