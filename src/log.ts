@@ -23,32 +23,52 @@ export type Log = {
 }
 
 const INFO = 30
+const DEBUG = 20
+const SANDBOX = /^\/sandbox(\/|$)/
 
 /**
- * The server's log: a line of JSON each, or lines for people where a person looks on.
+ * The server's log: a line of JSON each, or a line of text each at a terminal. Requests to the sandbox, its own calls and
+ * those of its page, are of the level debug.
  *
  * @param to where the lines go; default standard output
+ * @param options.terminal whether somebody reads them as they come; default whether standard output is a terminal
  */
-export async function createLog(settings: Settings, to?: DestinationStream): Promise<Log> {
-  const stream = to ?? (await standardOutput(settings))
+export async function createLog(
+  settings: Settings,
+  to?: DestinationStream,
+  { terminal = !to && process.stdout.isTTY && !settings.production }: { terminal?: boolean } = {},
+): Promise<Log> {
+  const stream = terminal ? await textLines(to ?? process.stdout) : (to ?? standardOutput())
   const paths = SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   const log = pino({ level: settings.logLevel, redact: { paths, censor: '[redacted]' } }, stream)
+  const fieldsOf = terminal ? messageOf : propertiesOf
   // There is one for each answer, and it holds no secret by its making: it is spared the search for one.
-  // Written by hand, because that takes a fifth of the time: only the path can hold what JSON has to escape.
-  const answered = ({ requestId, method, path, status, ms }: Answered): void => {
-    stream.write(
-      `{"level":${INFO},"time":${Date.now()},"requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${Math.round(ms * 10) / 10}}\n`,
-    )
+  const answered = (answer: Answered): void => {
+    const level = settings.sandbox && SANDBOX.test(answer.path) ? DEBUG : INFO
+    if (level < log.levelVal) return
+    stream.write(`{"level":${level},"time":${Date.now()},${fieldsOf(answer)}}\n`)
   }
-  return { log, answered: log.isLevelEnabled('info') ? answered : () => undefined }
+  return { log, answered }
 }
 
-async function standardOutput(settings: Settings): Promise<DestinationStream> {
-  if (process.stdout.isTTY && !settings.production) {
-    const { default: pretty } = await import('pino-pretty')
-    return pretty({ sync: true, ignore: 'pid,hostname,requestId', translateTime: 'HH:MM:ss' })
-  }
-  // Written in blocks; the rest follows within a second, and at the end. Not by another thread: to hand a block over
-  // takes longer than to write it, and what a slow reader leaves waiting would pile up in memory.
-  return pino.destination({ sync: true, minLength: 4096, periodicFlush: 1000 })
+const tenths = (ms: number): number => Math.round(ms * 10) / 10
+
+/** Written by hand, because that takes a fifth of the time: only the path can hold what JSON has to escape. */
+const propertiesOf = ({ requestId, method, path, status, ms }: Answered): string =>
+  `"requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${tenths(ms)}`
+
+/** At a terminal each property would have a line of its own. */
+const messageOf = ({ method, path, status, ms }: Answered): string =>
+  `"msg":${JSON.stringify(`${method} ${path} ${status} ${tenths(ms)} ms`)}`
+
+/** Lines of JSON as lines of text. */
+async function textLines(to: DestinationStream): Promise<DestinationStream> {
+  const { prettyFactory } = await import('pino-pretty')
+  const textOf = prettyFactory({ ignore: 'pid,hostname,requestId', translateTime: 'HH:MM:ss' })
+  return { write: (line) => to.write(textOf(line)) }
 }
+
+// Written in blocks; the rest follows within a second, and at the end. Not by another thread: to hand a block over
+// takes longer than to write it, and what a slow reader leaves waiting would pile up in memory.
+const standardOutput = (): DestinationStream =>
+  pino.destination({ sync: true, minLength: 4096, periodicFlush: 1000 })

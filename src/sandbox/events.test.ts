@@ -32,8 +32,8 @@ async function listen(t: Ending, url: string) {
     headers: response.headers,
     until,
     change: (part: string) => until(`event: change\ndata: ${part}\n\n`),
-    /** Rejects if the connection was cut. */
-    async end(): Promise<void> {
+    /** Resolves with the end of the stream; rejects if the connection was cut. */
+    end: async (): Promise<void> => {
       while (!(await reader.read()).done);
     },
   }
