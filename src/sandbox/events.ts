@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import type { FastifyPluginAsync } from 'fastify'
 
@@ -39,7 +38,10 @@ export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<stri
     )
 
   /** Answers false once the streams are to end. */
-  const pause = (): Promise<boolean> => delay(CHECK_MS, true, { signal: closing.signal }).catch(() => false)
+  async function pause(): Promise<boolean> {
+    await clock.sleep(CHECK_MS, { signal: closing.signal, idle: true })
+    return !closing.signal.aborted
+  }
 
   async function* events(): AsyncGenerator<string> {
     let revision = db.revision()
