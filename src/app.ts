@@ -2,10 +2,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { DestinationStream } from 'pino'
 
 import { systemClock, type Clock } from './base/clock.ts'
+import { didYouMean } from './base/did-you-mean.ts'
 import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
 import { readConfigFile } from './config-file.ts'
-import { loadSettings, settingNames, type Settings, type SettingsInput } from './config.ts'
+import { checkVariables, loadSettings, settingNames, type Settings, type SettingsInput } from './config.ts'
 import type { Database } from './db/database.ts'
 import { readMigrations, StartError } from './db/migrations.ts'
 import { openDatabase } from './db/open.ts'
@@ -87,21 +88,26 @@ export type App = {
 export const loadConfig = async (folder: string): Promise<Config> => readConfigFile(folder)
 
 function checkNames(config: Config): void {
-  const unknown = Object.keys(config).find(
-    (name) => !settingNames.has(name) && !Object.hasOwn(BUILT_IN, name) && name !== 'wires',
-  )
-  if (unknown !== undefined) throw new StartError(`${unknown}: there is no such setting`)
+  const known = [...settingNames, ...Object.keys(BUILT_IN), 'wires']
+  const unknown = Object.keys(config).find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw new StartError(`${unknown}: there is no such setting${didYouMean(unknown, known)}`)
 }
 
-function chooseWires(config: Config, settings: Settings): ConfiguredWire[] {
+/** Sixwire's own wires with their options, and the application's. */
+function configuredWires(config: Config): ConfiguredWire[] {
   const own = Object.entries(BUILT_IN).map(([name, wire]) =>
     (wire as (options: unknown) => ConfiguredWire)(config[name as Exclude<keyof BuiltIn, 'core'>] ?? {}),
   )
-  const all = [...own, ...(config.wires ?? [])]
-  const unknown = settings.load?.find((name) => !all.some((wire) => wire.name === name))
+  return [...own, ...(config.wires ?? [])]
+}
+
+function chooseWires(all: readonly ConfiguredWire[], settings: Settings): ConfiguredWire[] {
+  const names = all.map(({ name }) => name)
+  const unknown = settings.load?.find((name) => !names.includes(name))
   if (unknown !== undefined)
     throw new StartError(
-      `SIXWIRE_WIRES: there is no wire "${unknown}": there are ${all.map((w) => w.name).join(', ')}`,
+      `SIXWIRE_WIRES: there is no wire "${unknown}": there are ${names.join(', ')}${didYouMean(unknown, names)}`,
     )
   // Without core nobody could ask whether the server lives.
   return orderWires(
@@ -115,8 +121,13 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const { standIns = true } = options
   checkNames(config)
   checkWires(config.wires ?? [])
+  const all = configuredWires(config)
+  checkVariables(
+    environment,
+    all.flatMap(({ variables }) => Object.keys(variables)),
+  )
   const settings = await loadSettings(config, environment, folder)
-  const wires = chooseWires(config, settings)
+  const wires = chooseWires(all, settings)
   const log = await createLog(settings, options.logTo)
   const db = await openDatabase(settings.databaseUrl)
   const running: Running[] = []

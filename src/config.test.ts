@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 
 import { createApp, type Config } from './app.ts'
+import { Type } from './base/schema.ts'
 import { loadSettings, type SettingsInput } from './config.ts'
 import { temporaryFolder } from './testing/engines.ts'
+import { defineWire } from './wire.ts'
 
 type Environment = Record<string, string>
 const SECRET = 'a secret of the tests that is long enough'
@@ -81,6 +83,14 @@ describe('a variable that can not work stops the start with one line that names 
     [{ SIXWIRE_ORIGINS: 'shop.example' }, /^SIXWIRE_ORIGINS: "shop.example" is not an origin/],
     [{ SIXWIRE_ADMINS: 'nobody' }, /^SIXWIRE_ADMINS: "nobody" is not an email address$/],
     [{ SIXWIRE_WIRES: 'core,shop' }, /^SIXWIRE_WIRES: there is no wire "shop"/],
+    [
+      { SIXWIRE_POLCY: 'guarded' },
+      /^SIXWIRE_POLCY: there is no such variable: did you mean SIXWIRE_POLICY\?$/,
+    ],
+    [{ SIXWIRE_PORT: '4000' }, /^SIXWIRE_PORT: there is no such variable: did you mean PORT\?$/],
+    [{ SIXWIRE_SMTPURL: 'x' }, /^SIXWIRE_SMTPURL: .*: did you mean SMTP_URL\?$/],
+    [{ SIXWIRE_NOTHING: '' }, /^SIXWIRE_NOTHING: there is no such variable$/],
+    [{ SIXWIRE_WIRES: 'stor' }, /^SIXWIRE_WIRES: there is no wire "stor": .*: did you mean store\?$/],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL: "loud" is not one of trace, /],
     [{ DATA_DIR: 'package.json/data', SIXWIRE_SECRET: '' }, /^DATA_DIR: .*package\.json\/data\/secret/],
   ]
@@ -107,7 +117,9 @@ describe('a configuration file that can not work is refused in the same way', ()
     [{ trustProxy: true }, /^trustProxy: /],
     [{ rateLimits: 'yes' }, /^rateLimits: "yes"/],
     [{ load: ['shop'] }, /^SIXWIRE_WIRES: there is no wire "shop"/],
-    [{ polcy: 'guarded' }, /^polcy: there is no such setting/],
+    [{ polcy: 'guarded' }, /^polcy: there is no such setting: did you mean policy\?$/],
+    [{ mesaging: {} }, /^mesaging: there is no such setting: did you mean messaging\?$/],
+    [{ nothing: 1 }, /^nothing: there is no such setting$/],
     [{ auth: { local: { passwordMinLength: 0 } } }, /^auth\.local\.passwordMinLength: must be >= 1$/],
     [
       { auth: { local: { passwordMinLength: 'eight' } } },
@@ -115,7 +127,10 @@ describe('a configuration file that can not work is refused in the same way', ()
     ],
     [{ auth: { registration: 'shut' } }, /^auth\.registration: /],
     [{ store: { collections: { books: 'everybody' } } }, /^store\.collections\.books: /],
-    [{ store: { colections: {} } }, /^store\.colections: /],
+    [
+      { store: { colections: {} } },
+      /^store\.colections: there is no such option: did you mean collections\?$/,
+    ],
     [{ auth: 'no' }, /^auth: must be object$/],
     [{ wires: {} }, /^wires: /],
     [{ wires: [() => undefined] }, /^wires: .*\(\)/],
@@ -132,6 +147,53 @@ describe('a configuration file that can not work is refused in the same way', ()
       loadSettings({}, { SIXWIRE_SECRET: SECRET }, folder),
       /package\.json: this is not JSON/,
     )
+  })
+})
+
+describe('a variable that begins with SIXWIRE_ is known', () => {
+  const own = defineWire({
+    name: 'shop',
+    options: Type.Object({ key: Type.Optional(Type.String()) }),
+    variables: { SIXWIRE_SHOP_KEY: 'key' },
+    setup: () => ({ routes: [], service: undefined }),
+  })
+  test('where a wire declares it, loaded or not', async (t) => {
+    const folder = await temporaryFolder(t)
+    for (const SIXWIRE_WIRES of ['core', 'core,shop']) {
+      const environment = {
+        SIXWIRE_SECRET: SECRET,
+        LOG_LEVEL: 'silent',
+        SIXWIRE_SHOP_KEY: 'k',
+        SIXWIRE_WIRES,
+      }
+      const app = await createApp({ config: { wires: [own()] }, environment, folder })
+      await app.close()
+    }
+    assert.match(
+      await refusal(t, { SIXWIRE_SHOP_KYE: 'k' }, { wires: [own()] }),
+      /^SIXWIRE_SHOP_KYE: .*: did you mean SIXWIRE_SHOP_KEY\?$/,
+    )
+  })
+
+  // https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+  test('where Kubernetes sets it for a service called sixwire, or sixwire-…', async (t) => {
+    const environment = {
+      SIXWIRE_SECRET: SECRET,
+      LOG_LEVEL: 'silent',
+      SIXWIRE_SERVICE_HOST: '10.0.0.11',
+      SIXWIRE_SERVICE_PORT: '3000',
+      SIXWIRE_SERVICE_PORT_HTTP: '3000',
+      SIXWIRE_PORT: 'tcp://10.0.0.11:3000',
+      SIXWIRE_PORT_3000_TCP: 'tcp://10.0.0.11:3000',
+      SIXWIRE_PORT_3000_TCP_PROTO: 'tcp',
+      SIXWIRE_PORT_3000_TCP_PORT: '3000',
+      SIXWIRE_PORT_3000_TCP_ADDR: '10.0.0.11',
+      SIXWIRE_API_SERVICE_HOST: '10.0.0.12',
+      SIXWIRE_API_PORT: 'tcp://10.0.0.12:80',
+      SIXWIRE_API_PORT_80_TCP: 'tcp://10.0.0.12:80',
+    }
+    const app = await createApp({ environment, folder: await temporaryFolder(t) })
+    await app.close()
   })
 })
 

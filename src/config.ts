@@ -3,6 +3,7 @@ import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { isIP, isIPv6 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 
+import { didYouMean } from './base/did-you-mean.ts'
 import { isLoopback } from './base/loopback.ts'
 import { StartError } from './db/migrations.ts'
 import type { PolicyName } from './http/policy.ts'
@@ -157,6 +158,33 @@ export const settingNames: ReadonlySet<string> = new Set([
   'production',
   ...Object.values(VARIABLES).map(({ key }) => key),
 ])
+
+/** Set by `sixwire dev` for the server that it runs. */
+export const DEV_VARIABLE = 'SIXWIRE_DEV'
+
+// Not settings: the secret, and what development and the tests go by.
+const OTHER_VARIABLES = ['SIXWIRE_SECRET', DEV_VARIABLE, 'SIXWIRE_TEST_POSTGRES', 'SIXWIRE_CONTRACTS']
+
+// What Kubernetes sets for services called sixwire or sixwire-…, as NAME=value.
+// https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+const SERVICE_LINK =
+  /^SIXWIRE_(\w+_)?(SERVICE_(HOST|PORT(_\w+)?)=|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?=|=\w+:\/\/))/
+
+/**
+ * A misspelt variable would be ignored, and leave a server open that was to be guarded.
+ *
+ * @param ofWires the variables that the wires declare, those among them that are not loaded
+ * @throws StartError with the first variable that begins with `SIXWIRE_` and does not exist
+ */
+export function checkVariables(environment: Environment, ofWires: readonly string[]): void {
+  const known = [...Object.keys(VARIABLES), ...OTHER_VARIABLES, ...ofWires]
+  for (const [name, value] of Object.entries(environment)) {
+    if (!name.startsWith('SIXWIRE_') || value === undefined || known.includes(name)) continue
+    if (SERVICE_LINK.test(`${name}=${value}`)) continue
+    const meant = didYouMean(name, known) || didYouMean(name.slice('SIXWIRE_'.length), known)
+    throw bad(name, `there is no such variable${meant}`)
+  }
+}
 
 /** A setting of the configuration file, written as its variable would be: so one parser checks both. */
 const asVariable = (value: unknown): string =>

@@ -228,6 +228,7 @@ describe('a start that can not be', () => {
 
   for (const [environment, line] of [
     [{ PORT: 'abc' }, /^sixwire: PORT: "abc" is not a port/],
+    [{ SIXWIRE_POLCY: 'guarded' }, /^sixwire: SIXWIRE_POLCY: .*: did you mean SIXWIRE_POLICY\?$/m],
     [{ DATABASE_URL: 'postgres://me:hidden@127.0.0.1:1/x' }, /^sixwire: DATABASE_URL: no PostgreSQL answers/],
     // Found out when the database is open already.
     [{ SIXWIRE_WIRES: 'store' }, /^sixwire: SIXWIRE_WIRES: store answers signed-in callers only/],

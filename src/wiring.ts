@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 
+import { didYouMean } from './base/did-you-mean.ts'
 import type { ApiError, Issue } from './base/errors.ts'
 import { StartError } from './db/migrations.ts'
 import { titleFault } from './http/openapi-schemas.ts'
@@ -122,8 +123,7 @@ export function checkOptions(
       const options = withVariables(wire, environment, standIns)
       const schema = wire.optionsSchema
       if (!schema) return [wire, options]
-      const unknown = unknownOption(options, schema, wire.name)
-      if (unknown !== undefined) throw new StartError(`${unknown}: there is no such option`)
+      checkOptionNames(options, schema, wire.name)
       const checked = validation('body', schema)(options)
       if (!('error' in checked)) return [wire, checked.value]
       const { path, message } = ((checked.error as ApiError).details!['issues'] as [Issue])[0]
@@ -179,20 +179,19 @@ function copied(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copied(one)]))
 }
 
-/** The first option that its schema does not know: a misspelt one would be ignored in silence. */
-function unknownOption(value: unknown, schema: TSchema, path: string): string | undefined {
+/** An option that its schema does not know, a misspelt one, would be ignored. */
+function checkOptionNames(value: unknown, schema: TSchema, path: string): void {
   const { properties, additionalProperties, patternProperties } = schema as {
     properties?: Record<string, TSchema>
     additionalProperties?: unknown
     patternProperties?: unknown
   }
-  if (!isPlain(value) || !properties) return undefined
+  if (!isPlain(value) || !properties) return
   const isOpen = patternProperties !== undefined || (additionalProperties ?? false) !== false
-  for (const [name, one] of Object.entries(value)) {
-    const known = Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (known === undefined && !isOpen) return `${path}.${name}`
-    const deeper = known && unknownOption(one, known, `${path}.${name}`)
-    if (deeper !== undefined) return deeper
-  }
-  return undefined
+  for (const [name, one] of Object.entries(value))
+    if (Object.hasOwn(properties, name)) checkOptionNames(one, properties[name]!, `${path}.${name}`)
+    else if (!isOpen)
+      throw new StartError(
+        `${path}.${name}: there is no such option${didYouMean(name, Object.keys(properties))}`,
+      )
 }

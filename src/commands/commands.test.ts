@@ -51,6 +51,13 @@ describe('help', () => {
 })
 
 describe('words that make no command', () => {
+  test('sixwire strat', async (t) => {
+    assert.match(
+      (await say(t, 'strat')).errors,
+      /^sixwire: there is no command "strat".*: did you mean start\?$/,
+    )
+  })
+
   for (const name of ['nonsense', 'constructor', 'toString', '__proto__', ''])
     test(`sixwire ${name || '""'}`, async (t) => {
       const { code, output, errors } = await say(t, name)
@@ -280,6 +287,8 @@ test('the environment wins over .env, and .env over the configuration file', asy
   await writeFile(join(folder, '.env'), 'SIXWIRE_POLICY=shut\nLOG_LEVEL=warn\n')
   assert.match(await said({}), /SIXWIRE_POLICY: "shut"/)
   assert.equal(await said({ SIXWIRE_POLICY: 'open' }), '')
+  await writeFile(join(folder, '.env'), 'SIXWIRE_POLCY=guarded\n')
+  assert.match(await said({}), /^sixwire: SIXWIRE_POLCY: .*: did you mean SIXWIRE_POLICY\?\n$/)
   await rm(join(folder, '.env'))
   await rename(join(folder, 'sixwire.config.mjs'), join(folder, '.env'))
   assert.equal((await runProgram(t, ['check'], { folder })).code, 0, 'whatever .env holds')

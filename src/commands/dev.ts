@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { DEV_VARIABLE } from '../config.ts'
 import type { Command } from './command.ts'
-import { DEV_VARIABLE } from './start.ts'
 import { watchSources } from './watch.ts'
 
 export const dev: Command = {

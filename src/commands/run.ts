@@ -1,6 +1,7 @@
 import { loadEnvFile } from 'node:process'
 import { parseArgs } from 'node:util'
 
+import { didYouMean } from '../base/did-you-mean.ts'
 import { ApiError } from '../base/errors.ts'
 import { StartError } from '../db/migrations.ts'
 import { check } from './check.ts'
@@ -37,8 +38,9 @@ const commandNamed = (name: string): Command | undefined =>
   Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
 
 function unknownCommand(name: string): number {
+  const names = Object.keys(COMMANDS)
   console.error(
-    `sixwire: there is no command "${name}". The commands are ${Object.keys(COMMANDS).join(', ')}.`,
+    `sixwire: there is no command "${name}". The commands are ${names.join(', ')}${didYouMean(name, names) || '.'}`,
   )
   return 2
 }

@@ -1,4 +1,5 @@
 import { createApp, loadConfig, type App } from '../app.ts'
+import { DEV_VARIABLE } from '../config.ts'
 import { banner } from './banner.ts'
 import type { Command } from './command.ts'
 import { keepMemorySmall } from './memory.ts'
@@ -6,9 +7,6 @@ import { putPoolBehind } from './thread-priority.ts'
 
 // A little more than the application itself takes to end by force.
 const FORCED_END_MS = 31_000
-
-/** Set by `sixwire dev` for the server that it runs. */
-export const DEV_VARIABLE = 'SIXWIRE_DEV'
 
 export const start: Command = {
   summary: 'Run the server',
