@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
 import type { Dialect } from './sql.ts'
 import type { Migration } from './database.ts'
@@ -39,7 +41,12 @@ const FILE = /^(\d{3}-[a-z0-9-]+)(?:\.(sqlite|postgres))?\.sql$/
  */
 export async function readMigrations(wire: string, folder: URL, dialect: Dialect): Promise<Migration[]> {
   const migrations = new Map<string, Migration>()
-  for (const file of (await readdir(folder)).toSorted()) {
+  const files = await readdir(folder).catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException
+    const fault = code === 'ENOENT' ? 'is not there' : `can't be read: ${message}`
+    throw new StartError(`${wire}: the folder of its migrations, ${fileURLToPath(folder)}, ${fault}`)
+  })
+  for (const file of files.toSorted()) {
     if (!file.endsWith('.sql')) continue
     const [, name, only] = FILE.exec(file) ?? []
     if (name === undefined)
@@ -47,7 +54,7 @@ export async function readMigrations(wire: string, folder: URL, dialect: Dialect
     if (only !== undefined && only !== dialect) continue
     if (migrations.has(name)) throw new StartError(`${wire}: there are two migrations ${name} for ${dialect}`)
     // Git may write other line ends on another machine; that changes nothing.
-    const text = (await readFile(new URL(file, folder), 'utf8')).replaceAll('\r\n', '\n')
+    const text = (await readFile(join(fileURLToPath(folder), file), 'utf8')).replaceAll('\r\n', '\n')
     migrations.set(name, { wire, name, text })
   }
   return [...migrations.values()]
