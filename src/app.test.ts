@@ -10,6 +10,7 @@ import { route } from './http/route.ts'
 import { startApp } from './testing/app.ts'
 import { stillClock } from './testing/clock.ts'
 import { eachEngine, temporaryFolder } from './testing/engines.ts'
+import { LIBRARY } from './testing/program.ts'
 import { defineWire, type ConfiguredWire } from './wire.ts'
 import { auth } from './wires/auth/index.ts'
 
@@ -26,13 +27,16 @@ async function assemble(t: TestContext, options: AppOptions = {}): Promise<App> 
   t.after(() => app.close())
   return app
 }
-const refused = (t: TestContext, line: RegExp, options: AppOptions) =>
-  assert.rejects(assemble(t, options), (error: Error) => {
-    assert.equal(error.name, 'StartError', String(error.stack))
-    assert.match(error.message, line)
-    assert.doesNotMatch(error.message, /\n/)
-    return true
-  })
+const refused = (t: TestContext, line: RegExp, options: AppOptions | (() => AppOptions)) =>
+  assert.rejects(
+    async () => assemble(t, typeof options === 'function' ? options() : options),
+    (error: Error) => {
+      assert.equal(error.name, 'StartError', String(error.stack))
+      assert.match(error.message, line)
+      assert.doesNotMatch(error.message, /\n/)
+      return true
+    },
+  )
 
 const wire = (name: string, needs: { wireName: string; isOptional: boolean }[] = []): ConfiguredWire =>
   defineWire({ name, needs, setup: () => ({ routes: [], service: undefined }) })()
@@ -176,7 +180,10 @@ describe('the wires of an application', () => {
         throw new Error('no')
       },
     })
-    await assert.rejects(assemble(t, { config: { wires: [first(), second()] } }), /^Error: no$/)
+    await assert.rejects(
+      assemble(t, { config: { wires: [first(), second()] } }),
+      /^StartError: wires: second: setup: Error: no \(.*app\.test\.ts:\d+:\d+\)$/,
+    )
     assert.deepEqual(held, [])
   })
 
@@ -198,6 +205,162 @@ describe('the wires of an application', () => {
     await app.close()
     assert.deepEqual(ended, ['b', 'a'])
     await assert.rejects(app.db.ping(), 'the database has ended too')
+  })
+})
+
+// What a program in plain JavaScript may say, which no compiler has seen.
+describe('a wire that can not work stops the start with one line', () => {
+  const SPEC = { summary: 'Greet', access: 'public', reply: { 200: Type.Object({}) } }
+  const Route = route as unknown as (...given: unknown[]) => unknown
+  const shopOf = (definition: object) =>
+    (defineWire as (given: object) => () => ConfiguredWire)({ name: 'shop', ...definition })()
+  const running = (given: unknown) => ({ setup: () => given })
+  const answers = (...routes: unknown[]) => running({ routes, service: undefined })
+  const spec = (fields: object, key = 'POST /hello') =>
+    answers(Route(key, { ...SPEC, ...fields }, () => ({})))
+  const keyed = (key: string) => spec({}, key)
+
+  for (const [what, definition, line] of [
+    [
+      'no access',
+      spec({ access: undefined }),
+      /access is missing: it takes one of public, optional, session, user, admin$/,
+    ],
+    [
+      'an access that does not exist',
+      spec({ access: 'admn' }),
+      /^wires: shop: POST \/hello: access can't be "admn": .*: did you mean admin\?$/,
+    ],
+    ['the access of another object', spec({ access: 'constructor' }), /: access can't be "constructor"/],
+    [
+      'a field that does not exist',
+      spec({ acces: 'admin' }),
+      /^wires: shop: POST \/hello: there is no field "acces": did you mean access\?$/,
+    ],
+    [
+      'a limit that can not be read',
+      spec({ limit: '30/m' }),
+      /: limit can't be "30\/m": it takes .* like 30\/min or 5\/hour$/,
+    ],
+    ['no summary', spec({ summary: undefined }), /: summary is missing/],
+    ['no reply', spec({ reply: undefined }), /: reply is missing: .*\{ 200: /],
+    ['a reply without its status', spec({ reply: Type.Object({}) }), /: reply can't be this object/],
+    ['a reply that is no schema', spec({ reply: { 200: { type: 'objekt' } } }), /: reply can't be/],
+    ['no status at all', spec({ reply: {} }), /: reply can't be/],
+    ['a body that is no schema', spec({ body: 'x' }), /: body can't be "x": it takes a schema/],
+    ['a body of fields alone', spec({ body: { name: Type.String() } }), /: body can't be this object/],
+    ['a query that is no object', spec({ query: Type.String() }), /: query can't be this object/],
+    [
+      'parameters that the path does not have',
+      spec({ params: Type.Object({ nmae: Type.String() }) }, 'GET /x/:name'),
+      /: the path has no ":nmae": did you mean name\?$/,
+    ],
+    ['a body of a GET', spec({ body: Type.Object({}) }, 'GET /hello'), /: a GET has no body/],
+    ['errors that are of no table', spec({ errors: ['not_found'] }), /: errors can't be this list/],
+    [
+      'no handler',
+      answers(Route('GET /hello', SPEC)),
+      /^wires: shop: GET \/hello: the handler, .* must be a function$/,
+    ],
+    ['no spec', answers(Route('GET /hello')), /^wires: shop: GET \/hello: the second argument/],
+    ['a route that is none', answers('GET /hello'), /^wires: shop: one of its routes is not made by route/],
+    [
+      'a key without its slash',
+      keyed('GET hello'),
+      /^wires: shop: "GET hello": the path must begin with "\/"$/,
+    ],
+    ['a key without a method', keyed('/hello'), /: a route is named by its method, one space and its path/],
+    ['a key with two spaces', keyed('GET  /hello'), /: a route is named by/],
+    [
+      'a method in small letters',
+      keyed('get /hello'),
+      /: the method must be one of GET, .*: did you mean GET\?$/,
+    ],
+    ['a method that is none', keyed('FETCH /hello'), /: the method must be one of .*DELETE$/],
+    ['a key with a query', keyed('GET /hello?x=1'), /: the path must end before the "\?"/],
+    ['a parameter without a name', keyed('GET /hello/:'), /: a ":" in the path must be followed by a name/],
+    ['a parameter twice', keyed('GET /:a/:a'), /: two parameters of the path have the same name$/],
+    ['a wildcard in the middle', keyed('GET /*/x'), /: a "\*" must be the last character/],
+    ['a path of the sandbox', keyed('GET /sandbox/x'), /: the paths below \/docs and \/sandbox are taken$/],
+    [
+      'a path that the engine refuses',
+      keyed('GET /x/:a('),
+      /^wires: Invalid regexp expression in "\/x\/:a\("$/,
+    ],
+    ['a setup that returns nothing', running(undefined), /^wires: shop: setup must return an object like/],
+    ['a setup without routes', running({}), /^wires: shop: setup: routes is missing/],
+    [
+      'a check of its health that is misspelt',
+      running({ routes: [], helth: () => 1 }),
+      /^wires: shop: setup: there is no field "helth": did you mean health\?$/,
+    ],
+    [
+      'a close that is no function',
+      running({ routes: [], close: true }),
+      /^wires: shop: setup: close can't be true/,
+    ],
+    [
+      'a need that no wire has',
+      { ...running({ routes: [] }), needs: [{ wireName: 'stoer', isOptional: false }] },
+      /which is not loaded: did you mean store\?$/,
+    ],
+    [
+      'the name of the sandbox',
+      { ...running({ routes: [] }), name: 'sandbox' },
+      /^wires: "sandbox" can't be a name/,
+    ],
+    [
+      'a definition that is misspelt',
+      { ...running({ routes: [] }), migration: new URL('file:///x/') },
+      /^defineWire\(shop\): there is no field "migration": did you mean migrations\?$/,
+    ],
+    [
+      'migrations that are no URL',
+      { ...running({ routes: [] }), migrations: './migrations/' },
+      /^defineWire\(shop\): migrations can't be "\.\/migrations\/": it takes the file: URL/,
+    ],
+    [
+      'migrations elsewhere',
+      { ...running({ routes: [] }), migrations: new URL('https://x.example/') },
+      /^defineWire\(shop\): migrations can't be https:/,
+    ],
+    [
+      'needs that are names',
+      { ...running({ routes: [] }), needs: ['auth'] },
+      /^defineWire\(shop\): needs can't be this list/,
+    ],
+    [
+      'options that are no schema',
+      { ...running({ routes: [] }), options: { key: 'x' } },
+      /^defineWire\(shop\): options can't be this object/,
+    ],
+    ['no setup', {}, /^defineWire\(shop\): setup is missing/],
+  ] as const)
+    test(`for ${what}`, async (t) => {
+      await refused(t, line, () => ({ config: { wires: [shopOf(definition)] } }))
+    })
+
+  test('for a folder of migrations that is not there, or is none', async (t) => {
+    for (const [path, line] of [
+      ['./nope/', /^StartError: shop: the folder of its migrations, .*\/nope\/, is not there$/],
+      ['./app.ts', /^StartError: shop: the folder of its migrations, .*\/app\.ts, can't be read: ENOTDIR/],
+    ] as const) {
+      const shop = shopOf({ ...running({ routes: [] }), migrations: new URL(path, import.meta.url) })
+      const app = await assemble(t, { config: { wires: [shop] } })
+      await assert.rejects(app.start(), line)
+    }
+  })
+
+  test('takes schemas of the package typebox', async (t) => {
+    const { Type: Box } = await import('typebox')
+    const Name = Box.Union([Box.String(), Box.Array(Box.Literal('x')), Box.Null(), Box.Unknown()])
+    const body = Box.Object({ name: Box.Optional(Name), more: Box.Record(Box.String(), Box.Integer()) })
+    const reply = {
+      200: Box.Unsafe({}),
+      201: Box.Unknown({ description: 'Anything' }),
+      202: Box.Tuple([Name]),
+    }
+    await assemble(t, { config: { wires: [shopOf(spec({ body, reply }))] } })
   })
 })
 
@@ -456,6 +619,14 @@ describe('the configuration file', () => {
 
   for (const [what, text, pattern] of [
     ['exports nothing', `export const x = 1`, /^sixwire\.config\.ts: export default defineConfig/],
+    ['exports a list', `export default []`, /^sixwire\.config\.ts: export default defineConfig/],
+    ['throws nothing', `throw null`, /^sixwire\.config\.ts: null was thrown$/],
+    ['throws a text', `throw 'no'`, /^sixwire\.config\.ts: "no" was thrown$/],
+    [
+      'calls a function of ours with nothing',
+      `import { defineWire } from '${LIBRARY}'\nexport default { wires: [defineWire()()] }`,
+      /^sixwire\.config\.ts: TypeError: .* \(sixwire\.config\.ts:2:\d+\)$/,
+    ],
     ['exports a function', `export default () => ({})`, /^sixwire\.config\.ts: export default defineConfig/],
     ['is no TypeScript', `export default {`, /^sixwire\.config\.ts: SyntaxError: .*\(sixwire\.config\.ts:1/],
     [

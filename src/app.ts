@@ -5,7 +5,9 @@ import { systemClock, type Clock } from './base/clock.ts'
 import { didYouMean } from './base/did-you-mean.ts'
 import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
-import { readConfigFile } from './config-file.ts'
+import { oneLine } from './base/one-line.ts'
+import { checkRoutes, checkRunning } from './check-routes.ts'
+import { readConfigFile, thrownBy } from './config-file.ts'
 import { checkVariables, loadSettings, settingNames, type Settings, type SettingsInput } from './config.ts'
 import type { Database } from './db/database.ts'
 import { readMigrations, StartError } from './db/migrations.ts'
@@ -24,7 +26,7 @@ import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
 import { messaging, type Messaging } from './wires/messaging/index.ts'
 import { store } from './wires/store/index.ts'
-import { checkOptions, checkRoutes, checkWires, orderWires, variablesOf } from './wiring.ts'
+import { checkOptions, checkWires, orderWires, variablesOf } from './wiring.ts'
 
 const CLEANING_MS = 600_000
 
@@ -210,7 +212,7 @@ async function assemble(parts: Parts): Promise<App> {
   }
   for (const wire of wires) {
     const needed = Object.fromEntries(wire.needs.map(({ wireName }) => [wireName, services.get(wireName)]))
-    const one = await wire.setup({ ...context, ...needed }, parts.wireOptions.get(wire))
+    const one = await setUp(wire, { ...context, ...needed }, parts)
     running.push(one)
     services.set(wire.name, one.service)
     health.set(wire.name, one.health ?? (async () => undefined))
@@ -242,6 +244,8 @@ async function assemble(parts: Parts): Promise<App> {
     mounts: sandbox ? [{ prefix: '/sandbox', plugin: sandbox.plugin }] : [],
     trustProxy: settings.trustProxy,
     refusal: () => REFUSALS[life.stage()]?.(),
+  }).catch((error: unknown) => {
+    throw config.wires?.length ? refusedRoute(error) : error
   })
 
   jobs.every('sixwire.clean', CLEANING_MS, async () => {
@@ -298,6 +302,24 @@ async function assemble(parts: Parts): Promise<App> {
     close: () => life.close(),
   }
 }
+
+/** A fault of Sixwire's own wires is a bug, and told with its stack; one of an application's wire in one line. */
+async function setUp(
+  wire: ConfiguredWire,
+  context: Parameters<ConfiguredWire['setup']>[0],
+  { config, settings, wireOptions }: Parts,
+): Promise<Running> {
+  const isOwn = config.wires?.includes(wire) === true
+  const one = await (async () => wire.setup(context, wireOptions.get(wire)))().catch((error: unknown) => {
+    throw isOwn ? thrownBy(`wires: ${wire.name}: setup`, error, settings.appDir) : error
+  })
+  checkRunning(wire.name, one)
+  return one
+}
+
+/** The one line for a route of an application that the HTTP engine refuses; Sixwire's own are not refused. */
+const refusedRoute = (error: unknown): StartError =>
+  new StartError(`wires: ${oneLine((error as Error).message, 1_000)}`, { cause: error })
 
 const REFUSALS: Record<Stage, (() => ApiError) | undefined> = {
   starting: () =>

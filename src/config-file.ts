@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+import { oneLine } from './base/one-line.ts'
 import { StartError } from './db/migrations.ts'
+import { isPlain, shown } from './fields.ts'
 
 const NAMES = ['sixwire.config.ts', 'sixwire.config.js', 'sixwire.config.mjs']
 
@@ -15,19 +17,29 @@ export async function readConfigFile(folder: string): Promise<object> {
   const file = NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
   if (!file) return {}
   const { default: config } = (await import(pathToFileURL(file).href).catch((error: unknown) => {
-    throw unreadable(file, error)
+    throw thrownBy(basename(file), error, dirname(file))
   })) as { default?: unknown }
-  if (typeof config !== 'object' || config === null)
+  if (!isPlain(config))
     throw new StartError(`${basename(file)}: export default defineConfig({ … }) is missing`)
   return config
 }
 
-function unreadable(file: string, error: unknown): unknown {
-  if (error instanceof StartError || !(error instanceof Error)) return error
+const SOURCE_PLACE = /(?:file:\/\/)?(\/[^\s()]*\.[cm]?[jt]s:\d+(?::\d+)?)/g
+const LINE_CHARACTERS = 1_000
+
+/**
+ * The one line for what code of an application threw.
+ *
+ * @param what the beginning of the line: whose code it is
+ * @param folder the application's folder: the first place of the stack that is in it is told, else the first of all
+ */
+export function thrownBy(what: string, error: unknown, folder: string): StartError {
+  if (error instanceof StartError) return error
+  if (!(error instanceof Error))
+    return new StartError(`${what}: ${shown(error)} was thrown`, { cause: error })
   const { name, message, stack = '' } = error
-  const line = [basename(file), name, message.split('\n', 1)[0]!].join(': ')
-  const place = /(?:file:\/\/)?(\/[^\s()]*\.[cm]?[jt]s:\d+(?::\d+)?)/.exec(stack)?.[1]
-  return new StartError(place === undefined ? line : `${line} (${relative(dirname(file), place)})`, {
-    cause: error,
-  })
+  const line = oneLine([what, name, message.split('\n', 1)[0]!].join(': '), LINE_CHARACTERS)
+  const places = [...stack.matchAll(SOURCE_PLACE)].map(([, place]) => relative(folder, place!))
+  const place = places.find((one) => !/^\.\.\/|node_modules\//.test(one)) ?? places[0]
+  return new StartError(place === undefined ? line : `${line} (${place})`, { cause: error })
 }

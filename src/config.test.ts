@@ -112,6 +112,12 @@ describe('a configuration file that can not work is refused in the same way', ()
   // What a program in plain JavaScript may say, which no compiler has seen.
   for (const [config, line] of [
     [{ port: 'abc' }, /^port: "abc" is not a port/],
+    [{ port: {} }, /^port: write a text, a number, true or false, or a list of texts$/],
+    [{ dataDir: null }, /^dataDir: write a text/],
+    [{ admins: [null] }, /^admins: write a text/],
+    [{ host: '' }, /^host: it is empty$/],
+    [{ name: 5 }, /^name: write a text$/],
+    [{ production: 'yes' }, /^production: write true or false$/],
     [{ policy: 'guardd' }, /^policy: "guardd" is not one of open, guarded$/],
     [{ appUrl: 'nonsense' }, /^appUrl: "nonsense"/],
     [{ trustProxy: true }, /^trustProxy: /],

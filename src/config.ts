@@ -57,7 +57,11 @@ type Variable<K extends keyof Settings> = { key: K; parse: (text: string, name: 
 
 const bad = (name: string, why: string): StartError => new StartError(`${name}: ${why}`)
 
-const text = (value: string): string => value
+function text(value: string, name: string): string {
+  if (value.trim() === '') throw bad(name, 'it is empty')
+  return value
+}
+
 const list = (value: string): string[] =>
   value
     .split(',')
@@ -187,8 +191,11 @@ export function checkVariables(environment: Environment, ofWires: readonly strin
 }
 
 /** A setting of the configuration file, written as its variable would be: so one parser checks both. */
-const asVariable = (value: unknown): string =>
-  typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)
+function asVariable(value: unknown, name: string): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off'
+  if ([value].flat().every((one) => typeof one === 'string' || typeof one === 'number')) return String(value)
+  throw bad(name, 'write a text, a number, true or false, or a list of texts')
+}
 
 const SECRET_LENGTH = 32
 
@@ -208,8 +215,12 @@ export async function loadSettings(
     const [value, from] = environment[name]
       ? [environment[name], name]
       : [input[key as keyof SettingsInput], key]
-    if (value !== undefined) Object.assign(said, { [key]: parse(asVariable(value), from) })
+    if (value !== undefined) Object.assign(said, { [key]: parse(asVariable(value, from), from) })
   }
+  for (const name of ['name', 'version'] as const)
+    if (input[name] !== undefined && typeof input[name] !== 'string') throw bad(name, 'write a text')
+  if (input.production !== undefined && typeof input.production !== 'boolean')
+    throw bad('production', 'write true or false')
   const nodeEnv = environment['NODE_ENV']
   // A slip of the pen here would run an open server on the open net.
   if (nodeEnv && /^prod/i.test(nodeEnv) && nodeEnv !== 'production')

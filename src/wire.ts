@@ -4,6 +4,17 @@ import type { Static, TSchema } from 'typebox'
 import type { Clock } from './base/clock.ts'
 import type { Settings } from './config.ts'
 import type { Database } from './db/database.ts'
+import {
+  checkFields,
+  FUNCTION,
+  isEach,
+  isPlain,
+  isSchema,
+  isText,
+  optional,
+  TEXT,
+  type Field,
+} from './fields.ts'
 import type { Caller, Policy } from './http/policy.ts'
 import type { Route } from './http/route.ts'
 import type { Jobs } from './jobs.ts'
@@ -109,11 +120,39 @@ export type RoutesOf<W> = W extends (...options: never[]) => ConfiguredWire<stri
 /** What a wire offers to the others. */
 export type ServiceOf<W> = W extends Need<string, infer Service> ? Service : never
 
+const TEXTS: Field = {
+  takes: 'an object of texts',
+  fits: (value) => isPlain(value) && isEach(value, isText),
+}
+
+const DEFINITION: Readonly<Record<string, Field>> = {
+  name: TEXT,
+  needs: optional({
+    takes: 'a list of wires, like [auth, messaging.optional]',
+    fits: (value) =>
+      Array.isArray(value) && value.every((one: Partial<Need> | null) => isText(one?.wireName)),
+  }),
+  options: optional({ takes: 'a schema like Type.Object({ … })', fits: isSchema }),
+  variables: optional(TEXTS),
+  appearance: optional({
+    takes: 'a list of texts',
+    fits: (value) => Array.isArray(value) && value.every(isText),
+  }),
+  insteadOf: optional(TEXTS),
+  migrations: optional({
+    takes: "the file: URL of a folder, like new URL('./migrations/', import.meta.url)",
+    fits: (value) => value instanceof URL && value.protocol === 'file:',
+  }),
+  setup: FUNCTION,
+}
+
 /**
  * Defines a wire: a name, what it needs, its tables, and the setup that makes its routes.
  * Sixwire's own wires and an application's are made by this same function.
  *
  * `setup` must not touch the database: its tables may not be there yet. `start` may.
+ *
+ * @throws StartError with the field that is missing, unknown or does not fit
  */
 export function defineWire<
   const Name extends string,
@@ -151,6 +190,7 @@ export function defineWire<
     options: Static<Options>,
   ): Running<Service, Routes> | Promise<Running<Service, Routes>>
 }): Wire<Name, Given<Static<Options>>, Service, Routes> {
+  checkFields(`defineWire(${isText(definition.name) ? definition.name : ''})`, definition, DEFINITION)
   const configure = (options: unknown = {}): ConfiguredWire<Name, Service, Routes> => ({
     name: definition.name,
     description: definition.description,

@@ -3,14 +3,12 @@ import type { TSchema } from 'typebox'
 import { didYouMean } from './base/did-you-mean.ts'
 import type { ApiError, Issue } from './base/errors.ts'
 import { StartError } from './db/migrations.ts'
-import { titleFault } from './http/openapi-schemas.ts'
-import { DESCRIPTION } from './http/openapi.ts'
-import type { RouteGroup } from './http/server.ts'
+import { isPlain } from './fields.ts'
 import { createValidation } from './http/validation.ts'
 import type { ConfiguredWire } from './wire.ts'
 
-// Every wire is handed these under their names, beside the wires that it needs under theirs.
-const TAKEN = new Set(['db', 'clock', 'jobs', 'log', 'settings', 'policy', 'server', 'sixwire'])
+// Every wire is handed these under their names, beside the wires that it needs under theirs. The last two have tables.
+const TAKEN = new Set(['db', 'clock', 'jobs', 'log', 'settings', 'policy', 'server', 'sixwire', 'sandbox'])
 
 /** Says of an application's own wires what the compiler would, to one that is written in plain JavaScript. */
 export function checkWires(wires: unknown): void {
@@ -18,8 +16,8 @@ export function checkWires(wires: unknown): void {
   for (const wire of wires as readonly unknown[]) {
     if (typeof wire === 'function')
       throw new StartError('wires: one of them lacks its parentheses: write loyalty(), not loyalty')
-    const { name, setup } = (wire ?? {}) as Partial<ConfiguredWire>
-    if (typeof name !== 'string' || typeof setup !== 'function')
+    const { name, setup, needs, variables } = (wire ?? {}) as Partial<ConfiguredWire>
+    if (typeof name !== 'string' || typeof setup !== 'function' || !needs || !variables)
       throw new StartError('wires: one of them is not made by defineWire')
     if (!/^[a-z][a-z\d-]*$/.test(name) || TAKEN.has(name))
       throw new StartError(
@@ -42,7 +40,9 @@ export function orderWires(wires: readonly ConfiguredWire[]): ConfiguredWire[] {
       const needed = byName.get(wireName)
       if (needed) visit(needed, [...path, wire.name])
       else if (!isOptional)
-        throw new StartError(`SIXWIRE_WIRES: ${wire.name} needs ${wireName}, which is not loaded: add it`)
+        throw new StartError(
+          `SIXWIRE_WIRES: ${wire.name} needs ${wireName}, which is not loaded${didYouMean(wireName, byName.keys()) || ': add it'}`,
+        )
     }
     ordered.add(wire)
   }
@@ -146,31 +146,6 @@ export const variablesOf = (options: ReadonlyMap<ConfiguredWire, unknown>): Vari
       }),
     ),
   )
-
-/**
- * Finds what would be found out later, in other words: two wires that answer the same address, routes for signed-in
- * callers where nobody can sign in, and two schemas of one name.
- */
-export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolean): void {
-  const owners = new Map(DESCRIPTION.map(({ method, path }) => [`${method} ${path}`, 'the frame']))
-  for (const { wire, routes } of groups)
-    for (const { key, spec } of routes) {
-      const address = key.replaceAll(/:\w+/g, ':')
-      const owner = owners.get(address)
-      if (owner !== undefined)
-        throw new StartError(`wires: ${key} of ${wire} is answered by ${owner} already`)
-      owners.set(address, wire)
-      if (!keepsAccounts && spec.access !== 'public' && spec.access !== 'optional')
-        throw new StartError(
-          `SIXWIRE_WIRES: ${wire} answers signed-in callers only, and no loaded wire keeps accounts: add auth`,
-        )
-    }
-  const fault = titleFault(groups)
-  if (fault !== undefined) throw new StartError(`wires: ${fault}`)
-}
-
-const isPlain = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
 /** Defaults are written into a copy, in which functions and objects of a class stay what they are. */
 function copied(value: unknown): unknown {

@@ -77,7 +77,10 @@ export async function runCommand(words: readonly string[]): Promise<number> {
     if (command !== dev) readEnvironmentFile()
     return await command.run(positionals, values)
   } catch (error) {
-    if (error instanceof UsageError || (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')) {
+    if (
+      error instanceof UsageError ||
+      (error as { code?: string } | null)?.code?.startsWith('ERR_PARSE_ARGS')
+    ) {
       const [why] = (error as Error).message.split('\n', 1)
       console.error(`sixwire ${name}: ${why}\n\nUsage: ${command.usage}`)
       return 2

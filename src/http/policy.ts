@@ -1,5 +1,8 @@
 import { errors } from '../base/errors.ts'
 
+/** Every access that a route may have. */
+export const ACCESS = ['public', 'optional', 'session', 'user', 'admin'] as const
+
 /**
  * Who may call a route:
  * - `public`: anybody;
@@ -8,7 +11,7 @@ import { errors } from '../base/errors.ts'
  * - `user`: somebody who is signed in, or a service key for this wire;
  * - `admin`: under the `guarded` policy an administrator or a service key for this wire, under `open` like `user`.
  */
-export type Access = 'public' | 'optional' | 'session' | 'user' | 'admin'
+export type Access = (typeof ACCESS)[number]
 
 /** A person, by the session that the access token names. */
 export type UserCaller = {

@@ -6,7 +6,10 @@ import type { Static, TSchema } from 'typebox'
 import type { ErrorKind } from '../base/errors.ts'
 import type { Access, Caller, UserCaller } from './policy.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+/** Every method that a route may have. */
+export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+export type Method = (typeof METHODS)[number]
 
 /** `POST /auth/login`: how a route is named everywhere, also by the typed client. */
 export type RouteKey = `${Method} /${string}`

@@ -15,11 +15,10 @@ import type { IdempotencyStore } from './idempotency.ts'
 import type { RateLimiter } from './limits.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import type { Caller, Policy } from './policy.ts'
-import type { Method, Route } from './route.ts'
+import { METHODS, type Route } from './route.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 
-const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
