@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { test } from 'node:test'
+import { writeFile } from 'node:fs/promises'
+import { getPriority, setPriority } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
 
 import { temporaryFolder } from '../testing/engines.ts'
 import { startProgram } from '../testing/program.ts'
@@ -14,17 +17,45 @@ function nicenessOfThreads(pid: number): [name: string, niceness: number][] {
   })
 }
 
-test(
+// For a system in which it is forbidden, as under a filter of system calls.
+const FORBIDDEN = `
+import os from 'node:os'
+import { syncBuiltinESMExports } from 'node:module'
+os.setPriority = () => { throw Object.assign(new Error('A system error occurred'), { code: 'EACCES' }) }
+syncBuiltinESMExports()
+`
+
+describe(
   'the event loop goes before the threads that hash passwords',
   { skip: process.platform !== 'linux' && 'threads have no priority of their own here' },
-  async (t) => {
-    const program = startProgram(t, ['start'], { folder: await temporaryFolder(t) })
-    await program.url()
-    const threads = nicenessOfThreads(program.pid)
-    const pool = threads.filter(([name]) => name.startsWith('libuv-worker'))
-    assert.ok(pool.length >= 2, `of ${threads.length} threads ${pool.length} are in the pool`)
-    for (const [, niceness] of pool) assert.equal(niceness, 10)
-    for (const [name, niceness] of threads)
-      if (!name.startsWith('libuv-worker')) assert.equal(niceness, 0, name)
+  () => {
+    // A program begins with the niceness of what starts it; not everybody may lower theirs again.
+    for (const own of [getPriority(), 15])
+      test(`in a program of niceness ${own}`, async (t) => {
+        setPriority(own)
+        const program = startProgram(t, ['start'], { folder: await temporaryFolder(t) })
+        await program.url()
+        const threads = nicenessOfThreads(program.pid)
+        const pool = threads.filter(([name]) => name.startsWith('libuv-worker'))
+        assert.ok(pool.length >= 2, `of ${threads.length} threads ${pool.length} are in the pool`)
+        for (const [, niceness] of pool) assert.equal(niceness, Math.min(19, own + 10))
+        for (const [name, niceness] of threads)
+          if (!name.startsWith('libuv-worker')) assert.equal(niceness, own, name)
+      })
+
+    test('and where that is forbidden, the server runs without', async (t) => {
+      const folder = await temporaryFolder(t)
+      const preload = join(folder, 'forbidden.mjs')
+      await writeFile(preload, FORBIDDEN)
+      const program = startProgram(t, ['start'], {
+        folder,
+        environment: { NODE_OPTIONS: `--import=${preload}` },
+      })
+      const url = await program.url()
+      assert.equal((await fetch(`${url}/ready`)).status, 200)
+      program.signal('SIGTERM')
+      assert.equal(await program.ended, 0)
+      assert.equal(program.errors(), '')
+    })
   },
 )
