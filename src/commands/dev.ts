@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 
 import { DEV_VARIABLE } from '../config.ts'
 import type { Command } from './command.ts'
+import { onSignals } from './signals.ts'
 import { watchSources } from './watch.ts'
 
 export const dev: Command = {
@@ -42,14 +43,16 @@ the server is ended and started again. Data stays.`,
 
     begin()
     const unwatch = watchSources(folder, [resolve(process.env['DATA_DIR'] ?? 'data')], restart)
-    await new Promise<void>((enough) => {
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-        process.on(signal, () => {
-          if (told) server?.kill('SIGKILL')
+    await new Promise<void>((enough) =>
+      onSignals(
+        ['SIGINT', 'SIGTERM', 'SIGHUP'],
+        () => {
           told = true
           enough()
-        })
-    })
+        },
+        () => server?.kill('SIGKILL'),
+      ),
+    )
     unwatch()
     await end(server)
     return 0

@@ -3,6 +3,7 @@ import { DEV_VARIABLE } from '../config.ts'
 import { banner } from './banner.ts'
 import type { Command } from './command.ts'
 import { keepMemorySmall } from './memory.ts'
+import { onSignals } from './signals.ts'
 import { putPoolBehind } from './thread-priority.ts'
 
 // A little more than the application itself takes to end by force.
@@ -39,21 +40,19 @@ async function listen(app: App): Promise<void> {
   console.log(banner(app, address))
 }
 
-/** Resolves with the first signal. A second one, or time, ends the process. */
+/** Resolves with the first signal. Another one, or time, ends the process. */
 function toldToEnd(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  let told = false
   function end(): void {
-    told = true
     resolve()
     setTimeout(() => process.exit(1), FORCED_END_MS).unref()
   }
-  const insist = (): void => (told ? process.exit(1) : end())
-  process.on('SIGTERM', insist)
+  const insist = (): void => process.exit(1)
   if (process.env[DEV_VARIABLE]) {
+    onSignals(['SIGTERM'], end, insist)
     // A Ctrl-C reaches `sixwire dev` too. It lets go of the channel then, as it does when it dies.
     process.on('SIGINT', () => undefined)
     process.on('disconnect', end)
-  } else process.on('SIGINT', insist)
+  } else onSignals(['SIGTERM', 'SIGINT'], end, insist)
   return promise
 }

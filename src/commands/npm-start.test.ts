@@ -1,0 +1,139 @@
+// `npm start` and `npm run dev`: npm passes signals on to the shell that it starts, and to nobody behind it.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+import { temporaryFolder } from '../testing/engines.ts'
+import { applicationFolder } from '../testing/program.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** Runs a script of npm in a group of processes of its own, as a terminal does, on an empty database. */
+async function startNpm(t: TestContext, script: string, folder = ROOT) {
+  const data = await temporaryFolder(t)
+  const { PATH, HOME, TMPDIR } = process.env
+  const npm = spawn('npm', ['run', script], {
+    cwd: folder,
+    env: {
+      PATH,
+      HOME,
+      TMPDIR,
+      npm_config_update_notifier: 'false',
+      PORT: '0',
+      DATA_DIR: data,
+      DATABASE_URL: `sqlite:${join(data, 'test.db')}`,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  const ended = once(npm, 'exit')
+  const closed = once(npm, 'close')
+  const signalGroup = (signal: NodeJS.Signals) => process.kill(-npm.pid!, signal)
+  t.after(async () => {
+    try {
+      signalGroup('SIGKILL')
+    } catch {
+      // Nobody is left of the group.
+    }
+    await closed
+  })
+  let output = ''
+  async function until(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const found = pattern.exec(output)
+      if (found) return found
+      const next = await Promise.race([once(npm.stdout, 'data'), closed.then(() => undefined)])
+      if (next === undefined)
+        throw new Error(`npm ended before it printed ${pattern}. It printed:\n${output}`)
+    }
+  }
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => void (output += text))
+  const [, port] = await until(/runs at http:\/\/localhost:(\d+)/)
+  return {
+    url: `http://127.0.0.1:${port}`,
+    until,
+    /** The exit code of npm, or the signal that ended it. */
+    ended: ended.then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals),
+    /** To npm alone, as from a supervisor. */
+    signal: (signal: NodeJS.Signals) => void npm.kill(signal),
+    /** To npm and the server, as Ctrl-C in a terminal. */
+    signalGroup,
+  }
+}
+
+describe(
+  'a signal to npm ends the server with it',
+  { skip: process.platform === 'win32' && 'there are no signals here' },
+  () => {
+    for (const script of ['start', 'dev'])
+      for (const signal of ['SIGTERM', 'SIGINT'] as const)
+        test(`npm run ${script}: ${signal}`, async (t) => {
+          const npm = await startNpm(t, script)
+          npm.signal(signal)
+          assert.equal(await npm.ended, 0)
+          await assert.rejects(fetch(npm.url), 'nobody listens any more')
+        })
+
+    /** An application with the script of ours, and a call that ends when a file called `go-on` is there. */
+    async function startSlow(t: TestContext) {
+      const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
+        scripts: { start: string }
+      }
+      const start = scripts.start.replaceAll('bin/sixwire.js', join(ROOT, 'bin/sixwire.js'))
+      const folder = await applicationFolder(t, {
+        'package.json': JSON.stringify({ type: 'module', scripts: { start } }),
+        'sixwire.config.js': `
+import { existsSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { defineWire, route, Type } from 'sixwire'
+
+const slow = defineWire({
+  name: 'slow',
+  setup: () => ({
+    service: undefined,
+    routes: [
+      route('GET /slow', { summary: 'Take a while', access: 'public', reply: { 200: Type.Object({}) } }, async () => {
+        console.log('the slow call has begun')
+        while (!existsSync('go-on')) await delay(10)
+        return {}
+      }),
+    ],
+  }),
+})
+export default { wires: [slow()] }
+`,
+      })
+      const npm = await startNpm(t, 'start', folder)
+      const slow = fetch(`${npm.url}/slow`)
+      slow.catch(() => undefined) // where it is cut off
+      await npm.until(/the slow call has begun/)
+      return { npm, slow, goOn: () => writeFile(join(folder, 'go-on'), '') }
+    }
+    async function draining(url: string): Promise<void> {
+      while ((await fetch(`${url}/ready`)).status === 200) continue
+    }
+
+    test('one Ctrl-C, which the server receives from npm as well, lets what is under way finish', async (t) => {
+      const { npm, slow, goOn } = await startSlow(t)
+      npm.signalGroup('SIGINT')
+      await draining(npm.url)
+      await goOn()
+      assert.equal((await slow).status, 200)
+      assert.equal(await npm.ended, 0)
+    })
+
+    test('a second Ctrl-C ends it at once', async (t) => {
+      const { npm, slow } = await startSlow(t)
+      npm.signalGroup('SIGINT')
+      await draining(npm.url)
+      npm.signalGroup('SIGINT')
+      npm.signalGroup('SIGINT') // both of one press may arrive as one
+      assert.notEqual(await npm.ended, 0)
+      await assert.rejects(slow)
+    })
+  },
+)
