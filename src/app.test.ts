@@ -6,6 +6,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { Type } from './base/schema.ts'
 
 import { createApp, loadConfig, type App, type AppOptions } from './app.ts'
+import { sql } from './db/sql.ts'
 import { route } from './http/route.ts'
 import { startApp } from './testing/app.ts'
 import { stillClock } from './testing/clock.ts'
@@ -510,6 +511,43 @@ eachEngine((engine) => {
       assert.equal(body.error.code, 'RATE_LIMITED')
       assert.ok(Number(headers.get('retry-after')) >= 1)
       assert.equal((await strict.request('GET', '/health')).status, 200)
+    })
+
+    test('hold on every route that can be called without a token', async (t) => {
+      const app = await startApp(t, engine, {
+        clock,
+        environment: { SIXWIRE_RATE_LIMITS: 'on' },
+        config: {
+          wires: [routed('shop', 'GET /shop')],
+          store: { collections: { news: 'public-read' } },
+        },
+      })
+      /** How many of so many calls pass. */
+      const passing = async (count: number, method: string, path: string, options = {}) => {
+        const answers = await Promise.all(
+          Array.from({ length: count }, () => app.request(method, path, options)),
+        )
+        return answers.filter(({ status }) => status !== 429).length
+      }
+      const { token } = await app.register()
+      assert.equal(await passing(65, 'POST', '/auth/refresh', { body: {} }), 60)
+      assert.equal(await passing(305, 'GET', '/shop'), 300)
+      assert.equal(await passing(305, 'GET', '/store/news'), 300)
+      assert.equal(await passing(5, 'GET', '/store/news', { token }), 5)
+      for (const { routes } of app.app.routes)
+        for (const { key, spec } of routes.filter(({ spec: { access } }) => access === 'public')) {
+          const limit = spec.limit ?? '300/min'
+          assert.ok(Number(limit.split('/')[0]) <= (/POST .*(status|bounce)$/.test(key) ? 6000 : 600), key)
+        }
+    })
+
+    test('of /health and its like are counted without the database', async (t) => {
+      const app = await startApp(t, engine, { clock, environment: { SIXWIRE_RATE_LIMITS: 'on' } })
+      for (const path of ['/ready', '/info', '/metrics', '/health']) {
+        const answers = await Promise.all(Array.from({ length: 605 }, () => app.request('GET', path)))
+        assert.equal(answers.filter(({ status }) => status === 429).length, 5, path)
+      }
+      assert.deepEqual(await app.app.db.all(sql`select bucket from sixwire_rate_limits`), [])
     })
 
     test('are not escaped by another spelling of the address', async (t) => {

@@ -19,7 +19,7 @@ import { createJobs } from './jobs.ts'
 import { createLifecycle, type Stage } from './lifecycle.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics } from './metrics.ts'
-import { createRateLimiter } from './rate-limits.ts'
+import { createProcessRateLimiter, createRateLimiter } from './rate-limits.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
 import type { ConfiguredWire, RoutesOf, Running, ServiceOf } from './wire.ts'
 import { auth } from './wires/auth/index.ts'
@@ -220,16 +220,16 @@ async function assemble(parts: Parts): Promise<App> {
   }
 
   const authenticate = running.find((one) => one.authenticate)?.authenticate
-  const groups = running.map(({ routes }, at) => {
+  const groups = running.map(({ routes, bodyLimit }, at) => {
     const { name, description } = wires[at]!
-    return { wire: name, description, routes }
+    return { wire: name, description, routes, ...(bodyLimit !== undefined && { bodyLimit }) }
   })
   checkRoutes(groups, authenticate !== undefined)
   const server = await createServer({
     groups,
     policy,
     authenticate: authenticate ?? (async () => undefined),
-    limiter,
+    limiters: { database: limiter, process: createProcessRateLimiter(clock) },
     limitsOn: settings.rateLimits,
     idempotency,
     newId: () => newId(clock.now()),

@@ -30,14 +30,21 @@ const OBJECT: Field = {
   fits: (value) => isSchema(value) && isPlain((value as { properties?: unknown }).properties),
 }
 
+const BYTES: Field = {
+  takes: 'a whole number of bytes',
+  fits: (value) => Number.isSafeInteger(value) && (value as number) > 0,
+}
+
 const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   summary: TEXT,
   description: optional(TEXT),
   access: oneOf(ACCESS),
+  authorize: optional(FUNCTION),
   limit: optional({
     takes: 'calls a minute or an hour, like 30/min or 5/hour',
     fits: (value) => typeof value === 'string' && new RegExp(RATE_LIMIT).test(value),
   }),
+  limitIn: optional(oneOf(['database', 'process'])),
   limitAlways: optional(SWITCH),
   limitName: optional(TEXT),
   idempotent: optional(SWITCH),
@@ -45,6 +52,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   query: optional(OBJECT),
   body: optional({ takes: 'a schema like Type.Object({ … })', fits: isSchema }),
   form: optional(SWITCH),
+  bodyLimit: optional(BYTES),
   headers: optional(OBJECT),
   reply: {
     takes: 'a schema for each status, like { 200: Type.Object({ … }) }',
@@ -68,6 +76,7 @@ const isErrorKind = (value: unknown): boolean =>
 
 const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   routes: { takes: 'a list of what route(…) returns', fits: Array.isArray },
+  bodyLimit: optional(BYTES),
   service: ANYTHING,
   start: optional(FUNCTION),
   health: optional(FUNCTION),

@@ -221,7 +221,7 @@ describe('what holds', () => {
     const outside = await settings(t)
     assert.deepEqual(
       [outside.policy, outside.rateLimits, outside.host, outside.origins],
-      ['open', false, '127.0.0.1', ['*']],
+      ['open', false, '127.0.0.1', []],
     )
     const inside = await settings(t, { NODE_ENV: 'production', APP_URL: 'https://shop.example/app' })
     assert.deepEqual(
@@ -271,6 +271,12 @@ describe('what holds', () => {
     })
     assert.equal(trustProxy, '10.0.0.0/8,::1,loopback')
     assert.deepEqual(origins, ['https://shop.example', 'capacitor://localhost'])
+    const more = await settings(t, {
+      NODE_ENV: 'production',
+      APP_URL: 'https://shop.example/app',
+      SIXWIRE_ORIGINS: 'https://admin.example,https://shop.example',
+    })
+    assert.deepEqual(more.origins, ['https://shop.example', 'https://admin.example'])
   })
 })
 

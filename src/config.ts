@@ -45,7 +45,7 @@ export type Settings = {
   /** Proxies that may say whom they forward: how many hops, or their addresses. */
   trustProxy: number | string
   logLevel: string
-  /** Browser origins that may read answers. */
+  /** Browser origins that may read answers, that of `APP_URL` among them; outside production loopback origins may as well. */
   origins: readonly string[]
 }
 
@@ -264,7 +264,7 @@ export async function loadSettings(
     rateLimits: said.rateLimits ?? production,
     trustProxy: said.trustProxy ?? 0,
     logLevel: said.logLevel ?? 'info',
-    origins: said.origins ?? (production ? (said.appUrl ? [new URL(said.appUrl).origin] : []) : ['*']),
+    origins: [...new Set([...(said.appUrl ? [new URL(said.appUrl).origin] : []), ...(said.origins ?? [])])],
   }
 }
 

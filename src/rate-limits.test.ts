@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Database } from './db/database.ts'
 import { openDatabase } from './db/open.ts'
 import { sql } from './db/sql.ts'
 import { openFrame } from './frame.fixture.ts'
 import { stillClock } from './testing/clock.ts'
-import { createRateLimiter } from './rate-limits.ts'
+import { createProcessRateLimiter, createRateLimiter } from './rate-limits.ts'
 import { eachEngine } from './testing/engines.ts'
 
 const MINUTE = 60_000
@@ -157,5 +157,45 @@ eachEngine((engine) => {
     await limiter.forgetFull()
     assert.deepEqual(await db.all(sql`select bucket from sixwire_rate_limits`), [{ bucket: 'half' }])
     assert.equal(await limiter.take('half', 1, HOUR), HOUR - 2 * MINUTE)
+  })
+})
+
+describe('in the process', () => {
+  const burst = async (limiter: ReturnType<typeof createProcessRateLimiter>, bucket: string, count = 30) => {
+    let passed = 0
+    for (let i = 0; i < count + 5; i++)
+      if ((await limiter.take(bucket, count, MINUTE)) === undefined) passed++
+    return passed
+  }
+
+  test('of a burst exactly as many pass, and again once the bucket is full', async () => {
+    const clock = stillClock()
+    const limiter = createProcessRateLimiter(clock)
+    for (const count of [1, 7, 30, 600]) {
+      const bucket = `GET /somewhere ${count}`
+      assert.equal(await burst(limiter, bucket, count), count)
+      clock.advance(MINUTE)
+      assert.equal(await burst(limiter, bucket, count), count)
+    }
+  })
+
+  test('after the wait that it names the next call passes, and no sooner', async () => {
+    const clock = stillClock()
+    const limiter = createProcessRateLimiter(clock)
+    await burst(limiter, 'a')
+    assert.equal(await limiter.take('a', 30, MINUTE), 2000)
+    clock.advance(1999)
+    assert.equal(await limiter.take('a', 30, MINUTE), 1)
+    assert.equal(await limiter.take('b', 30, MINUTE), undefined, 'another bucket')
+    clock.advance(1)
+    assert.equal(await limiter.take('a', 30, MINUTE), undefined)
+  })
+
+  test('a clock that is set back makes nobody wait longer than two periods', async () => {
+    const clock = stillClock()
+    const limiter = createProcessRateLimiter(clock)
+    await burst(limiter, 'a')
+    clock.advance(-10 * HOUR)
+    assert.equal(await burst(limiter, 'a'), 30)
   })
 })

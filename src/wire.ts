@@ -45,6 +45,8 @@ export type WireContext = {
 /** What a wire's `setup` answers. */
 export type Running<Service = unknown, Routes extends readonly Route[] = readonly Route[]> = {
   routes: Routes
+  /** The largest body in bytes of the routes that name none of their own. Default 1 MiB. */
+  bodyLimit?: number
   /** What the wire offers to wires that need it. */
   service: Service
   /** Runs once the tables are there, before the server is ready. */

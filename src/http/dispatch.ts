@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, errors } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { bearerToken } from './bearer-token.ts'
-import { envelope, JSON_TYPE } from './failures.ts'
+import { BODY_LIMIT, envelope, JSON_TYPE } from './failures.ts'
 import { FORM_TYPE } from './forms.ts'
 import { isForwarded } from './forwarded.ts'
 import { idempotencyKey, isFinal, refuseUnlessNew, type KeptAnswer } from './idempotency.ts'
-import { clientOf, parseRateLimit } from './limits.ts'
+import { clientOf, limitOf, parseRateLimit } from './limits.ts'
 import type { Caller } from './policy.ts'
 import { Answer, answer, JsonText, type Call, type Route } from './route.ts'
-import type { ServerOptions, Work } from './server.ts'
+import type { RouteGroup, ServerOptions, Work } from './server.ts'
 
 /** A request between the hook that admits it and its handler, with who calls. */
 type Admitted = FastifyRequest & { caller: Caller | undefined }
@@ -23,12 +23,14 @@ export const prepareRequests = (engine: FastifyInstance): void =>
 export function registerRoute(
   engine: FastifyInstance,
   options: ServerOptions,
-  wire: string,
+  { wire, bodyLimit }: RouteGroup,
   one: Route,
   work: Work,
 ): void {
   const { spec, method, path } = one
-  const limit = spec.limit && (options.limitsOn || spec.limitAlways) ? parseRateLimit(spec.limit) : undefined
+  const limited = options.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
+  const limit = limited && { ...parseRateLimit(limited.limit), countsCallers: limited.countsCallers }
+  const limiter = options.limiters[spec.limitIn ?? 'database']
   const [usualStatus] = Object.keys(spec.reply).map(Number)
 
   const asked = { access: spec.access, wire, method }
@@ -44,15 +46,12 @@ export function registerRoute(
       }
       options.policy.admit(admitted.caller, asked)
     }
-    if (limit) {
+    if (limit && (limit.countsCallers || !admitted.caller)) {
       const who = admitted.caller?.id ?? clientOf(request.ip)
-      const waitMs = await options.limiter.take(
-        `${spec.limitName ?? one.key} ${who}`,
-        limit.count,
-        limit.periodMs,
-      )
+      const waitMs = await limiter.take(`${spec.limitName ?? one.key} ${who}`, limit.count, limit.periodMs)
       if (waitMs !== undefined) throw errors.rate_limited({ retryAfter: Math.ceil(waitMs / 1000) })
     }
+    spec.authorize?.(request.headers)
   }
 
   /** What the handler returned, as it is sent. */
@@ -117,6 +116,7 @@ export function registerRoute(
   engine.route({
     method,
     url: path,
+    bodyLimit: spec.bodyLimit ?? bodyLimit ?? BODY_LIMIT,
     schema: {
       ...(spec.params && { params: spec.params }),
       ...(spec.query && { querystring: spec.query }),

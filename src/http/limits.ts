@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 
-import type { RateLimit } from './route.ts'
+import type { RateLimit, RouteSpec } from './route.ts'
 
-/** Counts calls where every replica sees them. */
+/** Counts calls, in the database for all replicas or in this process alone. */
 export type RateLimiter = {
   /**
    * Takes one call out of a bucket that holds `count` and refills evenly over `periodMs`.
@@ -23,6 +23,22 @@ export function parseRateLimit(limit: RateLimit): { count: number; periodMs: num
   const [, count, period] = new RegExp(RATE_LIMIT).exec(limit) ?? []
   if (count === undefined) throw new Error(`the rate limit "${limit}" is not written like 30/min or 5/hour`)
   return { count: Number(count), periodMs: PERIODS[period as 'min' | 'hour'] }
+}
+
+/** For each client address, on a route that needs no token and names no limit of its own. */
+const ANONYMOUS_LIMIT: RateLimit = '300/min'
+
+/**
+ * A route's limit: its own, or else, where it can be called without a token, one that counts callers without a token
+ * only. So no route that strangers can call is without one.
+ */
+export function limitOf({
+  limit,
+  access,
+}: Pick<RouteSpec, 'limit' | 'access'>): { limit: RateLimit; countsCallers: boolean } | undefined {
+  if (limit !== undefined) return { limit, countsCallers: true }
+  if (access === 'public' || access === 'optional') return { limit: ANONYMOUS_LIMIT, countsCallers: false }
+  return undefined
 }
 
 const MAPPED_IPV4 = /^::ffff:([\da-f]+):([\da-f]+)$/

@@ -2,12 +2,13 @@ import { STATUS_CODES } from 'node:http'
 
 import { errors, type ErrorKind } from '../base/errors.ts'
 import { FORM_TYPE } from './forms.ts'
+import { limitOf } from './limits.ts'
 import { ErrorSchema, exampleOf, type Components, type Schema } from './openapi-schemas.ts'
 import type { Access } from './policy.ts'
 import type { ErrorDetails, Route } from './route.ts'
 
 /** Every code that a route may answer beside its success, from what the route is. */
-export function errorsOf({ spec, method }: Route): ErrorKind[] {
+export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
   const kinds = new Set<ErrorKind>([errors.internal_error, errors.unavailable, ...(spec.errors ?? [])])
   if (spec.body || spec.query || spec.params || spec.headers || spec.idempotent)
     kinds.add(errors.validation_error)
@@ -21,8 +22,9 @@ export function errorsOf({ spec, method }: Route): ErrorKind[] {
     kinds.add(errors.forbidden)
     kinds.add(errors.email_not_verified)
   }
-  if (spec.limit) kinds.add(errors.rate_limited)
+  if (limitOf(spec)) kinds.add(errors.rate_limited)
   if (spec.idempotent) kinds.add(errors.idempotency_conflict)
+  if (/:(id|\w+Id)\b/.test(path)) kinds.add(errors.not_found)
   return [...kinds]
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 
 import type { FastifyBaseLogger } from 'fastify'
@@ -22,7 +23,18 @@ export type RouteSpec = {
   summary: string
   description?: string
   access: Access
+  /**
+   * Checks what a webhook's sender proves by its headers, for example a shared secret, before the body is read.
+   * Throws what is answered instead.
+   */
+  authorize?: (headers: IncomingHttpHeaders) => void
+  /** How often it may be called. Routes that need no token have a limit in any case: see `limitOf`. */
   limit?: RateLimit
+  /**
+   * Where calls are counted: in the database, for all replicas together, or in this process, for a route that has to
+   * answer while the database is away. Default `database`.
+   */
+  limitIn?: 'database' | 'process'
   /** Which limits hold even where `SIXWIRE_RATE_LIMITS` is off. */
   limitAlways?: boolean
   /** Routes with the same name count together; without one each counts for itself. */
@@ -32,6 +44,8 @@ export type RouteSpec = {
   params?: TSchema
   query?: TSchema
   body?: TSchema
+  /** The largest body in bytes. Default: the wire's `bodyLimit`, else 1 MiB. */
+  bodyLimit?: number
   /** Whether the body is a form, `application/x-www-form-urlencoded`, instead of JSON. */
   form?: boolean
   headers?: TSchema

@@ -1,29 +1,43 @@
+import { maxHeaderSize, METHODS as PARSED_METHODS, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+
 import cors from '@fastify/cors'
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyPluginAsync,
+  type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify'
 
 import { type ApiError, errors } from '../base/errors.ts'
 import { decodeUtf8, parseStrictJson } from '../base/json.ts'
+import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
 import { prepareRequests, registerRoute } from './dispatch.ts'
-import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, PARAM_LIMIT, unreadable } from './failures.ts'
+import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
 import { takeForms } from './forms.ts'
 import type { IdempotencyStore } from './idempotency.ts'
 import type { RateLimiter } from './limits.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import type { Caller, Policy } from './policy.ts'
-import { METHODS, type Route } from './route.ts'
+import { METHODS, type Route, type RouteSpec } from './route.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 
+// What else Node's parser takes for a request, but HEAD and OPTIONS, which the engine answers itself.
+const OTHER_METHODS = PARSED_METHODS.filter(
+  (method) => !['HEAD', 'OPTIONS', 'CONNECT', ...METHODS].includes(method),
+)
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
-/** Routes of one wire, as the server takes them. */
-export type RouteGroup = { wire: string; description?: string | undefined; routes: readonly Route[] }
+/** Routes of one wire, and the largest body in bytes of those that name none of their own. */
+export type RouteGroup = {
+  wire: string
+  description?: string | undefined
+  routes: readonly Route[]
+  bodyLimit?: number
+}
 
 /** What is told of each answer. */
 export type Answered = {
@@ -42,7 +56,8 @@ export type ServerOptions = {
   policy: Policy
   /** Who sends this bearer token; undefined where nobody does. */
   authenticate: (token: string) => Promise<Caller | undefined>
-  limiter: RateLimiter
+  /** Where a route may have its calls counted. */
+  limiters: Readonly<Record<NonNullable<RouteSpec['limitIn']>, RateLimiter>>
   /** Whether the limits hold that a route does not want always. */
   limitsOn: boolean
   idempotency: IdempotencyStore
@@ -53,7 +68,7 @@ export type ServerOptions = {
   onAnswer: (answered: Answered) => void
   /** What the description at `/openapi.json` says of the whole server. */
   description: About
-  /** Origins of browsers that may read answers; `*` for any. */
+  /** Origins of browsers that may read answers, `*` for any; outside production loopback origins may as well. */
   origins: readonly string[]
   production: boolean
   /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
@@ -86,7 +101,7 @@ const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains
 
 /** Makes the HTTP server: everything between a socket and a handler. */
 export async function createServer(options: ServerOptions): Promise<Server> {
-  const answerError = createAnswerError(options.log)
+  const answerError = createAnswerError(options)
   const settings: FastifyServerOptions = {
     // The line of each answer is written below; a logger of the engine's own would make a child for each request.
     bodyLimit: BODY_LIMIT,
@@ -102,14 +117,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     frameworkErrors: answerError,
     clientErrorHandler(error, socket) {
       if (socket.destroyed || !socket.writable) return
-      const body = JSON.stringify(envelope(unreadable(error.code)))
-      socket.end(
-        `HTTP/1.1 400 Bad Request\r\nx-request-id: ${options.newId()}\r\ncontent-type: ${JSON_TYPE}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-      )
+      endWith(socket, unreadable(error.code), options.newId())
     },
-    routerOptions: { maxParamLength: PARAM_LIMIT },
+    // As long as an address can be: the routes' own schemas say what is too long.
+    routerOptions: { maxParamLength: maxHeaderSize },
   }
   const engine: FastifyInstance = fastify(settings)
+  // Without a listener Node would close the connection without a word.
+  engine.server.on('connect', (_request, socket) => endWith(socket, noTunnel(), options.newId()))
 
   const alwaysAnswered = new Set(
     options.groups
@@ -159,18 +174,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   engine.setSerializerCompiler(lazySerializer)
 
   engine.setErrorHandler(answerError)
-  engine.setNotFoundHandler((request, reply) =>
-    answerError(
-      errors.not_found({
-        message: `Nothing answers at ${pathOf(request.url).slice(0, 200)}: /docs shows every route.`,
-      }),
-      request,
-      reply,
-    ),
-  )
+  engine.setNotFoundHandler((request, reply) => answerError(unknownAddress(request), request, reply))
 
   await engine.register(cors, {
-    origin: options.origins.includes('*') ? '*' : [...options.origins],
+    origin: options.origins.includes('*')
+      ? '*'
+      : [...options.origins, ...(options.production ? [] : [LOOPBACK_ORIGIN])],
     methods: [...METHODS],
     exposedHeaders: 'etag, idempotency-replayed, retry-after, x-request-id',
     maxAge: 600,
@@ -190,11 +199,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       if (one.spec.form)
         await engine.register(async (forms) => {
           takeForms(forms)
-          registerRoute(forms, options, group.wire, one, work)
+          registerRoute(forms, options, group, one, work)
         })
-      else registerRoute(engine, options, group.wire, one, work)
+      else registerRoute(engine, options, group, one, work)
   for (const { prefix, plugin } of options.mounts) await engine.register(plugin, { prefix })
   refuseOtherMethods(engine, [...DESCRIPTION, ...options.groups.flatMap(({ routes }) => routes)])
+  // Here, and not only in the handler above, so that no body is read; last, so that mounts may say it in their own way.
+  engine.addHook('onRequest', (request, _reply, done) =>
+    done(request.is404 ? unknownAddress(request) : undefined),
+  )
 
   return {
     engine,
@@ -202,6 +215,31 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     idle: () => work.idle(),
     close: () => engine.close(),
   }
+}
+
+const unknownAddress = ({ url }: FastifyRequest): ApiError =>
+  errors.not_found({ message: `Nothing answers at ${pathOf(url).slice(0, 200)}: /docs shows every route.` })
+
+const noTunnel = (): ApiError => {
+  const allow = ['HEAD', 'OPTIONS', ...METHODS].toSorted().join(', ')
+  return errors.method_not_allowed({
+    message: `This server is no proxy: it answers ${allow} only.`,
+    headers: { allow },
+  })
+}
+
+/** Answers on a connection that no request came out of, and closes it. */
+function endWith(socket: Duplex, error: ApiError, requestId: string): void {
+  const body = JSON.stringify(envelope(error))
+  const headers = {
+    ...error.headers,
+    'x-request-id': requestId,
+    'content-type': JSON_TYPE,
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`)
 }
 
 /** The address without its query. */
@@ -246,6 +284,8 @@ function refuseOtherMethods(
   engine: FastifyInstance,
   answered: readonly Pick<Route, 'method' | 'path'>[],
 ): void {
+  // Of these the engine reads no body.
+  for (const method of OTHER_METHODS) engine.addHttpMethod(method, { overrideExisting: true })
   // The engine sees one address where only the names of its parameters differ.
   const addresses = Map.groupBy(answered, ({ path }) => path.replaceAll(/:\w+/g, ':'))
   for (const routes of addresses.values()) {
@@ -253,15 +293,15 @@ function refuseOtherMethods(
     const url = routes[0]!.path
     const allow = [...(allowed.includes('GET') ? ['HEAD'] : []), ...allowed, 'OPTIONS'].toSorted().join(', ')
     engine.route({
-      method: METHODS.filter((method) => !allowed.includes(method)),
+      method: [...OTHER_METHODS, ...METHODS.filter((method) => !allowed.includes(method))],
       url,
       schema: { hide: true },
-      handler: () => {
-        throw errors.method_not_allowed({
-          message: `This address answers ${allow} only.`,
-          headers: { allow },
-        })
+      // Before the body is read.
+      onRequest(_request, _reply, done) {
+        const message = `This address answers ${allow} only.`
+        done(errors.method_not_allowed({ message, headers: { allow } }))
       },
+      handler: () => undefined,
     })
   }
 }

@@ -200,8 +200,20 @@ describe('text in an address or a header', () => {
   })
 
   test('has the name of its part', () => {
-    const schema = Type.Object({ id: Type.Integer() })
-    assert.deepEqual(check('params', schema, { id: 'x' }), ['/params/id: must be integer'])
-    assert.deepEqual(check('headers', schema, {}), ['/headers/id: is required'])
+    const schema = Type.Object({ number: Type.Integer() })
+    assert.deepEqual(check('params', schema, { number: 'x' }), ['/params/number: must be integer'])
+    assert.deepEqual(check('headers', schema, {}), ['/headers/number: is required'])
+  })
+
+  test('is not found where it is an id of another form', () => {
+    const text = Type.String({ pattern: '^[a-z]+$' })
+    const refused = (schema: TSchema, value: unknown) => {
+      const checked = createValidation()('params', schema)(value)
+      return 'error' in checked && (checked.error as ApiError).code
+    }
+    assert.equal(refused(Type.Object({ id: text }), { id: '1' }), 'NOT_FOUND')
+    assert.equal(refused(Type.Object({ orderId: text }), { orderId: 'a\0' }), 'NOT_FOUND')
+    assert.equal(refused(Type.Object({ id: text, name: text }), { id: '1', name: '1' }), 'VALIDATION_ERROR')
+    assert.equal(refused(Type.Object({ valid: text }), { valid: '1' }), 'VALIDATION_ERROR')
   })
 })

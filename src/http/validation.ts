@@ -1,10 +1,11 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TSchema } from 'typebox'
 
-import { invalid, type Issue } from '../base/errors.ts'
+import { errors, invalid, type Issue } from '../base/errors.ts'
 
 const ISSUES_SHOWN = 20
 const VALUES_OF_SMALL = 200
+const ID_PARAMETER = /^\/params\/(?:id|\w+Id)$/
 
 /** Which part of a request a schema is for; the first step of every fault's path. */
 export type RequestPart = 'body' | 'query' | 'params' | 'headers'
@@ -42,9 +43,9 @@ export function createValidation(): (part: RequestPart, schema: TSchema) => Vali
     return (value) => {
       const check = (compiled ??= first.compile(schema))
       const seen = read ? read(value) : { value, issues: [] }
-      if (seen.issues.length > 0) return { error: invalid(...seen.issues) }
+      if (seen.issues.length > 0) return { error: refusal(seen.issues) }
       if (check(seen.value)) return { value: seen.value }
-      return { error: invalid(...issuesOf(part, faultsOf(seen.value, check.errors!))) }
+      return { error: refusal(issuesOf(part, faultsOf(seen.value, check.errors!))) }
     }
   }
 }
@@ -60,6 +61,12 @@ function isSmall(value: unknown): boolean {
   }
   return true
 }
+
+/** An id of a form that no record has is as good as one that no record has. */
+const refusal = (issues: readonly Issue[]): Error =>
+  issues.every(({ path }) => ID_PARAMETER.test(path))
+    ? errors.not_found({ message: 'No record has an id of this form.' })
+    : invalid(...issues)
 
 function issuesOf(part: RequestPart, faults: readonly ErrorObject[]): Issue[] {
   return telling(faults)

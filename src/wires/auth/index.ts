@@ -114,6 +114,7 @@ export const auth = defineWire({
         ...mailRoutes({ mails, flows, sessions }),
         ...providerRoutes({ providers, providerLogin, publicUrl: settings.publicUrl }),
       ] as const,
+      bodyLimit: 16_384,
       service: { users: createAccounts(db, clock, users), keys: serviceKeys },
       async start() {
         await signingKeys.start()

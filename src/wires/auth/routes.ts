@@ -147,6 +147,7 @@ export function authRoutes({
         summary: 'Exchange a refresh token for a new pair of tokens',
         description: 'A refresh token is single-use. One that was used before revokes its session.',
         access: 'public',
+        limit: '60/min',
         body: Type.Object({
           refreshToken: Type.String({ maxLength: 1000, examples: ['the refreshToken of the last answer'] }),
         }),
@@ -172,6 +173,7 @@ export function authRoutes({
         description:
           'What is left out stays. Fields of metadata replace those of the same name, and null removes one; nested objects are replaced whole. All metadata together may have 16 KiB as JSON.',
         access: 'session',
+        bodyLimit: 20_480, // the metadata alone may have 16 KiB
         body: Type.Object({
           name: Type.Optional(
             Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] }),
@@ -258,6 +260,7 @@ export function authRoutes({
       {
         summary: 'Check whether and how users can sign in',
         access: 'public',
+        limit: '600/min',
         reply: { 200: Health, 503: Health },
       },
       async () => {
@@ -275,6 +278,7 @@ export function authRoutes({
         summary: 'List the public keys of access tokens',
         description: 'RFC 7517. A key is here an hour before it signs, and until its last token has expired.',
         access: 'public',
+        limit: '600/min',
         reply: { 200: Type.Object({ keys: Type.Array(PublicKey) }) },
       },
       async () =>

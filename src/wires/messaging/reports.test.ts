@@ -151,7 +151,8 @@ describe('reports', () => {
         [FORM, '', 400],
         [FORM, `a=${'x'.repeat(1_100_000)}`, 413],
       ] as const) {
-        const answered = await app.request('POST', path, { raw, headers: { 'content-type': type } })
+        const headers = { 'content-type': type, 'x-twilio-signature': 'AAAA' }
+        const answered = await app.request('POST', path, { raw, headers })
         assert.equal(answered.status, status, `${type} ${raw.slice(0, 20)}: ${answered.text}`)
       }
       const elsewhere = await app.request('POST', '/messaging/sms', {
@@ -160,6 +161,25 @@ describe('reports', () => {
         headers: { 'content-type': FORM },
       })
       assert.equal(elsewhere.status, 415)
+    })
+
+    test('who proves nothing is refused before the body is read', async () => {
+      const bodies = ['{"messageId":', `{"messageId":"${'x'.repeat(17_000)}"}`, '{}']
+      for (const raw of bodies)
+        for (const headers of [{}, { authorization: 'Bearer x' }] as Record<string, string>[]) {
+          const refused = await app.request('POST', '/messaging/email/bounce', { raw, headers })
+          assert.deepEqual([refused.status, refused.body.error.code], [400, 'INVALID_SIGNATURE'])
+        }
+      const headers = { authorization: `Bearer ${SECRET}` }
+      const statuses = bodies.map(
+        async (raw) => (await app.request('POST', '/messaging/email/bounce', { raw, headers })).status,
+      )
+      assert.deepEqual(await Promise.all(statuses), [400, 413, 400])
+      for (const raw of ['a=1&a=2', `a=${'x'.repeat(70_000)}`]) {
+        const path = '/messaging/twilio/status'
+        const unsigned = await app.request('POST', path, { raw, headers: { 'content-type': FORM } })
+        assert.deepEqual([unsigned.status, unsigned.body.error.code], [400, 'INVALID_SIGNATURE'])
+      }
     })
 
     test('a mail that bounces, or arrives', async () => {

@@ -88,6 +88,9 @@ const Health = Type.Object(HealthFields, { title: 'MessagingHealth' })
 const Received = Type.Object({ received: Type.Literal(true) }, { title: 'Received' })
 const RECEIVED = { received: true } as const
 
+/** A provider reports on all messages from a few addresses. */
+const REPORTS_LIMIT = '6000/min'
+
 const sendErrors = [messagingErrors.send_failed, errors.provider_not_configured] as const
 
 /** Everything that the wire answers. */
@@ -121,6 +124,8 @@ export function messagingRoutes({
       errors: sendErrors,
       errorDetails: { channel, provider: providers[channel][0]?.name ?? null },
     }) as const
+
+  const signing = [...providers.sms, ...providers.whatsapp].filter((one) => one.signed !== undefined)
 
   return [
     route(
@@ -230,6 +235,7 @@ export function messagingRoutes({
       {
         summary: 'Check whether messages can be sent',
         access: 'public',
+        limit: '600/min',
         reply: { 200: Health, 503: Health },
       },
       async () => {
@@ -243,7 +249,13 @@ export function messagingRoutes({
         summary: 'Receive a delivery report of Twilio',
         description: 'https://www.twilio.com/docs/messaging/guides/track-outbound-message-status',
         access: 'public',
+        authorize(sent) {
+          if (signing.length === 0) throw notConfigured('sms')
+          if (!sent['x-twilio-signature']) throw messagingErrors.invalid_signature()
+        },
+        limit: REPORTS_LIMIT,
         form: true,
+        bodyLimit: 65_536,
         query: Type.Object({ id: Type.Optional(Type.String({ pattern: idPattern })) }),
         headers: Type.Object({ 'x-twilio-signature': Type.Optional(Type.String({ maxLength: 200 })) }),
         body: Type.Object({
@@ -257,8 +269,6 @@ export function messagingRoutes({
         errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
       },
       async ({ query: { id }, headers, body }) => {
-        const signing = [...providers.sms, ...providers.whatsapp].filter((one) => one.signed !== undefined)
-        if (signing.length === 0) throw notConfigured('sms')
         // Over the address that was told, which is configured: the Host header is whatever a caller says.
         const url = providers.reportTo(id)
         const signature = headers['x-twilio-signature'] ?? ''
@@ -281,6 +291,17 @@ export function messagingRoutes({
         summary: 'Receive a report of a bounced or delivered email',
         description: 'Proven by "Authorization: Bearer" and what MAIL_BOUNCE_SECRET says.',
         access: 'public',
+        authorize({ authorization = '' }) {
+          if (bounceSecret === undefined)
+            throw errors.provider_not_configured({
+              message: 'Reports of mail are not configured: the operator sets MAIL_BOUNCE_SECRET.',
+              details: { channel: 'email', provider: null },
+            })
+          if (!isSameSecret(authorization, `Bearer ${bounceSecret}`))
+            throw messagingErrors.invalid_signature({ message: 'The secret of this report is not right.' })
+        },
+        limit: REPORTS_LIMIT,
+        bodyLimit: 16_384,
         headers: Type.Object({ authorization: Type.Optional(Type.String({ maxLength: 1000 })) }),
         body: Type.Object({
           messageId: Type.String({
@@ -295,14 +316,7 @@ export function messagingRoutes({
         reply: { 200: Received },
         errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
       },
-      async ({ headers: { authorization = '' }, body: { messageId, status = 'bounced', reason } }) => {
-        if (bounceSecret === undefined)
-          throw errors.provider_not_configured({
-            message: 'Reports of mail are not configured: the operator sets MAIL_BOUNCE_SECRET.',
-            details: { channel: 'email', provider: null },
-          })
-        if (!isSameSecret(authorization, `Bearer ${bounceSecret}`))
-          throw messagingErrors.invalid_signature({ message: 'The secret of this report is not right.' })
+      async ({ body: { messageId, status = 'bounced', reason } }) => {
         await reports.mail({ messageId, status, reason })
         return RECEIVED
       },

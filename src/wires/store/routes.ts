@@ -185,6 +185,7 @@ export function healthRoute(health: () => Promise<void>) {
     {
       summary: 'Check whether documents can be stored',
       access: 'public',
+      limit: '600/min',
       reply: { 200: Health, 503: Health },
     },
     async () => {
