@@ -21,6 +21,8 @@ export type Template = {
 
 // A list of many, each of which shows one long value, would be as long as both multiplied.
 const CHARACTERS_MAX = 1_048_576
+// Sections within sections multiply as well, and take time also where they show nothing.
+const REPETITIONS_MAX = 10_000
 
 /**
  * Reads a Mustache template (https://mustache.github.io/mustache.5.html). Only the reading is mustache.js's; filling
@@ -37,11 +39,24 @@ export function readTemplate(text: string): Template {
   return {
     render(frames, escape, lacking) {
       let characters = 0
+      let repetitions = 0
+
+      /** @throws VALIDATION_ERROR where the mail gets too long with it */
+      function bounded(text: string, at: string): string {
+        characters += text.length
+        if (characters > CHARACTERS_MAX)
+          throw invalid({
+            path: at,
+            message: `with this the mail would have more than ${CHARACTERS_MAX} characters`,
+          })
+        return text
+      }
+
       const section = (content: readonly Token[], frames: readonly Frame[]): string =>
         content.map((token) => piece(token, frames)).join('')
 
       function piece([kind, text, , , content = []]: Token, frames: readonly Frame[]): string {
-        if (kind === 'text') return text
+        if (kind === 'text') return bounded(text, frames.at(-1)!.at)
         if (kind !== 'name' && kind !== '&' && kind !== '#' && kind !== '^') return ''
         const { value, at } = look(frames, text)
         if (typeof value === 'function') {
@@ -53,9 +68,16 @@ export function readTemplate(text: string): Template {
           return isFalse || (Array.isArray(value) && value.length === 0) ? section(content, frames) : ''
         if (kind === '#') {
           if (isFalse) return ''
+          const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+          repetitions += values.length
+          if (repetitions > REPETITIONS_MAX)
+            throw invalid({
+              path: at,
+              message: `with this the template would repeat its sections more than ${REPETITIONS_MAX} times`,
+            })
           if (!Array.isArray(value)) return section(content, [...frames, { value, at }])
-          return value
-            .map((one: unknown, index) => section(content, [...frames, { value: one, at: `${at}/${index}` }]))
+          return values
+            .map((one, index) => section(content, [...frames, { value: one, at: `${at}/${index}` }]))
             .join('')
         }
         if (value === undefined || value === null) {
@@ -66,14 +88,7 @@ export function readTemplate(text: string): Template {
           lacking({ path: at, message: 'The template shows this, so it is text or a number.' })
           return ''
         }
-        const shown = kind === '&' ? String(value) : escape(String(value))
-        characters += shown.length
-        if (characters > CHARACTERS_MAX)
-          throw invalid({
-            path: at,
-            message: `with this the mail would have more than ${CHARACTERS_MAX} characters`,
-          })
-        return shown
+        return bounded(kind === '&' ? String(value) : escape(String(value)), at)
       }
 
       return section(tokens, frames)

@@ -48,6 +48,34 @@ async function issuesOf(rendering: Promise<unknown>): Promise<Issue[]> {
   return error.details!['issues'] as Issue[]
 }
 
+describe('what would take too long, or make too long a mail, is refused where it stands in the data', () => {
+  const many = (count: number): number[] => Array.from({ length: count }, () => 1)
+  const template = (t: TestContext, body: string) => withFiles(t, { ...bare, 'a.html': letter(body) })
+
+  test('a section over half a million values that shows nothing', async (t) => {
+    const templates = await template(t, '{{#list}}{{/list}}')
+    const [issue, ...more] = await issuesOf(templates.render('a', { list: many(500_000) }))
+    assert.deepEqual([issue!.path, more.length], ['/body/data/list', 0])
+    assert.match(issue!.message, /more than 10000 times/)
+    await templates.render('a', { list: many(10_000) })
+  })
+
+  test('sections within one another', async (t) => {
+    const templates = await template(t, '{{#list}}{{#inner.list}}{{#list}}{{/list}}{{/inner.list}}{{/list}}')
+    const list = many(100)
+    const [issue] = await issuesOf(templates.render('a', { list, inner: { list } }))
+    assert.match(issue!.message, /more than 10000 times/)
+    await templates.render('a', { list: many(20), inner: { list: many(20) } })
+  })
+
+  test('text of the template that is repeated', async (t) => {
+    const templates = await template(t, `{{#list}}${'x'.repeat(500)}{{/list}}`)
+    const [issue] = await issuesOf(templates.render('a', { list: many(9000) }))
+    assert.match(issue!.path, /^\/body\/data\/list\/\d+$/)
+    assert.match(issue!.message, /characters/)
+  })
+})
+
 describe('a built-in template', () => {
   test('is there without a folder', async () => {
     assert.deepEqual(await builtIn.names(), NAMES)
