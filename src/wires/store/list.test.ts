@@ -78,6 +78,24 @@ eachEngine((engine) => {
       assert.deepEqual(await list('nothing'), { data: [], total: 0, limit: 20, offset: 0 })
     })
 
+    test('is answered or refused, never broken, however many members a filter has', async () => {
+      const { name } = await collectionOf([{ v: 1 }, { v: 2 }])
+      for (const [filter, expected] of [
+        [{ $and: times(1000, () => ({})) }, 2],
+        [{ $or: times(1000, () => ({})) }, 2],
+        [{ $nor: times(1000, () => ({})) }, 0],
+        [{ $or: times(199, () => ({ v: 1 })) }, 1],
+        [{ $and: times(1000, () => ({ v: 1 })) }, 'VALIDATION_ERROR'],
+        [{ $or: times(1000, () => ({ v: 1 })) }, 'VALIDATION_ERROR'],
+        [{ $or: times(100, () => ({ $and: times(8, () => ({ v: 1 })) })) }, 'VALIDATION_ERROR'],
+        [{ v: { $in: times(1000, (n) => n) } }, 2],
+        [{ v: { $in: times(1001, (n) => n) } }, 'VALIDATION_ERROR'],
+      ] as const) {
+        const { body } = await ask(name, { filter: JSON.stringify(filter) })
+        assert.equal(body.error?.code ?? body.total, expected, JSON.stringify(filter).slice(0, 40))
+      }
+    })
+
     test('holds the newest 20 first, with the number of all', async () => {
       const { name, made } = await collectionOf(times(25, (n) => ({ n })))
       const page = await list(name)

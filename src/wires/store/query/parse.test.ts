@@ -82,6 +82,12 @@ describe('a filter is refused where it stands', () => {
       '/$or/199/a',
       /200 conditions/,
     ],
+    [
+      '1000 conditions in one $and',
+      { $and: Array.from({ length: 1000 }, () => ({ a: 1 })) },
+      '/$and/199/a',
+      /200 conditions/,
+    ],
     ['21 joins inside one another', nested(21), `${'/$and/0'.repeat(21)}/a`, /20 levels/],
     ['21 times $not', { v: negated(21) }, `/v${'/$not'.repeat(21)}/$gt`, /20 levels/],
   ]

@@ -102,11 +102,22 @@ const fieldOperators: Readonly<Record<string, FieldOperator>> = {
   },
 }
 
+const isEverything = (filter: Filter): boolean => filter.kind === 'and' && filter.of.length === 0
+
+// Members that every document passes are left out: they are not counted, and SQLite takes an expression of 1000 levels
+// at most, of which each member is one.
+function and(filters: readonly Filter[]): Filter {
+  const of = filters.filter((one) => !isEverything(one))
+  return of.length === 1 ? of[0]! : { kind: 'and', of }
+}
+
+const or = (of: readonly Filter[]): Filter => (of.some(isEverything) ? everything : { kind: 'or', of })
+
 /** Operators that join whole filters. */
-const joins: Readonly<Record<string, (of: Filter[]) => Filter>> = {
-  $and: (of) => ({ kind: 'and', of }),
-  $or: (of) => ({ kind: 'or', of }),
-  $nor: (of) => not({ kind: 'or', of }),
+const joins: Readonly<Record<string, (of: readonly Filter[]) => Filter>> = {
+  $and: and,
+  $or: or,
+  $nor: (of) => not(or(of)),
 }
 
 class Reader {
@@ -125,7 +136,7 @@ class Reader {
         ? this.#join(key, operand, inside(at, key), depth)
         : this.#field(key, operand, inside(at, key), depth),
     )
-    return of.length === 1 ? of[0]! : { kind: 'and', of }
+    return and(of)
   }
 
   #join(name: string, operand: unknown, at: string, depth: number): Filter {
@@ -153,7 +164,7 @@ class Reader {
       this.#count(here, depth)
       return operator(this, path, operand, here, depth)
     })
-    return of.length === 1 ? of[0]! : { kind: 'and', of }
+    return and(of)
   }
 }
 
