@@ -189,8 +189,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   // After the headers above, so that a page of another origin can read the refusal too.
   engine.addHook('onRequest', (request, _reply, done) => {
     const refused = alwaysAnswered.has(request.routeOptions.url ?? '') ? undefined : options.refusal()
-    if (refused) done(refused)
-    else done()
+    // Not only in the handler above, so that no body is read.
+    const isUnknown = request.is404 && !options.mounts.some(({ prefix }) => request.url.startsWith(prefix))
+    done(refused ?? (isUnknown ? unknownAddress(request) : undefined))
   })
   prepareRequests(engine)
   await registerDescription(engine, options.description, options.groups)
@@ -204,10 +205,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       else registerRoute(engine, options, group, one, work)
   for (const { prefix, plugin } of options.mounts) await engine.register(plugin, { prefix })
   refuseOtherMethods(engine, [...DESCRIPTION, ...options.groups.flatMap(({ routes }) => routes)])
-  // Here, and not only in the handler above, so that no body is read; last, so that mounts may say it in their own way.
-  engine.addHook('onRequest', (request, _reply, done) =>
-    done(request.is404 ? unknownAddress(request) : undefined),
-  )
 
   return {
     engine,
