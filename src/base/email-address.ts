@@ -30,9 +30,9 @@ const label = /^[a-z\d](?:[a-z\d-]*[a-z\d])?$/i
  * @throws VALIDATION_ERROR
  */
 export function parseAddress(text: string, at: string): EmailAddress {
-  const address = trimBlanks(text)
-  const fault = addressFault(address)
+  const fault = addressFault(text)
   if (fault !== undefined) throw invalid({ path: at, message: fault })
+  const address = trimBlanks(text)
   return { address, key: emailKey(address) }
 }
 
@@ -53,7 +53,9 @@ function trimBlanks(text: string): string {
 
 const isBlank = (text: string, index: number): boolean => text[index] === ' ' || text[index] === '\t'
 
-function addressFault(address: string): string | undefined {
+/** Why text is no address that `parseAddress` takes. */
+export function addressFault(text: string): string | undefined {
+  const address = trimBlanks(text)
   if (address.length > LENGTH_MAX) return `An email address has at most ${LENGTH_MAX} characters.`
   if (/[^\x20-\x7e]/.test(address)) {
     return 'Write the email address in plain ASCII, and an international domain in its xn-- form.'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { checked } from '../base/checked.ts'
 import { Type } from '../base/schema.ts'
 import type { TSchema } from 'typebox'
 import { ApiError, type Issue } from '../base/errors.ts'
@@ -90,6 +91,59 @@ describe('a body', () => {
       '/body/a~1b~0c/d~1e~0f: is required',
       '/body/a~1b~0c/: must be string',
     ])
+  })
+})
+
+describe('a rule added to a schema', () => {
+  const Name = checked(Type.String({ maxLength: 5 }), (name) =>
+    name === name.toLowerCase() ? undefined : 'must be in lower case',
+  )
+  const schema = checked(
+    Type.Object({
+      name: Name,
+      names: Type.Optional(Type.Union([Name, Type.Array(Name)])),
+      other: Type.Optional(Name),
+      count: Type.Integer(),
+    }),
+    ({ name, other }) => (name === other ? { path: '/other', message: 'must be another one' } : undefined),
+  )
+  const cases: [name: string, body: unknown, expected: unknown][] = [
+    ['takes what it takes', { name: 'a', names: ['b'], count: 1 }, { name: 'a', names: ['b'], count: 1 }],
+    [
+      'names its fault with all others',
+      { name: 'A', count: 'x', names: ['b', 'C'] },
+      [
+        '/body/count: must be integer',
+        '/body/name: must be in lower case',
+        '/body/names/1: must be in lower case',
+      ],
+    ],
+    [
+      'is asked inside of alternatives',
+      { name: 'a', names: 'B', count: 1 },
+      ['/body/names: must be in lower case'],
+    ],
+    [
+      'is not asked of another type',
+      { name: ['A'], names: 5, count: 1 },
+      ['/body/name: must be string', '/body/names: must be string or array'],
+    ],
+    [
+      'says nothing of what the schema refuses',
+      { name: 'ABCDEF', count: 1 },
+      ['/body/name: must NOT have more than 5 characters'],
+    ],
+    [
+      'may be about several fields',
+      { name: 'a', other: 'a', count: 1 },
+      ['/body/other: must be another one'],
+    ],
+  ]
+  for (const [name, body, expected] of cases)
+    test(name, () => assert.deepEqual(check('body', schema, body), expected))
+
+  test('does not show in the schema', () => {
+    assert.equal(JSON.stringify(Name), '{"type":"string","maxLength":5}')
   })
 })
 

@@ -1,6 +1,14 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import {
+  Ajv,
+  type AnySchemaObject,
+  type ErrorObject,
+  type Options,
+  type SchemaValidateFunction,
+  type ValidateFunction,
+} from 'ajv'
 import type { TSchema } from 'typebox'
 
+import { CHECK, type Fault } from '../base/checked.ts'
 import { errors, invalid, type Issue } from '../base/errors.ts'
 
 const ISSUES_SHOWN = 20
@@ -25,7 +33,7 @@ export function createValidation(): (part: RequestPart, schema: TSchema) => Vali
     validateSchema: false,
     meta: false,
   } as const
-  const first = new Ajv(settings)
+  const first = compilerOf(settings)
   let all: Ajv | undefined
   return (part, schema) => {
     // Compiled when it is first needed: a start does not pay for routes that nobody calls.
@@ -35,7 +43,7 @@ export function createValidation(): (part: RequestPart, schema: TSchema) => Vali
 
     function faultsOf(value: unknown, found: readonly ErrorObject[]): readonly ErrorObject[] {
       if (!isSmall(value)) return found
-      all ??= new Ajv({ ...settings, allErrors: true })
+      all ??= compilerOf({ ...settings, allErrors: true })
       checkAll ??= all.compile(schema)
       checkAll(value)
       return checkAll.errors ?? found
@@ -48,6 +56,23 @@ export function createValidation(): (part: RequestPart, schema: TSchema) => Vali
       return { error: refusal(issuesOf(part, faultsOf(seen.value, check.errors!))) }
     }
   }
+}
+
+/** A compiler of schemas that knows the rules added by `checked`. */
+function compilerOf(settings: Options): Ajv {
+  const validate: SchemaValidateFunction = (
+    faultOf: (value: unknown) => Fault | undefined,
+    value: unknown,
+    schema?: AnySchemaObject,
+  ) => {
+    if ((Array.isArray(value) ? 'array' : typeof value) !== schema?.['type']) return true
+    const fault = faultOf(value)
+    if (fault === undefined) return true
+    const { path, message } = typeof fault === 'string' ? { path: '', message: fault } : fault
+    validate.errors = [{ keyword: CHECK, message, params: { path } }]
+    return false
+  }
+  return new Ajv(settings).addKeyword({ keyword: CHECK, validate })
 }
 
 /** Whether all faults may be looked for: of a large value there could be more than memory is good for. */
@@ -74,10 +99,13 @@ function issuesOf(part: RequestPart, faults: readonly ErrorObject[]): Issue[] {
     .map((fault) => ({ path: `/${part}${pathOf(fault)}`, message: messageOf(fault) }))
 }
 
-const pathOf = ({ instancePath, keyword, params }: ErrorObject): string =>
-  keyword === 'required' ? `${instancePath}/${pointer(String(params['missingProperty']))}` : instancePath
+function pathOf({ instancePath, keyword, params }: ErrorObject): string {
+  if (keyword === 'required') return `${instancePath}/${pointer(String(params['missingProperty']))}`
+  return keyword === CHECK ? instancePath + String(params['path']) : instancePath
+}
 
 function messageOf({ keyword, schema, parentSchema, message = 'is not valid' }: ErrorObject): string {
+  if (keyword === CHECK) return message
   if (keyword === 'required') return 'is required'
   if (keyword === 'const') return `must be ${String(schema)}`
   if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`
@@ -92,7 +120,10 @@ function messageOf({ keyword, schema, parentSchema, message = 'is not valid' }: 
 // What a value is of the wrong kind for; other faults say more than the list of the kinds that there are.
 const OF_KIND = new Set(['type', 'const', 'enum', 'anyOf'])
 
-/** Leaves out what the faults of alternatives say again, each from its own side. */
+/**
+ * Leaves out what the faults of alternatives say again, each from its own side, and what an added rule says of a value
+ * that its schema refuses.
+ */
 function telling(faults: readonly ErrorObject[]): ErrorObject[] {
   const left = new Set(faults)
   for (const union of faults.filter(({ keyword }) => keyword === 'anyOf')) {
@@ -107,7 +138,12 @@ function telling(faults: readonly ErrorObject[]): ErrorObject[] {
     if (inner.length > 0) left.delete(union)
     for (const fault of within) if (!inner.includes(fault)) left.delete(fault)
   }
-  return [...left]
+  const { true: added = [], false: bySchema = [] } = Object.groupBy(
+    left,
+    ({ keyword }) => `${keyword === CHECK}`,
+  )
+  const refused = new Set(bySchema.map(pathOf))
+  return [...bySchema, ...added.filter((fault) => !refused.has(pathOf(fault)))]
 }
 
 type Alternative = { const?: unknown; type?: string; anyOf?: Alternative[] }

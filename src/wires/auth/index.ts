@@ -110,8 +110,17 @@ export const auth = defineWire({
 
     return {
       routes: [
-        ...authRoutes({ users, sessions, passwordLogin, account, signingKeys, registration, waysIn }),
-        ...mailRoutes({ mails, flows, sessions }),
+        ...authRoutes({
+          users,
+          sessions,
+          passwords,
+          passwordLogin,
+          account,
+          signingKeys,
+          registration,
+          waysIn,
+        }),
+        ...mailRoutes({ mails, flows, passwords, sessions }),
         ...providerRoutes({ providers, providerLogin, publicUrl: settings.publicUrl }),
       ] as const,
       bodyLimit: 16_384,

@@ -7,7 +7,8 @@ import { answer, route } from '../../http/route.ts'
 import type { AccountMails } from './account-mails.ts'
 import { authErrors } from './errors.ts'
 import type { MailFlows } from './mail-flows.ts'
-import { Email, Message, Password, Tokens, UNCACHED } from './routes.ts'
+import type { Passwords } from './passwords.ts'
+import { Message, NewEmail, newPassword, Tokens, UNCACHED } from './routes.ts'
 import type { Sessions } from './sessions.ts'
 
 const MailToken = Type.String({
@@ -21,7 +22,7 @@ const ASKED_FOR = {
   access: 'public',
   limit: '20/min',
   idempotent: true,
-  body: Type.Object({ email: Email }),
+  body: Type.Object({ email: NewEmail }),
   reply: { 200: Message },
   errors: [errors.provider_not_configured],
 } as const
@@ -30,10 +31,12 @@ const ASKED_FOR = {
 export function mailRoutes({
   mails,
   flows,
+  passwords,
   sessions,
 }: {
   mails: AccountMails
   flows: MailFlows
+  passwords: Passwords
   sessions: Sessions
 }) {
   function needMail(): void {
@@ -67,7 +70,7 @@ export function mailRoutes({
         description: 'Lifts a lock of the address as well, and verifies it.',
         access: 'public',
         limit: '30/min',
-        body: Type.Object({ token: MailToken, password: Password }),
+        body: Type.Object({ token: MailToken, password: newPassword(passwords) }),
         reply: { 200: Message },
         errors: [authErrors.invalid_token],
       },

@@ -23,9 +23,16 @@ export type Passwords = {
   /**
    * Checks a password that somebody wants to have from now on (NIST SP 800-63B-4, section 3.1.1.2).
    *
+   * @returns why it is refused: it is too short, too long, broken, or one of the commonest
+   */
+  fault(password: string): string | undefined
+
+  /**
+   * Checks a password as `fault` does.
+   *
    * @param at JSON pointer of the field, for the error
    * @returns the password in Unicode's NFKC form
-   * @throws VALIDATION_ERROR where it is too short, too long, broken, or one of the commonest
+   * @throws VALIDATION_ERROR
    */
   check(password: string, at: string): string
 
@@ -72,20 +79,24 @@ export function createPasswords(options: {
   const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(22 + 31)}`
   let common: Set<string> | undefined
 
+  function fault(password: string): string | undefined {
+    const broken = bcryptFault(password)
+    if (broken !== undefined) return broken
+    const normal = password.normalize('NFKC')
+    if (Array.from(normal).length < minLength) return `Use at least ${minLength} characters.`
+    common ??= loadCommonPasswords()
+    return common.has(normal.toLowerCase())
+      ? 'This is one of the 10,000 commonest passwords, which attackers try first: choose another.'
+      : undefined
+  }
+
   return {
+    fault,
+
     check(password, at) {
-      const refuse = (message: string) => invalid({ path: at, message })
-      const fault = bcryptFault(password)
-      if (fault !== undefined) throw refuse(fault)
-      const normal = password.normalize('NFKC')
-      if (Array.from(normal).length < minLength) throw refuse(`Use at least ${minLength} characters.`)
-      common ??= loadCommonPasswords()
-      if (common.has(normal.toLowerCase())) {
-        throw refuse(
-          'This is one of the 10,000 commonest passwords, which attackers try first: choose another.',
-        )
-      }
-      return normal
+      const message = fault(password)
+      if (message !== undefined) throw invalid({ path: at, message })
+      return password.normalize('NFKC')
     },
 
     async hash(password) {

@@ -100,6 +100,18 @@ describe('registration', () => {
         assert.equal((await register({ email: someone(), password })).status, 201, password)
     })
 
+    test('names every fault at once, those that no schema can say too', async () => {
+      const { status, body } = await register({ email: 'nobody', password: 'short', name: 5 })
+      assert.equal(status, 400)
+      const { issues } = body.error.details!
+      assert.deepEqual(
+        issues.map(({ path }) => path),
+        ['/body/name', '/body/email', '/body/password'],
+      )
+      assert.match(issues[1]!.message, /Write one email address/)
+      assert.match(issues[2]!.message, /at least 8 characters/)
+    })
+
     test('takes two ways to write the same characters for one password', async () => {
       const email = someone()
       assert.equal((await register({ email, password: 'Ｃafé ﬁne passphrase' })).status, 201)

@@ -1,6 +1,8 @@
 import { Type } from '../../base/schema.ts'
 
 import { isoTime } from '../../base/clock.ts'
+import { checked } from '../../base/checked.ts'
+import { addressFault } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
@@ -9,6 +11,7 @@ import { answer, route } from '../../http/route.ts'
 import { authErrors } from './errors.ts'
 import type { OwnAccount } from './own-account.ts'
 import type { PasswordLogin } from './password-login.ts'
+import type { Passwords } from './passwords.ts'
 import type { Sessions } from './sessions.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import type { UserRow, Users } from './users.ts'
@@ -16,10 +19,13 @@ import type { UserRow, Users } from './users.ts'
 // Tokens are for the client alone, never for a cache on the way (RFC 6749, section 5.1).
 export const UNCACHED = { 'cache-control': 'no-store' }
 
-export const Email = Type.String({ maxLength: 1000, format: 'email', examples: ['ada@example.com'] })
+const Email = Type.String({ maxLength: 1000, format: 'email', examples: ['ada@example.com'] })
+/** Of an account that may be made; that of a sign-in is only compared. */
+export const NewEmail = checked(Email, addressFault)
 const PASSWORD = { maxLength: 1000, format: 'password' }
-export const Password = Type.String({ ...PASSWORD, examples: ['correct horse battery'] })
-const NewPassword = Type.String({ ...PASSWORD, examples: ['another correct horse'] })
+const Password = Type.String({ ...PASSWORD, examples: ['correct horse battery'] })
+export const newPassword = (passwords: Passwords, example = 'correct horse battery') =>
+  checked(Type.String({ ...PASSWORD, examples: [example] }), (password) => passwords.fault(password))
 const Time = Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' })
 const Metadata = Type.Record(Type.String(), Type.Unknown(), { examples: [{ theme: 'dark' }] })
 export const Message = Type.Object({ message: Type.String() }, { title: 'Confirmation' })
@@ -85,6 +91,7 @@ const meOf = (user: UserRow, { emailVerified, role }: UserCaller) => ({
 export function authRoutes({
   users,
   sessions,
+  passwords,
   passwordLogin,
   account,
   signingKeys,
@@ -93,6 +100,7 @@ export function authRoutes({
 }: {
   users: Users
   sessions: Sessions
+  passwords: Passwords
   passwordLogin: PasswordLogin
   account: OwnAccount
   signingKeys: SigningKeys
@@ -109,8 +117,8 @@ export function authRoutes({
         limit: '20/min',
         idempotent: true,
         body: Type.Object({
-          email: Email,
-          password: Password,
+          email: NewEmail,
+          password: newPassword(passwords),
           name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
         }),
         reply: { 201: Type.Object({ user: User, ...Tokens }) },
@@ -213,7 +221,10 @@ export function authRoutes({
       {
         summary: 'Change the password and revoke all other sessions',
         access: 'session',
-        body: Type.Object({ currentPassword: Password, newPassword: NewPassword }),
+        body: Type.Object({
+          currentPassword: Password,
+          newPassword: newPassword(passwords, 'another correct horse'),
+        }),
         reply: { 200: Message },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],
       },

@@ -1,6 +1,8 @@
 import { Type } from '../../base/schema.ts'
 
+import { checked } from '../../base/checked.ts'
 import { isSameSecret } from '../../base/crypto.ts'
+import { addressFault } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
 import { pageOf, PageQuery, PageReply, type Page } from '../../http/page.ts'
@@ -10,6 +12,7 @@ import { messagingErrors, notConfigured } from './errors.ts'
 import { CHANNELS, type Channel, type Providers } from './provider.ts'
 import type { MessagingHealth } from './health.ts'
 import { STATUSES, type LogPage, type LogQuery } from './messages.ts'
+import { phoneFault, recipientsFault } from './recipients.ts'
 import type { Reports } from './reports.ts'
 import type { Sender } from './sender.ts'
 import type { Policy, Reach } from '../../http/policy.ts'
@@ -21,7 +24,7 @@ const Line = (options: { minLength?: number; maxLength: number; examples?: strin
     pattern: '^[^\\u0000-\\u001f\\u007f]*$',
     description: 'One line, without control characters.',
   })
-const Address = Type.String({ maxLength: 1000, format: 'email' })
+const Address = checked(Type.String({ maxLength: 1000, format: 'email' }), addressFault)
 const TO = { examples: ['ada@example.com'] }
 const Addresses = Type.Union([Address, Type.Array(Address, { maxItems: 50 })], {
   description: 'One address, or a list of them; at most 50 in to, cc and bcc together.',
@@ -38,15 +41,34 @@ const AttachmentFields = {
     pattern: '^[\\w.+-]+/[\\w.+-]+(; ?[\\w-]+="?[\\w.+-]+"?)*$',
     description: 'A media type, like application/pdf.',
   }),
-  content: Type.Optional(Type.String({ description: 'The bytes in base64.' })),
+  content: checked(Type.String({ description: 'The bytes in base64.' }), (text) =>
+    Buffer.from(text, 'base64').toString('base64') === text
+      ? undefined
+      : 'is not base64 (RFC 4648, section 4)',
+  ),
   fileId: Type.Optional(Type.Unknown({ description: 'Not part of this version: send the content.' })),
 }
-const Attachment = Type.Object(AttachmentFields, { title: 'Attachment' })
-const Phone = Type.String({
-  maxLength: 100,
-  description: 'E.164: +4915112345678',
-  examples: ['+4915112345678'],
-})
+const Attachment = checked(Type.Object(AttachmentFields, { title: 'Attachment' }), ({ fileId }) =>
+  fileId === undefined
+    ? undefined
+    : {
+        path: '/fileId',
+        message: 'stored files can’t be attached in this version: send the content in base64',
+      },
+)
+const Phone = checked(
+  Type.String({ maxLength: 100, description: 'E.164: +4915112345678', examples: ['+4915112345678'] }),
+  phoneFault,
+)
+const HttpsUrl = checked(
+  Type.String({ maxLength: 2000, format: 'uri', description: 'https only.' }),
+  (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    return url?.protocol === 'https:' && url.username === '' && url.password === ''
+      ? undefined
+      : 'must be an address that begins with https://'
+  },
+)
 const Body = Type.String({ minLength: 1, maxLength: 1600, examples: ['Hello, Ada.'] })
 
 const Sent = <C extends (typeof CHANNELS)[number]>(channel: C) => ({
@@ -135,16 +157,19 @@ export function messagingRoutes({
         summary: 'Send an email',
         description:
           'Answers once a provider took it. Under the policy guarded a plain user may only write to their own address.',
-        body: Type.Object({
-          to: { ...Addresses, ...TO },
-          subject: Line({ minLength: 1, maxLength: 998, examples: ['Hello'] }),
-          body: Type.String({ minLength: 1, description: 'HTML.', examples: ['<p>Hello, Ada.</p>'] }),
-          text: Type.Optional(Type.String({ description: 'The same for readers without HTML.' })),
-          cc: Type.Optional(Addresses),
-          bcc: Type.Optional(Addresses),
-          replyTo: Type.Optional(Address),
-          attachments: Type.Optional(Type.Array(Attachment, { maxItems: 20 })),
-        }),
+        body: checked(
+          Type.Object({
+            to: { ...Addresses, ...TO },
+            subject: Line({ minLength: 1, maxLength: 998, examples: ['Hello'] }),
+            body: Type.String({ minLength: 1, description: 'HTML.', examples: ['<p>Hello, Ada.</p>'] }),
+            text: Type.Optional(Type.String({ description: 'The same for readers without HTML.' })),
+            cc: Type.Optional(Addresses),
+            bcc: Type.Optional(Addresses),
+            replyTo: Type.Optional(Address),
+            attachments: Type.Optional(Type.Array(Attachment, { maxItems: 20 })),
+          }),
+          recipientsFault,
+        ),
         reply: { 200: Type.Object(Sent('email')) },
       },
       ({ body, caller, recordId }) => sender.mail({ id: recordId, caller, ...body }),
@@ -194,7 +219,7 @@ export function messagingRoutes({
           body: Body,
           media: Type.Optional(
             Type.Object({
-              url: Type.String({ maxLength: 2000, format: 'uri', description: 'https only.' }),
+              url: HttpsUrl,
               contentType: Type.Optional(Line({ maxLength: 200 })),
               filename: Type.Optional(Line({ maxLength: 255 })),
             }),

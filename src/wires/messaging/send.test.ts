@@ -189,6 +189,31 @@ eachEngine((engine) => {
       assert.deepEqual([mail.begun(), texts.begun()], begun)
     })
 
+    test('all that is not right is named at once', async () => {
+      for (const [path, body, places] of [
+        [
+          'email',
+          {
+            ...MAIL,
+            subject: 5,
+            to: ['a@example.com', 'nobody'],
+            cc: 'nobody',
+            replyTo: 'nobody',
+            attachments: [{ filename: 'a', contentType: 'text/plain', content: 'ä', fileId: 'x' }],
+          },
+          ['subject', 'to/1', 'cc', 'replyTo', 'attachments/0/content', 'attachments/0/fileId'],
+        ],
+        ['email/template', { to: 'nobody', template: 5 }, ['template', 'to']],
+        ['sms', { to: '+49', body: '' }, ['body', 'to']],
+        ['whatsapp', { to: '+49', body: 'x', media: { url: 'http://a.example' } }, ['to', 'media/url']],
+      ] as const) {
+        const { status, body: answered, text } = await post(path, body)
+        assert.equal(status, 400, text)
+        const named = answered.error.details.issues.map((one: { path: string }) => one.path)
+        assert.deepEqual(named.toSorted(), places.map((place) => `/body/${place}`).toSorted(), text)
+      }
+    })
+
     test('a refusal for good ends at once', async () => {
       const to = newAddress()
       const begun = mail.begun()
