@@ -128,6 +128,7 @@ describe('a rule added to a schema', () => {
       { name: ['A'], names: 5, count: 1 },
       ['/body/name: must be string', '/body/names: must be string or array'],
     ],
+    ['is not asked of null', null, ['/body: must be object']],
     [
       'says nothing of what the schema refuses',
       { name: 'ABCDEF', count: 1 },

@@ -58,6 +58,9 @@ export function createValidation(): (part: RequestPart, schema: TSchema) => Vali
   }
 }
 
+const typeOf = (value: unknown): string =>
+  Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value
+
 /** A compiler of schemas that knows the rules added by `checked`. */
 function compilerOf(settings: Options): Ajv {
   const validate: SchemaValidateFunction = (
@@ -65,7 +68,7 @@ function compilerOf(settings: Options): Ajv {
     value: unknown,
     schema?: AnySchemaObject,
   ) => {
-    if ((Array.isArray(value) ? 'array' : typeof value) !== schema?.['type']) return true
+    if (typeOf(value) !== schema?.['type']) return true
     const fault = faultOf(value)
     if (fault === undefined) return true
     const { path, message } = typeof fault === 'string' ? { path: '', message: fault } : fault

@@ -20,7 +20,7 @@ export type Operation = {
   key: string
   method: string
   path: string
-  parameters: { in: 'path' | 'query' | 'header'; name: string; schema: Schema }[]
+  parameters: { in: 'path' | 'query' | 'header'; name: string; required?: boolean; schema: Schema }[]
   body: Schema | undefined
   /** The codes that are described for each status; none for a success. */
   codes: Map<number, Set<string>>
@@ -215,7 +215,14 @@ export const plainDraft = (operation: Operation): Draft => ({
       .map(({ name }) => [name, name === 'id' ? sensibleId(operation) : (SENSIBLE[name]?.[0] ?? 'text')]),
   ),
   query: [],
-  headers: { 'content-type': 'application/json' },
+  headers: {
+    'content-type': 'application/json',
+    ...Object.fromEntries(
+      operation.parameters
+        .filter((parameter) => parameter.in === 'header' && parameter.required)
+        .map(({ name }) => [name, SENSIBLE[name]?.[0] ?? 'text']),
+    ),
+  },
   body: undefined,
 })
 

@@ -327,7 +327,7 @@ export function messagingRoutes({
         },
         limit: REPORTS_LIMIT,
         bodyLimit: 16_384,
-        headers: Type.Object({ authorization: Type.Optional(Type.String({ maxLength: 1000 })) }),
+        headers: Type.Object({ authorization: Type.String({ maxLength: 1000 }) }),
         body: Type.Object({
           messageId: Type.String({
             minLength: 1,
