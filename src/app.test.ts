@@ -543,7 +543,7 @@ eachEngine((engine) => {
 
     test('of /health and its like are counted without the database', async (t) => {
       const app = await startApp(t, engine, { clock, environment: { SIXWIRE_RATE_LIMITS: 'on' } })
-      for (const path of ['/ready', '/info', '/metrics', '/health']) {
+      for (const path of ['/ready', '/info', '/metrics', '/openapi.json', '/health']) {
         const answers = await Promise.all(Array.from({ length: 605 }, () => app.request('GET', path)))
         assert.equal(answers.filter(({ status }) => status === 429).length, 5, path)
       }

@@ -7,7 +7,7 @@ import { BODY_LIMIT, envelope, JSON_TYPE } from './failures.ts'
 import { FORM_TYPE } from './forms.ts'
 import { isForwarded } from './forwarded.ts'
 import { idempotencyKey, isFinal, refuseUnlessNew, type KeptAnswer } from './idempotency.ts'
-import { clientOf, limitOf, parseRateLimit } from './limits.ts'
+import { clientOf, limitOf, parseRateLimit, takeCall } from './limits.ts'
 import type { Caller } from './policy.ts'
 import { Answer, answer, JsonText, type Call, type Route } from './route.ts'
 import type { RouteGroup, ServerOptions, Work } from './server.ts'
@@ -48,8 +48,7 @@ export function registerRoute(
     }
     if (limit && (limit.countsCallers || !admitted.caller)) {
       const who = admitted.caller?.id ?? clientOf(request.ip)
-      const waitMs = await limiter.take(`${spec.limitName ?? one.key} ${who}`, limit.count, limit.periodMs)
-      if (waitMs !== undefined) throw errors.rate_limited({ retryAfter: Math.ceil(waitMs / 1000) })
+      await takeCall(limiter, `${spec.limitName ?? one.key} ${who}`, limit)
     }
     spec.authorize?.(request.headers)
   }

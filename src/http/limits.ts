@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 
+import { errors } from '../base/errors.ts'
 import type { RateLimit, RouteSpec } from './route.ts'
 
 /** Counts calls, in the database for all replicas or in this process alone. */
@@ -39,6 +40,16 @@ export function limitOf({
   if (limit !== undefined) return { limit, countsCallers: true }
   if (access === 'public' || access === 'optional') return { limit: ANONYMOUS_LIMIT, countsCallers: false }
   return undefined
+}
+
+/** @throws RATE_LIMITED where the call is one too many */
+export async function takeCall(
+  limiter: RateLimiter,
+  bucket: string,
+  { count, periodMs }: { count: number; periodMs: number },
+): Promise<void> {
+  const waitMs = await limiter.take(bucket, count, periodMs)
+  if (waitMs !== undefined) throw errors.rate_limited({ retryAfter: Math.ceil(waitMs / 1000) })
 }
 
 const MAPPED_IPV4 = /^::ffff:([\da-f]+):([\da-f]+)$/

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 import { docsPage } from './docs-page.ts'
 import { JSON_TYPE } from './failures.ts'
@@ -74,27 +74,33 @@ export const DESCRIPTION = [
 /**
  * Serves the description of every route at `/openapi.json`, and a page to try them at `/docs`. It is made when it is
  * first asked for, so that a start does not pay for it, and kept.
+ *
+ * @param admit throws where a request for either is not answered
  */
 export async function registerDescription(
   engine: FastifyInstance,
   about: About,
   groups: readonly RouteGroup[],
+  admit: (request: FastifyRequest) => Promise<void>,
 ): Promise<void> {
   // The page takes the description from this plugin. What the plugin would make of the engine's routes is not used: it
   // knows neither names for schemas nor examples.
   await engine.register(swagger, { hideUntagged: true, transformObject: () => describe(about, groups) })
-  await engine.register(swaggerUi, docsPage(about.title))
 
   let cached: { text: string; etag: string } | undefined
-  engine.get('/openapi.json', async (request, reply) => {
-    if (!cached) {
-      const text = JSON.stringify(engine.swagger())
-      cached = { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
-    }
-    const { text, etag } = cached
-    const known = request.headers['if-none-match'] ?? ''
-    reply.headers({ etag, 'cache-control': 'no-cache' })
-    if (known === '*' || known.includes(etag)) return reply.code(304).send()
-    return reply.type(JSON_TYPE).send(text)
+  await engine.register(async (pages) => {
+    pages.addHook('onRequest', admit)
+    await pages.register(swaggerUi, docsPage(about.title))
+    pages.get('/openapi.json', async (request, reply) => {
+      if (!cached) {
+        const text = JSON.stringify(engine.swagger())
+        cached = { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
+      }
+      const { text, etag } = cached
+      const known = request.headers['if-none-match'] ?? ''
+      reply.headers({ etag, 'cache-control': 'no-cache' })
+      if (known === '*' || known.includes(etag)) return reply.code(304).send()
+      return reply.type(JSON_TYPE).send(text)
+    })
   })
 }

@@ -17,7 +17,7 @@ import { prepareRequests, registerRoute } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
 import { takeForms } from './forms.ts'
 import type { IdempotencyStore } from './idempotency.ts'
-import type { RateLimiter } from './limits.ts'
+import { clientOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import type { Caller, Policy } from './policy.ts'
 import { METHODS, type Route, type RouteSpec } from './route.ts'
@@ -194,7 +194,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     done(refused ?? (isUnknown ? unknownAddress(request) : undefined))
   })
   prepareRequests(engine)
-  await registerDescription(engine, options.description, options.groups)
+  const descriptionLimit = parseRateLimit('600/min')
+  await registerDescription(engine, options.description, options.groups, async ({ ip }) => {
+    if (options.limitsOn)
+      await takeCall(options.limiters.process, `description ${clientOf(ip)}`, descriptionLimit)
+  })
   for (const group of options.groups)
     for (const one of group.routes)
       if (one.spec.form)
