@@ -35,25 +35,22 @@ const but = (documents: readonly unknown[], ...without: number[]): number[] =>
 const nestedIn = (depth: number, filter: unknown): unknown =>
   depth === 0 ? filter : { [depth % 2 === 0 ? '$and' : '$or']: [nestedIn(depth - 1, filter), { v: 5 }] }
 
+const times = (count: number, filter: object): object[] => Array.from({ length: count }, () => filter)
+
 type Case = [behaviour: string, documents: Document[], filter: unknown, numbers: number[]]
 
 const cases: Case[] = [
-  ['empty members of $and say nothing', values, { $and: [...Array(1000).fill({}), { v: 5 }] }, [0]],
-  ['$and of nothing but empty ones matches everything', values, { $and: Array(1000).fill({}) }, all(values)],
-  [
-    'an empty member of $or matches everything',
-    values,
-    { $or: [...Array(1000).fill({}), { v: 5 }] },
-    all(values),
-  ],
-  ['an empty member of $nor matches nothing', values, { $nor: [{ v: 5 }, ...Array(1000).fill({})] }, nothing],
+  ['empty members of $and say nothing', values, { $and: [...times(1000, {}), { v: 5 }] }, [0]],
+  ['$and of nothing but empty ones matches everything', values, { $and: times(1000, {}) }, all(values)],
+  ['an empty member of $or matches everything', values, { $or: [...times(1000, {}), { v: 5 }] }, all(values)],
+  ['an empty member of $nor matches nothing', values, { $nor: [{ v: 5 }, ...times(1000, {})] }, nothing],
   [
     'empty members deep inside say nothing',
     values,
-    { $and: [{ $or: [{ $and: Array(1000).fill({}) }] }, { $nor: [{ v: { $ne: 5 } }] }] },
+    { $and: [{ $or: [{ $and: times(1000, {}) }] }, { $nor: [{ v: { $ne: 5 } }] }] },
     [0],
   ],
-  ['as many conditions as there may be', values, { $or: Array(199).fill({ v: 5 }) }, [0]],
+  ['as many conditions as there may be', values, { $or: times(199, { v: 5 }) }, [0]],
   ['as deep as they may be', values, nestedIn(20, { v: 5 }), [0]],
   ['as many values as there may be', values, { v: { $nin: Array(1000).fill(5) } }, but(values, 0)],
   ['an empty filter matches everything', values, {}, all(values)],
