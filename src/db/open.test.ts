@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -53,6 +53,33 @@ test('the folder of a SQLite file is made', async (t) => {
   await db.close()
   assert.deepEqual(await readdir(join(folder, 'a', 'b')), ['test.db'])
 })
+
+// Windows has no such modes.
+test(
+  'a SQLite file and its log are for their owner alone, in any folder and from any earlier mode',
+  { skip: process.platform === 'win32' },
+  async (t) => {
+    const folder = await temporaryFolder(t)
+    await chmod(folder, 0o755)
+    const file = join(folder, 'test.db')
+    const names = ['test.db', 'test.db-shm', 'test.db-wal']
+    const modes = () =>
+      Promise.all(names.map(async (name) => ((await stat(join(folder, name))).mode & 0o777).toString(8)))
+    const first = await openDatabase(`sqlite:${file}`)
+    await first.write(sql`create table kept (round bigint)`)
+    assert.deepEqual((await readdir(folder)).toSorted(), names)
+    assert.deepEqual(await modes(), ['600', '600', '600'])
+
+    // As an earlier version left them that was killed: also by another name.
+    for (const name of names) await chmod(join(folder, name), 0o644)
+    await symlink(file, join(folder, 'link.db'))
+    const second = await openDatabase(`sqlite:${join(folder, 'link.db')}`)
+    await second.ping()
+    assert.deepEqual(await modes(), ['600', '600', '600'])
+    await second.close()
+    await first.close()
+  },
+)
 
 test('a file that is no SQLite database, or no file, is refused, and is left as it is', async (t) => {
   const folder = await temporaryFolder(t)

@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, openSync, realpathSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -47,7 +48,10 @@ export class SqliteDatabase implements Database {
     try {
       // It holds password hashes: nobody else on the machine has to read it.
       await mkdir(dirname(file), { recursive: true, mode: 0o700 })
-      return new SqliteDatabase(file)
+      createPrivate(file)
+      const database = new SqliteDatabase(file)
+      makePrivate(file)
+      return database
     } catch (error) {
       throw new StartError(
         `DATABASE_URL: the file ${file} can't be opened as a SQLite database: ${(error as Error).message}`,
@@ -215,4 +219,29 @@ export class SqliteDatabase implements Database {
     })()
     return this.#closing
   }
+}
+
+const PRIVATE = 0o600
+
+/**
+ * SQLite itself would create the file as the umask has it. An existing file must not even be opened here: closing it
+ * drops every lock that this process has on it (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+ */
+function createPrivate(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', PRIVATE))
+  } catch {
+    // It exists, or SQLite says in a moment why it can't be created.
+  }
+}
+
+/** Takes the others' rights to a file of an earlier start away. SQLite gives a new log the mode of the database. */
+function makePrivate(file: string): void {
+  const path = realpathSync(file)
+  for (const suffix of ['', '-wal', '-shm'])
+    try {
+      chmodSync(path + suffix, PRIVATE)
+    } catch {
+      // No log yet, or the file is another user's or on a disk without modes: its owner decides who reads it.
+    }
 }
