@@ -14,8 +14,12 @@ const TYPE = 'at+jwt'
 export type AccessClaims = { userId: string; sessionId: string }
 
 export type AccessTokens = {
-  /** A signed token for a session. */
-  issue(claims: AccessClaims & { role: string }): Promise<string>
+  /**
+   * A signed token for a session.
+   *
+   * @param claims.sessionEndsAt the token expires no later, in milliseconds since 1970
+   */
+  issue(claims: AccessClaims & { role: string; sessionEndsAt: number }): Promise<string>
   /** Whom a token of ours names; undefined where it is none, was changed, or has expired. */
   read(token: string): Promise<AccessClaims | undefined>
 }
@@ -26,7 +30,7 @@ export type AccessTokens = {
  *
  * @param options.issuer claim `iss`
  * @param options.audience claim `aud`
- * @param options.lifetimeSeconds `exp` minus `iat`
+ * @param options.lifetimeSeconds `exp` minus `iat`, unless the session ends before that
  */
 export function createAccessTokens(
   keys: SigningKeys,
@@ -59,7 +63,7 @@ export function createAccessTokens(
   }
 
   return {
-    async issue({ userId, sessionId, role }) {
+    async issue({ userId, sessionId, role, sessionEndsAt }) {
       const { kid, privateKey } = await keys.signer()
       const issuedAt = Math.floor(clock.now() / 1000)
       // `jti` makes two tokens of the same second differ.
@@ -69,7 +73,7 @@ export function createAccessTokens(
         .setAudience(audience)
         .setSubject(userId)
         .setIssuedAt(issuedAt)
-        .setExpirationTime(issuedAt + lifetimeSeconds)
+        .setExpirationTime(Math.min(issuedAt + lifetimeSeconds, Math.floor(sessionEndsAt / 1000)))
         .sign(privateKey)
     },
 

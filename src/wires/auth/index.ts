@@ -43,7 +43,8 @@ export const auth = defineWire({
   setup(context, options) {
     const { db, clock, jobs, log, settings } = context
     const { secret } = settings
-    const sessionMs = options.refreshTokenSeconds * 1000
+    const idleMs = options.refreshTokenSeconds * 1000
+    const sessionMs = options.sessionSeconds * 1000
     const tokenMs = options.accessTokenSeconds * 1000
 
     const admins = new Set(settings.admins.map(adminKey))
@@ -60,10 +61,11 @@ export const auth = defineWire({
     })
     const refreshTokens = createRefreshTokens(context, {
       secret,
+      idleMs,
       sessionMs,
       graceMs: options.refreshGraceSeconds * 1000,
     })
-    const sessions = createSessions(context, { users, accessTokens, refreshTokens }, { sessionMs })
+    const sessions = createSessions(context, { users, accessTokens, refreshTokens }, { idleMs, sessionMs })
     const serviceKeys = createServiceKeys(db, clock)
     const lock = createLock(db, clock, {
       secret,

@@ -65,6 +65,10 @@ export const AuthOptions = Type.Object({
   }),
   accessTokenSeconds: seconds(3_600, 'How long an access token lives.'),
   refreshTokenSeconds: seconds(30 * DAY_SECONDS, 'How long a session lives without a refresh.'),
+  sessionSeconds: seconds(
+    90 * DAY_SECONDS,
+    'How long a session lives at most, however often it is refreshed.',
+  ),
   refreshGraceSeconds: Type.Integer({
     minimum: 0,
     default: 10,

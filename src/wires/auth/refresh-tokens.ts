@@ -31,14 +31,15 @@ type Held = { session_id: string; used_at: number | null }
 
 /**
  * @param options.secret `SIXWIRE_SECRET`
- * @param options.sessionMs how long a session lives on after a trade
+ * @param options.idleMs how long a session lives on after a trade
+ * @param options.sessionMs how long it lives at most
  * @param options.graceMs for how long the same token answers again
  */
 export function createRefreshTokens(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
-  options: { secret: string; sessionMs: number; graceMs: number },
+  options: { secret: string; idleMs: number; sessionMs: number; graceMs: number },
 ): RefreshTokens {
-  const { sessionMs, graceMs } = options
+  const { idleMs, sessionMs, graceMs } = options
   const key = deriveKey(options.secret, 'refresh-token')
   const refused = () =>
     errors.unauthorized({ message: 'This refresh token is not valid, or no longer: sign in again.' })
@@ -86,9 +87,9 @@ export function createRefreshTokens(
         const [sessions] = await db.batch([
           must(
             sql`update auth_sessions set
-                  last_used_at = ${now}, expires_at = ${now + sessionMs}, ip = ${ip}, user_agent = ${userAgent}
+                  last_used_at = ${now}, expires_at = ${now + idleMs}, ip = ${ip}, user_agent = ${userAgent}
                 where id = (select session_id from auth_refresh_tokens where hash = ${hash} and used_at is null)
-                  and expires_at > ${now}
+                  and expires_at > ${now} and created_at > ${now - sessionMs}
                 returning id`,
             () => notThere,
           ),
@@ -107,7 +108,7 @@ export function createRefreshTokens(
     },
 
     async forgetOld() {
-      await db.write(sql`delete from auth_refresh_tokens where used_at <= ${clock.now() - sessionMs}`)
+      await db.write(sql`delete from auth_refresh_tokens where used_at <= ${clock.now() - idleMs}`)
     },
   }
 }

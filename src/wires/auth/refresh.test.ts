@@ -12,6 +12,12 @@ import { appForAll, login, me, refresh, send, startReplicas, statuses, times } f
 const DAY_MS = 86_400_000
 const GRACE_MS = 10_000
 
+/** When an access token expires. */
+function expiryOf(token: string): number {
+  const claims = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { exp: number }
+  return claims.exp * 1000
+}
+
 /** How many tokens of the session of this one could be traded in. */
 async function unused(app: TestApp, refreshToken: string): Promise<number> {
   const rows = await app.app.db.all(sql`
@@ -121,6 +127,29 @@ describe('refreshing', () => {
       assert.equal((await refresh(app(), third.body.refreshToken)).status, 401)
     })
 
+    test('does not make a session or its tokens live longer than 90 days in all', async () => {
+      const { token, refreshToken } = await app().register()
+      const session = async (accessToken: string) => {
+        const [one] = (await send(app(), 'GET /auth/sessions', { token: accessToken })).body.sessions
+        return { createdAt: Date.parse(one!.createdAt), expiresAt: Date.parse(one!.expiresAt) }
+      }
+      const { createdAt } = await session(token)
+      const end = createdAt + 90 * DAY_MS
+      let current = refreshToken
+      for (const days of [29, 29, 29]) {
+        app().clock.advance(days * DAY_MS)
+        current = (await refresh(app(), current)).body.refreshToken
+      }
+      app().clock.advance(3 * DAY_MS - 1_800_000)
+      const last = await refresh(app(), current)
+      assert.equal(last.status, 200)
+      assert.equal((await session(last.body.token)).expiresAt, end)
+      assert.equal(expiryOf(last.body.token), Math.floor(end / 1000) * 1000)
+      app().clock.advance(1_800_000)
+      assert.equal((await me(app(), last.body.token)).status, 401)
+      assert.equal((await refresh(app(), last.body.refreshToken)).status, 401)
+    })
+
     test('is over after signing out, and where the account is disabled', async () => {
       const one = await app().register()
       await send(app(), 'POST /auth/logout', { token: one.token })
@@ -134,6 +163,25 @@ describe('refreshing', () => {
   })
 
   eachEngine((engine) => {
+    test('ends a session when the configuration says, also one that is older than that setting', async (t) => {
+      const databaseUrl = await engine.freshUrl()
+      const before = await startApp(t, engine, { databaseUrl })
+      const old = await before.register()
+      await before.stop()
+      const { clock } = before
+      const config = { auth: { sessionSeconds: 1800 } }
+      const app = await startApp(t, engine, { databaseUrl, clock, config })
+      const young = await app.register()
+      const { sessions } = (await send(app, 'GET /auth/sessions', { token: young.token })).body
+      assert.equal(Date.parse(sessions[0]!.expiresAt) - Date.parse(sessions[0]!.createdAt), 1_800_000)
+      assert.ok(expiryOf(young.token) <= Date.parse(sessions[0]!.expiresAt))
+      clock.advance(1_800_000)
+      for (const { token, refreshToken } of [old, young]) {
+        assert.equal((await me(app, token)).status, 401)
+        assert.equal((await refresh(app, refreshToken)).status, 401)
+      }
+    })
+
     test('gives one successor on all replicas together', async (t) => {
       const apps = await startReplicas(t, engine)
       for (let i = 0; i < 5; i++) {

@@ -62,13 +62,16 @@ type Row = {
   user_agent: string
 }
 
-type Signed = Pick<UserRow, 'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'> & {
-  expires_at: number
-}
+type Lifetime = Pick<Row, 'created_at' | 'expires_at'>
+
+type Signed = Pick<UserRow, 'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'> & Lifetime
 
 const USER_AGENT_MAX = 300
 
-/** @param options.sessionMs how long a session lives without a refresh */
+/**
+ * @param options.idleMs how long a session lives without a refresh; kept with the session
+ * @param options.sessionMs how long it lives at most; counted from its start, so that a change holds for all at once
+ */
 export function createSessions(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   {
@@ -76,27 +79,37 @@ export function createSessions(
     accessTokens,
     refreshTokens,
   }: { users: Users; accessTokens: AccessTokens; refreshTokens: RefreshTokens },
-  { sessionMs }: { sessionMs: number },
+  { idleMs, sessionMs }: { idleMs: number; sessionMs: number },
 ): Sessions {
   const short = ({ ip, userAgent }: Client): Client => ({ ip, userAgent: userAgent.slice(0, USER_AGENT_MAX) })
 
   const read = remembered(db, (sessionId) =>
     db.get<Signed>(sql`
-      select s.expires_at, u.id, u.email, u.email_key, u.email_verified_at, u.role
+      select s.created_at, s.expires_at, u.id, u.email, u.email_key, u.email_verified_at, u.role
       from auth_sessions s join auth_users u on u.id = s.user_id
       where s.id = ${sessionId} and u.disabled_at is null`),
   )
 
+  const endOf = (session: Lifetime): number => Math.min(session.expires_at, session.created_at + sessionMs)
+
+  const accessTokenOf = (user: Omit<Signed, keyof Lifetime>, sessionId: string, session: Lifetime) =>
+    accessTokens.issue({
+      userId: user.id,
+      sessionId,
+      role: users.roleOf(user),
+      sessionEndsAt: endOf(session),
+    })
+
   async function userOf(sessionId: string): Promise<Signed | undefined> {
     const user = await read(sessionId)
-    return user && user.expires_at > clock.now() ? user : undefined
+    return user && endOf(user) > clock.now() ? user : undefined
   }
 
   const sessionOf = (row: Row, currentId: string): Session => ({
     _id: row.id,
     createdAt: isoTime(row.created_at),
     lastUsedAt: isoTime(row.last_used_at),
-    expiresAt: isoTime(row.expires_at),
+    expiresAt: isoTime(endOf(row)),
     ip: row.ip,
     userAgent: row.user_agent,
     current: row.id === currentId,
@@ -114,7 +127,7 @@ export function createSessions(
       await db.batch([
         must(
           sql`insert into auth_sessions (id, user_id, created_at, last_used_at, expires_at, ip, user_agent)
-              select ${sessionId}, id, ${now}, ${now}, ${now + sessionMs}, ${ip}, ${userAgent} from auth_users
+              select ${sessionId}, id, ${now}, ${now}, ${now + idleMs}, ${ip}, ${userAgent} from auth_users
               where id = ${user.id} and credentials_version = ${user.credentials_version} and disabled_at is null
               ${sql.sharedLock}`,
           () => authErrors.invalid_credentials(),
@@ -122,7 +135,7 @@ export function createSessions(
         insertion,
       ])
       return {
-        token: await accessTokens.issue({ userId: user.id, sessionId, role: users.roleOf(user) }),
+        token: await accessTokenOf(user, sessionId, { created_at: now, expires_at: now + idleMs }),
         refreshToken,
       }
     },
@@ -132,7 +145,7 @@ export function createSessions(
       const user = await userOf(sessionId)
       if (!user) throw errors.unauthorized()
       return {
-        token: await accessTokens.issue({ userId: user.id, sessionId, role: users.roleOf(user) }),
+        token: await accessTokenOf(user, sessionId, user),
         refreshToken,
       }
     },
@@ -152,7 +165,10 @@ export function createSessions(
     },
 
     async list(caller, page) {
-      const living = sql`from auth_sessions where user_id = ${caller.id} and expires_at > ${clock.now()}`
+      const now = clock.now()
+      const living = sql`
+        from auth_sessions
+        where user_id = ${caller.id} and expires_at > ${now} and created_at > ${now - sessionMs}`
       const [rows, counted] = await Promise.all([
         db.all<Row>(sql`
           select id, created_at, last_used_at, expires_at, ip, user_agent ${living}

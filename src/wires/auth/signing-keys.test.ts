@@ -26,7 +26,11 @@ async function prepare(t: TestContext, engine: Engine) {
   const replica = (through: Database = db, secret = SECRET) => {
     const keys = createSigningKeys(through, clock, { secret, rotationMs: ROTATION_MS, tokenMs: HOUR_MS })
     const tokens = createAccessTokens(keys, clock, { issuer: 'i', audience: 'a', lifetimeSeconds: 3600 })
-    return { ...keys, ...tokens, issueOne: () => tokens.issue({ userId: 'u', sessionId: 's', role: 'user' }) }
+    return {
+      ...keys,
+      ...tokens,
+      issueOne: () => tokens.issue({ userId: 'u', sessionId: 's', role: 'user', sessionEndsAt: Infinity }),
+    }
   }
   return { db, clock, replica }
 }
