@@ -28,7 +28,8 @@ import { messaging, type Messaging } from './wires/messaging/index.ts'
 import { store } from './wires/store/index.ts'
 import { checkOptions, checkWires, orderWires, variablesOf } from './wiring.ts'
 
-const CLEANING_MS = 600_000
+// So an answer with tokens is erased at most this long after it was last replayed.
+const CLEANING_MS = 60_000
 
 /** Sixwire's own wires, in the order in which they may build on each other. */
 const BUILT_IN = { core, messaging, auth, store }

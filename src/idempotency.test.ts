@@ -39,7 +39,7 @@ eachEngine((engine) => {
       store,
       caller,
       begin: (text = request) => store.begin(caller, 'key', text),
-      finish: (kept = answer) => store.finish(caller, 'key', kept),
+      finish: (kept = answer, keepMs?: number) => store.finish(caller, 'key', kept, keepMs),
       release: () => store.release(caller, 'key'),
     }
   }
@@ -157,6 +157,33 @@ eachEngine((engine) => {
         await finish({ ...answer, status: 200 })
         assert.deepEqual(await begin(next), { state: 'done', answer: { ...answer, status: 200 } })
       }
+  })
+
+  test('an answer that is kept for a minute is erased after it, and its key is remembered for the day', async () => {
+    const { clock, store, caller, begin, finish, release } = setUp()
+    const record = recordOf(await begin())
+    await finish(answer, 60 * SECOND)
+    clock.advance(60 * SECOND - 1)
+    assert.deepEqual(await begin(), { state: 'done', answer })
+    await store.forgetExpired()
+    assert.deepEqual(await begin(), { state: 'done', answer })
+    clock.advance(1)
+    assert.deepEqual(await begin(), { state: 'erased' })
+    await store.forgetExpired()
+    assert.deepEqual(await db.all(sql`select answer from sixwire_idempotency where caller = ${caller}`), [
+      { answer: null },
+    ])
+    // Nothing takes it for a call that never ended.
+    await release()
+    await finish()
+    assert.deepEqual(await begin(), { state: 'erased' })
+    assert.deepEqual(await begin('another'), { state: 'mismatch' })
+    clock.advance(DAY - 60 * SECOND - 1)
+    assert.deepEqual(await begin(), { state: 'erased' })
+    clock.advance(1)
+    assert.notEqual(recordOf(await begin()), record)
+    await finish()
+    assert.deepEqual(await begin(), { state: 'done', answer })
   })
 
   test('expired keys are forgotten, and no others', async () => {

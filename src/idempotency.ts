@@ -9,7 +9,12 @@ const KEPT_MS = 24 * 3_600_000
 // Longer than any call may take: only the end of the process leaves a call under way for so long.
 const LEASE_MS = 60_000
 
-type Kept = { fingerprint: string; record_id: string; answer: string | null; lease_until: number }
+type Kept = {
+  fingerprint: string
+  answer: string | null
+  lease_until: number
+  erase_at: number | null
+}
 
 /**
  * Keeps answers in the database. Requests are kept as a keyed hash and answers encrypted,
@@ -37,28 +42,32 @@ export function createIdempotencyStore(
           fingerprint = excluded.fingerprint,
           record_id = case when held.expires_at <= ${now} then excluded.record_id else held.record_id end,
           answer = null,
+          erase_at = null,
           lease_until = excluded.lease_until,
           expires_at = excluded.expires_at
         where held.expires_at <= ${now}
-          or (held.answer is null and held.lease_until <= ${now} and held.fingerprint = excluded.fingerprint)
+          or (held.answer is null and held.erase_at is null and held.lease_until <= ${now}
+            and held.fingerprint = excluded.fingerprint)
         returning record_id`)
       if (taken) return { state: 'new', recordId: taken.record_id }
       const held = await db.get<Kept>(sql`
-        select fingerprint, record_id, answer, lease_until from sixwire_idempotency
+        select fingerprint, answer, lease_until, erase_at from sixwire_idempotency
         where caller = ${caller} and key = ${name}`)
       // Given back in this very moment: as good as under way.
       if (!held) return { state: 'running', retryAfter: 1 }
       if (held.fingerprint !== fingerprint) return { state: 'mismatch' }
+      if (held.erase_at !== null && (held.answer === null || held.erase_at <= now)) return { state: 'erased' }
       if (held.answer === null)
         return { state: 'running', retryAfter: Math.max(1, Math.ceil((held.lease_until - now) / 1000)) }
       return { state: 'done', answer: JSON.parse(key.open(held.answer)) as KeptAnswer }
     },
 
-    async finish(caller, name, answer) {
+    async finish(caller, name, answer, keepMs) {
+      const eraseAt = keepMs === undefined ? null : clock.now() + keepMs
       // The first answer stands: a call that lost its lease and ends after all may have another one.
       await db.write(sql`
-        update sixwire_idempotency set answer = ${key.seal(JSON.stringify(answer))}
-        where caller = ${caller} and key = ${name} and answer is null`)
+        update sixwire_idempotency set answer = ${key.seal(JSON.stringify(answer))}, erase_at = ${eraseAt}
+        where caller = ${caller} and key = ${name} and answer is null and erase_at is null`)
     },
 
     async release(caller, name) {
@@ -69,7 +78,10 @@ export function createIdempotencyStore(
     },
 
     async forgetExpired() {
-      await db.write(sql`delete from sixwire_idempotency where expires_at < ${clock.now()}`)
+      const now = clock.now()
+      await db.write(sql`delete from sixwire_idempotency where expires_at < ${now}`)
+      await db.write(sql`
+        update sixwire_idempotency set answer = null where answer is not null and erase_at <= ${now}`)
     },
   }
 }

@@ -66,6 +66,8 @@ export function registerRoute(
     return { status, headers, body: text }
   }
 
+  const brief = typeof spec.idempotent === 'object' ? spec.idempotent : undefined
+
   /** The answer under an Idempotency-Key: the one that was given before, or that of the only call that is made. */
   async function answerOnce(key: string, request: FastifyRequest, reply: FastifyReply): Promise<KeptAnswer> {
     const { caller } = request as Admitted
@@ -73,15 +75,20 @@ export function registerRoute(
     const who = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(asked)
     const start = await options.idempotency.begin(who, key, asked)
     if (start.state === 'done') {
+      // An error holds no tokens, so it is replayed like every other answer.
+      const isCurrent =
+        !brief || start.answer.status >= 400 || (await brief.isCurrent(JSON.parse(start.answer.body)))
+      if (!isCurrent) throw brief.otherwise()
       reply.header('idempotency-replayed', 'true')
       return start.answer
     }
+    if (brief && start.state === 'erased') throw brief.otherwise()
     refuseUnlessNew(start)
     try {
       const answered = rendered(await one.handle(callOf(request, start.recordId)), reply)
       if (answered instanceof Answer)
         throw new Error(`${one.key} takes an Idempotency-Key and must answer JSON`)
-      await options.idempotency.finish(who, key, answered)
+      await options.idempotency.finish(who, key, answered, brief && brief.seconds * 1000)
       return answered
     } catch (error) {
       if (error instanceof ApiError && isFinal(error.status))

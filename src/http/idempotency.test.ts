@@ -52,4 +52,9 @@ test('a call that may not run now is refused with what to do', () => {
     message: /still under way/,
     retryAfter: 7,
   })
+  assert.throws(() => refuseUnlessNew({ state: 'erased' }), {
+    code: 'IDEMPOTENCY_CONFLICT',
+    status: 409,
+    message: /answered already/,
+  })
 })

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 
-import type { ErrorKind } from '../base/errors.ts'
+import type { ApiError, ErrorKind } from '../base/errors.ts'
 import type { Access, Caller, UserCaller } from './policy.ts'
 
 /** Every method that a route may have. */
@@ -40,7 +40,7 @@ export type RouteSpec = {
   /** Routes with the same name count together; without one each counts for itself. */
   limitName?: string
   /** Takes an `Idempotency-Key`: every POST that creates, sends, charges or signs. */
-  idempotent?: boolean
+  idempotent?: boolean | BriefReplay
   params?: TSchema
   query?: TSchema
   body?: TSchema
@@ -55,6 +55,15 @@ export type RouteSpec = {
   errors?: readonly ErrorKind[]
   /** Fields that stand in `error.details` of every error it answers; an error's own details win. */
   errorDetails?: ErrorDetails
+}
+
+/** Of a route whose answer holds tokens: it is replayed for a short time, and only while the tokens may be given again. */
+export type BriefReplay = {
+  seconds: number
+  /** Whether the answer with this body may be given again now. */
+  isCurrent(body: unknown): Promise<boolean>
+  /** What a repetition is answered instead; the handler does not run again. */
+  otherwise(): ApiError
 }
 
 export type ErrorDetails = Readonly<Record<string, string | null>>

@@ -19,6 +19,8 @@ export type Lock = {
    * @throws ACCOUNT_LOCKED with `Retry-After`, and without calling `check`
    */
   attempt<T>(addressKey: string, check: () => Promise<T | undefined>): Promise<T | undefined>
+  /** Whether an attempt would be refused now. Makes none. */
+  isLocked(addressKey: string): Promise<boolean>
   /** The statement that clears what was counted, where an address was proven otherwise. */
   lifting(addressKey: string): Sql
   /** Removes what has no effect any more. */
@@ -79,6 +81,13 @@ export function createLock(
           await db.write(sql`delete from auth_login_attempts where address_key = ${key}`)
         return found
       })
+    },
+
+    async isLocked(addressKey) {
+      const locked = await db.get(sql`
+        select 1 as found from auth_login_attempts
+        where address_key = ${hash.mac(addressKey)} and failures >= ${maxAttempts} and last_at > ${clock.now() - lockMs}`)
+      return locked !== undefined
     },
 
     lifting: (addressKey) => sql`delete from auth_login_attempts where address_key = ${hash.mac(addressKey)}`,

@@ -10,9 +10,9 @@ import type { UserRow, Users } from './users.ts'
 /** Accounts that are proven by a password. */
 export type PasswordLogin = {
   /**
-   * Makes an account with a password, and sends the link that verifies its address.
+   * Makes an account with a password, and sends the link that verifies its address. Repeated after a crash with the
+   * same id and password it answers the account of the first time.
    *
-   * @param id of the account; under one that was used for the same address it answers what is there
    * @throws VALIDATION_ERROR, EMAIL_TAKEN
    */
   register(account: {
@@ -21,6 +21,11 @@ export type PasswordLogin = {
     password: string
     name?: string | undefined
   }): Promise<UserRow>
+  /**
+   * The account as it was registered: undefined once its credentials have changed, or while its address is locked.
+   * A lock holds for everything that a password opens, also for the repetition of a call that contains it.
+   */
+  asRegistered(id: string): Promise<UserRow | undefined>
   /**
    * Whose address and password these are.
    *
@@ -49,18 +54,29 @@ export function createPasswordLogin({
   const wrongCurrent = (): ApiError =>
     authErrors.invalid_credentials({ message: 'The current password is wrong.' })
 
+  async function asRegistered(id: string): Promise<UserRow | undefined> {
+    const user = await users.byId(id)
+    const isUnchanged = user?.credentials_version === 1 && user.disabled_at === null
+    return isUnchanged && !(await lock.isLocked(user.email_key)) ? user : undefined
+  }
+
   return {
+    asRegistered,
+
     async register({ id, email, password, name }) {
       const address = parseAddress(email, '/body/email')
       const checked = passwords.check(password, '/body/password')
       const passwordHash = await passwords.hash(checked)
-      const user = await users.create({
+      const created = await users.create({
         id,
         email: address,
         name: name?.trim() || null,
         passwordHash,
         rest: mails.verification(id),
       })
+      // No other call has this id: it comes again only with the same address and password.
+      const user = created ?? (await asRegistered(id))
+      if (!user) throw authErrors.email_taken()
       mails.wake()
       return user
     },

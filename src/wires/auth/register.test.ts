@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { idPattern } from '../../base/ids.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { appForAll, login, me, PASSWORD, send, startReplicas, statuses, times } from '../../testing/auth.ts'
+import {
+  appForAll,
+  login,
+  me,
+  PASSWORD,
+  send,
+  startReplicas,
+  statuses,
+  times,
+  type Reply,
+} from '../../testing/auth.ts'
 
 describe('registration', () => {
   eachEngine((engine) => {
@@ -181,13 +192,82 @@ describe('registration', () => {
       assert.equal(again.headers.get('idempotency-replayed'), 'true')
     })
 
+    test('is answered again with its tokens for a minute, and with none after it', async () => {
+      const body = { email: someone(), password: PASSWORD }
+      const headers = { 'idempotency-key': `register-${body.email}` }
+      const first = await register(body, headers)
+      assert.equal((await register(body, headers)).text, first.text)
+      app().clock.advance(60_000)
+      const kept = () =>
+        app().app.db.get<{ answer: string | null }>(
+          sql`select answer from sixwire_idempotency where key = ${headers['idempotency-key']}`,
+        )
+      await assertTaken(await register(body, headers))
+      while ((await kept())!.answer !== null) {
+        app().clock.advance(10_000)
+        await delay(50)
+      }
+      app().clock.advance(23 * 3_600_000)
+      await assertTaken(await register(body, headers))
+      assert.equal((await sessionsOf(body.email)).length, 1)
+    })
+
+    const endings: [what: string, end: (token: string, id: string, email: string) => Promise<unknown>][] = [
+      [
+        'the password was changed',
+        (token) =>
+          send(app(), 'POST /auth/change-password', {
+            token,
+            body: { currentPassword: PASSWORD, newPassword: 'another long passphrase' },
+          }),
+      ],
+      ['the session was ended', (token) => send(app(), 'POST /auth/logout', { token })],
+      ['the account was disabled', (_, __, email) => app().app.service('auth').users.disable(email)],
+      [
+        'the account was disabled for a while',
+        async (_, __, email) => {
+          await app().app.service('auth').users.disable(email)
+          await app().app.service('auth').users.enable(email)
+        },
+      ],
+      [
+        'the account was deleted',
+        (token) => send(app(), 'DELETE /auth/me', { token, body: { password: PASSWORD } }),
+      ],
+      [
+        'the address was locked',
+        async (_, __, email) => {
+          for (let i = 0; i < 5; i++) await login(app(), email, 'a wrong password')
+        },
+      ],
+    ]
+    for (const [what, end] of endings)
+      test(`gives its tokens no second time once ${what}`, async () => {
+        const body = { email: someone(), password: PASSWORD }
+        const headers = { 'idempotency-key': `register-${body.email}` }
+        const { token, user } = (await register(body, headers)).body
+        await end(token, user._id, body.email)
+        const before = await sessionsOf(body.email)
+        await assertTaken(await register(body, headers))
+        assert.deepEqual(await sessionsOf(body.email), before)
+      })
+
+    /** No tokens, and no sign of what became of the account. */
+    async function assertTaken({ status, code, text }: Reply): Promise<void> {
+      assert.deepEqual([status, code], [409, 'EMAIL_TAKEN'])
+      assert.doesNotMatch(text, /oken"/)
+    }
+    const sessionsOf = (email: string) =>
+      app().app.db.all(sql`
+        select s.id from auth_sessions s join auth_users u on u.id = s.user_id where u.email_key = ${email}`)
+
     test('goes on after a crash between the account and its answer', async () => {
       const body = { email: someone(), password: PASSWORD }
       const key = `register-${body.email}`
       const first = await register(body, { 'idempotency-key': key })
       // As a process leaves it that died before the answer was kept.
       await app().app.db.write(
-        sql`update sixwire_idempotency set answer = null, lease_until = 0 where key = ${key}`,
+        sql`update sixwire_idempotency set answer = null, erase_at = null, lease_until = 0 where key = ${key}`,
       )
       const again = await register(body, { 'idempotency-key': key })
       assert.equal(again.status, 201)
@@ -196,12 +276,32 @@ describe('registration', () => {
       assert.equal((await register(body)).code, 'EMAIL_TAKEN')
     })
 
+    test('opens nothing after such a crash for another password, or while the address is locked', async () => {
+      const body = { email: someone(), password: PASSWORD }
+      const key = `register-${body.email}`
+      const headers = { 'idempotency-key': key }
+      await register(body, headers)
+      const crash = () =>
+        app().app.db.write(
+          sql`update sixwire_idempotency set answer = null, erase_at = null, lease_until = 0 where key = ${key}`,
+        )
+      await crash()
+      const before = await sessionsOf(body.email)
+      await assertTaken(await register({ ...body, password: 'a wrong password' }, headers))
+      for (let i = 0; i < 5; i++) await login(app(), body.email, 'a wrong password')
+      await assertTaken(await register(body, headers))
+      assert.deepEqual(await sessionsOf(body.email), before)
+      // Nobody is lost by it.
+      app().clock.advance(900_000)
+      assert.equal((await login(app(), body.email)).status, 200)
+    })
+
     test('is no way in with a password that was changed since', async () => {
       const body = { email: someone(), password: PASSWORD }
       const key = `register-${body.email}`
       const { token } = (await register(body, { 'idempotency-key': key })).body
       await app().app.db.write(
-        sql`update sixwire_idempotency set answer = null, lease_until = 0 where key = ${key}`,
+        sql`update sixwire_idempotency set answer = null, erase_at = null, lease_until = 0 where key = ${key}`,
       )
       const change = { currentPassword: PASSWORD, newPassword: 'another long passphrase' }
       assert.equal((await send(app(), 'POST /auth/change-password', { token, body: change })).status, 200)

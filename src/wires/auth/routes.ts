@@ -12,7 +12,7 @@ import { authErrors } from './errors.ts'
 import type { OwnAccount } from './own-account.ts'
 import type { PasswordLogin } from './password-login.ts'
 import type { Passwords } from './passwords.ts'
-import type { Sessions } from './sessions.ts'
+import type { Sessions, Tokens as TokenPair } from './sessions.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import type { UserRow, Users } from './users.ts'
 
@@ -115,7 +115,19 @@ export function authRoutes({
         summary: 'Create an account and sign in',
         access: 'public',
         limit: '20/min',
-        idempotent: true,
+        description:
+          'Under an `Idempotency-Key` the tokens are answered again for 60 seconds, unless the account has changed or its address is locked; from then on `EMAIL_TAKEN`.',
+        idempotent: {
+          seconds: 60,
+          async isCurrent({ token }: TokenPair) {
+            const caller = await sessions.caller(token)
+            return caller !== undefined && (await passwordLogin.asRegistered(caller.id)) !== undefined
+          },
+          otherwise: () =>
+            authErrors.email_taken({
+              message: 'This registration was answered already, and its tokens are not given again: sign in.',
+            }),
+        },
         body: Type.Object({
           email: NewEmail,
           password: newPassword(passwords),

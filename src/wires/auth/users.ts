@@ -3,7 +3,6 @@ import { errors } from '../../base/errors.ts'
 import { must, type Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { EmailAddress } from '../../base/email-address.ts'
-import { authErrors } from './errors.ts'
 
 export type Role = 'user' | 'admin'
 
@@ -25,9 +24,9 @@ export type UserRow = {
 
 export type Users = {
   /**
-   * Makes an account. Under an id that was used for the same address it answers what is there.
+   * Makes an account.
    *
-   * @throws EMAIL_TAKEN
+   * @returns undefined where the address has one
    */
   create(account: {
     id: string
@@ -36,7 +35,7 @@ export type Users = {
     passwordHash: string
     /** What happens where it is made, and only there. */
     rest?: readonly Sql[]
-  }): Promise<UserRow>
+  }): Promise<UserRow | undefined>
   /**
    * The statements that make an account: the claims first, then the account itself, which answers its row, or nothing
    * where the address has an account.
@@ -122,17 +121,14 @@ export function createUsers(
 
     async create({ id, email, name, passwordHash, rest = [] }) {
       const { claims, account } = insertions({ id, email, name, passwordHash, isVerified: false })
-      const taken = authErrors.email_taken()
+      const taken = errors.conflict()
       try {
         const rows = await db.batch([...claims, must(account, () => taken), ...rest])
         return rows[claims.length]![0] as UserRow
       } catch (error) {
-        if (error !== taken) throw error
+        if (error === taken) return undefined
+        throw error
       }
-      const known = await byId(id)
-      // A repeated call is no way in once the password that it holds was changed.
-      if (known && known.email_key === email.key && known.credentials_version === 1) return known
-      throw taken
     },
 
     insertions,
