@@ -76,8 +76,8 @@ export function createMailFlows(
 
   return {
     async resetPassword(token, password) {
-      const checked = passwords.check(password, '/body/password')
       const held = await tokens.read('reset', token)
+      const checked = passwords.check(password, '/body/password', held.email.address)
       const passwordHash = await passwords.hash(checked)
       const now = clock.now()
       // First the token, then the account, then its sessions: the order in which everything else takes them.

@@ -65,7 +65,7 @@ export function createPasswordLogin({
 
     async register({ id, email, password, name }) {
       const address = parseAddress(email, '/body/email')
-      const checked = passwords.check(password, '/body/password')
+      const checked = passwords.check(password, '/body/password', address.address)
       const passwordHash = await passwords.hash(checked)
       const created = await users.create({
         id,
@@ -95,7 +95,7 @@ export function createPasswordLogin({
     },
 
     async change({ id, sessionId, email }, currentPassword, newPassword) {
-      const checked = passwords.check(newPassword, '/body/newPassword')
+      const checked = passwords.check(newPassword, '/body/newPassword', email)
       const user = await lock.attempt(emailKey(email), async () => {
         const known = await users.byId(id)
         if (!known) throw errors.unauthorized()

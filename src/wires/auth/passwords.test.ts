@@ -5,11 +5,12 @@ import fc from 'fast-check'
 import { ApiError } from '../../base/errors.ts'
 import { createPasswords } from './passwords.ts'
 
+const EMAIL = 'ada@example.com'
 const passwords = createPasswords({ cost: 4, minLength: 8 })
 
 function refusal(password: string, rules = passwords): string {
   try {
-    rules.check(password, '/body/newPassword')
+    rules.check(password, '/body/newPassword', EMAIL)
   } catch (error) {
     assert.ok(error instanceof ApiError, String(error))
     assert.equal(error.status, 400)
@@ -58,13 +59,13 @@ const accepted: [name: string, password: string, normal: string][] = [
 
 for (const [name, password, normal] of accepted) {
   test(`a new password is taken in its NFKC form: ${name}`, () => {
-    assert.equal(passwords.check(password, '/body/password'), normal)
+    assert.equal(passwords.check(password, '/body/password', EMAIL), normal)
   })
 }
 
 test('the minimum length is the one configured', () => {
   assert.match(refusal('kq7#vb2!', createPasswords({ cost: 4, minLength: 9 })), /at least 9/)
-  assert.equal(createPasswords({ cost: 4, minLength: 3 }).check('kq7', '/body/password'), 'kq7')
+  assert.equal(createPasswords({ cost: 4, minLength: 3 }).check('kq7', '/body/password', EMAIL), 'kq7')
 })
 
 test('property: what is taken is distinguished whole by bcrypt, and anything else is a validation error', async () => {
@@ -72,12 +73,12 @@ test('property: what is taken is distinguished whole by bcrypt, and anything els
     fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 90 }), async (password) => {
       let normal: string
       try {
-        normal = passwords.check(password, '/body/password')
+        normal = passwords.check(password, '/body/password', EMAIL)
       } catch (error) {
         assert.ok(error instanceof ApiError && error.code === 'VALIDATION_ERROR', String(error))
         return
       }
-      assert.equal(passwords.check(normal, '/body/password'), normal)
+      assert.equal(passwords.check(normal, '/body/password', EMAIL), normal)
       const hash = await passwords.hash(password)
       assert.ok(await passwords.verify(password, hash))
       assert.ok(await passwords.verify(normal, hash))
@@ -89,7 +90,7 @@ test('property: what is taken is distinguished whole by bcrypt, and anything els
 })
 
 test('a password is verified in whichever Unicode form it is typed', async () => {
-  const hash = await passwords.hash(passwords.check('Mu\u0308nchen-8', '/body/password'))
+  const hash = await passwords.hash(passwords.check('Mu\u0308nchen-8', '/body/password', EMAIL))
   assert.ok(await passwords.verify('M\u00fcnchen-8', hash))
   assert.ok(await passwords.verify('Ｍu\u0308nchen-8', hash))
   assert.ok(!(await passwords.verify('Munchen-8', hash)))

@@ -31,10 +31,11 @@ export type Passwords = {
    * Checks a password as `fault` does.
    *
    * @param at JSON pointer of the field, for the error
+   * @param email the account's address
    * @returns the password in Unicode's NFKC form
-   * @throws VALIDATION_ERROR
+   * @throws VALIDATION_ERROR if it is too short, too long, broken, one of the commonest, or the address
    */
-  check(password: string, at: string): string
+  check(password: string, at: string, email: string): string
 
   /**
    * Hashes a checked password with bcrypt, off the event loop.
@@ -93,8 +94,8 @@ export function createPasswords(options: {
   return {
     fault,
 
-    check(password, at) {
-      const message = fault(password)
+    check(password, at, email) {
+      const message = fault(password) ?? ownAddressFault(password, email)
       if (message !== undefined) throw invalid({ path: at, message })
       return password.normalize('NFKC')
     },
@@ -117,6 +118,17 @@ export function createPasswords(options: {
     // The cost stands behind the version: $2b$12$…
     needsRehash: (hash) => Number(hash.split('$')[2]) !== cost,
   }
+}
+
+/** Why a password may not be that of the account with this address: it is the address, or the part before its @. */
+export function ownAddressFault(password: string, email: string): string | undefined {
+  const [folded, address] = [password, email].map((text) => text.normalize('NFKC').toLowerCase()) as [
+    string,
+    string,
+  ]
+  return folded === address || folded === address.slice(0, address.lastIndexOf('@'))
+    ? 'This is your own email address, or the part before its @, which attackers try first: choose another.'
+    : undefined
 }
 
 /** Why bcrypt could not tell this password from every other. */

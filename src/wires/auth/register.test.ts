@@ -123,6 +123,27 @@ describe('registration', () => {
       assert.match(issues[2]!.message, /at least 8 characters/)
     })
 
+    test('refuses the own address as a password, whole or without its domain, and says so', async () => {
+      const email = 'Ada.Lovelace@Example.com'
+      for (const password of [email, 'ada.lovelace@EXAMPLE.com', 'ADA.LOVELACE', 'ａｄａ.ｌｏｖｅｌａｃｅ']) {
+        const answered = await register({ email, password })
+        assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], password)
+        const [issue] = answered.body.error.details!.issues
+        assert.equal(issue!.path, '/body/password')
+        assert.match(issue!.message, /your own email address/)
+      }
+      assert.equal((await register({ email, password: 'ada.lovelace!' })).status, 201)
+      const { token } = (await login(app(), email, 'ada.lovelace!')).body
+      const changed = await send(app(), 'POST /auth/change-password', {
+        token,
+        body: { currentPassword: 'ada.lovelace!', newPassword: 'Ada.Lovelace' },
+      })
+      assert.deepEqual([changed.status, changed.code], [400, 'VALIDATION_ERROR'])
+      assert.equal(changed.body.error.details!.issues[0]!.path, '/body/newPassword')
+      // Another person's is a password like any other.
+      assert.equal((await register({ email: someone(), password: email })).status, 201)
+    })
+
     test('takes two ways to write the same characters for one password', async () => {
       const email = someone()
       assert.equal((await register({ email, password: 'Ｃafé ﬁne passphrase' })).status, 201)

@@ -11,7 +11,7 @@ import { answer, route } from '../../http/route.ts'
 import { authErrors } from './errors.ts'
 import type { OwnAccount } from './own-account.ts'
 import type { PasswordLogin } from './password-login.ts'
-import type { Passwords } from './passwords.ts'
+import { ownAddressFault, type Passwords } from './passwords.ts'
 import type { Sessions, Tokens as TokenPair } from './sessions.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import type { UserRow, Users } from './users.ts'
@@ -128,11 +128,19 @@ export function authRoutes({
               message: 'This registration was answered already, and its tokens are not given again: sign in.',
             }),
         },
-        body: Type.Object({
-          email: NewEmail,
-          password: newPassword(passwords),
-          name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
-        }),
+        body: checked(
+          Type.Object({
+            email: NewEmail,
+            password: newPassword(passwords),
+            name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
+          }),
+          ({ email, password }) => {
+            const message = [email, password].every((one) => typeof one === 'string')
+              ? ownAddressFault(password, email)
+              : undefined
+            return message === undefined ? undefined : { path: '/password', message }
+          },
+        ),
         reply: { 201: Type.Object({ user: User, ...Tokens }) },
         errors: [authErrors.registration_closed, authErrors.email_taken],
       },
