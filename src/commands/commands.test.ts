@@ -218,15 +218,29 @@ eachEngine((engine) => {
       const me = async () => (await send('GET', '/auth/me', token)).body.user.role
       assert.equal(await me(), 'user')
 
-      assert.equal(
-        await command(t, 'user', 'promote', 'ada@example.com'),
-        'Ada@Example.com is active, with the role admin\n',
+      const [promoted, warning, ...rest] = (await command(t, 'user', 'promote', 'ada@example.com')).split(
+        '\n',
       )
+      assert.match(
+        promoted!,
+        /^Ada@Example\.com \(created \d+ \w+ ago, address NOT verified\) is an administrator now$/,
+      )
+      assert.match(
+        warning!,
+        /^Warning: nobody has proven this address, .+sixwire user verify Ada@Example\.com/,
+      )
+      assert.match(warning!, /sixwire user demote Ada@Example\.com/)
+      assert.deepEqual(rest, [''])
       assert.equal(await me(), 'admin')
+      await command(t, 'user', 'verify', 'ada@example.com')
+      assert.match(
+        await command(t, 'user', 'promote', 'ada@example.com'),
+        /^Ada@Example\.com \(created \d+ \w+ ago, address verified\) is an administrator now\n$/,
+      )
       const list = await command(t, 'user', 'list')
       assert.match(
         list,
-        /^EMAIL +ROLE +VERIFIED +STATE +CREATED +ID\nAda@Example\.com +admin +no +active +20\d\d-/,
+        /^EMAIL +ROLE +VERIFIED +STATE +CREATED +ID\nAda@Example\.com +admin +yes +active +20\d\d-/,
       )
       assert.match(await command(t, 'user', 'list', '--limit', '1'), /Ada@Example\.com[^\n]*\n\n1 of 2\n$/)
       assert.match(await command(t, 'user', 'list', '--limit=1', '--offset=1'), /\nfirst@example\.com/)

@@ -1,3 +1,4 @@
+import type { Account } from '../wires/auth/index.ts'
 import { UsageError, type Command } from './command.ts'
 import { table, withApp } from './with-app.ts'
 
@@ -50,12 +51,37 @@ A running server sees the change with its next request.`,
     if (email === undefined || more.length > 0) throw new UsageError(`${action} takes one email address`)
     return withApp(async (app) => {
       const account = await app.service('auth').users[action](email)
-      console.log(
-        `${account.email} is ${account.disabled ? 'disabled' : `active, with the role ${account.role}`}`,
-      )
+      console.log(action === 'promote' ? promoted(account) : `${account.email} is ${stateOf(account)}`)
       return 0
     })
   },
+}
+
+const stateOf = ({ disabled, role }: Account): string =>
+  disabled ? 'disabled' : `active, with the role ${role}`
+
+/** Whom the operator has just trusted with everything. */
+function promoted({ email, emailVerified, disabled, createdAt }: Account): string {
+  const address = emailVerified ? 'address verified' : 'address NOT verified'
+  const state = disabled ? 'an administrator now, and disabled' : 'an administrator now'
+  const line = `${email} (created ${ago(Date.parse(createdAt))}, ${address}) is ${state}`
+  if (emailVerified) return line
+  return `${line}
+Warning: nobody has proven this address, so anybody may have registered it. If you know that its owner did: sixwire user verify ${email}. If not: sixwire user demote ${email}`
+}
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1000],
+] as const
+
+/** `3 days ago` */
+function ago(time: number): string {
+  const elapsed = Math.max(0, Date.now() - time)
+  const [unit, ms] = UNITS.find((one) => elapsed >= one[1]) ?? UNITS[3]
+  return new Intl.RelativeTimeFormat('en').format(-Math.floor(elapsed / ms), unit)
 }
 
 const CHANGES = ['verify', 'promote', 'demote', 'disable', 'enable'] as const

@@ -3,7 +3,7 @@ import { defineWire } from '../../wire.ts'
 import { createAccessTokens } from './access-tokens.ts'
 import { messaging } from '../messaging/index.ts'
 import { createAccountMails } from './account-mails.ts'
-import { createAccounts } from './accounts.ts'
+import { createAccounts, type Account } from './accounts.ts'
 import { parseAddress } from '../../base/email-address.ts'
 import { createLock } from './lock.ts'
 import { createMailFlows } from './mail-flows.ts'
@@ -27,7 +27,7 @@ import { createSessions } from './sessions.ts'
 import { createSigningKeys } from './signing-keys.ts'
 import { createUsers } from './users.ts'
 
-export { mailLink, type MailPurpose }
+export { mailLink, type Account, type MailPurpose }
 
 const HOUR_MS = 3_600_000
 
