@@ -70,7 +70,10 @@ export const errors = defineErrors({
   provider_not_configured: [400, 'The provider that this needs is not configured.'],
   unauthorized: [401, 'Sign in first: send a valid token as "Authorization: Bearer <token>".'],
   forbidden: [403, 'You may not do this.'],
-  email_not_verified: [403, 'Verify your email address first.'],
+  email_not_verified: [
+    403,
+    'Verify your email address first, by the link in the mail that was sent to it; POST /auth/resend-verification sends another one.',
+  ],
   not_found: [404, 'There is nothing here.'],
   method_not_allowed: [405, 'This address does not answer that method.'],
   conflict: [409, 'This conflicts with what is there already.'],

@@ -178,6 +178,12 @@ test('an address that is not verified may still be used for /auth/*, and everywh
       }),
     )
   assert.deepEqual([admit(true, 'auth'), admit(true, 'pay'), admit(false, 'pay')], [OK, VERIFY, OK])
+  const isRequired = (policy: PolicyName, required: boolean) =>
+    createPolicy(policy, () => required).requiresVerifiedEmail()
+  assert.deepEqual(
+    [isRequired('guarded', true), isRequired('guarded', false), isRequired('open', true)],
+    [true, false, false],
+  )
 })
 
 test('a refused key is told which scope it lacks', () => {

@@ -43,6 +43,8 @@ export type Reach = { owner: string | undefined }
 
 export type Policy = {
   readonly name: PolicyName
+  /** Whether users whose address is not verified may use nothing beyond `/auth/*`. */
+  requiresVerifiedEmail(): boolean
   /** Throws `unauthorized`, `forbidden` or `email_not_verified` where the caller may not use the route. */
   admit(caller: Caller | undefined, route: { access: Access; wire: string; method: string }): void
   /**
@@ -57,12 +59,15 @@ export type Policy = {
 /**
  * The one place that decides who may do what.
  *
- * @param requireVerifiedEmail asked at each call, since wires are set up later: whether under `guarded` a user must have proven their address before anything beyond `/auth/*`
+ * @param requireVerifiedEmail asked at each call, since wires are set up later: whether under `guarded` a user must have
+ *   verified their address before anything beyond `/auth/*`
  */
 export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boolean): Policy {
   const needsAdmin = () => errors.forbidden({ message: 'This needs the role "admin".' })
+  const requiresVerifiedEmail = (): boolean => name === 'guarded' && requireVerifiedEmail()
   return {
     name,
+    requiresVerifiedEmail,
     admit(caller, { access, wire, method }) {
       if (access === 'public') return
       if (caller === undefined) {
@@ -77,7 +82,7 @@ export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boole
           throw errors.forbidden({ message: `This service key does not have the scope "${wanted.at(-1)}".` })
         return
       }
-      if (name === 'guarded' && !caller.emailVerified && wire !== 'auth' && requireVerifiedEmail())
+      if (!caller.emailVerified && wire !== 'auth' && requiresVerifiedEmail())
         throw errors.email_not_verified()
       if (access === 'admin' && name === 'guarded' && caller.role !== 'admin') throw needsAdmin()
     },

@@ -41,7 +41,7 @@ export const auth = defineWire({
   appearance: ['idpa.label', 'idpb.label'],
   migrations: new URL('./migrations/', import.meta.url),
   setup(context, options) {
-    const { db, clock, jobs, log, settings } = context
+    const { db, clock, jobs, log, settings, policy } = context
     const { secret } = settings
     const idleMs = options.refreshTokenSeconds * 1000
     const sessionMs = options.sessionSeconds * 1000
@@ -133,6 +133,12 @@ export const auth = defineWire({
         if (leadsThere && !settings.hasFrontend)
           log.warn(
             `APP_URL is not set: links in mails and sign-ins through providers lead to ${settings.publicUrl}/auth/…, where no page answers. Set it to the address of your frontend.`,
+          )
+        const accounts = policy.requiresVerifiedEmail() ? await users.countUnverified() : 0
+        if (accounts > 0)
+          log.warn(
+            { accounts },
+            `${accounts} account${accounts === 1 ? '' : 's'} can use nothing but /auth/* because the address is not verified: the policy is guarded and mails can be sent. Users get a link with POST /auth/resend-verification, sixwire user verify EMAIL verifies one address, and auth.local.requireEmailVerification: false drops the rule.`,
           )
       },
       health: () => signingKeys.check(),

@@ -122,6 +122,7 @@ export function createPasswords(options: {
 
 /** Why a password may not be that of the account with this address: it is the address, or the part before its @. */
 export function ownAddressFault(password: string, email: string): string | undefined {
+  if (password.length > CODE_UNITS_MAX || email.length > CODE_UNITS_MAX) return undefined
   const [folded, address] = [password, email].map((text) => text.normalize('NFKC').toLowerCase()) as [
     string,
     string,

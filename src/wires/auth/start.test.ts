@@ -57,6 +57,41 @@ describe('the start of the auth wire', () => {
       test(`warns of nothing where ${what}`, async (t) => {
         assert.deepEqual(await warnings(t, environment, sandbox), [])
       })
+
+    test('says how many accounts are shut out because their address is not verified', async (t) => {
+      const databaseUrl = await engine.freshUrl()
+      const shutOut = async (environment: Record<string, string>, requireEmailVerification = true) => {
+        const app = await startApp(t, engine, {
+          databaseUrl,
+          environment: { APP_URL: 'https://shop.example', ...environment },
+          config: { auth: { local: { requireEmailVerification } } },
+        })
+        const lines = app.log().split('\n')
+        await app.stop()
+        return lines.filter((line) => line.includes('not verified')).map((line) => JSON.parse(line))
+      }
+      const guarded = { ...MAIL, SIXWIRE_POLICY: 'guarded' }
+      assert.deepEqual(await shutOut(guarded), [])
+
+      const before = await startApp(t, engine, { databaseUrl })
+      const { users } = before.app.service('auth')
+      await before.register('ada@example.com')
+      await before.register('bob@example.com')
+      await users.verify((await before.register()).email)
+      await users.disable((await before.register()).email)
+      await before.stop()
+
+      const [warning, ...more] = await shutOut(guarded)
+      assert.deepEqual(more, [])
+      assert.deepEqual([warning.level, warning.accounts], [40, 2])
+      assert.match(warning.msg, /^2 accounts .+POST \/auth\/resend-verification.+sixwire user verify/)
+      for (const [environment, isRequired] of [
+        [{ SIXWIRE_POLICY: 'guarded' }, true],
+        [{ ...guarded, SIXWIRE_POLICY: 'open' }, true],
+        [guarded, false],
+      ] as const)
+        assert.deepEqual(await shutOut(environment, isRequired), [])
+    })
   })
 
   test('does not load the library for OpenID Connect: the first sign-in does', async (t) => {

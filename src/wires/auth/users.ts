@@ -67,6 +67,8 @@ export type Users = {
     sessionId: string,
     rest?: readonly Sql[],
   ): Promise<boolean>
+  /** How many accounts that can sign in have an address that is not verified. */
+  countUnverified(): Promise<number>
   /** Keeps a new hash of the same password. */
   renewHash(user: UserRow, passwordHash: string): Promise<void>
 }
@@ -152,6 +154,12 @@ export function createUsers(
         if (error === changed) return false
         throw error
       }
+    },
+
+    async countUnverified() {
+      const counted = await db.get<{ total: number }>(sql`
+        select count(*) as total from auth_users where email_verified_at is null and disabled_at is null`)
+      return counted!.total
     },
 
     async renewHash(user, passwordHash) {

@@ -474,6 +474,7 @@ eachEngine((engine) => {
     const { token, email } = await app.register()
     const unverified = await post('email', { ...MAIL, to: email }, token)
     assert.deepEqual([unverified.status, unverified.body.error.code], [403, 'EMAIL_NOT_VERIFIED'])
+    assert.match(unverified.body.error.message, /POST \/auth\/resend-verification/)
     await app.app.db.write(sql`update auth_users set email_verified_at = 1`)
     assert.equal((await post('email', { ...MAIL, to: email.toUpperCase() }, token)).status, 200)
     for (const [path, body] of [
