@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Database } from './db/database.ts'
+import { readMigrations } from './db/migrations.ts'
 import { openDatabase } from './db/open.ts'
 import { sql } from './db/sql.ts'
 import { openFrame } from './frame.fixture.ts'
@@ -211,6 +212,33 @@ eachEngine((engine) => {
         assert.ok(!texts.some((text) => text.includes(form)), secret)
     const sealed = await db.all(sql`select answer from sixwire_idempotency`)
     assert.notEqual(sealed[0]!['answer'], sealed[1]!['answer'])
+  })
+
+  test('answers to strangers that an earlier version kept for the day are removed, and no others', async () => {
+    const folder = new URL('./migrations/', import.meta.url)
+    const old = await openDatabase(await engine.freshUrl())
+    try {
+      const all = await readMigrations('sixwire', folder, old.dialect)
+      await old.migrate(all.slice(0, 1))
+      for (const [caller, kept] of [
+        ['stranger:x', 'sealed'],
+        ['stranger:under-way', null],
+        ['user:x', 'sealed'],
+      ] as const)
+        await old.write(sql`
+          insert into sixwire_idempotency (caller, key, fingerprint, record_id, answer, lease_until, expires_at)
+          values (${caller}, 'key', '', '', ${kept}, 0, 0)`)
+      await old.migrate(all)
+      const left = await old.all<{ caller: string }>(
+        sql`select caller from sixwire_idempotency order by caller`,
+      )
+      assert.deepEqual(
+        left.map(({ caller }) => caller),
+        ['stranger:under-way', 'user:x'],
+      )
+    } finally {
+      await old.close()
+    }
   })
 
   test('with another secret a kept answer is not given', async () => {
