@@ -127,8 +127,9 @@ const TEXTS: Field = {
   fits: (value) => isPlain(value) && isEach(value, isText),
 }
 
-const DEFINITION: Readonly<Record<string, Field>> = {
+const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWire>[0]>]: Field } = {
   name: TEXT,
+  description: optional(TEXT),
   needs: optional({
     takes: 'a list of wires, like [auth, messaging.optional]',
     fits: (value) =>
