@@ -47,7 +47,10 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   limitIn: optional(oneOf(['database', 'process'])),
   limitAlways: optional(SWITCH),
   limitName: optional(TEXT),
-  idempotent: optional(SWITCH),
+  idempotent: optional({
+    takes: 'true or false, or an object like { seconds: 60, isCurrent, otherwise }',
+    fits: (value) => typeof value === 'boolean' || (isPlain(value) && isBriefReplay(value)),
+  }),
   params: optional(OBJECT),
   query: optional(OBJECT),
   body: optional({ takes: 'a schema like Type.Object({ … })', fits: isSchema }),
@@ -69,6 +72,8 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   }),
 }
 
+const isBriefReplay = ({ seconds, isCurrent, otherwise }: Record<string, unknown>): boolean =>
+  Number.isSafeInteger(seconds) && [isCurrent, otherwise].every((one) => typeof one === 'function')
 const isStatus = (name: unknown): boolean => STATUS.test(name as string)
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0
 const isErrorKind = (value: unknown): boolean =>
