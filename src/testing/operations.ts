@@ -88,7 +88,12 @@ type Description = {
 
 // Reads the Authorization header itself, which OpenAPI describes by `security` and not as a parameter.
 const BOUNCE = '/messaging/email/bounce'
-const AUTHORIZATION_HEADER = { in: 'header', name: 'authorization', schema: { type: 'string' } } as const
+const AUTHORIZATION_HEADER = {
+  in: 'header',
+  name: 'authorization',
+  required: true,
+  schema: { type: 'string' },
+} as const
 
 /** @param description the parsed `/openapi.json` */
 export function readOperations(description: {
