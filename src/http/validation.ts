@@ -32,6 +32,8 @@ export function createValidation(): (part: RequestPart, schema: TSchema) => Vali
     // of the start.
     validateSchema: false,
     meta: false,
+    // V8 does that as well, and compiling takes a fifth less time without.
+    code: { optimize: false },
   } as const
   const first = compilerOf(settings)
   let all: Ajv | undefined
