@@ -10,6 +10,7 @@ import { startApp, type TestApp } from './testing/app.ts'
 import { eachEngine, endOfSuite } from './testing/engines.ts'
 import { exchange, type Exchanged } from './testing/exchange.ts'
 import { percentEncoded } from './testing/hostile.ts'
+import { startMailServer } from './testing/mail-server.ts'
 import {
   AUTHORIZATION,
   drafts,
@@ -20,7 +21,7 @@ import {
   type Draft,
   type Operation,
 } from './testing/operations.ts'
-import { environmentOf, startMailServer, startTextServer } from './wires/messaging/providers.fixture.ts'
+import { environmentOf, startTextServer } from './wires/messaging/providers.fixture.ts'
 
 const RUNS_PER_INPUT = 30 // on each engine, and others each time
 const LONGEST_REFUSAL = 20_000 // characters: a refusal is not a way to have the server send much

@@ -1,46 +1,17 @@
 // `sixwire check` asks the providers, each over its own protocol; a command opens no port.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 
-import { SMTPServer } from 'smtp-server'
-
 import { freePort } from '../testing/free-port.ts'
+import { startMailServer } from '../testing/mail-server.ts'
 import { applicationFolder, runProgram } from '../testing/program.ts'
+import { startSilence } from '../testing/silence.ts'
 import { environmentOf, startTextServer } from '../wires/messaging/providers.fixture.ts'
 
-const WORDS = { user: 'shop', pass: 'the right word' }
-
-/** A mail server that only those may use who know the password. */
-async function mailServer(t: TestContext): Promise<number> {
-  const server = new SMTPServer({
-    authMethods: ['PLAIN'],
-    allowInsecureAuth: true,
-    disabledCommands: ['STARTTLS'],
-    disableReverseLookup: true,
-    closeTimeout: 10,
-    onAuth({ username, password }, _session, done) {
-      const isRight = username === WORDS.user && password === WORDS.pass
-      done(isRight ? null : Object.assign(new Error('5.7.8 no'), { responseCode: 535 }), { user: username })
-    },
-  })
-  server.on('error', () => undefined)
-  server.listen(0, '127.0.0.1')
-  await once(server.server, 'listening')
-  t.after(() => new Promise<void>((closed) => server.close(closed)))
-  return (server.server.address() as AddressInfo).port
-}
-
-const smtpUrl = (port: number, password = WORDS.pass): string =>
-  `smtp://${WORDS.user}:${encodeURIComponent(password)}@127.0.0.1:${port}`
-
-/** A port at which nobody speaks: taken, or accepting and silent. */
-async function silentPort(t: TestContext): Promise<number> {
-  const server = createServer((socket) => socket.on('error', () => undefined).resume()).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
+/** The address of a mail server that takes mail from one user only, as that user or with another password. */
+async function guardedMailServer(t: TestContext, password = 'the right word'): Promise<string> {
+  const { port } = await startMailServer(t, { accounts: { shop: 'the right word' } })
+  return `smtp://shop:${encodeURIComponent(password)}@127.0.0.1:${port}`
 }
 
 // Says of every port that the program opens.
@@ -70,7 +41,7 @@ describe('sixwire check', () => {
   test('says of each provider that it answers and knows us', async (t) => {
     const texts = await startTextServer(t)
     const { code, output, errors } = await check(t, {
-      SMTP_URL: smtpUrl(await mailServer(t)),
+      SMTP_URL: await guardedMailServer(t),
       ...environmentOf(undefined, texts),
     })
     assert.equal(code, 0, output + errors)
@@ -82,7 +53,7 @@ describe('sixwire check', () => {
   })
 
   test('says of one that does not know us what it answered, and no password', async (t) => {
-    const { code, output } = await check(t, { SMTP_URL: smtpUrl(await mailServer(t), 'a wrong word') })
+    const { code, output } = await check(t, { SMTP_URL: await guardedMailServer(t, 'a wrong word') })
     assert.equal(code, 1)
     assert.match(output, /^ok {6}messaging$/m)
     assert.match(output, /^failed {2}messaging: email by smtp: 127\.0\.0\.1:\d+: .*535.*$/m)
@@ -97,16 +68,16 @@ describe('sixwire check', () => {
   })
 
   test('asks each of several, all at once, and waits for none of them for ever', async (t) => {
-    const silent = await silentPort(t)
+    const silent = await startSilence(t)
     const { code, output } = await check(
       t,
       {},
       `import { defineConfig } from 'sixwire'
        import { smtp } from 'sixwire/smtp'
        export default defineConfig({ messaging: { email: [
-         smtp({ url: 'smtp://127.0.0.1:${silent}' }),
-         smtp({ url: '${smtpUrl(await mailServer(t))}' }),
-         smtp({ url: 'smtp://127.0.0.1:${silent}' }),
+         smtp({ url: 'smtp://${silent.host}' }),
+         smtp({ url: '${await guardedMailServer(t)}' }),
+         smtp({ url: 'smtp://${silent.host}' }),
        ] } })`,
     )
     assert.equal(code, 1)

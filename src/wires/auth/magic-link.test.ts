@@ -66,8 +66,8 @@ describe('a magic link', () => {
       const made = await send(app(), 'POST /auth/register', {
         body: { email, password: 'a long passphrase', name },
       })
-      const { source } = await started().mailbox.next(email)
-      assert.doesNotMatch(source, /evil/)
+      const { raw } = await started().mailbox.next(email)
+      assert.doesNotMatch(raw, /evil/)
       assert.equal(made.body.user.name, name)
     })
 

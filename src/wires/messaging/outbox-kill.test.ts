@@ -14,16 +14,10 @@ import { sql } from '../../db/sql.ts'
 import { createJobs } from '../../jobs.ts'
 import { testClock } from '../../testing/app.ts'
 import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
+import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
 import type { Providers } from './provider.ts'
 import { createOutbox } from './outbox.ts'
-import {
-  ACCOUNT,
-  startMailServer,
-  startTextServer,
-  TOKEN,
-  type MailServer,
-  type TextServer,
-} from './providers.fixture.ts'
+import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 import { smtp } from './providers/smtp.ts'
 import { twilio } from './providers/twilio.ts'
 

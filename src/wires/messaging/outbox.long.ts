@@ -9,8 +9,9 @@ import { test, type TestContext } from 'node:test'
 import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
+import { startMailServer } from '../../testing/mail-server.ts'
 import { JOBS_AT_ONCE } from './outbox.ts'
-import { environmentOf, startMailServer } from './providers.fixture.ts'
+import { environmentOf } from './providers.fixture.ts'
 
 const MAILS = 10_000
 const BATCH = 500

@@ -7,15 +7,9 @@ import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { testClock } from '../../testing/clock.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
 import type { MailProvider } from './provider.ts'
-import {
-  environmentOf,
-  settled,
-  startMailServer,
-  startTextServer,
-  type MailServer,
-  type TextServer,
-} from './providers.fixture.ts'
+import { environmentOf, settled, startTextServer, type TextServer } from './providers.fixture.ts'
 
 const MINUTE = 60_000
 const LINK = 'https://app.example/reset#token=do-not-tell-anybody'

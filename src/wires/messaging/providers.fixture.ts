@@ -1,110 +1,12 @@
-// Counterparts that speak the real protocols, and do what a test tells them to.
+// A counterpart that speaks Twilio's protocol, and does what a test tells it to.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { createServer as createListener, type AddressInfo, type Socket } from 'node:net'
-
-import { SMTPServer } from 'smtp-server'
+import type { AddressInfo } from 'node:net'
 
 import { sql } from '../../db/sql.ts'
 import type { TestApp } from '../../testing/app.ts'
 import type { Ending } from '../../testing/engines.ts'
-
-/** What becomes of the next mail; `take` where nothing was said. */
-export type MailScript =
-  | 'take'
-  /** It has the whole mail, and the connection ends before it says so. */
-  | 'take and drop'
-  /** The connection ends after the mail, which is thrown away. */
-  | 'lose and drop'
-  | 'hang'
-  /** The answer to RCPT. */
-  | { recipient: number }
-  /** The answer after the mail. */
-  | { data: number }
-
-export type ReceivedMail = { messageId: string; to: string[]; subject: string; raw: string }
-
-export type MailServer = {
-  url: string
-  received: ReceivedMail[]
-  /** How often a mail was begun. */
-  begun(): number
-  next(...scripts: MailScript[]): void
-  /** Forgets what it received and was told. */
-  reset(): void
-  /** Called with each whole mail, before it is answered. */
-  onMail: (mail: ReceivedMail) => Promise<void> | void
-}
-
-type Connection = { session: { id: string }; _socket: Socket }
-
-export async function startMailServer(ending: Ending): Promise<MailServer> {
-  const scripts: MailScript[] = []
-  const current = new Map<string, MailScript>()
-  const received: ReceivedMail[] = []
-  let begun = 0
-  const refusal = (responseCode: number) => Object.assign(new Error('as scripted'), { responseCode })
-  const drop = (id: string): void => {
-    for (const one of server.connections as Set<Connection>) if (one.session.id === id) one._socket.destroy()
-  }
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    disableReverseLookup: true,
-    closeTimeout: 10,
-    onMailFrom(_address, session, done) {
-      begun++
-      current.set(session.id, scripts.shift() ?? 'take')
-      done()
-    },
-    onRcptTo(_address, session, done) {
-      const script = current.get(session.id)!
-      done(typeof script === 'object' && 'recipient' in script ? refusal(script.recipient) : undefined)
-    },
-    onData(stream, session, done) {
-      const chunks: Buffer[] = []
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-      stream.on('end', () => void finish(Buffer.concat(chunks).toString(), session.id, done))
-      const { rcptTo } = session.envelope
-      async function finish(raw: string, id: string, end: typeof done): Promise<void> {
-        const script = current.get(id)!
-        const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(raw)?.[1]?.trim() ?? ''
-        const mail = {
-          messageId: header('Message-ID').replace(/^<|>$/g, ''),
-          to: rcptTo.map(({ address }) => address),
-          subject: header('Subject'),
-          raw,
-        }
-        if (typeof script === 'object' && 'data' in script) return end(refusal(script.data))
-        if (script === 'lose and drop') return drop(id)
-        received.push(mail)
-        await counterpart.onMail(mail)
-        if (script === 'take and drop') return drop(id)
-        if (script !== 'hang') end()
-      }
-    },
-  })
-  server.on('error', () => undefined)
-  server.listen(0, '127.0.0.1')
-  await once(server.server, 'listening')
-  ending.after(async () => {
-    for (const one of server.connections as Set<Connection>) one._socket.destroy()
-    await new Promise<void>((resolve) => server.close(resolve))
-  })
-  const { port } = server.server.address() as AddressInfo
-  const counterpart: MailServer = {
-    url: `smtp://127.0.0.1:${port}`,
-    received,
-    begun: () => begun,
-    next: (...more) => void scripts.push(...more),
-    reset() {
-      scripts.length = received.length = begun = 0
-      counterpart.onMail = () => undefined
-    },
-    onMail: () => undefined,
-  }
-  return counterpart
-}
+import type { MailServer } from '../../testing/mail-server.ts'
 
 export type TextScript =
   | 'take'
@@ -228,26 +130,6 @@ export async function startTextServer(
     onText: () => undefined,
   }
   return counterpart
-}
-
-/** Where TCP connects and nobody ever says anything: `host` with its port. `requests` are the connections on which something was said. */
-export async function startSilence(
-  ending: Ending,
-): Promise<{ host: string; connections(): number; requests(): number }> {
-  const sockets: Socket[] = []
-  const speaking = new Set<Socket>()
-  const server = createListener((socket) => {
-    // Whoever waits here hangs up, and may do so with a reset.
-    socket.on('error', () => undefined).on('data', () => speaking.add(socket))
-    sockets.push(socket)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  ending.after(async () => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
-  return { host: `127.0.0.1:${port}`, connections: () => sockets.length, requests: () => speaking.size }
 }
 
 /** What names the two as providers. */

@@ -6,14 +6,8 @@ import { before, describe, test } from 'node:test'
 import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
-import {
-  environmentOf,
-  startMailServer,
-  startTextServer,
-  TOKEN,
-  type MailServer,
-  type TextServer,
-} from './providers.fixture.ts'
+import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
+import { environmentOf, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 
 const SECRET = 'the secret of the bounces'
 const PUBLIC = 'https://api.shop.example'

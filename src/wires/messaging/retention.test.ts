@@ -6,7 +6,8 @@ import { newId } from '../../base/ids.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { environmentOf, startMailServer } from './providers.fixture.ts'
+import { startMailServer } from '../../testing/mail-server.ts'
+import { environmentOf } from './providers.fixture.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR

@@ -6,13 +6,8 @@ import { sql } from '../../db/sql.ts'
 import { startApp, type StartOptions, type TestApp } from '../../testing/app.ts'
 import { stillClock } from '../../testing/clock.ts'
 import { eachEngine, endOfSuite, type Engine } from '../../testing/engines.ts'
-import {
-  environmentOf,
-  startMailServer,
-  startTextServer,
-  type MailServer,
-  type TextServer,
-} from './providers.fixture.ts'
+import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
+import { environmentOf, startTextServer, type TextServer } from './providers.fixture.ts'
 import { smtp } from './providers/smtp.ts'
 
 const PHONE = '+4915112345678'

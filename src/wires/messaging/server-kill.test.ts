@@ -5,8 +5,9 @@ import { test, type TestContext } from 'node:test'
 import { sql } from '../../db/sql.ts'
 import { startApp, testClock, type TestApp } from '../../testing/app.ts'
 import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
+import { startMailServer } from '../../testing/mail-server.ts'
 import { startProgram } from '../../testing/program.ts'
-import { environmentOf, settled, startMailServer, startTextServer } from './providers.fixture.ts'
+import { environmentOf, settled, startTextServer } from './providers.fixture.ts'
 
 const MINUTE = 60_000
 const SECRET = 'a secret of the tests that is long enough'

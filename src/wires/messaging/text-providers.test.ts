@@ -6,7 +6,8 @@ import official from 'twilio'
 
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
-import { ACCOUNT, startSilence, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
+import { startSilence } from '../../testing/silence.ts'
+import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 import { twilio } from './providers/twilio.ts'
 import type { TextProvider } from './provider.ts'
 

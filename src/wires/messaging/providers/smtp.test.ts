@@ -1,28 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import type { Email } from 'postal-mime'
-import type { SMTPServerOptions } from 'smtp-server'
-
-import { selfSigned } from '../../../testing/certificate.ts'
-import {
-  closedAddress,
-  drop,
-  letter,
-  no,
-  open,
-  PATIENCE,
-  receive,
-  script,
-  scripted,
-  send,
-  type Received,
-} from './smtp.fixture.ts'
+import { startMailServer, type ReceivedMail } from '../../../testing/mail-server.ts'
+import { startScriptedSmtp } from '../../../testing/scripted-smtp.ts'
+import { closedAddress, letter, open, PATIENCE, send } from './smtp.fixture.ts'
 import { smtp } from './smtp.ts'
 
 describe('a mail', () => {
   test('arrives with everything in it', async (t) => {
-    const { received, read, url } = await receive(t)
+    const { received, url } = await startMailServer(t)
     const outcome = await send(t, url, {
       to: ['ada@example.com', 'grace@example.com'],
       cc: ['alan@example.com'],
@@ -34,8 +20,7 @@ describe('a mail', () => {
       attachments: [{ filename: 'prices ä.csv', contentType: 'text/csv', content: Buffer.from('a;b') }],
     })
     assert.deepEqual(outcome, { kind: 'accepted', id: 'fixed.1@shop.example' })
-    const [{ raw, ...envelope }] = received as [Received]
-    const [mail] = (await read()) as [Email]
+    const [{ raw, parsed: mail, ...envelope }] = received as [ReceivedMail]
     assert.equal(received.length, 1)
     assert.equal(envelope.from, 'shop@example.com')
     assert.deepEqual(envelope.to, [
@@ -62,7 +47,7 @@ describe('a mail', () => {
     assert.equal(mail.text?.trim(), 'Ünï, plain')
     assert.equal(mail.attachments[0]?.filename, 'prices ä.csv')
     assert.equal(mail.attachments[0]?.mimeType, 'text/csv')
-    assert.doesNotMatch(raw.toString(), /secret@|^bcc/im)
+    assert.doesNotMatch(raw, /secret@|^bcc/im)
   })
 
   for (const [options, from, name] of [
@@ -75,18 +60,16 @@ describe('a mail', () => {
     [{}, 'no-reply@localhost', ''],
   ] as [{ from?: string; user?: string; appUrl?: string }, string, string][])
     test(`is from ${from} where the options are ${JSON.stringify(options)}`, async (t) => {
-      const { received, read, port } = await receive(t, {
-        onAuth: (_auth, _session, done) => done(null, { user: 'x' }),
-      })
+      const { received, port } = await startMailServer(t)
       const { user = '', ...rest } = options
       const provider = open(t, { url: `smtp://${user}127.0.0.1:${port}`, ...rest })
       assert.equal((await provider.send(letter(), PATIENCE)).kind, 'accepted')
       assert.equal(received[0]?.from, from)
-      assert.deepEqual((await read())[0]?.from, { address: from, name })
+      assert.deepEqual(received[0]?.parsed.from, { address: from, name })
     })
 
   test('is sent once, also where a hundred are at the same moment', async (t) => {
-    const { received, read, url } = await receive(t)
+    const { received, url } = await startMailServer(t)
     const provider = open(t, { url: `${url}?maxConnections=3` })
     const ids = Array.from({ length: 100 }, (_, at) => `many.${at}@shop.example`)
     const outcomes = await Promise.all(ids.map((messageId) => provider.send(letter({ messageId }), PATIENCE)))
@@ -95,34 +78,26 @@ describe('a mail', () => {
       ids.map((id) => ({ kind: 'accepted', id })),
     )
     assert.equal(received.length, ids.length)
-    assert.deepEqual(
-      new Set((await read()).map(({ messageId }) => messageId)),
-      new Set(ids.map((id) => `<${id}>`)),
-    )
+    assert.deepEqual(new Set(received.map(({ messageId }) => messageId)), new Set(ids))
   })
 
   test('goes over another connection once as many have gone over one as the address says', async (t) => {
-    const { received, server, url } = await receive(t)
-    let connections = 0
-    server.server.on('connection', () => connections++)
+    const { received, connections, url } = await startMailServer(t)
     const provider = open(t, { url: `${url}?maxConnections=1&maxMessages=2` })
     for (let mail = 0; mail < 5; mail++)
       assert.equal((await provider.send(letter(), PATIENCE)).kind, 'accepted')
     assert.equal(received.length, 5)
-    assert.equal(connections, 3)
+    assert.equal(connections().opened, 3)
   })
 
   test('leaves in one piece, not a header or a boundary at a time', async (t) => {
     const pieces: string[] = []
-    const { url } = await scripted(
-      t,
-      script({
-        DATA: (socket) => {
-          socket.on('data', (chunk) => pieces.push(String(chunk)))
-          return '354 go'
-        },
-      }),
-    )
+    const { url } = await startScriptedSmtp(t, {
+      DATA: (socket) => {
+        socket.on('data', (chunk) => pieces.push(String(chunk)))
+        return '354 go'
+      },
+    })
     const provider = open(t, { url })
     assert.equal((await provider.send(letter({ text: 'Hello' }), PATIENCE)).kind, 'accepted')
     const [first] = pieces.filter((piece) => piece.includes('MIME-Version'))
@@ -130,10 +105,10 @@ describe('a mail', () => {
   })
 
   test('goes over a new connection where the server has ended the one that was kept', async (t) => {
-    const { received, server, url } = await receive(t)
+    const { received, drop, url } = await startMailServer(t)
     const provider = open(t, { url })
     assert.equal((await provider.send(letter(), PATIENCE)).kind, 'accepted')
-    drop(server)
+    drop()
     assert.equal((await provider.send(letter(), PATIENCE)).kind, 'accepted')
     assert.equal(received.length, 2)
   })
@@ -145,23 +120,23 @@ describe('TLS', () => {
 
   for (const scheme of ['smtp', 'smtp+starttls'])
     test(`is begun by STARTTLS where it is offered (${scheme})`, async (t) => {
-      const { received, port } = await receive(t, { ...selfSigned(), disabledCommands: [] })
+      const { received, port } = await startMailServer(t, { tls: 'starttls' })
       assert.equal((await send(t, trusting(port, scheme))).kind, 'accepted')
       assert.equal(received[0]?.secure, true)
     })
 
   test('is there from the start with smtps', async (t) => {
-    const { received, port } = await receive(t, { ...selfSigned(), secure: true })
+    const { received, port } = await startMailServer(t, { tls: 'implicit' })
     assert.equal((await send(t, trusting(port, 'smtps'))).kind, 'accepted')
     assert.equal(received[0]?.secure, true)
   })
 
-  for (const [scheme, options] of [
-    ['smtp', { disabledCommands: [] as string[] }],
-    ['smtps', { secure: true }],
+  for (const [scheme, tls] of [
+    ['smtp', 'starttls'],
+    ['smtps', 'implicit'],
   ] as const)
     test(`with a certificate that nobody vouches for sends nothing (${scheme})`, async (t) => {
-      const { received, port } = await receive(t, { ...selfSigned(), ...options, disabledCommands: [] })
+      const { received, port } = await startMailServer(t, { tls })
       const outcome = await send(t, `${scheme}://localhost:${port}`)
       assert.equal(outcome.kind, 'retry')
       assert.match((outcome as { reason: string }).reason, /certificate/)
@@ -173,10 +148,11 @@ describe('TLS', () => {
     ['smtp', '?requireTLS=true'],
   ] as const)
     test(`that is required and not offered ends it before the password is said (${scheme}${query})`, async (t) => {
-      const { lines, url } = await scripted(
-        t,
-        script({ EHLO: '250-here\r\n250 AUTH PLAIN LOGIN', STARTTLS: '502 no', AUTH: '235 ok' }),
-      )
+      const { lines, url } = await startScriptedSmtp(t, {
+        EHLO: '250-here\r\n250 AUTH PLAIN LOGIN',
+        STARTTLS: '502 no',
+        AUTH: '235 ok',
+      })
       const outcome = await send(t, `${url.replace('smtp://', `${scheme}://user:pass@`)}${query}`)
       assert.equal(outcome.kind, 'retry')
       assert.match((outcome as { reason: string }).reason, /requireTLS=false/)
@@ -185,17 +161,11 @@ describe('TLS', () => {
 })
 
 describe('a sign-in', () => {
-  const guarded: SMTPServerOptions = {
-    authOptional: false,
-    onAuth: ({ username, password }, _session, done) =>
-      username === 'us@er' && password === 'p@ss/w:rd%'
-        ? done(null, { user: username })
-        : done(no(535, `wrong: ${password}`)),
-  }
+  const accounts = { 'us@er': 'p@ss/w:rd%' }
   const RIGHT = 'us%40er:p%40ss%2Fw%3Ard%25'
 
   test('is made with what the address says', async (t) => {
-    const { received, port } = await receive(t, guarded)
+    const { received, port } = await startMailServer(t, { accounts })
     const url = `smtp://${RIGHT}@127.0.0.1:${port}`
     assert.equal((await send(t, url)).kind, 'accepted')
     assert.equal(received[0]?.user, 'us@er')
@@ -204,7 +174,7 @@ describe('a sign-in', () => {
 
   for (const user of ['us%40er:wrong-secret@', 'nobody:wrong-secret@', ''])
     test(`that is wrong or missing can be put right, so the mail is tried again (${user || 'none'})`, async (t) => {
-      const { received, port } = await receive(t, guarded)
+      const { received, port } = await startMailServer(t, { accounts })
       const url = `smtp://${user}127.0.0.1:${port}`
       const outcome = await send(t, url)
       assert.equal(outcome.kind, 'retry')
@@ -228,7 +198,7 @@ describe('a check', () => {
   })
 
   test('sends nothing', async (t) => {
-    const { received, url } = await receive(t)
+    const { received, url } = await startMailServer(t)
     await open(t, { url }).check()
     assert.deepEqual(received, [])
   })
@@ -252,14 +222,14 @@ describe('an attempt to reach somebody else', () => {
   ])
     for (const field of ['to', 'cc', 'bcc', 'replyTo'] as const)
       test(`by ${JSON.stringify(address)} in ${field} sends nothing`, async (t) => {
-        const { lines, url } = await scripted(t, script({}))
+        const { lines, url } = await startScriptedSmtp(t)
         const value = field === 'replyTo' ? address : [address]
         assert.equal((await send(t, url, { [field]: value })).kind, 'refused')
         assert.deepEqual(lines, [])
       })
 
   test('by a line break in the subject, a file name or a type changes no header', async (t) => {
-    const { received, read, url } = await receive(t)
+    const { received, url } = await startMailServer(t)
     const evil = 'x\r\nBcc: b@y.example\r\n\r\nbody'
     const outcome = await send(t, url, {
       subject: evil,
@@ -267,44 +237,40 @@ describe('an attempt to reach somebody else', () => {
     })
     assert.equal(outcome.kind, 'accepted')
     assert.deepEqual(received[0]?.to, ['ada@example.com'])
-    assert.doesNotMatch(received[0].raw.toString(), /^bcc/im)
-    assert.equal((await read())[0]?.bcc, undefined)
+    assert.doesNotMatch(received[0].raw, /^bcc/im)
+    assert.equal(received[0].parsed.bcc, undefined)
   })
 
   test('by the end of the mail in the middle of it is part of the mail', async (t) => {
-    const { received, read, url } = await receive(t)
+    const { received, url } = await startMailServer(t)
     const text = 'one\r\n.\r\nMAIL FROM:<a@x.example>\r\nRCPT TO:<b@y.example>\r\n\r\n\n.\nQUIT'
     assert.equal((await send(t, url, { text, html: text })).kind, 'accepted')
     assert.equal(received.length, 1)
-    assert.match((await read())[0]!.text!, /^\.\r?\nMAIL FROM/m)
+    assert.match(received[0]!.parsed.text!, /^\.\r?\nMAIL FROM/m)
   })
 
   for (const field of ['html', 'text', 'subject'] as const)
     test(`by an object in ${field} reads no file and no address`, async (t) => {
-      const { received, url } = await receive(t)
+      const { received, url } = await startMailServer(t)
       const content = { path: new URL('./smtp.fixture.ts', import.meta.url).pathname } as unknown as string
       await send(t, url, { [field]: content })
-      for (const { raw } of received) assert.doesNotMatch(raw.toString(), /PostalMime/)
+      for (const { raw } of received) assert.doesNotMatch(raw, /PATIENCE/)
     })
 })
 
 describe('close', () => {
   test('waits for what is under way and for what is queued behind it', async (t) => {
-    let began: () => void = () => undefined
-    const begun = new Promise<void>((resolve) => (began = resolve))
-    let answer: (() => void) | undefined
-    const { received, url } = await receive(t, {
-      onMailFrom(_address, _session, done) {
-        if (answer) return done()
-        answer = done
-        began()
-      },
-    })
-    const provider = smtp({ url: `${url}?maxConnections=1` })
+    const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const mail = await startMailServer(t)
+    mail.onBegun = () => {
+      begun.resolve()
+      return answer.promise
+    }
+    const provider = smtp({ url: `${mail.url}?maxConnections=1` })
     const sending = [1, 2].map((at) => provider.send(letter({ messageId: `${at}@shop.example` }), PATIENCE))
-    await begun
-    const closing = provider.close().then(() => received.length)
-    answer!()
+    await begun.promise
+    const closing = provider.close().then(() => mail.received.length)
+    answer.resolve()
     assert.deepEqual(
       (await Promise.all(sending)).map(({ kind }) => kind),
       ['accepted', 'accepted'],
