@@ -119,6 +119,7 @@ describe('a forgotten password', () => {
       app().clock.advance(3_600_000 - 60_000)
       assert.equal((await reset(early)).status, 200)
       const late = await resetToken((await someone()).email)
+      await quietQueue(app()) // otherwise its call passes its limit, and the mail is sent again
       app().clock.advance(3_600_000)
       assert.equal((await reset(late)).code, 'INVALID_TOKEN')
       assert.equal((await reset('never.sent')).code, 'INVALID_TOKEN')
