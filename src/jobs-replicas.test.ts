@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { sql } from './db/sql.ts'
 import { setUp, until } from './jobs.fixture.ts'
-import { eachEngine, temporaryFolder } from './testing/engines.ts'
+import { eachEngine } from './testing/engines.ts'
+import { startScript, urlLiteral } from './testing/program.ts'
 
 const MINUTE = 60_000
 
@@ -56,14 +53,11 @@ eachEngine((engine) => {
 
   test('work of a process that was killed is done', async (t) => {
     const { url, replica, stored, clock } = await setUp(t, engine)
-    const folder = await temporaryFolder(t)
-    const file = join(folder, 'killed.mjs')
-    const at = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
-    await writeFile(
-      file,
-      `import { openDatabase } from ${at('./db/open.ts')}
-       import { systemClock } from ${at('./base/clock.ts')}
-       import { createJobs } from ${at('./jobs.ts')}
+    const program = await startScript(
+      t,
+      `import { openDatabase } from ${urlLiteral('db/open.ts')}
+       import { systemClock } from ${urlLiteral('base/clock.ts')}
+       import { createJobs } from ${urlLiteral('jobs.ts')}
        const log = { warn() {}, error() {} }
        const clock = { ...systemClock, now: () => ${clock.now()} }
        const jobs = createJobs(await openDatabase(${JSON.stringify(url)}), clock, log)
@@ -71,10 +65,8 @@ eachEngine((engine) => {
        await jobs.start()
        await kind.enqueue('payload', { id: 'a' })`,
     )
-    const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] })
-    await once(child.stdout, 'data')
-    child.kill('SIGKILL')
-    await once(child, 'exit')
+    await program.until(/began/)
+    await program.kill()
 
     const runner = await replica()
     const done: unknown[] = []

@@ -1,18 +1,15 @@
 // What was acknowledged is kept, whatever becomes of the process: the real server is killed while clients write.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 
 import pg from 'pg'
 
 import { eachEngine, temporaryFolder, type Ending, type Engine } from './testing/engines.ts'
+import { startProgram, type Program } from './testing/program.ts'
 
-const CLI = fileURLToPath(new URL('../bin/sixwire.js', import.meta.url))
 const CONFIG = 'export default { auth: { bcryptCost: 4 } }\n'
 const ROUNDS = 4
 const CLIENTS = 24
@@ -22,49 +19,11 @@ const PASSWORD = 'correct horse battery'
 
 const random = (below: number): number => Math.floor(Math.random() * below)
 
-type Server = { url: string; kill: () => Promise<void> }
-
-/** Starts `sixwire start` in the folder, on a free port; `ready` is its address once it listens. */
-function launch(
-  ending: Ending,
-  folder: string,
-  databaseUrl: string,
-): { ready: Promise<string>; kill: () => Promise<void> } {
-  const { PATH, TMPDIR } = process.env
-  const child = spawn(process.execPath, [CLI, 'start'], {
-    cwd: folder,
-    env: { PATH, TMPDIR, PORT: '0', DATA_DIR: folder, DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' },
-    stdio: ['ignore', 'pipe', 'pipe'],
+const startServer = (ending: Ending, folder: string, databaseUrl: string): Program =>
+  startProgram(ending, ['start'], {
+    folder,
+    environment: { DATA_DIR: folder, DATABASE_URL: databaseUrl, LOG_LEVEL: 'warn' },
   })
-  const ended = once(child, 'close')
-  async function kill(): Promise<void> {
-    child.kill('SIGKILL')
-    await ended
-  }
-  ending.after(kill)
-  let printed = ''
-  const listening = new Promise<string>((resolve) => {
-    const read = (chunk: Buffer): void => {
-      printed += chunk.toString()
-      const port = /runs at http:\/\/localhost:(\d+)/.exec(printed)?.[1]
-      if (port) resolve(`http://127.0.0.1:${port}`)
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-  })
-  const failed = ended.then(([code, signal]) => {
-    throw new Error(`The server ended (${code ?? signal}) before it was ready. It printed:\n${printed}`)
-  })
-  const ready = Promise.race([listening, failed])
-  ready.catch(() => undefined) // where it is killed before
-  failed.catch(() => undefined) // it also ends when it is killed
-  return { ready, kill }
-}
-
-async function startServer(ending: Ending, folder: string, databaseUrl: string): Promise<Server> {
-  const { ready, kill } = launch(ending, folder, databaseUrl)
-  return { url: await ready, kill }
-}
 
 /** On PostgreSQL a statement of a client that is dead goes on until it is done. */
 async function statementsEnded(engine: Engine, databaseUrl: string): Promise<void> {
@@ -242,28 +201,29 @@ eachEngine((engine) => {
     const folder = await temporaryFolder(t)
     await writeFile(join(folder, 'sixwire.config.mjs'), CONFIG)
     const databaseUrl = await engine.migratedUrl()
-    let server = await startServer(t, folder, databaseUrl)
+    let server = startServer(t, folder, databaseUrl)
+    let url = await server.url()
     const account = { email: 'writer@example.com', password: PASSWORD }
     // The session outlives the kills as well.
-    const { token } = await expect(201, send(server.url, 'POST', '/auth/register', account))
+    const { token } = await expect(201, send(url, 'POST', '/auth/register', account))
     const ledger = new Ledger()
     const shares = Array.from({ length: CLIENTS }, (): Known[] => [])
 
     for (let round = 1; round <= ROUNDS; round++) {
-      const { url, kill } = server
       const moment = 1 + random(MOST_WRITES)
       const reached = ledger.after(moment)
       const clients = Promise.all(shares.map((mine) => writeUntilKilled(url, token, ledger, mine)))
       await Promise.race([reached, clients])
-      await kill()
+      await server.kill()
       await clients
       await statementsEnded(engine, databaseUrl)
 
-      server = await startServer(t, folder, databaseUrl)
-      await checkDocuments(server.url, token, ledger)
-      await checkAccounts(server.url, ledger.accounts.slice(-CLIENTS * 2))
+      server = startServer(t, folder, databaseUrl)
+      url = await server.url()
+      await checkDocuments(url, token, ledger)
+      await checkAccounts(url, ledger.accounts.slice(-CLIENTS * 2))
     }
-    await checkAccounts(server.url, ledger.accounts)
+    await checkAccounts(url, ledger.accounts)
     assert.ok(ledger.acknowledged >= ROUNDS)
     await server.kill()
   })
@@ -273,15 +233,16 @@ eachEngine((engine) => {
     await writeFile(join(folder, 'sixwire.config.mjs'), CONFIG)
     const databaseUrl = await engine.migratedUrl()
     for (let round = 1; round <= ROUNDS; round++) {
-      const { kill } = launch(t, folder, databaseUrl)
+      const server = startServer(t, folder, databaseUrl)
       await delay(random(LONGEST_START_MS))
-      await kill()
+      await server.kill()
     }
-    const { url, kill } = await startServer(t, folder, databaseUrl)
+    const server = startServer(t, folder, databaseUrl)
+    const url = await server.url()
     const account = { email: 'first@example.com', password: PASSWORD }
     const { token } = await expect(201, send(url, 'POST', '/auth/register', account))
     await expect(201, send(url, 'POST', '/store/things', { n: 1 }, token))
     assert.equal((await readAll(url, token)).length, 1)
-    await kill()
+    await server.kill()
   })
 })

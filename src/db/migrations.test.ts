@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { eachEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
-import { openFresh, spawnProgram } from './database.fixture.ts'
+import { openFresh, startDatabaseScript } from './database.fixture.ts'
 import type { Database, Migration } from './database.ts'
 import { readMigrations, StartError } from './migrations.ts'
 import { openDatabase } from './open.ts'
@@ -167,7 +167,6 @@ eachEngine((engine: Engine) => {
   })
 
   test('of several programs that start at the same moment are applied once', async (t) => {
-    const folder = await temporaryFolder(t)
     const url = await engine.freshUrl()
     const migrations = [
       first,
@@ -177,8 +176,8 @@ eachEngine((engine: Engine) => {
     ]
     const programs = await Promise.all(
       Array.from({ length: 4 }, () =>
-        spawnProgram(
-          folder,
+        startDatabaseScript(
+          t,
           `say('ready')
            for await (const _ of process.stdin);
            const databases = await Promise.all([1, 2].map(() => openDatabase(${JSON.stringify(url)})))
@@ -188,11 +187,11 @@ eachEngine((engine: Engine) => {
         ),
       ),
     )
-    for (const program of programs) assert.equal(await program.line(), 'ready')
-    for (const program of programs) program.go()
+    for (const program of programs) await program.until(/^ready$/m)
+    for (const program of programs) program.endInput()
     for (const program of programs) {
-      assert.deepEqual(await program.rest(), ['[{"id":"made by 003","size":7}]'])
-      assert.equal(await program.exited, 0)
+      assert.equal(await program.ended, 0, program.errors())
+      assert.deepEqual(program.lines(), ['ready', '[{"id":"made by 003","size":7}]'])
     }
     const db = await openDatabase(url)
     t.after(() => db.close())

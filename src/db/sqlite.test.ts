@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 
 import { temporaryFolder } from '../testing/engines.ts'
-import { spawnProgram } from './database.fixture.ts'
+import { startDatabaseScript } from './database.fixture.ts'
 import type { Database } from './database.ts'
 import { openDatabase } from './open.ts'
 import { sql } from './sql.ts'
@@ -24,8 +24,8 @@ test('what was acknowledged before kill -9 is there, whole', async (t) => {
   const url = urlOf(folder)
   const said = new Set<string>()
   for (let round = 0; round < 3; round++) {
-    const program = await spawnProgram(
-      folder,
+    const program = await startDatabaseScript(
+      t,
       `const db = await openDatabase(${JSON.stringify(url)})
        await db.write(sql\`create table if not exists kept (id text primary key)\`)
        const add = (id) => sql\`insert into kept (id) values (\${id})\`
@@ -43,10 +43,10 @@ test('what was acknowledged before kill -9 is there, whole', async (t) => {
        }
        for (let lane = 0; lane < 20; lane++) for (const verb of ['w', 'b', 't']) void work(verb, lane)`,
     )
-    for (let i = 0; i < 500; i++) said.add((await program.line())!)
-    program.kill()
-    for (const line of await program.rest()) said.add(line)
-    assert.equal(await program.exited, 'SIGKILL')
+    await program.until(/^(?:.*\n){500}/)
+    await program.kill()
+    for (const line of program.lines()) said.add(line)
+    assert.equal(await program.ended, 'SIGKILL')
   }
   const db = await open(url, t)
   const kept = new Set((await db.scan<{ id: string }>(sql`select id from kept`)).map(({ id }) => id))
@@ -62,8 +62,8 @@ test('several programs write to one file at the same time, and nothing is lost',
   const folder = await temporaryFolder(t)
   const url = urlOf(folder)
   const program = () =>
-    spawnProgram(
-      folder,
+    startDatabaseScript(
+      t,
       `const db = await openDatabase(${JSON.stringify(url)})
        say('open')
        for await (const _ of process.stdin);
@@ -84,11 +84,11 @@ test('several programs write to one file at the same time, and nothing is lost',
     )
   // The first one makes the file while the others open it.
   const programs = await Promise.all([program(), program(), program()])
-  for (const one of programs) assert.equal(await one.line(), 'open')
-  for (const one of programs) one.go()
+  for (const one of programs) await one.until(/^open$/m)
+  for (const one of programs) one.endInput()
   for (const one of programs) {
-    assert.deepEqual(await one.rest(), ['done'])
-    assert.equal(await one.exited, 0)
+    assert.equal(await one.ended, 0, one.errors())
+    assert.deepEqual(one.lines(), ['open', 'done'])
   }
   const db = await open(url, t)
   assert.deepEqual(await db.get(sql`select n from counters`), { n: 3 * 5 * 20 * 2 })
@@ -194,8 +194,8 @@ test('scans that take too long answer unavailable, and others scan on beside the
 
 test('a query that takes all memory of its thread ends that thread alone', async (t) => {
   const folder = await temporaryFolder(t)
-  const program = await spawnProgram(
-    folder,
+  const program = await startDatabaseScript(
+    t,
     `const db = await openDatabase(${JSON.stringify(urlOf(folder))})
      await db.write(sql\`create table kept (id text)\`)
      const large = sql\`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 200)
@@ -209,21 +209,21 @@ test('a query that takes all memory of its thread ends that thread alone', async
      await db.close()`,
     ['--max-old-space-size=60'],
   )
-  assert.deepEqual(await program.rest(), ['UNAVAILABLE', '1', 'UNAVAILABLE', '1', 'a'])
-  assert.equal(await program.exited, 0)
+  assert.equal(await program.ended, 0, program.errors())
+  assert.deepEqual(program.lines(), ['UNAVAILABLE', '1', 'UNAVAILABLE', '1', 'a'])
 })
 
 test('an open database keeps no process alive that has nothing to do', async (t) => {
   const folder = await temporaryFolder(t)
-  const program = await spawnProgram(
-    folder,
+  const program = await startDatabaseScript(
+    t,
     `const db = await openDatabase(${JSON.stringify(urlOf(folder))})
      await db.write(sql\`create table kept (id text)\`)
      await db.scan(sql\`select id from kept\`)
      void db.write(sql\`insert into kept values ('a')\`).then(() => say('written'))`,
   )
-  assert.deepEqual(await program.rest(), ['written'])
-  assert.equal(await program.exited, 0)
+  assert.equal(await program.ended, 0, program.errors())
+  assert.deepEqual(program.lines(), ['written'])
 })
 
 // Threads stand for programs here: whoever opens a file first takes it over to WAL, and the others meet it in the midst.

@@ -15,7 +15,7 @@ describe('a mail server that takes the connection and says nothing', () => {
       const mail = await startMailServer(t)
       const greeting = Promise.withResolvers<void>()
       mail.onConnect = () => greeting.promise
-      /** What was answered while a connection stood that the client did not give up: a call that waited for the mail never gets there. */
+      /** Repeats the calls until a connection outlasts them, which it would not if they waited for their mails. */
       async function during<T>(ask: () => Promise<T>): Promise<T> {
         for (;;) {
           const { opened, closed } = mail.connections()

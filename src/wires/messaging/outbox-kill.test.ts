@@ -1,9 +1,5 @@
 // What becomes of a message whose process is killed: between every two steps, and while the provider has it.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { pino } from 'pino'
@@ -13,8 +9,9 @@ import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { createJobs } from '../../jobs.ts'
 import { testClock } from '../../testing/app.ts'
-import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
+import { eachEngine, type Engine } from '../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
+import { startScript, urlLiteral } from '../../testing/program.ts'
 import type { Providers } from './provider.ts'
 import { createOutbox } from './outbox.ts'
 import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
@@ -36,17 +33,15 @@ const program = (given: {
   url: string
   smtp: string
   twilio: string
-}): string => {
-  const at = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
-  return `
-    import { openDatabase } from ${at('../../db/open.ts')}
-    import { readMigrations } from ${at('../../db/migrations.ts')}
-    import { systemClock } from ${at('../../base/clock.ts')}
-    import { sql } from ${at('../../db/sql.ts')}
-    import { createJobs } from ${at('../../jobs.ts')}
-    import { createOutbox } from ${at('./outbox.ts')}
-    import { smtp } from ${at('./providers/smtp.ts')}
-    import { twilio } from ${at('./providers/twilio.ts')}
+}): string => `
+    import { openDatabase } from ${urlLiteral('db/open.ts')}
+    import { readMigrations } from ${urlLiteral('db/migrations.ts')}
+    import { systemClock } from ${urlLiteral('base/clock.ts')}
+    import { sql } from ${urlLiteral('db/sql.ts')}
+    import { createJobs } from ${urlLiteral('jobs.ts')}
+    import { createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
+    import { smtp } from ${urlLiteral('wires/messaging/providers/smtp.ts')}
+    import { twilio } from ${urlLiteral('wires/messaging/providers/twilio.ts')}
     const { how, step, id, url, ...addresses } = ${JSON.stringify(given)}
     let steps = 0
     const pause = async () => {
@@ -63,8 +58,8 @@ const program = (given: {
     }
     const real = await openDatabase(url)
     await real.migrate([
-      ...(await readMigrations('sixwire', new URL(${at('../../migrations/')}), real.dialect)),
-      ...(await readMigrations('messaging', new URL(${at('./migrations/')}), real.dialect)),
+      ...(await readMigrations('sixwire', new URL(${urlLiteral('migrations/')}), real.dialect)),
+      ...(await readMigrations('messaging', new URL(${urlLiteral('wires/messaging/migrations/')}), real.dialect)),
     ])
     const db = { ...real }
     for (const name of ['get', 'all', 'write', 'batch']) db[name] = paused((...given) => real[name](...given))
@@ -92,9 +87,8 @@ const program = (given: {
     } else await outbox.send(message, 14000)
     process.stdout.write('done\\n')
     process.exit(0)`
-}
 
-type Case = { engine: Engine; how: How; step: number; folder: string; mail: MailServer; texts: TextServer }
+type Case = { engine: Engine; how: How; step: number; mail: MailServer; texts: TextServer }
 
 const tables = async (url: string, id: string): Promise<string | undefined> => {
   const db = await openDatabase(url)
@@ -151,21 +145,16 @@ const providersOf = ({ mail, texts }: Case): Providers => ({
 
 /** Runs the program to its step, kills it there, and lets another one go on. False where it never came so far. */
 async function killAt(t: TestContext, given: Case, killed?: (kill: () => void) => void): Promise<boolean> {
-  const { engine, how, step, folder, mail, texts } = given
+  const { engine, how, step, mail, texts } = given
   const id = newId()
   const url = await engine.migratedUrl()
-  const file = join(folder, `${id}.mjs`)
-  await writeFile(file, program({ how, step, id, url, smtp: mail.url, twilio: texts.base }))
-  const child = spawn(process.execPath, [file], { stdio: ['ignore', 'pipe', 'inherit'] })
-  t.after(() => void child.kill('SIGKILL'))
-  const kill = (): void => void child.kill('SIGKILL')
-  const ended = once(child, 'exit')
-  killed?.(kill)
-  const [said] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer | number | null]
-  const finished = String(said).startsWith('done')
-  kill()
-  await ended
-  if (finished) return false
+  const running = await startScript(t, program({ how, step, id, url, smtp: mail.url, twilio: texts.base }))
+  killed?.(() => running.signal('SIGKILL'))
+  const isReached = killed
+    ? (await running.ended) === 'SIGKILL'
+    : (await running.until(/here|done/))[0] === 'here'
+  await running.kill()
+  if (!isReached) return false
 
   const received = (): number =>
     how === 'text of a request'
@@ -194,13 +183,9 @@ async function killAt(t: TestContext, given: Case, killed?: (kill: () => void) =
 eachEngine((engine) => {
   for (const how of ['queued mail', 'mail of a request', 'text of a request'] as const) {
     test(`a ${how} whose process is killed between any two steps`, async (t) => {
-      const [folder, mail, texts] = [
-        await temporaryFolder(t),
-        await startMailServer(t),
-        await startTextServer(t),
-      ]
+      const [mail, texts] = [await startMailServer(t), await startTextServer(t)]
       let step = 0
-      const given = { engine, how, folder, mail, texts }
+      const given = { engine, how, mail, texts }
       for (let goesOn = true; goesOn;) {
         const reached = await Promise.all(
           Array.from({ length: AT_ONCE }, () => killAt(t, { ...given, step: ++step })),
@@ -211,13 +196,9 @@ eachEngine((engine) => {
     })
 
     test(`a ${how} whose process is killed while the provider has it`, async (t) => {
-      const [folder, mail, texts] = [
-        await temporaryFolder(t),
-        await startMailServer(t),
-        await startTextServer(t),
-      ]
+      const [mail, texts] = [await startMailServer(t), await startTextServer(t)]
       let calls = 0
-      const reached = await killAt(t, { engine, how, folder, mail, texts, step: -1 }, (kill) => {
+      const reached = await killAt(t, { engine, how, mail, texts, step: -1 }, (kill) => {
         // The first one is killed before it is answered; whoever comes after is answered.
         const atProvider = async (): Promise<void> => {
           if (++calls > 1) return

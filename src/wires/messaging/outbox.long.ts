@@ -1,15 +1,12 @@
 // Ten thousand queued mails, and the server that sends them is killed in the middle.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 
 import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
 import { startMailServer } from '../../testing/mail-server.ts'
+import { startScript, urlLiteral, type Program } from '../../testing/program.ts'
 import { JOBS_AT_ONCE } from './outbox.ts'
 import { environmentOf } from './providers.fixture.ts'
 
@@ -20,7 +17,7 @@ const KILLS = 2
 const MOST_TWICE = JOBS_AT_ONCE * KILLS
 
 const SERVER = `
-  import { createApp } from ${JSON.stringify(new URL('../../app.ts', import.meta.url).href)}
+  import { createApp } from ${urlLiteral('app.ts')}
   const app = await createApp({ folder: process.cwd(), logTo: { write() {} } })
   await app.listen()
   const messaging = app.service('messaging')
@@ -40,27 +37,33 @@ eachEngine((engine) => {
     const folder = await temporaryFolder(t)
     const databaseUrl = await engine.migratedUrl()
     const mail = await startMailServer(t)
-    const file = join(folder, 'server.mjs')
-    await writeFile(file, SERVER)
-    const environment = { ...environmentOf(mail), DATA_DIR: folder, DATABASE_URL: databaseUrl, PORT: '0' }
+    const environment = {
+      ...environmentOf(mail),
+      DATA_DIR: folder,
+      DATABASE_URL: databaseUrl,
+      SIXWIRE_SANDBOX: 'off',
+    }
+    async function start(...words: string[]): Promise<Program> {
+      const program = await startScript(t, SERVER, { folder, environment, words })
+      await program.until(/queued/)
+      return program
+    }
 
-    let child = await start(t, file, folder, environment, 'queue')
+    let program = await start('queue')
     for (let kill = 1; kill <= KILLS; kill++) {
       // At least so many are sent when it dies, and the rest are not.
       const moment = (MAILS * kill) / (KILLS + 2)
       while (mail.received.length < moment) await new Promise((resolve) => setTimeout(resolve, 5))
-      child.kill('SIGKILL')
-      await once(child, 'exit')
+      await program.kill()
       assert.ok(mail.received.length < MAILS)
-      child = await start(t, file, folder, environment)
+      program = await start()
     }
 
     const db = await openDatabase(databaseUrl)
     t.after(() => db.close())
     const open = sql`select id from messaging_messages where status in ('queued', 'sending') limit 1`
     while (await db.get(open)) await new Promise((resolve) => setTimeout(resolve, 200))
-    child.kill('SIGKILL')
-    await once(child, 'exit')
+    await program.kill()
 
     const counts = new Map<string, Set<string>>()
     for (const { to, messageId } of mail.received)
@@ -78,24 +81,3 @@ eachEngine((engine) => {
     assert.deepEqual({ ...left }, { sent: MAILS, sealed: 0 })
   })
 })
-
-async function start(
-  t: TestContext,
-  file: string,
-  folder: string,
-  environment: Record<string, string>,
-  ...words: string[]
-) {
-  const { PATH, TMPDIR } = process.env
-  const child = spawn(process.execPath, [file, ...words], {
-    cwd: folder,
-    env: { PATH, TMPDIR, SIXWIRE_SANDBOX: 'off', ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.after(() => void child.kill('SIGKILL'))
-  const died = once(child, 'exit').then(([code]) => {
-    throw new Error(`the server ended with ${code} before it was ready`)
-  })
-  await Promise.race([once(child.stdout, 'data'), died])
-  return child
-}

@@ -44,10 +44,7 @@ async function startServer(t: TestContext, engine: Engine, environment: Record<s
         body: JSON.stringify(body),
       }),
     ended: program.ended,
-    async kill() {
-      program.signal('SIGKILL')
-      await program.ended
-    },
+    kill: program.kill,
     restart: (aheadMs = 0) => {
       const clock = testClock()
       clock.advance(aheadMs)
