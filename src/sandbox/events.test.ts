@@ -116,9 +116,8 @@ describe('a server whose sandbox somebody looks at', () => {
       t.after(() => page.close())
       await page.goto(`${url}/sandbox`)
       await page.getByText('No mail yet').waitFor()
-      first.signal('SIGKILL')
+      await first.kill()
       await page.getByText('The server does not answer').waitFor()
-      await first.ended
 
       const second = startProgram(t, ['start'], options)
       await second.url()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 
+import { startSilence } from '../../../testing/silence.ts'
 import type { Outcome } from '../provider.ts'
 import {
   json,
@@ -115,14 +115,8 @@ describe('no answer of Twilio', () => {
 
   // It connects, but is not there: as with a network that drops everything, nothing was said to it.
   test('because connecting does not end is retry, long before the limit', async (t) => {
-    const server = createServer((socket) => {
-      t.after(() => socket.destroy())
-    })
-    t.after(() => server.close())
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const apiBase = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const outcome = await open({ apiBase }).send(text(), 2 * SHORT)
+    const { host } = await startSilence(t)
+    const outcome = await open({ apiBase: `https://${host}` }).send(text(), 2 * SHORT)
     assert.equal(outcome.kind, 'retry')
     assert.match(
       (outcome as { reason: string }).reason,
