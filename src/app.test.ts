@@ -246,7 +246,26 @@ describe('a wire that can not work stops the start with one line', () => {
     ['no summary', spec({ summary: undefined }), /: summary is missing/],
     ['no reply', spec({ reply: undefined }), /: reply is missing: .*\{ 200: /],
     ['a reply without its status', spec({ reply: Type.Object({}) }), /: reply can't be this object/],
-    ['a reply that is no schema', spec({ reply: { 200: { type: 'objekt' } } }), /: reply can't be/],
+    [
+      'a reply that is no schema',
+      spec({ reply: { 200: { type: 'objekt' } } }),
+      /^wires: shop: POST \/hello: reply 200: schema is invalid: /,
+    ],
+    [
+      'a reply that refers to nothing',
+      spec({ reply: { 200: { type: 'object', properties: { a: { $ref: '#/definitions/none' } } } } }),
+      /^wires: shop: POST \/hello: reply 200: can't resolve reference #\/definitions\/none/,
+    ],
+    [
+      'a pattern that is none',
+      spec({ body: Type.Object({ a: Type.String({ pattern: '(' }) }) }),
+      /^wires: shop: POST \/hello: body: .*\(/,
+    ],
+    [
+      'a keyword that does not exist',
+      spec({ body: Type.Object({ a: Type.Unsafe({ type: 'string', minLenght: 3 }) }) }),
+      /: body: strict mode: unknown keyword: "minLenght"/,
+    ],
     ['no status at all', spec({ reply: {} }), /: reply can't be/],
     ['a body that is no schema', spec({ body: 'x' }), /: body can't be "x": it takes a schema/],
     ['a body of fields alone', spec({ body: { name: Type.String() } }), /: body can't be this object/],
@@ -340,6 +359,16 @@ describe('a wire that can not work stops the start with one line', () => {
     test(`for ${what}`, async (t) => {
       await refused(t, line, () => ({ config: { wires: [shopOf(definition)] } }))
     })
+
+  test('but not for a keyword of its own, or one that says nothing of a type', async (t) => {
+    const body = Type.Object({
+      day: Type.Unsafe<string>({ format: 'date' }),
+      note: Type.Unsafe<string>({ type: 'string', 'x-hint': 'short' }),
+      rest: Type.Array(Type.Unknown()),
+    })
+    const app = await assemble(t, { config: { wires: [shopOf(spec({ body }))] } })
+    assert.ok(app.routes.some(({ wire }) => wire === 'shop'))
+  })
 
   test('for a folder of migrations that is not there, or is none', async (t) => {
     for (const [path, line] of [
@@ -534,6 +563,11 @@ eachEngine((engine) => {
       assert.equal(await passing(305, 'GET', '/shop'), 300)
       assert.equal(await passing(305, 'GET', '/store/news'), 300)
       assert.equal(await passing(5, 'GET', '/store/news', { token }), 5)
+      assert.equal(
+        await passing(5, 'GET', '/store/news', { token: 'nonsense' }),
+        0,
+        'a token that nobody has',
+      )
       for (const { routes } of app.app.routes)
         for (const { key, spec } of routes.filter(({ spec: { access } }) => access === 'public')) {
           const limit = spec.limit ?? '300/min'

@@ -7,6 +7,7 @@ import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
 import { oneLine } from './base/one-line.ts'
 import { checkRoutes, checkRunning } from './check-routes.ts'
+import { checkSchemas } from './check-schemas.ts'
 import { readConfigFile, thrownBy } from './config-file.ts'
 import { checkVariables, loadSettings, settingNames, type Settings, type SettingsInput } from './config.ts'
 import type { Database } from './db/database.ts'
@@ -226,6 +227,8 @@ async function assemble(parts: Parts): Promise<App> {
     return { wire: name, description, routes, ...(bodyLimit !== undefined && { bodyLimit }) }
   })
   checkRoutes(groups, authenticate !== undefined)
+  // Those of Sixwire's own wires are compiled by its tests.
+  for (const { wire, routes } of groups) if (!Object.hasOwn(BUILT_IN, wire)) checkSchemas(wire, routes)
   const server = await createServer({
     groups,
     policy,

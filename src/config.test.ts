@@ -181,6 +181,14 @@ describe('a variable that begins with SIXWIRE_ is known', () => {
     )
   })
 
+  test('or almost does, is no variable of somebody else', async (t) => {
+    for (const name of ['SIXWRE_POLICY', 'SIXWIREPOLICY', 'sixwire_policy'])
+      assert.match(
+        await refusal(t, { [name]: 'guarded' }),
+        new RegExp(`^${name}: there is no such variable: did you mean SIXWIRE_POLICY\\?$`),
+      )
+  })
+
   // https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
   test('where Kubernetes sets it for a service called sixwire, or sixwire-…', async (t) => {
     const environment = {

@@ -166,8 +166,16 @@ export const settingNames: ReadonlySet<string> = new Set([
 /** Set by `sixwire dev` for the server that it runs. */
 export const DEV_VARIABLE = 'SIXWIRE_DEV'
 
+const PREFIX = 'SIXWIRE_'
+
 // Not settings: the secret, and what development and the tests go by.
-const OTHER_VARIABLES = ['SIXWIRE_SECRET', DEV_VARIABLE, 'SIXWIRE_TEST_POSTGRES', 'SIXWIRE_CONTRACTS']
+const OTHER_VARIABLES = [
+  'SIXWIRE_SECRET',
+  DEV_VARIABLE,
+  'SIXWIRE_TEST_POSTGRES',
+  'SIXWIRE_TEST_TEMPLATES',
+  'SIXWIRE_CONTRACTS',
+]
 
 // What Kubernetes sets for services called sixwire or sixwire-…, as NAME=value.
 // https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
@@ -182,10 +190,14 @@ const SERVICE_LINK =
  */
 export function checkVariables(environment: Environment, ofWires: readonly string[]): void {
   const known = [...Object.keys(VARIABLES), ...OTHER_VARIABLES, ...ofWires]
+  const prefixed = known.filter((name) => name.startsWith(PREFIX))
+  // Of others' variables only those that are a slip of the pen away from one of ours.
+  const isOurs = (name: string): boolean =>
+    name.startsWith(PREFIX) || (/^six/i.test(name) && didYouMean(name, prefixed) !== '')
   for (const [name, value] of Object.entries(environment)) {
-    if (!name.startsWith('SIXWIRE_') || value === undefined || known.includes(name)) continue
+    if (value === undefined || known.includes(name) || !isOurs(name)) continue
     if (SERVICE_LINK.test(`${name}=${value}`)) continue
-    const meant = didYouMean(name, known) || didYouMean(name.slice('SIXWIRE_'.length), known)
+    const meant = didYouMean(name, known) || didYouMean(name.slice(PREFIX.length), known)
     throw bad(name, `there is no such variable${meant}`)
   }
 }

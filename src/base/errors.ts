@@ -89,6 +89,9 @@ export const errors = defineErrors({
 /** One fault of a request, at a JSON pointer into its body, query, params or headers. */
 export type Issue = { path: string; message: string }
 
+/** How many faults of a request are listed at most. */
+export const ISSUES_SHOWN = 20
+
 /**
  * A 400 that names each fault.
  *

@@ -33,23 +33,26 @@ export function registerRoute(
   const limiter = options.limiters[spec.limitIn ?? 'database']
   const [usualStatus] = Object.keys(spec.reply).map(Number)
 
-  const asked = { access: spec.access, wire, method }
+  const routeAccess = { access: spec.access, wire, method }
 
   async function admit(request: FastifyRequest): Promise<void> {
     const admitted = request as Admitted
+    let refused: ApiError | undefined
     if (spec.access !== 'public') {
       const { authorization } = request.headers
       if (authorization !== undefined) {
         const token = bearerToken(authorization)
         admitted.caller = token === undefined ? undefined : await options.authenticate(token)
-        if (!admitted.caller) throw refusedToken(authorization)
+        if (!admitted.caller) refused = refusedToken(authorization)
       }
-      options.policy.admit(admitted.caller, asked)
+      if (!refused) options.policy.admit(admitted.caller, routeAccess)
     }
     if (limit && (limit.countsCallers || !admitted.caller)) {
       const who = admitted.caller?.id ?? clientOf(request.ip)
       await takeCall(limiter, `${spec.limitName ?? one.key} ${who}`, limit)
     }
+    // A call with a token that nobody has counts as well.
+    if (refused) throw refused
     spec.authorize?.(request.headers)
   }
 

@@ -253,6 +253,9 @@ eachEngine((engine) => {
       const { user } = schemaOf('/auth/register', 'post', '201')['properties'] as Record<string, Schema>
       assert.deepEqual(user, { $ref: '#/components/schemas/User' })
       assert.equal(JSON.stringify(published).match(/"required":\["error"\]/g)?.length, 1)
+      const { responses } = published.paths['/auth/me']!['get']!
+      assert.deepEqual(responses['401'], { $ref: '#/components/responses/UNAUTHORIZED' })
+      assert.deepEqual(published.paths['/auth/sessions']!['get']!.responses['401'], responses['401'])
     })
 
     test('fields say which format they have', () => {
@@ -273,6 +276,16 @@ eachEngine((engine) => {
       }
       const other = await app.request('GET', '/openapi.json', { headers: { 'if-none-match': '"other"' } })
       assert.deepEqual([other.status, other.text], [200, first.text])
+    })
+
+    test('is made once, and not for each call', async (t) => {
+      assert.equal((await app.request('GET', '/openapi.json')).status, 200)
+      const making = t.mock.method(app.app.server.engine, 'swagger')
+      const writing = t.mock.method(JSON, 'stringify')
+      assert.equal((await app.request('GET', '/openapi.json')).status, 200)
+      assert.equal(making.mock.callCount(), 0)
+      const large = writing.mock.calls.filter(({ result }) => String(result).includes('"openapi":"3.1.0"'))
+      assert.equal(large.length, 0)
     })
 
     test('of an answer that is text it says so', () => {

@@ -84,7 +84,9 @@ export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boole
       }
       if (!caller.emailVerified && wire !== 'auth' && requiresVerifiedEmail())
         throw errors.email_not_verified()
-      if (access === 'admin' && name === 'guarded' && caller.role !== 'admin') throw needsAdmin()
+      const needsRole = name === 'guarded' && access === 'admin'
+      // A value that is none of these lets nobody in.
+      if (!ACCESS.includes(access) || (needsRole && caller.role !== 'admin')) throw needsAdmin()
     },
     reach(caller, audience = name === 'open' ? 'user' : 'owner') {
       if (audience === 'public') return { owner: undefined }

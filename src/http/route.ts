@@ -49,7 +49,7 @@ export type RouteSpec = {
   /** Whether the body is a form, `application/x-www-form-urlencoded`, instead of JSON. */
   form?: boolean
   headers?: TSchema
-  /** A schema for each status that the handler answers; the first one is the usual. */
+  /** A schema for each status that the handler answers; the lowest one is the usual. */
   reply: Record<number, TSchema>
   /** What it may answer beyond the errors that its access, body and limit bring along. */
   errors?: readonly ErrorKind[]

@@ -190,7 +190,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   engine.addHook('onRequest', (request, _reply, done) => {
     const refused = alwaysAnswered.has(request.routeOptions.url ?? '') ? undefined : options.refusal()
     // Not only in the handler above, so that no body is read.
-    const isUnknown = request.is404 && !options.mounts.some(({ prefix }) => request.url.startsWith(prefix))
+    const isUnknown = request.is404 && !options.mounts.some(({ prefix }) => isWithin(request.url, prefix))
     done(refused ?? (isUnknown ? unknownAddress(request) : undefined))
   })
   prepareRequests(engine)
@@ -242,6 +242,8 @@ function endWith(socket: Duplex, error: ApiError, requestId: string): void {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`)
 }
+
+const isWithin = (url: string, prefix: string): boolean => `${pathOf(url)}/`.startsWith(`${prefix}/`)
 
 /** The address without its query. */
 function pathOf(url: string): string {

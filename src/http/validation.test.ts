@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { checked } from '../base/checked.ts'
+import { withRule } from '../base/with-rule.ts'
 import { Type } from '../base/schema.ts'
 import type { TSchema } from 'typebox'
 import { ApiError, type Issue } from '../base/errors.ts'
@@ -95,10 +95,10 @@ describe('a body', () => {
 })
 
 describe('a rule added to a schema', () => {
-  const Name = checked(Type.String({ maxLength: 5 }), (name) =>
+  const Name = withRule(Type.String({ maxLength: 5 }), (name) =>
     name === name.toLowerCase() ? undefined : 'must be in lower case',
   )
-  const schema = checked(
+  const schema = withRule(
     Type.Object({
       name: Name,
       names: Type.Optional(Type.Union([Name, Type.Array(Name)])),

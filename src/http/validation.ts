@@ -8,10 +8,9 @@ import {
 } from 'ajv'
 import type { TSchema } from 'typebox'
 
-import { CHECK, type Fault } from '../base/checked.ts'
-import { errors, invalid, type Issue } from '../base/errors.ts'
+import { RULE, type Fault } from '../base/with-rule.ts'
+import { errors, invalid, ISSUES_SHOWN, type Issue } from '../base/errors.ts'
 
-const ISSUES_SHOWN = 20
 const VALUES_OF_SMALL = 200
 const ID_PARAMETER = /^\/params\/(?:id|\w+Id)$/
 
@@ -53,9 +52,11 @@ export function createValidation(): (part: RequestPart, schema: TSchema) => Vali
     return (value) => {
       const check = (compiled ??= first.compile(schema))
       const seen = read ? read(value) : { value, issues: [] }
-      if (seen.issues.length > 0) return { error: refusal(seen.issues) }
-      if (check(seen.value)) return { value: seen.value }
-      return { error: refusal(issuesOf(part, faultsOf(seen.value, check.errors!))) }
+      const found = check(seen.value) ? [] : issuesOf(part, faultsOf(seen.value, check.errors!))
+      // What could not be read is not in the value, and is not missing for that.
+      const unread = new Set(seen.issues.map(({ path }) => path))
+      const issues = [...seen.issues, ...found.filter(({ path }) => !unread.has(path))]
+      return issues.length === 0 ? { value: seen.value } : { error: refusal(issues) }
     }
   }
 }
@@ -63,7 +64,7 @@ export function createValidation(): (part: RequestPart, schema: TSchema) => Vali
 const typeOf = (value: unknown): string =>
   Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value
 
-/** A compiler of schemas that knows the rules added by `checked`. */
+/** A compiler of schemas that knows the rules added by `withRule`. */
 function compilerOf(settings: Options): Ajv {
   const validate: SchemaValidateFunction = (
     faultOf: (value: unknown) => Fault | undefined,
@@ -74,10 +75,10 @@ function compilerOf(settings: Options): Ajv {
     const fault = faultOf(value)
     if (fault === undefined) return true
     const { path, message } = typeof fault === 'string' ? { path: '', message: fault } : fault
-    validate.errors = [{ keyword: CHECK, message, params: { path } }]
+    validate.errors = [{ keyword: RULE, message, params: { path } }]
     return false
   }
-  return new Ajv(settings).addKeyword({ keyword: CHECK, validate })
+  return new Ajv(settings).addKeyword({ keyword: RULE, validate })
 }
 
 /** Whether all faults may be looked for: of a large value there could be more than memory is good for. */
@@ -106,11 +107,11 @@ function issuesOf(part: RequestPart, faults: readonly ErrorObject[]): Issue[] {
 
 function pathOf({ instancePath, keyword, params }: ErrorObject): string {
   if (keyword === 'required') return `${instancePath}/${pointer(String(params['missingProperty']))}`
-  return keyword === CHECK ? instancePath + String(params['path']) : instancePath
+  return keyword === RULE ? instancePath + String(params['path']) : instancePath
 }
 
 function messageOf({ keyword, schema, parentSchema, message = 'is not valid' }: ErrorObject): string {
-  if (keyword === CHECK) return message
+  if (keyword === RULE) return message
   if (keyword === 'required') return 'is required'
   if (keyword === 'const') return `must be ${String(schema)}`
   if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`
@@ -145,7 +146,7 @@ function telling(faults: readonly ErrorObject[]): ErrorObject[] {
   }
   const { true: added = [], false: bySchema = [] } = Object.groupBy(
     left,
-    ({ keyword }) => `${keyword === CHECK}`,
+    ({ keyword }) => `${keyword === RULE}`,
   )
   const refused = new Set(bySchema.map(pathOf))
   return [...bySchema, ...added.filter((fault) => !refused.has(pathOf(fault)))]

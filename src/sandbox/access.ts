@@ -34,12 +34,11 @@ function foreignCalls(peer: string, hostName: string, headers: IncomingHttpHeade
  *
  * - Calls of this machine, under a loopback name, that nobody forwards. `SIXWIRE_SANDBOX_HOST` opens one more host name:
  *   calls to that are answered whoever makes or forwards them.
- * - To `/sandbox/api`, of web pages only the sandbox's own, the application's, and others of this machine. Outside
- *   production the server lets pages of any origin read its answers; the inbox is not for any page that happens to be
- *   open. A browser names the page's origin with every request whose answer the page could read. The pages of the
+ * - To `/sandbox/api`, of web pages only the sandbox's own, the application's, and others of this machine: the inbox is
+ *   not for any page that happens to be open. A browser names the page's origin with every request whose answer the page could read. The pages of the
  *   identity providers are not asked: people come there by links and forms of other origins, that being their purpose.
  *
- * @returns throws FORBIDDEN for a request that may not be answered
+ * @returns a function that throws FORBIDDEN if the request may not be answered
  */
 export function createAccess(settings: Settings): (request: FastifyRequest) => void {
   const ownOrigins = new Set([

@@ -16,18 +16,27 @@ export type TestClock = Clock & {
 }
 
 /** A clock that runs as the system's does. */
-export const testClock = (): TestClock => clockFrom(() => Date.now())
+export const testClock = (): TestClock =>
+  clockFrom(
+    () => Date.now(),
+    () => performance.now(),
+  )
 
 /** A clock that stands still until it is moved. What waits by it is not kept waiting longer than in real time. */
-export const stillClock = (now = Date.UTC(2026, 0, 1)): TestClock => clockFrom(() => now)
+export const stillClock = (now = Date.UTC(2026, 0, 1)): TestClock =>
+  clockFrom(
+    () => now,
+    () => 0,
+  )
 
 type Kind = 'pause' | 'idle' | 'limit'
 type Waiting = { kind: Kind; due: number; end: () => void }
 
-function clockFrom(start: () => number): TestClock {
+function clockFrom(now: () => number, sinceStart: () => number): TestClock {
   let ahead = 0
+  let passed = 0
   const waiting = new Set<Waiting>()
-  const elapsed = (): number => performance.now() + ahead
+  const elapsed = (): number => sinceStart() + passed
 
   function wait(kind: Kind, ms: number, call: () => void): () => void {
     const clear = (): void => {
@@ -50,12 +59,13 @@ function clockFrom(start: () => number): TestClock {
 
   function advance(ms: number): void {
     ahead += ms
+    passed += Math.max(0, ms) // a clock that is set back makes no time pass backwards
     for (const one of inOrder(['pause', 'idle', 'limit'])) if (one.due <= elapsed()) one.end()
   }
   const advanceTo = ({ due }: Waiting): void => advance(Math.ceil(Math.max(0, due - elapsed())))
 
   return {
-    now: () => start() + ahead,
+    now: () => now() + ahead,
     elapsed,
     async sleep(ms, { signal, idle = false } = {}) {
       if (signal?.aborted) return

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 
 import { Client } from 'pg'
@@ -23,7 +24,10 @@ export function templatesOfRun(): Templates | undefined {
  * @param folder for the SQLite file
  */
 export async function makeTemplates(postgres: string, folder: string): Promise<Templates> {
-  const templates = { sqlite: join(folder, 'template.db'), postgres: `sixwire_template_${process.pid}` }
+  const templates = {
+    sqlite: join(folder, 'template.db'),
+    postgres: `sixwire_template_${randomBytes(8).toString('hex')}`,
+  }
   await onPostgres(postgres, `create database ${templates.postgres} template template0`)
   const url = new URL(postgres)
   url.pathname = templates.postgres

@@ -45,7 +45,7 @@ export function providerRoutes({
         description:
           'For a browser: it comes back to the callback, and from there to `APP_URL/auth/callback`, with `#token=…&refreshToken=…` or `#error=…`, and `redirect` as a browser writes it; not with `invalid_state`, as nobody knows it then.',
         access: 'public',
-        limit: '60/min',
+        limit: '30/min',
         query: Type.Object({
           redirect: Type.Optional(
             Type.String({ maxLength: RETURN_PATH_MAX, description: 'A path on `APP_URL` to go on to.' }),
@@ -81,7 +81,7 @@ export function providerRoutes({
         description:
           'Errors in the fragment: `access_denied`, `account_disabled`, `account_exists`, `email_required`, `invalid_state`, `provider_error`, `registration_closed`.',
         access: 'public',
-        limit: '60/min',
+        limit: '30/min',
         query: Type.Object({ code: Parameter, state: Parameter, iss: Parameter, error: Parameter }),
         headers: Type.Object({ cookie: Type.Optional(Type.String()) }),
         reply: Moved,

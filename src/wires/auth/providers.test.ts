@@ -8,6 +8,7 @@ import { createApp } from '../../app.ts'
 import { startApp } from '../../testing/app.ts'
 import { appForAll } from '../../testing/auth.ts'
 import { createBrowser } from '../../testing/browser.ts'
+import { stillClock } from '../../testing/clock.ts'
 import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
 import { quietQueue } from '../../testing/mailbox.ts'
 import { startOauthServer } from '../../testing/oauth-server.ts'
@@ -246,6 +247,7 @@ describe('the identity providers of a configuration', () => {
     test('may be asked thirty times a minute, as other ways to sign in', async (t) => {
       const provider = await startOauthServer(t, callbackOf('idpb'))
       const app = await startApp(t, engine, {
+        clock: stillClock(Date.now()),
         environment: { ...NAMES, ...provider.variables, SIXWIRE_RATE_LIMITS: 'on' },
       })
       const browser = createBrowser({ [NAMES.PUBLIC_URL]: app.url })

@@ -121,6 +121,13 @@ describe('registration', () => {
       )
       assert.match(issues[1]!.message, /Write one email address/)
       assert.match(issues[2]!.message, /at least 8 characters/)
+
+      const email = someone()
+      const own = await register({ email, password: email, name: 5 })
+      assert.deepEqual(
+        own.body.error.details!.issues.map(({ path }) => path),
+        ['/body/name', '/body/password'],
+      )
     })
 
     test('refuses the own address as a password, whole or without its domain, and says so', async () => {

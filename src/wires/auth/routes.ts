@@ -1,7 +1,7 @@
 import { Type } from '../../base/schema.ts'
 
 import { isoTime } from '../../base/clock.ts'
-import { checked } from '../../base/checked.ts'
+import { withRule } from '../../base/with-rule.ts'
 import { addressFault } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
@@ -21,11 +21,11 @@ export const UNCACHED = { 'cache-control': 'no-store' }
 
 const Email = Type.String({ maxLength: 1000, format: 'email', examples: ['ada@example.com'] })
 /** Of an account that may be made; that of a sign-in is only compared. */
-export const NewEmail = checked(Email, addressFault)
+export const NewEmail = withRule(Email, addressFault)
 const PASSWORD = { maxLength: 1000, format: 'password' }
 const Password = Type.String({ ...PASSWORD, examples: ['correct horse battery'] })
 export const newPassword = (passwords: Passwords, example = 'correct horse battery') =>
-  checked(Type.String({ ...PASSWORD, examples: [example] }), (password) => passwords.fault(password))
+  withRule(Type.String({ ...PASSWORD, examples: [example] }), (password) => passwords.fault(password))
 const Time = Type.String({ format: 'date-time', description: 'ISO 8601, UTC.' })
 const Metadata = Type.Record(Type.String(), Type.Unknown(), { examples: [{ theme: 'dark' }] })
 export const Message = Type.Object({ message: Type.String() }, { title: 'Confirmation' })
@@ -128,7 +128,7 @@ export function authRoutes({
               message: 'This registration was answered already, and its tokens are not given again: sign in.',
             }),
         },
-        body: checked(
+        body: withRule(
           Type.Object({
             email: NewEmail,
             password: newPassword(passwords),

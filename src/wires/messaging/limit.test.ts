@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test'
 
 import type { Config } from '../../app.ts'
 import { startApp } from '../../testing/app.ts'
-import { testClock, type TestClock } from '../../testing/clock.ts'
+import { stillClock, type TestClock } from '../../testing/clock.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { startMailServer } from '../../testing/mail-server.ts'
 import { startSilence } from '../../testing/silence.ts'
@@ -34,7 +34,7 @@ eachEngine((engine) => {
 
   test('a Twilio that takes the connection and says nothing', async (t) => {
     const silence = await startSilence(t)
-    const clock = testClock()
+    const clock = stillClock(Date.now())
     const apiBase = `http://${silence.host}`
     const account = { accountSid: ACCOUNT, authToken: TOKEN, from: '+15005550006', apiBase }
     const post = await start(t, clock, { sms: [twilio({ channel: 'sms', ...account }, clock)] })
@@ -46,7 +46,7 @@ eachEngine((engine) => {
 
   test('two mail servers that take the connection and say nothing', async (t) => {
     const [first, second] = [await startSilence(t), await startSilence(t)]
-    const clock = testClock()
+    const clock = stillClock(Date.now())
     const at = (host: string, name: string) => ({
       ...smtp({ url: `smtp://${host}`, from: 'shop@example.com' }, clock),
       name,
@@ -61,7 +61,7 @@ eachEngine((engine) => {
   for (const count of [1, 2])
     test(`${count === 1 ? 'a mail server that takes' : 'two mail servers of which each takes'} the mail and says nothing`, async (t) => {
       const servers = [await startMailServer(t), await startMailServer(t)].slice(0, count)
-      const clock = testClock()
+      const clock = stillClock(Date.now())
       const received = () => servers.flatMap((server) => server.received)
       for (const server of servers) server.next('hang', 'hang', 'hang')
       const ours = (url: string) => ({ ...smtp({ url, from: 'shop@example.com' }, clock), name: 'ours' })

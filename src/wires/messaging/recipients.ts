@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 
-import type { Fault } from '../../base/checked.ts'
+import type { Fault } from '../../base/with-rule.ts'
 import type * as Library from 'libphonenumber-js/min'
 
 import { parseAddress } from '../../base/email-address.ts'

@@ -1,6 +1,6 @@
 import { Type } from '../../base/schema.ts'
 
-import { checked } from '../../base/checked.ts'
+import { withRule } from '../../base/with-rule.ts'
 import { isSameSecret } from '../../base/crypto.ts'
 import { addressFault } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
@@ -24,11 +24,14 @@ const Line = (options: { minLength?: number; maxLength: number; examples?: strin
     pattern: '^[^\\u0000-\\u001f\\u007f]*$',
     description: 'One line, without control characters.',
   })
-const Address = checked(Type.String({ maxLength: 1000, format: 'email' }), addressFault)
+const address = (options: { examples?: string[] } = {}) =>
+  withRule(Type.String({ maxLength: 1000, format: 'email', ...options }), addressFault)
+const addresses = (options: { examples?: string[] } = {}) =>
+  Type.Union([address(), Type.Array(address(), { maxItems: 50 })], {
+    description: 'One address, or a list of them; at most 50 in to, cc and bcc together.',
+    ...options,
+  })
 const TO = { examples: ['ada@example.com'] }
-const Addresses = Type.Union([Address, Type.Array(Address, { maxItems: 50 })], {
-  description: 'One address, or a list of them; at most 50 in to, cc and bcc together.',
-})
 const AttachmentFields = {
   filename: Type.String({
     minLength: 1,
@@ -41,14 +44,14 @@ const AttachmentFields = {
     pattern: '^[\\w.+-]+/[\\w.+-]+(; ?[\\w-]+="?[\\w.+-]+"?)*$',
     description: 'A media type, like application/pdf.',
   }),
-  content: checked(Type.String({ description: 'The bytes in base64.' }), (text) =>
+  content: withRule(Type.String({ description: 'The bytes in base64.' }), (text) =>
     Buffer.from(text, 'base64').toString('base64') === text
       ? undefined
       : 'is not base64 (RFC 4648, section 4)',
   ),
   fileId: Type.Optional(Type.Unknown({ description: 'Not part of this version: send the content.' })),
 }
-const Attachment = checked(Type.Object(AttachmentFields, { title: 'Attachment' }), ({ fileId }) =>
+const Attachment = withRule(Type.Object(AttachmentFields, { title: 'Attachment' }), ({ fileId }) =>
   fileId === undefined
     ? undefined
     : {
@@ -56,11 +59,11 @@ const Attachment = checked(Type.Object(AttachmentFields, { title: 'Attachment' }
         message: 'stored files can’t be attached in this version: send the content in base64',
       },
 )
-const Phone = checked(
+const Phone = withRule(
   Type.String({ maxLength: 100, description: 'E.164: +4915112345678', examples: ['+4915112345678'] }),
   phoneFault,
 )
-const HttpsUrl = checked(
+const HttpsUrl = withRule(
   Type.String({ maxLength: 2000, format: 'uri', description: 'https only.' }),
   (text) => {
     const url = URL.canParse(text) ? new URL(text) : undefined
@@ -157,15 +160,15 @@ export function messagingRoutes({
         summary: 'Send an email',
         description:
           'Answers once a provider took it. Under the policy guarded a plain user may only write to their own address.',
-        body: checked(
+        body: withRule(
           Type.Object({
-            to: { ...Addresses, ...TO },
+            to: addresses(TO),
             subject: Line({ minLength: 1, maxLength: 998, examples: ['Hello'] }),
             body: Type.String({ minLength: 1, description: 'HTML.', examples: ['<p>Hello, Ada.</p>'] }),
             text: Type.Optional(Type.String({ description: 'The same for readers without HTML.' })),
-            cc: Type.Optional(Addresses),
-            bcc: Type.Optional(Addresses),
-            replyTo: Type.Optional(Address),
+            cc: Type.Optional(addresses()),
+            bcc: Type.Optional(addresses()),
+            replyTo: Type.Optional(address()),
             attachments: Type.Optional(Type.Array(Attachment, { maxItems: 20 })),
           }),
           recipientsFault,
@@ -180,7 +183,7 @@ export function messagingRoutes({
         ...sending('email'),
         summary: 'Send an email from a template',
         body: Type.Object({
-          to: { ...Address, ...TO },
+          to: address(TO),
           template: Type.String({ minLength: 1, maxLength: 100, examples: ['magic-link'] }),
           data: Type.Optional(
             Type.Record(Type.String(), Type.Unknown(), {

@@ -1,5 +1,5 @@
 import { isoTime, type Clock } from '../../base/clock.ts'
-import { errors, invalid } from '../../base/errors.ts'
+import { errors, invalid, ISSUES_SHOWN, type Issue } from '../../base/errors.ts'
 import { timeOfId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import { createTurns } from '../../base/turns.ts'
@@ -33,14 +33,16 @@ function withoutServiceFields(fields: Fields): Fields {
   return others
 }
 
-function checkNames(value: unknown, path: string): void {
-  if (Array.isArray(value)) value.forEach((one, at) => checkNames(one, `${path}/${at}`))
+/** Field names that begin with `$`. */
+function* operatorNames(value: unknown, path: string): Generator<Issue> {
+  if (Array.isArray(value))
+    for (const [at, one] of value.entries()) yield* operatorNames(one, `${path}/${at}`)
   else if (typeof value === 'object' && value !== null)
     for (const [name, inner] of Object.entries(value)) {
       const longer = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
       const here = longer.length > LONGEST_PATH ? path : longer
-      if (name.startsWith('$')) throw invalid({ path: here, message: 'a field name may not begin with $' })
-      checkNames(inner, here)
+      if (name.startsWith('$')) yield { path: here, message: 'a field name may not begin with $' }
+      yield* operatorNames(inner, here)
     }
 }
 
@@ -48,7 +50,8 @@ function checkNames(value: unknown, path: string): void {
 function write({ _id, createdAt, updatedAt }: ServiceFields, fields: Fields): string {
   const others = JSON.stringify(fields)
   // Only then can there be a name that begins with $.
-  if (others.includes('"$')) checkNames(fields, '/body')
+  const issues = others.includes('"$') ? [...operatorNames(fields, '/body').take(ISSUES_SHOWN)] : []
+  if (issues.length > 0) throw invalid(...issues)
   // None of these holds what JSON would escape.
   const own = `{"_id":"${_id}","createdAt":"${createdAt}","updatedAt":"${updatedAt}"`
   const text = others === '{}' ? `${own}}` : `${own},${others.slice(1)}`
