@@ -20,7 +20,7 @@ export function checkSchemas(wire: string, routes: readonly Route[]): void {
       ),
       ...Object.entries(reply).map(
         ([status, schema]) =>
-          [`reply ${status}`, faultOf(() => (compile(schema), fastJson(schema as object)))] as const,
+          [`reply ${status}`, faultOf(() => (compile(schema), fastJson(schema)))] as const,
       ),
     ]
     const [found] = faults.filter(([, fault]) => fault !== undefined)

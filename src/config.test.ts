@@ -51,6 +51,8 @@ describe('a variable that can not work stops the start with one line that names 
     [{ PUBLIC_URL: 'shop.example' }, /^PUBLIC_URL: "shop.example"/],
     [{ SIXWIRE_SECRET: 'short' }, /^SIXWIRE_SECRET: it is shorter than 32 characters$/],
     [{ NODE_ENV: 'Production' }, /^NODE_ENV: "Production" means nothing/],
+    [{ NODE_ENV: '"production"' }, /^NODE_ENV: .* means nothing: write "production"$/],
+    [{ SIXWIRE_POLICY: '' }, /^SIXWIRE_POLICY: it is empty: write guarded or open$/],
     [{ SIXWIRE_SECRET: '', NODE_ENV: 'production' }, /^SIXWIRE_SECRET: it is required in production/],
     [{ DATABASE_URL: 'nonsense' }, /^DATABASE_URL: write sqlite:/],
     [{ DATABASE_URL: 'mysql://root:hidden@127.0.0.1/x' }, /^DATABASE_URL: write sqlite:/],

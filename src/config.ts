@@ -223,6 +223,8 @@ export async function loadSettings(
   folder: string,
 ): Promise<Settings> {
   const said: Partial<Settings> = {}
+  // As from a variable of a script that is not set; every other one means its default then, which opens nothing.
+  if (environment['SIXWIRE_POLICY'] === '') throw bad('SIXWIRE_POLICY', 'it is empty: write guarded or open')
   for (const [name, { key, parse }] of Object.entries(VARIABLES)) {
     const [value, from] = environment[name]
       ? [environment[name], name]
@@ -235,7 +237,7 @@ export async function loadSettings(
     throw bad('production', 'write true or false')
   const nodeEnv = environment['NODE_ENV']
   // A slip of the pen here would run an open server on the open net.
-  if (nodeEnv && /^prod/i.test(nodeEnv) && nodeEnv !== 'production')
+  if (nodeEnv && /prod/i.test(nodeEnv) && nodeEnv !== 'production')
     throw bad('NODE_ENV', `"${nodeEnv}" means nothing: write "production"`)
   const production = nodeEnv ? nodeEnv === 'production' : (input.production ?? false)
   if (production && said.sandbox)

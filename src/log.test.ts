@@ -74,6 +74,14 @@ eachEngine((engine) => {
       assert.deepEqual(await paths(t, 'debug'), ['20 /sandbox', '20 /sandbox/api/mail', '30 /health'])
     })
 
+    test('are logged at the level info if they are refused', async (t) => {
+      const app = await startApp(t, engine, { sandbox: true, environment: { LOG_LEVEL: 'info' } })
+      const headers = { 'x-forwarded-for': '203.0.113.7' }
+      assert.equal((await app.request('GET', '/sandbox/api/mail', { headers })).status, 403)
+      await app.stop()
+      assert.match(app.log(), /"level":30,.*"path":"\/sandbox\/api\/mail","status":403/)
+    })
+
     test('are as any other where there is no sandbox', async (t) => {
       const asked = ['30 /sandbox', '30 /sandbox/api/mail', '30 /health']
       assert.deepEqual(await paths(t, 'info', {}), asked)

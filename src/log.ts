@@ -28,7 +28,7 @@ const SANDBOX = /^\/sandbox(\/|$)/
 
 /**
  * The server's log: a line of JSON each, or a line of text each at a terminal. Requests to the sandbox, its own calls and
- * those of its page, are of the level debug.
+ * those of its page, are of the level debug, unless they are refused or the sandbox is open to others.
  *
  * @param to where the lines go; default standard output
  * @param options.terminal whether somebody reads them as they come; default whether standard output is a terminal
@@ -42,9 +42,12 @@ export async function createLog(
   const paths = SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   const log = pino({ level: settings.logLevel, redact: { paths, censor: '[redacted]' } }, stream)
   const fieldsOf = terminal ? messageOf : propertiesOf
+  // Those that others make, or try to make, are to be seen.
+  const isOwnCall = ({ path, status }: Answered): boolean =>
+    settings.sandbox && settings.sandboxHost === undefined && status < 400 && SANDBOX.test(path)
   // There is one for each answer, and it holds no secret by its making: it is spared the search for one.
   const answered = (answer: Answered): void => {
-    const level = settings.sandbox && SANDBOX.test(answer.path) ? DEBUG : INFO
+    const level = isOwnCall(answer) ? DEBUG : INFO
     if (level < log.levelVal) return
     stream.write(`{"level":${level},"time":${Date.now()},${fieldsOf(answer)}}\n`)
   }

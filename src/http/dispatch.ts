@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError, errors } from '../base/errors.ts'
@@ -30,7 +32,8 @@ export function registerRoute(
   const { spec, method, path } = one
   const limited = options.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
   const limit = limited && { ...parseRateLimit(limited.limit), countsCallers: limited.countsCallers }
-  const limiter = options.limiters[spec.limitIn ?? 'database']
+  const limiter = options.limiters[limited?.limitIn ?? 'database']
+  const ownBodyLimit = spec.bodyLimit ?? bodyLimit
   const [usualStatus] = Object.keys(spec.reply).map(Number)
 
   const routeAccess = { access: spec.access, wire, method }
@@ -54,6 +57,7 @@ export function registerRoute(
     // A call with a token that nobody has counts as well.
     if (refused) throw refused
     spec.authorize?.(request.headers)
+    if (ownBodyLimit === undefined && !admitted.caller) refuseLargeBody(request.headers)
   }
 
   /** What the handler returned, as it is sent. */
@@ -125,7 +129,7 @@ export function registerRoute(
   engine.route({
     method,
     url: path,
-    bodyLimit: spec.bodyLimit ?? bodyLimit ?? BODY_LIMIT,
+    bodyLimit: ownBodyLimit ?? (spec.access === 'public' ? STRANGERS_BODY_LIMIT : BODY_LIMIT),
     schema: {
       ...(spec.params && { params: spec.params }),
       ...(spec.query && { querystring: spec.query }),
@@ -208,6 +212,20 @@ class ReceivedCall {
 
 // The form of a token is looked at only where nobody is known by it.
 const BEARER = /^Bearer +[\w.~+/=-]{1,4096}$/i
+
+// JSON of a mebibyte can hold the event loop for a fifth of a second.
+const STRANGERS_BODY_LIMIT = 65_536
+
+/** @throws PAYLOAD_TOO_LARGE for a body that is larger than what is read without a token, or may be */
+function refuseLargeBody(headers: IncomingHttpHeaders): void {
+  const isSized = headers['transfer-encoding'] === undefined
+  if (isSized && Number(headers['content-length'] ?? 0) <= STRANGERS_BODY_LIMIT) return
+  throw errors.payload_too_large({
+    message: isSized
+      ? `The body is larger than ${STRANGERS_BODY_LIMIT} bytes, the most that is read without a token.`
+      : 'Send the body with its content-length: without a token one of unknown length is not read.',
+  })
+}
 
 /** Why nobody was found for an Authorization header. */
 const refusedToken = (header: string) =>

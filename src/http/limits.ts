@@ -35,10 +35,15 @@ const ANONYMOUS_LIMIT: RateLimit = '300/min'
  */
 export function limitOf({
   limit,
+  limitIn = 'database',
   access,
-}: Pick<RouteSpec, 'limit' | 'access'>): { limit: RateLimit; countsCallers: boolean } | undefined {
-  if (limit !== undefined) return { limit, countsCallers: true }
-  if (access === 'public' || access === 'optional') return { limit: ANONYMOUS_LIMIT, countsCallers: false }
+}: Pick<RouteSpec, 'limit' | 'limitIn' | 'access'>):
+  | { limit: RateLimit; limitIn: 'database' | 'process'; countsCallers: boolean }
+  | undefined {
+  if (limit !== undefined) return { limit, limitIn, countsCallers: true }
+  // In the process: otherwise every read by a stranger would be a write.
+  if (access === 'public' || access === 'optional')
+    return { limit: ANONYMOUS_LIMIT, limitIn: 'process', countsCallers: false }
   return undefined
 }
 

@@ -44,7 +44,7 @@ export type RouteSpec = {
   params?: TSchema
   query?: TSchema
   body?: TSchema
-  /** The largest body in bytes. Default: the wire's `bodyLimit`, else 1 MiB. */
+  /** The largest body in bytes. Default: the wire's `bodyLimit`, else 64 KiB without a token and 1 MiB with one. */
   bodyLimit?: number
   /** Whether the body is a form, `application/x-www-form-urlencoded`, instead of JSON. */
   form?: boolean

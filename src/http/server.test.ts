@@ -222,6 +222,21 @@ eachEngine((engine) => {
       assert.deepEqual([taken.status, refused.status], [200, 413])
     })
 
+    test('a body over 64 KiB, or of unknown length, without a token', async () => {
+      const body = { text: 'x'.repeat(70_000) }
+      const { _id } = (await app.request('POST', '/store/things', { token, body })).body
+      const path = `/store/things/${_id}`
+      const refused = await app.request('PUT', path, { body })
+      assert.deepEqual([refused.status, refused.body.error.code], [413, 'PAYLOAD_TOO_LARGE'])
+      const chunked = await rawExchange(
+        app.url,
+        `PUT ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      )
+      assert.match(chunked, /^HTTP\/1\.1 413 /)
+      assert.equal((await app.request('PUT', path, { body: {} })).status, 401)
+      assert.equal((await app.request('PUT', path, { token, body })).status, 200)
+    })
+
     test('an address that can not be decoded', async () => {
       const { status, body } = await app.request('GET', '/store/things/%E0%A4%A', { token })
       assert.equal(status, 400)

@@ -58,6 +58,8 @@ eachEngine((engine) => {
       { host: '0.0.0.0' },
       { host: ':' },
       { host: 'localhost', 'x-forwarded-for': '203.0.113.7' },
+      { host: 'localhost', 'x-forwarded-proto': 'https' },
+      { host: 'localhost', 'cf-connecting-ip': '203.0.113.7' },
       { host: 'localhost', 'x-forwarded-host': 'shop.example' },
       { host: 'localhost', forwarded: 'for=203.0.113.7' },
       { host: 'localhost', 'x-real-ip': '203.0.113.7' },

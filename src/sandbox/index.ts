@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 
+import { errors } from '../base/errors.ts'
 import { createAccess, logAccess } from './access.ts'
 import { createApi, describeAll } from './api.ts'
 import { createCallbackQueue } from './callbacks.ts'
@@ -75,6 +76,10 @@ export async function createSandbox(
     migrations: new URL('./migrations/', import.meta.url),
     async plugin(engine) {
       engine.addHook('onRequest', async (request) => mayCall(request))
+      // With one of its own, the check above holds for unknown addresses, too.
+      engine.setNotFoundHandler(async () => {
+        throw errors.not_found()
+      })
       await engine.register(createPage(context.base, settings.appUrl))
       await engine.register(createFrontend(settings))
       await engine.register(createApi(standIns, faults))
