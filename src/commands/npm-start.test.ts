@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
@@ -25,7 +25,8 @@ async function startNpm(t: TestContext, script: string, files: Record<string, st
   const npm = spawn('npm', ['run', script], {
     cwd: folder,
     env: {
-      PATH,
+      // As in our own folder, where npm finds the Node that it has installed.
+      PATH: `${dirname(process.execPath)}${delimiter}${PATH}`,
       HOME,
       TMPDIR,
       npm_config_update_notifier: 'false',
