@@ -3,13 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError, errors } from '../base/errors.ts'
-import { isLoopback } from '../base/loopback.ts'
 import { bearerToken } from './bearer-token.ts'
 import { BODY_LIMIT, envelope, JSON_TYPE } from './failures.ts'
 import { FORM_TYPE } from './forms.ts'
-import { isForwarded } from './forwarded.ts'
 import { idempotencyKey, isFinal, refuseUnlessNew, type KeptAnswer } from './idempotency.ts'
 import { clientOf, limitOf, parseRateLimit, takeCall } from './limits.ts'
+import { isLocalCall } from './local-call.ts'
 import type { Caller } from './policy.ts'
 import { Answer, answer, JsonText, type Call, type Route } from './route.ts'
 import type { RouteGroup, ServerOptions, Work } from './server.ts'
@@ -159,9 +158,6 @@ function send(reply: FastifyReply, answered: KeptAnswer | Answer<unknown>): Fast
     .send(answered.body)
 }
 
-// A proxy that adds nothing still asks for the name that the outside knows.
-const isLocal = (host: string): boolean => isLoopback(host.replace(/:\d+$/, ''))
-
 /** What a handler is given, each part read from the request when it is asked for. */
 class ReceivedCall {
   readonly #request: Admitted
@@ -195,9 +191,8 @@ class ReceivedCall {
   get userAgent() {
     return this.#request.raw.headers['user-agent'] ?? ''
   }
-  get forwarded() {
-    const { headers } = this.#request.raw
-    return isForwarded(headers) || !isLocal(headers.host ?? '')
+  get isLocal() {
+    return isLocalCall(this.#request.raw)
   }
   get requestId() {
     return this.#request.id

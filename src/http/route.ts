@@ -87,8 +87,8 @@ export type Call<S extends RouteSpec = RouteSpec> = {
   /** The client's address; a forwarded one only from a proxy that `TRUST_PROXY` names. */
   ip: string
   userAgent: string
-  /** Whether a proxy forwarded the call: then a loopback address says nothing. */
-  forwarded: boolean
+  /** Whether the call comes from this machine, to a loopback name, and nobody forwarded it. */
+  isLocal: boolean
   requestId: string
   /**
    * The id for the record that this call makes. A repetition under the same `Idempotency-Key`,

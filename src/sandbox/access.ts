@@ -1,32 +1,12 @@
-import type { IncomingHttpHeaders } from 'node:http'
-
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 
 import { errors } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
 import type { Settings } from '../config.ts'
-import { isForwarded } from '../http/forwarded.ts'
+import { foreignCalls, hostNameOf } from '../http/local-call.ts'
 
 const hostOf = (address: string): string => new URL(address).hostname
 const originOf = (address: string): string => new URL(address).origin
-
-/** The host name in a `Host` header, in the form of URLs; empty if there is none. */
-function hostNameOf(host: string): string {
-  const url = `http://${host}`
-  // Without what a URL would take for a user or a path: only a host and a port are left.
-  return /[/@?#\\\s]/.test(host) || !URL.canParse(url) ? '' : hostOf(url)
-}
-
-/** Which calls a call is one of that are not this machine's own; undefined if it is none of them. */
-function foreignCalls(peer: string, hostName: string, headers: IncomingHttpHeaders): string | undefined {
-  // A server that listens on `::` sees the address of an IPv4 peer as one of IPv6.
-  if (!isLoopback(peer.replace(/^::ffff:/, ''))) return `calls from other machines, such as this from ${peer}`
-  // They come from this machine, and from anybody.
-  if (isForwarded(headers)) return 'calls that a proxy or a tunnel forwards'
-  // A tunnel that adds no headers; or a web page whose own name points to 127.0.0.1 (DNS rebinding).
-  if (!isLoopback(hostName)) return 'calls to a host name other than localhost'
-  return undefined
-}
 
 /**
  * Makes the check of who may call the sandbox. It shows mail with links that open accounts, and signs anybody in as
@@ -52,11 +32,7 @@ export function createAccess(settings: Settings): (request: FastifyRequest) => v
     ownOrigins.has(origin) || (URL.canParse(origin) && isOwnName(hostOf(origin)))
 
   return ({ raw, headers, routeOptions }) => {
-    const hostName = hostNameOf(headers.host ?? '')
-    const foreign =
-      hostName === settings.sandboxHost
-        ? undefined
-        : foreignCalls(raw.socket.remoteAddress ?? '', hostName, headers)
+    const foreign = hostNameOf(headers.host) === settings.sandboxHost ? undefined : foreignCalls(raw)
     if (foreign !== undefined)
       throw errors.forbidden({
         message:

@@ -23,8 +23,6 @@ const Health = Type.Object(HealthFields, { title: 'Health' })
 /** These answer while the database is away, so it can't count their calls. */
 const PROBE = { limit: '600/min', limitIn: 'process' } as const
 
-const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/
-
 export function coreRoutes({
   db,
   server,
@@ -109,8 +107,8 @@ export function coreRoutes({
         ...PROBE,
         reply: { 200: Type.String() },
       },
-      async ({ caller, ip, forwarded }) => {
-        if (caller?.kind !== 'key' && (forwarded || !LOOPBACK.test(ip)))
+      async ({ caller, isLocal }) => {
+        if (caller?.kind !== 'key' && !isLocal)
           throw errors.forbidden({
             message: 'Metrics are answered on this machine only, or with a service key.',
           })
