@@ -1,8 +1,11 @@
 import { maxHeaderSize } from 'node:http'
+import { inspect } from 'node:util'
 
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError, errors, invalid, type Issue } from '../base/errors.ts'
+import { oneLine } from '../base/one-line.ts'
+import { isLocalCall } from './local-call.ts'
 import type { ErrorDetails } from './route.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -51,14 +54,10 @@ const BY_STATUS: Record<number, (request: FastifyRequest) => ApiError> = {
   503: () => errors.unavailable({ retryAfter: 1 }),
 }
 
-function apiErrorOf(error: unknown, request: FastifyRequest): ApiError | undefined {
-  if (error instanceof ApiError) return error
-  const {
-    statusCode,
-    message = '',
-    code = '',
-  } = error as { statusCode?: number; message?: string; code?: string }
-  if (statusCode === undefined || !code.startsWith('FST_')) return undefined
+function apiErrorOf(thrown: unknown, request: FastifyRequest): ApiError | undefined {
+  if (thrown instanceof ApiError) return thrown
+  const { statusCode, code, message } = (thrown ?? {}) as Partial<FastifyError>
+  if (statusCode === undefined || typeof code !== 'string' || !code.startsWith('FST_')) return undefined
   const known = BY_CODE[code] ?? BY_STATUS[statusCode]
   if (known) return known(request)
   return statusCode < 500
@@ -66,19 +65,40 @@ function apiErrorOf(error: unknown, request: FastifyRequest): ApiError | undefin
     : undefined
 }
 
+const LONGEST_LINE = 500
+// The file of a stack frame, its line and its column: https://v8.dev/docs/stack-trace-api
+const FRAME = /^ +at (?:async )?(?:[^(]*\()?((?:file:|\/|[A-Z]:).*:\d+:\d+)\)?$/
+
 /** A bug in one line: what was thrown, and the first place outside of packages and of Node. */
-function bugOf(error: unknown): string {
-  if (!(error instanceof Error)) return `This was thrown, which is no error: ${String(error)}`
-  const at = /^ +at (?!.*(?:node:|node_modules)).*?\(?((?:file:|\/|[A-Z]:).*:\d+:\d+)\)?$/m.exec(
-    error.stack ?? '',
-  )
-  return `${error.name}: ${error.message}${at ? ` (at ${at[1]})` : ''}`
+function bugOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return `This was thrown, which is no error: ${shown(thrown)}`
+  const { name, message, stack = '' } = thrown
+  // The message may hold what a caller sent: it is no place, however much it looks like one.
+  const place = stack
+    .replace(message, () => '')
+    .split('\n')
+    .filter((line) => line.length <= LONGEST_LINE && !/node:|node_modules/.test(line))
+    .map((line) => FRAME.exec(line)?.[1])
+    .find((found) => found !== undefined)
+  return `${oneLine(`${name}: ${message}`, LONGEST_LINE)}${place === undefined ? '' : ` (at ${place})`}`
+}
+
+/** Any value in one line; unlike `String` it never throws. */
+function shown(value: unknown): string {
+  const text =
+    typeof value === 'string'
+      ? value
+      : inspect(value, { customInspect: false, depth: 0, breakLength: Infinity })
+  return oneLine(text, LONGEST_LINE)
 }
 
 /** What answers an error, wherever it was thrown. */
 export type AnswerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
-/** @param options.production whether the caller is told nothing of a bug but the request id to look for in the log */
+/**
+ * @param options.production whether no caller is told anything of a bug but the request id to look for in the log;
+ *   else those of this machine are
+ */
 export function createAnswerError({
   log,
   production,
@@ -86,19 +106,38 @@ export function createAnswerError({
   log: FastifyBaseLogger
   production: boolean
 }): AnswerError {
-  return (error, request, reply) => {
-    const known = apiErrorOf(error, request)
+  /** What is answered; logs what the operator has to know. */
+  function judge(thrown: unknown, request: FastifyRequest): ApiError {
+    const known = apiErrorOf(thrown, request)
     const requestId = request.id
+    if (known) {
+      if (known.status >= 500) log.warn({ requestId, err: known }, known.message)
+      return known
+    }
+    const message =
+      !production && isLocalCall(request.raw)
+        ? { message: `${bugOf(thrown)}. The log has the stack under this request id.` }
+        : {}
     // Whatever is not from an error table is a bug: the log has all of it.
-    if (known === undefined) log.error({ requestId, err: error }, 'a bug answered 500')
-    else if (known.status >= 500) log.warn({ requestId, err: known }, known.message)
-    const answered =
-      known ??
-      errors.internal_error({
-        details: { requestId },
-        ...(!production && { message: `${bugOf(error)}. The log has the stack under this request id.` }),
-      })
-    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', requestId)
+    log.error(
+      { requestId, err: typeof thrown === 'object' && thrown ? thrown : shown(thrown) },
+      'a bug answered 500',
+    )
+    return errors.internal_error({ details: { requestId }, ...message })
+  }
+
+  function answerOf(thrown: unknown, request: FastifyRequest): ApiError {
+    try {
+      return judge(thrown, request)
+    } catch {
+      // A getter of it throws, or a trap.
+      return judge(`${shown(thrown)}, some of which can't be read`, request)
+    }
+  }
+
+  return (thrown, request, reply) => {
+    const answered = answerOf(thrown, request)
+    if (!reply.hasHeader('x-request-id')) reply.header('x-request-id', request.id)
     if (answered.status === 401) reply.header('www-authenticate', 'Bearer')
     const retryAfter = answered.retryAfter ?? (answered.status === 503 ? 1 : undefined)
     if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter))

@@ -9,15 +9,47 @@ import { exchange } from '../testing/exchange.ts'
 import { defineWire } from '../wire.ts'
 import { route } from './route.ts'
 
-/** Its handlers have a bug: they throw what is from no error table. */
+const refuse = (): never => {
+  throw new Error('this cannot be read')
+}
+const unreadable = (name: string) => Object.defineProperty(new Error('original'), name, { get: refuse })
+
+/** What a handler may throw although it is from no error table, by the part of the path that asks for it. */
+const THROWN: Readonly<Record<string, () => unknown>> = {
+  error: () => new TypeError('the key is s3cret'),
+  null: () => null,
+  undefined: () => undefined,
+  text: () => 'only a text',
+  bare: () => Object.create(null),
+  object: () => ({ toString: refuse }),
+  symbol: () => Symbol('of a bug'),
+  proxy: () => new Proxy({}, { get: refuse, getPrototypeOf: refuse }),
+  message: () => unreadable('message'),
+  stack: () => unreadable('stack'),
+  status: () => unreadable('status'),
+  code: () => Object.assign(new Error('of a provider'), { statusCode: 500, code: 14 }),
+  slow: () => new Error(`\n    at ${'/'.repeat(1_000_000)}!`),
+  many: () => new Error(`\n    at ${'/:1:1'.repeat(90)}!`.repeat(2000)),
+}
+
+/** Its handlers have a bug. */
 const broken = defineWire({
   name: 'broken',
   setup: () => ({
     service: undefined,
     routes: [
-      route('GET /broken', { summary: 'Throws', access: 'public', reply: { 200: Type.Object({}) } }, () => {
-        throw new TypeError('the key is s3cret')
-      }),
+      route(
+        'GET /broken/:what',
+        {
+          summary: 'Throws',
+          access: 'public',
+          params: Type.Object({ what: Type.String() }),
+          reply: { 200: Type.Object({}) },
+        },
+        ({ params }) => {
+          throw THROWN[params.what]!()
+        },
+      ),
     ],
   }),
 })
@@ -126,24 +158,57 @@ eachEngine((engine) => {
       assert.equal((await app.request('GET', '/store/1things/nonsense', { token })).status, 400)
     })
 
-    test('a bug, outside production with what was thrown and where', async () => {
-      const { status, body, headers } = await app.request('GET', '/broken')
+    test('a bug, for a call of this machine outside production with what was thrown and where', async () => {
+      const { status, body, headers } = await app.request('GET', '/broken/error')
       assert.equal(status, 500)
       assert.equal(body.error.code, 'INTERNAL_ERROR')
       assert.match(body.error.message, /^TypeError: the key is s3cret \(at .*server\.test\.ts:\d+:\d+\)\./)
       assert.equal(body.error.details.requestId, headers.get('x-request-id'))
     })
 
-    test('a bug, in production with nothing but the request id', async (t) => {
-      const production = await startApp(t, engine, {
-        config: { wires: [broken()] },
-        environment: { NODE_ENV: 'production', HOST: '127.0.0.1' },
+    test('a bug, for every other call with nothing but the request id', async () => {
+      const foreign: Record<string, string>[] = [
+        { host: 'shop.example' },
+        { host: 'localhost', 'x-forwarded-for': '127.0.0.1' },
+        { host: 'localhost', via: '1.1 proxy' },
+      ]
+      for (const headers of foreign) {
+        const asked = { method: 'GET', path: '/broken/error', headers, body: undefined }
+        const { status, text } = await exchange(app.url, asked)
+        assert.equal(status, 500)
+        assert.equal(JSON.parse(text).error.code, 'INTERNAL_ERROR')
+        assert.doesNotMatch(text, /s3cret|TypeError|\.ts/)
+      }
+    })
+
+    describe('a bug, whatever was thrown, with one line in the log', () => {
+      let production: TestApp
+      const endingOfBugs = endOfSuite()
+      before(async () => {
+        production = await startApp(endingOfBugs, engine, {
+          config: { wires: [broken()] },
+          environment: { NODE_ENV: 'production', HOST: '127.0.0.1' },
+        })
       })
-      const { status, text, body, headers } = await production.request('GET', '/broken')
-      assert.equal(status, 500)
-      assert.doesNotMatch(text, /s3cret|TypeError|\.ts/)
-      assert.deepEqual(body.error.details, { requestId: headers.get('x-request-id') })
-      assert.match(production.log(), /s3cret/)
+      for (const what of Object.keys(THROWN))
+        test(what, async () => {
+          for (const one of [app, production]) {
+            const { status, text, body, headers } = await one.request('GET', `/broken/${what}`)
+            assert.equal(status, 500)
+            assert.equal(body.error.code, 'INTERNAL_ERROR')
+            const requestId = headers.get('x-request-id')!
+            assert.deepEqual(body.error.details, { requestId })
+            assert.ok(text.length < 2000)
+            if (one === production) assert.doesNotMatch(text, /s3cret|TypeError|thrown|\.ts/)
+            const lines = one.log().split('\n')
+            const bugs = lines.filter(
+              (line) => line.includes(requestId) && line.includes('a bug answered 500'),
+            )
+            assert.equal(bugs.length, 1, bugs.join('\n'))
+            assert.ok(JSON.parse(bugs[0]!).err)
+            if (what === 'error') assert.match(bugs[0]!, /s3cret/)
+          }
+        })
     })
 
     test('a reserved collection is not a collection for any method', async () => {
