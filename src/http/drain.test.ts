@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect, type Socket, type SocketConstructorOpts } from 'node:net'
 import { describe, test } from 'node:test'
 
 import { Type } from '../base/schema.ts'
@@ -47,9 +47,9 @@ async function startSlow(ending: Ending, engine: Engine) {
   return { ...wire, app: await startApp(ending, engine, { config: { wires: [wire.slow()] } }) }
 }
 
-async function connectTo(app: TestApp): Promise<Socket> {
+async function connectTo(app: TestApp, options: SocketConstructorOpts = {}): Promise<Socket> {
   const { hostname, port } = new URL(app.url)
-  const socket = connect(Number(port), hostname)
+  const socket = connect({ ...options, port: Number(port), host: hostname })
   socket.on('error', () => undefined) // that the server cuts it is what the test is about
   await once(socket, 'connect')
   return socket
@@ -116,6 +116,21 @@ eachEngine((engine) => {
       const socket = await connectTo(app)
       await seen(app)
       await Promise.all([app.stop(), once(socket, 'close')])
+    })
+
+    test('does not wait for a client that holds the connection on which it was refused', async (t) => {
+      const { app } = await startSlow(t, engine)
+      for (const bytes of ['CONNECT a.example:443 HTTP/1.1\r\nhost: a.example\r\n\r\n', 'nonsense\r\n\r\n']) {
+        const socket = await connectTo(app, { allowHalfOpen: true })
+        socket.resume().write(bytes)
+        await once(socket, 'end')
+        // Only a connection that the server has closed refuses what is sent.
+        while (!socket.destroyed) {
+          socket.write('x')
+          await seen(app)
+        }
+      }
+      await app.stop()
     })
 
     test('a call whose client has gone is logged and counted, as 499', async (t) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { before, describe, test } from 'node:test'
 
@@ -67,12 +68,27 @@ function rawExchange(url: string, bytes: string): Promise<string> {
   })
 }
 
+/** Sends bytes and resets the connection at once, with an RST instead of a FIN. */
+async function sendAndReset(url: string, bytes: string): Promise<void> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  socket.write(bytes)
+  socket.resetAndDestroy()
+  await once(socket, 'close')
+}
+
 eachEngine((engine) => {
   let app: TestApp
+  let production: TestApp
   let token: string
   const ending = endOfSuite()
   before(async () => {
     app = await startApp(ending, engine, { config: { wires: [broken()] } })
+    production = await startApp(ending, engine, {
+      config: { wires: [broken()] },
+      environment: { NODE_ENV: 'production', HOST: '127.0.0.1' },
+    })
     token = (await app.register()).token
   })
   const post = (raw: string | Uint8Array<ArrayBuffer>, headers = {}) =>
@@ -123,6 +139,26 @@ eachEngine((engine) => {
       const answer = await rawExchange(app.url, 'CONNECT a.example:443 HTTP/1.1\r\nhost: a.example\r\n\r\n')
       assert.match(answer, /^HTTP\/1\.1 405 Method Not Allowed\r\nallow: DELETE, GET, /)
       assert.equal(JSON.parse(answer.split('\r\n\r\n')[1]!).error.code, 'METHOD_NOT_ALLOWED')
+    })
+
+    test('a client that resets its connection ends nothing, and is no bug', async (t) => {
+      const uncaught: Error[] = []
+      const note = (error: Error) => void uncaught.push(error)
+      process.on('uncaughtExceptionMonitor', note)
+      t.after(() => process.off('uncaughtExceptionMonitor', note))
+      const bugs = () => production.log().split('a bug answered 500').length
+      const bugsBefore = bugs()
+      const login = JSON.stringify({ email: 'gone@example.com', password: 'correct horse battery' })
+      for (const bytes of [
+        'CONNECT a.example:443 HTTP/1.1\r\nhost: a.example\r\n\r\n',
+        'GET /health HTTP/1.1\r\nhost: x\r\n\r\n',
+        `POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${login.length}\r\n\r\n${login}`,
+        'nonsense\r\n\r\n',
+      ])
+        for (let time = 0; time < 30; time++) await sendAndReset(production.url, bytes)
+      assert.equal((await production.request('GET', '/ready')).status, 200)
+      assert.deepEqual(uncaught, [])
+      assert.equal(bugs(), bugsBefore)
     })
 
     test('what nobody reads the body of: an unknown route, a wrong method', async () => {
@@ -182,14 +218,6 @@ eachEngine((engine) => {
     })
 
     describe('a bug, whatever was thrown, with one line in the log', () => {
-      let production: TestApp
-      const endingOfBugs = endOfSuite()
-      before(async () => {
-        production = await startApp(endingOfBugs, engine, {
-          config: { wires: [broken()] },
-          environment: { NODE_ENV: 'production', HOST: '127.0.0.1' },
-        })
-      })
       for (const what of Object.keys(THROWN))
         test(what, async () => {
           for (const one of [app, production]) {

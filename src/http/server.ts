@@ -124,7 +124,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
   const engine: FastifyInstance = fastify(settings)
   // Without a listener Node would close the connection without a word.
-  engine.server.on('connect', (_request, socket) => endWith(socket, noTunnel(), options.newId()))
+  engine.server.on('connect', (_request, socket) => {
+    // Node hands over the socket without its own listeners: nothing else hears of an error or closes it.
+    socket.on('error', () => undefined)
+    endWith(socket, noTunnel(), options.newId())
+  })
 
   const alwaysAnswered = new Set(
     options.groups
@@ -149,6 +153,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         ms: performance.now() - begun,
       })
     })
+    // The client has reset the connection, and the system its address: there is nobody to answer.
+    if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
     done()
   })
@@ -240,7 +246,10 @@ function endWith(socket: Duplex, error: ApiError, requestId: string): void {
     connection: 'close',
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`)
+  socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`, () =>
+    // The client may keep its half open.
+    socket.destroy(),
+  )
 }
 
 const isWithin = (url: string, prefix: string): boolean => `${pathOf(url)}/`.startsWith(`${prefix}/`)
