@@ -285,6 +285,37 @@ describe('a wire that can not work stops the start with one line', () => {
     ['no spec', answers(Route('GET /hello')), /^wires: shop: GET \/hello: the second argument/],
     ['a route that is none', answers('GET /hello'), /^wires: shop: one of its routes is not made by route/],
     [
+      'a route with another path than its key',
+      answers({ ...(Route('GET /hello', SPEC, () => ({})) as object), path: '/admin' }),
+      /^wires: shop: "GET \/hello": its method and path are "GET \/admin": make it by route\('GET \/hello', /,
+    ],
+    [
+      'a route with another method than its key',
+      answers({ ...(Route('GET /hello', SPEC, () => ({})) as object), method: 'POST' }),
+      /^wires: shop: "GET \/hello": its method and path are "POST \/hello": /,
+    ],
+    [
+      'a route without its method and path',
+      answers({ key: 'GET /hello', spec: SPEC, handle: () => ({}) }),
+      /^wires: shop: "GET \/hello": its method and path are "undefined undefined": /,
+    ],
+    [
+      'a replay of less than no time',
+      spec({ idempotent: { seconds: -5, isCurrent: () => true, otherwise: () => undefined } }),
+      /: idempotent can't be this object: it takes .* seconds above 0$/,
+    ],
+    [
+      'a body of no bytes',
+      spec({ bodyLimit: 0 }),
+      /: bodyLimit can't be 0: it takes a whole number of bytes from 1 to 1073741824 \(1 GiB\)$/,
+    ],
+    ['a body that no memory holds', spec({ bodyLimit: 1e12 }), /: bodyLimit can't be 1000000000000: /],
+    [
+      'bodies of a wire that no memory holds',
+      running({ routes: [], service: undefined, bodyLimit: 1024 ** 3 + 1 }),
+      /^wires: shop: setup: bodyLimit can't be 1073741825: /,
+    ],
+    [
       'a key without its slash',
       keyed('GET hello'),
       /^wires: shop: "GET hello": the path must begin with "\/"$/,

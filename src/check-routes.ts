@@ -30,9 +30,14 @@ const OBJECT: Field = {
   fits: (value) => isSchema(value) && isPlain((value as { properties?: unknown }).properties),
 }
 
-const BYTES: Field = {
-  takes: 'a whole number of bytes',
-  fits: (value) => Number.isSafeInteger(value) && (value as number) > 0,
+const isPositive = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) > 0
+
+// A body is read into memory before its handler runs.
+const LARGEST_BODY = 1024 ** 3
+
+const BODY_BYTES: Field = {
+  takes: `a whole number of bytes from 1 to ${LARGEST_BODY} (1 GiB)`,
+  fits: (value) => isPositive(value) && (value as number) <= LARGEST_BODY,
 }
 
 const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
@@ -48,14 +53,14 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   limitAlways: optional(SWITCH),
   limitName: optional(TEXT),
   idempotent: optional({
-    takes: 'true or false, or an object like { seconds: 60, isCurrent, otherwise }',
+    takes: 'true or false, or an object like { seconds: 60, isCurrent, otherwise } with seconds above 0',
     fits: (value) => typeof value === 'boolean' || (isPlain(value) && isBriefReplay(value)),
   }),
   params: optional(OBJECT),
   query: optional(OBJECT),
   body: optional({ takes: 'a schema like Type.Object({ … })', fits: isSchema }),
   form: optional(SWITCH),
-  bodyLimit: optional(BYTES),
+  bodyLimit: optional(BODY_BYTES),
   headers: optional(OBJECT),
   reply: {
     takes: 'a schema for each status, like { 200: Type.Object({ … }) }',
@@ -73,7 +78,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
 }
 
 const isBriefReplay = ({ seconds, isCurrent, otherwise }: Record<string, unknown>): boolean =>
-  Number.isSafeInteger(seconds) && [isCurrent, otherwise].every((one) => typeof one === 'function')
+  isPositive(seconds) && [isCurrent, otherwise].every((one) => typeof one === 'function')
 const isStatus = (name: unknown): boolean => STATUS.test(name as string)
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0
 const isErrorKind = (value: unknown): boolean =>
@@ -81,7 +86,7 @@ const isErrorKind = (value: unknown): boolean =>
 
 const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   routes: { takes: 'a list of what route(…) returns', fits: Array.isArray },
-  bodyLimit: optional(BYTES),
+  bodyLimit: optional(BODY_BYTES),
   service: ANYTHING,
   start: optional(FUNCTION),
   health: optional(FUNCTION),
@@ -134,7 +139,7 @@ export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolea
 }
 
 function checkRoute(wire: string, route: unknown): void {
-  const { key, spec, handle } = (route ?? {}) as Partial<Route>
+  const { key, method, path, spec, handle } = (route ?? {}) as Partial<Route>
   if (typeof key !== 'string')
     throw new StartError(
       `wires: ${wire}: one of its routes is not made by route('GET /path', { … }, handler)`,
@@ -142,6 +147,12 @@ function checkRoute(wire: string, route: unknown): void {
   const where = `wires: ${wire}: ${shown(key)}`
   const fault = faultOfKey(key)
   if (fault !== undefined) throw new StartError(`${where}: ${fault}`)
+  // The checks read the key, the engine the other two.
+  const address = `${method} ${path}`
+  if (key !== address)
+    throw new StartError(
+      `${where}: its method and path are ${shown(address)}: make it by route('${key}', { … }, handler)`,
+    )
   if (!isPlain(spec))
     throw new StartError(`wires: ${wire}: ${key}: the second argument of route must be an object`)
   checkFields(`wires: ${wire}: ${key}`, spec, SPEC)
