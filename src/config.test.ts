@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 
@@ -299,6 +299,20 @@ describe('the secret', () => {
     assert.equal((await stat(join(folder, 'data/secret'))).mode & 0o777, 0o600)
     assert.equal((await loadSettings({}, {}, folder)).secret, all[0]!.secret, 'and kept')
   })
+
+  // Windows has no such modes.
+  test(
+    'is made private at the next start, whatever its mode was',
+    { skip: process.platform === 'win32' },
+    async (t) => {
+      const folder = await temporaryFolder(t)
+      const { secret } = await loadSettings({}, {}, folder)
+      const file = join(folder, 'data/secret')
+      await chmod(file, 0o644)
+      assert.equal((await loadSettings({}, {}, folder)).secret, secret)
+      assert.equal((await stat(file)).mode & 0o777, 0o600)
+    },
+  )
 
   test('that is cut short is not used', async (t) => {
     const folder = await temporaryFolder(t)

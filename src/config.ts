@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { isIP, isIPv6 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 
@@ -210,6 +210,7 @@ function asVariable(value: unknown, name: string): string {
 }
 
 const SECRET_LENGTH = 32
+const PRIVATE = 0o600
 
 /**
  * Brings together the environment, the configuration file and the defaults, in this order.
@@ -318,6 +319,8 @@ async function findSecret(given: string | undefined, production: boolean, dataDi
   } catch (error) {
     throw bad('DATA_DIR', `${file} can't be kept: ${(error as Error).message}`)
   }
+  // An earlier mode may be open to others. It stays if the file is another user's or the disk has no modes.
+  await chmod(file, PRIVATE).catch(() => {})
   if (secret.length < SECRET_LENGTH)
     throw bad(
       'DATA_DIR',
@@ -331,7 +334,7 @@ async function makeSecret(file: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const mine = `${file}.${randomBytes(8).toString('hex')}`
   try {
-    await writeFile(mine, randomBytes(48).toString('base64url'), { mode: 0o600, flush: true })
+    await writeFile(mine, randomBytes(48).toString('base64url'), { mode: PRIVATE, flush: true })
     await link(mine, file).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     })
