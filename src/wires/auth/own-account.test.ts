@@ -47,6 +47,16 @@ describe('one’s own account', () => {
       assert.equal((await change(token, { metadata: { a: null, b: 1 } })).status, 200)
     })
 
+    test('takes metadata whose characters are all escaped, up to the 16 KiB that they stand for', async () => {
+      const { token } = await app().register()
+      const escaped = (count: number) =>
+        app().request('PATCH', '/auth/me', { token, raw: `{"metadata":{"a":"${'\\u042f'.repeat(count)}"}}` })
+      const answered = await escaped(8000)
+      assert.equal(answered.status, 200, answered.text)
+      assert.deepEqual(answered.body.user.metadata, { a: 'Я'.repeat(8000) })
+      assert.equal((await escaped(8200)).status, 400)
+    })
+
     test('changes in nothing but name and metadata', async () => {
       const { email, token } = await app().register()
       const before = (await me(app(), token)).body.user

@@ -201,7 +201,7 @@ export function authRoutes({
         description:
           'What is left out stays. Fields of metadata replace those of the same name, and null removes one; nested objects are replaced whole. All metadata together may have 16 KiB as JSON.',
         access: 'session',
-        bodyLimit: 20_480, // the metadata alone may have 16 KiB
+        bodyLimit: 100_000, // 16 KiB of metadata, of which a client may escape every 2 bytes as the 6 of \uXXXX
         body: Type.Object({
           name: Type.Optional(
             Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] }),
