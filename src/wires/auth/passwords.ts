@@ -120,10 +120,13 @@ export function createPasswords(options: {
   }
 }
 
-/** Why a password may not be that of the account with this address: it is the address, or the part before its @. */
+/**
+ * Why a password may not be that of the account with this address: it is the address, or the part before its @,
+ * whatever white space is around it.
+ */
 export function ownAddressFault(password: string, email: string): string | undefined {
   if (password.length > CODE_UNITS_MAX || email.length > CODE_UNITS_MAX) return undefined
-  const [folded, address] = [password, email].map((text) => text.normalize('NFKC').toLowerCase()) as [
+  const [folded, address] = [password, email].map((text) => text.normalize('NFKC').trim().toLowerCase()) as [
     string,
     string,
   ]

@@ -132,7 +132,8 @@ describe('registration', () => {
 
     test('refuses the own address as a password, whole or without its domain, and says so', async () => {
       const email = 'Ada.Lovelace@Example.com'
-      for (const password of [email, 'ada.lovelace@EXAMPLE.com', 'ADA.LOVELACE', 'ａｄａ.ｌｏｖｅｌａｃｅ']) {
+      const own = ['ada.lovelace@EXAMPLE.com', 'ADA.LOVELACE', 'ａｄａ.ｌｏｖｅｌａｃｅ']
+      for (const password of [email, ` ${email}`, 'ada.lovelace\t ', ...own]) {
         const answered = await register({ email, password })
         assert.deepEqual([answered.status, answered.code], [400, 'VALIDATION_ERROR'], password)
         const [issue] = answered.body.error.details!.issues
