@@ -12,7 +12,6 @@ const LEASE_MS = 60_000
 type Kept = {
   fingerprint: string
   answer: string | null
-  lease_until: number
   erase_at: number | null
 }
 
@@ -51,14 +50,13 @@ export function createIdempotencyStore(
         returning record_id`)
       if (taken) return { state: 'new', recordId: taken.record_id }
       const held = await db.get<Kept>(sql`
-        select fingerprint, answer, lease_until, erase_at from sixwire_idempotency
+        select fingerprint, answer, erase_at from sixwire_idempotency
         where caller = ${caller} and key = ${name}`)
       // Given back in this very moment: as good as under way.
-      if (!held) return { state: 'running', retryAfter: 1 }
+      if (!held) return { state: 'running' }
       if (held.fingerprint !== fingerprint) return { state: 'mismatch' }
       if (held.erase_at !== null && (held.answer === null || held.erase_at <= now)) return { state: 'erased' }
-      if (held.answer === null)
-        return { state: 'running', retryAfter: Math.max(1, Math.ceil((held.lease_until - now) / 1000)) }
+      if (held.answer === null) return { state: 'running' }
       return { state: 'done', answer: JSON.parse(key.open(held.answer)) as KeptAnswer }
     },
 

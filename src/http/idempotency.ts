@@ -7,7 +7,7 @@ export type IdempotentStart =
   | { state: 'new'; recordId: string }
   | { state: 'done'; answer: KeptAnswer }
   | { state: 'erased' }
-  | { state: 'running'; retryAfter: number }
+  | { state: 'running' }
   | { state: 'mismatch' }
 
 /** Remembers for 24 h what was answered under which key, where every replica and the next start see it. */
@@ -64,6 +64,7 @@ export function refuseUnlessNew(start: Exclude<IdempotentStart, { state: 'done' 
   if (start.state === 'running')
     throw errors.idempotency_conflict({
       message: 'The first request with this Idempotency-Key is still under way: ask again shortly.',
-      retryAfter: start.retryAfter,
+      // Nearly every call ends within a second; one whose process died is refused until its lease is over.
+      retryAfter: 1,
     })
 }

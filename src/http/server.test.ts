@@ -310,7 +310,7 @@ eachEngine((engine) => {
       const metadata = { a: 'x'.repeat(16_300) }
       const [taken, refused] = [
         await app.request('PATCH', '/auth/me', { token, body: { metadata, name: 'x'.repeat(200) } }),
-        await app.request('PATCH', '/auth/me', { token, body: { a: 'x'.repeat(21_000) } }),
+        await app.request('PATCH', '/auth/me', { token, body: { a: 'x'.repeat(100_000) } }),
       ]
       assert.deepEqual([taken.status, refused.status], [200, 413])
     })
@@ -541,7 +541,7 @@ eachEngine((engine) => {
       assert.equal(created.size, 1)
       for (const { status, headers } of answers.filter((one) => one.status !== 201)) {
         assert.equal(status, 409)
-        assert.ok(Number(headers.get('retry-after')) >= 1)
+        assert.equal(headers.get('retry-after'), '1')
       }
       const filter = encodeURIComponent(JSON.stringify({ n: 4 }))
       assert.equal((await app.request('GET', `/store/once?filter=${filter}`, { token })).body.total, 1)

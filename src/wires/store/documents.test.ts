@@ -404,10 +404,9 @@ eachEngine((engine) => {
     const early = await order()
     assert.equal(early.status, 409)
     assert.equal(early.body.error.code, 'IDEMPOTENCY_CONFLICT')
-    const wait = Number(early.headers.get('retry-after'))
-    assert.ok(wait >= 1 && wait <= 60, `Retry-After: ${wait}`)
+    assert.equal(early.headers.get('retry-after'), '1')
 
-    app.clock.advance(wait * 1000)
+    app.clock.advance(60_000)
     const [second, third] = [await order(), await order()]
     for (const again of [second, third]) {
       assert.equal(again.status, 201)
