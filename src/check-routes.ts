@@ -53,7 +53,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   limitAlways: optional(SWITCH),
   limitName: optional(TEXT),
   idempotent: optional({
-    takes: 'true or false, or an object like { seconds: 60, isCurrent, otherwise } with seconds above 0',
+    takes: 'true or false, or an object like { seconds: 60, isCurrent } with seconds above 0',
     fits: (value) => typeof value === 'boolean' || (isPlain(value) && isBriefReplay(value)),
   }),
   params: optional(OBJECT),
@@ -77,8 +77,8 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   }),
 }
 
-const isBriefReplay = ({ seconds, isCurrent, otherwise }: Record<string, unknown>): boolean =>
-  isPositive(seconds) && [isCurrent, otherwise].every((one) => typeof one === 'function')
+const isBriefReplay = ({ seconds, isCurrent }: Record<string, unknown>): boolean =>
+  isPositive(seconds) && typeof isCurrent === 'function'
 const isStatus = (name: unknown): boolean => STATUS.test(name as string)
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0
 const isErrorKind = (value: unknown): boolean =>

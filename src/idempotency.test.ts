@@ -160,31 +160,56 @@ eachEngine((engine) => {
       }
   })
 
-  test('an answer that is kept for a minute is erased after it, and its key is remembered for the day', async () => {
-    const { clock, store, caller, begin, finish, release } = setUp()
+  test('an answer that is kept for a minute is erased after it, and its key is free', async () => {
+    const { clock, store, caller, begin, finish } = setUp()
     const record = recordOf(await begin())
     await finish(answer, 60 * SECOND)
     clock.advance(60 * SECOND - 1)
-    assert.deepEqual(await begin(), { state: 'done', answer })
     await store.forgetExpired()
     assert.deepEqual(await begin(), { state: 'done', answer })
-    clock.advance(1)
-    assert.deepEqual(await begin(), { state: 'erased' })
-    await store.forgetExpired()
-    assert.deepEqual(await db.all(sql`select answer from sixwire_idempotency where caller = ${caller}`), [
-      { answer: null },
-    ])
-    // Nothing takes it for a call that never ended.
-    await release()
-    await finish()
-    assert.deepEqual(await begin(), { state: 'erased' })
-    assert.deepEqual(await begin('another'), { state: 'mismatch' })
-    clock.advance(DAY - 60 * SECOND - 1)
-    assert.deepEqual(await begin(), { state: 'erased' })
     clock.advance(1)
     assert.notEqual(recordOf(await begin()), record)
+    await finish(answer, 60 * SECOND)
+    clock.advance(60 * SECOND)
+    await store.forgetExpired()
+    assert.deepEqual(await db.all(sql`select * from sixwire_idempotency where caller = ${caller}`), [])
+  })
+
+  test('an answer that is expired before its time frees its key; a call under way keeps it', async () => {
+    const { store, caller, begin, finish } = setUp()
+    const record = recordOf(await begin())
+    await store.expire(caller, 'key')
+    assert.equal((await begin()).state, 'running')
     await finish()
-    assert.deepEqual(await begin(), { state: 'done', answer })
+    await store.expire(caller, 'key')
+    assert.notEqual(recordOf(await begin()), record)
+    assert.equal((await begin()).state, 'running')
+  })
+
+  test('what an earlier version kept for a minute expires with it', async () => {
+    const folder = new URL('./migrations/', import.meta.url)
+    const old = await openDatabase(await engine.freshUrl())
+    try {
+      const all = await readMigrations('sixwire', folder, old.dialect)
+      await old.migrate(all.slice(0, 2))
+      for (const [caller, eraseAt] of [
+        ['stranger:x', 60],
+        ['user:x', null],
+      ] as const)
+        await old.write(sql`
+          insert into sixwire_idempotency (caller, key, fingerprint, record_id, answer, lease_until, expires_at, erase_at)
+          values (${caller}, 'key', '', '', 'sealed', 0, 1000, ${eraseAt})`)
+      await old.migrate(all)
+      assert.deepEqual(
+        await old.all(sql`select caller, expires_at from sixwire_idempotency order by caller`),
+        [
+          { caller: 'stranger:x', expires_at: 60 },
+          { caller: 'user:x', expires_at: 1000 },
+        ],
+      )
+    } finally {
+      await old.close()
+    }
   })
 
   test('expired keys are forgotten, and no others', async () => {

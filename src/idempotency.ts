@@ -12,7 +12,6 @@ const LEASE_MS = 60_000
 type Kept = {
   fingerprint: string
   answer: string | null
-  erase_at: number | null
 }
 
 /**
@@ -41,31 +40,35 @@ export function createIdempotencyStore(
           fingerprint = excluded.fingerprint,
           record_id = case when held.expires_at <= ${now} then excluded.record_id else held.record_id end,
           answer = null,
-          erase_at = null,
           lease_until = excluded.lease_until,
           expires_at = excluded.expires_at
         where held.expires_at <= ${now}
-          or (held.answer is null and held.erase_at is null and held.lease_until <= ${now}
+          or (held.answer is null and held.lease_until <= ${now}
             and held.fingerprint = excluded.fingerprint)
         returning record_id`)
       if (taken) return { state: 'new', recordId: taken.record_id }
       const held = await db.get<Kept>(sql`
-        select fingerprint, answer, erase_at from sixwire_idempotency
+        select fingerprint, answer from sixwire_idempotency
         where caller = ${caller} and key = ${name}`)
       // Given back in this very moment: as good as under way.
       if (!held) return { state: 'running' }
       if (held.fingerprint !== fingerprint) return { state: 'mismatch' }
-      if (held.erase_at !== null && (held.answer === null || held.erase_at <= now)) return { state: 'erased' }
       if (held.answer === null) return { state: 'running' }
       return { state: 'done', answer: JSON.parse(key.open(held.answer)) as KeptAnswer }
     },
 
-    async finish(caller, name, answer, keepMs) {
-      const eraseAt = keepMs === undefined ? null : clock.now() + keepMs
+    async finish(caller, name, answer, keepMs = KEPT_MS) {
       // The first answer stands: a call that lost its lease and ends after all may have another one.
       await db.write(sql`
-        update sixwire_idempotency set answer = ${key.seal(JSON.stringify(answer))}, erase_at = ${eraseAt}
-        where caller = ${caller} and key = ${name} and answer is null and erase_at is null`)
+        update sixwire_idempotency
+        set answer = ${key.seal(JSON.stringify(answer))}, expires_at = ${clock.now() + keepMs}
+        where caller = ${caller} and key = ${name} and answer is null`)
+    },
+
+    async expire(caller, name) {
+      await db.write(sql`
+        update sixwire_idempotency set answer = null, expires_at = 0
+        where caller = ${caller} and key = ${name} and answer is not null`)
     },
 
     async release(caller, name) {
@@ -76,10 +79,7 @@ export function createIdempotencyStore(
     },
 
     async forgetExpired() {
-      const now = clock.now()
-      await db.write(sql`delete from sixwire_idempotency where expires_at < ${now}`)
-      await db.write(sql`
-        update sixwire_idempotency set answer = null where answer is not null and erase_at <= ${now}`)
+      await db.write(sql`delete from sixwire_idempotency where expires_at <= ${clock.now()}`)
     },
   }
 }

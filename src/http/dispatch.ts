@@ -74,21 +74,24 @@ export function registerRoute(
 
   const brief = typeof spec.idempotent === 'object' ? spec.idempotent : undefined
 
+  /** An error holds no tokens, so it is replayed like the answer of every other route. */
+  const isCurrent = async ({ status, body }: KeptAnswer): Promise<boolean> =>
+    !brief || status >= 400 || brief.isCurrent(JSON.parse(body))
+
   /** The answer under an Idempotency-Key: the one that was given before, or that of the only call that is made. */
   async function answerOnce(key: string, request: FastifyRequest, reply: FastifyReply): Promise<KeptAnswer> {
     const { caller } = request as Admitted
     const asked = JSON.stringify([one.key, request.params, request.body])
     const who = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(asked)
-    const start = await options.idempotency.begin(who, key, asked)
-    if (start.state === 'done') {
-      // An error holds no tokens, so it is replayed like every other answer.
-      const isCurrent =
-        !brief || start.answer.status >= 400 || (await brief.isCurrent(JSON.parse(start.answer.body)))
-      if (!isCurrent) throw brief.otherwise()
-      reply.header('idempotency-replayed', 'true')
-      return start.answer
+    let start = await options.idempotency.begin(who, key, asked)
+    while (start.state === 'done') {
+      if (await isCurrent(start.answer)) {
+        reply.header('idempotency-replayed', 'true')
+        return start.answer
+      }
+      await options.idempotency.expire(who, key)
+      start = await options.idempotency.begin(who, key, asked)
     }
-    if (brief && start.state === 'erased') throw brief.otherwise()
     refuseUnlessNew(start)
     try {
       const answered = rendered(await one.handle(callOf(request, start.recordId)), reply)

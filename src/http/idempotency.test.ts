@@ -52,9 +52,4 @@ test('a call that may not run now is refused with what to do', () => {
     message: /still under way/,
     retryAfter: 1,
   })
-  assert.throws(() => refuseUnlessNew({ state: 'erased' }), {
-    code: 'IDEMPOTENCY_CONFLICT',
-    status: 409,
-    message: /answered already/,
-  })
 })

@@ -6,7 +6,6 @@ export type KeptAnswer = { status: number; headers: Record<string, string>; body
 export type IdempotentStart =
   | { state: 'new'; recordId: string }
   | { state: 'done'; answer: KeptAnswer }
-  | { state: 'erased' }
   | { state: 'running' }
   | { state: 'mismatch' }
 
@@ -23,9 +22,11 @@ export type IdempotencyStore = {
   /**
    * Keeps the answer; from now on `begin` gives it. The first one stands.
    *
-   * @param keepMs after this the answer is erased and only its key remembered; default the key's own time
+   * @param keepMs after this the answer is erased and its key free; default 24 h
    */
   finish(caller: string, key: string, answer: KeptAnswer, keepMs?: number): Promise<void>
+  /** Erases a kept answer: the key is free from now on. */
+  expire(caller: string, key: string): Promise<void>
   /** Lets the same call be tried again now, with the same record id, after a fault that another try may not meet. */
   release(caller: string, key: string): Promise<void>
 }
@@ -55,11 +56,6 @@ export function refuseUnlessNew(start: Exclude<IdempotentStart, { state: 'done' 
     throw errors.idempotency_conflict({
       message:
         'This Idempotency-Key was sent with another request in the last 24 hours: use a new key for a new request.',
-    })
-  if (start.state === 'erased')
-    throw errors.idempotency_conflict({
-      message:
-        'The request with this Idempotency-Key was answered already, and its answer is not kept any more: use a new key for a new request.',
     })
   if (start.state === 'running')
     throw errors.idempotency_conflict({

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 
-import type { ApiError, ErrorKind } from '../base/errors.ts'
+import type { ErrorKind } from '../base/errors.ts'
 import type { Access, Caller, UserCaller } from './policy.ts'
 
 /** Every method that a route may have. */
@@ -57,13 +57,15 @@ export type RouteSpec = {
   errorDetails?: ErrorDetails
 }
 
-/** Of a route whose answer holds tokens: it is replayed for a short time, and only while the tokens may be given again. */
+/**
+ * Of a route whose answer holds tokens: it is replayed for a short time, and only while the tokens may be given again.
+ * From then on a repetition is a new call with another `recordId`, and the handler must refuse it as it refuses every
+ * other one of its kind. An answer of its own would tell who knows the key that the body, with its password, is right.
+ */
 export type BriefReplay = {
   seconds: number
   /** Whether the answer with this body may be given again now. */
   isCurrent(body: unknown): Promise<boolean>
-  /** What a repetition is answered instead; the handler does not run again. */
-  otherwise(): ApiError
 }
 
 export type ErrorDetails = Readonly<Record<string, string | null>>

@@ -116,17 +116,13 @@ export function authRoutes({
         access: 'public',
         limit: '20/min',
         description:
-          'Under an `Idempotency-Key` the tokens are answered again for 60 seconds, unless the account has changed or its address is locked; from then on `EMAIL_TAKEN`.',
+          'Under an `Idempotency-Key` the tokens are answered again for 60 seconds, unless the account has changed or its address is locked; from then on it is a new registration, and the address is taken.',
         idempotent: {
           seconds: 60,
           async isCurrent({ token }: TokenPair) {
             const caller = await sessions.caller(token)
             return caller !== undefined && (await passwordLogin.asRegistered(caller.id)) !== undefined
           },
-          otherwise: () =>
-            authErrors.email_taken({
-              message: 'This registration was answered already, and its tokens are not given again: sign in.',
-            }),
         },
         body: withRule(
           Type.Object({
