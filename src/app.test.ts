@@ -301,7 +301,7 @@ describe('a wire that can not work stops the start with one line', () => {
     ],
     [
       'a replay of less than no time',
-      spec({ idempotent: { seconds: -5, isCurrent: () => true, otherwise: () => undefined } }),
+      spec({ idempotent: { seconds: -5, isCurrent: () => true } }),
       /: idempotent can't be this object: it takes .* seconds above 0$/,
     ],
     [

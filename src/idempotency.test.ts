@@ -186,32 +186,6 @@ eachEngine((engine) => {
     assert.equal((await begin()).state, 'running')
   })
 
-  test('what an earlier version kept for a minute expires with it', async () => {
-    const folder = new URL('./migrations/', import.meta.url)
-    const old = await openDatabase(await engine.freshUrl())
-    try {
-      const all = await readMigrations('sixwire', folder, old.dialect)
-      await old.migrate(all.slice(0, 2))
-      for (const [caller, eraseAt] of [
-        ['stranger:x', 60],
-        ['user:x', null],
-      ] as const)
-        await old.write(sql`
-          insert into sixwire_idempotency (caller, key, fingerprint, record_id, answer, lease_until, expires_at, erase_at)
-          values (${caller}, 'key', '', '', 'sealed', 0, 1000, ${eraseAt})`)
-      await old.migrate(all)
-      assert.deepEqual(
-        await old.all(sql`select caller, expires_at from sixwire_idempotency order by caller`),
-        [
-          { caller: 'stranger:x', expires_at: 60 },
-          { caller: 'user:x', expires_at: 1000 },
-        ],
-      )
-    } finally {
-      await old.close()
-    }
-  })
-
   test('expired keys are forgotten, and no others', async () => {
     const { clock, store, caller } = setUp()
     await db.write(sql`delete from sixwire_idempotency`)
