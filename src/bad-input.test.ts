@@ -10,6 +10,7 @@ import { startApp, type TestApp } from './testing/app.ts'
 import { eachEngine, endOfSuite } from './testing/engines.ts'
 import { exchange, type Exchanged } from './testing/exchange.ts'
 import { percentEncoded } from './testing/hostile.ts'
+import { isLongRun } from './testing/long-run.ts'
 import { startMailServer } from './testing/mail-server.ts'
 import {
   AUTHORIZATION,
@@ -23,8 +24,7 @@ import {
 } from './testing/operations.ts'
 import { environmentOf, startTextServer } from './wires/messaging/providers.fixture.ts'
 
-// On each engine, and others each time; many more in bad-input.long.ts.
-const RUNS_PER_INPUT = Number(process.env['BAD_INPUT_RUNS'] ?? 30)
+const RUNS_PER_INPUT = isLongRun ? 300 : 30 // on each engine
 const LONGEST_REFUSAL = 20_000 // characters: a refusal is not a way to have the server send much
 // More than the server reads of one request's head is refused before any route is found.
 const LONGEST_HEAD = 12_000

@@ -8,10 +8,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 import { eachEngine, temporaryFolder, type Ending, type Engine } from './testing/engines.ts'
+import { isLongRun } from './testing/long-run.ts'
 import { startProgram, type Program } from './testing/program.ts'
 
 const CONFIG = 'export default { auth: { bcryptCost: 4 } }\n'
-const ROUNDS = 4
+const ROUNDS = isLongRun ? 10 : 2
 const CLIENTS = 24
 const MOST_WRITES = 300
 const LONGEST_START_MS = 800
