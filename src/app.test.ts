@@ -609,7 +609,11 @@ eachEngine((engine) => {
     test('of /health and its like are counted without the database', async (t) => {
       const app = await startApp(t, engine, { clock, environment: { SIXWIRE_RATE_LIMITS: 'on' } })
       for (const path of ['/ready', '/openapi.json']) {
-        const answers = await Promise.all(Array.from({ length: 605 }, () => app.request('GET', path)))
+        // Of the description no more than that it has not changed.
+        const headers = { 'if-none-match': '*' }
+        const answers = await Promise.all(
+          Array.from({ length: 605 }, () => app.request('GET', path, { headers })),
+        )
         assert.equal(answers.filter(({ status }) => status === 429).length, 5, path)
       }
       for (const path of ['/info', '/metrics', '/health'])

@@ -24,7 +24,7 @@ import {
 } from './testing/operations.ts'
 import { environmentOf, startTextServer } from './wires/messaging/providers.fixture.ts'
 
-const RUNS_PER_INPUT = isLongRun ? 300 : 30 // on each engine
+const RUNS_PER_INPUT = isLongRun ? 300 : 20 // on each engine
 const LONGEST_REFUSAL = 20_000 // characters: a refusal is not a way to have the server send much
 // More than the server reads of one request's head is refused before any route is found.
 const LONGEST_HEAD = 12_000
