@@ -183,7 +183,7 @@ describe('a variable that begins with SIXWIRE_ is known', () => {
     )
   })
 
-  test('or almost does, is no variable of somebody else', async (t) => {
+  test('and refused if the prefix itself is misspelt', async (t) => {
     for (const name of ['SIXWRE_POLICY', 'SIXWIREPOLICY', 'sixwire_policy'])
       assert.match(
         await refusal(t, { [name]: 'guarded' }),
