@@ -82,7 +82,7 @@ eachEngine((engine) => {
       assert.match(app.log(), /"level":30,.*"path":"\/sandbox\/api\/mail","status":403/)
     })
 
-    test('are as any other where there is no sandbox', async (t) => {
+    test('are logged like any other if there is no sandbox', async (t) => {
       const asked = ['30 /sandbox', '30 /sandbox/api/mail', '30 /health']
       assert.deepEqual(await paths(t, 'info', {}), asked)
     })

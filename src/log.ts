@@ -31,7 +31,7 @@ const SANDBOX = /^\/sandbox(\/|$)/
  * those of its page, are of the level debug, unless they are refused or the sandbox is open to others.
  *
  * @param to where the lines go; default standard output
- * @param options.terminal whether somebody reads them as they come; default whether standard output is a terminal
+ * @param options.terminal whether to write text instead of JSON; by default if standard output is a terminal
  */
 export async function createLog(
   settings: Settings,

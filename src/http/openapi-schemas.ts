@@ -59,7 +59,7 @@ export function createComponents() {
     return { $ref: `#/components/schemas/${title}` }
   }
 
-  /** A reference to a response; the response itself where the name stands for another one. */
+  /** A reference to a response; the response itself if another response has the name already. */
   function responseOf(name: string, response: object): object {
     responses[name] ??= response
     return JSON.stringify(responses[name]) === JSON.stringify(response)

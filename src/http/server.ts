@@ -125,7 +125,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const engine: FastifyInstance = fastify(settings)
   // Without a listener Node would close the connection without a word.
   engine.server.on('connect', (_request, socket) => {
-    // Node hands over the socket without its own listeners: nothing else hears of an error or closes it.
+    // Node removes its own listeners from this socket: without these an error ends the process, and nothing closes it.
     socket.on('error', () => undefined)
     endWith(socket, noTunnel(), options.newId())
   })

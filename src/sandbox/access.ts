@@ -13,7 +13,7 @@ const originOf = (address: string): string => new URL(address).origin
  * anybody, administrators included. So it answers:
  *
  * - Calls of this machine, under a loopback name, that nobody forwards. `SIXWIRE_SANDBOX_HOST` opens one more host name:
- *   calls to that are answered whoever makes or forwards them.
+ *   every call to that name is answered, forwarded or not.
  * - To `/sandbox/api`, of web pages only the sandbox's own, the application's, and others of this machine: the inbox is
  *   not for any page that happens to be open. A browser names the page's origin with every request whose answer the page could read. The pages of the
  *   identity providers are not asked: people come there by links and forms of other origins, that being their purpose.
@@ -51,7 +51,7 @@ export function createAccess(settings: Settings): (request: FastifyRequest) => v
   }
 }
 
-/** Says at the start what somebody who sets `PUBLIC_URL` or `SIXWIRE_SANDBOX_HOST` has to know. */
+/** Logs at the start what `PUBLIC_URL` and `SIXWIRE_SANDBOX_HOST` mean for the sandbox. */
 export function logAccess({ publicUrl, sandboxHost, sandboxUrl }: Settings, log: FastifyBaseLogger): void {
   if (sandboxHost !== undefined)
     log.warn(

@@ -88,7 +88,7 @@ eachEngine((engine) => {
   })
 })
 
-describe('a server whose sandbox somebody looks at', () => {
+describe('a server with an open event stream', () => {
   test('ends at SIGTERM, and ends the streams itself', async (t) => {
     const program = startProgram(t, ['start'], { folder: await temporaryFolder(t) })
     const { end } = await listen(t, await program.url())

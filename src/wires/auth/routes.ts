@@ -197,7 +197,7 @@ export function authRoutes({
         description:
           'What is left out stays. Fields of metadata replace those of the same name, and null removes one; nested objects are replaced whole. All metadata together may have 16 KiB as JSON.',
         access: 'session',
-        bodyLimit: 100_000, // 16 KiB of metadata, of which a client may escape every 2 bytes as the 6 of \uXXXX
+        bodyLimit: 100_000, // 16 KiB of metadata: a client may escape a character of 2 bytes as \uXXXX, which has 6
         body: Type.Object({
           name: Type.Optional(
             Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] }),
