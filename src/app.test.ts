@@ -12,7 +12,7 @@ import { startApp } from './testing/app.ts'
 import { stillClock } from './testing/clock.ts'
 import { eachEngine, temporaryFolder } from './testing/engines.ts'
 import { LIBRARY } from './testing/program.ts'
-import { defineWire, type ConfiguredWire } from './wire.ts'
+import { defineWire, type ConfiguredWire } from './kernel/wire.ts'
 import { auth } from './wires/auth/index.ts'
 
 const SECRET = 'a secret of the tests that is long enough'
@@ -367,7 +367,7 @@ describe('a wire that can not work stops the start with one line', () => {
     ],
     [
       'migrations that are no URL',
-      { ...running({ routes: [] }), migrations: './migrations/' },
+      { ...running({ routes: [] }), migrations: './kernel/migrations/' },
       /^defineWire\(shop\): migrations can't be "\.\/migrations\/": it takes the file: URL/,
     ],
     [

@@ -6,28 +6,36 @@ import { didYouMean } from './base/did-you-mean.ts'
 import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
 import { oneLine } from './base/one-line.ts'
-import { checkRoutes, checkRunning } from './check-routes.ts'
-import { checkSchemas } from './check-schemas.ts'
-import { readConfigFile, thrownBy } from './config-file.ts'
-import { checkVariables, loadSettings, settingNames, type Settings, type SettingsInput } from './config.ts'
+import { checkRoutes, checkRunning } from './kernel/check-routes.ts'
+import { checkSchemas } from './kernel/check-schemas.ts'
+import { readConfigFile, thrownBy } from './kernel/config-file.ts'
+import {
+  checkVariables,
+  loadSettings,
+  settingNames,
+  type Settings,
+  type SettingsInput,
+} from './kernel/config.ts'
 import type { Database } from './db/database.ts'
-import { readMigrations, StartError } from './db/migrations.ts'
+import { StartError } from './base/start-error.ts'
+import { readMigrations } from './db/migrations.ts'
 import { openDatabase } from './db/open.ts'
-import { createPolicy } from './http/policy.ts'
-import { createServer, type RouteGroup, type Server } from './http/server.ts'
-import { createIdempotencyStore } from './idempotency.ts'
-import { createJobs } from './jobs.ts'
-import { createLifecycle, type Stage } from './lifecycle.ts'
-import { createLog, type Log } from './log.ts'
-import { createMetrics } from './metrics.ts'
-import { createProcessRateLimiter, createRateLimiter } from './rate-limits.ts'
+import { createPolicy } from './kernel/policy.ts'
+import type { RouteGroup } from './http/route.ts'
+import { createServer, type Server } from './http/server.ts'
+import { createIdempotencyStore } from './kernel/idempotency.ts'
+import { createJobs } from './kernel/jobs.ts'
+import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
+import { createLog, type Log } from './kernel/log.ts'
+import { createMetrics } from './kernel/metrics.ts'
+import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
-import type { ConfiguredWire, RoutesOf, Running, ServiceOf } from './wire.ts'
+import type { ConfiguredWire, RoutesOf, Running, ServiceOf } from './kernel/wire.ts'
 import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
 import { messaging, type Messaging } from './wires/messaging/index.ts'
 import { store } from './wires/store/index.ts'
-import { checkOptions, checkWires, orderWires, variablesOf } from './wiring.ts'
+import { checkOptions, checkWires, orderWires, variablesOf } from './kernel/wiring.ts'
 
 // So an answer with tokens is erased at most this long after it was last replayed.
 const CLEANING_MS = 60_000
@@ -258,7 +266,11 @@ async function assemble(parts: Parts): Promise<App> {
   })
 
   async function migrate(): Promise<void> {
-    const frame = await readMigrations('sixwire', new URL('./migrations/', import.meta.url), db.dialect)
+    const frame = await readMigrations(
+      'sixwire',
+      new URL('./kernel/migrations/', import.meta.url),
+      db.dialect,
+    )
     const own = await Promise.all(
       wires.map(async ({ name, migrations }) =>
         migrations ? readMigrations(name, migrations, db.dialect) : [],

@@ -10,7 +10,7 @@ import { defineErrors } from '../base/errors.ts'
 import { answer, route } from '../http/route.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { eachEngine, endOfSuite } from '../testing/engines.ts'
-import { defineWire, type RoutesOf } from '../wire.ts'
+import { defineWire, type RoutesOf } from '../kernel/wire.ts'
 import { CallError, createClient, type Client } from './client.ts'
 
 const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { DEV_VARIABLE } from '../config.ts'
+import { DEV_VARIABLE } from '../kernel/config.ts'
 import type { Command } from './command.ts'
 import { onSignals } from './signals.ts'
 import { watchSources } from './watch.ts'

@@ -1,4 +1,4 @@
-import { StartError } from '../db/migrations.ts'
+import { StartError } from '../base/start-error.ts'
 import { UsageError, type Command } from './command.ts'
 import { table, withApp } from './with-app.ts'
 

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 
 import { didYouMean } from '../base/did-you-mean.ts'
 import { ApiError } from '../base/errors.ts'
-import { StartError } from '../db/migrations.ts'
+import { StartError } from '../base/start-error.ts'
 import { check } from './check.ts'
 import { UsageError, type Command } from './command.ts'
 import { dev } from './dev.ts'

@@ -1,5 +1,5 @@
 import { createApp, loadConfig, type App } from '../app.ts'
-import { DEV_VARIABLE } from '../config.ts'
+import { DEV_VARIABLE } from '../kernel/config.ts'
 import { banner } from './banner.ts'
 import type { Command } from './command.ts'
 import { keepMemorySmall } from './memory.ts'

@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises'
 import type { Static } from 'typebox'
 
 import { loadConfig } from '../app.ts'
-import { loadSettings, type Settings } from '../config.ts'
-import { StartError } from '../db/migrations.ts'
+import { loadSettings, type Settings } from '../kernel/config.ts'
+import { StartError } from '../base/start-error.ts'
 import { mailLink, type MailPurpose } from '../wires/auth/index.ts'
 import { messaging, openTemplates, type MessagingOptions, type Templates } from '../wires/messaging/index.ts'
-import { checkOptions } from '../wiring.ts'
+import { checkOptions } from '../kernel/wiring.ts'
 import { UsageError, type Command } from './command.ts'
 
 export const template: Command = {

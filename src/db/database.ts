@@ -8,12 +8,12 @@ import type { Dialect, Sql, SqlScalar } from './sql.ts'
 export type Row = Record<string, SqlScalar>
 
 /** A statement that must change or return at least one row; where it does not, nothing of its batch happens. */
-export type Must = { readonly query: Sql; readonly otherwise: () => ApiError }
+export type RequiredRow = { readonly query: Sql; readonly otherwise: () => ApiError }
 
-export type Step = Sql | Must
+export type Step = Sql | RequiredRow
 
 /** `query`, or nothing of the batch at all: then `otherwise` makes the error that is thrown. */
-export const must = (query: Sql, otherwise: () => ApiError): Must => ({ query, otherwise })
+export const requireRow = (query: Sql, otherwise: () => ApiError): RequiredRow => ({ query, otherwise })
 
 /** A statement broke a rule that the tables keep. */
 export class ConstraintError extends Error {

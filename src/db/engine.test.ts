@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { defineErrors } from '../base/errors.ts'
 import { eachEngine } from '../testing/engines.ts'
 import { openFresh } from './database.fixture.ts'
-import { ConstraintError, must, type Database } from './database.ts'
+import { ConstraintError, requireRow, type Database } from './database.ts'
 import { openDatabase } from './open.ts'
 import { sql, type Sql } from './sql.ts'
 
@@ -119,12 +119,12 @@ eachEngine((engine) => {
 
     test('leaves nothing where a step that must find something does not, and throws its error', async () => {
       for (const steps of [
-        [take('a', 1), must(take('a', 50), gone)],
-        [must(take('a', 50), gone), take('a', 1)],
-        [addStock('b', 1), must(take('a', 50), gone), addStock('c', 1)],
-        [must(take('a', 50), gone)],
-        [take('a', 1), must(sql`update stocks set amount = 0 where id = 'z'`, gone)],
-        [take('a', 1), must(sql`select id from stocks where id = 'z'`, gone)],
+        [take('a', 1), requireRow(take('a', 50), gone)],
+        [requireRow(take('a', 50), gone), take('a', 1)],
+        [addStock('b', 1), requireRow(take('a', 50), gone), addStock('c', 1)],
+        [requireRow(take('a', 50), gone)],
+        [take('a', 1), requireRow(sql`update stocks set amount = 0 where id = 'z'`, gone)],
+        [take('a', 1), requireRow(sql`select id from stocks where id = 'z'`, gone)],
       ])
         await assert.rejects(db.batch(steps), { code: 'GONE', status: 409 })
       assert.deepEqual(await stocks(), [{ id: 'a', amount: 10 }])
@@ -132,9 +132,9 @@ eachEngine((engine) => {
 
     test('goes on where a step that must find something does', async () => {
       const rows = await db.batch([
-        must(take('a', 1), gone),
-        must(sql`update stocks set amount = amount - 1 where id = 'a'`, gone),
-        must(sql`select amount from stocks where id = 'a'`, gone),
+        requireRow(take('a', 1), gone),
+        requireRow(sql`update stocks set amount = amount - 1 where id = 'a'`, gone),
+        requireRow(sql`select amount from stocks where id = 'a'`, gone),
       ])
       assert.deepEqual(rows, [[{ amount: 9 }], [{}], [{ amount: 8 }]])
     })
@@ -148,10 +148,10 @@ eachEngine((engine) => {
         { length: 24 },
         (_, i) => sql`insert into large (id, body) values (${i}, ${body})`,
       )
-      await assert.rejects(db.batch([...steps, must(take('a', 50), gone)]), { code: 'GONE' })
+      await assert.rejects(db.batch([...steps, requireRow(take('a', 50), gone)]), { code: 'GONE' })
       await assert.rejects(db.batch([...steps, steps[0]!]), ConstraintError)
       assert.deepEqual(await db.all(sql`select id from large`), [])
-      const rows = await db.batch([...steps, must(sql`select count(*) as n from large`, gone)])
+      const rows = await db.batch([...steps, requireRow(sql`select count(*) as n from large`, gone)])
       assert.deepEqual(rows, [...steps.map(() => [{}]), [{ n: 24 }]])
       const kept = await db.all(sql`select body from large where id = 23`)
       assert.ok(kept[0]!['body'] === body)
@@ -168,7 +168,7 @@ eachEngine((engine) => {
           db.write(addStock(`ok${i}`, i)),
           db.write(addStock('a', i)), // there already
           db.batch([addStock(`half${i}`, i), addChild('a', 'nobody')]),
-          db.batch([addStock(`unmet${i}`, i), must(take('a', 50), gone)]),
+          db.batch([addStock(`unmet${i}`, i), requireRow(take('a', 50), gone)]),
           db.batch([addStock(`pair${i}`, i), addStock(`twin${i}`, i)]),
           db.write(sql`insert into nowhere values (1)`),
           db.write(addCousin(`lost${i}`, 'nobody')), // fails when it is committed

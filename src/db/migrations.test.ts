@@ -6,7 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { eachEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
 import { openFresh, startDatabaseScript } from './database.fixture.ts'
 import type { Database, Migration } from './database.ts'
-import { readMigrations, StartError } from './migrations.ts'
+import { StartError } from '../base/start-error.ts'
+import { readMigrations } from './migrations.ts'
 import { openDatabase } from './open.ts'
 import { sql, type Dialect } from './sql.ts'
 
@@ -215,7 +216,7 @@ eachEngine((engine: Engine) => {
 
   test('of the frame make its tables', async (t) => {
     const db = await fresh(t)
-    const folder = new URL('../migrations/', import.meta.url)
+    const folder = new URL('../kernel/migrations/', import.meta.url)
     await db.migrate(await readMigrations('sixwire', folder, engine.name))
     for (const table of ['sixwire_idempotency', 'sixwire_rate_limits', 'sixwire_jobs'])
       assert.deepEqual(await db.all(sql`select * from ${sql.literal(table)}`), [])

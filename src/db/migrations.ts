@@ -3,13 +3,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { StartError } from '../base/start-error.ts'
 import type { Dialect } from './sql.ts'
 import type { Migration } from './database.ts'
-
-/** A start that cannot go on; the message is the one line that the operator reads. */
-export class StartError extends Error {
-  override name = 'StartError'
-}
 
 /** A migration as the database remembers it. */
 export type AppliedMigration = { wire: string; name: string; checksum: string }

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { eachEngine, temporaryFolder } from '../testing/engines.ts'
-import { StartError } from './migrations.ts'
+import { StartError } from '../base/start-error.ts'
 import { openDatabase } from './open.ts'
 import { sql } from './sql.ts'
 

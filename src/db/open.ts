@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 
 import type { Database } from './database.ts'
-import { StartError } from './migrations.ts'
+import { StartError } from '../base/start-error.ts'
 
 /**
  * Opens the database that an address names.

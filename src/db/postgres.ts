@@ -4,12 +4,12 @@ import pg from 'pg'
 
 import { errors } from '../base/errors.ts'
 import type { Database, Migration, Row, Step, Transaction } from './database.ts'
+import { StartError } from '../base/start-error.ts'
 import {
   checksumOf,
   failedMigration,
   migrationsTable,
   pendingMigrations,
-  StartError,
   type AppliedMigration,
 } from './migrations.ts'
 import type { Kind } from './postgres-faults.ts'

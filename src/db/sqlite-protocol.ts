@@ -4,8 +4,8 @@ import type { SqlScalar, Statement } from './sql.ts'
 /** Point reads, long reads, or writes. Both kinds of reader refuse every statement that would change something. */
 export type Use = 'reader' | 'scanner' | 'writer'
 
-/** Statements that happen together; `must` ones have to change or return a row. */
-export type Operation = readonly (Statement & { must?: boolean })[]
+/** Statements that happen together; those with `requiresRow` have to change or return a row. */
+export type Operation = readonly (Statement & { requiresRow?: boolean })[]
 
 /**
  * Operations that are committed together, as they cross to the thread: each text once, because the same few statements
@@ -16,7 +16,7 @@ export type Group = {
   readonly operations: readonly (readonly PackedStatement[])[]
 }
 
-export type PackedStatement = readonly [text: number, params: SqlScalar[], must: boolean]
+export type PackedStatement = readonly [text: number, params: SqlScalar[], requiresRow: boolean]
 
 export function pack(operations: readonly Operation[]): Group {
   const places = new Map<string, number>()
@@ -26,7 +26,11 @@ export function pack(operations: readonly Operation[]): Group {
     return place
   }
   const packed = operations.map((operation) =>
-    operation.map(({ text, params, must = false }): PackedStatement => [placeOf(text), params, must]),
+    operation.map(({ text, params, requiresRow = false }): PackedStatement => [
+      placeOf(text),
+      params,
+      requiresRow,
+    ]),
   )
   return { texts: [...places.keys()], operations: packed }
 }

@@ -27,9 +27,9 @@ type PackedOperation = readonly PackedStatement[]
 
 function runSteps(texts: Group['texts'], operation: PackedOperation): Outcome {
   const rows: Outcome['rows'] = []
-  for (const [at, [text, params, must]] of operation.entries()) {
+  for (const [at, [text, params, requiresRow]] of operation.entries()) {
     const answer = connection.run({ text: texts[text]!, params })
-    if (must && answer.length === 0) return { unmet: at }
+    if (requiresRow && answer.length === 0) return { unmet: at }
     rows.push(answer)
   }
   return { rows }

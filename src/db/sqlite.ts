@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 
 import { errors } from '../base/errors.ts'
 import type { Database, Migration, Row, Step, Transaction } from './database.ts'
-import { StartError } from './migrations.ts'
+import { StartError } from '../base/start-error.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import type { Fault, Operation } from './sqlite-protocol.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
@@ -161,7 +161,7 @@ export class SqliteDatabase implements Database {
     refuseInside(this)
     if (steps.length === 0) return []
     const operation: Operation = steps.map((step) =>
-      step instanceof Sql ? step.render('sqlite') : { ...step.query.render('sqlite'), must: true },
+      step instanceof Sql ? step.render('sqlite') : { ...step.query.render('sqlite'), requiresRow: true },
     )
     if (steps.length > 1 && isLarge(operation)) return this.#largeBatch(steps)
     const { fault, unmet, rows } = await this.#writer.write(operation)

@@ -1,17 +1,38 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError, errors } from '../base/errors.ts'
 import { bearerToken } from './bearer-token.ts'
 import { BODY_LIMIT, envelope, JSON_TYPE } from './failures.ts'
 import { FORM_TYPE } from './forms.ts'
-import { idempotencyKey, isFinal, refuseUnlessNew, type KeptAnswer } from './idempotency.ts'
-import { clientOf, limitOf, parseRateLimit, takeCall } from './limits.ts'
+import {
+  idempotencyKey,
+  isFinal,
+  refuseUnlessNew,
+  type IdempotencyStore,
+  type KeptAnswer,
+} from './idempotency.ts'
+import { clientOf, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
 import { isLocalCall } from './local-call.ts'
-import type { Caller } from './policy.ts'
-import { Answer, answer, JsonText, type Call, type Route } from './route.ts'
-import type { RouteGroup, ServerOptions, Work } from './server.ts'
+import type { Admission, Caller } from './access.ts'
+import { Answer, answer, JsonText, type Call, type Route, type RouteGroup, type RouteSpec } from './route.ts'
+import type { Work } from './work.ts'
+
+/** What every route needs of its server. */
+export type DispatchOptions = {
+  policy: Admission
+  /** Who sends this bearer token; undefined where nobody does. */
+  authenticate: (token: string) => Promise<Caller | undefined>
+  /** Where a route may have its calls counted. */
+  limiters: Readonly<Record<NonNullable<RouteSpec['limitIn']>, RateLimiter>>
+  /** Whether the limits hold that a route does not want always. */
+  limitsOn: boolean
+  idempotency: IdempotencyStore
+  /** Makes an id for a record or a request. */
+  newId: () => string
+  log: FastifyBaseLogger
+}
 
 /** A request between the hook that admits it and its handler, with who calls. */
 type Admitted = FastifyRequest & { caller: Caller | undefined }
@@ -23,7 +44,7 @@ export const prepareRequests = (engine: FastifyInstance): void =>
 /** Puts one route of a wire into the engine: who may call it, how often, and what becomes of its answer. */
 export function registerRoute(
   engine: FastifyInstance,
-  options: ServerOptions,
+  options: DispatchOptions,
   { wire, bodyLimit }: RouteGroup,
   one: Route,
   work: Work,
@@ -164,10 +185,10 @@ function send(reply: FastifyReply, answered: KeptAnswer | Answer<unknown>): Fast
 /** What a handler is given, each part read from the request when it is asked for. */
 class ReceivedCall {
   readonly #request: Admitted
-  readonly #options: ServerOptions
+  readonly #options: DispatchOptions
   #recordId: string | undefined
 
-  constructor(request: Admitted, options: ServerOptions, recordId: string | undefined) {
+  constructor(request: Admitted, options: DispatchOptions, recordId: string | undefined) {
     this.#request = request
     this.#options = options
     this.#recordId = recordId

@@ -7,7 +7,7 @@ import { Type } from '../base/schema.ts'
 
 import { startApp, type TestApp } from '../testing/app.ts'
 import { eachEngine, type Ending, type Engine } from '../testing/engines.ts'
-import { defineWire } from '../wire.ts'
+import { defineWire } from '../kernel/wire.ts'
 import { route } from './route.ts'
 
 /** A wire whose one call begins when it says so, and ends when the test says so. */

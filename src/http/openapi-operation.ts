@@ -4,7 +4,7 @@ import { errors, type ErrorKind } from '../base/errors.ts'
 import { FORM_TYPE } from './forms.ts'
 import { limitOf } from './limits.ts'
 import { ErrorSchema, exampleOf, type Components, type Schema } from './openapi-schemas.ts'
-import type { Access } from './policy.ts'
+import type { Access } from './access.ts'
 import type { ErrorDetails, Route } from './route.ts'
 
 /** Every code that a route may answer beside its success, from what the route is. */

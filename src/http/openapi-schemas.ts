@@ -1,6 +1,5 @@
 import { Type } from '../base/schema.ts'
-import type { Route } from './route.ts'
-import type { RouteGroup } from './server.ts'
+import type { Route, RouteGroup } from './route.ts'
 
 /** A JSON schema, as it is written down. */
 export type Schema = Readonly<Record<string, unknown>>

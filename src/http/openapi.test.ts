@@ -9,7 +9,7 @@ import { defineErrors } from '../base/errors.ts'
 import { startApp, type Answered, type TestApp } from '../testing/app.ts'
 import { codesIn, resolved } from '../testing/description.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
-import { defineWire } from '../wire.ts'
+import { defineWire } from '../kernel/wire.ts'
 import { answer, route } from './route.ts'
 
 type Schema = { type?: string; description?: string } & Record<string, unknown>

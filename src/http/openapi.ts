@@ -8,8 +8,7 @@ import { docsPage } from './docs-page.ts'
 import { JSON_TYPE } from './failures.ts'
 import { operationOf } from './openapi-operation.ts'
 import { createComponents } from './openapi-schemas.ts'
-import type { Route } from './route.ts'
-import type { RouteGroup } from './server.ts'
+import type { Route, RouteGroup } from './route.ts'
 
 const ABOUT = `JSON in, JSON out. Every call has an example that can be sent as it is. For those that need a user, sign up
 with \`POST /auth/register\`, copy the \`token\` of the answer, press **Authorize** and paste it.`

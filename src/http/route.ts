@@ -5,7 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 
 import type { ErrorKind } from '../base/errors.ts'
-import type { Access, Caller, UserCaller } from './policy.ts'
+import type { Access, Caller, UserCaller } from './access.ts'
 
 /** Every method that a route may have. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -162,4 +162,12 @@ export function route<const K extends RouteKey, const S extends RouteSpec>(
 ): Route<K, S> {
   const [method, path] = key.split(' ') as [Method, string]
   return { key, spec, method, path, handle: handler }
+}
+
+/** Routes of one wire, and the largest body in bytes of those that name none of their own. */
+export type RouteGroup = {
+  wire: string
+  description?: string | undefined
+  routes: readonly Route[]
+  bodyLimit?: number
 }

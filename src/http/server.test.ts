@@ -7,7 +7,7 @@ import { Type } from '../base/schema.ts'
 import { eachEngine, endOfSuite } from '../testing/engines.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { exchange } from '../testing/exchange.ts'
-import { defineWire } from '../wire.ts'
+import { defineWire } from '../kernel/wire.ts'
 import { route } from './route.ts'
 
 const refuse = (): never => {

@@ -3,7 +3,6 @@ import type { Duplex } from 'node:stream'
 
 import cors from '@fastify/cors'
 import fastify, {
-  type FastifyBaseLogger,
   type FastifyInstance,
   type FastifyPluginAsync,
   type FastifyRequest,
@@ -13,16 +12,15 @@ import fastify, {
 import { type ApiError, errors } from '../base/errors.ts'
 import { decodeUtf8, parseStrictJson } from '../base/json.ts'
 import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
-import { prepareRequests, registerRoute } from './dispatch.ts'
+import { prepareRequests, registerRoute, type DispatchOptions } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
 import { takeForms } from './forms.ts'
-import type { IdempotencyStore } from './idempotency.ts'
-import { clientOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
+import { clientOf, parseRateLimit, takeCall } from './limits.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
-import type { Caller, Policy } from './policy.ts'
-import { METHODS, type Route, type RouteSpec } from './route.ts'
+import { METHODS, type Route, type RouteGroup } from './route.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
+import { countWork } from './work.ts'
 
 // What else Node's parser takes for a request, but HEAD and OPTIONS, which the engine answers itself.
 const OTHER_METHODS = PARSED_METHODS.filter(
@@ -30,14 +28,6 @@ const OTHER_METHODS = PARSED_METHODS.filter(
 )
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
-
-/** Routes of one wire, and the largest body in bytes of those that name none of their own. */
-export type RouteGroup = {
-  wire: string
-  description?: string | undefined
-  routes: readonly Route[]
-  bodyLimit?: number
-}
 
 /** What is told of each answer. */
 export type Answered = {
@@ -51,19 +41,8 @@ export type Answered = {
   ms: number
 }
 
-export type ServerOptions = {
+export type ServerOptions = DispatchOptions & {
   groups: readonly RouteGroup[]
-  policy: Policy
-  /** Who sends this bearer token; undefined where nobody does. */
-  authenticate: (token: string) => Promise<Caller | undefined>
-  /** Where a route may have its calls counted. */
-  limiters: Readonly<Record<NonNullable<RouteSpec['limitIn']>, RateLimiter>>
-  /** Whether the limits hold that a route does not want always. */
-  limitsOn: boolean
-  idempotency: IdempotencyStore
-  /** Makes an id for a record or a request. */
-  newId: () => string
-  log: FastifyBaseLogger
   /** Called once for each answer, for the log and the metrics. */
   onAnswer: (answered: Answered) => void
   /** What the description at `/openapi.json` says of the whole server. */
@@ -258,29 +237,6 @@ const isWithin = (url: string, prefix: string): boolean => `${pathOf(url)}/`.sta
 function pathOf(url: string): string {
   const end = url.indexOf('?')
   return end < 0 ? url : url.slice(0, end)
-}
-
-export type Work = ReturnType<typeof countWork>
-
-/** Counts what is under way: requests until their last byte has gone, and handlers, which may outlast their client. */
-function countWork() {
-  let underWay = 0
-  let idle = Promise.withResolvers<void>()
-  const begin = (): void => void underWay++
-  const end = (): void => {
-    underWay--
-    if (underWay === 0) {
-      idle.resolve()
-      idle = Promise.withResolvers()
-    }
-  }
-  return {
-    begin,
-    end,
-    async idle(): Promise<void> {
-      if (underWay > 0) await idle.promise
-    },
-  }
 }
 
 /** The nearest `hops` proxies are the operator's own, or those at these addresses. */

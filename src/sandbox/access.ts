@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 
 import { errors } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../kernel/config.ts'
 import { foreignCalls, hostNameOf } from '../http/local-call.ts'
 
 const hostOf = (address: string): string => new URL(address).hostname

@@ -8,7 +8,7 @@ import type { Database } from '../db/database.ts'
 import { sql, type Sql } from '../db/sql.ts'
 import type { Fault } from './faults.ts'
 
-// Callbacks are not jobs of the queue (src/jobs.ts): those of one subject keep their order, each is sent the moment it is
+// Callbacks are not jobs of the queue (src/kernel/jobs.ts): those of one subject keep their order, each is sent the moment it is
 // due where the queue looks once a second, they are given up sooner, and stand-ins are given no Jobs.
 
 const POLL_MS = 1_000

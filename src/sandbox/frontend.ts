@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 
-import type { Settings } from '../config.ts'
+import type { Settings } from '../kernel/config.ts'
 import { createFiles } from './files.ts'
 
 const POLICY = [

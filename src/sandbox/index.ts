@@ -13,7 +13,7 @@ import { createDirectory } from './idp/directory.ts'
 import { createIdpa } from './idp/idpa.ts'
 import { createIdpb } from './idp/idpb.ts'
 import { createPage } from './page.ts'
-import type { Variables } from '../wiring.ts'
+import type { Variables } from '../kernel/wiring.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
 
 /** Local stand-ins for the providers that an application has not configured yet. */

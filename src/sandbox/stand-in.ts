@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger, FastifyPluginAsync } from 'fastify'
 
 import type { Clock } from '../base/clock.ts'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../kernel/config.ts'
 import type { Database } from '../db/database.ts'
-import type { Variables } from '../wiring.ts'
+import type { Variables } from '../kernel/wiring.ts'
 import type { CallbackQueue } from './callbacks.ts'
 import type { Version } from './events.ts'
 import type { Faults } from './faults.ts'

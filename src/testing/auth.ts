@@ -3,7 +3,7 @@ import { after, before } from 'node:test'
 
 import { startApp, type StartOptions, type TestApp } from './app.ts'
 import type { Engine } from './engines.ts'
-import type { Session, Tokens } from '../wires/auth/sessions.ts'
+import type { Session, Tokens } from '../wires/auth/sessions/sessions.ts'
 
 export const PASSWORD = 'correct horse battery'
 

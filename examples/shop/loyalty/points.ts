@@ -1,4 +1,4 @@
-import { ApiError, must, sql, type WireContext } from 'sixwire'
+import { ApiError, requireRow, sql, type WireContext } from 'sixwire'
 
 import { errors } from './errors.ts'
 
@@ -38,8 +38,8 @@ export function createPoints({ db, clock }: Pick<WireContext, 'db' | 'clock'>, w
       try {
         await db.batch([
           open(userId),
-          must(booked, () => errors.already_booked()),
-          must(changed, () => errors.not_enough_points()),
+          requireRow(booked, () => errors.already_booked()),
+          requireRow(changed, () => errors.not_enough_points()),
         ])
       } catch (error) {
         if (!(error instanceof ApiError && error.code === errors.already_booked.code)) throw error

@@ -1,6 +1,6 @@
 import { isoTime, type Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
-import { must, type Database } from '../../db/database.ts'
+import { requireRow, type Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { emailKey } from '../../base/email-address.ts'
 import type { Role, UserRow, Users } from './users.ts'
@@ -54,7 +54,7 @@ export function createAccounts(db: Database, clock: Clock, users: Users): Accoun
   ): Promise<Account> {
     const key = emailKey(email)
     const [rows] = await db.batch([
-      must(
+      requireRow(
         sql`update auth_users set ${columns}, updated_at = ${clock.now()} where email_key = ${key} returning *`,
         () => errors.not_found({ message: `No account has the address ${email}.` }),
       ),

@@ -1,12 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import { errors, invalid } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
-import { must, type Database } from '../../db/database.ts'
+import { requireRow, type Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import type { UserCaller } from '../../http/policy.ts'
+import type { UserCaller } from '../../http/access.ts'
 import { authErrors } from './errors.ts'
-import type { Lock } from './lock.ts'
-import type { Passwords } from './passwords.ts'
+import type { Lock } from './passwords/lock.ts'
+import type { Passwords } from './passwords/passwords.ts'
 import type { UserRow, Users } from './users.ts'
 
 const METADATA_BYTES_MAX = 16_384
@@ -65,7 +65,7 @@ export function createOwnAccount(
       await db.batch([
         sql`delete from auth_mail_tokens where email_key = ${user.email_key}`,
         // Where the password has changed since it was looked at, another one is needed.
-        must(
+        requireRow(
           sql`delete from auth_users where id = ${id} and credentials_version = ${user.credentials_version}`,
           () => errors.unauthorized(),
         ),

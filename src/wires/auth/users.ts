@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
-import { must, type Database } from '../../db/database.ts'
+import { requireRow, type Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { EmailAddress } from '../../base/email-address.ts'
 
@@ -125,7 +125,7 @@ export function createUsers(
       const { claims, account } = insertions({ id, email, name, passwordHash, isVerified: false })
       const taken = errors.conflict()
       try {
-        const rows = await db.batch([...claims, must(account, () => taken), ...rest])
+        const rows = await db.batch([...claims, requireRow(account, () => taken), ...rest])
         return rows[claims.length]![0] as UserRow
       } catch (error) {
         if (error === taken) return undefined
@@ -140,7 +140,7 @@ export function createUsers(
       const changed = errors.conflict()
       try {
         await db.batch([
-          must(
+          requireRow(
             sql`update auth_users set
                   password_hash = ${passwordHash}, credentials_version = credentials_version + 1, updated_at = ${now}
                 where id = ${user.id} and credentials_version = ${user.credentials_version}`,

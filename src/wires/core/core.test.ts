@@ -7,7 +7,7 @@ import { createApp } from '../../app.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../testing/engines.ts'
 import { startPostgres } from '../../testing/postgres.ts'
-import { defineWire } from '../../wire.ts'
+import { defineWire } from '../../kernel/wire.ts'
 
 /** A wire that does nothing but tell how it is. */
 const wireWith = (name: string, health: () => Promise<void>) =>

@@ -1,6 +1,6 @@
 import { succeedsWithin } from '../../base/within.ts'
 import type { Database } from '../../db/database.ts'
-import type { ServerStatus } from '../../wire.ts'
+import type { ServerStatus } from '../../kernel/wire.ts'
 
 const LONGEST_WAIT_MS = 2_000
 

@@ -1,4 +1,4 @@
-import { defineWire } from '../../wire.ts'
+import { defineWire } from '../../kernel/wire.ts'
 import { coreRoutes } from './routes.ts'
 
 /** Liveness, readiness, and what the server is. */

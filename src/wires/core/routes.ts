@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { Type } from '../../base/schema.ts'
 
 import { errors } from '../../base/errors.ts'
-import type { Settings } from '../../config.ts'
+import type { Settings } from '../../kernel/config.ts'
 import type { Database } from '../../db/database.ts'
 import { answer, route } from '../../http/route.ts'
-import type { ServerStatus } from '../../wire.ts'
+import type { ServerStatus } from '../../kernel/wire.ts'
 import { readHealth } from './health.ts'
 
 const HealthFields = {

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 
 import type { Clock } from '../../base/clock.ts'
-import { StartError } from '../../db/migrations.ts'
-import type { Settings } from '../../config.ts'
+import { StartError } from '../../base/start-error.ts'
+import type { Settings } from '../../kernel/config.ts'
 import type { MessagingOptions } from './options.ts'
 import type { MailProvider, Providers, TextProvider } from './provider.ts'
 

@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import type { Static } from 'typebox'
 
 import { newId } from '../../base/ids.ts'
-import type { Settings } from '../../config.ts'
+import type { Settings } from '../../kernel/config.ts'
 import type { Sql } from '../../db/sql.ts'
-import { defineWire } from '../../wire.ts'
+import { defineWire } from '../../kernel/wire.ts'
 import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
 import { forgetMessages, listMessages } from './messages.ts'
@@ -87,7 +87,7 @@ export const messaging = defineWire({
       routes: messagingRoutes({
         sender,
         reports: createReports(db, clock),
-        list: (reach, query, page) => listMessages(db, reach, query, page),
+        list: (rowFilter, query, page) => listMessages(db, rowFilter, query, page),
         policy,
         health: createHealth(providers),
         limit: options.limit,

@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts'
 import { leastIdOf } from '../../base/ids.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { cutPage, type Page } from '../../http/page.ts'
-import type { Reach } from '../../http/policy.ts'
+import type { RowFilter } from '../../http/access.ts'
 import type { Channel } from './provider.ts'
 
 const BATCH = 500
@@ -76,12 +76,12 @@ const whereOf = (conditions: readonly Sql[]): Sql =>
  */
 export async function listMessages(
   db: Database,
-  reach: Reach,
+  rowFilter: RowFilter,
   { channel, to, status }: LogQuery,
   page: Page,
 ): Promise<LogPage> {
   const conditions: Sql[] = [
-    ...(reach.owner === undefined ? [] : [sql`owner = ${reach.owner}`]),
+    ...(rowFilter.owner === undefined ? [] : [sql`owner = ${rowFilter.owner}`]),
     ...(channel === undefined ? [] : [sql`channel = ${channel}`]),
     ...(status === undefined ? [] : [HAS_STATUS[status]]),
     ...(to === undefined

@@ -15,7 +15,8 @@ import { STATUSES, type LogPage, type LogQuery } from './messages.ts'
 import { phoneFault, recipientsFault } from './recipients.ts'
 import type { Reports } from './reports.ts'
 import type { Sender } from './sender.ts'
-import type { Policy, Reach } from '../../http/policy.ts'
+import type { RowFilter } from '../../http/access.ts'
+import type { Policy } from '../../kernel/policy.ts'
 
 /** Header fields are lines: whatever would break one is refused. */
 const Line = (options: { minLength?: number; maxLength: number; examples?: string[] }) =>
@@ -131,7 +132,7 @@ export function messagingRoutes({
 }: {
   sender: Sender
   reports: Reports
-  list: (reach: Reach, query: LogQuery, page: Page) => Promise<LogPage>
+  list: (rowFilter: RowFilter, query: LogQuery, page: Page) => Promise<LogPage>
   /** Says which messages a caller sees. */
   policy: Policy
   health: () => Promise<MessagingHealth>
@@ -255,7 +256,11 @@ export function messagingRoutes({
       },
       async ({ caller, query }) => {
         const page = pageOf(query)
-        return { ...(await list(policy.reach(caller), query, page)), limit: page.limit, offset: page.offset }
+        return {
+          ...(await list(policy.rowFilter(caller), query, page)),
+          limit: page.limit,
+          offset: page.offset,
+        }
       },
     ),
     route(

@@ -1,7 +1,8 @@
 import { parseAddress, emailKey } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import type { Sql } from '../../db/sql.ts'
-import type { Caller, Policy } from '../../http/policy.ts'
+import type { Caller } from '../../http/access.ts'
+import type { Policy } from '../../kernel/policy.ts'
 import type { Content } from './content.ts'
 import { notConfigured } from './errors.ts'
 import type { Outbox } from './outbox.ts'
@@ -69,7 +70,7 @@ export function createSender(
 
   /** Whoever is held to what is their own may write to themselves only: an open relay is no way to reach others. */
   function checkReceivers(caller: Caller, channel: Channel, keys: readonly string[]): void {
-    if (policy.reach(caller).owner === undefined) return
+    if (policy.rowFilter(caller).owner === undefined) return
     const own =
       caller.kind === 'user' && caller.emailVerified && channel === 'email'
         ? emailKey(caller.email)

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 import { invalid, type Issue } from '../../base/errors.ts'
 import { escapeHtml } from '../../base/html.ts'
-import { StartError } from '../../db/migrations.ts'
+import { StartError } from '../../base/start-error.ts'
 import { readTemplate, type Frame, type Template } from './mustache-template.ts'
 import { plainText } from './plain-text.ts'
 

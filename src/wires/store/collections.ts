@@ -1,7 +1,8 @@
 import { Type } from '../../base/schema.ts'
 import type { Static } from 'typebox'
 
-import type { Audience, Caller, Policy, Reach } from '../../http/policy.ts'
+import type { Audience, Caller, RowFilter } from '../../http/access.ts'
+import type { Policy } from '../../kernel/policy.ts'
 
 // Words that the routes of the wire use themselves.
 const RESERVED = ['upload', 'files', 'backup', 'backups', 'health']
@@ -57,10 +58,10 @@ export function createCollections(policy: Policy, declared: Record<string, Stati
   )
   return {
     /** @throws unauthorized, forbidden */
-    reach(caller: Caller | undefined, collection: string, action: Action): Reach {
+    rowFilter(caller: Caller | undefined, collection: string, action: Action): RowFilter {
       const audience = rules.get(collection)?.[action]
-      if (action === 'create') return policy.reach(caller, audience ?? 'user')
-      return policy.reach(caller, audience)
+      if (action === 'create') return policy.rowFilter(caller, audience ?? 'user')
+      return policy.rowFilter(caller, audience)
     },
   }
 }

@@ -4,9 +4,9 @@ import { timeOfId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import { createTurns } from '../../base/turns.ts'
 import type { Database } from '../../db/database.ts'
-import { remembered } from '../../db/remembered.ts'
+import { cachedUntilWrite } from '../../db/cached-until-write.ts'
 import { sql, type Sql } from '../../db/sql.ts'
-import type { Reach } from '../../http/policy.ts'
+import type { RowFilter } from '../../http/access.ts'
 import { noDocument } from './errors.ts'
 
 const LARGEST_BYTES = 1_048_576
@@ -60,7 +60,8 @@ function write({ _id, createdAt, updatedAt }: ServiceFields, fields: Fields): st
   return text
 }
 
-const within = ({ owner }: Reach): Sql => (owner === undefined ? sql.literal('') : sql` and owner = ${owner}`)
+const within = ({ owner }: RowFilter): Sql =>
+  owner === undefined ? sql.literal('') : sql` and owner = ${owner}`
 
 /** What a client knows of a document's version: `If-Match`, read from an ETag that was answered. */
 export function versionOf(ifMatch: string | undefined): number | undefined {
@@ -77,14 +78,15 @@ export function createDocuments(db: Database, clock: Clock) {
   const turns = createTurns({ queue: UPDATES_WAITING, retryAfter: 1 })
 
   /** @throws not_found also where the document is out of the caller's reach */
-  async function get(collection: string, id: string, reach: Reach): Promise<StoredDocument> {
+  async function get(collection: string, id: string, rowFilter: RowFilter): Promise<StoredDocument> {
     const found = await db.get<StoredDocument & { owner: string }>(sql`
       select body, version, owner from store_documents where collection = ${collection} and id = ${id}`)
-    if (!found || (reach.owner !== undefined && found.owner !== reach.owner)) throw noDocument(collection, id)
+    if (!found || (rowFilter.owner !== undefined && found.owner !== rowFilter.owner))
+      throw noDocument(collection, id)
     return found
   }
 
-  const counted = remembered(db, async (collectionAndOwner) => {
+  const counted = cachedUntilWrite(db, async (collectionAndOwner) => {
     const [collection = '', owner = ''] = collectionAndOwner.split(' ')
     const row = await db.get<{ documents: number }>(sql`
       select cast(coalesce(sum(documents), 0) as bigint) as documents from store_counts
@@ -121,13 +123,13 @@ export function createDocuments(db: Database, clock: Clock) {
     update(
       collection: string,
       id: string,
-      reach: Reach,
+      rowFilter: RowFilter,
       changes: Fields,
       expected: number | undefined,
     ): Promise<StoredDocument> {
       return turns.run(`${collection}/${id}`, async () => {
         for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
-          const old = await get(collection, id, reach)
+          const old = await get(collection, id, rowFilter)
           if (expected !== undefined && expected !== old.version) throw errors.precondition_failed()
           const { _id, createdAt, updatedAt, ...fields } = parseJson(old.body) as Fields & ServiceFields
           const body = write(
@@ -149,20 +151,25 @@ export function createDocuments(db: Database, clock: Clock) {
     },
 
     /** @throws not_found, precondition_failed */
-    async remove(collection: string, id: string, reach: Reach, expected: number | undefined): Promise<void> {
+    async remove(
+      collection: string,
+      id: string,
+      rowFilter: RowFilter,
+      expected: number | undefined,
+    ): Promise<void> {
       const seen = expected === undefined ? sql.literal('') : sql` and version = ${expected}`
       const [gone] = await db.write(sql`
         delete from store_documents
-        where collection = ${collection} and id = ${id}${within(reach)}${seen}
+        where collection = ${collection} and id = ${id}${within(rowFilter)}${seen}
         returning id`)
       if (gone) return
       if (expected === undefined) throw noDocument(collection, id)
-      await get(collection, id, reach)
+      await get(collection, id, rowFilter)
       throw errors.precondition_failed()
     },
 
     /** How many documents of a collection are within reach, without counting them. */
-    count: async (collection: string, { owner = '' }: Reach): Promise<number> =>
+    count: async (collection: string, { owner = '' }: RowFilter): Promise<number> =>
       counted(`${collection} ${owner}`),
   }
 }

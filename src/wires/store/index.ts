@@ -1,6 +1,6 @@
 import { Type } from '../../base/schema.ts'
 
-import { defineWire } from '../../wire.ts'
+import { defineWire } from '../../kernel/wire.ts'
 import { CollectionName, CollectionRule, createCollections } from './collections.ts'
 import { createDocuments } from './documents.ts'
 import { createLists } from './list.ts'

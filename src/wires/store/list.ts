@@ -2,7 +2,7 @@ import { invalid } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
-import type { Reach } from '../../http/policy.ts'
+import type { RowFilter } from '../../http/access.ts'
 import type { Documents, Fields } from './documents.ts'
 import { listQuery, type ListParameters } from './query/index.ts'
 
@@ -39,17 +39,17 @@ export function createLists(db: Database, documents: Documents) {
    *
    * @throws validation_error at `/query/…`
    */
-  return async function list(collection: string, reach: Reach, asked: PageRequest): Promise<Page> {
+  return async function list(collection: string, rowFilter: RowFilter, asked: PageRequest): Promise<Page> {
     const { offset } = asked
     const limit = Math.min(asked.limit, LARGEST_LIMIT)
     if (asked.cursor !== undefined && offset > 0)
       throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
     const query = listQuery(asked, collection)
-    const mine: Sql = reach.owner === undefined ? sql.literal('') : sql` and d.owner = ${reach.owner}`
+    const mine: Sql = rowFilter.owner === undefined ? sql.literal('') : sql` and d.owner = ${rowFilter.owner}`
     const inReach = sql`d.collection = ${collection}${mine}`
 
     async function count(): Promise<number> {
-      if (!query.filtered) return documents.count(collection, reach)
+      if (!query.filtered) return documents.count(collection, rowFilter)
       if (query.total !== undefined) return query.total
       const [row] = await db.scan<{ total: number }>(
         sql`select count(*) as total from ${query.from} where ${inReach} and ${query.where}`,

@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 
 import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
-import type { Caller } from '../../http/policy.ts'
+import type { Caller } from '../../http/access.ts'
 import { answer, jsonText, route } from '../../http/route.ts'
 import { CollectionName, type Collections } from './collections.ts'
 import { etagOf, versionOf, type Documents, type StoredDocument } from './documents.ts'
@@ -94,7 +94,7 @@ export function documentRoutes({
         errors: [errors.payload_too_large],
       },
       async ({ params: { collection }, body, caller, recordId }) => {
-        collections.reach(caller, collection, 'create')
+        collections.rowFilter(caller, collection, 'create')
         const made = await documents.create(collection, recordId, ownerOf(caller), body)
         return answer<Document>(jsonText(made.body), { status: 201, headers: { etag: etagOf(made.version) } })
       },
@@ -117,7 +117,7 @@ export function documentRoutes({
         },
       },
       async ({ params: { collection }, query, caller }) => {
-        const page = await list(collection, collections.reach(caller, collection, 'read'), query)
+        const page = await list(collection, collections.rowFilter(caller, collection, 'read'), query)
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
         return jsonText(
           `{"data":[${page.bodies.join(',')}],"total":${page.total},"limit":${page.limit},"offset":${page.offset}${next}}`,
@@ -134,7 +134,7 @@ export function documentRoutes({
         errors: [errors.not_found],
       },
       async ({ params: { collection, id }, caller }) =>
-        one(await documents.get(collection, id, collections.reach(caller, collection, 'read'))),
+        one(await documents.get(collection, id, collections.rowFilter(caller, collection, 'read'))),
     ),
     route(
       'PUT /store/:collection/:id',
@@ -149,8 +149,8 @@ export function documentRoutes({
         errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
       },
       async ({ params: { collection, id }, headers, body, caller }) => {
-        const reach = collections.reach(caller, collection, 'update')
-        return one(await documents.update(collection, id, reach, body, versionOf(headers['if-match'])))
+        const rowFilter = collections.rowFilter(caller, collection, 'update')
+        return one(await documents.update(collection, id, rowFilter, body, versionOf(headers['if-match'])))
       },
     ),
     route(
@@ -164,8 +164,8 @@ export function documentRoutes({
         errors: [errors.not_found, errors.precondition_failed],
       },
       async ({ params: { collection, id }, headers, caller }) => {
-        const reach = collections.reach(caller, collection, 'delete')
-        await documents.remove(collection, id, reach, versionOf(headers['if-match']))
+        const rowFilter = collections.rowFilter(caller, collection, 'delete')
+        await documents.remove(collection, id, rowFilter, versionOf(headers['if-match']))
         return { message: `The document ${id} is deleted.` }
       },
     ),

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 
 import { isLoopback } from '../../../base/loopback.ts'
-import { StartError } from '../../../db/migrations.ts'
+import { StartError } from '../../../base/start-error.ts'
 import { isAddress } from './mailbox.ts'
 
 const CONNECTIONS = 5

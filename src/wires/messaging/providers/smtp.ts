@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { createTransport } from 'nodemailer'
 
 import { systemClock } from '../../../base/clock.ts'
-import { StartError } from '../../../db/migrations.ts'
+import { StartError } from '../../../base/start-error.ts'
 import type { MailProvider, OutgoingMail, Outcome, RefusedRecipient } from '../provider.ts'
 import { isAddress, plain, readMailbox, type Mailbox } from './mailbox.ts'
 import { outcomeOf, sentence, type SmtpError } from './smtp-outcome.ts'

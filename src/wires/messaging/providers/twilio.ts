@@ -1,6 +1,6 @@
 import { systemClock } from '../../../base/clock.ts'
 import { isLoopback } from '../../../base/loopback.ts'
-import { StartError } from '../../../db/migrations.ts'
+import { StartError } from '../../../base/start-error.ts'
 import type { OutgoingText, TextProvider } from '../provider.ts'
 import { createCall } from './twilio-call.ts'
 import { outcomeOf, sentence } from './twilio-outcome.ts'

@@ -1,0 +1,189 @@
+import { didYouMean } from '../base/did-you-mean.ts'
+import { StartError } from '../base/start-error.ts'
+import {
+  ANYTHING,
+  checkFields,
+  FUNCTION,
+  isEach,
+  isPlain,
+  isSchema,
+  isText,
+  oneOf,
+  optional,
+  shown,
+  SWITCH,
+  TEXT,
+  type Field,
+} from './fields.ts'
+import { RATE_LIMIT } from '../http/limits.ts'
+import { titleFault } from '../http/openapi-schemas.ts'
+import { DESCRIPTION } from '../http/openapi.ts'
+import { ACCESS } from '../http/access.ts'
+import { METHODS, type Route, type RouteGroup, type RouteSpec } from '../http/route.ts'
+import type { Running } from './wire.ts'
+
+const STATUS = /^[1-5]\d\d$/
+
+const OBJECT: Field = {
+  takes: 'a schema like Type.Object({ … })',
+  fits: (value) => isSchema(value) && isPlain((value as { properties?: unknown }).properties),
+}
+
+const isPositive = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) > 0
+
+// A body is read into memory before its handler runs.
+const LARGEST_BODY = 1024 ** 3
+
+const BODY_BYTES: Field = {
+  takes: `a whole number of bytes from 1 to ${LARGEST_BODY} (1 GiB)`,
+  fits: (value) => isPositive(value) && (value as number) <= LARGEST_BODY,
+}
+
+const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
+  summary: TEXT,
+  description: optional(TEXT),
+  access: oneOf(ACCESS),
+  authorize: optional(FUNCTION),
+  limit: optional({
+    takes: 'calls a minute or an hour, like 30/min or 5/hour',
+    fits: (value) => typeof value === 'string' && new RegExp(RATE_LIMIT).test(value),
+  }),
+  limitIn: optional(oneOf(['database', 'process'])),
+  limitAlways: optional(SWITCH),
+  limitName: optional(TEXT),
+  idempotent: optional({
+    takes: 'true or false, or an object like { seconds: 60, isCurrent } with seconds above 0',
+    fits: (value) => typeof value === 'boolean' || (isPlain(value) && isBriefReplay(value)),
+  }),
+  params: optional(OBJECT),
+  query: optional(OBJECT),
+  body: optional({ takes: 'a schema like Type.Object({ … })', fits: isSchema }),
+  form: optional(SWITCH),
+  bodyLimit: optional(BODY_BYTES),
+  headers: optional(OBJECT),
+  reply: {
+    takes: 'a schema for each status, like { 200: Type.Object({ … }) }',
+    fits: (value) =>
+      isPlain(value) && isEach(value, isSchema) && isEach(Object.keys(value), isStatus) && !isEmpty(value),
+  },
+  errors: optional({
+    takes: 'a list of errors from a table, like [errors.not_found]',
+    fits: (value) => Array.isArray(value) && value.every(isErrorKind),
+  }),
+  errorDetails: optional({
+    takes: 'an object of texts and nulls',
+    fits: (value) => isPlain(value) && isEach(value, (one) => one === null || typeof one === 'string'),
+  }),
+}
+
+const isBriefReplay = ({ seconds, isCurrent }: Record<string, unknown>): boolean =>
+  isPositive(seconds) && typeof isCurrent === 'function'
+const isStatus = (name: unknown): boolean => STATUS.test(name as string)
+const isEmpty = (value: object): boolean => Object.keys(value).length === 0
+const isErrorKind = (value: unknown): boolean =>
+  typeof value === 'function' && isText((value as { code?: unknown }).code)
+
+const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
+  routes: { takes: 'a list of what route(…) returns', fits: Array.isArray },
+  bodyLimit: optional(BODY_BYTES),
+  service: ANYTHING,
+  start: optional(FUNCTION),
+  health: optional(FUNCTION),
+  checks: optional({
+    takes: 'a Map of functions',
+    fits: (value) => value instanceof Map && isEach([...value.values()], FUNCTION.fits),
+  }),
+  close: optional(FUNCTION),
+  authenticate: optional(FUNCTION),
+}
+
+/**
+ * What a wire's setup returned, held against what it may return.
+ *
+ * @throws StartError with the wire and the field that is missing, unknown or does not fit
+ */
+export function checkRunning(wire: string, running: unknown): void {
+  if (!isPlain(running))
+    throw new StartError(
+      `wires: ${wire}: setup must return an object like { routes: […], service: undefined }`,
+    )
+  checkFields(`wires: ${wire}: setup`, running, RUNNING)
+}
+
+/**
+ * Finds what would be found out later, or never: routes that are not whole, a route that says nothing valid of who may
+ * call it, two that answer the same address, routes
+ * for signed-in callers where nobody can sign in, and two schemas of one name.
+ *
+ * @throws StartError with the wire and the route
+ */
+export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolean): void {
+  const owners = new Map(DESCRIPTION.map(({ method, path }) => [`${method} ${path}`, 'the frame']))
+  for (const { wire, routes } of groups)
+    for (const one of routes) {
+      checkRoute(wire, one)
+      const { key, spec } = one
+      const address = key.replaceAll(/:\w+/g, ':')
+      const owner = owners.get(address)
+      if (owner !== undefined)
+        throw new StartError(`wires: ${key} of ${wire} is answered by ${owner} already`)
+      owners.set(address, wire)
+      if (!keepsAccounts && spec.access !== 'public' && spec.access !== 'optional')
+        throw new StartError(
+          `SIXWIRE_WIRES: ${wire} answers signed-in callers only, and no loaded wire keeps accounts: add auth`,
+        )
+    }
+  const fault = titleFault(groups)
+  if (fault !== undefined) throw new StartError(`wires: ${fault}`)
+}
+
+function checkRoute(wire: string, route: unknown): void {
+  const { key, method, path, spec, handle } = (route ?? {}) as Partial<Route>
+  if (typeof key !== 'string')
+    throw new StartError(
+      `wires: ${wire}: one of its routes is not made by route('GET /path', { … }, handler)`,
+    )
+  const where = `wires: ${wire}: ${shown(key)}`
+  const fault = faultOfKey(key)
+  if (fault !== undefined) throw new StartError(`${where}: ${fault}`)
+  // The checks read the key, the engine the other two.
+  const address = `${method} ${path}`
+  if (key !== address)
+    throw new StartError(
+      `${where}: its method and path are ${shown(address)}: make it by route('${key}', { … }, handler)`,
+    )
+  if (!isPlain(spec))
+    throw new StartError(`wires: ${wire}: ${key}: the second argument of route must be an object`)
+  checkFields(`wires: ${wire}: ${key}`, spec, SPEC)
+  if (key.startsWith('GET ') && spec.body !== undefined)
+    throw new StartError(`wires: ${wire}: ${key}: a GET has no body: use query, or another method`)
+  const inPath = namesIn(key)
+  const unknown = Object.keys((spec.params as { properties?: object })?.properties ?? {}).find(
+    (name) => !inPath.includes(name),
+  )
+  if (unknown !== undefined)
+    throw new StartError(
+      `wires: ${wire}: ${key}: params: the path has no ":${unknown}"${didYouMean(unknown, inPath)}`,
+    )
+  if (typeof handle !== 'function')
+    throw new StartError(
+      `wires: ${wire}: ${key}: the handler, the third argument of route, must be a function`,
+    )
+}
+
+const namesIn = (key: string): string[] => [...key.matchAll(/:(\w+)/g)].map(([, name]) => name!)
+
+function faultOfKey(key: string): string | undefined {
+  const [method = '', path, ...rest] = key.split(' ')
+  if (path === undefined || rest.length > 0)
+    return 'a route is named by its method, one space and its path, like "GET /books/:id"'
+  if (!(METHODS as readonly string[]).includes(method))
+    return `the method must be one of ${METHODS.join(', ')}${didYouMean(method, METHODS)}`
+  if (!path.startsWith('/')) return 'the path must begin with "/"'
+  if (/^\/(docs|sandbox)(\/|$)/.test(path)) return 'the paths below /docs and /sandbox are taken'
+  if (/[?#]/.test(path)) return 'the path must end before the "?" or "#": parameters go into the field query'
+  if (/:(?!\w)/.test(path)) return 'a ":" in the path must be followed by a name, like "/books/:id"'
+  if (new Set(namesIn(key)).size < namesIn(key).length) return 'two parameters of the path have the same name'
+  if (/\*./.test(path)) return 'a "*" must be the last character of the path'
+  return undefined
+}

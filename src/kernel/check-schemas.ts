@@ -1,0 +1,49 @@
+import { Ajv } from 'ajv'
+import fastJson from 'fast-json-stringify'
+
+import { StartError } from '../base/start-error.ts'
+import type { Route } from '../http/route.ts'
+
+/**
+ * Compiles the schemas of an application's routes. The server itself compiles each when it is first needed, which is too
+ * late to learn that one can't work.
+ *
+ * @throws StartError with the wire, the route and the schema that is not valid or has a keyword that does not exist;
+ *   keywords of one's own begin with `x-`
+ */
+export function checkSchemas(wire: string, routes: readonly Route[]): void {
+  for (const { key, spec } of routes) {
+    const { params, query, headers, body, reply } = spec
+    const faults = [
+      ...Object.entries({ params, query, headers, body }).map(
+        ([name, schema]) => [name, schema && faultOf(() => compile(schema))] as const,
+      ),
+      ...Object.entries(reply).map(
+        ([status, schema]) =>
+          [`reply ${status}`, faultOf(() => (compile(schema), fastJson(schema)))] as const,
+      ),
+    ]
+    const [found] = faults.filter(([, fault]) => fault !== undefined)
+    if (found) throw new StartError(`wires: ${wire}: ${key}: ${found[0]}: ${found[1]}`)
+  }
+}
+
+function faultOf(work: () => unknown): string | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function compile(schema: object, own: readonly string[] = []): void {
+  const settings = { strictTypes: false, strictTuples: false, strictRequired: false, validateFormats: false }
+  try {
+    new Ajv({ ...settings, strict: true, logger: false }).addVocabulary([...own]).compile(schema)
+  } catch (error) {
+    const unknown = /unknown keyword: "(x-[^"]+)"/.exec((error as Error).message)?.[1]
+    if (unknown === undefined) throw error
+    compile(schema, [...own, unknown])
+  }
+}

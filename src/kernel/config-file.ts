@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { oneLine } from '../base/one-line.ts'
+import { StartError } from '../base/start-error.ts'
+import { isPlain, shown } from './fields.ts'
+
+const NAMES = ['sixwire.config.ts', 'sixwire.config.js', 'sixwire.config.mjs']
+
+/**
+ * Runs the configuration file of a folder; answers what it exports, or an empty object where there is no file.
+ *
+ * @throws StartError with the one line that says what is wrong in it, or in a file that it imports
+ */
+export async function readConfigFile(folder: string): Promise<object> {
+  const file = NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
+  if (!file) return {}
+  const { default: config } = (await import(pathToFileURL(file).href).catch((error: unknown) => {
+    throw thrownBy(basename(file), error, dirname(file))
+  })) as { default?: unknown }
+  if (!isPlain(config))
+    throw new StartError(`${basename(file)}: export default defineConfig({ … }) is missing`)
+  return config
+}
+
+const SOURCE_PLACE = /(?:file:\/\/)?(\/[^\s()]*\.[cm]?[jt]s:\d+(?::\d+)?)/g
+const LINE_CHARACTERS = 1_000
+
+/**
+ * The one line for what code of an application threw.
+ *
+ * @param what the beginning of the line: whose code it is
+ * @param folder the application's folder: the first place of the stack that is in it is told, else the first of all
+ */
+export function thrownBy(what: string, error: unknown, folder: string): StartError {
+  if (error instanceof StartError) return error
+  if (!(error instanceof Error))
+    return new StartError(`${what}: ${shown(error)} was thrown`, { cause: error })
+  const { name, message, stack = '' } = error
+  const line = oneLine([what, name, message.split('\n', 1)[0]!].join(': '), LINE_CHARACTERS)
+  const places = [...stack.matchAll(SOURCE_PLACE)].map(([, place]) => relative(folder, place!))
+  const place = places.find((one) => !/^\.\.\/|node_modules\//.test(one)) ?? places[0]
+  return new StartError(place === undefined ? line : `${line} (${place})`, { cause: error })
+}

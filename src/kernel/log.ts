@@ -1,0 +1,77 @@
+import { pino, type DestinationStream, type Logger } from 'pino'
+
+import type { Settings } from './config.ts'
+import type { Answered } from '../http/server.ts'
+
+// No secret is logged knowingly; this is the second lock on that door.
+const SECRETS = [
+  'authorization',
+  'cookie',
+  'password',
+  'currentPassword',
+  'newPassword',
+  'token',
+  'refreshToken',
+  'secret',
+]
+
+export type Log = {
+  /** For whatever wires and the frame have to say. */
+  log: Logger
+  /** Writes the line of an answer. */
+  answered: (answer: Answered) => void
+}
+
+const INFO = 30
+const DEBUG = 20
+const SANDBOX = /^\/sandbox(\/|$)/
+
+/**
+ * The server's log: a line of JSON each, or a line of text each at a terminal. Requests to the sandbox, its own calls and
+ * those of its page, are of the level debug, unless they are refused or the sandbox is open to others.
+ *
+ * @param to where the lines go; default standard output
+ * @param options.terminal whether to write text instead of JSON; by default if standard output is a terminal
+ */
+export async function createLog(
+  settings: Settings,
+  to?: DestinationStream,
+  { terminal = !to && process.stdout.isTTY && !settings.production }: { terminal?: boolean } = {},
+): Promise<Log> {
+  const stream = terminal ? await textLines(to ?? process.stdout) : (to ?? standardOutput())
+  const paths = SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
+  const log = pino({ level: settings.logLevel, redact: { paths, censor: '[redacted]' } }, stream)
+  const fieldsOf = terminal ? messageOf : propertiesOf
+  // Those that others make, or try to make, are to be seen.
+  const isOwnCall = ({ path, status }: Answered): boolean =>
+    settings.sandbox && settings.sandboxHost === undefined && status < 400 && SANDBOX.test(path)
+  // There is one for each answer, and it holds no secret by its making: it is spared the search for one.
+  const answered = (answer: Answered): void => {
+    const level = isOwnCall(answer) ? DEBUG : INFO
+    if (level < log.levelVal) return
+    stream.write(`{"level":${level},"time":${Date.now()},${fieldsOf(answer)}}\n`)
+  }
+  return { log, answered }
+}
+
+const tenths = (ms: number): number => Math.round(ms * 10) / 10
+
+/** Written by hand, because that takes a fifth of the time: only the path can hold what JSON has to escape. */
+const propertiesOf = ({ requestId, method, path, status, ms }: Answered): string =>
+  `"requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${tenths(ms)}`
+
+/** At a terminal each property would have a line of its own. */
+const messageOf = ({ method, path, status, ms }: Answered): string =>
+  `"msg":${JSON.stringify(`${method} ${path} ${status} ${tenths(ms)} ms`)}`
+
+/** Lines of JSON as lines of text. */
+async function textLines(to: DestinationStream): Promise<DestinationStream> {
+  const { prettyFactory } = await import('pino-pretty')
+  const textOf = prettyFactory({ ignore: 'pid,hostname,requestId', translateTime: 'HH:MM:ss' })
+  return { write: (line) => to.write(textOf(line)) }
+}
+
+// Written in blocks; the rest follows within a second, and at the end. Not by another thread: to hand a block over
+// takes longer than to write it, and what a slow reader leaves waiting would pile up in memory.
+const standardOutput = (): DestinationStream =>
+  pino.destination({ sync: true, minLength: 4096, periodicFlush: 1000 })

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ApiError } from '../base/errors.ts'
+import { type Access, type Audience, type Caller, type UserCaller } from '../http/access.ts'
+import { createPolicy, type PolicyName } from './policy.ts'
+
+const user: UserCaller = {
+  kind: 'user',
+  id: 'u1',
+  email: 'ann@example.com',
+  emailVerified: true,
+  role: 'user',
+  sessionId: 's1',
+}
+const key = (...scopes: string[]): Caller => ({ kind: 'key', id: 'k1', scopes })
+
+const callers = {
+  nobody: undefined,
+  unverified: { ...user, emailVerified: false },
+  user,
+  admin: { ...user, role: 'admin' },
+  'unverified admin': { ...user, role: 'admin', emailVerified: false },
+  'key *': key('*'),
+  'key store': key('store'),
+  'key store:read': key('store:read'),
+  'key messaging': key('messaging'),
+  'key without scopes': key(),
+} satisfies Record<string, Caller | undefined>
+
+type CallerName = keyof typeof callers
+
+/** What became of it: `ok`, or the code of the error. */
+function outcome(work: () => void): string {
+  try {
+    work()
+    return 'ok'
+  } catch (error) {
+    assert.ok(error instanceof ApiError)
+    return error.code
+  }
+}
+
+const OK = 'ok'
+const SIGN_IN = 'UNAUTHORIZED'
+const NO = 'FORBIDDEN'
+const VERIFY = 'EMAIL_NOT_VERIFIED'
+
+// Who may call a route of store: under `open`, and under `guarded` where addresses must be verified.
+const routes: [
+  access: Access,
+  method: string,
+  outcomes: Record<CallerName, [open: string, guarded: string]>,
+][] = [
+  [
+    'public',
+    'POST',
+    {
+      nobody: [OK, OK],
+      unverified: [OK, OK],
+      user: [OK, OK],
+      admin: [OK, OK],
+      'unverified admin': [OK, OK],
+      'key *': [OK, OK],
+      'key store': [OK, OK],
+      'key store:read': [OK, OK],
+      'key messaging': [OK, OK],
+      'key without scopes': [OK, OK],
+    },
+  ],
+  [
+    'optional',
+    'GET',
+    {
+      nobody: [OK, OK],
+      unverified: [OK, VERIFY],
+      user: [OK, OK],
+      admin: [OK, OK],
+      'unverified admin': [OK, VERIFY],
+      'key *': [OK, OK],
+      'key store': [OK, OK],
+      'key store:read': [OK, OK],
+      'key messaging': [NO, NO],
+      'key without scopes': [NO, NO],
+    },
+  ],
+  [
+    'user',
+    'GET',
+    {
+      nobody: [SIGN_IN, SIGN_IN],
+      unverified: [OK, VERIFY],
+      user: [OK, OK],
+      admin: [OK, OK],
+      'unverified admin': [OK, VERIFY],
+      'key *': [OK, OK],
+      'key store': [OK, OK],
+      'key store:read': [OK, OK],
+      'key messaging': [NO, NO],
+      'key without scopes': [NO, NO],
+    },
+  ],
+  [
+    'user',
+    'POST',
+    {
+      nobody: [SIGN_IN, SIGN_IN],
+      unverified: [OK, VERIFY],
+      user: [OK, OK],
+      admin: [OK, OK],
+      'unverified admin': [OK, VERIFY],
+      'key *': [OK, OK],
+      'key store': [OK, OK],
+      'key store:read': [NO, NO],
+      'key messaging': [NO, NO],
+      'key without scopes': [NO, NO],
+    },
+  ],
+  [
+    'session',
+    'GET',
+    {
+      nobody: [SIGN_IN, SIGN_IN],
+      unverified: [OK, VERIFY],
+      user: [OK, OK],
+      admin: [OK, OK],
+      'unverified admin': [OK, VERIFY],
+      'key *': [NO, NO],
+      'key store': [NO, NO],
+      'key store:read': [NO, NO],
+      'key messaging': [NO, NO],
+      'key without scopes': [NO, NO],
+    },
+  ],
+  [
+    'admin',
+    'DELETE',
+    {
+      nobody: [SIGN_IN, SIGN_IN],
+      unverified: [OK, VERIFY],
+      user: [OK, NO],
+      admin: [OK, OK],
+      'unverified admin': [OK, VERIFY],
+      'key *': [OK, OK],
+      'key store': [OK, OK],
+      'key store:read': [NO, NO],
+      'key messaging': [NO, NO],
+      'key without scopes': [NO, NO],
+    },
+  ],
+]
+
+for (const [access, method, outcomes] of routes)
+  describe(`${method} of a route for ${access}`, () => {
+    for (const [name, expected] of Object.entries(outcomes) as [CallerName, [string, string]][])
+      test(`${name}: ${expected[0]} under open, ${expected[1]} under guarded`, () => {
+        const seen = (['open', 'guarded'] as const).map((policy) =>
+          outcome(() =>
+            createPolicy(policy, () => true).admit(callers[name], { access, wire: 'store', method }),
+          ),
+        )
+        assert.deepEqual(seen, expected)
+      })
+  })
+
+test('an address that is not verified may still be used for /auth/*, and everywhere where that is not asked for', () => {
+  const admit = (required: boolean, wire: string) =>
+    outcome(() =>
+      createPolicy('guarded', () => required).admit(callers.unverified, {
+        access: 'user',
+        wire,
+        method: 'POST',
+      }),
+    )
+  assert.deepEqual([admit(true, 'auth'), admit(true, 'pay'), admit(false, 'pay')], [OK, VERIFY, OK])
+  const isRequired = (policy: PolicyName, required: boolean) =>
+    createPolicy(policy, () => required).requiresVerifiedEmail()
+  assert.deepEqual(
+    [isRequired('guarded', true), isRequired('guarded', false), isRequired('open', true)],
+    [true, false, false],
+  )
+})
+
+test('a refused key is told which scope it lacks', () => {
+  const refuse = (method: string) =>
+    assert.throws(
+      () =>
+        createPolicy('open', () => false).admit(callers['key messaging'], {
+          access: 'user',
+          wire: 'store',
+          method,
+        }),
+      { message: `This service key does not have the scope "${method === 'GET' ? 'store:read' : 'store'}".` },
+    )
+  refuse('GET')
+  refuse('POST')
+})
+
+// Whose records an action reaches: everybody's, those of the caller, or an error.
+const ALL = 'all'
+const OWN = 'u1'
+const reaches: [
+  policy: PolicyName,
+  audience: Audience | undefined,
+  expected: Partial<Record<CallerName, string>>,
+][] = [
+  ['open', undefined, { nobody: SIGN_IN, user: ALL, admin: ALL, 'key store': ALL }],
+  ['guarded', undefined, { nobody: SIGN_IN, user: OWN, admin: ALL, 'key store': ALL }],
+  ['open', 'public', { nobody: ALL, user: ALL, admin: ALL, 'key store': ALL }],
+  ['guarded', 'public', { nobody: ALL, user: ALL, admin: ALL, 'key store': ALL }],
+  ['open', 'user', { nobody: SIGN_IN, user: ALL, admin: ALL, 'key store': ALL }],
+  ['guarded', 'user', { nobody: SIGN_IN, user: ALL, admin: ALL, 'key store': ALL }],
+  ['open', 'owner', { nobody: SIGN_IN, user: OWN, admin: ALL, 'key store': ALL }],
+  ['guarded', 'owner', { nobody: SIGN_IN, user: OWN, admin: ALL, 'key store': ALL }],
+  ['open', 'admin', { nobody: SIGN_IN, user: NO, admin: ALL, 'key store': ALL }],
+  ['guarded', 'admin', { nobody: SIGN_IN, user: NO, admin: ALL, 'key store': ALL }],
+]
+
+for (const [policy, audience, expected] of reaches)
+  test(`under ${policy} an action for ${audience ?? 'whom nothing declares'} reaches what it should`, () => {
+    const seen = Object.keys(expected).map((name) => {
+      let reached = ''
+      const failed = outcome(() => {
+        reached =
+          createPolicy(policy, () => false).rowFilter(callers[name as CallerName], audience).owner ?? ALL
+      })
+      return [name, failed === OK ? reached : failed]
+    })
+    assert.deepEqual(Object.fromEntries(seen), expected)
+  })

@@ -1,0 +1,133 @@
+import { ProviderFault, type Provider } from './provider.ts'
+import { createProviderFetch, text } from './fetch.ts'
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** GitHub numbers its accounts; others name them. Zero is nobody. */
+function subjectOf(id: unknown): string | undefined {
+  if (Number.isSafeInteger(id) && Number(id) > 0) return String(id)
+  return text(id)
+}
+
+/** The provider's word for what went wrong, where it is a word: anything longer might hold what it was sent. */
+const wordOf = (body: unknown): string => {
+  const word = isObject(body) ? body['error'] : undefined
+  return typeof word === 'string' && /^\w{1,64}$/.test(word) ? `: ${word}` : ''
+}
+
+/**
+ * A plain OAuth 2 provider in GitHub's shape: authorisation code with PKCE, then `GET {apiUrl}/user` and
+ * `GET {apiUrl}/user/emails`.
+ * Source: https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
+ * and https://docs.github.com/en/rest/users/emails
+ *
+ * @param options.apiUrl without a slash at its end; it stands for the issuer, too
+ * @param options.timeoutMs for each call
+ */
+export function createOauthProvider(options: {
+  name: string
+  label: string
+  authorizeUrl: URL
+  tokenUrl: URL
+  apiUrl: string
+  clientId: string
+  clientSecret: string
+  timeoutMs: number
+}): Provider {
+  const { name, label, authorizeUrl, tokenUrl, apiUrl, clientId, clientSecret, timeoutMs } = options
+  const providerFetch = createProviderFetch(timeoutMs)
+
+  /** @throws ProviderFault where the answer is not JSON */
+  async function read(what: string, response: Response): Promise<unknown> {
+    // Without the cause: it quotes the answer, which may hold a token.
+    return response.json().catch(() => {
+      throw new ProviderFault(`${what} answered ${response.status} without JSON`)
+    })
+  }
+
+  async function accessToken(code: string, redirectUri: string, codeVerifier: string): Promise<string> {
+    const response = await providerFetch(tokenUrl.href, {
+      method: 'POST',
+      headers: { accept: 'application/json', 'user-agent': 'sixwire' },
+      body: new URLSearchParams({
+        grant_type: 'authorization_code',
+        client_id: clientId,
+        client_secret: clientSecret,
+        code,
+        redirect_uri: redirectUri,
+        code_verifier: codeVerifier,
+      }),
+    })
+    const body = await read('the token address', response)
+    // GitHub answers 200 with an `error` where it gives none.
+    const token = isObject(body) && body['error'] === undefined ? text(body['access_token']) : undefined
+    if (response.status !== 200 || token === undefined || !/^[\x21-\x7e]{1,4096}$/.test(token))
+      throw new ProviderFault(`the token address answered ${response.status} without a token${wordOf(body)}`)
+    return token
+  }
+
+  const ask = (path: string, token: string): Promise<Response> =>
+    providerFetch(apiUrl + path, {
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'sixwire',
+        authorization: `Bearer ${token}`,
+      },
+    })
+
+  /** The one address that is the person's first, and that the provider has verified. */
+  async function verifiedAddress(token: string): Promise<string | undefined> {
+    const response = await ask('/user/emails?per_page=100', token)
+    // The person, or the application's registration, does not let us see any.
+    if (response.status === 403 || response.status === 404) return undefined
+    const body = await read('/user/emails', response)
+    if (response.status !== 200 || !Array.isArray(body))
+      throw new ProviderFault(`/user/emails answered ${response.status} without a list${wordOf(body)}`)
+    const found = body.find(
+      (one: unknown) => isObject(one) && one['primary'] === true && one['verified'] === true,
+    ) as Json | undefined
+    return text(found?.['email'])
+  }
+
+  return {
+    name,
+    label,
+
+    async start({ redirectUri, state, codeChallenge }) {
+      const address = new URL(authorizeUrl)
+      const parameters = {
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: redirectUri,
+        scope: 'read:user user:email',
+        state,
+        code_challenge: codeChallenge,
+        code_challenge_method: 'S256',
+      }
+      for (const [key, value] of Object.entries(parameters)) address.searchParams.set(key, value)
+      return address
+    },
+
+    async finish(returned, { redirectUri, codeVerifier }) {
+      const code = returned.get('code')
+      if (!code) throw new ProviderFault('the browser came back without a code')
+      const token = await accessToken(code, redirectUri, codeVerifier)
+      const response = await ask('/user', token)
+      const user = await read('/user', response)
+      const subject = isObject(user) ? subjectOf(user['id']) : undefined
+      if (response.status !== 200 || subject === undefined)
+        throw new ProviderFault(`/user answered ${response.status} without an id${wordOf(user)}`)
+      const email = await verifiedAddress(token)
+      return {
+        issuer: apiUrl,
+        subject,
+        email,
+        emailVerified: email !== undefined,
+        name: text((user as Json)['name']),
+      }
+    },
+  }
+}

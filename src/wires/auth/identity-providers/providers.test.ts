@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
+import { describe, test } from 'node:test'
+
+import { systemClock } from '../../../base/clock.ts'
+import { createApp } from '../../../app.ts'
+import { startApp } from '../../../testing/app.ts'
+import { appForAll } from '../../../testing/auth.ts'
+import { createBrowser } from '../../../testing/browser.ts'
+import { stillClock } from '../../../testing/clock.ts'
+import { eachEngine, temporaryFolder } from '../../../testing/engines.ts'
+import { quietQueue } from '../../../testing/mailbox.ts'
+import { startOauthServer } from '../../../testing/oauth-server.ts'
+import { startOf, callbackOf, NAMES } from '../../../testing/provider-login.ts'
+import { createProviders } from './providers.ts'
+
+const given = { clientId: 'id', clientSecret: 'secret' }
+const IDPB = {
+  authorizeUrl: 'https://github.com/login/oauth/authorize',
+  tokenUrl: 'https://github.com/login/oauth/access_token',
+  apiUrl: 'https://api.github.com',
+}
+const make = (options: object, production = false) => createProviders(systemClock, options, { production })
+
+/** Where a request under this name is sent; `fetch` writes the header itself. */
+async function requestAs(host: string, url: URL): Promise<string> {
+  const asked = request(url, { headers: { host } }).end()
+  const [response] = (await once(asked, 'response')) as [IncomingMessage]
+  response.resume()
+  await once(response, 'end')
+  assert.equal(response.statusCode, 302, host)
+  return response.headers.location!
+}
+
+describe('the identity providers of a configuration', () => {
+  test('are those with a client id', () => {
+    assert.deepEqual(make({}), [])
+    assert.deepEqual(make({ idpa: { issuer: 'https://accounts.google.com' }, idpb: IDPB }), [])
+    const both = make({
+      idpa: { issuer: 'https://accounts.google.com', ...given },
+      idpb: { ...IDPB, ...given },
+    })
+    assert.deepEqual(
+      both.map(({ name, label }) => [name, label]),
+      [
+        ['idpa', 'accounts.google.com'],
+        ['idpb', 'github.com'],
+      ],
+    )
+    assert.equal(
+      make({ idpa: { issuer: 'https://accounts.google.com', ...given, label: 'Google' } })[0]!.label,
+      'Google',
+    )
+  })
+
+  test('must be https in production, except on the machine itself', () => {
+    for (const issuer of [
+      'http://accounts.example',
+      'http://127.0.0.1.example.com',
+      'http://localhost.example',
+    ])
+      assert.throws(
+        () => make({ idpa: { issuer, ...given } }, true),
+        /^StartError: IDPA_ISSUER: .* must be https/,
+      )
+    for (const issuer of [
+      'http://localhost:4000',
+      'http://127.0.0.1:1/x',
+      'http://[::1]:4000',
+      'https://a.example',
+    ])
+      assert.equal(make({ idpa: { issuer, ...given } }, true).length, 1)
+    assert.equal(make({ idpa: { issuer: 'http://accounts.example', ...given } }).length, 1)
+    for (const [key, variable] of [
+      ['authorizeUrl', 'IDPB_AUTHORIZE_URL'],
+      ['tokenUrl', 'IDPB_TOKEN_URL'],
+      ['apiUrl', 'IDPB_API_URL'],
+    ] as const) {
+      const idpb = { ...IDPB, ...given, [key]: 'http://api.example' }
+      assert.throws(() => make({ idpb }, true), new RegExp(`^StartError: ${variable}: `))
+    }
+  })
+
+  test('stop the start where they can not work', async (t) => {
+    const folder = await temporaryFolder(t)
+    for (const [environment, message] of [
+      [{ IDPA_CLIENT_ID: 'x' }, /^StartError: IDPA_CLIENT_SECRET: there is a client id and no secret$/],
+      [{ IDPB_CLIENT_ID: 'x' }, /^StartError: IDPB_CLIENT_SECRET: /],
+      [
+        { IDPA_CLIENT_ID: 'x', IDPA_CLIENT_SECRET: 'y', IDPA_ISSUER: 'accounts.example' },
+        /^StartError: IDPA_ISSUER: "accounts.example" is not an address/,
+      ],
+      [{ IDPA_CLIENT_ID: 'x', IDPA_CLIENT_SECRET: 'y', IDPA_ISSUER: 'ftp://a.example' }, /IDPA_ISSUER/],
+    ] as const)
+      await assert.rejects(
+        createApp({ folder, environment: { DATA_DIR: folder, SIXWIRE_SANDBOX: 'off', ...environment } }),
+        message,
+      )
+  })
+
+  eachEngine((engine) => {
+    test('answer 400 where they are not configured, and are no way in then', async (t) => {
+      const app = await startApp(t, engine)
+      for (const path of [
+        '/auth/idpa',
+        '/auth/idpb',
+        '/auth/idpa/callback?code=x&state=y',
+        '/auth/idpb/callback',
+      ]) {
+        const { status, body } = await app.request('GET', path)
+        assert.deepEqual([status, body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'], path)
+      }
+      const { body } = await app.request('GET', '/auth/health')
+      assert.deepEqual(
+        body.providers.filter((name: string) => name.startsWith('idp')),
+        [],
+      )
+    })
+
+    test('give their cookie to where the server is reached, and to no other host', async (t) => {
+      const provider = await startOauthServer(t, callbackOf('idpb'))
+      for (const [publicUrl, name, attributes] of [
+        // A prefix that no other host of the domain can set asks for all of /.
+        ['https://shop.example/api', '__Host-sixwire_login_', 'Path=/; HttpOnly; SameSite=Lax; Secure'],
+        ['http://api.example:8080', 'sixwire_login_', 'Path=/auth; HttpOnly; SameSite=Lax'],
+        ['http://api.example:8080/api', 'sixwire_login_', 'Path=/api/auth; HttpOnly; SameSite=Lax'],
+      ] as const) {
+        const app = await startApp(t, engine, {
+          environment: { ...NAMES, ...provider.variables, PUBLIC_URL: publicUrl },
+        })
+        const { headers } = await app.request('GET', '/auth/idpb')
+        const cookie = headers.get('set-cookie')!
+        assert.ok(cookie.startsWith(name) && cookie.endsWith(`; Max-Age=600; ${attributes}`), cookie)
+        const asked = new URL(headers.get('location')!)
+        assert.equal(asked.searchParams.get('redirect_uri'), `${publicUrl}/auth/idpb/callback`)
+      }
+    })
+
+    test('are the ones of the sandbox until the configuration says which, under the labels that it gives', async (t) => {
+      const labels = { idpa: 'Our own accounts', idpb: 'The office' }
+      const auth = { idpa: { label: labels.idpa }, idpb: { label: labels.idpb } }
+      const app = await startApp(t, engine, { sandbox: true, config: { auth } })
+      for (const [name, person] of [
+        ['idpa', 'ada@example.com'],
+        ['idpb', 'grace@example.com'],
+      ] as const) {
+        const browser = createBrowser()
+        const consent = await browser.visit(`${app.app.settings.publicUrl}/auth/${name}`)
+        const approval = { url: consent.url.href, person }
+        const approved = await app.request('POST', `/sandbox/api/${name}/approve`, { body: approval })
+        assert.ok((await browser.visit(approved.body.redirect)).fragment['token'])
+        await quietQueue(app)
+        const { messages } = (await app.request('GET', `/sandbox/api/mail?to=${person}`)).body
+        assert.match(messages[0].text, new RegExp(labels[name]))
+      }
+    })
+
+    test('are none of the sandbox once anything says which they are', async (t) => {
+      for (const [environment, auth] of [
+        [{ IDPA_ISSUER: 'https://a.example', IDPB_API_URL: 'https://b.example' }, {}],
+        [{}, { idpa: { issuer: 'https://a.example' }, idpb: { tokenUrl: 'https://b.example', label: 'B' } }],
+        [{}, { idpa: { clientSecret: 'x' }, idpb: { clientId: '' } }],
+      ] as const) {
+        const app = await startApp(t, engine, { sandbox: true, environment, config: { auth } })
+        for (const path of ['/auth/idpa', '/auth/idpb'])
+          assert.equal((await app.request('GET', path)).body.error.code, 'PROVIDER_NOT_CONFIGURED')
+      }
+    })
+
+    test('that are null stop the start, with the sandbox too', async (t) => {
+      for (const sandbox of [true, false])
+        await assert.rejects(startApp(t, engine, { sandbox, config: { auth: { idpa: null as never } } }), {
+          name: 'StartError',
+          message: /^auth\.idpa\b/,
+        })
+    })
+
+    describe('reached under another name of the machine', () => {
+      const app = appForAll(engine, { sandbox: true })
+      const begin = (host: string, query = '', name = 'idpa') =>
+        requestAs(host, new URL(`/auth/${name}${query}`, app().url))
+
+      for (const name of ['idpa', 'idpb'] as const)
+        test(`send the browser to the public one first, and end the sign-in at ${name} there`, async () => {
+          const { publicUrl, appUrl } = app().app.settings
+          const { port } = new URL(publicUrl)
+          const browser = createBrowser()
+          const consent = await browser.visit(
+            `http://127.0.0.1:${port}/auth/${name}?redirect=${encodeURIComponent('/a?b=1&c')}`,
+          )
+          assert.equal(browser.cookies(`http://127.0.0.1:${port}/auth/${name}`), '')
+          const approved = await app().request('POST', `/sandbox/api/${name}/approve`, {
+            body: { url: consent.url.href, person: 'ada@example.com' },
+          })
+          const { url, fragment } = await browser.visit(approved.body.redirect)
+          assert.equal(url.href.split('#')[0], `${appUrl}/auth/callback`)
+          assert.equal(fragment['redirect'], '/a?b=1&c')
+          assert.ok(fragment['token'])
+        })
+
+      test('know it by its port, and lead nowhere that the request names', async () => {
+        const { publicUrl } = app().app.settings
+        const { port } = new URL(publicUrl)
+        for (const host of ['127.0.0.1', '127.1.2.3', '[::1]', 'app.localhost'])
+          for (const query of ['', '?redirect=%2Forders%3Fpage%3D2'])
+            assert.equal(
+              await begin(`${host}:${port}`, query),
+              `${publicUrl}/auth/idpa?${query === '' ? '' : `${query.slice(1)}&`}asked=1`,
+            )
+        for (const host of [
+          `localhost:${port}`,
+          `LOCALHOST:${port}`,
+          '127.0.0.1', // of a proxy
+          '127.0.0.1:1',
+          `evil.example:${port}`,
+          `127.0.0.1.evil.example:${port}`,
+          `127.0.0.1:${port}@evil.example`,
+          'no host at all',
+        ])
+          assert.match(await begin(host), new RegExp(`^${publicUrl}/sandbox/idpa/`), host)
+      })
+    })
+
+    test('send the browser to the public name once, also where a proxy never passes that name on', async (t) => {
+      const provider = await startOauthServer(t, callbackOf('idpb'))
+      const publicUrl = 'https://app.localhost'
+      const app = await startApp(t, engine, {
+        environment: { ...NAMES, ...provider.variables, PUBLIC_URL: publicUrl },
+      })
+      const asProxied = (path: string) => requestAs('localhost', new URL(path, app.url))
+      const there = await asProxied('/auth/idpb?redirect=%2Forders%3Fpage%3D2')
+      assert.ok(there.startsWith(`${publicUrl}/auth/idpb?redirect=%2Forders%3Fpage%3D2&`), there)
+      const asked = await asProxied(there.slice(publicUrl.length))
+      assert.ok(asked.startsWith(provider.variables['IDPB_AUTHORIZE_URL']!), asked)
+    })
+
+    test('are begun under every name where the public one is not of this machine', async (t) => {
+      const provider = await startOauthServer(t, callbackOf('idpb'))
+      const app = await startApp(t, engine, { environment: { ...NAMES, ...provider.variables } })
+      for (const host of ['127.0.0.1', 'localhost', '[::1]:3000', 'api.example']) {
+        const location = await requestAs(host, new URL('/auth/idpb', app.url))
+        assert.ok(location.startsWith(provider.variables['IDPB_AUTHORIZE_URL']!), host)
+      }
+    })
+
+    test('may be asked thirty times a minute, as other ways to sign in', async (t) => {
+      const provider = await startOauthServer(t, callbackOf('idpb'))
+      const app = await startApp(t, engine, {
+        clock: stillClock(Date.now()),
+        environment: { ...NAMES, ...provider.variables, SIXWIRE_RATE_LIMITS: 'on' },
+      })
+      const browser = createBrowser({ [NAMES.PUBLIC_URL]: app.url })
+      for (const address of [startOf('idpb'), callbackOf('idpb')]) {
+        for (let i = 0; i < 30; i++) assert.equal((await browser.step(address)).status, 302)
+        assert.equal((await browser.step(address)).status, 429)
+      }
+    })
+  })
+})

@@ -1,0 +1,93 @@
+import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
+
+import { BoundedMap } from '../../../base/bounded-map.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { randomToken } from '../../../base/crypto.ts'
+import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
+
+const VERIFIED_KEPT = 10_000
+
+/** Type of the token, RFC 9068 section 2.1: no other kind of JWT that these keys sign passes for it. */
+const TYPE = 'at+jwt'
+
+/** Whom a token names. Whether they may still call is for the session to say. */
+export type AccessClaims = { userId: string; sessionId: string }
+
+export type AccessTokens = {
+  /**
+   * A signed token for a session.
+   *
+   * @param claims.sessionEndsAt the token expires no later, in milliseconds since 1970
+   */
+  issue(claims: AccessClaims & { role: string; sessionEndsAt: number }): Promise<string>
+  /** Whom a token of ours names; undefined where it is none, was changed, or has expired. */
+  read(token: string): Promise<AccessClaims | undefined>
+}
+
+/**
+ * Access tokens: JWTs (RFC 7519, profile of RFC 9068) signed with Ed25519.
+ * Verified ones are remembered, because a signature costs more than all the rest of a call.
+ *
+ * @param options.issuer claim `iss`
+ * @param options.audience claim `aud`
+ * @param options.lifetimeSeconds `exp` minus `iat`, unless the session ends before that
+ */
+export function createAccessTokens(
+  keys: SigningKeys,
+  clock: Clock,
+  options: { issuer: string; audience: string; lifetimeSeconds: number },
+): AccessTokens {
+  const { issuer, audience, lifetimeSeconds } = options
+  const verified = new BoundedMap<string, AccessClaims & { expiresAt: number }>(VERIFIED_KEPT)
+
+  async function verify(token: string): Promise<(AccessClaims & { expiresAt: number }) | undefined> {
+    try {
+      const { payload } = await jwtVerify(token, ({ kid }) => keys.verifier(kid), {
+        algorithms: [ALGORITHM],
+        typ: TYPE,
+        issuer,
+        audience,
+        currentDate: new Date(clock.now()),
+        requiredClaims: ['sub', 'sid', 'exp'],
+      })
+      return {
+        userId: String(payload.sub),
+        sessionId: String(payload['sid']),
+        expiresAt: payload.exp! * 1000,
+      }
+    } catch (error) {
+      // Anything else, such as a database out of reach, says nothing about the token.
+      if (error instanceof joseErrors.JOSEError) return undefined
+      throw error
+    }
+  }
+
+  return {
+    async issue({ userId, sessionId, role, sessionEndsAt }) {
+      const { kid, privateKey } = await keys.signer()
+      const issuedAt = Math.floor(clock.now() / 1000)
+      // `jti` makes two tokens of the same second differ.
+      return new SignJWT({ sid: sessionId, role, jti: randomToken().slice(0, 22) })
+        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(userId)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(Math.min(issuedAt + lifetimeSeconds, Math.floor(sessionEndsAt / 1000)))
+        .sign(privateKey)
+    },
+
+    async read(token) {
+      const known = verified.get(token)
+      if (known) {
+        if (known.expiresAt > clock.now()) return known
+        verified.delete(token)
+        return undefined
+      }
+      const claims = await verify(token)
+      if (!claims) return undefined
+      verified.set(token, claims)
+      return claims
+    },
+  }
+}

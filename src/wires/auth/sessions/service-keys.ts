@@ -1,0 +1,117 @@
+import { isoTime, type Clock } from '../../../base/clock.ts'
+import { randomToken, sha256 } from '../../../base/crypto.ts'
+import { errors, invalid } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
+import type { Database } from '../../../db/database.ts'
+import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
+import { sql } from '../../../db/sql.ts'
+import type { KeyCaller } from '../../../http/access.ts'
+
+/** What every service key begins with, so that programs that look for leaked secrets know it. */
+const PREFIX = 'sk_'
+const NAME_MAX = 100
+const SCOPE = /^(\*|[a-z][a-z0-9-]*(:read)?)$/
+// The last use is kept to the hour, so that a busy key writes once in that time.
+const LAST_USE_MS = 3_600_000
+
+/** A service key as the operator sees it; the key itself is shown once, when it is made. */
+export type ServiceKey = {
+  id: string
+  name: string
+  scopes: string[]
+  /** ISO 8601, as the others. */
+  createdAt: string
+  /** To the hour; null where it was never used. */
+  lastUsedAt: string | null
+  revokedAt: string | null
+}
+
+export type ServiceKeys = {
+  /**
+   * Makes a key for the operator's own backend.
+   *
+   * @param scopes `*`, a wire's name, or a wire's name with `:read`
+   * @returns the key, which can't be read again
+   * @throws VALIDATION_ERROR
+   */
+  create(name: string, scopes: readonly string[]): Promise<{ id: string; key: string }>
+  /** All of them, newest first. */
+  list(): Promise<ServiceKey[]>
+  /** Ends a key at once, on every replica. Throws NOT_FOUND where there is none of this id. */
+  revoke(id: string): Promise<void>
+}
+
+type Row = {
+  id: string
+  name: string
+  scopes: string
+  created_at: number
+  last_used_at: number | null
+  revoked_at: number | null
+}
+
+/** Whether a bearer token has the form of a service key. */
+export const isServiceKey = (token: string): boolean => token.startsWith(PREFIX)
+
+export function createServiceKeys(
+  db: Database,
+  clock: Clock,
+): ServiceKeys & { caller(key: string): Promise<KeyCaller | undefined> } {
+  const byHash = cachedUntilWrite(db, (hash) =>
+    db.get<Pick<Row, 'id' | 'scopes' | 'last_used_at'>>(sql`
+      select id, scopes, last_used_at from auth_service_keys where hash = ${hash} and revoked_at is null`),
+  )
+  const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
+
+  return {
+    async create(name, scopes) {
+      const wanted = name.trim()
+      if (wanted === '' || wanted.length > NAME_MAX)
+        throw invalid({ path: '/name', message: `must have 1 to ${NAME_MAX} characters` })
+      if (scopes.length === 0)
+        throw invalid({ path: '/scopes', message: 'must name at least one scope, or *' })
+      const at = scopes.findIndex((scope) => !SCOPE.test(scope))
+      if (at >= 0)
+        throw invalid({
+          path: `/scopes/${at}`,
+          message: `"${scopes[at]}" is not *, a wire, or a wire with :read`,
+        })
+      const now = clock.now()
+      const id = newId(now)
+      const key = PREFIX + randomToken()
+      await db.write(sql`
+        insert into auth_service_keys (id, name, hash, scopes, created_at)
+        values (${id}, ${wanted}, ${sha256(key)}, ${scopes.join(' ')}, ${now})`)
+      return { id, key }
+    },
+
+    async list() {
+      const rows = await db.all<Row>(sql`
+        select id, name, scopes, created_at, last_used_at, revoked_at from auth_service_keys
+        order by created_at desc, id desc`)
+      return rows.map((row) => ({
+        id: row.id,
+        name: row.name,
+        scopes: row.scopes.split(' '),
+        createdAt: isoTime(row.created_at),
+        lastUsedAt: time(row.last_used_at),
+        revokedAt: time(row.revoked_at),
+      }))
+    },
+
+    async revoke(id) {
+      const revoked = await db.write(sql`
+        update auth_service_keys set revoked_at = coalesce(revoked_at, ${clock.now()}) where id = ${id} returning id`)
+      if (revoked.length === 0) throw errors.not_found({ message: `There is no service key ${id}.` })
+    },
+
+    async caller(key) {
+      const row = await byHash(sha256(key))
+      if (!row) return undefined
+      const now = clock.now()
+      if (row.last_used_at === null || row.last_used_at <= now - LAST_USE_MS)
+        await db.write(sql`update auth_service_keys set last_used_at = ${now} where id = ${row.id}`)
+      return { kind: 'key', id: row.id, scopes: row.scopes.split(' ') }
+    },
+  }
+}
