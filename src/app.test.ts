@@ -367,7 +367,7 @@ describe('a wire that can not work stops the start with one line', () => {
     ],
     [
       'migrations that are no URL',
-      { ...running({ routes: [] }), migrations: './kernel/migrations/' },
+      { ...running({ routes: [] }), migrations: './migrations/' },
       /^defineWire\(shop\): migrations can't be "\.\/migrations\/": it takes the file: URL/,
     ],
     [

@@ -10,7 +10,7 @@ export {
 } from './app.ts'
 export { ApiError, defineErrors, errors, invalid } from './base/errors.ts'
 export { CallError, createClient, type Client } from './client/client.ts'
-export { ConstraintError, requireRow, type Database } from './db/database.ts'
+export { afterCommit, ConstraintError, requireRow, type Database } from './db/database.ts'
 export { sql } from './db/sql.ts'
 export { answer, jsonText, route, type Route } from './http/route.ts'
 export { defineWire, type RoutesOf, type ServiceOf, type WireContext } from './kernel/wire.ts'

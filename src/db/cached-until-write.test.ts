@@ -10,7 +10,7 @@ import { cachedUntilWrite } from './cached-until-write.ts'
 import { sql } from './sql.ts'
 
 const tables = `create table stocks (id text primary key, amount bigint not null)`
-const take = sql`update stocks set amount = amount - 1 where id = 'a' returning amount`
+const take = sql<{ amount: number }>`update stocks set amount = amount - 1 where id = 'a' returning amount`
 
 eachEngine((engine) => {
   /** Two programs on one database, and a counted reading of the one's. */
@@ -41,10 +41,7 @@ eachEngine((engine) => {
     await Promise.all(
       Array.from({ length: 20 }, async (_, lane) => {
         for (let round = 0; round < 10; round++) {
-          const [left] =
-            lane % 3 === 0
-              ? await db.transaction((tx) => tx.write<{ amount: number }>(take))
-              : await db.write<{ amount: number }>(take)
+          const [left] = lane % 3 === 0 ? await db.transaction((tx) => tx.write(take)) : await db.write(take)
           const seen = (await amount('a'))!
           assert.ok(seen <= left!.amount, `read ${seen} after ${left!.amount} was written`)
         }

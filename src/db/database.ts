@@ -1,19 +1,49 @@
 import type { ApiError } from '../base/errors.ts'
-import type { Dialect, Sql, SqlScalar } from './sql.ts'
+import { Sql, type Dialect, type Row } from './sql.ts'
+
+export type { Row }
+
+/** A statement of a batch with what else belongs to it. */
+export type StepWith<R = Row> = {
+  readonly query: Sql<R>
+  /** Makes the error that is thrown if the statement changes and returns no row; nothing of the batch is kept then. */
+  readonly otherwise?: () => ApiError
+  /** Called once the batch or transaction is committed, and not at all if it is rolled back. Must not throw. */
+  readonly committed?: () => void
+}
+
+export type Step<R = Row> = Sql<R> | StepWith<R>
+
+/** Steps, and lists of steps, whose rows are answered as a list of lists. */
+export type Steps = readonly (Step | readonly Step[])[]
+
+/** The rows of each step of a batch, in the batch's own shape. */
+export type BatchRows<S extends Steps> = {
+  -readonly [K in keyof S]: S[K] extends readonly Step<infer R>[]
+    ? R[][]
+    : S[K] extends Step<infer R>
+      ? R[]
+      : never
+}
 
 /**
- * Columns come back as text, numbers or null, true and false as 1 and 0, and anything else as the text that the
- * engine writes. Reading an integer beyond 2^53 throws: cast it to text.
+ * A statement that must change or return at least one row.
+ *
+ * @param otherwise makes the error that is thrown if it does not; nothing of its batch is kept then
  */
-export type Row = Record<string, SqlScalar>
+export const requireRow = <R>(step: Step<R>, otherwise: () => ApiError): StepWith<R> => ({
+  ...withParts(step),
+  otherwise,
+})
 
-/** A statement that must change or return at least one row; where it does not, nothing of its batch happens. */
-export type RequiredRow = { readonly query: Sql; readonly otherwise: () => ApiError }
+/** Calls `committed` once the statement's batch or transaction is committed; `committed` must not throw. */
+export const afterCommit = <R>(step: Step<R>, committed: () => void): StepWith<R> => ({
+  ...withParts(step),
+  committed,
+})
 
-export type Step = Sql | RequiredRow
-
-/** `query`, or nothing of the batch at all: then `otherwise` makes the error that is thrown. */
-export const requireRow = (query: Sql, otherwise: () => ApiError): RequiredRow => ({ query, otherwise })
+/** A step in its long form. */
+export const withParts = <R>(step: Step<R>): StepWith<R> => (step instanceof Sql ? { query: step } : step)
 
 /** A statement broke a rule that the tables keep. */
 export class ConstraintError extends Error {
@@ -28,9 +58,9 @@ export class ConstraintError extends Error {
 /** What can be done inside an interactive transaction. */
 export type Transaction = {
   readonly dialect: Dialect
-  get<R = Row>(query: Sql): Promise<R | undefined>
-  all<R = Row>(query: Sql): Promise<R[]>
-  write<R = Row>(query: Sql): Promise<R[]>
+  get<R = Row>(query: Sql<R>): Promise<R | undefined>
+  all<R = Row>(query: Sql<R>): Promise<R[]>
+  write<R = Row>(step: Step<R>): Promise<R[]>
 }
 
 /**
@@ -44,22 +74,23 @@ export type Database = {
   readonly dialect: Dialect
 
   /** One row, found by an index. */
-  get<R = Row>(query: Sql): Promise<R | undefined>
+  get<R = Row>(query: Sql<R>): Promise<R | undefined>
 
   /** A few rows, found by an index. */
-  all<R = Row>(query: Sql): Promise<R[]>
+  all<R = Row>(query: Sql<R>): Promise<R[]>
 
   /** Rows of a query that may look at a whole table: runs where it stalls nobody, 30 s at most. */
-  scan<R = Row>(query: Sql): Promise<R[]>
+  scan<R = Row>(query: Sql<R>): Promise<R[]>
 
   /** One durable statement; answers the rows of its `returning`. Durable means: it survives a power cut once this resolves. */
-  write<R = Row>(query: Sql): Promise<R[]>
+  write<R = Row>(query: Sql<R>): Promise<R[]>
 
   /**
-   * Several statements, all or nothing, durable; answers the rows of each. On PostgreSQL each statement sees what
+   * Several statements, all or nothing, durable; answers the rows of each, in the shape in which they are given:
+   * `const [users, [], rest] = await db.batch([insertUser, [], steps])`. On PostgreSQL each statement sees what
    * others have committed until then, so a rule that must hold stands in the statement that depends on it.
    */
-  batch(steps: readonly Step[]): Promise<Row[][]>
+  batch<const S extends Steps>(steps: S): Promise<BatchRows<S>>
 
   /**
    * Statements that need a program between them, as if no other ran at the same time. Holds the writer of SQLite,

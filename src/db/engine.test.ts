@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { defineErrors } from '../base/errors.ts'
 import { eachEngine } from '../testing/engines.ts'
 import { openFresh } from './database.fixture.ts'
-import { ConstraintError, requireRow, type Database } from './database.ts'
+import { afterCommit, ConstraintError, requireRow, type Database } from './database.ts'
 import { openDatabase } from './open.ts'
 import { sql, type Sql } from './sql.ts'
 
@@ -111,6 +111,41 @@ eachEngine((engine) => {
       assert.deepEqual(await db.batch([]), [])
     })
 
+    test('answers rows in the shape in which its steps are given', async () => {
+      const amountOf = (id: string) => sql<{ amount: number }>`select amount from stocks where id = ${id}`
+      const [none, [added], [first, second], last] = await db.batch([
+        [],
+        sql<{ id: string }>`insert into stocks (id, amount) values ('n', 4) returning id`,
+        [amountOf('a'), amountOf('n')],
+        amountOf('n'),
+      ])
+      assert.deepEqual(
+        [none, added?.id, first?.[0]?.amount, second?.[0]?.amount, last[0]?.amount],
+        [[], 'n', 10, 4, 4],
+      )
+    })
+
+    test('calls what its steps ask for once they are committed, and never if they are not', async () => {
+      const calls: string[] = []
+      const step = (id: string) => afterCommit(addStock(id, 1), () => calls.push(id))
+      await assert.rejects(db.batch([step('b'), addStock('b', 1)]), ConstraintError)
+      await assert.rejects(db.batch([step('b'), requireRow(take('nobody', 1), gone)]), { code: 'GONE' })
+      assert.deepEqual(calls, [])
+      await db.batch([step('b'), requireRow(step('c'), gone)])
+      assert.deepEqual(calls, ['b', 'c'])
+      await db.transaction(async (tx) => {
+        await tx.write(step('d'))
+        assert.deepEqual(calls, ['b', 'c'])
+      })
+      assert.deepEqual(calls, ['b', 'c', 'd'])
+      const undone = db.transaction(async (tx) => {
+        await tx.write(step('e'))
+        await tx.write(requireRow(take('nobody', 1), gone))
+      })
+      await assert.rejects(undone, { code: 'GONE' })
+      assert.deepEqual(calls, ['b', 'c', 'd'])
+    })
+
     test('leaves nothing where a statement fails', async () => {
       await assert.rejects(db.batch([take('a', 1), addStock('b', 1), addStock('b', 1)]), ConstraintError)
       await assert.rejects(db.batch([take('a', 1), sql`insert into nowhere values (1)`]), /nowhere/)
@@ -193,7 +228,7 @@ eachEngine((engine) => {
       await db.write(addStock('b', 50))
       const rows = await Promise.all(
         Array.from({ length: 200 }, async (_, i) =>
-          i % 2 === 0 ? db.write(take('b', 1)) : (await db.batch([take('b', 1), take('z', 1)]))[0]!,
+          i % 2 === 0 ? db.write(take('b', 1)) : (await db.batch([take('b', 1), take('z', 1)]))[0],
         ),
       )
       const left = rows.flat().map((row) => row['amount'])
@@ -237,7 +272,7 @@ eachEngine((engine) => {
       () => db.all(read()),
       () => db.scan(read()),
       () => db.write(sql`update growing set id = id returning *`),
-      async () => (await db.batch([read()]))[0]!,
+      async () => (await db.batch([read()]))[0],
       () => db.transaction((tx) => tx.all(read())),
     ]
     for (const [column, expected] of [

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 import { errors } from '../base/errors.ts'
-import type { Database, Migration, Row, Step, Transaction } from './database.ts'
+import { runBatch } from './batch.ts'
+import type { BatchRows, Database, Migration, Steps, Transaction } from './database.ts'
 import { StartError } from '../base/start-error.ts'
 import {
   checksumOf,
@@ -14,7 +15,7 @@ import {
 } from './migrations.ts'
 import type { Kind } from './postgres-faults.ts'
 import { Session, StatementNames } from './postgres-session.ts'
-import { Sql } from './sql.ts'
+import { Sql, type Row } from './sql.ts'
 import { refuseInside, runWork, TransactionTimeout } from './transaction.ts'
 
 const STATEMENT_LIMIT_MS = 30_000
@@ -107,48 +108,51 @@ export class PostgresDatabase implements Database {
     return database
   }
 
-  async get<R = Row>(query: Sql): Promise<R | undefined> {
+  async get<R = Row>(query: Sql<R>): Promise<R | undefined> {
     return (await this.all<R>(query))[0]
   }
 
-  async all<R = Row>(query: Sql): Promise<R[]> {
+  async all<R = Row>(query: Sql<R>): Promise<R[]> {
     const statement = query.render('postgres')
     return this.#use((session) => session.run<R>(statement), again.read)
   }
 
-  async scan<R = Row>(query: Sql): Promise<R[]> {
+  async scan<R = Row>(query: Sql<R>): Promise<R[]> {
     const statement = query.render('postgres')
     return this.#use((session) => session.runOnce<R>(statement), again.read)
   }
 
-  async write<R = Row>(query: Sql): Promise<R[]> {
+  async write<R = Row>(query: Sql<R>): Promise<R[]> {
     refuseInside(this)
     const statement = query.render('postgres')
     return this.#use((session) => session.run<R>(statement), again.write)
   }
 
-  async batch(steps: readonly Step[]): Promise<Row[][]> {
+  async batch<const S extends Steps>(steps: S): Promise<BatchRows<S>> {
     refuseInside(this)
-    if (steps.length === 0) return []
-    const statements = steps.map((step) => (step instanceof Sql ? step : step.query).render('postgres'))
-    return this.#inTransaction('begin', async (session) => {
-      const rows: Row[][] = []
-      for (const [at, statement] of statements.entries()) {
-        const answer = await session.run<Row>(statement)
-        const step = steps[at]!
-        if (!(step instanceof Sql) && answer.length === 0) throw step.otherwise()
-        rows.push(answer)
-      }
-      return rows
+    return runBatch(steps, (flat) => {
+      const statements = flat.map(({ query }) => query.render('postgres'))
+      return this.#inTransaction('begin', async (session) => {
+        const rows: Row[][] = []
+        for (const [at, statement] of statements.entries()) {
+          const answer = await session.run<Row>(statement)
+          const { otherwise } = flat[at]!
+          if (otherwise && answer.length === 0) throw otherwise()
+          rows.push(answer)
+        }
+        return rows
+      })
     })
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     refuseInside(this)
     // What was read must still hold when it is written, as it does under SQLite's one writer.
-    return this.#inTransaction('begin isolation level serializable', (session) =>
+    const { result, committed } = await this.#inTransaction('begin isolation level serializable', (session) =>
       runWork(this, (query) => session.run(query.render('postgres')), work),
     )
+    committed()
+    return result
   }
 
   #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {

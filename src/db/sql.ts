@@ -3,12 +3,18 @@ import { errors } from '../base/errors.ts'
 /** What can be bound to a statement. Integers beyond 2^53 are bigint; bytes are kept as text. */
 export type SqlScalar = string | number | bigint | null
 
+/**
+ * Columns come back as text, numbers or null, true and false as 1 and 0, and anything else as the text that the
+ * engine writes. Reading an integer beyond 2^53 throws: cast it to text.
+ */
+export type Row = Record<string, SqlScalar>
+
 export type Dialect = 'sqlite' | 'postgres'
 
 /** A statement in one engine's words, ready to run. */
 export type Statement = { readonly text: string; readonly params: SqlScalar[] }
 
-type Part = SqlScalar | Sql | Choice
+type Part = SqlScalar | Sql<unknown> | Choice
 
 /** A piece of SQL that each engine writes in its own way. */
 class Choice {
@@ -20,8 +26,13 @@ class Choice {
   }
 }
 
-/** SQL with its bound values: text is only ever what the source code says, values are only ever bound. */
-export class Sql {
+/**
+ * SQL with its bound values: text is only ever what the source code says, values are only ever bound.
+ *
+ * @typeParam R the rows that it answers
+ */
+export class Sql<R = Row> {
+  declare readonly row: R
   readonly strings: readonly string[]
   readonly parts: readonly Part[]
   constructor(strings: readonly string[], parts: readonly Part[]) {
@@ -47,7 +58,7 @@ const known: Record<Dialect, WeakMap<readonly string[], string>> = {
   postgres: new WeakMap(),
 }
 
-const isPiece = (part: Part): part is Sql | Choice => part instanceof Sql || part instanceof Choice
+const isPiece = (part: Part): part is Sql<unknown> | Choice => part instanceof Sql || part instanceof Choice
 
 /** PostgreSQL refuses U+0000, SQLite's functions end at it, and UTF-8 has no half of a surrogate pair. */
 function checked(value: SqlScalar): SqlScalar {
@@ -62,7 +73,7 @@ function checked(value: SqlScalar): SqlScalar {
   return value
 }
 
-function write(query: Sql, dialect: Dialect, params: SqlScalar[]): string {
+function write(query: Sql<unknown>, dialect: Dialect, params: SqlScalar[]): string {
   const { strings, parts } = query
   const same = params.length === 0 && !parts.some(isPiece)
   const text = same ? known[dialect].get(strings) : undefined
@@ -87,9 +98,10 @@ function write(query: Sql, dialect: Dialect, params: SqlScalar[]): string {
 /**
  * Writes SQL with values that are bound, never spliced. Pieces nest.
  *
- *     sql`select body from documents where collection = ${name} and id = ${id}`
+ * @typeParam R the rows that the statement answers
+ * @example sql<{ body: string }>`select body from documents where collection = ${name} and id = ${id}`
  */
-export function sql(strings: TemplateStringsArray, ...parts: Part[]): Sql {
+export function sql<R = Row>(strings: TemplateStringsArray, ...parts: Part[]): Sql<R> {
   return new Sql(strings, parts)
 }
 
@@ -107,6 +119,9 @@ sql.literal = (text: string): Sql => new Sql([text], [])
 
 /** `for update skip locked` where rows are locked; SQLite has one writer and needs none. */
 sql.skipLocked = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for update skip locked') })
+
+/** `for update`: nobody else changes or locks these rows until the transaction ends; SQLite has one writer and needs none. */
+sql.forUpdate = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for update') })
 
 /** `for share`: what is read stays as it is until the transaction ends; SQLite has one writer and needs none. */
 sql.sharedLock = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for share') })

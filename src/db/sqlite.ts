@@ -3,13 +3,14 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 import { errors } from '../base/errors.ts'
-import type { Database, Migration, Row, Step, Transaction } from './database.ts'
+import { runBatch } from './batch.ts'
+import type { BatchRows, Database, Migration, Steps, StepWith, Transaction } from './database.ts'
 import { StartError } from '../base/start-error.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import type { Fault, Operation } from './sqlite-protocol.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
 import { isLarge, SqliteWriter } from './sqlite-writer.ts'
-import { Sql } from './sql.ts'
+import { Sql, type Row } from './sql.ts'
 import { refuseInside, runWork } from './transaction.ts'
 
 // More would wait for longer than a query may take.
@@ -59,11 +60,11 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  async get<R = Row>(query: Sql): Promise<R | undefined> {
+  async get<R = Row>(query: Sql<R>): Promise<R | undefined> {
     return this.#read((reader) => reader.get(query.render('sqlite'))) as R | undefined
   }
 
-  async all<R = Row>(query: Sql): Promise<R[]> {
+  async all<R = Row>(query: Sql<R>): Promise<R[]> {
     return this.#read((reader) => reader.run(query.render('sqlite'))) as R[]
   }
 
@@ -110,7 +111,7 @@ export class SqliteDatabase implements Database {
     if (this.#closing) throw errors.unavailable({ cause: new Error('the database is closed') })
   }
 
-  async scan<R = Row>(query: Sql): Promise<R[]> {
+  async scan<R = Row>(query: Sql<R>): Promise<R[]> {
     this.#refuseWhenClosed()
     const statement = query.render('sqlite')
     const scanner = this.#scanner()
@@ -150,57 +151,59 @@ export class SqliteDatabase implements Database {
     void scanner.close().then(() => this.#stuck.delete(scanner))
   }
 
-  async write<R = Row>(query: Sql): Promise<R[]> {
+  async write<R = Row>(query: Sql<R>): Promise<R[]> {
     refuseInside(this)
     const { fault, rows } = await this.#writer.write([query.render('sqlite')])
     if (fault) throw errorOf(fault)
     return rows![0] as R[]
   }
 
-  async batch(steps: readonly Step[]): Promise<Row[][]> {
+  async batch<const S extends Steps>(steps: S): Promise<BatchRows<S>> {
     refuseInside(this)
-    if (steps.length === 0) return []
-    const operation: Operation = steps.map((step) =>
-      step instanceof Sql ? step.render('sqlite') : { ...step.query.render('sqlite'), requiresRow: true },
-    )
-    if (steps.length > 1 && isLarge(operation)) return this.#largeBatch(steps)
-    const { fault, unmet, rows } = await this.#writer.write(operation)
-    if (fault) throw errorOf(fault)
-    if (unmet !== undefined) {
-      const step = steps[unmet]!
-      throw step instanceof Sql ? new Error('a plain step cannot be unmet') : step.otherwise()
-    }
-    return rows!
+    return runBatch(steps, (flat) => this.#runSteps(flat))
   }
 
-  /** The same for more than the thread should hold at once. */
-  #largeBatch(steps: readonly Step[]): Promise<Row[][]> {
-    return this.transaction(async (tx) => {
-      const rows: Row[][] = []
-      for (const step of steps) {
-        const answer = await tx.write(step instanceof Sql ? step : step.query)
-        if (!(step instanceof Sql) && answer.length === 0) throw step.otherwise()
-        rows.push(answer)
-      }
-      return rows
-    })
+  async #runSteps(steps: readonly StepWith[]): Promise<Row[][]> {
+    const operation: Operation = steps.map(({ query, otherwise }) => ({
+      ...query.render('sqlite'),
+      requiresRow: otherwise !== undefined,
+    }))
+    // More than the thread should hold at once.
+    if (steps.length > 1 && isLarge(operation))
+      return this.#transact(async (tx) => {
+        const rows: Row[][] = []
+        for (const { query, otherwise } of steps)
+          rows.push(await tx.write(otherwise ? { query, otherwise } : query))
+        return rows
+      })
+    const { fault, unmet, rows } = await this.#writer.write(operation)
+    if (fault) throw errorOf(fault)
+    if (unmet !== undefined) throw steps[unmet]!.otherwise!()
+    return rows!
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     refuseInside(this)
-    return this.#writer.exclusively(async (worker) => {
+    return this.#transact(work)
+  }
+
+  async #transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const { result, committed } = await this.#writer.exclusively(async (worker) => {
       await worker.askOne({ kind: 'exec', text: 'begin immediate' })
       try {
-        const run = (query: Sql) => worker.askOne({ kind: 'single', statement: query.render('sqlite') })
-        const result = await runWork(this, run, work)
+        const run = (query: Sql<unknown>) =>
+          worker.askOne({ kind: 'single', statement: query.render('sqlite') })
+        const done = await runWork(this, run, work)
         await worker.askOne({ kind: 'exec', text: 'commit' })
-        return result
+        return done
       } catch (error) {
         // Some faults have ended the transaction already: then there is nothing to roll back, and that is as good.
         await worker.ask({ kind: 'exec', text: 'rollback' }).catch(() => undefined)
         throw error
       }
     })
+    committed()
+    return result
   }
 
   async ping(): Promise<void> {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-import type { Database, Row, Transaction } from './database.ts'
-import type { Sql } from './sql.ts'
+import { withParts, type Database, type Step, type Transaction } from './database.ts'
+import type { Row, Sql } from './sql.ts'
 
 const LIMIT_MS = 10_000
 
@@ -27,32 +27,39 @@ export function refuseInside(db: Database): void {
  * Runs the program between the statements of a transaction, with the same rules on both engines:
  * a refused statement dooms the transaction, also where the program catches its error, because PostgreSQL would
  * undo in silence what SQLite would keep; and nothing reaches the connection once the transaction is over.
- * The caller commits where this resolves and rolls back where it rejects.
+ * The caller commits if this resolves and rolls back if it rejects.
  *
  * @param statement runs one statement on the transaction's connection
+ * @returns `committed`: to be called once it is committed
  */
 export async function runWork<T>(
   db: Database,
-  statement: (query: Sql) => Promise<Row[]>,
+  statement: (query: Sql<unknown>) => Promise<Row[]>,
   work: (tx: Transaction) => Promise<T>,
-): Promise<T> {
+): Promise<{ result: T; committed: () => void }> {
   const { dialect } = db
   const transaction = { db, open: true }
   let refused: { error: unknown } | undefined
   let last: Promise<unknown> = Promise.resolve()
 
-  async function runOne(query: Sql): Promise<Row[]> {
+  const afterwards: (() => void)[] = []
+
+  async function runOne(step: Step<unknown>): Promise<Row[]> {
     if (!transaction.open) throw new Error('this transaction has ended')
     if (refused) throw refused.error
     try {
-      return await statement(query)
+      const { query, otherwise, committed } = withParts(step)
+      const rows = await statement(query)
+      if (otherwise && rows.length === 0) throw otherwise()
+      if (committed) afterwards.push(committed)
+      return rows
     } catch (error) {
       refused ??= { error }
       throw error
     }
   }
-  const run = <R>(query: Sql): Promise<R[]> => {
-    const turn = last.then(() => runOne(query))
+  const run = <R>(step: Step<R>): Promise<R[]> => {
+    const turn = last.then(() => runOne(step))
     last = turn.catch(() => undefined)
     return turn as Promise<R[]>
   }
@@ -61,7 +68,7 @@ export async function runWork<T>(
       dialect,
       all: run,
       write: run,
-      get: async (query) => (await run<never>(query))[0],
+      get: async (query) => (await run(query))[0],
     })
     await last // also statements that the program did not wait for
     if (refused) throw refused.error
@@ -77,7 +84,8 @@ export async function runWork<T>(
     )
   })
   try {
-    return await Promise.race([working, late])
+    const result = await Promise.race([working, late])
+    return { result, committed: () => afterwards.forEach((call) => call()) }
   } finally {
     transaction.open = false
     clearTimeout(timer)

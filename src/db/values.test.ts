@@ -69,7 +69,7 @@ eachEngine((engine) => {
     all: (query) => db.all(query),
     scan: (query) => db.scan(query),
     write: (query) => db.write(query),
-    batch: async (query) => (await db.batch([query]))[0]!,
+    batch: async (query) => (await db.batch([query]))[0],
     'a transaction': (query) => db.transaction((tx) => tx.all(query)),
   }
 

@@ -57,7 +57,7 @@ eachEngine((engine) => {
       t,
       `import { openDatabase } from ${urlLiteral('db/open.ts')}
        import { systemClock } from ${urlLiteral('base/clock.ts')}
-       import { createJobs } from ${urlLiteral('jobs.ts')}
+       import { createJobs } from ${urlLiteral('kernel/jobs.ts')}
        const log = { warn() {}, error() {} }
        const clock = { ...systemClock, now: () => ${clock.now()} }
        const jobs = createJobs(await openDatabase(${JSON.stringify(url)}), clock, log)

@@ -117,7 +117,7 @@ export function createPeople(db: Database, clock: Clock): People {
               and id not in (select person_id from sandbox_codes where expires_at > ${now})
               and id not in (select person_id from sandbox_tokens where expires_at > ${now})`,
       ])
-      return personOf(rows![0] as Row)
+      return personOf(rows[0] as Row)
     },
 
     async change(id, input, at) {

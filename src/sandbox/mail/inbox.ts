@@ -128,7 +128,7 @@ export function createInbox(db: Database, clock: Clock): Inbox {
               order by deferred_at desc, message desc limit 1 offset ${MAILS_KEPT})
               and message <> ${message}`,
       ])
-      return rows!.length > 0
+      return rows.length > 0
     },
     async list({ to, limit }) {
       const theirs = sql`where id in (select mail_id from sandbox_mail_receivers where address = ${emailKey(to ?? '')})`

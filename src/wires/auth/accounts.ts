@@ -60,7 +60,7 @@ export function createAccounts(db: Database, clock: Clock, users: Users): Accoun
       ),
       ...rest(key),
     ])
-    return accountOf(rows![0] as UserRow)
+    return accountOf(rows[0] as UserRow)
   }
 
   return {

@@ -42,7 +42,7 @@ const program = (given: {
     import { readMigrations } from ${urlLiteral('db/migrations.ts')}
     import { systemClock } from ${urlLiteral('base/clock.ts')}
     import { sql } from ${urlLiteral('db/sql.ts')}
-    import { createJobs } from ${urlLiteral('jobs.ts')}
+    import { createJobs } from ${urlLiteral('kernel/jobs.ts')}
     import { createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
     import { smtp } from ${urlLiteral('wires/messaging/providers/smtp.ts')}
     import { twilio } from ${urlLiteral('wires/messaging/providers/twilio.ts')}
@@ -62,7 +62,7 @@ const program = (given: {
     }
     const real = await openDatabase(url)
     await real.migrate([
-      ...(await readMigrations('sixwire', new URL(${urlLiteral('migrations/')}), real.dialect)),
+      ...(await readMigrations('sixwire', new URL(${urlLiteral('kernel/migrations/')}), real.dialect)),
       ...(await readMigrations('messaging', new URL(${urlLiteral('wires/messaging/migrations/')}), real.dialect)),
     ])
     const db = { ...real }

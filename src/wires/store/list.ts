@@ -60,8 +60,8 @@ export function createLists(db: Database, documents: Documents) {
     const rows = sql`from ${query.from} where ${inReach} and ${query.whereAfter}`
     const page =
       limit <= SHORT_LIMIT
-        ? sql`select d.id, d.body ${rows} order by ${query.orderBy} limit ${limit + 1} offset ${offset}`
-        : sql`
+        ? sql<Found>`select d.id, d.body ${rows} order by ${query.orderBy} limit ${limit + 1} offset ${offset}`
+        : sql<Found>`
           select d.id, d.body, fetched from (
             select id, place, count(*) over () as fetched, sum(bytes) over (order by place) as bytes_so_far from (
               select d.id, ${bytes} as bytes, row_number() over (order by ${query.orderBy}) as place ${rows}
@@ -72,7 +72,7 @@ export function createLists(db: Database, documents: Documents) {
           where bytes_so_far <= ${PAGE_BYTES} or place = ${offset + 1}
           order by place`
     const long = query.scans || offset > SHORT_OFFSET || limit > SHORT_LIMIT
-    const [total, found] = await Promise.all([count(), long ? db.scan<Found>(page) : db.all<Found>(page)])
+    const [total, found] = await Promise.all([count(), long ? db.scan(page) : db.all(page)])
 
     const cut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)
     const shown = found.slice(0, limit)

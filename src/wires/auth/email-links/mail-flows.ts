@@ -153,7 +153,7 @@ export function createMailFlows(
         ),
         ...proving(account, now),
       ])
-      return { isCleared: rows![0]!['email_verified_at'] === null }
+      return { isCleared: rows[0]!['email_verified_at'] === null }
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import { deriveKey } from '../../../base/crypto.ts'
 import type { ApiError } from '../../../base/errors.ts'
-import { requireRow, type Database, type RequiredRow } from '../../../db/database.ts'
+import { requireRow, type Database, type StepWith } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { MailPurpose } from './mail-tokens.ts'
 
@@ -23,7 +23,7 @@ export type MailLimit = {
    * @param addressKey the address as it is compared
    * @param over what is thrown where there were five already
    */
-  taking(count: MailCount, addressKey: string, over: () => ApiError): RequiredRow
+  taking(count: MailCount, addressKey: string, over: () => ApiError): StepWith
   /** The statement at which a batch waits for those of this kind, and that counts nothing. */
   waiting(count: MailCount, addressKey: string): Sql
   /** Removes what has no effect any more. */

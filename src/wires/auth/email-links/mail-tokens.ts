@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { randomToken, sha256 } from '../../../base/crypto.ts'
 import type { EmailAddress } from '../../../base/email-address.ts'
 import type { ApiError } from '../../../base/errors.ts'
-import { requireRow, type Database, type RequiredRow, type Step } from '../../../db/database.ts'
+import { requireRow, type Database, type StepWith, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
 import type { UserRow } from '../users.ts'
@@ -40,7 +40,7 @@ export type MailTokens = {
    */
   read(purpose: MailPurpose, token: string): Promise<MailToken>
   /** The step that uses it, first in the batch of what it proves. Throws INVALID_TOKEN where that has happened since. */
-  consumption(token: MailToken): RequiredRow
+  consumption(token: MailToken): StepWith
   /** Removes those that can't be used any more. */
   forgetOld(): Promise<void>
 }

@@ -82,7 +82,7 @@ export function createIdentities(
         () => changed,
       ),
     ])
-    return updated![0] as UserRow
+    return updated[0] as UserRow
   }
 
   async function decide(

@@ -84,8 +84,8 @@ describe('signing in with a password', () => {
       await before.stop()
       const after = await startApp(t, engine, { databaseUrl, config: { auth: { bcryptCost: 4 } } })
       const hash = async () => {
-        const query = sql`select password_hash from auth_users where id = ${_id}`
-        return (await after.app.db.get<{ password_hash: string }>(query))!.password_hash
+        const query = sql<{ password_hash: string }>`select password_hash from auth_users where id = ${_id}`
+        return (await after.app.db.get(query))!.password_hash
       }
       assert.match(await hash(), /^\$2b\$05\$/)
       assert.equal((await login(after, email, 'wrong horse battery')).status, 401)

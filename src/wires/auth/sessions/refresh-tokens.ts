@@ -100,7 +100,7 @@ export function createRefreshTokens(
           sql`insert into auth_refresh_tokens (hash, session_id, issued_at)
               select ${sha256(successor)}, session_id, ${now} from auth_refresh_tokens where hash = ${hash}`,
         ])
-        return { sessionId: sessions![0]!['id'] as string, refreshToken: successor }
+        return { sessionId: sessions[0]!['id'] as string, refreshToken: successor }
       } catch (error) {
         if (error !== notThere) throw error
         return await current(token)
