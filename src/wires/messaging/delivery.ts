@@ -19,7 +19,7 @@ const REASON_CHARACTERS = 300
 const KINDS: ReadonlySet<string> = new Set(['accepted', 'refused', 'retry', 'unknown'])
 
 const UNCONFIGURED = 'No provider of this channel is configured any more.'
-const UNREACHED = 'No provider of this channel could take the message: it was out of rowFilter, or busy.'
+const UNREACHED = 'No provider of this channel could take the message: it was out of reach, or busy.'
 const DOUBTFUL_MAIL = 'The provider did not say whether it took the message: it may have arrived.'
 const DOUBTFUL_TEXT =
   'The provider did not say whether it took the message. It is not sent again, because it may have arrived.'

@@ -94,7 +94,7 @@ describe('providers of texts in the configuration file', () => {
       return () => app.request('POST', `/messaging/${channel}`, { token: key, body })
     }
 
-    test('take over from one that is out of rowFilter, once', async (t) => {
+    test('take over from one that is out of reach, once', async (t) => {
       const silence = await startSilence(t)
       const texts = await startTextServer(t)
       const send = await start(t, 'sms', `https://${silence.host}`, texts.base)

@@ -66,7 +66,7 @@ describe('a text', () => {
     assert.equal(asked[0]?.form.get('StatusCallback'), reportTo)
   })
 
-  test('is not reported to an address that only this machine can rowFilter, unless Twilio is here as well', async (t) => {
+  test('is not reported to an address that only this machine can reach, unless Twilio is here as well', async (t) => {
     const { asked, apiBase } = await serve(t, resource([]))
     const locals = ['localhost', '127.0.0.1', '[::1]', 'app.localhost'].map((host) => `http://${host}:3000/x`)
     // Another name of this machine, which is not known as one: it stands for a Twilio that is elsewhere.
