@@ -343,7 +343,7 @@ const REFUSALS: Record<Stage, (() => ApiError) | undefined> = {
   ready: undefined,
   draining: () =>
     errors.unavailable({
-      message: 'The server is going down: ask again shortly.',
+      message: 'The server is shutting down: ask again shortly.',
       retryAfter: 1,
       headers: { connection: 'close' },
     }),

@@ -137,6 +137,27 @@ eachEngine((engine) => {
     )
   })
 
+  test('the documents of docs/store.md are created and found', async (t) => {
+    const app = await startApp(t, engine)
+    const { token: TOKEN } = await app.register()
+    const [example] = await blocksOf('docs/store.md', 'sh')
+    const [create, find] = example!.split(/\n\n/)
+    const book = JSON.parse(await shell(create!, app, { TOKEN }))
+    assert.equal(book.title, 'Momo')
+    assert.deepEqual(JSON.parse(await shell(find!, app, { TOKEN })).data, [book])
+  })
+
+  test('the checks of docs/core.md answer', async (t) => {
+    const app = await startApp(t, engine)
+    const [checks, description] = await blocksOf('docs/core.md', 'sh')
+    const [health, ready] = checks!.trim().split('\n')
+    assert.equal(JSON.parse(await shell(health!, app)).status, 'healthy')
+    assert.deepEqual(JSON.parse(await shell(ready!, app)), { ready: true })
+    const [save] = description!.trim().split('\n')
+    const printed = await shell(save!.replace(/ > .*/, ''), app)
+    assert.equal(JSON.parse(printed).openapi, '3.1.0')
+  })
+
   test('every filter of docs/store.md is answered', async (t) => {
     const app = await startApp(t, engine)
     const { token } = await app.register()

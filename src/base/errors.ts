@@ -1,21 +1,21 @@
 /** One entry of an error table: the HTTP status and the sentence a caller reads. */
 export type ErrorEntry = readonly [status: number, message: string]
 
-/** What may be said beside the table's own sentence when an error is thrown. */
+/** What can be added to an error of the table when it is thrown. */
 export type ErrorDetail = {
   /** Replaces the table's sentence: what is wrong, where, and what to do. */
   message?: string
   /** Answered as `error.details`. */
   details?: Record<string, unknown>
-  /** Whole seconds after which a repetition makes sense; answered as `Retry-After`. */
+  /** Whole seconds after which a retry makes sense; answered as `Retry-After`. */
   retryAfter?: number
   /** Further response headers, for example `allow`. */
   headers?: Record<string, string>
-  /** The fault underneath; it is logged and never answered. */
+  /** The underlying error; it is logged and never answered. */
   cause?: unknown
 }
 
-/** An answer that is not a success. Everything else that is thrown is a bug, and answered as a bare 500. */
+/** An error that the API documents. Anything else that is thrown is a bug and answered as 500. */
 export class ApiError extends Error {
   readonly code: string
   readonly status: number
@@ -43,11 +43,11 @@ export type ErrorKind = {
 }
 
 /**
- * Turns a table of errors into functions that make them.
- * The code that a caller sees is the key in upper case.
+ * Makes error functions from a table. The code that a caller sees is the key in upper case.
  *
- *     const errors = defineErrors({ email_taken: [409, 'This address has an account already.'] })
- *     throw errors.email_taken()
+ * @example
+ * const errors = defineErrors({ email_taken: [409, 'An account with this email address exists.'] })
+ * throw errors.email_taken()
  */
 export function defineErrors<const T extends Record<string, ErrorEntry>>(
   table: T,
@@ -67,33 +67,33 @@ export function defineErrors<const T extends Record<string, ErrorEntry>>(
 /** The errors that any wire may answer. */
 export const errors = defineErrors({
   validation_error: [400, 'The request is not valid.'],
-  provider_not_configured: [400, 'The provider that this needs is not configured.'],
+  provider_not_configured: [400, 'The provider for this is not configured.'],
   unauthorized: [401, 'Sign in first: send a valid token as "Authorization: Bearer <token>".'],
-  forbidden: [403, 'You may not do this.'],
+  forbidden: [403, 'This caller is not allowed to do this.'],
   email_not_verified: [
     403,
-    'Verify your email address first, by the link in the mail that was sent to it; POST /auth/resend-verification sends another one.',
+    'Verify your email address first: open the link in the verification email. POST /auth/resend-verification sends a new one.',
   ],
-  not_found: [404, 'There is nothing here.'],
-  method_not_allowed: [405, 'This address does not answer that method.'],
-  conflict: [409, 'This conflicts with what is there already.'],
-  idempotency_conflict: [409, 'This Idempotency-Key was used for another request.'],
+  not_found: [404, 'Resource not found.'],
+  method_not_allowed: [405, 'This route does not support the method.'],
+  conflict: [409, 'The request conflicts with an existing record.'],
+  idempotency_conflict: [409, 'This Idempotency-Key was used for a different request: use a new key.'],
   precondition_failed: [412, 'The record has changed since you read it: read it again.'],
   payload_too_large: [413, 'The request is too large.'],
   unsupported_media_type: [415, 'Send the body as application/json.'],
-  rate_limited: [429, 'Too many requests: wait a little.'],
-  internal_error: [500, 'Something went wrong on our side. The log has the details under this request id.'],
+  rate_limited: [429, 'Too many requests: wait as long as Retry-After says.'],
+  internal_error: [500, 'Internal error. The log has the details under this request id.'],
   unavailable: [503, 'The service cannot do this right now: try again shortly.'],
 })
 
-/** One fault of a request, at a JSON pointer into its body, query, params or headers. */
+/** One validation error of a request; `path` is a JSON pointer into its body, query, params or headers. */
 export type Issue = { path: string; message: string }
 
-/** How many faults of a request are listed at most. */
+/** The most validation errors that one answer lists. */
 export const ISSUES_SHOWN = 20
 
 /**
- * A 400 that names each fault.
+ * A 400 `VALIDATION_ERROR` with one or more issues.
  *
  * @param issues `path` is a JSON pointer that begins with the part of the request: `/body/email`.
  */

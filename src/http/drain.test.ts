@@ -78,7 +78,7 @@ eachEngine((engine) => {
       )
       const ready = await app.request('GET', '/ready')
       assert.equal(ready.status, 503)
-      assert.deepEqual(ready.body, { ready: false, reason: 'The server is going down.' })
+      assert.deepEqual(ready.body, { ready: false, reason: 'The server is shutting down.' })
       end()
       assert.deepEqual((await slow).body, { done: true })
       await stopped

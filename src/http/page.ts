@@ -12,11 +12,13 @@ export const PageQuery = {
   limit: Type.Integer({
     minimum: 1,
     default: LIMIT,
-    description: `At most ${LIMIT_MAX}; a larger one is taken as ${LIMIT_MAX}.`,
+    description: `At most ${LIMIT_MAX}; a larger value counts as ${LIMIT_MAX}.`,
   }),
   offset: Type.Integer({ minimum: 0, default: 0 }),
   cursor: Type.Optional(
-    Type.String({ description: 'The nextCursor of the page before: the same cost however deep.' }),
+    Type.String({
+      description: 'The nextCursor of the previous page. Unlike offset, it costs the same at any depth.',
+    }),
   ),
 }
 
@@ -49,7 +51,7 @@ export function pageOf({
   if (!isId.test(before))
     throw invalid({
       path: '/query/cursor',
-      message: 'This is not a cursor: send nextCursor as it was answered.',
+      message: 'This is not a cursor: send the nextCursor of the previous page.',
     })
   if (offset > 0) throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
   return { limit: Math.min(limit, LIMIT_MAX), offset, before }

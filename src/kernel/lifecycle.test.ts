@@ -151,7 +151,7 @@ function lifeOn(engine: Engine): void {
       await program.until(/the slow call has begun/)
       program.signal(signal)
       const ready = await draining(url)
-      assert.deepEqual(await ready.json(), { ready: false, reason: 'The server is going down.' })
+      assert.deepEqual(await ready.json(), { ready: false, reason: 'The server is shutting down.' })
       const refused = await fetch(`${url}/auth/me`)
       assert.equal(refused.status, 503)
       assert.ok(Number(refused.headers.get('retry-after')) >= 1)
@@ -189,7 +189,7 @@ function lifeOn(engine: Engine): void {
       const response = await fetch(`http://127.0.0.1:${port}/ready`)
       return ((await response.json()) as { reason: string }).reason
     }
-    while ((await reason()) !== 'The server is going down.') continue
+    while ((await reason()) !== 'The server is shutting down.') continue
     return { program, goOn }
   }
 

@@ -8,15 +8,15 @@ export type Health = {
   status: 'healthy' | 'unhealthy'
   uptime: number
   database: 'connected' | 'disconnected'
-  /** Milliseconds of the database's ping; null where it did not answer. */
+  /** Milliseconds of the database's ping; null if it did not answer. */
   latencyMs: number | null
   wires: Record<string, 'ready' | 'error'>
 }
 
-/** Whether the check resolves in time; how it fails is for the wire's own health route and the log. */
+/** Whether the check resolves in time. The wire's own health route and the log tell why it does not. */
 const passes = (check: () => Promise<void>): Promise<boolean> => succeedsWithin(LONGEST_WAIT_MS, check)
 
-/** Asks the database and every wire at the same time; one that hangs for 2 s counts as failed. */
+/** Checks the database and every wire concurrently; a check that takes over 2 s counts as failed. */
 export async function readHealth(db: Database, server: ServerStatus): Promise<Health> {
   const begun = performance.now()
   let latencyMs: number | null = null

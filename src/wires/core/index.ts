@@ -1,7 +1,7 @@
 import { defineWire } from '../../kernel/wire.ts'
 import { coreRoutes } from './routes.ts'
 
-/** Liveness, readiness, and what the server is. */
+/** Health, readiness, version and metrics of the server. */
 export const core = defineWire({
   name: 'core',
   description: 'Health, readiness, version and metrics of the server.',

@@ -14,13 +14,13 @@ const HealthFields = {
   uptime: Type.Number({ description: 'Seconds since the start.' }),
   database: Type.Union([Type.Literal('connected'), Type.Literal('disconnected')]),
   latencyMs: Type.Union([Type.Number(), Type.Null()], {
-    description: 'How long the database took to answer.',
+    description: 'Milliseconds that the database took to answer; null if it did not.',
   }),
   wires: Type.Record(Type.String(), Type.Union([Type.Literal('ready'), Type.Literal('error')])),
 }
 const Health = Type.Object(HealthFields, { title: 'Health' })
 
-/** These answer while the database is away, so it can't count their calls. */
+/** These answer while the database is unreachable, so calls are counted in the process. */
 const PROBE = { limit: '600/min', limitIn: 'process' } as const
 
 export function coreRoutes({
@@ -52,8 +52,8 @@ export function coreRoutes({
     route(
       'GET /ready',
       {
-        summary: 'Check whether the server takes requests',
-        description: 'False until every wire has started, and again while the server goes down.',
+        summary: 'Check whether the server accepts requests',
+        description: 'False until every wire has started, and while the server shuts down.',
         access: 'public',
         ...PROBE,
         reply: {
@@ -64,15 +64,16 @@ export function coreRoutes({
       () => {
         const state = server.state()
         if (state === 'ready') return { ready: true as const }
-        const reason = state === 'starting' ? 'The server is starting.' : 'The server is going down.'
+        const reason = state === 'starting' ? 'The server is starting.' : 'The server is shutting down.'
         return answer({ ready: false as const, reason }, { status: 503 })
       },
     ),
     route(
       'GET /info',
       {
-        summary: 'Read names and versions; not in production',
+        summary: 'Get name, versions and wires',
         access: 'public',
+        description: 'Not available in production.',
         ...PROBE,
         reply: {
           200: Type.Object({
@@ -101,8 +102,8 @@ export function coreRoutes({
     route(
       'GET /metrics',
       {
-        summary: 'Read metrics for Prometheus',
-        description: 'Answered on this machine only, or with a service key.',
+        summary: 'Get metrics for Prometheus',
+        description: 'Available to calls from this machine, or with a service key.',
         access: 'optional',
         ...PROBE,
         reply: { 200: Type.String() },
@@ -110,7 +111,8 @@ export function coreRoutes({
       async ({ caller, isLocal }) => {
         if (caller?.kind !== 'key' && !isLocal)
           throw errors.forbidden({
-            message: 'Metrics are answered on this machine only, or with a service key.',
+            message:
+              'Metrics are available from this machine only, or with a service key of the scope core:read.',
           })
         const { text, contentType } = await server.metrics()
         return answer(text, { headers: { 'content-type': contentType } })

@@ -41,7 +41,7 @@ function* operatorNames(value: unknown, path: string): Generator<Issue> {
     for (const [name, inner] of Object.entries(value)) {
       const longer = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
       const here = longer.length > LONGEST_PATH ? path : longer
-      if (name.startsWith('$')) yield { path: here, message: 'a field name may not begin with $' }
+      if (name.startsWith('$')) yield { path: here, message: 'a field name must not begin with $' }
       yield* operatorNames(inner, here)
     }
 }
@@ -144,7 +144,7 @@ export function createDocuments(db: Database, clock: Clock) {
           if (changed) return { body, version: changed.version }
         }
         throw errors.unavailable({
-          message: `Too many changes to document ${id} at once: try again.`,
+          message: `Too many concurrent updates of document ${id}: try again.`,
           retryAfter: 1,
         })
       })

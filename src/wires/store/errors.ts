@@ -1,5 +1,5 @@
 import { errors } from '../../base/errors.ts'
 
-/** There is no such document, or it is somebody else's. */
+/** The document does not exist, or the caller has no access to it. */
 export const noDocument = (collection: string, id: string) =>
-  errors.not_found({ message: `There is no document ${id} in ${collection}.` })
+  errors.not_found({ message: `Document ${id} not found in ${collection}.` })

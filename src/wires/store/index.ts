@@ -8,7 +8,7 @@ import { documentRoutes, healthRoute } from './routes.ts'
 
 const StoreOptions = Type.Object(
   {
-    /** Who may use a collection, where it is not as the policy has it. */
+    /** Access rules of collections, if they differ from the policy's. */
     collections: Type.Record(CollectionName, CollectionRule, { default: {}, additionalProperties: false }),
   },
   { additionalProperties: false },

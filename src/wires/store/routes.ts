@@ -16,7 +16,7 @@ const Document = Type.Object(
   {
     title: 'Document',
     additionalProperties: true,
-    description: 'The fields as they were sent, with those of the service.',
+    description: 'The document’s own fields and _id, createdAt and updatedAt.',
   },
 )
 type Document = Static<typeof Document>
@@ -27,7 +27,7 @@ const Fields = Type.Unsafe<Record<string, unknown>>({
   additionalProperties: true,
   examples: [{ title: 'Momo', year: 1973 }],
   description:
-    'Any fields. A name may not begin with $; _id, createdAt and updatedAt are the service’s own and ignored.',
+    'Any fields. A name must not begin with $; _id, createdAt and updatedAt are set by the server and ignored.',
 })
 
 const InCollection = Type.Object({ collection: CollectionName })
@@ -35,35 +35,40 @@ const OneDocument = Type.Object({
   collection: CollectionName,
   id: Type.String({
     pattern: idPattern,
-    description: 'An id, as the service makes them.',
+    description: 'The document’s _id.',
     examples: ['01arz3ndektsv4rrffq69g5fav'],
   }),
 })
 const IfMatch = Type.Object({
-  'if-match': Type.Optional(Type.String({ description: 'Do it only where the ETag is still this one.' })),
+  'if-match': Type.Optional(
+    Type.String({ description: 'Fails with 412 unless this is the document’s current ETag.' }),
+  ),
 })
 
 const Page = Type.Object({
   limit: Type.Integer({
     minimum: 1,
     default: 20,
-    description: 'At most 1000; a larger one is taken as 1000.',
+    description: 'At most 1000; a larger value counts as 1000.',
   }),
   offset: Type.Integer({ minimum: 0, default: 0 }),
   sort: Type.Optional(
     Type.String({
-      description: 'Fields joined by commas, dotted paths too; a leading minus turns the order around.',
+      description:
+        'Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order.',
       examples: ['-year,title'],
     }),
   ),
   filter: Type.Optional(
     Type.String({
-      description: 'A query in MongoDB’s language, as JSON.',
+      description: 'A MongoDB query filter, as JSON.',
       examples: ['{"year":{"$lt":2000}}'],
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ description: 'The nextCursor of the page before: the same cost however deep.' }),
+    Type.String({
+      description: 'The nextCursor of the previous page. Unlike offset, it costs the same at any depth.',
+    }),
   ),
 })
 
@@ -85,7 +90,7 @@ export function documentRoutes({
       'POST /store/:collection',
       {
         summary: 'Create a document',
-        description: 'A collection exists once something is in it.',
+        description: 'A collection exists as soon as it contains a document.',
         access: 'user',
         idempotent: true,
         params: InCollection,
@@ -102,7 +107,7 @@ export function documentRoutes({
     route(
       'GET /store/:collection',
       {
-        summary: 'List the documents of a collection',
+        summary: 'List documents',
         access: 'optional',
         params: InCollection,
         query: Page,
@@ -127,7 +132,7 @@ export function documentRoutes({
     route(
       'GET /store/:collection/:id',
       {
-        summary: 'Read a document',
+        summary: 'Get a document',
         access: 'optional',
         params: OneDocument,
         reply: { 200: Document },
@@ -139,8 +144,8 @@ export function documentRoutes({
     route(
       'PUT /store/:collection/:id',
       {
-        summary: 'Change fields of a document',
-        description: 'The top-level fields given are set, the others stay; null is kept as null.',
+        summary: 'Update a document',
+        description: 'Sets the given top-level fields and keeps the others; null is stored as null.',
         access: 'optional',
         params: OneDocument,
         headers: IfMatch,

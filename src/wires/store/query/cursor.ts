@@ -54,7 +54,7 @@ export function decodeCursor(text: string, mark: string, sort: Sort): Cursor {
 }
 
 const refused = (message: string): ApiError => invalid({ path: '/query/cursor', message })
-const garbled = (): ApiError => refused('This is not a cursor: send nextCursor as it was answered.')
+const garbled = (): ApiError => refused('This is not a cursor: send the nextCursor of the previous page.')
 
 function decode(text: string): unknown {
   if (text.length > MAX_LENGTH) throw garbled()
