@@ -518,7 +518,7 @@ eachEngine((engine) => {
       },
     })
     const listening = app.listen()
-    const ended = assert.rejects(listening, /^StartError: the server was told to end before it had started$/)
+    const ended = assert.rejects(listening, /^StartError: the server was told to stop before it had started$/)
     await begun.promise
     const closed = app.close()
     mayGoOn.resolve()

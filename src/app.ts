@@ -261,7 +261,7 @@ async function assemble(parts: Parts): Promise<App> {
   })
 
   jobs.every('sixwire.clean', CLEANING_MS, async () => {
-    await idempotency.forgetExpired()
+    await idempotency.deleteExpired()
     await limiter.forgetFull()
   })
 

@@ -3,15 +3,15 @@ export const ACCESS = ['public', 'optional', 'session', 'user', 'admin'] as cons
 
 /**
  * Who may call a route:
- * - `public`: anybody;
- * - `optional`: anybody, and the handler looks at who it is;
- * - `session`: somebody who is signed in (not a service key);
- * - `user`: somebody who is signed in, or a service key for this wire;
- * - `admin`: under the `guarded` policy an administrator or a service key for this wire, under `open` like `user`.
+ * - `public`: everybody;
+ * - `optional`: everybody, and the handler checks who it is;
+ * - `session`: signed-in users, no service keys;
+ * - `user`: signed-in users, and service keys for this wire;
+ * - `admin`: with the policy `guarded` administrators and service keys for this wire; with `open` as `user`.
  */
 export type Access = (typeof ACCESS)[number]
 
-/** A person, by the session that the access token names. */
+/** A user, identified by the session of the access token. */
 export type UserCaller = {
   kind: 'user'
   id: string
@@ -21,7 +21,7 @@ export type UserCaller = {
   sessionId: string
 }
 
-/** The operator's own backend, by a service key. */
+/** The operator's own backend, identified by a service key. */
 export type KeyCaller = {
   kind: 'key'
   id: string
@@ -31,10 +31,10 @@ export type KeyCaller = {
 
 export type Caller = UserCaller | KeyCaller
 
-/** Who an action on records is for: anybody, anybody signed in, the record's owner, or administrators. */
+/** Who may act on records: everybody, signed-in users, the record's owner, or administrators. */
 export type Audience = 'public' | 'user' | 'owner' | 'admin'
 
-/** Which records a caller sees and changes: all of them, or those of one owner. */
+/** The records that a caller may see and change: all of them, or those of one owner. */
 export type RowFilter = { owner: string | undefined }
 
 /** Decides whether a caller may use a route. */

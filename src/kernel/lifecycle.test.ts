@@ -103,7 +103,7 @@ describe('an end that nothing comes to rest for', () => {
     const closed = life.close()
     t.mock.timers.tick(30_000)
     await closed
-    assert.throws(() => life.ready(), /told to end before it had started/)
+    assert.throws(() => life.ready(), /told to stop before it had started/)
     assert.equal(life.stage(), 'draining')
   })
 })

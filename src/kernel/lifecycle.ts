@@ -7,10 +7,10 @@ export type Stage = 'starting' | 'ready' | 'draining'
 export type Lifecycle = ReturnType<typeof createLifecycle>
 
 /**
- * A server's way from its start to its end, whichever comes in between: the end may be asked for during the start.
+ * The stages of a server from start to end. It can be closed while it starts.
  *
- * @param steps.quiet resolves when nothing is under way any more; new work is refused from the stage `draining` on
- * @param steps.end lets go of everything
+ * @param steps.quiet resolves once nothing is in progress; from the stage `draining` on, new work is refused
+ * @param steps.end releases all resources
  */
 export function createLifecycle(steps: { quiet(): Promise<unknown>; end(): Promise<void> }) {
   let stage: Stage = 'starting'
@@ -23,7 +23,7 @@ export function createLifecycle(steps: { quiet(): Promise<unknown>; end(): Promi
     const forced = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, FORCED_END_MS)
     })
-    // No migration is cut in two: what was begun is waited for as well.
+    // A migration is never interrupted: work in progress is awaited too.
     const quiet = Promise.resolve(begun).then(() => steps.quiet())
     await Promise.race([quiet, forced])
     clearTimeout(timer)
@@ -31,7 +31,7 @@ export function createLifecycle(steps: { quiet(): Promise<unknown>; end(): Promi
   }
 
   function goOn(): void {
-    if (closing) throw new StartError('the server was told to end before it had started')
+    if (closing) throw new StartError('the server was told to stop before it had started')
   }
 
   return {
@@ -44,16 +44,16 @@ export function createLifecycle(steps: { quiet(): Promise<unknown>; end(): Promi
       return result
     },
 
-    /** Stands between two steps of the start. @throws StartError once the end was asked for */
+    /** Called between two steps of the start. @throws StartError if the server is to close */
     goOn,
 
-    /** From here on requests are answered. */
+    /** Requests are accepted from now on. */
     ready(): void {
       goOn()
       stage = 'ready'
     },
 
-    /** Finishes what runs, then ends; after 30 s without waiting any longer. */
+    /** Finishes work in progress, for at most 30 s, then ends. */
     close(): Promise<void> {
       closing ??= finish()
       return closing

@@ -189,7 +189,7 @@ test('a refused key is told which scope it lacks', () => {
           wire: 'store',
           method,
         }),
-      { message: `This service key does not have the scope "${method === 'GET' ? 'store:read' : 'store'}".` },
+      { message: `This service key lacks the scope "${method === 'GET' ? 'store:read' : 'store'}".` },
     )
   refuse('GET')
   refuse('POST')

@@ -5,25 +5,25 @@ export type PolicyName = 'open' | 'guarded'
 
 export type Policy = Admission & {
   readonly name: PolicyName
-  /** Whether users whose address is not verified may use nothing beyond `/auth/*`. */
+  /** Whether users with an unverified address may call nothing but `/auth/*`. */
   requiresVerifiedEmail(): boolean
   /**
-   * Which records an action reaches. Somebody else's record is then not there at all: 404, not 403.
+   * Which records an action may touch. Other users' records do not exist for the caller: 404, not 403.
    *
-   * @param audience who the action is for; where nothing was declared, everybody signed in under `open`
-   *   and the owner under `guarded`. Administrators and service keys always reach all.
+   * @param audience who may act; by default signed-in users with `open` and the owner with `guarded`.
+   *   Administrators and service keys may always touch all records
    */
   rowFilter(caller: Caller | undefined, audience?: Audience): RowFilter
 }
 
 /**
- * The one place that decides who may do what.
+ * Makes the policy, the only place that decides who may do what.
  *
- * @param requireVerifiedEmail asked at each call, since wires are set up later: whether under `guarded` a user must have
- *   verified their address before anything beyond `/auth/*`
+ * @param requireVerifiedEmail whether `guarded` requires a verified address for everything but `/auth/*`; called each
+ *   time, since wires are set up later
  */
 export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boolean): Policy {
-  const needsAdmin = () => errors.forbidden({ message: 'This needs the role "admin".' })
+  const needsAdmin = () => errors.forbidden({ message: 'This requires the role "admin".' })
   const requiresVerifiedEmail = (): boolean => name === 'guarded' && requireVerifiedEmail()
   return {
     name,
@@ -39,13 +39,13 @@ export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boole
           throw errors.forbidden({ message: 'A service key has no session: sign in as a user.' })
         const wanted = method === 'GET' ? ['*', wire, `${wire}:read`] : ['*', wire]
         if (!wanted.some((scope) => caller.scopes.includes(scope)))
-          throw errors.forbidden({ message: `This service key does not have the scope "${wanted.at(-1)}".` })
+          throw errors.forbidden({ message: `This service key lacks the scope "${wanted.at(-1)}".` })
         return
       }
       if (!caller.emailVerified && wire !== 'auth' && requiresVerifiedEmail())
         throw errors.email_not_verified()
       const needsRole = name === 'guarded' && access === 'admin'
-      // A value that is none of these lets nobody in.
+      // An unknown value grants access to nobody.
       if (!ACCESS.includes(access) || (needsRole && caller.role !== 'admin')) throw needsAdmin()
     },
     rowFilter(caller, audience = name === 'open' ? 'user' : 'owner') {
