@@ -1,0 +1,67 @@
+import { isIP } from 'node:net'
+
+import ipaddr from 'ipaddr.js'
+
+export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
+
+/** What IANA has allocated of IPv6 for the Internet: https://www.iana.org/assignments/ipv6-unicast-address-assignments */
+const GLOBAL_UNICAST: [ipaddr.IPv6, number] = ipaddr.IPv6.parseCIDR('2000::/3')
+/** IPv4 hosts as an IPv6-only network reaches them: RFC 6052, section 2.1. */
+const NAT64: [ipaddr.IPv6, number] = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
+const CUSTOMER_GROUPS = 4
+
+/**
+ * Reads an IP address. An IPv4 address in the form of IPv6 (`::ffff:203.0.113.9`) is the IPv4 address.
+ *
+ * Octal, hexadecimal and shortened forms of IPv4 (`0177.0.0.1`, `127.1`) are no addresses here: programs disagree on
+ * what they mean.
+ *
+ * @returns undefined if the text is not an IP address
+ */
+export function parseIpAddress(text: string): IpAddress | undefined {
+  if (isIP(text) === 0) return undefined
+  // The package takes the obsolete ::1.2.3.4 for ::ffff:1.2.3.4, which is another host.
+  const address = ipaddr.parse(text.replace(/^::(?=\d+\.)/, '0::'))
+  return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
+}
+
+/** Whether an address never leaves this machine: `127.0.0.1`, `::1`. */
+export const isLoopbackAddress = (ip: string): boolean => parseIpAddress(ip)?.range() === 'loopback'
+
+/**
+ * Whether an address is one of the public Internet. All others are refused to URLs that users name: loopback, private,
+ * link-local, shared, multicast, reserved and documentation addresses, tunnels to IPv4, and what is no address at all.
+ *
+ * Decide on the address that is connected to, not on one that was looked up before: DNS may answer differently.
+ *
+ * @see https://www.iana.org/assignments/iana-ipv4-special-registry
+ * @see https://www.iana.org/assignments/iana-ipv6-special-registry
+ */
+export function isPublicAddress(ip: string): boolean {
+  const address = parseIpAddress(ip)
+  if (address === undefined) return false
+  if (address instanceof ipaddr.IPv4) return address.range() === 'unicast'
+  if (address.match(NAT64)) return new ipaddr.IPv4(address.toByteArray().slice(-4)).range() === 'unicast'
+  return address.range() === 'unicast' && address.match(GLOBAL_UNICAST)
+}
+
+/** Whether the text is an IP address or a network in CIDR notation: `10.0.0.1`, `10.0.0.0/8`, `fd00::/8`. */
+export function isIpNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
+/**
+ * The address or network by which a client is counted: one IPv4 address, or the IPv6 network of 64 bits that one
+ * customer is assigned (RFC 6177), in one form however it was written.
+ *
+ * @returns undefined if the text is not an IP address
+ */
+export function networkOf(ip: string): string | undefined {
+  const address = parseIpAddress(ip)
+  if (!(address instanceof ipaddr.IPv6)) return address?.toString()
+  const groups = address.parts.slice(0, CUSTOMER_GROUPS).map((group) => group.toString(16))
+  return `${groups.join(':')}::/64`
+}
