@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { isLoopback } from './loopback.ts'
 
-for (const [hostname, isSo] of [
+for (const [hostname, expected] of [
   ['localhost', true],
   ['LOCALHOST', true],
   ['shop.localhost', true],
@@ -11,15 +11,22 @@ for (const [hostname, isSo] of [
   ['127.255.255.254', true],
   ['::1', true],
   ['[::1]', true],
+  // As a server that listens on :: sees an IPv4 peer, and as a URL writes it.
+  ['::ffff:127.0.0.1', true],
+  ['[::ffff:7f00:1]', true],
   ['', false],
   ['localhost.example', false],
   ['notlocalhost', false],
   ['127.0.0.1.example', false],
   ['128.0.0.1', false],
-  // A browser may take it for this machine, and then anybody's page asks by it.
+  ['127.0.0.256', false],
+  ['::ffff:128.0.0.1', false],
+  ['[localhost]', false],
+  ['[::1', false],
+  // A browser may connect to this machine for it, from a page of any origin.
   ['0.0.0.0', false],
   ['[::]', false],
 ] as const)
-  test(`${JSON.stringify(hostname)} ${isSo ? 'never leaves' : 'may leave'} this machine`, () => {
-    assert.equal(isLoopback(hostname), isSo)
+  test(`${JSON.stringify(hostname)} ${expected ? 'never leaves' : 'may leave'} this machine`, () => {
+    assert.equal(isLoopback(hostname), expected)
   })

@@ -1,6 +1,5 @@
-import { isIPv6 } from 'node:net'
-
 import { errors } from '../base/errors.ts'
+import { networkOf } from '../base/ip-address.ts'
 import type { RateLimit, RouteSpec } from './route.ts'
 
 /** Counts calls, in the database for all replicas or in this process alone. */
@@ -8,7 +7,7 @@ export type RateLimiter = {
   /**
    * Takes one call out of a bucket that holds `count` and refills evenly over `periodMs`.
    *
-   * @returns undefined where the call may go on, else the milliseconds after which the next one may
+   * @returns undefined if the call may go on, else the milliseconds after which the next one may
    */
   take(bucket: string, count: number, periodMs: number): Promise<number | undefined>
 }
@@ -19,19 +18,19 @@ export const RATE_LIMIT = '^([1-9]\\d{0,6})/(min|hour)$'
 const PERIODS = { min: 60_000, hour: 3_600_000 }
 const LONGEST_NAME = 64
 
-/** @throws Error where the limit is not a whole number of calls a minute or an hour */
+/** @throws Error if the limit is not a whole number of calls a minute or an hour */
 export function parseRateLimit(limit: RateLimit): { count: number; periodMs: number } {
   const [, count, period] = new RegExp(RATE_LIMIT).exec(limit) ?? []
   if (count === undefined) throw new Error(`the rate limit "${limit}" is not written like 30/min or 5/hour`)
   return { count: Number(count), periodMs: PERIODS[period as 'min' | 'hour'] }
 }
 
-/** For each client address, on a route that needs no token and names no limit of its own. */
+/** Per client address, on a route that needs no token and has no limit of its own. */
 const ANONYMOUS_LIMIT: RateLimit = '300/min'
 
 /**
- * A route's limit: its own, or else, where it can be called without a token, one that counts callers without a token
- * only. So no route that strangers can call is without one.
+ * A route's limit: its own, or else, if it can be called without a token, one that counts callers without a token
+ * only. So every route that can be called anonymously has one.
  */
 export function limitOf({
   limit,
@@ -41,13 +40,13 @@ export function limitOf({
   | { limit: RateLimit; limitIn: 'database' | 'process'; countsCallers: boolean }
   | undefined {
   if (limit !== undefined) return { limit, limitIn, countsCallers: true }
-  // In the process: otherwise every read by a stranger would be a write.
+  // In the process: otherwise every anonymous read would be a write.
   if (access === 'public' || access === 'optional')
     return { limit: ANONYMOUS_LIMIT, limitIn: 'process', countsCallers: false }
   return undefined
 }
 
-/** @throws RATE_LIMITED where the call is one too many */
+/** @throws RATE_LIMITED if the bucket is empty */
 export async function takeCall(
   limiter: RateLimiter,
   bucket: string,
@@ -57,25 +56,12 @@ export async function takeCall(
   if (waitMs !== undefined) throw errors.rate_limited({ retryAfter: Math.ceil(waitMs / 1000) })
 }
 
-const MAPPED_IPV4 = /^::ffff:([\da-f]+):([\da-f]+)$/
-
 /**
- * Whom a client address stands for: one IPv4 address, or the IPv6 network of 64 bits that one customer is given,
- * in whatever form a proxy writes it.
+ * The client that an address stands for: one IPv4 address, or the IPv6 network of 64 bits that one customer is assigned,
+ * in whatever form a proxy writes it. Text that is no address is one client by its beginning.
  */
 export function clientOf(ip: string): string {
-  const [, bare = ip] = /^\[(.*)\](?::\d+)?$/.exec(ip) ?? /^([\d.]+):\d+$/.exec(ip) ?? []
-  if (!isIPv6(bare)) return bare.slice(0, LONGEST_NAME)
-  // A URL has one way to write an address.
-  const address = new URL(`http://[${bare.split('%', 1)[0]!}]`).hostname.slice(1, -1)
-  const mapped = MAPPED_IPV4.exec(address)
-  if (mapped) return mapped.slice(1).flatMap(bytesOf).join('.')
-  const [left = [], right = []] = address.split('::').map((part) => part.split(':').filter(Boolean))
-  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
-  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`
-}
-
-function bytesOf(group: string): [number, number] {
-  const value = Number.parseInt(group, 16)
-  return [value >> 8, value & 0xff]
+  // Some proxies write the port too.
+  const [, address = ip] = /^\[(.*)\](?::\d+)?$/.exec(ip) ?? /^([\d.]+):\d+$/.exec(ip) ?? []
+  return networkOf(address) ?? address.slice(0, LONGEST_NAME)
 }

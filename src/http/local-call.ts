@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
+import { isLoopbackAddress } from '../base/ip-address.ts'
 import { isLoopback } from '../base/loopback.ts'
 
 // What proxies and tunnels add to a request, each its own of these, beside those that begin with x-forwarded-.
@@ -26,8 +27,7 @@ export function hostNameOf(host = ''): string {
 /** Why a call is not one of this machine, as the calls it is one of; undefined if it is one. */
 export function foreignCalls({ socket, headers }: IncomingMessage): string | undefined {
   const peer = socket.remoteAddress ?? 'an unknown address'
-  // A server that listens on `::` sees the address of an IPv4 peer as one of IPv6.
-  if (!isLoopback(peer.replace(/^::ffff:/, ''))) return `calls from other machines, such as this from ${peer}`
+  if (!isLoopbackAddress(peer)) return `calls from other machines, such as this from ${peer}`
   // They come from this machine, and from anybody.
   if (Object.keys(headers).some(isForwarding)) return 'calls that a proxy or a tunnel forwards'
   // A tunnel that adds no headers; or a web page whose own name points to 127.0.0.1 (DNS rebinding).

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { isIP, isIPv6 } from 'node:net'
+import { isIPv6 } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 
 import { didYouMean } from '../base/did-you-mean.ts'
+import { isIpNetwork } from '../base/ip-address.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { StartError } from '../base/start-error.ts'
 import type { PolicyName } from './policy.ts'
@@ -110,16 +111,9 @@ function databaseAddress(value: string, name: string): string {
   throw bad(name, 'write sqlite:path/to/file.db or postgres://user:password@host:port/name')
 }
 
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...more] = text.split('/')
-  const version = isIP(address)
-  if (version === 0 || more.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
-}
-
 function proxies(value: string, name: string): number | string {
   if (/^\d{1,2}$/.test(value)) return Number(value)
-  const isKnown = (one: string) => /^(loopback|linklocal|uniquelocal)$/.test(one) || isNetwork(one)
+  const isKnown = (one: string) => /^(loopback|linklocal|uniquelocal)$/.test(one) || isIpNetwork(one)
   const addresses = list(value)
   if (addresses.length > 0 && addresses.every(isKnown)) return addresses.join(',')
   throw bad(name, `"${value}" is neither a number of proxies nor a list of their addresses or networks`)
