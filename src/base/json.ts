@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { invalid } from './errors.ts'
+import { boundedPointer } from './json-pointer.ts'
 
 type Limits = { maxDepth: number; at: string }
 
@@ -7,7 +8,6 @@ type Limits = { maxDepth: number; at: string }
 type Container = { value: object; at: string | number; expectsKey: boolean }
 
 const TOO_DEEP = -1
-const POINTER_MAX = 1000
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -129,7 +129,8 @@ function readCarefully(text: string, limits?: Limits): unknown {
   let inside: Container | undefined
   const open: Container[] = []
   const refuse = (message: string | undefined): void => {
-    if (limits && message !== undefined) throw invalid({ path: pointer(limits.at, open), message })
+    if (limits && message !== undefined)
+      throw invalid({ path: boundedPointer(limits.at, open.map(keyOf)), message })
   }
   const place = (value: unknown): void => {
     if (!inside) root = value
@@ -230,13 +231,4 @@ function notJson(text: string, error: unknown): string {
   return position ? `This is not JSON: see ${position[0]}.` : 'This is not JSON.'
 }
 
-/** A pointer longer than POINTER_MAX ends at the innermost container that fits. */
-function pointer(at: string, open: Container[]): string {
-  let path = at
-  for (const container of open) {
-    const step = String(container.at).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')
-    if (path.length + step.length > POINTER_MAX) break
-    path += `/${step}`
-  }
-  return path
-}
+const keyOf = ({ at }: Container): string | number => at

@@ -10,6 +10,7 @@ import type { TSchema } from 'typebox'
 
 import { RULE, type Fault } from '../base/with-rule.ts'
 import { errors, invalid, ISSUES_SHOWN, type Issue } from '../base/errors.ts'
+import { pointerTo } from '../base/json-pointer.ts'
 
 const VALUES_OF_SMALL = 200
 const ID_PARAMETER = /^\/params\/(?:id|\w+Id)$/
@@ -106,7 +107,7 @@ function issuesOf(part: RequestPart, faults: readonly ErrorObject[]): Issue[] {
 }
 
 function pathOf({ instancePath, keyword, params }: ErrorObject): string {
-  if (keyword === 'required') return `${instancePath}/${pointer(String(params['missingProperty']))}`
+  if (keyword === 'required') return pointerTo(instancePath, String(params['missingProperty']))
   return keyword === RULE ? instancePath + String(params['path']) : instancePath
 }
 
@@ -164,8 +165,6 @@ function alternatives(given: readonly Alternative[]): string {
   return `one of ${literals.map((one) => String(one.const)).join(', ')}${types && `, or ${types}`}`
 }
 
-const pointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
-
 const WHOLE = /^-?\d{1,30}$/
 const DECIMAL = /^-?\d{1,15}(\.\d{1,15})?$/
 
@@ -179,7 +178,7 @@ function textReader(part: RequestPart, schema: TSchema) {
   const known = Object.entries(properties).map(([name, { type }]) => ({
     name,
     type,
-    path: `/${part}/${pointer(name)}`,
+    path: pointerTo(`/${part}`, name),
   }))
   return (given: unknown): { value: Record<string, unknown>; issues: Issue[] } => {
     const source = given as Record<string, unknown>

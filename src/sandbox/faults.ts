@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 
 import { invalid } from '../base/errors.ts'
 import type { Clock } from '../base/clock.ts'
+import { pointerTo } from '../base/json-pointer.ts'
 import { parseJson } from '../base/json.ts'
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
@@ -55,7 +56,7 @@ export function createFaultReader(): (body: unknown) => Fault {
     if (unknown.length > 0)
       throw invalid(
         ...unknown.map((name) => ({
-          path: `/body/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+          path: pointerTo('/body', name),
           message: `means nothing here: there are ${names.join(', ')}`,
         })),
       )

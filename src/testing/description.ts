@@ -1,21 +1,15 @@
 // Reads `/openapi.json` as a client generator does.
-
-type Node = { [name: string]: unknown }
+import { valueAtPointer } from '../base/json-pointer.ts'
 
 /** The description with every reference replaced by what it refers to. */
 export function resolved<T>(description: T): T {
-  const target = (reference: string): unknown =>
-    reference
-      .slice('#/'.length)
-      .split('/')
-      .reduce<unknown>((node, name) => (node as Node)[name], description)
   const replace = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(replace)
     if (typeof node !== 'object' || node === null) return node
     const { $ref } = node as { $ref?: string }
     return $ref === undefined
       ? Object.fromEntries(Object.entries(node).map(([name, inner]) => [name, replace(inner)]))
-      : replace(target($ref))
+      : replace(valueAtPointer(description, $ref.slice('#'.length)))
   }
   return replace(description) as T
 }

@@ -1,6 +1,7 @@
 import mustache from 'mustache'
 
 import { invalid, type Issue } from '../../base/errors.ts'
+import { pointerTo } from '../../base/json-pointer.ts'
 
 /** mustache.js, `Writer.parse`: kind, text or name, two places; a section's content is the fifth. */
 type Token = readonly [kind: string, text: string, start: number, end: number, content?: readonly Token[]]
@@ -115,7 +116,7 @@ function look(frames: readonly Frame[], name: string): Frame {
   let { value, at } = nearest
   for (const step of [first, ...steps]) {
     value = own(value, step)
-    at = `${at}/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    at = pointerTo(at, step)
   }
   return { value, at }
 }

@@ -1,6 +1,7 @@
 import { isoTime, type Clock } from '../../base/clock.ts'
 import { errors, invalid, ISSUES_SHOWN, type Issue } from '../../base/errors.ts'
 import { timeOfId } from '../../base/ids.ts'
+import { boundedPointer } from '../../base/json-pointer.ts'
 import { parseJson } from '../../base/json.ts'
 import { createTurns } from '../../base/turns.ts'
 import type { Database } from '../../db/database.ts'
@@ -14,7 +15,6 @@ const LARGEST_BYTES = 1_048_576
 const SERVICE_FIELDS_BYTES = 113
 const UPDATE_TRIES = 100
 const UPDATES_WAITING = 1000
-const LONGEST_PATH = 1000
 
 /** A document's fields as a client sends them. */
 export type Fields = Record<string, unknown>
@@ -34,23 +34,22 @@ function withoutServiceFields(fields: Fields): Fields {
 }
 
 /** Field names that begin with `$`. */
-function* operatorNames(value: unknown, path: string): Generator<Issue> {
-  if (Array.isArray(value))
-    for (const [at, one] of value.entries()) yield* operatorNames(one, `${path}/${at}`)
-  else if (typeof value === 'object' && value !== null)
-    for (const [name, inner] of Object.entries(value)) {
-      const longer = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-      const here = longer.length > LONGEST_PATH ? path : longer
-      if (name.startsWith('$')) yield { path: here, message: 'a field name must not begin with $' }
-      yield* operatorNames(inner, here)
-    }
+function* operatorNames(value: unknown, keys: (string | number)[] = []): Generator<Issue> {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    keys.push(key)
+    if (typeof key === 'string' && key.startsWith('$'))
+      yield { path: boundedPointer('/body', keys), message: 'a field name must not begin with $' }
+    yield* operatorNames(inner, keys)
+    keys.pop()
+  }
 }
 
 /** The JSON of a document: the service's own fields first. */
 function write({ _id, createdAt, updatedAt }: ServiceFields, fields: Fields): string {
   const others = JSON.stringify(fields)
   // Only then can there be a name that begins with $.
-  const issues = others.includes('"$') ? [...operatorNames(fields, '/body').take(ISSUES_SHOWN)] : []
+  const issues = others.includes('"$') ? [...operatorNames(fields).take(ISSUES_SHOWN)] : []
   if (issues.length > 0) throw invalid(...issues)
   // None of these holds what JSON would escape.
   const own = `{"_id":"${_id}","createdAt":"${createdAt}","updatedAt":"${updatedAt}"`

@@ -70,7 +70,7 @@ describe('a text', () => {
     const { asked, apiBase } = await serve(t, resource([]))
     const locals = ['localhost', '127.0.0.1', '[::1]', 'app.localhost'].map((host) => `http://${host}:3000/x`)
     // Another name of this machine, which is not known as one: it stands for a Twilio that is elsewhere.
-    const elsewhere = apiBase.replace('127.0.0.1', '[::ffff:127.0.0.1]')
+    const elsewhere = apiBase.replace('127.0.0.1', '0.0.0.0')
     for (const base of [apiBase, elsewhere])
       for (const reportTo of [...locals, 'https://shop.example/x'])
         assert.equal((await open({ apiBase: base }).send(text({ reportTo }), PATIENCE)).kind, 'accepted')

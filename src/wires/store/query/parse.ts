@@ -1,4 +1,5 @@
 import { invalid, type ApiError } from '../../../base/errors.ts'
+import { pointerTo } from '../../../base/json-pointer.ts'
 import { parseStrictJson } from '../../../base/json.ts'
 import { parsePath, quote, type Path } from './path.ts'
 
@@ -40,9 +41,6 @@ export function parseFilter(text: string): Filter {
 }
 
 const refused = (path: string, message: string): ApiError => invalid({ path, message })
-
-const inside = (at: string, key: string | number): string =>
-  `${at}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 const not = (of: Filter): Filter => ({ kind: 'not', of })
 
@@ -133,8 +131,8 @@ class Reader {
     if (!isObject(value)) throw refused(at, 'A filter is an object, for example {"age": {"$gte": 18}}.')
     const of = Object.entries(value).map(([key, operand]) =>
       key.startsWith('$')
-        ? this.#join(key, operand, inside(at, key), depth)
-        : this.#field(key, operand, inside(at, key), depth),
+        ? this.#join(key, operand, pointerTo(at, key), depth)
+        : this.#field(key, operand, pointerTo(at, key), depth),
     )
     return and(of)
   }
@@ -145,7 +143,7 @@ class Reader {
     this.#count(at, depth)
     if (!Array.isArray(operand) || operand.length === 0)
       throw refused(at, `${name} takes an array of at least one filter.`)
-    return join(operand.map((item, i) => this.filter(item, inside(at, i), depth + 1)))
+    return join(operand.map((item, i) => this.filter(item, pointerTo(at, i), depth + 1)))
   }
 
   #field(key: string, operand: unknown, at: string, depth: number): Filter {
@@ -158,7 +156,7 @@ class Reader {
   /** Several operators on a field must all be met. */
   operators(path: Path, operators: Record<string, unknown>, at: string, depth: number): Filter {
     const of = Object.entries(operators).map(([name, operand]) => {
-      const here = inside(at, name)
+      const here = pointerTo(at, name)
       const operator = Object.hasOwn(fieldOperators, name) ? fieldOperators[name] : undefined
       if (!operator) throw unknownOperator(name, here, fieldOperators)
       this.#count(here, depth)
@@ -197,5 +195,5 @@ function scalar(value: unknown, at: string): Scalar {
 function scalars(operand: unknown, at: string): Scalar[] {
   if (!Array.isArray(operand)) throw refused(at, 'Give an array of values.')
   if (operand.length > MAX_VALUES) throw refused(at, `Give at most ${MAX_VALUES} values.`)
-  return operand.map((value, i) => scalar(value, inside(at, i)))
+  return operand.map((value, i) => scalar(value, pointerTo(at, i)))
 }
