@@ -10,6 +10,7 @@ const schemas = (T: typeof Type): Record<string, unknown> => ({
   array: T.Array(T.String({ minLength: 1 }), { maxItems: 2 }),
   boolean: T.Boolean({ default: false }),
   integer: T.Integer({ minimum: 1 }),
+  choice: T.Enum(['a', 'b'], { description: 'one of two' }),
   text: T.Literal('a', { description: 'one word' }),
   number: T.Literal(3),
   truth: T.Literal(true),

@@ -3,6 +3,7 @@ import type { Type as TypeBox } from 'typebox'
 type Builder =
   | 'Array'
   | 'Boolean'
+  | 'Enum'
   | 'Integer'
   | 'Literal'
   | 'Null'
@@ -25,15 +26,22 @@ const of = (kind: Builder, schema: Schema, options?: Schema): Schema =>
   Object.defineProperty({ ...schema, ...options }, KIND, { value: kind })
 
 /**
- * Makes JSON schemas that TypeScript knows the types of. The types are TypeBox's, and what is made is what TypeBox
- * would make; but its builders bring 370 modules with them, an eighth of the time that a server takes to start, for what
- * are these few objects.
+ * Makes JSON schemas whose types TypeScript knows, as TypeBox does: the types are TypeBox's, and so are the schemas.
+ * TypeBox's builders would load 370 modules for these few objects, an eighth of the time that a server takes to start.
+ *
+ * @example
+ * const Book = Type.Object({
+ *   title: Type.String({ minLength: 1 }),
+ *   state: Type.Enum(['new', 'used']),
+ *   year: Type.Optional(Type.Integer()),
+ * })
  *
  * @see https://github.com/sinclairzx81/typebox
  */
 export const Type = {
   Array: (items: Schema, options?: Schema) => of('Array', { type: 'array', items }, options),
   Boolean: (options?: Schema) => of('Boolean', { type: 'boolean' }, options),
+  Enum: (values: readonly (string | number)[], options?: Schema) => of('Enum', { enum: values }, options),
   Integer: (options?: Schema) => of('Integer', { type: 'integer' }, options),
   Literal: (value: string | number | boolean, options?: Schema) =>
     of('Literal', { type: typeof value, const: value }, options),

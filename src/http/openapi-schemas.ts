@@ -32,6 +32,9 @@ const ANY_KEY = '^.*$'
 /** Writes a schema with the keywords that most generators of clients know. */
 function simplified({ const: literal, patternProperties, ...rest }: Schema): Schema {
   if (literal !== undefined) return { ...rest, enum: [literal] }
+  const { enum: values, type } = rest
+  if (Array.isArray(values) && type === undefined && values.every((one) => typeof one === 'string'))
+    return { type: 'string', ...rest }
   if (isObject(patternProperties))
     return Object.keys(patternProperties).join() === ANY_KEY
       ? { ...rest, additionalProperties: patternProperties[ANY_KEY] }

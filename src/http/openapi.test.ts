@@ -266,6 +266,16 @@ eachEngine((engine) => {
       assert.equal(createdAt!['format'], 'date-time')
     })
 
+    test('an enumeration says its type and values', () => {
+      const { role } = published.components.schemas['Me']!['properties'] as Record<string, Schema>
+      assert.deepEqual(role, { type: 'string', enum: ['user', 'admin'] })
+      const status = described('GET /messaging/logs').parameters!.find(({ name }) => name === 'status')!
+      assert.deepEqual(status.schema, {
+        type: 'string',
+        enum: ['queued', 'sending', 'sent', 'failed', 'delivered', 'bounced'],
+      })
+    })
+
     test('is not sent again to a client that has it', async () => {
       const first = await app.request('GET', '/openapi.json')
       const etag = first.headers.get('etag')!

@@ -148,48 +148,52 @@ describe('a rule added to a schema', () => {
   })
 })
 
-describe('of alternatives', () => {
-  const Kind = Type.Union([Type.Literal('open'), Type.Literal('closed')])
-  const schema = Type.Object({
-    kind: Kind,
-    kinds: Type.Optional(Type.Array(Kind)),
-    only: Type.Optional(Type.Literal('this')),
-    nullable: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-    rule: Type.Optional(Type.Union([Kind, Type.Object({ create: Kind })])),
+const KINDS = {
+  'an enumeration': Type.Enum(['open', 'closed']),
+  'a union of literals': Type.Union([Type.Literal('open'), Type.Literal('closed')]),
+}
+for (const [written, Kind] of Object.entries<TSchema>(KINDS))
+  describe(`of alternatives, as ${written}`, () => {
+    const schema = Type.Object({
+      kind: Kind,
+      kinds: Type.Optional(Type.Array(Kind)),
+      only: Type.Optional(Type.Literal('this')),
+      nullable: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+      rule: Type.Optional(Type.Union([Kind, Type.Object({ create: Kind })])),
+    })
+    const cases: [name: string, body: Record<string, unknown>, expected: unknown][] = [
+      [
+        'each is taken',
+        { kind: 'closed', nullable: null, rule: { create: 'open' } },
+        { kind: 'closed', nullable: null, rule: { create: 'open' } },
+      ],
+      ['values are named in one line', { kind: 'shut' }, ['/body/kind: must be one of open, closed']],
+      ['also where a number is given', { kind: 5 }, ['/body/kind: must be one of open, closed']],
+      [
+        'also in each element of a list',
+        { kind: 'open', kinds: ['open', 'x', 'y'] },
+        ['/body/kinds/1: must be one of open, closed', '/body/kinds/2: must be one of open, closed'],
+      ],
+      ['a single one is named', { kind: 'open', only: 'that' }, ['/body/only: must be this']],
+      [
+        'types are named in one line',
+        { kind: 'open', nullable: 5 },
+        ['/body/nullable: must be string or null'],
+      ],
+      [
+        'values and types are named together',
+        { kind: 'open', rule: 'x' },
+        ['/body/rule: must be one of open, closed, or object'],
+      ],
+      [
+        'a fault inside one is named where it is',
+        { kind: 'open', rule: { create: 'x' } },
+        ['/body/rule/create: must be one of open, closed'],
+      ],
+    ]
+    for (const [name, body, expected] of cases)
+      test(name, () => assert.deepEqual(check('body', schema, body), expected))
   })
-  const cases: [name: string, body: Record<string, unknown>, expected: unknown][] = [
-    [
-      'each is taken',
-      { kind: 'closed', nullable: null, rule: { create: 'open' } },
-      { kind: 'closed', nullable: null, rule: { create: 'open' } },
-    ],
-    ['literals are named in one line', { kind: 'shut' }, ['/body/kind: must be one of open, closed']],
-    ['also where a number is given', { kind: 5 }, ['/body/kind: must be one of open, closed']],
-    [
-      'also in each element of a list',
-      { kind: 'open', kinds: ['open', 'x', 'y'] },
-      ['/body/kinds/1: must be one of open, closed', '/body/kinds/2: must be one of open, closed'],
-    ],
-    ['a single one is named', { kind: 'open', only: 'that' }, ['/body/only: must be this']],
-    [
-      'types are named in one line',
-      { kind: 'open', nullable: 5 },
-      ['/body/nullable: must be string or null'],
-    ],
-    [
-      'literals and types are named together',
-      { kind: 'open', rule: 'x' },
-      ['/body/rule: must be one of open, closed, or object'],
-    ],
-    [
-      'a fault inside one is named where it is',
-      { kind: 'open', rule: { create: 'x' } },
-      ['/body/rule/create: must be one of open, closed'],
-    ],
-  ]
-  for (const [name, body, expected] of cases)
-    test(name, () => assert.deepEqual(check('body', schema, body), expected))
-})
 
 describe('many faults', () => {
   const schema = Type.Object({ list: Type.Array(Type.Union([Type.Literal('a'), Type.Literal('b')])) })

@@ -153,16 +153,17 @@ function telling(faults: readonly ErrorObject[]): ErrorObject[] {
   return [...bySchema, ...added.filter((fault) => !refused.has(pathOf(fault)))]
 }
 
-type Alternative = { const?: unknown; type?: string; anyOf?: Alternative[] }
+type Alternative = { const?: unknown; enum?: unknown[]; type?: string; anyOf?: Alternative[] }
 
-function alternatives(given: readonly Alternative[]): string {
+function alternatives(schemas: readonly Alternative[]): string {
   const flat = (one: Alternative): Alternative[] => one.anyOf?.flatMap(flat) ?? [one]
-  const [literals, others] = [true, false].map((isLiteral) =>
-    given.flatMap(flat).filter((one) => 'const' in one === isLiteral),
-  ) as [Alternative[], Alternative[]]
+  const valuesOf = (one: Alternative): unknown[] => one.enum ?? ('const' in one ? [one.const] : [])
+  const kinds = schemas.flatMap(flat)
+  const values = kinds.flatMap(valuesOf)
+  const others = kinds.filter((one) => valuesOf(one).length === 0)
   const types = [...new Set(others.map(({ type = 'of another form' }) => type))].join(' or ')
-  if (literals.length === 0) return types
-  return `one of ${literals.map((one) => String(one.const)).join(', ')}${types && `, or ${types}`}`
+  if (values.length === 0) return types
+  return `one of ${values.map(String).join(', ')}${types && `, or ${types}`}`
 }
 
 const WHOLE = /^-?\d{1,30}$/

@@ -27,7 +27,7 @@ const faultSchema = Type.Object({
     Type.Boolean({ description: 'It does what it is asked, and the answer is lost: the connection breaks.' }),
   ),
   callback: Type.Optional(
-    Type.Union([Type.Literal('lost'), Type.Literal('doubled'), Type.Literal('late')], {
+    Type.Enum(['lost', 'doubled', 'late'], {
       description: 'What becomes of its webhook or callback.',
     }),
   ),

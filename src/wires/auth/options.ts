@@ -29,7 +29,7 @@ export const AuthOptions = Type.Object({
     },
     { default: {} },
   ),
-  registration: Type.Union([Type.Literal('open'), Type.Literal('closed')], {
+  registration: Type.Enum(['open', 'closed'], {
     default: 'open',
     description: 'Whether strangers may make accounts.',
   }),

@@ -42,7 +42,7 @@ const MeFields = {
   createdAt: Time,
   emailVerified: Type.Boolean(),
   metadata: Type.Record(Type.String(), Type.Unknown()),
-  role: Type.Union([Type.Literal('user'), Type.Literal('admin')]),
+  role: Type.Enum(['user', 'admin']),
 }
 const Me = Type.Object(MeFields, { title: 'Me' })
 export const Tokens = {
@@ -62,7 +62,7 @@ const SessionFields = {
 }
 const Session = Type.Object(SessionFields, { title: 'Session' })
 const HealthFields = {
-  status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
+  status: Type.Enum(['healthy', 'unhealthy']),
   providers: Type.Array(Type.String(), { description: 'Ways to sign in.' }),
 }
 const Health = Type.Object(HealthFields, { title: 'AuthHealth' })

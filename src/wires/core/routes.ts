@@ -10,13 +10,13 @@ import type { ServerStatus } from '../../kernel/wire.ts'
 import { readHealth } from './health.ts'
 
 const HealthFields = {
-  status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
+  status: Type.Enum(['healthy', 'unhealthy']),
   uptime: Type.Number({ description: 'Seconds since the start.' }),
-  database: Type.Union([Type.Literal('connected'), Type.Literal('disconnected')]),
+  database: Type.Enum(['connected', 'disconnected']),
   latencyMs: Type.Union([Type.Number(), Type.Null()], {
     description: 'Milliseconds that the database took to answer; null if it did not.',
   }),
-  wires: Type.Record(Type.String(), Type.Union([Type.Literal('ready'), Type.Literal('error')])),
+  wires: Type.Record(Type.String(), Type.Enum(['ready', 'error'])),
 }
 const Health = Type.Object(HealthFields, { title: 'Health' })
 

@@ -14,23 +14,15 @@ export const CollectionName = Type.String({
   examples: ['books'],
 })
 
-const AudienceName = Type.Union([
-  Type.Literal('public'),
-  Type.Literal('user'),
-  Type.Literal('owner'),
-  Type.Literal('admin'),
-])
+const AudienceName = Type.Enum(['public', 'user', 'owner', 'admin'])
 
 /** Who may use a collection: a word for all of it, or an audience for each action. */
 export const CollectionRule = Type.Union([
-  Type.Literal('owner'),
-  Type.Literal('shared'),
-  Type.Literal('public-read'),
-  Type.Literal('admin'),
+  Type.Enum(['owner', 'shared', 'public-read', 'admin']),
   Type.Object(
     {
       read: Type.Optional(AudienceName),
-      create: Type.Optional(Type.Union([Type.Literal('user'), Type.Literal('admin')])),
+      create: Type.Optional(Type.Enum(['user', 'admin'])),
       update: Type.Optional(AudienceName),
       delete: Type.Optional(AudienceName),
     },

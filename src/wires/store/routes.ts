@@ -178,7 +178,7 @@ export function documentRoutes({
 }
 
 const HealthFields = {
-  status: Type.Union([Type.Literal('healthy'), Type.Literal('unhealthy')]),
+  status: Type.Enum(['healthy', 'unhealthy']),
   uploads: Type.Object({ provider: Type.String(), status: Type.String() }),
   backup: Type.Object({ enabled: Type.Boolean(), lastBackup: Type.Union([Type.String(), Type.Null()]) }),
 }
