@@ -21,7 +21,7 @@ export type OutboundOptions = {
   base?: string | URL
   /** Sent with each call, such as `authorization`. */
   headers?: Readonly<Record<string, string>>
-  /** Milliseconds for DNS, TCP and TLS together; default 3,000. At most 40 % of the call's limit in any case. */
+  /** Milliseconds for DNS, TCP and TLS together; default 3,000, and at most 40 % of the call's limit. */
   connectMs?: number
   /** Milliseconds for a call with its answer, where the call says no other; default 10,000. */
   limitMs?: number
@@ -108,7 +108,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         method,
         headers,
         body: content.body,
-        connectMs: Math.min(options.connectMs ?? CONNECT_MS, leftMs * CONNECT_SHARE),
+        connectMs: options.connectMs ?? Math.min(CONNECT_MS, leftMs * CONNECT_SHARE),
         limitMs: leftMs,
         maxBytes,
         name: options.name ?? url.origin,

@@ -1,6 +1,6 @@
 import { oneLine } from '../../../base/one-line.ts'
+import { jsonOf, type Reply } from '../../../outbound/outbound.ts'
 import type { Outcome } from '../provider.ts'
-import type { Reply } from './twilio-call.ts'
 
 const REASON_MAX = 300
 
@@ -27,19 +27,21 @@ const PASSING: ReadonlySet<number> = new Set([
  * - `refused`: any other 4xx, with Twilio's code and sentence.
  */
 export function outcomeOf(reply: Reply): Outcome {
-  if (reply.kind === 'lost') return { kind: reply.sent ? 'unknown' : 'retry', reason: reply.reason }
-  const { status, retryAfter, body } = reply
+  if (reply.kind !== 'answered')
+    return { kind: reply.kind === 'unknown' ? 'unknown' : 'retry', reason: reply.reason }
+  const { status, headers } = reply
+  const body = jsonOf(reply)
   if (status >= 200 && status < 300) {
-    const sid = (body as { sid?: unknown } | undefined)?.sid
+    const sid = (body as { sid?: unknown } | null | undefined)?.sid
     return typeof sid === 'string' && sid !== ''
       ? { kind: 'accepted', id: sid }
       : { kind: 'unknown', reason: `Twilio answered ${status} without a message` }
   }
   const reason = sentence(status, body)
   if (status >= 500 || status === 408) return { kind: 'unknown', reason }
-  const code = (body as Problem | undefined)?.code ?? 0
+  const code = (body as Problem | null | undefined)?.code ?? 0
   if (status === 429 || status === 401 || status < 400 || PASSING.has(code)) {
-    const seconds = Number(retryAfter ?? Number.NaN)
+    const seconds = Number(headers['retry-after'] ?? Number.NaN)
     return { kind: 'retry', reason, ...(seconds > 0 ? { afterMs: seconds * 1000 } : {}) }
   }
   return { kind: 'refused', reason }

@@ -1,4 +1,5 @@
-import type { Call } from './twilio-call.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { jsonOf, type Outbound } from '../../../outbound/outbound.ts'
 import { sentence } from './twilio-outcome.ts'
 
 const VERSION = '/2010-04-01/'
@@ -29,13 +30,14 @@ type Page = { messages?: Message[]; next_page_uri?: string | null }
  * @throws Error where Twilio can't be asked, or has not answered all of it within `limitMs`
  */
 export async function search(
-  call: Call,
+  outbound: Outbound,
+  clock: Clock,
   messages: string,
   text: { to: string; body: string },
   since: number,
   limitMs: number,
 ): Promise<string[]> {
-  const deadline = performance.now() + limitMs
+  const deadline = clock.elapsed() + limitMs
   const earliest = since - CLOCK_SLACK_MS
   const found = new Map<string, number>()
   const list = (more: Record<string, string>): string =>
@@ -43,13 +45,12 @@ export async function search(
 
   /** Answers the path of the next page. */
   async function read(path: string): Promise<string | undefined> {
-    const left = deadline - performance.now()
+    const left = deadline - clock.elapsed()
     if (left <= 0) throw new Error('Twilio lists too many messages for this number to be read in time')
-    const reply = await call(path, left)
-    if (reply.kind === 'lost') throw new Error(reply.reason)
-    const page = reply.body as Page | undefined
-    if (reply.status !== 200 || !Array.isArray(page?.messages))
-      throw new Error(sentence(reply.status, reply.body))
+    const reply = await outbound.call(path, { limitMs: left })
+    if (reply.kind !== 'answered') throw new Error(reply.reason)
+    const page = jsonOf(reply) as Page | null | undefined
+    if (reply.status !== 200 || !Array.isArray(page?.messages)) throw new Error(sentence(reply.status, page))
     for (const { sid, body, direction, date_created } of page.messages) {
       const created = Date.parse(date_created ?? '')
       if (typeof sid !== 'string' || direction === 'inbound' || !(created >= earliest)) continue

@@ -1,8 +1,8 @@
 import { systemClock } from '../../../base/clock.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../base/start-error.ts'
+import { createOutbound, jsonOf } from '../../../outbound/outbound.ts'
 import type { OutgoingText, TextProvider } from '../provider.ts'
-import { createCall } from './twilio-call.ts'
 import { outcomeOf, sentence } from './twilio-outcome.ts'
 import { search } from './twilio-search.ts'
 import { isSigned } from './twilio-signature.ts'
@@ -41,7 +41,12 @@ export function twilio(
   const account = `/2010-04-01/Accounts/${encodeURIComponent(accountSid)}`
   const messages = `${account}/Messages.json`
   const authorization = `Basic ${Buffer.from(`${accountSid}:${authToken}`).toString('base64')}`
-  const call = createCall(base, authorization, clock)
+  const outbound = createOutbound({
+    name: 'Twilio',
+    base,
+    headers: { authorization, accept: 'application/json' },
+    clock,
+  })
 
   const address = (number: string): string =>
     channel === 'whatsapp' && !number.startsWith('whatsapp:') ? `whatsapp:${number}` : number
@@ -60,18 +65,19 @@ export function twilio(
   return {
     name: 'twilio',
     channel,
-    send: async (text, limitMs) => outcomeOf(await call(messages, limitMs, form(text))),
+    send: async (text, limitMs) => outcomeOf(await outbound.call(messages, { form: form(text), limitMs })),
     find: (text, since, limitMs) =>
-      search(call, messages, { to: address(text.to), body: text.body }, since, limitMs),
+      search(outbound, clock, messages, { to: address(text.to), body: text.body }, since, limitMs),
     signed: (url, params, signature) => isSigned(authToken, url, params, signature),
 
     async check() {
-      const reply = await call(`${account}.json`, CHECK_MS)
-      if (reply.kind === 'lost') throw new Error(reply.reason)
-      const { status, body } = reply
+      const reply = await outbound.call(`${account}.json`, { limitMs: CHECK_MS })
+      if (reply.kind !== 'answered') throw new Error(reply.reason)
+      const { status } = reply
       if (status === 401) throw new Error('Twilio does not know this account or its token')
+      const body = jsonOf(reply)
       if (status !== 200) throw new Error(sentence(status, body))
-      const state = (body as { status?: unknown } | undefined)?.status
+      const state = (body as { status?: unknown } | null | undefined)?.status
       if (state !== 'active') throw new Error(`the Twilio account is ${String(state)}`)
     },
 
