@@ -12,15 +12,29 @@ const WIRES = ['core', 'messaging', 'onchain', 'auth', 'pay', 'store']
 /** What no floor and no wire imports: the server itself, the commands, the client and what tests use. */
 const ABOVE = { folders: ['client', 'commands', 'console', 'testing'], files: '**/{app,cli}.ts' }
 
-type Pattern = { group: string[]; allowTypeImports?: boolean; message: string }
+type Pattern = { group: string[]; importNames?: string[]; allowTypeImports?: boolean; message: string }
 
 const glob = (names: readonly string[]): string =>
   names.length === 1 ? names.join() : `{${names.join(',')}}`
 
-const restrict = (files: string[], ...patterns: Pattern[]) => ({
+/** Calls to other servers go through `src/outbound`: it tells what was not sent from what has an unknown outcome. */
+const OUTWARD = 'Call other servers through src/outbound: see docs/decisions/021-outbound.md.'
+const CLIENTS: Pattern[] = [
+  { group: ['undici', 'axios', 'got', 'node-fetch', 'node:https', 'https'], message: OUTWARD },
+  {
+    group: ['node:http', 'http'],
+    importNames: ['default', 'request', 'get', 'Agent'],
+    message: OUTWARD,
+  },
+  { group: ['jose'], importNames: ['createRemoteJWKSet'], message: OUTWARD },
+]
+
+const limitImports = (files: string[], patterns: readonly Pattern[]) => ({
   files,
   rules: { 'no-restricted-imports': ['error' as const, { patterns }] as never },
 })
+
+const restrict = (files: string[], ...patterns: Pattern[]) => limitImports(files, [...CLIENTS, ...patterns])
 
 const forbid = (folders: readonly string[], message: string): Pattern => ({
   group: [`**/${glob([...folders, ...ABOVE.folders])}/**`, ABOVE.files],
@@ -30,10 +44,9 @@ const forbid = (folders: readonly string[], message: string): Pattern => ({
 const floors = FLOORS.flatMap((line, at) =>
   line.map((folder) => {
     const forbidden = [...line.filter((one) => one !== folder), ...FLOORS.slice(at + 1).flat(), 'wires']
-    return restrict(
-      [`src/${folder}/**`],
-      forbid(forbidden, `${folder} imports only the floors below it: see FLOORS in oxlint.config.ts.`),
-    )
+    const message = `${folder} imports only the floors below it: see FLOORS in oxlint.config.ts.`
+    const clients = folder === 'outbound' ? [] : CLIENTS
+    return limitImports([`src/${folder}/**`], [...clients, forbid(forbidden, message)])
   }),
 )
 
@@ -141,6 +154,23 @@ export default defineConfig({
         'no-console': 'off',
       },
     },
+    restrict(['src/*.ts', 'src/console/**']),
+    {
+      files: ['src/**'],
+      rules: {
+        'no-restricted-globals': [
+          'error',
+          ...['fetch', 'WebSocket', 'EventSource', 'XMLHttpRequest'].map((name) => ({
+            name,
+            message: OUTWARD,
+          })),
+        ],
+        'no-restricted-properties': [
+          'error',
+          ...['globalThis', 'global'].map((object) => ({ object, property: 'fetch', message: OUTWARD })),
+        ],
+      },
+    },
     restrict(['src/app.ts', 'src/commands/**'], {
       group: ['**/testing/**'],
       message: 'Only tests import testing.',
@@ -169,7 +199,13 @@ export default defineConfig({
     }),
     {
       files: ['**/*.test.ts', '**/*.long.ts', '**/*.fixture.ts', 'src/testing/**'],
-      rules: { 'no-restricted-imports': 'off' },
+      rules: {
+        'no-restricted-globals': 'off',
+        'no-restricted-imports': 'off',
+        'no-restricted-properties': 'off',
+      },
     },
+    // The typed client runs elsewhere, the sandbox calls the server that it belongs to.
+    { files: ['src/client/**', 'src/sandbox/**'], rules: { 'no-restricted-globals': 'off' } },
   ],
 })

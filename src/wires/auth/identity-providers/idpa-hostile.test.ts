@@ -220,15 +220,16 @@ const ATTEMPT = {
 }
 
 describe('the discovery of an issuer', () => {
-  test('ends where no answer comes in time, or only the beginning of one', async (t) => {
+  test('ends if no answer comes in time, or only the beginning of one', async (t) => {
+    const isLate = ({ cause }: Error): boolean => /has not answered for/.test(String(cause))
     const silent = await providerAt(t, () => undefined, 200)
-    await assert.rejects(silent.start(), /timed out|timeout/)
+    await assert.rejects(silent.start(), isLate)
     const slow = await providerAt(
       t,
       (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'),
       200,
     )
-    await assert.rejects(slow.start(), /timed out|timeout|went wrong/)
+    await assert.rejects(slow.start(), isLate)
   })
 
   test('takes no endless answer, no redirect, and no other issuer', async (t) => {

@@ -1,5 +1,7 @@
+import type { Clock } from '../../../base/clock.ts'
+import { createOutbound, jsonOf, type Answered, type OutboundCall } from '../../../outbound/outbound.ts'
+import { text } from './claims.ts'
 import { ProviderFault, type Provider } from './provider.ts'
-import { createProviderFetch, text } from './fetch.ts'
 
 type Json = Record<string, unknown>
 
@@ -12,7 +14,7 @@ function subjectOf(id: unknown): string | undefined {
   return text(id)
 }
 
-/** The provider's word for what went wrong, where it is a word: anything longer might hold what it was sent. */
+/** The provider's word for what went wrong, if it is a word: anything longer might hold what it was sent. */
 const wordOf = (body: unknown): string => {
   const word = isObject(body) ? body['error'] : undefined
   return typeof word === 'string' && /^\w{1,64}$/.test(word) ? `: ${word}` : ''
@@ -27,65 +29,71 @@ const wordOf = (body: unknown): string => {
  * @param options.apiUrl without a slash at its end; it stands for the issuer, too
  * @param options.timeoutMs for each call
  */
-export function createOauthProvider(options: {
-  name: string
-  label: string
-  authorizeUrl: URL
-  tokenUrl: URL
-  apiUrl: string
-  clientId: string
-  clientSecret: string
-  timeoutMs: number
-}): Provider {
+export function createOauthProvider(
+  clock: Clock,
+  options: {
+    name: string
+    label: string
+    authorizeUrl: URL
+    tokenUrl: URL
+    apiUrl: string
+    clientId: string
+    clientSecret: string
+    timeoutMs: number
+  },
+): Provider {
   const { name, label, authorizeUrl, tokenUrl, apiUrl, clientId, clientSecret, timeoutMs } = options
-  const providerFetch = createProviderFetch(timeoutMs)
+  const outbound = createOutbound({
+    headers: { accept: 'application/json' },
+    connectMs: timeoutMs,
+    limitMs: timeoutMs,
+    clock,
+  })
 
-  /** @throws ProviderFault where the answer is not JSON */
-  async function read(what: string, response: Response): Promise<unknown> {
-    // Without the cause: it quotes the answer, which may hold a token.
-    return response.json().catch(() => {
-      throw new ProviderFault(`${what} answered ${response.status} without JSON`)
-    })
+  /** @throws ProviderFault if no whole answer came */
+  async function call(address: string, request: OutboundCall): Promise<Answered> {
+    const reply = await outbound.call(address, request)
+    if (reply.kind !== 'answered') throw new ProviderFault(reply.reason)
+    return reply
+  }
+
+  /** @throws ProviderFault if the answer is not JSON */
+  function read(what: string, reply: Answered): unknown {
+    const value = jsonOf(reply)
+    if (value === undefined) throw new ProviderFault(`${what} answered ${reply.status} without JSON`)
+    return value
   }
 
   async function accessToken(code: string, redirectUri: string, codeVerifier: string): Promise<string> {
-    const response = await providerFetch(tokenUrl.href, {
-      method: 'POST',
-      headers: { accept: 'application/json', 'user-agent': 'sixwire' },
-      body: new URLSearchParams({
+    const reply = await call(tokenUrl.href, {
+      form: {
         grant_type: 'authorization_code',
         client_id: clientId,
         client_secret: clientSecret,
         code,
         redirect_uri: redirectUri,
         code_verifier: codeVerifier,
-      }),
+      },
     })
-    const body = await read('the token address', response)
-    // GitHub answers 200 with an `error` where it gives none.
+    const body = read('the token address', reply)
+    // GitHub answers 200 with an `error` if it gives none.
     const token = isObject(body) && body['error'] === undefined ? text(body['access_token']) : undefined
-    if (response.status !== 200 || token === undefined || !/^[\x21-\x7e]{1,4096}$/.test(token))
-      throw new ProviderFault(`the token address answered ${response.status} without a token${wordOf(body)}`)
+    if (reply.status !== 200 || token === undefined || !/^[\x21-\x7e]{1,4096}$/.test(token))
+      throw new ProviderFault(`the token address answered ${reply.status} without a token${wordOf(body)}`)
     return token
   }
 
-  const ask = (path: string, token: string): Promise<Response> =>
-    providerFetch(apiUrl + path, {
-      headers: {
-        accept: 'application/json',
-        'user-agent': 'sixwire',
-        authorization: `Bearer ${token}`,
-      },
-    })
+  const get = (path: string, token: string): Promise<Answered> =>
+    call(apiUrl + path, { headers: { authorization: `Bearer ${token}` } })
 
   /** The one address that is the person's first, and that the provider has verified. */
   async function verifiedAddress(token: string): Promise<string | undefined> {
-    const response = await ask('/user/emails?per_page=100', token)
+    const reply = await get('/user/emails?per_page=100', token)
     // The person, or the application's registration, does not let us see any.
-    if (response.status === 403 || response.status === 404) return undefined
-    const body = await read('/user/emails', response)
-    if (response.status !== 200 || !Array.isArray(body))
-      throw new ProviderFault(`/user/emails answered ${response.status} without a list${wordOf(body)}`)
+    if (reply.status === 403 || reply.status === 404) return undefined
+    const body = read('/user/emails', reply)
+    if (reply.status !== 200 || !Array.isArray(body))
+      throw new ProviderFault(`/user/emails answered ${reply.status} without a list${wordOf(body)}`)
     const found = body.find(
       (one: unknown) => isObject(one) && one['primary'] === true && one['verified'] === true,
     ) as Json | undefined
@@ -115,11 +123,11 @@ export function createOauthProvider(options: {
       const code = returned.get('code')
       if (!code) throw new ProviderFault('the browser came back without a code')
       const token = await accessToken(code, redirectUri, codeVerifier)
-      const response = await ask('/user', token)
-      const user = await read('/user', response)
+      const reply = await get('/user', token)
+      const user = read('/user', reply)
       const subject = isObject(user) ? subjectOf(user['id']) : undefined
-      if (response.status !== 200 || subject === undefined)
-        throw new ProviderFault(`/user answered ${response.status} without an id${wordOf(user)}`)
+      if (reply.status !== 200 || subject === undefined)
+        throw new ProviderFault(`/user answered ${reply.status} without an id${wordOf(user)}`)
       const email = await verifiedAddress(token)
       return {
         issuer: apiUrl,

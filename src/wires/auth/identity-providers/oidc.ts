@@ -1,12 +1,13 @@
-import type { ClientAuth, Configuration } from 'openid-client'
+import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
 
 import type { Clock } from '../../../base/clock.ts'
+import { createOutbound, type Method, type Outbound } from '../../../outbound/outbound.ts'
+import { text } from './claims.ts'
 import { ProviderFault, type Provider } from './provider.ts'
-import { createProviderFetch, text } from './fetch.ts'
 
 const DISCOVERED_MS = 3_600_000
 
-/** Loaded when somebody signs in: no start waits for it. */
+/** Loaded at the first sign-in: no start waits for it. */
 const client = () => import('openid-client')
 type Client = Awaited<ReturnType<typeof client>>
 
@@ -19,6 +20,30 @@ function secretOf({ ClientSecretBasic, ClientSecretPost }: Client, clientSecret:
     const isBasic = methods.includes('client_secret_basic') || !methods.includes('client_secret_post')
     ;(isBasic ? basic : post)(issuer, credentials, body, headers)
   }
+}
+
+/** What openid-client calls the issuer by. Its own signal is left aside: a call of ours ends by its own limit. */
+const fetchBy =
+  (outbound: Outbound): CustomFetch =>
+  async (address, { method, headers, body }) => {
+    const reply = await outbound.call(address, {
+      method: method as Method,
+      headers,
+      ...(body !== undefined && body !== null && { body: contentOf(body) }),
+    })
+    if (reply.kind !== 'answered') throw new ProviderFault(reply.reason)
+    const answered = new Headers()
+    for (const [name, value] of Object.entries(reply.headers))
+      for (const one of [value ?? []].flat()) answered.append(name, one)
+    // Responses of these statuses can't be made with a body, not even an empty one.
+    const content = [204, 205, 304].includes(reply.status) ? null : new Uint8Array(reply.body)
+    return new Response(content, { status: reply.status, headers: answered })
+  }
+
+/** It sends forms, as text or as parameters. */
+function contentOf(body: unknown): string {
+  if (typeof body === 'string' || body instanceof URLSearchParams) return body.toString()
+  throw new TypeError('openid-client sends a body that is neither text nor a form')
 }
 
 /**
@@ -40,7 +65,7 @@ export function createOidcProvider(
   },
 ): Provider {
   const { name, label, issuer, clientId, clientSecret, timeoutMs } = options
-  const providerFetch = createProviderFetch(timeoutMs)
+  const outbound = createOutbound({ connectMs: timeoutMs, limitMs: timeoutMs, clock })
   let known: { configuration: Promise<Configuration>; until: number } | undefined
 
   async function discover(): Promise<Configuration> {
@@ -48,9 +73,8 @@ export function createOidcProvider(
     // oxlint-disable-next-line typescript/no-deprecated -- marked to stand out; plain http was looked at before
     const plain = issuer.protocol === 'http:' ? [openid.allowInsecureRequests] : []
     return openid.discovery(issuer, clientId, undefined, secretOf(openid, clientSecret), {
-      timeout: timeoutMs / 1000,
       execute: [openid.enableNonRepudiationChecks, ...plain],
-      [openid.customFetch]: providerFetch,
+      [openid.customFetch]: fetchBy(outbound),
     })
   }
 

@@ -52,7 +52,7 @@ export function createProviders(
   if (idpb?.clientId) {
     const authorizeUrl = addressOf('IDPB_AUTHORIZE_URL', idpb.authorizeUrl)
     configured.push(
-      createOauthProvider({
+      createOauthProvider(clock, {
         name: 'idpb',
         label: idpb.label ?? authorizeUrl.host,
         authorizeUrl,
