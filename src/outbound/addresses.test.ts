@@ -7,39 +7,8 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 
 import type { Ending } from '../testing/engines.ts'
-import { isPrivateAddress } from './addresses.ts'
 import { createOutbound, type Outbound, type OutboundOptions } from './outbound.ts'
 import { answer, answers, startPeer, type Peer } from './peer.fixture.ts'
-
-const PRIVATE = `
-  0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 100.127.255.255 127.0.0.1 127.255.255.255 169.254.169.254 172.16.0.1
-  172.31.255.255 192.0.0.1 192.0.2.1 192.168.0.1 198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.1 239.255.255.255
-  240.0.0.1 255.255.255.255
-  :: ::1 ::7f00:1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:0:127.0.0.1 64:ff9b::7f00:1 64:ff9b::808:808 64:ff9b:1::1
-  100::1 2001::1 2001:db8::1 2002:7f00:1:: 2002:808:808:: 3fff::1 5f00::1 fc00::1 fd12:3456::1 fe80::1 fe80::1%lo
-  fec0::1 ff02::1 ff0e::1 4000::1`
-const PUBLIC = `1.1.1.1 8.8.8.8 100.63.255.255 100.128.0.1 172.15.0.1 172.32.0.1 ::ffff:8.8.8.8 2606:4700:4700::1111
-  2a00:1450:4001:80b::200e`
-const NO_ADDRESSES = [
-  '',
-  'localhost',
-  '127.1',
-  '0x7f000001',
-  '2130706433',
-  '[::1]',
-  'example.com',
-  '8.8.8.8:80',
-]
-
-const words = (text: string): string[] => text.trim().split(/\s+/)
-
-describe('an address', () => {
-  for (const address of [...words(PRIVATE), ...NO_ADDRESSES])
-    test(`${JSON.stringify(address)} is not of the public internet`, () =>
-      assert.equal(isPrivateAddress(address), true))
-  for (const address of words(PUBLIC))
-    test(`${address} is of the public internet`, () => assert.equal(isPrivateAddress(address), false))
-})
 
 const REFUSED = /has an address that is refused/
 

@@ -1,8 +1,9 @@
 import type { LookupFunction } from 'node:net'
 
 import { systemClock, type Clock } from '../base/clock.ts'
+import { isPublicAddress } from '../base/ip-address.ts'
 import { StartError } from '../base/start-error.ts'
-import { isPrivateAddress, type IsRefused } from './addresses.ts'
+import type { IsRefused } from './addresses.ts'
 import { createSend, type Method, type Reply } from './exchange.ts'
 
 const CONNECT_MS = 3_000
@@ -89,7 +90,7 @@ export type Outbound = {
 export function createOutbound(options: OutboundOptions = {}): Outbound {
   const { clock = systemClock, maxBytes = MAX_BYTES, redirects = 0, keepAlive = false, ca, lookup } = options
   const base = options.base === undefined ? undefined : readBase(options.base)
-  const isRefused = options.isRefused ?? (options.refusePrivate ? isPrivateAddress : undefined)
+  const isRefused = options.isRefused ?? (options.refusePrivate ? isNotPublic : undefined)
   const { send, close } = createSend(clock, { keepAlive, isRefused, lookup, ca })
 
   async function call(address: string | URL, request: OutboundCall = {}): Promise<Reply> {
@@ -141,6 +142,8 @@ export function jsonOf({ body }: Pick<Answered, 'body'>): unknown {
     return undefined
   }
 }
+
+const isNotPublic: IsRefused = (address) => !isPublicAddress(address)
 
 type Base = { origin: string; prefix: string }
 
