@@ -7,6 +7,7 @@ import { errors } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import type { UserCaller } from '../../http/access.ts'
+import { healthRoute, healthStatus } from '../../http/health-route.ts'
 import { answer, route } from '../../http/route.ts'
 import { authErrors } from './errors.ts'
 import type { OwnAccount } from './own-account.ts'
@@ -61,11 +62,7 @@ const SessionFields = {
   current: Type.Boolean({ description: 'Whether this session asks.' }),
 }
 const Session = Type.Object(SessionFields, { title: 'Session' })
-const HealthFields = {
-  status: Type.Enum(['healthy', 'unhealthy']),
-  providers: Type.Array(Type.String(), { description: 'Ways to sign in.' }),
-}
-const Health = Type.Object(HealthFields, { title: 'AuthHealth' })
+const HealthFields = { providers: Type.Array(Type.String(), { description: 'Ways to sign in.' }) }
 const PublicKeyFields = {
   kty: Type.String(),
   crv: Type.String(),
@@ -282,22 +279,10 @@ export function authRoutes({
         return { message: 'That session is signed out.' }
       },
     ),
-    route(
+    healthRoute(
       'GET /auth/health',
-      {
-        summary: 'Check whether and how users can sign in',
-        access: 'public',
-        limit: '600/min',
-        reply: { 200: Health, 503: Health },
-      },
-      async () => {
-        const healthy = await signingKeys.check().then(
-          () => true,
-          () => false,
-        )
-        const status = healthy ? ('healthy' as const) : ('unhealthy' as const)
-        return answer({ status, providers: waysIn() }, { status: healthy ? 200 : 503 })
-      },
+      { title: 'AuthHealth', summary: 'Check whether and how users can sign in', fields: HealthFields },
+      async () => ({ status: await healthStatus(() => signingKeys.check()), providers: waysIn() }),
     ),
     route(
       'GET /.well-known/jwks.json',

@@ -1,11 +1,12 @@
 import { succeedsWithin } from '../../base/within.ts'
 import type { Database } from '../../db/database.ts'
+import type { HealthStatus } from '../../http/health-route.ts'
 import type { ServerStatus } from '../../kernel/wire.ts'
 
 const LONGEST_WAIT_MS = 2_000
 
 export type Health = {
-  status: 'healthy' | 'unhealthy'
+  status: HealthStatus
   uptime: number
   database: 'connected' | 'disconnected'
   /** Milliseconds of the database's ping; null if it did not answer. */

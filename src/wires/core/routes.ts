@@ -5,12 +5,12 @@ import { Type } from '../../base/schema.ts'
 import { errors } from '../../base/errors.ts'
 import type { Settings } from '../../kernel/config.ts'
 import type { Database } from '../../db/database.ts'
+import { healthRoute } from '../../http/health-route.ts'
 import { answer, route } from '../../http/route.ts'
 import type { ServerStatus } from '../../kernel/wire.ts'
 import { readHealth } from './health.ts'
 
 const HealthFields = {
-  status: Type.Enum(['healthy', 'unhealthy']),
   uptime: Type.Number({ description: 'Seconds since the start.' }),
   database: Type.Enum(['connected', 'disconnected']),
   latencyMs: Type.Union([Type.Number(), Type.Null()], {
@@ -18,7 +18,6 @@ const HealthFields = {
   }),
   wires: Type.Record(Type.String(), Type.Enum(['ready', 'error'])),
 }
-const Health = Type.Object(HealthFields, { title: 'Health' })
 
 /** These answer while the database is unreachable, so calls are counted in the process. */
 const PROBE = { limit: '600/min', limitIn: 'process' } as const
@@ -36,18 +35,15 @@ export function coreRoutes({
   const platform = (JSON.parse(manifest) as { version: string }).version
 
   return [
-    route(
+    healthRoute(
       'GET /health',
       {
+        title: 'Health',
         summary: 'Check whether the server works',
-        access: 'public',
-        ...PROBE,
-        reply: { 200: Health, 503: Health },
+        fields: HealthFields,
+        limitIn: PROBE.limitIn,
       },
-      async () => {
-        const health = await readHealth(db, server)
-        return answer(health, { status: health.status === 'healthy' ? 200 : 503 })
-      },
+      () => readHealth(db, server),
     ),
     route(
       'GET /ready',

@@ -1,4 +1,5 @@
 import { succeedsWithin } from '../../base/within.ts'
+import type { HealthStatus } from '../../http/health-route.ts'
 import { CHANNELS, type Channel, type Providers } from './provider.ts'
 
 const LONGEST_WAIT_MS = 5_000
@@ -7,7 +8,7 @@ const REMEMBERED_MS = 10_000
 
 type ChannelHealth = { provider: string; status: 'connected' | 'unreachable' | 'not configured' }
 export type MessagingHealth = {
-  status: 'healthy' | 'unhealthy'
+  status: HealthStatus
   providers: Record<Channel, ChannelHealth>
 }
 

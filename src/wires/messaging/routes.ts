@@ -6,7 +6,8 @@ import { addressFault } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
 import { pageOf, PageQuery, PageReply, type Page } from '../../http/page.ts'
-import { answer, route, type RateLimit } from '../../http/route.ts'
+import { healthRoute } from '../../http/health-route.ts'
+import { route, type RateLimit } from '../../http/route.ts'
 import { TWILIO_REPORTS } from './channels.ts'
 import { messagingErrors, notConfigured } from './errors.ts'
 import { CHANNELS, type Channel, type Providers } from './provider.ts'
@@ -104,10 +105,8 @@ const ChannelHealthFields = {
 }
 const ChannelHealth = Type.Object(ChannelHealthFields, { title: 'ChannelHealth' })
 const HealthFields = {
-  status: Type.Enum(['healthy', 'unhealthy']),
   providers: Type.Object({ email: ChannelHealth, sms: ChannelHealth, whatsapp: ChannelHealth }),
 }
-const Health = Type.Object(HealthFields, { title: 'MessagingHealth' })
 const Received = Type.Object({ received: Type.Literal(true) }, { title: 'Received' })
 const RECEIVED = { received: true } as const
 
@@ -260,18 +259,10 @@ export function messagingRoutes({
         }
       },
     ),
-    route(
+    healthRoute(
       'GET /messaging/health',
-      {
-        summary: 'Check whether messages can be sent',
-        access: 'public',
-        limit: '600/min',
-        reply: { 200: Health, 503: Health },
-      },
-      async () => {
-        const found = await health()
-        return answer(found, { status: found.status === 'healthy' ? 200 : 503 })
-      },
+      { title: 'MessagingHealth', summary: 'Check whether messages can be sent', fields: HealthFields },
+      health,
     ),
     route(
       `POST ${TWILIO_REPORTS}`,

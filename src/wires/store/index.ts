@@ -4,7 +4,7 @@ import { defineWire } from '../../kernel/wire.ts'
 import { CollectionName, CollectionRule, createCollections } from './collections.ts'
 import { createDocuments } from './documents.ts'
 import { createLists } from './list.ts'
-import { documentRoutes, healthRoute } from './routes.ts'
+import { documentRoutes } from './routes.ts'
 
 const StoreOptions = Type.Object(
   {
@@ -26,7 +26,7 @@ export const store = defineWire({
     const list = createLists(db, documents)
     const health = () => db.ping()
     return {
-      routes: [...documentRoutes({ collections, documents, list }), healthRoute(health)] as const,
+      routes: documentRoutes({ collections, documents, list, health }),
       service: { documents, list },
       health,
     }

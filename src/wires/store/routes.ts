@@ -4,6 +4,7 @@ import type { Static } from 'typebox'
 import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
 import type { Caller } from '../../http/access.ts'
+import { healthRoute, healthStatus } from '../../http/health-route.ts'
 import { answer, jsonText, route } from '../../http/route.ts'
 import { CollectionName, type Collections } from './collections.ts'
 import { etagOf, versionOf, type Documents, type StoredDocument } from './documents.ts'
@@ -72,14 +73,22 @@ const Page = Type.Object({
   ),
 })
 
+const HealthFields = {
+  uploads: Type.Object({ provider: Type.String(), status: Type.String() }),
+  backup: Type.Object({ enabled: Type.Boolean(), lastBackup: Type.Union([Type.String(), Type.Null()]) }),
+}
+
 export function documentRoutes({
   collections,
   documents,
   list,
+  health,
 }: {
   collections: Collections
   documents: Documents
   list: ReturnType<typeof createLists>
+  /** Rejects while documents cannot be stored. */
+  health: () => Promise<void>
 }) {
   const one = ({ body, version }: StoredDocument) =>
     answer<Document>(jsonText(body), { headers: { etag: etagOf(version) } })
@@ -174,37 +183,15 @@ export function documentRoutes({
         return { message: `The document ${id} is deleted.` }
       },
     ),
-  ] as const
-}
-
-const HealthFields = {
-  status: Type.Enum(['healthy', 'unhealthy']),
-  uploads: Type.Object({ provider: Type.String(), status: Type.String() }),
-  backup: Type.Object({ enabled: Type.Boolean(), lastBackup: Type.Union([Type.String(), Type.Null()]) }),
-}
-const Health = Type.Object(HealthFields, { title: 'StoreHealth' })
-
-export function healthRoute(health: () => Promise<void>) {
-  return route(
-    'GET /store/health',
-    {
-      summary: 'Check whether documents can be stored',
-      access: 'public',
-      limit: '600/min',
-      reply: { 200: Health, 503: Health },
-    },
-    async () => {
-      const healthy = await health().then(
-        () => true,
-        () => false,
-      )
-      const body = {
-        status: healthy ? ('healthy' as const) : ('unhealthy' as const),
+    healthRoute(
+      'GET /store/health',
+      { title: 'StoreHealth', summary: 'Check whether documents can be stored', fields: HealthFields },
+      async () => ({
+        status: await healthStatus(health),
         // Files and backups are not part of this version.
         uploads: { provider: 'none', status: 'not configured' },
         backup: { enabled: false, lastBackup: null },
-      }
-      return answer(body, { status: healthy ? 200 : 503 })
-    },
-  )
+      }),
+    ),
+  ] as const
 }

@@ -1,0 +1,46 @@
+import type { Static, TObject, TSchema } from 'typebox'
+
+import { Type } from '../base/schema.ts'
+import { succeedsWithin } from '../base/within.ts'
+import { answer, route, type RouteKey } from './route.ts'
+
+const LONGEST_WAIT_MS = 2_000
+
+const Status = Type.Enum(['healthy', 'unhealthy'])
+
+export type HealthStatus = 'healthy' | 'unhealthy'
+
+/** Whether a check resolves within two seconds, as the word that a health route answers. */
+export const healthStatus = async (check: () => Promise<unknown>): Promise<HealthStatus> =>
+  (await succeedsWithin(LONGEST_WAIT_MS, check)) ? 'healthy' : 'unhealthy'
+
+/**
+ * A health route, which anybody may call: 200 if the status is `healthy`, else 503.
+ *
+ * @example
+ * healthRoute(
+ *   'GET /loyalty/health',
+ *   { title: 'LoyaltyHealth', summary: 'Check whether points can be collected', fields: {} },
+ *   async () => ({ status: await healthStatus(() => db.ping()) }),
+ * )
+ *
+ * @param options.title the name of the answer's schema
+ * @param options.fields schemas of what is answered beside `status`
+ * @param options.limitIn `process` if the route has to answer while the database is away
+ */
+export function healthRoute<const K extends RouteKey, F extends Record<string, TSchema>>(
+  key: K,
+  options: { title: string; summary: string; fields: F; limitIn?: 'database' | 'process' },
+  read: () => Promise<{ status: HealthStatus } & Static<TObject<F>>>,
+) {
+  const { title, summary, fields, limitIn = 'database' } = options
+  const Health = Type.Object({ status: Status, ...fields }, { title })
+  return route(
+    key,
+    { summary, access: 'public', limit: '600/min', limitIn, reply: { 200: Health, 503: Health } },
+    async () => {
+      const health = await read()
+      return answer(health as never, { status: health.status === 'healthy' ? 200 : 503 })
+    },
+  )
+}
