@@ -180,7 +180,7 @@ async function assemble(parts: Parts): Promise<App> {
   const startedAt = performance.now()
   const metrics = createMetrics()
   const jobs = createJobs(db, clock, log)
-  const limiter = createRateLimiter(db, clock)
+  const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret)
   const services = new Map<string, unknown>()
   // Nobody can be asked to verify an address to which no mail can be sent.
@@ -213,6 +213,7 @@ async function assemble(parts: Parts): Promise<App> {
     log,
     settings,
     policy,
+    rateLimiter,
     server: {
       state: life.stage,
       uptime: () => Math.round(performance.now() - startedAt) / 1000,
@@ -241,7 +242,7 @@ async function assemble(parts: Parts): Promise<App> {
     groups,
     policy,
     authenticate: authenticate ?? (async () => undefined),
-    limiters: { database: limiter, process: createProcessRateLimiter(clock) },
+    limiters: { database: rateLimiter, process: createProcessRateLimiter(clock) },
     limitsOn: settings.rateLimits,
     idempotency,
     newId: () => newId(clock.now()),
@@ -262,7 +263,7 @@ async function assemble(parts: Parts): Promise<App> {
 
   jobs.every('sixwire.clean', CLEANING_MS, async () => {
     await idempotency.deleteExpired()
-    await limiter.forgetFull()
+    await rateLimiter.deleteFull()
   })
 
   async function migrate(): Promise<void> {

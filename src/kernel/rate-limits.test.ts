@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { ApiError } from '../base/errors.ts'
 import type { Database } from '../db/database.ts'
 import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
@@ -132,6 +133,72 @@ eachEngine((engine) => {
     }
   })
 
+  describe('as a step of a batch', () => {
+    const note = (id: number) => sql`insert into notes (id) values (${id})`
+    const notes = async () =>
+      (await db.all<{ id: number }>(sql`select id from notes order by id`)).map(({ id }) => id)
+    before(() => db.write(sql`create table notes (id bigint primary key)`))
+    beforeEach(() => db.write(sql`delete from notes`))
+
+    test('keeps nothing of a batch over the limit, and names a wait after which the next one passes', async () => {
+      const clock = stillClock()
+      const limiter = createRateLimiter(db, clock)
+      const bucket = newBucket()
+      const send = (id: number) => db.batch([limiter.takeSql(bucket, 5, HOUR), note(id)])
+      for (let id = 1; id <= 5; id++) await send(id)
+      await assert.rejects(send(6), { code: 'RATE_LIMITED', status: 429, retryAfter: 720 })
+      assert.deepEqual(await notes(), [1, 2, 3, 4, 5])
+      clock.advance(720_000)
+      await send(6)
+      await assert.rejects(send(7), { code: 'RATE_LIMITED' })
+      assert.equal(await limiter.take(bucket, 5, HOUR), 720_000, 'calls and steps count together')
+      clock.advance(HOUR)
+      for (let id = 7; id <= 11; id++) await send(id)
+      await assert.rejects(send(12), { code: 'RATE_LIMITED' })
+    })
+
+    test('lets exactly as many batches pass as there is room for, of any number at once', async () => {
+      const other = await openDatabase(url)
+      try {
+        const clock = stillClock()
+        const replicas = [db, other].map((one) => ({ one, limiter: createRateLimiter(one, clock) }))
+        const bucket = newBucket()
+        const sent = await Promise.allSettled(
+          Array.from({ length: 40 }, (_, id) => {
+            const { one, limiter } = replicas[id % 2]!
+            return one.batch([limiter.takeSql(bucket, 7, MINUTE), note(id)])
+          }),
+        )
+        assert.equal(sent.filter(({ status }) => status === 'fulfilled').length, 7)
+        assert.equal((await notes()).length, 7)
+      } finally {
+        await other.close()
+      }
+    })
+
+    test('throws the error that it is given', async () => {
+      const limiter = createRateLimiter(db, stillClock())
+      const bucket = newBucket()
+      const full = new ApiError('FULL', 409, 'It is full.')
+      const step = () => limiter.takeSql(bucket, 1, MINUTE, () => full)
+      await db.batch([step()])
+      await assert.rejects(db.batch([step()]), full)
+    })
+
+    test('what only waits takes nothing, and leaves a bucket that is deleted with the full ones', async () => {
+      const clock = stillClock()
+      const limiter = createRateLimiter(db, clock)
+      const [used, unused] = [newBucket(), newBucket()]
+      await limiter.take(used, 1, MINUTE)
+      await db.batch([limiter.waitSql(used), limiter.waitSql(unused)])
+      assert.equal(await limiter.take(used, 1, MINUTE), MINUTE)
+      clock.advance(1)
+      await limiter.deleteFull()
+      assert.deepEqual(await db.all(sql`select bucket from sixwire_rate_limits where bucket = ${unused}`), [])
+      assert.equal(await limiter.take(unused, 1, MINUTE), undefined)
+    })
+  })
+
   test('a clock that is set back makes nobody wait longer than two periods', async () => {
     for (const back of [1000, MINUTE / 2, MINUTE, 2 * MINUTE, 10 * HOUR]) {
       const clock = stillClock()
@@ -147,14 +214,14 @@ eachEngine((engine) => {
     }
   })
 
-  test('full buckets are forgotten, and no others', async () => {
+  test('full buckets are deleted, and no others', async () => {
     const clock = stillClock()
     const limiter = createRateLimiter(db, clock)
     await db.write(sql`delete from sixwire_rate_limits`)
     await limiter.take('half', 1, HOUR)
     await limiter.take('full', 1, MINUTE)
     clock.advance(2 * MINUTE)
-    await limiter.forgetFull()
+    await limiter.deleteFull()
     assert.deepEqual(await db.all(sql`select bucket from sixwire_rate_limits`), [{ bucket: 'half' }])
     assert.equal(await limiter.take('half', 1, HOUR), HOUR - 2 * MINUTE)
   })

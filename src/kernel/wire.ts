@@ -17,6 +17,7 @@ import {
 } from './fields.ts'
 import type { Caller } from '../http/access.ts'
 import type { Policy } from './policy.ts'
+import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route } from '../http/route.ts'
 import type { Jobs } from './jobs.ts'
 
@@ -40,6 +41,8 @@ export type WireContext = {
   log: FastifyBaseLogger
   settings: Settings
   policy: Policy
+  /** Rate limits that are steps of a batch; those of routes are their `limit`. */
+  rateLimiter: Pick<DatabaseRateLimiter, 'takeSql' | 'waitSql'>
   server: ServerStatus
 }
 

@@ -82,7 +82,7 @@ export const auth = defineWire({
       'magic-link': options.magicLinkSeconds * 1000,
       verification: options.verificationTokenSeconds * 1000,
     })
-    const limit = createMailLimit(db, clock, { secret })
+    const limit = createMailLimit(context.rateLimiter, { secret })
     const mails = createAccountMails(
       context,
       { messaging: context.messaging, users, tokens, limit },
@@ -106,7 +106,6 @@ export const auth = defineWire({
       await refreshTokens.forgetOld()
       await lock.forgetOld()
       await tokens.forgetOld()
-      await limit.forgetOld()
       await providerLogin.forgetOld()
     })
 

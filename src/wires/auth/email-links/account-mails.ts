@@ -85,9 +85,9 @@ export function createAccountMails(
     })
     try {
       await db.batch([
-        limit.taking(count, email.key, () => over),
+        limit.takeSql(count, email.key, () => over),
         // Tokens of one purpose are issued one after the other, however they are counted.
-        ...(count === purpose ? [] : [limit.waiting(purpose, email.key)]),
+        ...(count === purpose ? [] : [limit.waitSql(purpose, email.key)]),
         ...steps,
         ...mail,
       ])
