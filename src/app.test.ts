@@ -7,6 +7,7 @@ import { Type } from './base/schema.ts'
 
 import { createApp, loadConfig, type App, type AppOptions } from './app.ts'
 import { sql } from './db/sql.ts'
+import { json, multipart, raw } from './http/bodies.ts'
 import { route } from './http/route.ts'
 import { startApp } from './testing/app.ts'
 import { stillClock } from './testing/clock.ts'
@@ -258,24 +259,77 @@ describe('a wire that can not work stops the start with one line', () => {
     ],
     [
       'a pattern that is none',
-      spec({ body: Type.Object({ a: Type.String({ pattern: '(' }) }) }),
+      spec({ body: json(Type.Object({ a: Type.String({ pattern: '(' }) })) }),
       /^wires: shop: POST \/hello: body: .*\(/,
     ],
     [
       'a keyword that does not exist',
-      spec({ body: Type.Object({ a: Type.Unsafe({ type: 'string', minLenght: 3 }) }) }),
+      spec({ body: json(Type.Object({ a: Type.Unsafe({ type: 'string', minLenght: 3 }) })) }),
       /: body: strict mode: unknown keyword: "minLenght"/,
     ],
     ['no status at all', spec({ reply: {} }), /: reply can't be/],
-    ['a body that is no schema', spec({ body: 'x' }), /: body can't be "x": it takes a schema/],
+    ['a body that is text', spec({ body: 'x' }), /: body can't be "x": it takes json\(Type\.Object/],
     ['a body of fields alone', spec({ body: { name: Type.String() } }), /: body can't be this object/],
+    [
+      'a body that does not say how it is sent',
+      spec({ body: Type.Object({ name: Type.String() }) }),
+      /^wires: shop: POST \/hello: body says what it holds, but not how it is sent: write json\(Type\.Object\(\{ … \}\)\)$/,
+    ],
+    [
+      'a JSON body that is no schema',
+      spec({ body: { kind: 'json', schema: { name: Type.String() } } }),
+      /^wires: shop: POST \/hello: body: schema can't be this object: it takes a schema/,
+    ],
+    [
+      'a kind of body that does not exist',
+      spec({ body: { kind: 'toString' } }),
+      /: body can't be this object: it takes json/,
+    ],
+    [
+      'a raw body without a limit',
+      spec({ body: { kind: 'raw' } }),
+      /: body: maxBytes is missing: it takes a whole number of bytes/,
+    ],
+    [
+      'a media type with parameters',
+      spec({ body: raw({ maxBytes: 9, contentTypes: ['text/plain; charset=utf-8'] }) }),
+      /: body: contentTypes can't be this list: it takes a list of media types in lower case/,
+    ],
+    [
+      'a field of a body that does not exist',
+      spec({ body: { ...raw({ maxBytes: 9 }), contentType: ['text/plain'] } }),
+      /: body: there is no field "contentType": did you mean contentTypes\?$/,
+    ],
+    [
+      'a body that may take two days to arrive',
+      spec({ body: json(Type.Object({}), { receiveMs: 2 * 24 * 3_600_000 }) }),
+      /: body: receiveMs can't be 172800000: it takes .* \(24 hours\)$/,
+    ],
+    [
+      'a file without a limit',
+      spec({ body: { ...multipart({ file: { maxBytes: 9 } }), file: { field: 'file', required: true } } }),
+      /: body: file: maxBytes is missing: /,
+    ],
+    [
+      'a file that is a field as well',
+      spec({ body: multipart({ file: { maxBytes: 9 }, fields: Type.Object({ file: Type.String() }) }) }),
+      /: body: "file" is the file and can't be one of fields: rename one$/,
+    ],
+    [
+      'limits that are counted together and differ',
+      answers(
+        Route('GET /one', { ...SPEC, limit: '30/min', limitName: 'both' }, () => ({})),
+        Route('GET /two', { ...SPEC, limit: '60/min', limitName: 'both' }, () => ({})),
+      ),
+      /^wires: GET \/two of shop counts together with GET \/one as "both": their limits must be equal$/,
+    ],
     ['a query that is no object', spec({ query: Type.String() }), /: query can't be this object/],
     [
       'parameters that the path does not have',
       spec({ params: Type.Object({ nmae: Type.String() }) }, 'GET /x/:name'),
       /: the path has no ":nmae": did you mean name\?$/,
     ],
-    ['a body of a GET', spec({ body: Type.Object({}) }, 'GET /hello'), /: a GET has no body/],
+    ['a body of a GET', spec({ body: json(Type.Object({})) }, 'GET /hello'), /: a GET has no body/],
     ['errors that are of no table', spec({ errors: ['not_found'] }), /: errors can't be this list/],
     [
       'no handler',
@@ -306,10 +360,14 @@ describe('a wire that can not work stops the start with one line', () => {
     ],
     [
       'a body of no bytes',
-      spec({ bodyLimit: 0 }),
-      /: bodyLimit can't be 0: it takes a whole number of bytes from 1 to 1073741824 \(1 GiB\)$/,
+      spec({ body: json(Type.Object({}), { maxBytes: 0 }) }),
+      /: body: maxBytes can't be 0: it takes a whole number of bytes from 1 to 1073741824 \(1 GiB\)$/,
     ],
-    ['a body that no memory holds', spec({ bodyLimit: 1e12 }), /: bodyLimit can't be 1000000000000: /],
+    [
+      'a body that no memory holds',
+      spec({ body: raw({ maxBytes: 1e12 }) }),
+      /: body: maxBytes can't be 1000000000000: /,
+    ],
     [
       'bodies of a wire that no memory holds',
       running({ routes: [], service: undefined, bodyLimit: 1024 ** 3 + 1 }),
@@ -397,7 +455,7 @@ describe('a wire that can not work stops the start with one line', () => {
       note: Type.Unsafe<string>({ type: 'string', 'x-hint': 'short' }),
       rest: Type.Array(Type.Unknown()),
     })
-    const app = await assemble(t, { config: { wires: [shopOf(spec({ body }))] } })
+    const app = await assemble(t, { config: { wires: [shopOf(spec({ body: json(body) }))] } })
     assert.ok(app.routes.some(({ wire }) => wire === 'shop'))
   })
 
@@ -421,7 +479,7 @@ describe('a wire that can not work stops the start with one line', () => {
       201: Box.Unknown({ description: 'Anything' }),
       202: Box.Tuple([Name]),
     }
-    await assemble(t, { config: { wires: [shopOf(spec({ body, reply }))] } })
+    await assemble(t, { config: { wires: [shopOf(spec({ body: json(body as never), reply }))] } })
   })
 })
 

@@ -9,7 +9,8 @@ import {
 } from 'node:crypto'
 
 /** SHA-256 in base64url: how tokens that must be found again are kept. */
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')
+export const sha256 = (content: string | Uint8Array): string =>
+  createHash('sha256').update(content).digest('base64url')
 
 /** Whether a secret is the right one, in a time that does not depend on where they differ. */
 export const isSameSecret = (given: string, right: string): boolean =>

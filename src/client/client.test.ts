@@ -7,6 +7,7 @@ import { Type } from '../base/schema.ts'
 
 import type { Api } from '../app.ts'
 import { defineErrors } from '../base/errors.ts'
+import { json } from '../http/bodies.ts'
 import { answer, route } from '../http/route.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { eachEngine, endOfSuite } from '../testing/engines.ts'
@@ -47,7 +48,7 @@ const shop = defineWire({
         {
           summary: 'Order',
           access: 'user',
-          body: Type.Object({ count: Type.Integer() }),
+          body: json(Type.Object({ count: Type.Integer() })),
           reply: { 201: Type.Object({ id: Type.String() }), 202: Type.Object({ later: Type.Boolean() }) },
           errors: [shopErrors.sold_out],
         },

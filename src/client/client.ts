@@ -1,6 +1,10 @@
 import type { Static, TSchema } from 'typebox'
 
+import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody } from '../http/bodies.ts'
 import type { Route, RouteKey, RouteSpec } from '../http/route.ts'
+
+/** Bytes with their type, or without one: then name it in the headers. */
+type Bytes = Blob | Uint8Array<ArrayBuffer>
 
 type SpecOf<Api extends Route, K> = Extract<Api, { key: K }>['spec']
 type Schema<S, Part extends string> = S extends { [P in Part]: infer T extends TSchema } ? Static<T> : never
@@ -12,7 +16,18 @@ type PathParams<K> = K extends `${string}/:${infer Name}/${infer Rest}`
     : never
 
 type ParamsInput<K> = [PathParams<K>] extends [never] ? object : { params: Record<PathParams<K>, string> }
-type BodyInput<S> = [Schema<S, 'body'>] extends [never] ? object : { body: Schema<S, 'body'> }
+/** What is sent as a body of each kind. Only of JSON the types say more: `fetch` sends the others as they are. */
+type BodyOf<B> =
+  B extends JsonBody<infer T>
+    ? Static<T>
+    : B extends FormBody
+      ? URLSearchParams
+      : B extends RawBody
+        ? Bytes
+        : B extends MultipartBody
+          ? FormData
+          : never
+type BodyInput<S> = S extends { body: infer B extends RouteBody } ? { body: BodyOf<B> } : object
 type QueryInput<S> = [Schema<S, 'query'>] extends [never] ? object : { query?: Partial<Schema<S, 'query'>> }
 
 type Input<K, S> = ParamsInput<K> &
@@ -66,6 +81,10 @@ type AnyInput = {
   signal?: AbortSignal
 }
 
+/** Whether a body is sent as it is, with a content type that `fetch` or the caller gives it. */
+const isReady = (body: unknown): body is URLSearchParams | FormData | Bytes =>
+  [URLSearchParams, FormData, Blob, Uint8Array].some((kind) => body instanceof kind)
+
 /** A value of the path, encoded. Of `.`, `..` and nothing at all an address would be made that is another one. */
 function segment(name: string, value: string | undefined): string {
   if (value === undefined || value === '' || value === '.' || value === '..')
@@ -109,14 +128,15 @@ export function createClient<Api extends Route>(
         if (value !== undefined)
           url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value))
       const token = input.token ?? client.token
+      const { body } = input
       const response = await send(url, {
         method,
         headers: {
-          ...(input.body !== undefined && { 'content-type': 'application/json' }),
+          ...(body !== undefined && !isReady(body) && { 'content-type': 'application/json' }),
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
           ...input.headers,
         },
-        ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
+        ...(body !== undefined && { body: isReady(body) ? body : JSON.stringify(body) }),
         ...(input.signal && { signal: input.signal }),
       })
       const text = await response.text()

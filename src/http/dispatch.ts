@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-import { ApiError, errors } from '../base/errors.ts'
+import { sha256 } from '../base/crypto.ts'
+import { ApiError, errors, invalid } from '../base/errors.ts'
 import { bearerToken } from './bearer-token.ts'
+import { schemaOfBody } from './bodies.ts'
+import { rawRequestOf } from './body-parsers.ts'
 import { BODY_LIMIT, envelope, JSON_TYPE } from './failures.ts'
-import { FORM_TYPE } from './forms.ts'
 import {
   idempotencyKey,
   isFinal,
@@ -14,13 +16,21 @@ import {
   type KeptAnswer,
 } from './idempotency.ts'
 import { clientOf, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
-import { isLocalCall } from './local-call.ts'
+import { createFieldChecks, MultipartReader } from './multipart.ts'
+import {
+  ReceivedCall,
+  type Admitted,
+  type CallOptions,
+  type Exchange,
+  type OwnOfCall,
+} from './received-call.ts'
 import type { Admission, Caller } from './access.ts'
 import { Answer, answer, JsonText, type Call, type Route, type RouteGroup, type RouteSpec } from './route.ts'
+import type { Validation } from './validation.ts'
 import type { Work } from './work.ts'
 
 /** What every route needs of its server. */
-export type DispatchOptions = {
+export type DispatchOptions = CallOptions & {
   policy: Admission
   /** Who sends this bearer token; undefined where nobody does. */
   authenticate: (token: string) => Promise<Caller | undefined>
@@ -29,13 +39,7 @@ export type DispatchOptions = {
   /** Whether the limits hold that a route does not want always. */
   limitsOn: boolean
   idempotency: IdempotencyStore
-  /** Makes an id for a record or a request. */
-  newId: () => string
-  log: FastifyBaseLogger
 }
-
-/** A request between the hook that admits it and its handler, with who calls. */
-type Admitted = FastifyRequest & { caller: Caller | undefined }
 
 /** To be done before any route is registered: with it all requests have one shape, which is quicker to read. */
 export const prepareRequests = (engine: FastifyInstance): void =>
@@ -47,13 +51,16 @@ export function registerRoute(
   options: DispatchOptions,
   { wire, bodyLimit }: RouteGroup,
   one: Route,
-  work: Work,
+  { work, validation }: { work: Work; validation: Validation },
 ): void {
   const { spec, method, path } = one
+  const { body } = spec
   const limited = options.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
   const limit = limited && { ...parseRateLimit(limited.limit), countsCallers: limited.countsCallers }
   const limiter = options.limiters[limited?.limitIn ?? 'database']
-  const ownBodyLimit = spec.bodyLimit ?? bodyLimit
+  // The parts of a multipart body have limits of their own.
+  const ownBodyLimit = body?.kind === 'multipart' ? Infinity : (body?.maxBytes ?? bodyLimit)
+  const fieldChecks = body?.kind === 'multipart' ? createFieldChecks(body, validation) : undefined
   const [usualStatus] = Object.keys(spec.reply).map(Number)
 
   const routeAccess = { access: spec.access, wire, method }
@@ -99,10 +106,19 @@ export function registerRoute(
   const isCurrent = async ({ status, body }: KeptAnswer): Promise<boolean> =>
     !brief || status >= 400 || brief.isCurrent(JSON.parse(body))
 
-  /** The answer under an Idempotency-Key: the one that was given before, or that of the only call that is made. */
-  async function answerOnce(key: string, request: FastifyRequest, reply: FastifyReply): Promise<KeptAnswer> {
-    const { caller } = request as Admitted
-    const asked = JSON.stringify([one.key, request.params, request.body])
+  /**
+   * The answer under an Idempotency-Key: the one that was given before, or that of the only call that is made.
+   *
+   * @param content what the call is made with; other content under the same key is a conflict
+   */
+  async function answerOnce(
+    key: string,
+    content: unknown,
+    { request, reply }: Exchange,
+    perform: (recordId: string) => unknown,
+  ): Promise<KeptAnswer> {
+    const { caller } = request
+    const asked = JSON.stringify([one.key, request.params, content])
     const who = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(asked)
     let start = await options.idempotency.begin(who, key, asked)
     while (start.state === 'done') {
@@ -115,7 +131,7 @@ export function registerRoute(
     }
     refuseUnlessNew(start)
     try {
-      const answered = rendered(await one.handle(callOf(request, start.recordId)), reply)
+      const answered = rendered(await perform(start.recordId), reply)
       if (answered instanceof Answer)
         throw new Error(`${one.key} takes an Idempotency-Key and must answer JSON`)
       await options.idempotency.finish(who, key, answered, brief && brief.seconds * 1000)
@@ -132,23 +148,69 @@ export function registerRoute(
     }
   }
 
+  /** What a body is compared by under an Idempotency-Key. */
+  const contentOf = ({ body: received, headers }: FastifyRequest): unknown =>
+    body?.kind === 'raw'
+      ? [headers['content-type'], sha256(rawRequestOf({ headers, url: '', body: received }).bytes)]
+      : received
+
+  async function performWith(
+    key: string | undefined,
+    exchange: Exchange,
+  ): Promise<KeptAnswer | Answer<unknown>> {
+    const { request, reply } = exchange
+    if (key === undefined) return rendered(await one.handle(callOf(exchange)), reply)
+    return answerOnce(key, contentOf(request), exchange, (recordId) =>
+      one.handle(callOf(exchange, { recordId })),
+    )
+  }
+
+  /** Of an upload the handler itself says what it is compared by, once its bytes have come. */
+  async function receiveParts(
+    key: string | undefined,
+    exchange: Exchange,
+  ): Promise<KeptAnswer | Answer<unknown>> {
+    const { request, reply } = exchange
+    if (body?.kind !== 'multipart' || !fieldChecks) throw new Error(`${one.key} takes no multipart body`)
+    if (!request.isMultipart()) throw invalid({ path: '/body', message: 'is required' })
+    const reader = new MultipartReader(request, body, fieldChecks)
+    request.body = reader
+    let isKeyUsed = key === undefined
+    async function once(fingerprint: unknown, perform: (recordId: string) => unknown): Promise<unknown> {
+      isKeyUsed = true
+      if (key === undefined) return perform(options.newId())
+      const answered = await answerOnce(key, fingerprint, exchange, perform)
+      const headers = { ...answered.headers, 'content-type': JSON_TYPE }
+      return answer(answered.body, { status: answered.status, headers })
+    }
+    try {
+      await reader.open()
+      const answered = rendered(await one.handle(callOf(exchange, { once })), reply)
+      if (spec.idempotent && !isKeyUsed)
+        throw new Error(`${one.key} takes an Idempotency-Key and must answer what call.once answers`)
+      return answered
+    } finally {
+      reader.close()
+    }
+  }
+
+  const perform = body?.kind === 'multipart' ? receiveParts : performWith
+
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     work.begin()
     try {
       const key = spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
-      const answered =
-        key === undefined
-          ? rendered(await one.handle(callOf(request)), reply)
-          : await answerOnce(key, request, reply)
-      return await send(reply, answered)
+      return await send(reply, await perform(key, { request: request as Admitted, reply }))
     } finally {
       work.end()
     }
   }
 
-  const callOf = (request: FastifyRequest, recordId?: string): Call =>
-    new ReceivedCall(request as Admitted, options, recordId) as unknown as Call
+  const callOf = (exchange: Exchange, own?: OwnOfCall): Call =>
+    new ReceivedCall(exchange, spec, options, own) as unknown as Call
 
+  // Of a multipart body the reader checks the fields.
+  const checkedBody = body?.kind === 'multipart' ? undefined : schemaOfBody(body)
   engine.route({
     method,
     url: path,
@@ -156,12 +218,11 @@ export function registerRoute(
     schema: {
       ...(spec.params && { params: spec.params }),
       ...(spec.query && { querystring: spec.query }),
-      ...(spec.body && { body: spec.body }),
+      ...(checkedBody && { body: checkedBody }),
       ...(spec.headers && { headers: spec.headers }),
-      ...(spec.form && { consumes: [FORM_TYPE] }),
       response: spec.reply,
     },
-    config: spec.errorDetails ? { errorDetails: spec.errorDetails } : {},
+    config: { ...(spec.errorDetails && { errorDetails: spec.errorDetails }), ...(body && { body }) },
     onRequest: admit,
     handler: handle,
   })
@@ -180,53 +241,6 @@ function send(reply: FastifyReply, answered: KeptAnswer | Answer<unknown>): Fast
     .headers(answered.headers)
     .header('content-type', JSON_TYPE)
     .send(answered.body)
-}
-
-/** What a handler is given, each part read from the request when it is asked for. */
-class ReceivedCall {
-  readonly #request: Admitted
-  readonly #options: DispatchOptions
-  #recordId: string | undefined
-
-  constructor(request: Admitted, options: DispatchOptions, recordId: string | undefined) {
-    this.#request = request
-    this.#options = options
-    this.#recordId = recordId
-  }
-
-  get params() {
-    return this.#request.params
-  }
-  get query() {
-    return this.#request.query
-  }
-  get body() {
-    return this.#request.body
-  }
-  get headers() {
-    return this.#request.headers
-  }
-  get caller() {
-    return this.#request.caller
-  }
-  get ip() {
-    return this.#request.ip
-  }
-  get userAgent() {
-    return this.#request.raw.headers['user-agent'] ?? ''
-  }
-  get isLocal() {
-    return isLocalCall(this.#request.raw)
-  }
-  get requestId() {
-    return this.#request.id
-  }
-  get recordId() {
-    return (this.#recordId ??= this.#options.newId())
-  }
-  get log() {
-    return this.#options.log.child({ requestId: this.#request.id })
-  }
 }
 
 // The form of a token is looked at only where nobody is known by it.

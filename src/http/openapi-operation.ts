@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 
 import { errors, type ErrorKind } from '../base/errors.ts'
-import { FORM_TYPE } from './forms.ts'
+import type { RouteBody } from './bodies.ts'
+import { FORM_TYPE, JSON_MEDIA_TYPE, MULTIPART_TYPE } from './body-parsers.ts'
 import { limitOf } from './limits.ts'
 import { ErrorSchema, exampleOf, type Components, type Schema } from './openapi-schemas.ts'
 import type { Access } from './access.ts'
@@ -134,12 +135,36 @@ function parametersOf({ spec, path }: Route, { schemaOf }: Components): object[]
   ]
 }
 
-function requestBodyOf({ spec }: Route, { schemaOf }: Components): object | undefined {
-  if (!spec.body) return undefined
-  const example = exampleOf(spec.body as Schema)
-  const type = spec.form ? FORM_TYPE : 'application/json'
-  const media = { schema: schemaOf(spec.body as Schema), ...(example !== undefined && { example }) }
-  return { required: true, content: { [type]: media } }
+/** Bytes, as OpenAPI 3.1 describes them: https://spec.openapis.org/oas/v3.1.0.html#considerations-for-file-uploads */
+const bytesOf = (contentMediaType: string): Schema => ({ contentMediaType })
+
+/** The schema of what a client sends under each media type. */
+function contentOf(body: RouteBody): [type: string, schema: Schema][] {
+  switch (body.kind) {
+    case 'json':
+      return [[JSON_MEDIA_TYPE, body.schema as Schema]]
+    case 'form':
+      return [[FORM_TYPE, body.schema as Schema]]
+    case 'raw':
+      return body.contentTypes?.map((type) => [type, bytesOf(type)]) ?? [['*/*', {}]]
+    case 'multipart': {
+      const { file } = body
+      const { title: _, ...fields } = body.fields as Schema & { required?: string[] }
+      const properties = { ...propertiesOf(fields), [file.field]: bytesOf('application/octet-stream') }
+      const required = [...(fields.required ?? []), ...(file.required ? [file.field] : [])]
+      return [[MULTIPART_TYPE, { ...fields, properties, ...(required.length > 0 && { required }) }]]
+    }
+  }
+}
+
+function requestBodyOf({ spec: { body } }: Route, { schemaOf }: Components): object | undefined {
+  if (!body) return undefined
+  const content = contentOf(body).map(([type, schema]): [string, object] => {
+    // An example can't hold a file.
+    const example = body.kind === 'multipart' ? undefined : exampleOf(schema)
+    return [type, { schema: schemaOf(schema), ...(example !== undefined && { example }) }]
+  })
+  return { required: true, content: Object.fromEntries(content) }
 }
 
 /** Describes a route as an operation of OpenAPI 3.1. */

@@ -1,4 +1,5 @@
 import { Type } from '../base/schema.ts'
+import { schemaOfBody } from './bodies.ts'
 import type { Route, RouteGroup } from './route.ts'
 
 /** A JSON schema, as it is written down. */
@@ -118,7 +119,7 @@ const schemasIn = ({ spec }: Route): unknown[] => [
   spec.params,
   spec.query,
   spec.headers,
-  spec.body,
+  schemaOfBody(spec.body),
   ...Object.values(spec.reply),
 ]
 

@@ -10,6 +10,7 @@ import { startApp, type Answered, type TestApp } from '../testing/app.ts'
 import { codesIn, resolved } from '../testing/description.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { defineWire } from '../kernel/wire.ts'
+import { json } from './bodies.ts'
 import { answer, route } from './route.ts'
 
 type Schema = { type?: string; description?: string } & Record<string, unknown>
@@ -68,7 +69,7 @@ const shop = defineWire({
           }),
           query: Type.Object({ soon: Type.Optional(Type.Boolean()) }),
           headers: Type.Object({ 'x-shop': Type.Optional(Type.String()) }),
-          body: Type.Object({ name: Type.String() }),
+          body: json(Type.Object({ name: Type.String() })),
           reply: { 200: Type.Object({ item: Type.String() }, { title: 'Part' }), 202: Type.Object({}) },
           errors: [shopErrors.sold_out],
         },

@@ -6,6 +6,7 @@ import type { Static, TSchema } from 'typebox'
 
 import type { ErrorKind } from '../base/errors.ts'
 import type { Access, Caller, UserCaller } from './access.ts'
+import type { MultipartBody, ReceivedBody, RouteBody } from './bodies.ts'
 
 /** Every method that a route may have. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -43,11 +44,10 @@ export type RouteSpec = {
   idempotent?: boolean | BriefReplay
   params?: TSchema
   query?: TSchema
-  body?: TSchema
-  /** The largest body in bytes. Default: the wire's `bodyLimit`, else 64 KiB without a token and 1 MiB with one. */
-  bodyLimit?: number
-  /** Whether the body is a form, `application/x-www-form-urlencoded`, instead of JSON. */
-  form?: boolean
+  /** `json(schema)`, `form(schema)`, `raw({ maxBytes })` or `multipart({ file, fields })`. */
+  body?: RouteBody
+  /** The time after which `call.signal` aborts, in milliseconds from the start of the handler. Default: none. */
+  timeLimitMs?: number
   headers?: TSchema
   /** A schema for each status that the handler answers; the lowest one is the usual. */
   reply: Record<number, TSchema>
@@ -83,7 +83,7 @@ type CallerOf<A extends Access> = A extends 'public'
 export type Call<S extends RouteSpec = RouteSpec> = {
   params: Part<S, 'params'>
   query: Part<S, 'query'>
-  body: Part<S, 'body'>
+  body: S extends { body: infer B extends RouteBody } ? ReceivedBody<B> : undefined
   headers: Part<S, 'headers'>
   caller: CallerOf<S['access']>
   /** The client's address; a forwarded one only from a proxy that `TRUST_PROXY` names. */
@@ -97,8 +97,32 @@ export type Call<S extends RouteSpec = RouteSpec> = {
    * after a crash too, is given the same one, so making the record again changes nothing.
    */
   recordId: string
+  /** Only if the route takes an `Idempotency-Key` with a multipart body; `recordId` is then the one of `once`. */
+  once: S extends { body: MultipartBody; idempotent: true | BriefReplay } ? Once : undefined
+  /** Aborts if the client goes before it is answered, or after the route's `timeLimitMs`. */
+  signal: AbortSignal
   log: FastifyBaseLogger
 }
+
+/**
+ * Makes a record once under an `Idempotency-Key`, whose content is known only after it was received. If the key was
+ * used before with an equal fingerprint, this answers the first answer and does not perform the work; the handler
+ * returns what this answers, and removes what it received.
+ *
+ * @param fingerprint says what was received, as JSON: for example the SHA-256 of the file, and the fields
+ * @throws IDEMPOTENCY_CONFLICT if the key was used with another fingerprint, or its first call is under way
+ * @example
+ * async ({ body, once }) => {
+ *   const stored = await storeBytes(body.file.stream)
+ *   try {
+ *     const fields = await body.fields()
+ *     return await once([stored.sha256, fields], (recordId) => keepFile(recordId, stored, fields))
+ *   } finally {
+ *     await stored.removeUnlessKept()
+ *   }
+ * }
+ */
+export type Once = <T>(fingerprint: unknown, perform: (recordId: string) => T | Promise<T>) => Promise<T>
 
 /** The bodies a route may answer. */
 export type ReplyOf<S extends RouteSpec> = {

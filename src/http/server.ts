@@ -1,4 +1,4 @@
-import { maxHeaderSize, METHODS as PARSED_METHODS, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, maxHeaderSize, METHODS as PARSED_METHODS, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 import cors from '@fastify/cors'
@@ -9,14 +9,15 @@ import fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 
-import { type ApiError, errors } from '../base/errors.ts'
-import { decodeUtf8, parseStrictJson } from '../base/json.ts'
+import { type ApiError, errors, invalid } from '../base/errors.ts'
 import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
+import { addBodyParser, type BodyKind } from './body-parsers.ts'
 import { prepareRequests, registerRoute, type DispatchOptions } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
-import { takeForms } from './forms.ts'
 import { clientOf, parseRateLimit, takeCall } from './limits.ts'
+import { MultipartReader } from './multipart.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
+import { limitReceiving, RECEIVE_MS } from './receiving.ts'
 import { METHODS, type Route, type RouteGroup } from './route.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
@@ -26,6 +27,7 @@ import { countWork } from './work.ts'
 const OTHER_METHODS = PARSED_METHODS.filter(
   (method) => !['HEAD', 'OPTIONS', 'CONNECT', ...METHODS].includes(method),
 )
+const HEADERS_MS = 60_000
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
@@ -89,7 +91,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       const given = raw.headers['x-request-id']
       return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.newId()
     },
-    requestTimeout: 60_000,
+    // Node's limit for a whole request would end long uploads: bodies have limits of their own, see limitReceiving.
+    requestTimeout: 0,
     // By then nothing is under way any more, or has had its time.
     forceCloseConnections: true,
     return503OnClosing: false,
@@ -102,6 +105,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     routerOptions: { maxParamLength: maxHeaderSize },
   }
   const engine: FastifyInstance = fastify(settings)
+  engine.server.headersTimeout = HEADERS_MS
   // Without a listener Node would close the connection without a word.
   engine.server.on('connect', (_request, socket) => {
     // Node removes its own listeners from this socket: without these an error ends the process, and nothing closes it.
@@ -135,18 +139,18 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // The client has reset the connection, and the system its address: there is nobody to answer.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
-    done()
+    const { body } = request.routeOptions.config
+    limitReceiving(request, reply, body?.receiveMs ?? RECEIVE_MS, (late) => {
+      if (request.body instanceof MultipartReader) request.body.fail(late)
+      else answerError(late, request, reply)
+    })
+    done(
+      hasTwoHosts(request.raw)
+        ? invalid({ path: '/headers/host', message: 'may be given only once' })
+        : undefined,
+    )
   })
 
-  engine.removeAllContentTypeParsers()
-  engine.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
-    if (bytes.length === 0) return done(null, undefined)
-    try {
-      done(null, parseStrictJson(decodeUtf8(bytes as Buffer)))
-    } catch (error) {
-      done(error as Error)
-    }
-  })
   const validation = createValidation()
   const parts: Record<string, RequestPart> = {
     body: 'body',
@@ -184,14 +188,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     if (options.limitsOn)
       await takeCall(options.limiters.process, `description ${clientOf(ip)}`, descriptionLimit)
   })
-  for (const group of options.groups)
-    for (const one of group.routes)
-      if (one.spec.form)
-        await engine.register(async (forms) => {
-          takeForms(forms)
-          registerRoute(forms, options, group, one, work)
-        })
-      else registerRoute(engine, options, group, one, work)
+  const all = options.groups.flatMap((group) => group.routes.map((one) => ({ group, one })))
+  const byKind = Map.groupBy(all, ({ one }): BodyKind => one.spec.body?.kind ?? 'json')
+  for (const [kind, routes] of byKind)
+    await engine.register(async (scope) => {
+      await addBodyParser(scope, kind)
+      for (const { group, one } of routes) registerRoute(scope, options, group, one, { work, validation })
+    })
+  // What is mounted takes JSON unless it says otherwise.
+  await addBodyParser(engine, 'json')
   for (const { prefix, plugin } of options.mounts) await engine.register(plugin, { prefix })
   refuseOtherMethods(engine, [...DESCRIPTION, ...options.groups.flatMap(({ routes }) => routes)])
 
@@ -229,6 +234,16 @@ function endWith(socket: Duplex, error: ApiError, requestId: string): void {
     // The client may keep its half open.
     socket.destroy(),
   )
+}
+
+/** Which one a proxy before this server has looked at, nobody could tell: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts > 1
 }
 
 const isWithin = (url: string, prefix: string): boolean => `${pathOf(url)}/`.startsWith(`${prefix}/`)

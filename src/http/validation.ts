@@ -20,8 +20,11 @@ export type RequestPart = 'body' | 'query' | 'params' | 'headers'
 
 export type Validate = (value: unknown) => { value: unknown } | { error: Error }
 
-/** Makes the functions that hold a part of a request against its schema. Unknown fields are ignored. */
-export function createValidation(): (part: RequestPart, schema: TSchema) => Validate {
+/** Makes the function that checks a part of a request by its schema. */
+export type Validation = (part: RequestPart, schema: TSchema) => Validate
+
+/** Makes the functions that check parts of requests by their schemas. Unknown fields are ignored. */
+export function createValidation(): Validation {
   const settings = {
     strict: false,
     useDefaults: true,

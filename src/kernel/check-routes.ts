@@ -15,10 +15,11 @@ import {
   TEXT,
   type Field,
 } from './fields.ts'
-import { RATE_LIMIT } from '../http/limits.ts'
+import { limitOf, RATE_LIMIT } from '../http/limits.ts'
 import { titleFault } from '../http/openapi-schemas.ts'
 import { DESCRIPTION } from '../http/openapi.ts'
 import { ACCESS } from '../http/access.ts'
+import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody } from '../http/bodies.ts'
 import { METHODS, type Route, type RouteGroup, type RouteSpec } from '../http/route.ts'
 import type { Running } from './wire.ts'
 
@@ -31,12 +32,61 @@ const OBJECT: Field = {
 
 const isPositive = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) > 0
 
-// A body is read into memory before its handler runs.
+// A body that is not streamed is read into memory before its handler runs.
 const LARGEST_BODY = 1024 ** 3
 
 const BODY_BYTES: Field = {
   takes: `a whole number of bytes from 1 to ${LARGEST_BODY} (1 GiB)`,
   fits: (value) => isPositive(value) && (value as number) <= LARGEST_BODY,
+}
+
+const LONGEST_MS = 24 * 3_600_000
+
+const MILLISECONDS: Field = {
+  takes: `a whole number of milliseconds from 1 to ${LONGEST_MS} (24 hours)`,
+  fits: (value) => isPositive(value) && (value as number) <= LONGEST_MS,
+}
+
+const SCHEMA: Field = { takes: 'a schema like Type.Object({ … })', fits: isSchema }
+
+const LIMITS = { kind: TEXT, maxBytes: optional(BODY_BYTES), receiveMs: optional(MILLISECONDS) }
+
+const MEDIA_TYPE = /^[a-z\d.+-]+\/[a-z\d.+-]+$/
+
+type FieldsOf<Spec> = { readonly [Name in keyof Required<Spec>]: Field }
+
+/** The fields of each kind of body. */
+const BODIES: {
+  readonly json: FieldsOf<JsonBody>
+  readonly form: FieldsOf<FormBody>
+  readonly raw: FieldsOf<RawBody>
+  readonly multipart: FieldsOf<MultipartBody>
+} = {
+  json: { ...LIMITS, schema: SCHEMA },
+  form: { ...LIMITS, schema: OBJECT },
+  raw: {
+    ...LIMITS,
+    maxBytes: BODY_BYTES,
+    contentTypes: optional({
+      takes: 'a list of media types in lower case and without parameters, like ["application/json"]',
+      fits: (value) =>
+        Array.isArray(value) &&
+        value.length > 0 &&
+        value.every((type) => typeof type === 'string' && MEDIA_TYPE.test(type)),
+    }),
+  },
+  multipart: {
+    kind: TEXT,
+    fields: OBJECT,
+    file: { takes: 'an object like { maxBytes: 50_000_000 }', fits: isPlain },
+    receiveMs: optional(MILLISECONDS),
+  },
+}
+
+const FILE: FieldsOf<MultipartBody['file']> = {
+  field: TEXT,
+  maxBytes: { takes: 'a whole number of bytes above 0', fits: isPositive },
+  required: SWITCH,
 }
 
 const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
@@ -57,9 +107,8 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   }),
   params: optional(OBJECT),
   query: optional(OBJECT),
-  body: optional({ takes: 'a schema like Type.Object({ … })', fits: isSchema }),
-  form: optional(SWITCH),
-  bodyLimit: optional(BODY_BYTES),
+  body: ANYTHING, // see checkBody
+  timeLimitMs: optional(MILLISECONDS),
   headers: optional(OBJECT),
   reply: {
     takes: 'a schema for each status, like { 200: Type.Object({ … }) }',
@@ -113,12 +162,14 @@ export function checkRunning(wire: string, running: unknown): void {
 /**
  * Finds what would be found out later, or never: routes that are not whole, a route that says nothing valid of who may
  * call it, two that answer the same address, routes
- * for signed-in callers where nobody can sign in, and two schemas of one name.
+ * for signed-in callers where nobody can sign in, two limits that are counted together and differ, and two schemas of one
+ * name.
  *
  * @throws StartError with the wire and the route
  */
 export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolean): void {
   const owners = new Map(DESCRIPTION.map(({ method, path }) => [`${method} ${path}`, 'the frame']))
+  const limits = new Map<string, { key: string; limit: string }>()
   for (const { wire, routes } of groups)
     for (const one of routes) {
       checkRoute(wire, one)
@@ -128,6 +179,14 @@ export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolea
       if (owner !== undefined)
         throw new StartError(`wires: ${key} of ${wire} is answered by ${owner} already`)
       owners.set(address, wire)
+      const { limitName = key } = spec
+      const { limit = 'none', limitIn = 'none' } = limitOf(spec) ?? {}
+      const first = limits.get(limitName) ?? { key, limit: `${limit} in the ${limitIn}` }
+      limits.set(limitName, first)
+      if (first.limit !== `${limit} in the ${limitIn}`)
+        throw new StartError(
+          `wires: ${key} of ${wire} counts together with ${first.key} as "${limitName}": their limits must be equal`,
+        )
       if (!keepsAccounts && spec.access !== 'public' && spec.access !== 'optional')
         throw new StartError(
           `SIXWIRE_WIRES: ${wire} answers signed-in callers only, and no loaded wire keeps accounts: add auth`,
@@ -157,6 +216,7 @@ function checkRoute(wire: string, route: unknown): void {
   checkFields(`wires: ${wire}: ${key}`, spec, SPEC)
   if (key.startsWith('GET ') && spec.body !== undefined)
     throw new StartError(`wires: ${wire}: ${key}: a GET has no body: use query, or another method`)
+  checkBody(`wires: ${wire}: ${key}: body`, spec.body)
   const inPath = namesIn(key)
   const unknown = Object.keys((spec.params as { properties?: object })?.properties ?? {}).find(
     (name) => !inPath.includes(name),
@@ -169,6 +229,22 @@ function checkRoute(wire: string, route: unknown): void {
     throw new StartError(
       `wires: ${wire}: ${key}: the handler, the third argument of route, must be a function`,
     )
+}
+
+function checkBody(where: string, body: RouteBody | undefined): void {
+  if (body === undefined) return
+  const { kind } = (isPlain(body) ? body : {}) as Partial<RouteBody>
+  if (kind === undefined || !Object.hasOwn(BODIES, kind))
+    throw new StartError(
+      isSchema(body)
+        ? `${where} says what it holds, but not how it is sent: write json(Type.Object({ … }))`
+        : `${where} can't be ${shown(body)}: it takes json(Type.Object({ … })), form(…), raw(…) or multipart(…)`,
+    )
+  checkFields(where, body, BODIES[kind])
+  if (body.kind !== 'multipart') return
+  checkFields(`${where}: file`, body.file, FILE)
+  if (Object.hasOwn((body.fields as { properties?: object }).properties ?? {}, body.file.field))
+    throw new StartError(`${where}: "${body.file.field}" is the file and can't be one of fields: rename one`)
 }
 
 const namesIn = (key: string): string[] => [...key.matchAll(/:(\w+)/g)].map(([, name]) => name!)

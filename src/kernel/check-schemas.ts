@@ -2,6 +2,7 @@ import { Ajv } from 'ajv'
 import fastJson from 'fast-json-stringify'
 
 import { StartError } from '../base/start-error.ts'
+import { schemaOfBody } from '../http/bodies.ts'
 import type { Route } from '../http/route.ts'
 
 /**
@@ -13,7 +14,8 @@ import type { Route } from '../http/route.ts'
  */
 export function checkSchemas(wire: string, routes: readonly Route[]): void {
   for (const { key, spec } of routes) {
-    const { params, query, headers, body, reply } = spec
+    const { params, query, headers, reply } = spec
+    const body = schemaOfBody(spec.body)
     const faults = [
       ...Object.entries({ params, query, headers, body }).map(
         ([name, schema]) => [name, schema && faultOf(() => compile(schema))] as const,

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 
-import { FORM_TYPE } from '../http/forms.ts'
+import { FORM_TYPE } from '../http/body-parsers.ts'
 
 /** Lets a plugin's routes take forms, as providers do; their body is then a `URLSearchParams`. */
 export function takeForms(engine: FastifyInstance): void {

@@ -1,4 +1,4 @@
-import { errors as common, route, Type, type ServiceOf, type auth } from 'sixwire'
+import { errors as common, json, route, Type, type ServiceOf, type auth } from 'sixwire'
 
 import { errors } from './errors.ts'
 import type { Points } from './points.ts'
@@ -21,7 +21,7 @@ export function loyaltyRoutes(points: Points, accounts: ServiceOf<typeof auth>) 
         summary: 'Grant points to a customer',
         access: 'admin',
         idempotent: true,
-        body: Type.Object({ email: Email, points: Some }),
+        body: json(Type.Object({ email: Email, points: Some })),
         reply: { 201: Balance },
         errors: [common.not_found],
       },
@@ -38,7 +38,7 @@ export function loyaltyRoutes(points: Points, accounts: ServiceOf<typeof auth>) 
         access: 'session',
         idempotent: true,
         limit: '30/min',
-        body: Type.Object({ points: Some }),
+        body: json(Type.Object({ points: Some })),
         reply: { 200: Balance },
         errors: [errors.not_enough_points],
       },

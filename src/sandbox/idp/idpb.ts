@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { sha256 } from '../../base/crypto.ts'
-import { FORM_TYPE } from '../../http/forms.ts'
+import { FORM_TYPE } from '../../http/body-parsers.ts'
 import { formOf, takeForms } from '../forms.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import type { Checked } from './consent.ts'

@@ -5,6 +5,7 @@ import { withRule } from '../../base/with-rule.ts'
 import { addressFault } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
+import { json } from '../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import type { UserCaller } from '../../http/access.ts'
 import { healthRoute, healthStatus } from '../../http/health-route.ts'
@@ -121,18 +122,20 @@ export function authRoutes({
             return caller !== undefined && (await passwordLogin.asRegistered(caller.id)) !== undefined
           },
         },
-        body: withRule(
-          Type.Object({
-            email: NewEmail,
-            password: newPassword(passwords),
-            name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
-          }),
-          ({ email, password }) => {
-            const message = [email, password].every((one) => typeof one === 'string')
-              ? ownAddressFault(password, email)
-              : undefined
-            return message === undefined ? undefined : { path: '/password', message }
-          },
+        body: json(
+          withRule(
+            Type.Object({
+              email: NewEmail,
+              password: newPassword(passwords),
+              name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
+            }),
+            ({ email, password }) => {
+              const message = [email, password].every((one) => typeof one === 'string')
+                ? ownAddressFault(password, email)
+                : undefined
+              return message === undefined ? undefined : { path: '/password', message }
+            },
+          ),
         ),
         reply: { 201: Type.Object({ user: User, ...Tokens }) },
         errors: [authErrors.registration_closed, authErrors.email_taken],
@@ -152,7 +155,7 @@ export function authRoutes({
           'Failed attempts lock the address for a while: then also the right password answers 423.',
         access: 'public',
         limit: '30/min',
-        body: Type.Object({ email: Email, password: Password }),
+        body: json(Type.Object({ email: Email, password: Password })),
         reply: { 200: Type.Object({ user: LoginUser, ...Tokens }) },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],
       },
@@ -169,9 +172,11 @@ export function authRoutes({
         description: 'A refresh token is single-use. One that was used before revokes its session.',
         access: 'public',
         limit: '60/min',
-        body: Type.Object({
-          refreshToken: Type.String({ maxLength: 1000, examples: ['the refreshToken of the last answer'] }),
-        }),
+        body: json(
+          Type.Object({
+            refreshToken: Type.String({ maxLength: 1000, examples: ['the refreshToken of the last answer'] }),
+          }),
+        ),
         reply: { 200: Type.Object(Tokens, { title: 'Tokens' }) },
         errors: [errors.unauthorized],
       },
@@ -194,13 +199,16 @@ export function authRoutes({
         description:
           'What is left out stays. Fields of metadata replace those of the same name, and null removes one; nested objects are replaced whole. All metadata together may have 16 KiB as JSON.',
         access: 'session',
-        bodyLimit: 100_000, // 16 KiB of metadata: a client may escape a character of 2 bytes as \uXXXX, which has 6
-        body: Type.Object({
-          name: Type.Optional(
-            Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] }),
-          ),
-          metadata: Type.Optional(Metadata),
-        }),
+        // 16 KiB of metadata: a client may escape a character of 2 bytes as \uXXXX, which has 6
+        body: json(
+          Type.Object({
+            name: Type.Optional(
+              Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] }),
+            ),
+            metadata: Type.Optional(Metadata),
+          }),
+          { maxBytes: 100_000 },
+        ),
         reply: { 200: Type.Object({ user: Me }) },
       },
       async ({ body, caller }) => ({ user: meOf(await account.change(caller, body), caller) }),
@@ -212,7 +220,7 @@ export function authRoutes({
         description:
           'Needs the password where the account has one. What other wires keep of the user stays there without an owner.',
         access: 'session',
-        body: Type.Object({ password: Type.Optional(Password) }),
+        body: json(Type.Object({ password: Type.Optional(Password) })),
         reply: { 200: Message },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],
       },
@@ -234,10 +242,12 @@ export function authRoutes({
       {
         summary: 'Change the password and revoke all other sessions',
         access: 'session',
-        body: Type.Object({
-          currentPassword: Password,
-          newPassword: newPassword(passwords, 'another correct horse'),
-        }),
+        body: json(
+          Type.Object({
+            currentPassword: Password,
+            newPassword: newPassword(passwords, 'another correct horse'),
+          }),
+        ),
         reply: { 200: Message },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],
       },

@@ -5,6 +5,7 @@ import { isSameSecret } from '../../base/crypto.ts'
 import { addressFault } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
+import { form, json } from '../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply, type Page } from '../../http/page.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { route, type RateLimit } from '../../http/route.ts'
@@ -157,18 +158,20 @@ export function messagingRoutes({
         summary: 'Send an email',
         description:
           'Answers once a provider took it. Under the policy guarded a plain user may only write to their own address.',
-        body: withRule(
-          Type.Object({
-            to: addresses(TO),
-            subject: Line({ minLength: 1, maxLength: 998, examples: ['Hello'] }),
-            body: Type.String({ minLength: 1, description: 'HTML.', examples: ['<p>Hello, Ada.</p>'] }),
-            text: Type.Optional(Type.String({ description: 'The same for readers without HTML.' })),
-            cc: Type.Optional(addresses()),
-            bcc: Type.Optional(addresses()),
-            replyTo: Type.Optional(address()),
-            attachments: Type.Optional(Type.Array(Attachment, { maxItems: 20 })),
-          }),
-          recipientsFault,
+        body: json(
+          withRule(
+            Type.Object({
+              to: addresses(TO),
+              subject: Line({ minLength: 1, maxLength: 998, examples: ['Hello'] }),
+              body: Type.String({ minLength: 1, description: 'HTML.', examples: ['<p>Hello, Ada.</p>'] }),
+              text: Type.Optional(Type.String({ description: 'The same for readers without HTML.' })),
+              cc: Type.Optional(addresses()),
+              bcc: Type.Optional(addresses()),
+              replyTo: Type.Optional(address()),
+              attachments: Type.Optional(Type.Array(Attachment, { maxItems: 20 })),
+            }),
+            recipientsFault,
+          ),
         ),
         reply: { 200: Type.Object(Sent('email')) },
       },
@@ -179,16 +182,18 @@ export function messagingRoutes({
       {
         ...sending('email'),
         summary: 'Send an email from a template',
-        body: Type.Object({
-          to: address(TO),
-          template: Type.String({ minLength: 1, maxLength: 100, examples: ['magic-link'] }),
-          data: Type.Optional(
-            Type.Record(Type.String(), Type.Unknown(), {
-              description: 'Values for the template; one that it needs and that is missing is a 400.',
-              examples: [{ link: 'https://app.example/sign-in' }],
-            }),
-          ),
-        }),
+        body: json(
+          Type.Object({
+            to: address(TO),
+            template: Type.String({ minLength: 1, maxLength: 100, examples: ['magic-link'] }),
+            data: Type.Optional(
+              Type.Record(Type.String(), Type.Unknown(), {
+                description: 'Values for the template; one that it needs and that is missing is a 400.',
+                examples: [{ link: 'https://app.example/sign-in' }],
+              }),
+            ),
+          }),
+        ),
         reply: { 200: Type.Object({ ...Sent('email'), template: Type.String() }) },
       },
       async ({ body: { to, template, data = {} }, caller, recordId }) => ({
@@ -201,7 +206,7 @@ export function messagingRoutes({
       {
         ...sending('sms'),
         summary: 'Send an SMS',
-        body: Type.Object({ to: Phone, body: Body }),
+        body: json(Type.Object({ to: Phone, body: Body })),
         reply: { 200: Type.Object(Sent('sms')) },
       },
       ({ body: { to, body }, caller, recordId }) =>
@@ -214,17 +219,19 @@ export function messagingRoutes({
         summary: 'Send a WhatsApp message',
         description:
           'Of the media Twilio is told the url only, which it asks for the type; contentType and filename are not used.',
-        body: Type.Object({
-          to: Phone,
-          body: Body,
-          media: Type.Optional(
-            Type.Object({
-              url: HttpsUrl,
-              contentType: Type.Optional(Line({ maxLength: 200 })),
-              filename: Type.Optional(Line({ maxLength: 255 })),
-            }),
-          ),
-        }),
+        body: json(
+          Type.Object({
+            to: Phone,
+            body: Body,
+            media: Type.Optional(
+              Type.Object({
+                url: HttpsUrl,
+                contentType: Type.Optional(Line({ maxLength: 200 })),
+                filename: Type.Optional(Line({ maxLength: 255 })),
+              }),
+            ),
+          }),
+        ),
         reply: { 200: Type.Object(Sent('whatsapp')) },
       },
       ({ body: { to, body, media }, caller, recordId }) =>
@@ -275,17 +282,18 @@ export function messagingRoutes({
           if (!sent['x-twilio-signature']) throw messagingErrors.invalid_signature()
         },
         limit: REPORTS_LIMIT,
-        form: true,
-        bodyLimit: 65_536,
         query: Type.Object({ id: Type.Optional(Type.String({ pattern: idPattern })) }),
         headers: Type.Object({ 'x-twilio-signature': Type.Optional(Type.String({ maxLength: 200 })) }),
-        body: Type.Object({
-          MessageSid: Type.Optional(
-            Type.String({ maxLength: 100, examples: ['SM00000000000000000000000000000001'] }),
-          ),
-          MessageStatus: Type.Optional(Type.String({ maxLength: 100, examples: ['delivered'] })),
-          ErrorCode: Type.Optional(Type.String({ maxLength: 100 })),
-        }),
+        body: form(
+          Type.Object({
+            MessageSid: Type.Optional(
+              Type.String({ maxLength: 100, examples: ['SM00000000000000000000000000000001'] }),
+            ),
+            MessageStatus: Type.Optional(Type.String({ maxLength: 100, examples: ['delivered'] })),
+            ErrorCode: Type.Optional(Type.String({ maxLength: 100 })),
+          }),
+          { maxBytes: 65_536 },
+        ),
         reply: { 200: Received },
         errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
       },
@@ -322,18 +330,20 @@ export function messagingRoutes({
             throw messagingErrors.invalid_signature({ message: 'The secret of this report is not right.' })
         },
         limit: REPORTS_LIMIT,
-        bodyLimit: 16_384,
         headers: Type.Object({ authorization: Type.String({ maxLength: 1000 }) }),
-        body: Type.Object({
-          messageId: Type.String({
-            minLength: 1,
-            maxLength: 998,
-            description: 'The Message-ID of the email.',
-            examples: ['<a1b2c3@example.com>'],
+        body: json(
+          Type.Object({
+            messageId: Type.String({
+              minLength: 1,
+              maxLength: 998,
+              description: 'The Message-ID of the email.',
+              examples: ['<a1b2c3@example.com>'],
+            }),
+            status: Type.Optional(Type.Enum(['bounced', 'delivered'])),
+            reason: Type.Optional(Line({ maxLength: 1000, examples: ['550 no such mailbox'] })),
           }),
-          status: Type.Optional(Type.Enum(['bounced', 'delivered'])),
-          reason: Type.Optional(Line({ maxLength: 1000, examples: ['550 no such mailbox'] })),
-        }),
+          { maxBytes: 16_384 },
+        ),
         reply: { 200: Received },
         errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
       },

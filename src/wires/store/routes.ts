@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 
 import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
+import { json } from '../../http/bodies.ts'
 import type { Caller } from '../../http/access.ts'
 import { healthRoute, healthStatus } from '../../http/health-route.ts'
 import { answer, jsonText, route } from '../../http/route.ts'
@@ -103,7 +104,7 @@ export function documentRoutes({
         access: 'user',
         idempotent: true,
         params: InCollection,
-        body: Fields,
+        body: json(Fields),
         reply: { 201: Document },
         errors: [errors.payload_too_large],
       },
@@ -158,7 +159,7 @@ export function documentRoutes({
         access: 'optional',
         params: OneDocument,
         headers: IfMatch,
-        body: Fields,
+        body: json(Fields),
         reply: { 200: Document },
         errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
       },

@@ -2,6 +2,7 @@ import { Type } from '../../../base/schema.ts'
 
 import { parseAddress } from '../../../base/email-address.ts'
 import { errors } from '../../../base/errors.ts'
+import { json } from '../../../http/bodies.ts'
 import { bearerToken } from '../../../http/bearer-token.ts'
 import { answer, route } from '../../../http/route.ts'
 import type { AccountMails } from './account-mails.ts'
@@ -22,7 +23,7 @@ const ASKED_FOR = {
   access: 'public',
   limit: '20/min',
   idempotent: true,
-  body: Type.Object({ email: NewEmail }),
+  body: json(Type.Object({ email: NewEmail })),
   reply: { 200: Message },
   errors: [errors.provider_not_configured],
 } as const
@@ -70,7 +71,7 @@ export function mailRoutes({
         description: 'Lifts a lock of the address as well, and verifies it.',
         access: 'public',
         limit: '30/min',
-        body: Type.Object({ token: MailToken, password: newPassword(passwords) }),
+        body: json(Type.Object({ token: MailToken, password: newPassword(passwords) })),
         reply: { 200: Message },
         errors: [authErrors.invalid_token],
       },
@@ -102,7 +103,7 @@ export function mailRoutes({
           'Verifies the address. An account whose address was not verified until then loses its password and all sessions.',
         access: 'public',
         limit: '30/min',
-        body: Type.Object({ token: MailToken }),
+        body: json(Type.Object({ token: MailToken })),
         reply: {
           200: Type.Object({ user: Type.Object({ _id: Type.String(), email: Type.String() }), ...Tokens }),
         },
@@ -122,7 +123,7 @@ export function mailRoutes({
           'An account with an address of `SIXWIRE_ADMINS` loses its password and all sessions by it, unless the call carries the access token of a session of that same account.',
         access: 'public',
         limit: '30/min',
-        body: Type.Object({ token: MailToken }),
+        body: json(Type.Object({ token: MailToken })),
         headers: Type.Object({
           authorization: Type.Optional(
             Type.String({ description: 'Any that names no session of that account is as good as none.' }),

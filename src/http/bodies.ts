@@ -1,0 +1,140 @@
+import type { Readable } from 'node:stream'
+
+import type { Static, TSchema } from 'typebox'
+
+import { Type } from '../base/schema.ts'
+import type { RawRequest } from './raw-request.ts'
+
+/** Limits of a body that is read into memory before the handler is called. */
+export type BodyLimits = {
+  /** The largest body in bytes. Default: the wire's `bodyLimit`, else 64 KiB without a token and 1 MiB with one. */
+  maxBytes?: number
+  /** The time for the body to arrive, in milliseconds from the end of the headers. Default 60,000. */
+  receiveMs?: number
+}
+
+export type JsonBody<S extends TSchema = TSchema> = BodyLimits & { kind: 'json'; schema: S }
+export type FormBody<S extends TSchema = TSchema> = BodyLimits & { kind: 'form'; schema: S }
+
+export type RawBody = BodyLimits & {
+  kind: 'raw'
+  maxBytes: number
+  /** Media types without parameters, like `application/json`; any other is answered 415. Default: any. */
+  contentTypes?: readonly string[]
+}
+
+export type MultipartBody<S extends TSchema = TSchema, Required extends boolean = boolean> = {
+  kind: 'multipart'
+  /** The parts beside the file. */
+  fields: S
+  file: {
+    /** The name of the file's part. */
+    field: string
+    /** The largest file in bytes. */
+    maxBytes: number
+    /** Whether a body without a file is answered 400. */
+    required: Required
+  }
+  /** The time for the whole body to arrive, in milliseconds from the end of the headers. Default 60,000. */
+  receiveMs?: number
+}
+
+/** What the body of a route is. */
+export type RouteBody = JsonBody | FormBody | RawBody | MultipartBody
+
+/** A body that is read as JSON, strictly, and checked by the schema. */
+export const json = <const S extends TSchema>(schema: S, limits: BodyLimits = {}): JsonBody<S> => ({
+  kind: 'json',
+  schema,
+  ...limits,
+})
+
+/**
+ * A body of `application/x-www-form-urlencoded`, checked by the schema. Each field is text, and sent at most once:
+ * nobody could tell which one of two was signed, or meant.
+ */
+export const form = <const S extends TSchema>(schema: S, limits: BodyLimits = {}): FormBody<S> => ({
+  kind: 'form',
+  schema,
+  ...limits,
+})
+
+/**
+ * A body that nothing parses: the handler is given the bytes that came, as a `RawRequest`. For webhooks, whose
+ * signatures are made over them.
+ *
+ * @example
+ * route('POST /hooks/shop', { …, body: raw({ maxBytes: 65_536 }) }, ({ body }) => verify(body.bytes, body.headers))
+ */
+export const raw = (options: Omit<RawBody, 'kind'>): RawBody => ({ kind: 'raw', ...options })
+
+const NO_FIELDS = Type.Object({})
+
+/**
+ * A body of `multipart/form-data` with one file, which is streamed, and text fields. A field whose schema is not a
+ * string holds JSON. Any other part, a part twice, and a file without a name are answered 400; a file over `maxBytes`
+ * is answered 413 while it is read.
+ *
+ * @param options.file `field` is the name of its part, default `file`; `required` is true by default
+ * @example
+ * const body = multipart({
+ *   file: { maxBytes: 50_000_000 },
+ *   fields: Type.Object({ metadata: Type.Optional(Type.Record(Type.String(), Type.Unknown())) }),
+ * })
+ * route('POST /store/upload', { …, body }, async ({ body: { file, fields } }) => {
+ *   await pipeline(file.stream, createWriteStream(path))
+ *   const { metadata } = await fields() // throws unless the whole body was right: then remove the file
+ * })
+ */
+export const multipart = <
+  const S extends TSchema = typeof NO_FIELDS,
+  const Required extends boolean = true,
+>(options: {
+  fields?: S
+  file: { field?: string; maxBytes: number; required?: Required }
+  receiveMs?: number
+}): MultipartBody<S, Required> => ({
+  kind: 'multipart',
+  ...options,
+  fields: options.fields ?? (NO_FIELDS as TSchema as S),
+  file: { field: 'file', ...options.file, required: options.file.required ?? (true as Required) },
+})
+
+/** A file as it arrives. */
+export type UploadedFile = {
+  /** As the client sent it, without folders. Never a path of this machine. */
+  name: string
+  /** The media type that the client declared, without parameters. */
+  contentType: string
+  /** Fails with what is to be answered if the rest does not arrive or is too large. */
+  stream: Readable
+}
+
+/** What a handler is given of a multipart body. */
+export type Upload<Fields, Required extends boolean = boolean> = {
+  file: Required extends true ? UploadedFile : UploadedFile | undefined
+  /**
+   * Waits for the end of the body, and checks the fields before and after the file. A file that the handler does not
+   * read is skipped; one that it reads must be read to its end.
+   *
+   * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE: nothing of the upload may be kept then
+   */
+  fields(): Promise<Fields>
+}
+
+/** What a handler is given for each kind of body. */
+export type ReceivedBody<B extends RouteBody> = B extends JsonBody<infer S> | FormBody<infer S>
+  ? Static<S>
+  : B extends RawBody
+    ? RawRequest
+    : B extends MultipartBody<infer S, infer Required>
+      ? Upload<Static<S>, Required>
+      : never
+
+/** The schema of what is checked in a body; undefined if nothing is. */
+export const schemaOfBody = (body: RouteBody | undefined): TSchema | undefined =>
+  body === undefined || body.kind === 'raw'
+    ? undefined
+    : body.kind === 'multipart'
+      ? body.fields
+      : body.schema

@@ -1,0 +1,103 @@
+import type { FastifyInstance } from 'fastify'
+
+import { errors, invalid } from '../base/errors.ts'
+import { decodeUtf8, parseStrictJson } from '../base/json.ts'
+import type { RouteBody } from './bodies.ts'
+import type { RawRequest } from './raw-request.ts'
+
+export const JSON_MEDIA_TYPE = 'application/json'
+export const FORM_TYPE = 'application/x-www-form-urlencoded'
+export const MULTIPART_TYPE = 'multipart/form-data'
+
+export type BodyKind = RouteBody['kind']
+
+declare module 'fastify' {
+  // What a route hands to the engine, to be found with its requests.
+  interface FastifyContextConfig {
+    body?: RouteBody | undefined
+  }
+}
+
+/** Reads whole bodies of a media type; what the reading throws is answered. */
+function readWhole(engine: FastifyInstance, type: string, read: (bytes: Buffer) => unknown): void {
+  engine.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, bytes, done) => {
+    try {
+      done(null, read(bytes as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+function refuseOthers(engine: FastifyInstance, type: string): void {
+  engine.addContentTypeParser('*', (_request, _payload, done) =>
+    done(errors.unsupported_media_type({ message: `Send the body as ${type}.` })),
+  )
+}
+
+/** How each kind of body is read. A folder of the engine has the parser of one kind. */
+const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void | Promise<void> } = {
+  json(engine) {
+    // The schema says what an empty body lacks.
+    readWhole(engine, JSON_MEDIA_TYPE, (bytes) =>
+      bytes.length === 0 ? undefined : parseStrictJson(decodeUtf8(bytes)),
+    )
+  },
+
+  form(engine) {
+    readWhole(engine, FORM_TYPE, (bytes) => parseForm(decodeUtf8(bytes)))
+    refuseOthers(engine, FORM_TYPE)
+  },
+
+  raw(engine) {
+    engine.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => {
+      const { body } = request.routeOptions.config
+      const contentTypes = body?.kind === 'raw' ? body.contentTypes : undefined
+      const mediaType = mediaTypeOf(request.headers['content-type'])
+      if (!contentTypes || contentTypes.includes(mediaType)) return done(null, bytes)
+      done(errors.unsupported_media_type({ message: `Send the body as ${contentTypes.join(' or ')}.` }))
+    })
+  },
+
+  async multipart(engine) {
+    // A server without such a route does not load it. The body is read when the handler's call begins.
+    await engine.register((await import('@fastify/multipart')).default)
+    refuseOthers(engine, MULTIPART_TYPE)
+  },
+}
+
+/** Has the engine's routes take bodies of this kind, and no others. */
+export async function addBodyParser(engine: FastifyInstance, kind: BodyKind): Promise<void> {
+  engine.removeAllContentTypeParsers()
+  await PARSERS[kind](engine)
+}
+
+const mediaTypeOf = (contentType = ''): string => contentType.split(';', 1)[0]!.trim().toLowerCase()
+
+/** https://url.spec.whatwg.org/#application/x-www-form-urlencoded */
+function parseForm(text: string): Record<string, string> {
+  const fields = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (fields.has(name)) throw invalid({ path: '/body', message: 'holds a field twice' })
+    if (name.includes('\0') || value.includes('\0'))
+      throw invalid({ path: '/body', message: 'holds a character that is not allowed' })
+    fields.set(name, value)
+  }
+  return Object.fromEntries(fields)
+}
+
+/** The body of a raw route, whether or not there was one. */
+export const rawRequestOf = ({
+  headers,
+  url,
+  body,
+}: {
+  headers: RawRequest['headers']
+  url: string
+  body: unknown
+}): RawRequest => ({
+  headers,
+  bytes: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
+  contentType: headers['content-type'],
+  url,
+})

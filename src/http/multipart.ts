@@ -1,0 +1,240 @@
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+
+import type { MultipartFile } from '@fastify/multipart'
+import type { FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
+
+import { ApiError, errors, invalid } from '../base/errors.ts'
+import { decodeUtf8, parseStrictJson } from '../base/json.ts'
+import type { MultipartBody, Upload, UploadedFile } from './bodies.ts'
+import type { Validate, Validation } from './validation.ts'
+
+// For all fields together; the same again is left for what frames the parts.
+const FIELDS_MAX_BYTES = 65_536
+
+/** Checks the fields of a body: each as it arrives, and all of them at the end. */
+export type FieldChecks = {
+  isText(name: string): boolean
+  /** Undefined if there is no such field. */
+  one(name: string): Validate | undefined
+  all: Validate
+}
+
+/** @param validation compiles a schema when it is first needed */
+export function createFieldChecks({ fields }: MultipartBody, validation: Validation): FieldChecks {
+  const { properties } = fields as { properties?: Record<string, TSchema & { type?: string }> }
+  const known = new Map(Object.entries(properties ?? {}))
+  const checks = new Map(
+    Array.from(known, ([name, schema]) => {
+      const alone = { type: 'object', properties: { [name]: schema } } as TSchema
+      return [name, validation('body', alone)] as const
+    }),
+  )
+  return {
+    isText: (name) => (known.get(name)?.type ?? 'string') === 'string',
+    one: (name) => checks.get(name),
+    all: validation('body', fields),
+  }
+}
+
+/** The stream of a part, and what is told of it. The parser also takes parts without a name, or with none of a file. */
+type Part = Omit<MultipartFile, 'fieldname' | 'filename'> & {
+  fieldname: string | undefined
+  filename: string | undefined
+}
+
+/**
+ * Reads a body of `multipart/form-data` (RFC 7578) part by part: never more than a field, or a piece of the file, is in
+ * memory.
+ */
+export class MultipartReader implements Upload<unknown> {
+  file: UploadedFile | undefined
+  readonly #request: FastifyRequest
+  readonly #body: MultipartBody
+  readonly #checks: FieldChecks
+  readonly #parts: AsyncIterator<unknown>
+  readonly #values: Record<string, unknown> = {}
+  readonly #failed = Promise.withResolvers<never>()
+  #failure: ApiError | undefined
+  /** The part that is read now. */
+  #current: Part['file'] | undefined
+  #fieldBytes = 0
+  #rest: Promise<unknown> | undefined
+
+  constructor(request: FastifyRequest, body: MultipartBody, checks: FieldChecks) {
+    this.#request = request
+    this.#body = body
+    this.#checks = checks
+    // Every part as a stream: the parser would read JSON with other rules than ours, and text that is not UTF-8.
+    this.#parts = request.parts({
+      isPartAFile: () => true,
+      throwFileSizeLimit: false,
+      limits: { fileSize: Infinity, parts: this.#partsMax() },
+    } as Parameters<FastifyRequest['parts']>[0])
+    // It may come when nobody waits for a part.
+    this.#failed.promise.catch(() => undefined)
+  }
+
+  /**
+   * Reads up to the file, or to the end if there is none.
+   *
+   * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE
+   */
+  async open(): Promise<void> {
+    const { file } = this.#body
+    const bodyMaxBytes = file.maxBytes + 2 * FIELDS_MAX_BYTES
+    if (Number(this.#request.headers['content-length'] ?? 0) > bodyMaxBytes) throw tooLarge(file.maxBytes)
+    const first = this.#readFields()
+    let received = 0
+    // Attached after the parser, which has begun to read above.
+    this.#request.raw.on('data', ({ length }: Buffer) => {
+      received += length
+      if (received > bodyMaxBytes) this.fail(tooLarge(file.maxBytes))
+    })
+    await first
+    if (this.file === undefined && file.required)
+      throw invalid({ path: `/body/${file.field}`, message: 'is required' })
+  }
+
+  fields(): Promise<unknown> {
+    this.#rest ??= this.#readRest()
+    return this.#rest
+  }
+
+  /** Ends the reading: whoever waits for a part, or for bytes of the file, is told why. */
+  fail(error: ApiError): void {
+    this.#failure ??= error
+    this.#failed.reject(this.#failure)
+    this.#current?.destroy(this.#failure)
+    this.file?.stream.destroy(this.#failure)
+  }
+
+  /** Lets go of a file that was not read to its end. */
+  close(): void {
+    this.#current?.destroy()
+    this.file?.stream.destroy()
+  }
+
+  #partsMax(): number {
+    const { properties = {} } = this.#body.fields as { properties?: object }
+    return Object.keys(properties).length + 1
+  }
+
+  async #readRest(): Promise<unknown> {
+    const stream = this.file?.stream
+    if (stream && !stream.readableEnded) await finished(isRead(stream) ? stream : stream.resume())
+    await this.#readFields()
+    const checked = this.#checks.all(this.#values)
+    if ('error' in checked) throw checked.error
+    return checked.value
+  }
+
+  /** Reads fields up to the next file, or to the end of the body. */
+  async #readFields(): Promise<void> {
+    for (;;) {
+      const part = await this.#next()
+      if (part === undefined) return
+      const { fieldname: name, filename } = part
+      if (name === this.#body.file.field) {
+        this.#openFile(part)
+        return
+      }
+      const check = name === undefined ? undefined : this.#checks.one(name)
+      if (name === undefined || !check)
+        throw invalid({ path: '/body', message: 'holds a part that this route does not take' })
+      const path = `/body/${name}`
+      if (filename !== undefined) throw invalid({ path, message: 'must be a field, not a file' })
+      if (Object.hasOwn(this.#values, name)) throw invalid({ path, message: 'may be given only once' })
+      this.#values[name] = this.#valueOf(name, await this.#readField(part))
+      const checked = check({ [name]: this.#values[name] })
+      if ('error' in checked) throw checked.error
+    }
+  }
+
+  async #readField({ file }: Part): Promise<Buffer> {
+    const chunks: Buffer[] = []
+    for await (const chunk of this.#bytesOf(file)) {
+      this.#fieldBytes += chunk.length
+      if (this.#fieldBytes > FIELDS_MAX_BYTES)
+        throw errors.payload_too_large({
+          message: `The fields are larger than ${FIELDS_MAX_BYTES} bytes together.`,
+        })
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks)
+  }
+
+  #valueOf(name: string, bytes: Buffer): unknown {
+    const path = `/body/${name}`
+    const text = decodeUtf8(bytes, path)
+    if (!this.#checks.isText(name)) return parseStrictJson(text, { at: path })
+    if (text.includes('\0')) throw invalid({ path, message: 'holds a character that is not allowed' })
+    return text
+  }
+
+  #openFile({ file, filename = '', mimetype }: Part): void {
+    const { field, maxBytes } = this.#body.file
+    const path = `/body/${field}`
+    if (this.file) throw invalid({ path, message: 'may be given only once' })
+    if (filename === '') throw invalid({ path, message: 'must be a file with a name' })
+    // What was not UTF-8 has become the replacement character.
+    if (/[\0\ufffd]/.test(filename) || !filename.isWellFormed())
+      throw invalid({ path, message: 'has a name with a character that is not allowed' })
+    const stream = Readable.from(this.#bytesOf(file, maxBytes), { objectMode: false })
+    // A handler that reads without listening for errors must not end the process.
+    stream.on('error', () => undefined)
+    stream.on('close', () => file.destroy())
+    this.file = { name: filename, contentType: mimetype, stream }
+  }
+
+  async #next(): Promise<Part | undefined> {
+    try {
+      const next = await Promise.race([this.#parts.next(), this.#failed.promise])
+      if (this.#failure) throw this.#failure
+      return next.done ? undefined : (next.value as Part)
+    } catch (error) {
+      throw this.#refusalOf(error)
+    }
+  }
+
+  /** The bytes of a part. What its reading throws is the client's fault; what its reader throws is not. */
+  async *#bytesOf(file: Part['file'], maxBytes = Infinity): AsyncGenerator<Buffer> {
+    const chunks = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+    const next = () =>
+      chunks.next().catch((error: unknown) => {
+        throw this.#refusalOf(error)
+      })
+    this.#current = file
+    let size = 0
+    try {
+      for (let chunk = await next(); !chunk.done; chunk = await next()) {
+        size += chunk.value.length
+        if (size > maxBytes) throw this.#refusalOf(tooLarge(maxBytes))
+        yield chunk.value
+      }
+    } finally {
+      file.destroy()
+    }
+  }
+
+  #refusalOf(error: unknown): ApiError {
+    this.#failure ??= error instanceof ApiError ? error : refusalOf(error as Error & { code?: string })
+    return this.#failure
+  }
+}
+
+/** Whether the handler reads a stream, or has begun to. */
+const isRead = (stream: Readable): boolean =>
+  stream.readableDidRead || stream.readableFlowing !== null || stream.listenerCount('readable') > 0
+
+function refusalOf({ code, message }: Error & { code?: string }): ApiError {
+  const fault =
+    code === 'FST_PARTS_LIMIT'
+      ? 'holds a part twice, or one that this route does not take'
+      : `is not multipart/form-data that can be read: ${message}`
+  return invalid({ path: '/body', message: fault })
+}
+
+const tooLarge = (maxBytes: number): ApiError =>
+  errors.payload_too_large({ message: `The file is larger than ${maxBytes} bytes.` })
