@@ -8,7 +8,7 @@ import type { Sql } from '../../db/sql.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
-import { forgetMessages, listMessages } from './messages.ts'
+import { createMessageLog, forgetMessages } from './messages.ts'
 import { MessagingOptions } from './options.ts'
 import { createOutbox } from './outbox.ts'
 import { createReports } from './reports.ts'
@@ -87,7 +87,7 @@ export const messaging = defineWire({
       routes: messagingRoutes({
         sender,
         reports: createReports(db, clock),
-        list: (rowFilter, query, page) => listMessages(db, rowFilter, query, page),
+        list: createMessageLog(db),
         policy,
         health: createHealth(providers),
         limit: options.limit,

@@ -3,7 +3,8 @@ import { emailKey } from '../../base/email-address.ts'
 import type { Database } from '../../db/database.ts'
 import { leastIdOf } from '../../base/ids.ts'
 import { sql, type Sql } from '../../db/sql.ts'
-import { cutPage, type Page } from '../../http/page.ts'
+import type { Page } from '../../http/page.ts'
+import { createCountedList } from '../../kernel/counted-list.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { Channel } from './provider.ts'
 
@@ -28,6 +29,7 @@ export type LogEntry = {
   createdAt: string
 }
 
+/** `to` matches everybody whom a message went to, those in copy as well. */
 export type LogQuery = { channel?: Channel; to?: string; status?: Status }
 
 export type LogPage = { logs: LogEntry[]; total: number; nextCursor?: string }
@@ -66,41 +68,32 @@ const HAS_STATUS = Object.fromEntries(
   STATUSES.map((status) => [status, sql.literal(`status = '${status}'`)]),
 ) as Record<Status, Sql>
 
-const whereOf = (conditions: readonly Sql[]): Sql =>
-  conditions.length === 0 ? sql.literal('') : sql`where ${sql.join(conditions, ' and ')}`
+/** Reads a page of the log, newest first. */
+export type MessageLog = (rowFilter: RowFilter, query: LogQuery, page: Page) => Promise<LogPage>
 
-/**
- * Reads a page of the log, newest first.
- *
- * @param query.to matches everybody whom a message went to, those in copy as well
- */
-export async function listMessages(
-  db: Database,
-  rowFilter: RowFilter,
-  { channel, to, status }: LogQuery,
-  page: Page,
-): Promise<LogPage> {
-  const conditions: Sql[] = [
-    ...(rowFilter.owner === undefined ? [] : [sql`owner = ${rowFilter.owner}`]),
-    ...(channel === undefined ? [] : [sql`channel = ${channel}`]),
-    ...(status === undefined ? [] : [HAS_STATUS[status]]),
-    ...(to === undefined
-      ? []
-      : [sql`id in (select message_id from messaging_recipients where address = ${keyOf(to)})`]),
-  ]
-  const [rows, [counted]] = await Promise.all([
-    db.scan<Row>(sql`
-      select id, channel, recipient, subject, template, status, message_id, provider, error, created_at
-      from messaging_messages ${whereOf([...conditions, ...(page.before === undefined ? [] : [sql`id < ${page.before}`])])}
-      order by id desc limit ${page.limit + 1} offset ${page.offset}`),
-    db.scan<{ total: number }>(sql`select count(*) as total from messaging_messages ${whereOf(conditions)}`),
-  ])
-  const { rows: shown, ...next } = cutPage(rows, page, ({ id }) => id)
-  return { logs: shown.map(entryOf), total: counted!.total, ...next }
+export function createMessageLog(db: Database): MessageLog {
+  const list = createCountedList<Row>(db, {
+    name: 'messaging.messages',
+    table: sql.literal('messaging_messages'),
+    columns: sql.literal(
+      'id, channel, recipient, subject, template, status, message_id, provider, error, created_at',
+    ),
+  })
+  return async (rowFilter, { channel, to, status }, page) => {
+    const conditions: Sql[] = [
+      ...(channel === undefined ? [] : [sql`channel = ${channel}`]),
+      ...(status === undefined ? [] : [HAS_STATUS[status]]),
+      ...(to === undefined
+        ? []
+        : [sql`id in (select message_id from messaging_recipients where address = ${keyOf(to)})`]),
+    ]
+    const { rows, ...rest } = await list(rowFilter, conditions, page)
+    return { logs: rows.map(entryOf), ...rest }
+  }
 }
 
 /**
- * Forgets settled messages, and to whom they went, a batch at a time: other writes go in between.
+ * Deletes settled messages and their recipients, a batch at a time: other writes go in between.
  *
  * @param before those that were made earlier than this, in milliseconds
  */

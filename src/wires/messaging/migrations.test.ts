@@ -1,4 +1,4 @@
-// What becomes of messages that were under way when the version before them was stopped.
+// What migrations make of the messages of older versions.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
@@ -44,5 +44,37 @@ eachEngine((engine) => {
       ids.map((id) => states.get(id)),
       under.map(([, , state]) => state),
     )
+  })
+
+  test('messages of a version without counts are counted', async (t) => {
+    const databaseUrl = await engine.freshUrl()
+    await (await startApp(t, engine, { databaseUrl })).stop()
+    const db = await openDatabase(databaseUrl)
+    const on = sql.either({ sqlite: sql``, postgres: sql`on messaging_messages` })
+    const owners = ['ada', 'ada', 'bob', null]
+    await db.batch([
+      sql`drop trigger messaging_messages_added ${on}`,
+      sql`drop trigger messaging_messages_removed ${on}`,
+      sql`delete from sixwire_counts`,
+      sql`delete from sixwire_migrations where wire = 'messaging' and name like '005%'`,
+      ...owners.map(
+        (owner) => sql`
+          insert into messaging_messages (id, owner, channel, recipient, status, attempts, lease_until, created_at, updated_at)
+          values (${newId()}, ${owner}, 'email', 'a@example.com', 'sent', 1, 0, 0, 0)`,
+      ),
+    ])
+    await db.close()
+
+    const app = await startApp(t, engine, { databaseUrl })
+    const { key: token } = await app.app.service('auth').keys.create('test', ['messaging'])
+    assert.equal((await app.request('GET', '/messaging/logs', { token })).body.total, 4)
+    const counts = await app.app.db.all(sql`
+      select owner, cast(sum(records) as bigint) as records from sixwire_counts
+      where list = 'messaging.messages' group by owner order by owner`)
+    assert.deepEqual(counts, [
+      { owner: '', records: 4 },
+      { owner: 'ada', records: 2 },
+      { owner: 'bob', records: 1 },
+    ])
   })
 })

@@ -6,18 +6,17 @@ import { addressFault } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
 import { form, json } from '../../http/bodies.ts'
-import { pageOf, PageQuery, PageReply, type Page } from '../../http/page.ts'
+import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { route, type RateLimit } from '../../http/route.ts'
 import { TWILIO_REPORTS } from './channels.ts'
 import { messagingErrors, notConfigured } from './errors.ts'
 import { CHANNELS, type Channel, type Providers } from './provider.ts'
 import type { MessagingHealth } from './health.ts'
-import { STATUSES, type LogPage, type LogQuery } from './messages.ts'
+import { STATUSES, type MessageLog } from './messages.ts'
 import { phoneFault, recipientsFault } from './recipients.ts'
 import type { Reports } from './reports.ts'
 import type { Sender } from './sender.ts'
-import type { RowFilter } from '../../http/access.ts'
 import type { Policy } from '../../kernel/policy.ts'
 
 /** Header fields are lines: whatever would break one is refused. */
@@ -129,7 +128,7 @@ export function messagingRoutes({
 }: {
   sender: Sender
   reports: Reports
-  list: (rowFilter: RowFilter, query: LogQuery, page: Page) => Promise<LogPage>
+  list: MessageLog
   /** Says which messages a caller sees. */
   policy: Policy
   health: () => Promise<MessagingHealth>
