@@ -63,6 +63,14 @@ export type Transaction = {
   write<R = Row>(step: Step<R>): Promise<R[]>
 }
 
+export type TransactionOptions = {
+  /**
+   * What of others' commits a transaction sees on PostgreSQL; SQLite always runs one at a time, as `serializable` does.
+   * https://www.postgresql.org/docs/current/transaction-iso.html
+   */
+  readonly isolation?: 'serializable' | 'repeatable read' | 'read committed'
+}
+
 /**
  * The database, the same whichever engine is behind it.
  * Anything may throw `unavailable` (503) while the engine is out of reach, `validation_error` (400) for text that
@@ -97,8 +105,11 @@ export type Database = {
    * so it must be short (10 s at most) and must never wait for anything outside; `write` and `batch` are better
    * wherever they do. On PostgreSQL it may run more than once (serialisation failures, lost connections),
    * so `work` must only touch the transaction. A refused statement dooms it, also where `work` catches the error.
+   *
+   * @param options.isolation `serializable` unless it says otherwise; under the others a rule that must hold stands
+   *   in one statement, or in rows that are locked (`sql.forUpdate`)
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
 
   /**
    * A number that is another one whenever something was committed, for what is remembered of earlier reads:

@@ -40,6 +40,9 @@ export function kindOf(error: unknown): Kind {
   return LOST.test(code) ? 'lost' : 'refused'
 }
 
+/** Whether the server answered so, and not the connection or its absence. */
+export const isFromServer = (error: unknown): boolean => error instanceof pg.DatabaseError
+
 // Of `pg` itself, which gives its timeouts no code: while connecting, or waiting for an answer.
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && !('code' in error) && /timeout/i.test(error.message)

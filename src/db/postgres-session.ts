@@ -1,7 +1,8 @@
 import type pg from 'pg'
 
 import { errors } from '../base/errors.ts'
-import { errorOf, kindOf, type Kind } from './postgres-faults.ts'
+import { errorOf, isFromServer, kindOf, type Kind } from './postgres-faults.ts'
+import { Pipeline, type Answer, type NamedStatement } from './postgres-pipeline.ts'
 import type { Statement } from './sql.ts'
 
 const NAMED_STATEMENTS = 500
@@ -11,13 +12,13 @@ export class StatementNames {
   readonly #names = new Map<string, string>()
   #made = 0
 
-  of({ text, params }: Statement): pg.QueryConfig {
+  of({ text, params }: Statement): NamedStatement {
     let name = this.#names.get(text)
     if (name === undefined && this.#names.size < NAMED_STATEMENTS) {
       name = `s${this.#made++}`
       this.#names.set(text, name)
     }
-    return name === undefined ? { text, values: params } : { name, text, values: params }
+    return { name, text, params }
   }
 
   /** The next time the statement is planned anew, on every connection. */
@@ -31,11 +32,16 @@ export class Session {
   readonly #pool: pg.Pool
   readonly #names: StatementNames
   #client: pg.PoolClient | undefined
-  #spoilt = false
-  /** What the first fault means; undefined where there was none. */
+  #isSpoilt = false
+  /** `begin …`, until it is sent in front of the first statement. */
+  #begin: Statement | undefined
+  #isInTransaction = false
+  /** What the first fault means; undefined if there was none. */
   fault: Kind | undefined
-  /** Whether anything was sent that could have had an effect without a `commit`. */
-  sent = false
+  /** How many statements were answered before the one that failed. */
+  failedAt: number | undefined
+  /** Whether the commit of what was sent last may have happened though it was not answered. */
+  mayHaveCommitted = false
 
   constructor(pool: pg.Pool, names: StatementNames) {
     this.#pool = pool
@@ -51,48 +57,74 @@ export class Session {
     }
   }
 
-  /** Rows of the statement; of one that returns none an empty row where it changed something. */
-  async run<R>(statement: Statement): Promise<R[]> {
-    const { rows, rowCount, fields } = await this.#query(this.#names.of(statement))
-    if (fields.length > 0) return rows as R[]
-    return rowCount ? [{} as R] : []
+  /**
+   * Sends statements in one round trip. Outside of a transaction that was begun they are one themselves:
+   * all of them are committed or none.
+   */
+  async run(statements: readonly Statement[]): Promise<Answer[]> {
+    const first = this.#begin
+    this.#begin = undefined
+    const named = statements.map((statement) => this.#names.of(statement))
+    if (!first) return this.#send(named, this.#isInTransaction ? 'never' : 'last')
+    this.#isInTransaction = true
+    const answers = await this.#send([{ ...first, name: undefined }, ...named], 'never')
+    return answers.slice(1)
   }
 
   /** A statement that is not worth a name. */
-  async runOnce<R>({ text, params }: Statement): Promise<R[]> {
-    return (await this.#query({ text, values: params })).rows as R[]
+  async runOnce(statement: Statement): Promise<Answer> {
+    const [answer] = await this.#send([{ ...statement, name: undefined }], 'last')
+    return answer!
   }
 
-  /** `begin`, `commit` or `rollback`. */
-  async control(text: string): Promise<void> {
-    await this.#query({ text })
+  /** Begins a transaction, in the round trip of its first statement. */
+  begin(text: string): void {
+    this.#begin = { text, params: [] }
   }
 
-  async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
-    this.sent = true
-    try {
-      return await this.#client!.query(query)
-    } catch (error) {
-      const kind = kindOf(error)
-      this.fault ??= kind
-      if (kind === 'lost' || kind === 'silent' || kind === 'stale') this.#spoilt = true
-      if (kind === 'stale') this.#names.forget(query.text)
-      throw errorOf(error)
-    }
+  /** Ends the transaction that was begun, if any statement ran in it. */
+  async end(text: 'commit' | 'rollback'): Promise<void> {
+    if (!this.#isInTransaction) return
+    this.#isInTransaction = false
+    await this.#send([{ name: undefined, text, params: [] }], text === 'commit' ? 'within' : 'never')
+  }
+
+  /** @param commits after the last statement, within the only one, or not by these statements */
+  #send(statements: readonly NamedStatement[], commits: 'last' | 'within' | 'never'): Promise<Answer[]> {
+    this.mayHaveCommitted = commits !== 'never'
+    return new Promise((resolve, reject) => {
+      const pipeline = new Pipeline(statements, (error, answers) => {
+        if (!error) resolve(answers!)
+        else reject(this.#failure(error, statements, pipeline.answered))
+        // The server answered a statement by an error, so it did not come to the commit after the last.
+        if (error && commits === 'last' && isFromServer(error) && pipeline.answered < statements.length)
+          this.mayHaveCommitted = false
+      })
+      this.#client!.query(pipeline)
+    })
+  }
+
+  #failure(error: Error, statements: readonly NamedStatement[], answered: number): Error {
+    const kind = kindOf(error)
+    this.fault ??= kind
+    this.failedAt = answered
+    if (kind === 'lost' || kind === 'silent' || kind === 'stale') this.#isSpoilt = true
+    if (kind === 'stale') for (const { text } of statements) this.#names.forget(text)
+    return errorOf(error)
   }
 
   /** Whether the connection can still be asked something. */
   get usable(): boolean {
-    return this.#client !== undefined && !this.#spoilt
+    return this.#client !== undefined && !this.#isSpoilt
   }
 
   /** Takes the connection out of use, with whatever the server still does on it. */
   spoil(): void {
-    this.#spoilt = true
+    this.#isSpoilt = true
   }
 
   /** Gives the connection back, unless it is lost. */
   release(): void {
-    this.#client?.release(this.#spoilt)
+    this.#client?.release(this.#isSpoilt)
   }
 }

@@ -4,7 +4,15 @@ import pg from 'pg'
 
 import { errors } from '../base/errors.ts'
 import { runBatch } from './batch.ts'
-import type { BatchRows, Database, Migration, Steps, Transaction } from './database.ts'
+import type {
+  BatchRows,
+  Database,
+  Migration,
+  Steps,
+  StepWith,
+  Transaction,
+  TransactionOptions,
+} from './database.ts'
 import { StartError } from '../base/start-error.ts'
 import {
   checksumOf,
@@ -13,9 +21,13 @@ import {
   pendingMigrations,
   type AppliedMigration,
 } from './migrations.ts'
-import type { Kind } from './postgres-faults.ts'
+import { kindOf, type Kind } from './postgres-faults.ts'
+import { InsertGroups } from './postgres-inserts.ts'
+import { ReadGroups } from './postgres-reads.ts'
+import { isUnmet, requiringRow, rowsOfRequired } from './postgres-required.ts'
 import { Session, StatementNames } from './postgres-session.ts'
-import { Sql, type Row } from './sql.ts'
+import { types } from './postgres-values.ts'
+import { Insert, Sql, type Row } from './sql.ts'
 import { refuseInside, runWork, TransactionTimeout } from './transaction.ts'
 
 const STATEMENT_LIMIT_MS = 30_000
@@ -28,30 +40,6 @@ const CONFLICT_DELAY_MS = 5
 const LOST_DELAY_MS = 50
 const MIGRATION_LOCK = 6_946_173 // any number that nobody else takes in this database
 
-const { BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC, OID } = pg.types.builtins
-
-/** As `node:sqlite` does it: a number that is not the one in the table is never answered. */
-function number(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(text))
-    throw new RangeError(`Value is too large to be represented as a JavaScript number: ${text}`)
-  return value
-}
-
-// Columns come back as on SQLite: numbers, true and false as 1 and 0, and everything else as the text that it is.
-const PARSERS: Record<number, (text: string) => unknown> = {
-  [BOOL]: (text) => (text === 't' ? 1 : 0),
-  [INT2]: Number,
-  [INT4]: Number,
-  [OID]: Number,
-  [INT8]: number,
-  [FLOAT4]: Number,
-  [FLOAT8]: Number,
-  [NUMERIC]: number,
-}
-const asText = (text: string): string => text
-const types = { getTypeParser: (oid: number) => PARSERS[oid] ?? asText }
-
 /** Whether to do it again after what happened to the session. */
 type Again = (session: Session) => boolean
 
@@ -62,6 +50,13 @@ export class PostgresDatabase implements Database {
   readonly #pool: pg.Pool
   readonly #names = new StatementNames()
   readonly #running = new Set<Promise<unknown>>()
+  readonly #reads = new ReadGroups((statements) =>
+    this.#use((session) => session.run(statements), again.read),
+  )
+  readonly #inserts = new InsertGroups(
+    (statement) => this.#use(async (session) => (await session.run([statement]))[0]!, again.write),
+    isRolledBack,
+  )
   #closing: Promise<void> | undefined
 
   private constructor(url: string, pool: pg.Pool) {
@@ -109,77 +104,107 @@ export class PostgresDatabase implements Database {
   }
 
   async get<R = Row>(query: Sql<R>): Promise<R | undefined> {
-    return (await this.all<R>(query))[0]
+    this.#refuseWhenClosed()
+    return (await this.#reads.read(query, true))[0] as R | undefined
   }
 
   async all<R = Row>(query: Sql<R>): Promise<R[]> {
-    const statement = query.render('postgres')
-    return this.#use((session) => session.run<R>(statement), again.read)
+    this.#refuseWhenClosed()
+    return (await this.#reads.read(query, false)) as R[]
   }
 
   async scan<R = Row>(query: Sql<R>): Promise<R[]> {
+    this.#refuseWhenClosed()
     const statement = query.render('postgres')
-    return this.#use((session) => session.runOnce<R>(statement), again.read)
+    return this.#use(async (session) => (await session.runOnce(statement)).rows() as R[], again.read)
   }
 
   async write<R = Row>(query: Sql<R>): Promise<R[]> {
     refuseInside(this)
+    this.#refuseWhenClosed()
+    if (query instanceof Insert) return (await this.#inserts.write(query)) as R[]
     const statement = query.render('postgres')
-    return this.#use((session) => session.run<R>(statement), again.write)
+    return this.#use(async (session) => (await session.run([statement]))[0]!.rows() as R[], again.write)
   }
 
   async batch<const S extends Steps>(steps: S): Promise<BatchRows<S>> {
     refuseInside(this)
-    return runBatch(steps, (flat) => {
-      const statements = flat.map(({ query }) => query.render('postgres'))
-      return this.#inTransaction('begin', async (session) => {
-        const rows: Row[][] = []
-        for (const [at, statement] of statements.entries()) {
-          const answer = await session.run<Row>(statement)
-          const { otherwise } = flat[at]!
-          if (otherwise && answer.length === 0) throw otherwise()
-          rows.push(answer)
-        }
-        return rows
-      })
+    this.#refuseWhenClosed()
+    return runBatch(steps, (flat) => this.#runSteps(flat))
+  }
+
+  async #runSteps(steps: readonly StepWith[]): Promise<Row[][]> {
+    const required = steps.map((step) =>
+      step.otherwise ? requiringRow(step.query.render('postgres')) : undefined,
+    )
+    // A form that can't be made to fail at the server is looked at here, between the steps.
+    if (steps.some(({ otherwise }, at) => otherwise && !required[at])) return this.#runStepByStep(steps)
+    const statements = steps.map(({ query }, at) => required[at]?.statement ?? query.render('postgres'))
+    return this.#use(async (session) => {
+      try {
+        const answers = await session.run(statements)
+        return answers.map((answer, at) => {
+          const one = required[at]
+          return one ? rowsOfRequired(answer, one) : answer.rows()
+        })
+      } catch (error) {
+        const otherwise = isUnmet(error) ? steps[session.failedAt!]?.otherwise : undefined
+        throw otherwise ? otherwise() : error
+      }
+    }, again.write)
+  }
+
+  async #runStepByStep(steps: readonly StepWith[]): Promise<Row[][]> {
+    return this.#inTransaction('begin', async (session) => {
+      const rows: Row[][] = []
+      for (const { query, otherwise } of steps) {
+        const [answer] = await session.run([query.render('postgres')])
+        const answered = answer!.rows()
+        if (otherwise && answered.length === 0) throw otherwise()
+        rows.push(answered)
+      }
+      return rows
     })
   }
 
-  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    refuseInside(this)
+  async transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
     // What was read must still hold when it is written, as it does under SQLite's one writer.
-    const { result, committed } = await this.#inTransaction('begin isolation level serializable', (session) =>
-      runWork(this, (query) => session.run(query.render('postgres')), work),
+    { isolation = 'serializable' }: TransactionOptions = {},
+  ): Promise<T> {
+    refuseInside(this)
+    this.#refuseWhenClosed()
+    const run = async (session: Session, query: Sql<unknown>): Promise<Row[]> =>
+      (await session.run([query.render('postgres')]))[0]!.rows()
+    const { result, committed } = await this.#inTransaction(`begin isolation level ${isolation}`, (session) =>
+      runWork(this, (query) => run(session, query), work),
     )
     committed()
     return result
   }
 
   #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
-    let committing = false
-    return this.#use(
-      async (session) => {
-        committing = false
-        await session.control(begin)
-        try {
-          const result = await work(session)
-          committing = true
-          await session.control('commit')
-          return result
-        } catch (error) {
-          // What is still under way there would hold up the rollback.
-          if (error instanceof TransactionTimeout) session.spoil()
-          if (session.usable) await session.control('rollback').catch(() => undefined)
-          throw error
-        }
-      },
-      (session) => AGAIN.has(session.fault) && !(committing && session.fault === 'lost'),
-    )
+    return this.#use(async (session) => {
+      session.begin(begin)
+      try {
+        const result = await work(session)
+        await session.end('commit')
+        return result
+      } catch (error) {
+        // What is still under way there would hold up the rollback.
+        if (error instanceof TransactionTimeout) session.spoil()
+        if (session.usable) await session.end('rollback').catch(() => undefined)
+        throw error
+      }
+    }, again.write)
   }
 
-  /** Runs `work` on a connection, and again on another one where that is worth it and safe. */
-  #use<T>(work: (session: Session) => Promise<T>, isAgain: Again): Promise<T> {
+  #refuseWhenClosed(): void {
     if (this.#closing) throw errors.unavailable({ cause: new Error('the database is closed') })
+  }
+
+  /** Runs `work` on a connection, and again on another one if that is worth it and safe. */
+  #use<T>(work: (session: Session) => Promise<T>, isAgain: Again): Promise<T> {
     const whole = this.#attempt(work, isAgain)
     this.#running.add(whole)
     const end = () => this.#running.delete(whole)
@@ -253,6 +278,7 @@ export class PostgresDatabase implements Database {
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
+      await Promise.all([this.#reads.idle(), this.#inserts.idle()])
       await Promise.allSettled(this.#running)
       await this.#pool.end()
     })()
@@ -264,6 +290,9 @@ const AGAIN = new Set<Kind | undefined>(['lost', 'conflict', 'stale'])
 
 const again: Record<'read' | 'write', Again> = {
   read: ({ fault }) => AGAIN.has(fault),
-  // Once it was sent, a lost connection leaves open whether it happened.
-  write: ({ fault, sent }) => AGAIN.has(fault) && !(sent && fault === 'lost'),
+  // A connection that is lost after the commit was sent leaves open whether it happened.
+  write: ({ fault, mayHaveCommitted }) => AGAIN.has(fault) && !(mayHaveCommitted && fault === 'lost'),
 }
+
+/** Whether the server undid a statement because of the statement itself, so that others of its group may succeed. */
+const isRolledBack = (error: unknown): boolean => kindOf((error as Error).cause ?? error) === 'refused'

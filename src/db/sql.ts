@@ -50,6 +50,48 @@ export class Sql<R = Row> {
     const params: SqlScalar[] = []
     return { text: write(this, dialect, params), params }
   }
+
+  /** The statement of PostgreSQL with another expression in place of each parameter, numbered from 1. */
+  renderWith(placeholder: (n: number) => string): string {
+    return write(this, 'postgres', [], placeholder)
+  }
+}
+
+/** A row to be inserted unless its key exists; statements of one table can be run as one. See `sql.insert`. */
+export class Insert<R = Row> extends Sql<R> {
+  readonly shape: InsertShape
+  constructor(shape: InsertShape, values: readonly SqlScalar[]) {
+    super(shape.strings, values)
+    this.shape = shape
+  }
+}
+
+/** What rows of a table that are inserted alike have in common. */
+export type InsertShape = {
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly key: readonly string[]
+  readonly strings: TemplateStringsArray
+}
+
+const shapes = new Map<string, InsertShape>()
+
+function shapeOf(table: string, columns: readonly string[], key: readonly string[]): InsertShape {
+  const name = `${table} (${columns.join()}) ${key.join()}`
+  let shape = shapes.get(name)
+  if (!shape) {
+    const unknown = key.find((column) => !columns.includes(column))
+    if (unknown !== undefined)
+      throw new TypeError(`sql.insert into ${table}: no value for ${unknown} of the key`)
+    const strings = [
+      `insert into ${table} (${columns.join(', ')}) values (`,
+      ...Array.from({ length: columns.length - 1 }, () => ', '),
+      `) on conflict (${key.join(', ')}) do nothing returning ${key.join(', ')}`,
+    ]
+    shape = { table, columns, key, strings: Object.assign(strings, { raw: strings }) }
+    shapes.set(name, shape)
+  }
+  return shape
 }
 
 // Written without pieces, a template of the source always renders to the same text, so that is built once.
@@ -73,9 +115,14 @@ function checked(value: SqlScalar): SqlScalar {
   return value
 }
 
-function write(query: Sql<unknown>, dialect: Dialect, params: SqlScalar[]): string {
+function write(
+  query: Sql<unknown>,
+  dialect: Dialect,
+  params: SqlScalar[],
+  placeholder?: (n: number) => string,
+): string {
   const { strings, parts } = query
-  const same = params.length === 0 && !parts.some(isPiece)
+  const same = params.length === 0 && placeholder === undefined && !parts.some(isPiece)
   const text = same ? known[dialect].get(strings) : undefined
   if (text !== undefined) {
     for (const part of parts) params.push(checked(part as SqlScalar))
@@ -84,10 +131,12 @@ function write(query: Sql<unknown>, dialect: Dialect, params: SqlScalar[]): stri
   let built = strings[0]!
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i]!
-    if (isPiece(part)) built += write(part instanceof Choice ? part[dialect] : part, dialect, params)
+    if (isPiece(part))
+      built += write(part instanceof Choice ? part[dialect] : part, dialect, params, placeholder)
     else {
       params.push(checked(part))
-      built += dialect === 'sqlite' ? '?' : `$${params.length}`
+      if (placeholder) built += placeholder(params.length)
+      else built += dialect === 'sqlite' ? '?' : `$${params.length}`
     }
     built += strings[i + 1]!
   }
@@ -104,6 +153,21 @@ function write(query: Sql<unknown>, dialect: Dialect, params: SqlScalar[]): stri
 export function sql<R = Row>(strings: TemplateStringsArray, ...parts: Part[]): Sql<R> {
   return new Sql(strings, parts)
 }
+
+/**
+ * Inserts a row unless one with its key exists. Answers the key's columns if it was inserted, and no row if not.
+ * On PostgreSQL, calls of `db.write` that arrive together for the same table and columns run as one statement.
+ *
+ * @param table a table's name, and `row` its columns: words of this program's own source only
+ * @param key columns of the primary key or of a unique index; their values are text
+ * @example db.write(sql.insert('store_documents', { collection, id, body }, ['collection', 'id']))
+ */
+sql.insert = <K extends string, const C extends K>(
+  table: string,
+  row: Readonly<Record<K, SqlScalar>>,
+  key: readonly C[],
+): Insert<Record<C, string>> =>
+  new Insert(shapeOf(table, Object.keys(row), key), Object.values<SqlScalar>(row))
 
 /** A piece that differs between the engines. */
 sql.either = (pieces: { sqlite: Sql; postgres: Sql }): Choice => new Choice(pieces.sqlite, pieces.postgres)
