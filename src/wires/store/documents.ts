@@ -105,11 +105,9 @@ export function createDocuments(db: Database, clock: Clock) {
     async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
       const at = isoTime(timeOfId(id))
       const body = write({ _id: id, createdAt: at, updatedAt: at }, withoutServiceFields(fields))
-      const [made] = await db.write(sql`
-        insert into store_documents (collection, id, owner, version, body)
-        values (${collection}, ${id}, ${owner}, 1, ${body})
-        on conflict (collection, id) do nothing
-        returning version`)
+      const [made] = await db.write(
+        sql.insert('store_documents', { collection, id, owner, version: 1, body }, ['collection', 'id']),
+      )
       return made ? { body, version: 1 } : get(collection, id, { owner })
     },
 
