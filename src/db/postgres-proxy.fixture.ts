@@ -8,15 +8,17 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
  */
 export type Fate = 'pass' | 'lose request' | 'lose answer' | 'silence'
 
-/** Stands between a database and its PostgreSQL, and breaks connections where a test wants it. */
+/** Stands between a database and its PostgreSQL, and breaks connections if a test wants it. */
 export async function startProxy(target: string) {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
   let fateOf: (request: string) => Fate = () => 'pass'
+  let roundTrips = 0
 
   function accept(client: Socket): void {
     const server = connect(Number(port), hostname)
     let fate: Fate = 'pass'
+    let awaitsAnswer = false
     const end = (): void => {
       client.destroy()
       server.destroy()
@@ -25,11 +27,14 @@ export async function startProxy(target: string) {
     sockets.add(client)
     for (const socket of [client, server]) socket.on('error', end).on('close', end)
     client.on('data', (bytes) => {
+      if (!awaitsAnswer) roundTrips++
+      awaitsAnswer = true
       if (fate === 'pass') fate = fateOf(bytes.toString('latin1'))
       if (fate === 'lose request') end()
       else if (fate !== 'silence') server.write(bytes)
     })
     server.on('data', (bytes) => {
+      awaitsAnswer = false
       if (fate === 'lose answer') end()
       else if (fate !== 'silence') client.write(bytes)
     })
@@ -43,6 +48,8 @@ export async function startProxy(target: string) {
 
   return {
     url: url.href,
+    /** How often a client has sent something and then waited for its answer, over all connections. */
+    roundTrips: (): number => roundTrips,
     /** Decides what happens to requests with this text, the first time only. */
     once: (text: string, fate: Fate): void => {
       fateOf = (request) => {
