@@ -34,7 +34,7 @@ async function setUp(t: TestContext, engine: Engine) {
     db,
     proxy,
     /** Runs `work` and answers in how many round trips it was done. */
-    async roundTripsOf(work: () => Promise<unknown>): Promise<number> {
+    roundTripsOf: async (work: () => Promise<unknown>): Promise<number> => {
       const before = proxy.roundTrips()
       await work()
       return proxy.roundTrips() - before

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { openDatabase } from '../../db/open.ts'
+import type { Database } from '../../db/database.ts'
+import { readMigrations } from '../../db/migrations.ts'
+import { sql } from '../../db/sql.ts'
+import { eachEngine } from '../../testing/engines.ts'
+
+const folder = new URL('./migrations/', import.meta.url)
+
+const insert = (collection: string, id: string, owner: string) =>
+  sql.insert('store_documents', { collection, id, owner, version: 1, body: '{}' }, ['collection', 'id'])
+
+const countsOf = (db: Database) =>
+  db.all<{ collection: string; owner: string; documents: number }>(sql`
+    select collection, owner, sum(documents) as documents from store_counts
+    group by collection, owner having sum(documents) <> 0 order by collection, owner`)
+
+const counted = (db: Database) =>
+  db.all<{ collection: string; owner: string; documents: number }>(sql`
+    select collection, owner, count(*) as documents from (
+      select collection, owner from store_documents union all select collection, '' as owner from store_documents
+    ) as each group by collection, owner order by collection, owner`)
+
+eachEngine((engine) => {
+  test('counters go on from a database of an earlier version', async () => {
+    const db = await openDatabase(await engine.freshUrl())
+    const migrations = await readMigrations('store', folder, engine.name)
+    await db.migrate(migrations.slice(0, 1))
+    for (const id of ['a', 'b', 'c']) await db.write(insert('old', id, 'x'))
+    await db.migrate(migrations)
+    await Promise.all(['d', 'e', 'f'].map((id) => db.write(insert('old', id, 'y'))))
+    await db.write(sql`delete from store_documents where id in ('a', 'd')`)
+    assert.deepEqual(await countsOf(db), [
+      { collection: 'old', owner: '', documents: 4 },
+      { collection: 'old', owner: 'x', documents: 2 },
+      { collection: 'old', owner: 'y', documents: 2 },
+    ])
+    await db.close()
+  })
+
+  test('counters are right however many write and remove at once, from several replicas', async () => {
+    const url = await engine.freshUrl()
+    const dbs = await Promise.all([openDatabase(url), openDatabase(url), openDatabase(url)])
+    await dbs[0].migrate(await readMigrations('store', folder, engine.name))
+    const lanes = Array.from({ length: 60 }, async (_, lane) => {
+      const db = dbs[lane % 3]!
+      const owner = `owner${lane % 4}`
+      for (let i = 0; i < 10; i++) {
+        const collection = `c${(lane + i) % 3}`
+        const id = `${lane}-${i}`
+        await db.write(insert(collection, id, owner))
+        await db.write(insert(collection, id, owner)) // repeated: nothing is added
+        if (i % 4 === 0) await db.write(sql`delete from store_documents where id = ${id}`)
+        if (i % 5 === 0) await db.batch([insert('c1', `${id}x`, owner), insert('c0', `${id}y`, owner)])
+      }
+    })
+    await Promise.all(lanes)
+    const [db] = dbs
+    const counts = await countsOf(db)
+    assert.ok(counts.length > 0)
+    assert.deepEqual(counts, await counted(db))
+    await Promise.all(dbs.map((one) => one.close()))
+  })
+})
