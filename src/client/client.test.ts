@@ -7,7 +7,7 @@ import { Type } from '../base/schema.ts'
 
 import type { Api } from '../app.ts'
 import { defineErrors } from '../base/errors.ts'
-import { json } from '../http/bodies.ts'
+import { form, json, multipart, raw } from '../http/bodies.ts'
 import { answer, route } from '../http/route.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { eachEngine, endOfSuite } from '../testing/engines.ts'
@@ -57,6 +57,39 @@ const shop = defineWire({
           return answer({ later: true }, { status: 202 })
         },
       ),
+      route(
+        'POST /shop/form',
+        {
+          summary: 'Take a form',
+          access: 'public',
+          body: form(Type.Object({ code: Type.String() })),
+          reply: { 200: Type.Object({ code: Type.String() }) },
+        },
+        ({ body }) => body,
+      ),
+      route(
+        'POST /shop/bytes',
+        {
+          summary: 'Take bytes',
+          access: 'public',
+          body: raw({ maxBytes: 1000 }),
+          reply: { 200: Type.Object({ text: Type.String(), type: Type.Optional(Type.String()) }) },
+        },
+        ({ body: { bytes, contentType: type } }) => ({
+          text: String(bytes),
+          ...(type !== undefined && { type }),
+        }),
+      ),
+      route(
+        'POST /shop/pictures',
+        {
+          summary: 'Take a picture',
+          access: 'public',
+          body: multipart({ fields: Type.Object({ alt: Type.String() }), file: { maxBytes: 1000 } }),
+          reply: { 200: Type.Object({ name: Type.String(), alt: Type.String() }) },
+        },
+        async ({ body }) => ({ name: body.file.name, ...(await body.fields()) }),
+      ),
       route('GET /shop/label', { summary: 'A label', access: 'public', reply: { 200: Type.String() } }, () =>
         answer('<label>', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
       ),
@@ -92,6 +125,13 @@ export type Compiled = [
   Yes<Accepts<InputOf<'GET /auth/sessions'>, { query: { limit: number } }>>,
   No<Accepts<InputOf<'GET /auth/sessions'>, { query: { limit: string } }>>,
   No<Accepts<InputOf<'POST /shop/orders'>, { body: { count: string } }>>,
+  Yes<Accepts<InputOf<'POST /shop/form'>, { body: URLSearchParams }>>,
+  No<Accepts<InputOf<'POST /shop/form'>, { body: { code: string } }>>,
+  Yes<Accepts<InputOf<'POST /shop/bytes'>, { body: Blob }>>,
+  Yes<Accepts<InputOf<'POST /shop/bytes'>, { body: Uint8Array<ArrayBuffer> }>>,
+  No<Accepts<InputOf<'POST /shop/bytes'>, { body: object }>>,
+  Yes<Accepts<InputOf<'POST /shop/pictures'>, { body: FormData }>>,
+  No<Accepts<InputOf<'POST /shop/pictures'>, { body: { alt: string } }>>,
   No<Accepts<Known['key'], 'GET /nothing'>>,
   No<Accepts<Known['key'], 'GET /auth/login'>>,
   Yes<Equal<ReplyOf<'POST /auth/login'>['refreshToken'], string>>,
@@ -109,6 +149,25 @@ eachEngine((engine) => {
     before(async () => {
       app = await startApp(ending, engine, { config: { wires: [shop()] } })
       api = known(createClient<Known>(app.url))
+    })
+
+    test('sends each kind of body as it is declared', async () => {
+      const code = await api.call('POST /shop/form', { body: new URLSearchParams({ code: 'a b' }) })
+      assert.deepEqual(code, { code: 'a b' })
+      const typed = new Blob(['{"a":1}'], { type: 'application/json' })
+      assert.deepEqual(await api.call('POST /shop/bytes', { body: typed }), {
+        text: '{"a":1}',
+        type: 'application/json',
+      })
+      const plain = { body: new Uint8Array([97]), headers: { 'content-type': 'a/b' } }
+      assert.deepEqual(await api.call('POST /shop/bytes', plain), { text: 'a', type: 'a/b' })
+      const picture = new FormData()
+      picture.set('file', new File(['x'], 'cat.png'))
+      picture.set('alt', 'A cat')
+      assert.deepEqual(await api.call('POST /shop/pictures', { body: picture }), {
+        name: 'cat.png',
+        alt: 'A cat',
+      })
     })
 
     test('calls routes by their names, with the token that it was given', async () => {

@@ -86,19 +86,29 @@ const NO_FIELDS = Type.Object({})
  *   const { metadata } = await fields() // throws unless the whole body was right: then remove the file
  * })
  */
-export const multipart = <
-  const S extends TSchema = typeof NO_FIELDS,
-  const Required extends boolean = true,
->(options: {
-  fields?: S
-  file: { field?: string; maxBytes: number; required?: Required }
+export function multipart<const O extends MultipartOptions>(
+  options: O,
+): MultipartBody<FieldsOf<O>, RequiredOf<O>> {
+  const { fields = NO_FIELDS, file, receiveMs } = options
+  return {
+    kind: 'multipart',
+    fields: fields as FieldsOf<O>,
+    file: {
+      field: file.field ?? 'file',
+      maxBytes: file.maxBytes,
+      required: (file.required ?? true) as RequiredOf<O>,
+    },
+    ...(receiveMs !== undefined && { receiveMs }),
+  }
+}
+
+type MultipartOptions = {
+  fields?: TSchema
+  file: { field?: string; maxBytes: number; required?: boolean }
   receiveMs?: number
-}): MultipartBody<S, Required> => ({
-  kind: 'multipart',
-  ...options,
-  fields: options.fields ?? (NO_FIELDS as TSchema as S),
-  file: { field: 'file', ...options.file, required: options.file.required ?? (true as Required) },
-})
+}
+type FieldsOf<O> = O extends { fields: infer S extends TSchema } ? S : typeof NO_FIELDS
+type RequiredOf<O> = O extends { file: { required: infer Required extends boolean } } ? Required : true
 
 /** A file as it arrives. */
 export type UploadedFile = {
@@ -119,7 +129,7 @@ export type Upload<Fields, Required extends boolean = boolean> = {
    *
    * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE: nothing of the upload may be kept then
    */
-  fields(): Promise<Fields>
+  fields: () => Promise<Fields>
 }
 
 /** What a handler is given for each kind of body. */
@@ -138,3 +148,7 @@ export const schemaOfBody = (body: RouteBody | undefined): TSchema | undefined =
     : body.kind === 'multipart'
       ? body.fields
       : body.schema
+
+/** The largest body in bytes that a route names, or of a multipart body the largest file. */
+export const maxBytesOf = (body: RouteBody | undefined): number | undefined =>
+  body?.kind === 'multipart' ? body.file.maxBytes : body?.maxBytes

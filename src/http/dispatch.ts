@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sha256 } from '../base/crypto.ts'
 import { ApiError, errors, invalid } from '../base/errors.ts'
 import { bearerToken } from './bearer-token.ts'
-import { schemaOfBody } from './bodies.ts'
+import { maxBytesOf, schemaOfBody } from './bodies.ts'
 import { rawRequestOf } from './body-parsers.ts'
 import { BODY_LIMIT, envelope, JSON_TYPE } from './failures.ts'
 import {
@@ -58,8 +58,7 @@ export function registerRoute(
   const limited = options.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
   const limit = limited && { ...parseRateLimit(limited.limit), countsCallers: limited.countsCallers }
   const limiter = options.limiters[limited?.limitIn ?? 'database']
-  // The parts of a multipart body have limits of their own.
-  const ownBodyLimit = body?.kind === 'multipart' ? Infinity : (body?.maxBytes ?? bodyLimit)
+  const ownBodyLimit = maxBytesOf(body) ?? bodyLimit
   const fieldChecks = body?.kind === 'multipart' ? createFieldChecks(body, validation) : undefined
   const [usualStatus] = Object.keys(spec.reply).map(Number)
 

@@ -97,10 +97,8 @@ export class MultipartReader implements Upload<unknown> {
       throw invalid({ path: `/body/${file.field}`, message: 'is required' })
   }
 
-  fields(): Promise<unknown> {
-    this.#rest ??= this.#readRest()
-    return this.#rest
-  }
+  // Handlers take it out of the object.
+  readonly fields = (): Promise<unknown> => (this.#rest ??= this.#readRest())
 
   /** Ends the reading: whoever waits for a part, or for bytes of the file, is told why. */
   fail(error: ApiError): void {

@@ -10,7 +10,7 @@ import { startApp, type Answered, type TestApp } from '../testing/app.ts'
 import { codesIn, resolved } from '../testing/description.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { defineWire } from '../kernel/wire.ts'
-import { json } from './bodies.ts'
+import { form, json, multipart, raw } from './bodies.ts'
 import { answer, route } from './route.ts'
 
 type Schema = { type?: string; description?: string } & Record<string, unknown>
@@ -77,6 +77,49 @@ const shop = defineWire({
       ),
       route('GET /shop/label', { summary: 'A label', access: 'public', reply: { 200: Type.String() } }, () =>
         answer('<label>', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
+      ),
+      route(
+        'PUT /shop/hook',
+        {
+          summary: 'Receive a webhook',
+          access: 'public',
+          body: raw({ maxBytes: 1000 }),
+          reply: { 200: Type.Object({}) },
+        },
+        () => ({}),
+      ),
+      route(
+        'PUT /shop/events',
+        {
+          summary: 'Receive an event',
+          access: 'public',
+          body: raw({ maxBytes: 1000, contentTypes: ['application/json', 'image/png'] }),
+          reply: { 200: Type.Object({}) },
+        },
+        () => ({}),
+      ),
+      route(
+        'PUT /shop/login-form',
+        {
+          summary: 'Sign in by a form',
+          access: 'public',
+          body: form(Type.Object({ code: Type.String({ examples: ['a'] }) })),
+          reply: { 200: Type.Object({}) },
+        },
+        () => ({}),
+      ),
+      route(
+        'PUT /shop/pictures',
+        {
+          summary: 'Upload a picture',
+          access: 'public',
+          body: multipart({
+            fields: Type.Object({ alt: Type.String(), more: Type.Optional(Type.Object({})) }),
+            file: { field: 'picture', maxBytes: 1000 },
+          }),
+          reply: { 200: Type.Object({}) },
+        },
+        () => ({}),
       ),
       route(
         'GET /shop-label',
@@ -208,6 +251,29 @@ eachEngine((engine) => {
         assert.equal(it.requestBody !== undefined, spec.body !== undefined, key)
         if (spec.body) assert.equal(it.requestBody?.required, true, key)
       }
+    })
+
+    test('every kind of body says how it is sent', () => {
+      const contentOf = (key: string) => described(key).requestBody?.content
+      assert.deepEqual(contentOf('PUT /shop/hook'), { '*/*': { schema: {} } })
+      assert.deepEqual(contentOf('PUT /shop/events'), {
+        'application/json': { schema: { contentMediaType: 'application/json' } },
+        'image/png': { schema: { contentMediaType: 'image/png' } },
+      })
+      assert.deepEqual(Object.keys(contentOf('PUT /shop/login-form')!), ['application/x-www-form-urlencoded'])
+      assert.deepEqual(contentOf('PUT /shop/pictures'), {
+        'multipart/form-data': {
+          schema: {
+            type: 'object',
+            required: ['alt', 'picture'],
+            properties: {
+              alt: { type: 'string' },
+              more: { type: 'object', properties: {} },
+              picture: { contentMediaType: 'application/octet-stream' },
+            },
+          },
+        },
+      })
     })
 
     test('every operation has an id, made of its method and path', () => {

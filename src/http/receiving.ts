@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { type ApiError, invalid } from '../base/errors.ts'
 
-/** The time for a body to arrive where its route says nothing else. */
-export const RECEIVE_MS = 60_000
+// Where the route says nothing else.
+const RECEIVE_MS = 60_000
 
 // For what the client is still sending when it has been answered: a connection that is closed at once can lose the answer.
 const LINGER_MS = 10_000
@@ -13,17 +13,18 @@ const hasBody = ({ headers }: FastifyRequest['raw']): boolean =>
 
 /**
  * Limits the time in which the body of a request arrives; called when its headers have. Node's own limit is one for the
- * whole server.
+ * whole server, and would end a long upload.
  *
  * @param refuse answers the request, whose body has not arrived
  */
 export function limitReceiving(
-  { raw }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
-  limitMs: number,
   refuse: (late: ApiError) => void,
 ): void {
+  const { raw } = request
   if (!hasBody(raw)) return
+  const limitMs = request.routeOptions.config.body?.receiveMs ?? RECEIVE_MS
   let timer = setTimeout(() => {
     if (raw.complete) return
     if (reply.sent) return void raw.socket.destroy()
@@ -32,9 +33,10 @@ export function limitReceiving(
   }, limitMs)
   raw.once('close', () => clearTimeout(timer))
   reply.raw.once('close', () => {
-    if (raw.complete || raw.destroyed) return
-    clearTimeout(timer)
-    timer = setTimeout(() => raw.socket.destroy(), LINGER_MS)
+    if (raw.readableEnded || raw.destroyed) return
+    // Else the next request on this connection would wait behind what nobody reads.
     raw.unpipe().resume()
+    clearTimeout(timer)
+    if (!raw.complete) timer = setTimeout(() => raw.socket.destroy(), LINGER_MS)
   })
 }

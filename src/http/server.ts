@@ -17,7 +17,7 @@ import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from '
 import { clientOf, parseRateLimit, takeCall } from './limits.ts'
 import { MultipartReader } from './multipart.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
-import { limitReceiving, RECEIVE_MS } from './receiving.ts'
+import { limitReceiving } from './receiving.ts'
 import { METHODS, type Route, type RouteGroup } from './route.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
@@ -139,8 +139,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // The client has reset the connection, and the system its address: there is nobody to answer.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
-    const { body } = request.routeOptions.config
-    limitReceiving(request, reply, body?.receiveMs ?? RECEIVE_MS, (late) => {
+    limitReceiving(request, reply, (late) => {
       if (request.body instanceof MultipartReader) request.body.fail(late)
       else answerError(late, request, reply)
     })
