@@ -188,6 +188,103 @@ export const hostileHeader: fc.Arbitrary<string> = fc.oneof(
     .map((codes) => String.fromCharCode(...codes)),
 )
 
+const bytes = fc.uint8Array({ maxLength: 300 }).map((content) => Buffer.from(content))
+
+/** Bytes of a body that nothing parses. */
+export const hostileBytes: fc.Arbitrary<Buffer> = fc.oneof(
+  bytes,
+  hostileText.map((text) => Buffer.from(text)),
+  fc.constantFrom(1000, 100_000).map((length) => Buffer.alloc(length)),
+)
+
+const usually = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, weight: number): fc.Arbitrary<T> =>
+  fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd })
+
+const formText = fc.oneof(
+  hostileText.map((text) => encodeURIComponent(text.toWellFormed())),
+  hostileText,
+  fc.constantFrom('%', '%zz', '%ff', '%00', '+', '&', '=', '&&', ';'),
+)
+
+/** A form with these fields, and others, some of them twice. */
+export function hostileForm(names: readonly string[]): fc.Arbitrary<Buffer> {
+  const field = fc.tuple(
+    usually(fc.constantFrom(...names), formText, 5),
+    usually(fc.constantFrom('', 'a+b'), formText, 1),
+  )
+  const fields = fc
+    .array(field, { maxLength: 5 })
+    .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
+  return fc.oneof(
+    fields.map((text) => Buffer.from(text)),
+    fields.map((text) => Buffer.from(text, 'latin1')),
+    hostileBytes,
+  )
+}
+
+const DISPOSITIONS = [
+  '',
+  'attachment',
+  'form-data;',
+  'form-data; name',
+  'form-data; name="',
+  'form-data; name=a; name=b',
+]
+
+/**
+ * The body of a multipart request whose boundary is `b`: a file and fields, or what looks like them.
+ *
+ * @param usual parts that fit, by the name of the part
+ */
+export function hostileMultipart(usual: Readonly<Record<string, string>>): fc.Arbitrary<Buffer> {
+  const lineEnd = usually(fc.constant('\r\n'), fc.constantFrom('\n', '\r', '', '\r\n\r\n'), 20)
+  const partOf = (place: fc.Arbitrary<string>) =>
+    fc
+      .record({
+        name: usually(place, hostileText, 9),
+        filename: fc.option(usually(fc.constant('a.txt'), hostileText, 2), { freq: 3 }),
+        odd: usually(fc.constant(undefined), fc.constantFrom(...DISPOSITIONS), 9),
+        type: fc.option(usually(fc.constant('text/plain'), hostileHeader, 2)),
+        content: fc.oneof(
+          hostileBytes,
+          asJson.map((text) => Buffer.from(text)),
+          fc.constant(Buffer.from('{}')),
+        ),
+        lineEnd,
+      })
+      .map(({ name, filename, odd, type, content, lineEnd: end }) => {
+        const disposition =
+          odd ?? `form-data; name="${name}"${filename === null ? '' : `; filename="${filename}"`}`
+        const lines = [
+          '--b',
+          `content-disposition: ${disposition}`,
+          ...(type === null ? [] : [`content-type: ${type}`]),
+        ]
+        return Buffer.concat([Buffer.from(lines.join(end) + end + end), content, Buffer.from('\r\n')])
+      })
+  const fitting = Object.entries(usual).map(([name, content]) => {
+    const filename = name === 'file' ? '; filename="a.txt"' : ''
+    return Buffer.from(
+      `--b\r\ncontent-disposition: form-data; name="${name}"${filename}\r\n\r\n${content}\r\n`,
+    )
+  })
+  const none = fc.constant<Buffer[]>([])
+  const odd = fc.array(partOf(fc.constantFrom(...Object.keys(usual))), { maxLength: 3 })
+  const parts = fc.tuple(
+    usually(fc.shuffledSubarray(fitting, { minLength: 1 }), none, 4),
+    usually(none, odd, 1),
+  )
+  const end = usually(
+    fc.constant('--b--\r\n'),
+    fc.constantFrom('', '--b', '--b-', '--b--', '--b--\r\n--b\r\nx', '--c--'),
+    4,
+  )
+  return fc.tuple(parts, end, fc.option(fc.nat(), { freq: 5 })).map(([[fit, more], last, cut]) => {
+    const whole = Buffer.concat([...fit, ...more, Buffer.from(last)])
+    return cut === null ? whole : whole.subarray(0, cut % (whole.length + 1))
+  })
+}
+
 /** Changes JSON text into what is JSON no more, or what parsers disagree about. */
 export function spoiledJson(json: fc.Arbitrary<string>): fc.Arbitrary<string> {
   return fc.oneof(

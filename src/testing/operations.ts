@@ -3,7 +3,10 @@ import fc from 'fast-check'
 
 import { codesIn, resolved } from './description.ts'
 import {
+  hostileBytes,
+  hostileForm,
   hostileHeader,
+  hostileMultipart,
   hostileSegment,
   hostileText,
   hostileValue,
@@ -21,6 +24,9 @@ export type Operation = {
   method: string
   path: string
   parameters: { in: 'path' | 'query' | 'header'; name: string; required?: boolean; schema: Schema }[]
+  /** What its body is sent as; `application/json` also if it has none. */
+  mediaType: string
+  /** The schema of its body; undefined if it has none. */
   body: Schema | undefined
   /** The codes that are described for each status; none for a success. */
   codes: Map<number, Set<string>>
@@ -32,7 +38,7 @@ export type Draft = {
   segments: Record<string, string>
   query: [name: string, value: string][]
   headers: Record<string, string>
-  body: string | undefined
+  body: string | Buffer | undefined
 }
 
 const TEST_PASSWORD = 'correct horse battery'
@@ -82,9 +88,11 @@ export const inputsOf = ({ parameters, body }: Operation): number =>
 
 type Description = {
   parameters?: Operation['parameters']
-  requestBody?: { content: { 'application/json'?: { schema: Schema } } }
+  requestBody?: { content: Record<string, { schema: Schema }> }
   responses: Record<string, { content?: { 'application/json'?: { schema: Schema } } }>
 }
+
+const JSON_TYPE = 'application/json'
 
 // Reads the Authorization header itself, which OpenAPI describes by `security` and not as a parameter.
 const BOUNCE = '/messaging/email/bounce'
@@ -100,24 +108,29 @@ export function readOperations(description: {
   paths: Record<string, Record<string, Description>>
 }): Operation[] {
   return Object.entries(resolved(description).paths).flatMap(([path, methods]) =>
-    // A form is no JSON: whoever takes one has tests of its own.
-    Object.entries(methods)
-      .filter(([, { requestBody }]) => !requestBody || requestBody.content['application/json'])
-      .map(([method, { parameters = [], requestBody, responses }]) => ({
+    Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]) => {
+      const [mediaType, media] = Object.entries(requestBody?.content ?? {})[0] ?? [JSON_TYPE]
+      return {
         key: `${method.toUpperCase()} ${path}`,
         method: method.toUpperCase(),
         path,
         parameters: path === BOUNCE ? [...parameters, AUTHORIZATION_HEADER] : parameters,
-        body: requestBody?.content['application/json']?.schema,
+        mediaType,
+        body: media?.schema,
         codes: new Map(
           Object.entries(responses).map(([status, { content }]) => [
             Number(status),
-            new Set(codesIn(content?.['application/json']?.schema)),
+            new Set(codesIn(content?.[JSON_TYPE]?.schema)),
           ]),
         ),
-      })),
+      }
+    }),
   )
 }
+
+/** Whether an operation takes a body, and takes it as JSON. */
+export const takesJson = ({ mediaType, body }: Operation): boolean =>
+  mediaType === JSON_TYPE && body !== undefined
 
 const sensibleId = ({ path }: Operation): string => SENSIBLE_IDS[path.split('/')[1]!] ?? '{{documentId}}'
 
@@ -133,6 +146,25 @@ function sensible(name: string, operation: Operation, schema: Schema): fc.Arbitr
 
 const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, weight = 4): fc.Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd })
+
+const MULTIPART = 'multipart/form-data'
+
+const contentTypeOf = ({ mediaType }: Operation): string =>
+  mediaType === MULTIPART ? `${MULTIPART}; boundary=b` : mediaType.replace('*/*', 'application/octet-stream')
+
+/** A body of another kind than JSON; undefined if the operation takes JSON, or no body. */
+function otherBodyOf(operation: Operation): fc.Arbitrary<Buffer> | undefined {
+  const { mediaType, body } = operation
+  if (mediaType === JSON_TYPE) return undefined
+  const properties = Object.entries(body?.properties ?? {})
+  if (mediaType === MULTIPART)
+    return hostileMultipart(
+      Object.fromEntries(properties.map(([name, { type }]) => [name, type === 'object' ? '{}' : 'text'])),
+    )
+  return mediaType === 'application/x-www-form-urlencoded'
+    ? hostileForm(properties.map(([name]) => name))
+    : hostileBytes
+}
 
 /** Requests to a route, most of them with something in them that does not belong there. */
 export function drafts(operation: Operation): fc.Arbitrary<Draft> {
@@ -173,7 +205,7 @@ export function drafts(operation: Operation): fc.Arbitrary<Draft> {
       ...Object.fromEntries(of('header').map((one) => [one.name, mostly(text(one), hostileHeader, 2)])),
       'idempotency-key': mostly(fc.constantFrom(...SENSIBLE['idempotency-key']!), hostileHeader),
       'x-request-id': mostly(fc.constant('abc-123'), hostileHeader),
-      'content-type': mostly(fc.constant('application/json'), hostileHeader, 9),
+      'content-type': mostly(fc.constant(contentTypeOf(operation)), hostileHeader, 9),
       accept: hostileHeader,
       'user-agent': hostileHeader,
       'x-forwarded-for': hostileHeader,
@@ -191,11 +223,13 @@ export function drafts(operation: Operation): fc.Arbitrary<Draft> {
   const json = fc
     .oneof({ weight: 2, arbitrary: known }, { weight: 1, arbitrary: tampered(known) })
     .map((value) => JSON.stringify(value))
-  const body = fc.oneof(
-    { weight: 6, arbitrary: json },
-    { weight: 2, arbitrary: spoiledJson(json) },
-    { weight: 1, arbitrary: hostileValue.map((value) => JSON.stringify(value)) },
-  )
+  const body: fc.Arbitrary<string | Buffer> =
+    otherBodyOf(operation) ??
+    fc.oneof(
+      { weight: 6, arbitrary: json },
+      { weight: 2, arbitrary: spoiledJson(json) },
+      { weight: 1, arbitrary: hostileValue.map((value) => JSON.stringify(value)) },
+    )
   return fc.record({
     caller: mostly(
       fc.constantFrom('user', 'user', 'key'),
@@ -221,7 +255,7 @@ export const plainDraft = (operation: Operation): Draft => ({
   ),
   query: [],
   headers: {
-    'content-type': 'application/json',
+    'content-type': contentTypeOf(operation),
     ...Object.fromEntries(
       operation.parameters
         .filter((parameter) => parameter.in === 'header' && parameter.required)
