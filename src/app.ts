@@ -21,6 +21,7 @@ import { StartError } from './base/start-error.ts'
 import { readMigrations } from './db/migrations.ts'
 import { openDatabase } from './db/open.ts'
 import { createPolicy } from './kernel/policy.ts'
+import { ExpectedCallers } from './http/expected-callers.ts'
 import type { RouteGroup } from './http/route.ts'
 import { createServer, type Server } from './http/server.ts'
 import { createIdempotencyStore } from './kernel/idempotency.ts'
@@ -242,6 +243,8 @@ async function assemble(parts: Parts): Promise<App> {
     groups,
     policy,
     authenticate: authenticate ?? (async () => undefined),
+    // On SQLite a session is read without a round trip.
+    expectedCallers: db.dialect === 'postgres' ? new ExpectedCallers() : undefined,
     limiters: { database: rateLimiter, process: createProcessRateLimiter(clock) },
     limitsOn: settings.rateLimits,
     idempotency,

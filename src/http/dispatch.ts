@@ -15,6 +15,7 @@ import {
   type IdempotencyStore,
   type KeptAnswer,
 } from './idempotency.ts'
+import { isSameCaller, type ExpectedCallers } from './expected-callers.ts'
 import { clientOf, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
 import { createFieldChecks, MultipartReader } from './multipart.ts'
 import {
@@ -34,6 +35,8 @@ export type DispatchOptions = CallOptions & {
   policy: Admission
   /** Who sends this bearer token; undefined where nobody does. */
   authenticate: (token: string) => Promise<Caller | undefined>
+  /** Who sent a token last, if reads begin while it is being authenticated again; see `readsOnly`. */
+  expectedCallers: ExpectedCallers | undefined
   /** Where a route may have its calls counted. */
   limiters: Readonly<Record<NonNullable<RouteSpec['limitIn']>, RateLimiter>>
   /** Whether the limits hold that a route does not want always. */
@@ -43,7 +46,7 @@ export type DispatchOptions = CallOptions & {
 
 /** To be done before any route is registered: with it all requests have one shape, which is quicker to read. */
 export const prepareRequests = (engine: FastifyInstance): void =>
-  void engine.decorateRequest('caller', undefined)
+  void engine.decorateRequest('caller', undefined).decorateRequest('authentication', undefined)
 
 /** Puts one route of a wire into the engine: who may call it, how often, and what becomes of its answer. */
 export function registerRoute(
@@ -63,6 +66,8 @@ export function registerRoute(
   const [usualStatus] = Object.keys(spec.reply).map(Number)
 
   const routeAccess = { access: spec.access, wire, method }
+  const expectedCallers =
+    spec.readsOnly && !limit?.countsCallers && !spec.authorize ? options.expectedCallers : undefined
 
   async function admit(request: FastifyRequest): Promise<void> {
     const admitted = request as Admitted
@@ -71,19 +76,58 @@ export function registerRoute(
       const { authorization } = request.headers
       if (authorization !== undefined) {
         const token = bearerToken(authorization)
-        admitted.caller = token === undefined ? undefined : await options.authenticate(token)
+        const authentication = token === undefined ? undefined : options.authenticate(token)
+        if (token !== undefined && authentication && expectedCallers) {
+          admitted.authentication = expectedCallers.update(token, authentication)
+          admitted.caller = expectedCallers.get(token)
+          if (admitted.caller && isAdmitted(admitted.caller)) return
+          admitted.authentication = undefined
+        }
+        admitted.caller = await authentication
         if (!admitted.caller) refused = refusedToken(authorization)
       }
       if (!refused) options.policy.admit(admitted.caller, routeAccess)
     }
-    if (limit && (limit.countsCallers || !admitted.caller)) {
-      const who = admitted.caller?.id ?? clientOf(request.ip)
-      await takeCall(limiter, `${spec.limitName ?? one.key} ${who}`, limit)
-    }
+    await countCall(admitted)
     // A call with a token that nobody has counts as well.
     if (refused) throw refused
     spec.authorize?.(request.headers)
     if (ownBodyLimit === undefined && !admitted.caller) refuseLargeBody(request.headers)
+  }
+
+  async function countCall({ caller, ip }: Admitted): Promise<void> {
+    if (!limit || (caller && !limit.countsCallers)) return
+    await takeCall(limiter, `${spec.limitName ?? one.key} ${caller?.id ?? clientOf(ip)}`, limit)
+  }
+
+  function isAdmitted(caller: Caller): boolean {
+    try {
+      options.policy.admit(caller, routeAccess)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /** What the handler returns, for a caller whose token holds. */
+  async function handled(exchange: Exchange): Promise<unknown> {
+    const { request } = exchange
+    const { authentication, caller: expected } = request
+    if (!authentication) return one.handle(callOf(exchange))
+    // With `attachValidation` a request that is not valid comes this far, because 401 goes before 400.
+    const { validationError } = request
+    const early = validationError
+      ? Promise.reject(validationError)
+      : Promise.resolve(callOf(exchange)).then((call) => one.handle(call))
+    early.catch(() => undefined) // looked at below, or of no interest
+    const caller = await authentication
+    if (isSameCaller(caller, expected)) return early
+    request.caller = caller
+    await countCall(request)
+    if (!caller) throw refusedToken(request.headers.authorization!)
+    options.policy.admit(caller, routeAccess)
+    if (validationError) throw validationError
+    return one.handle(callOf(exchange))
   }
 
   /** What the handler returned, as it is sent. */
@@ -158,7 +202,7 @@ export function registerRoute(
     exchange: Exchange,
   ): Promise<KeptAnswer | Answer<unknown>> {
     const { request, reply } = exchange
-    if (key === undefined) return rendered(await one.handle(callOf(exchange)), reply)
+    if (key === undefined) return rendered(await handled(exchange), reply)
     return answerOnce(key, contentOf(request), exchange, (recordId) =>
       one.handle(callOf(exchange, { recordId })),
     )
@@ -222,6 +266,7 @@ export function registerRoute(
       response: spec.reply,
     },
     config: { ...(spec.errorDetails && { errorDetails: spec.errorDetails }), ...(body && { body }) },
+    ...(expectedCallers && { attachValidation: true }),
     onRequest: admit,
     handler: handle,
   })

@@ -7,7 +7,11 @@ import { isLocalCall } from './local-call.ts'
 import type { RouteSpec } from './route.ts'
 
 /** A request between the hook that admits it and its handler, with who calls. */
-export type Admitted = FastifyRequest & { caller: Caller | undefined }
+export type Admitted = FastifyRequest & {
+  caller: Caller | undefined
+  /** Answers who calls, if `caller` is only who called with this token last time. */
+  authentication: Promise<Caller | undefined> | undefined
+}
 
 /** A request that was admitted, and its reply. */
 export type Exchange = { request: Admitted; reply: FastifyReply }

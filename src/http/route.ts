@@ -40,6 +40,11 @@ export type RouteSpec = {
   limitAlways?: boolean
   /** Routes with the same name count together; without one each counts for itself. */
   limitName?: string
+  /**
+   * Whether the handler only reads, from the database alone. It may then begin while it is being asked whether the
+   * caller's token still holds, if that takes a round trip; nothing is answered before it does.
+   */
+  readsOnly?: boolean
   /** Takes an `Idempotency-Key`: every POST that creates, sends, charges or signs. */
   idempotent?: boolean | BriefReplay
   params?: TSchema

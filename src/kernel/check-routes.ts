@@ -101,6 +101,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   limitIn: optional(oneOf(['database', 'process'])),
   limitAlways: optional(SWITCH),
   limitName: optional(TEXT),
+  readsOnly: optional(SWITCH),
   idempotent: optional({
     takes: 'true or false, or an object like { seconds: 60, isCurrent } with seconds above 0',
     fits: (value) => typeof value === 'boolean' || (isPlain(value) && isBriefReplay(value)),

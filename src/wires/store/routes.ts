@@ -119,6 +119,7 @@ export function documentRoutes({
       {
         summary: 'List documents',
         access: 'optional',
+        readsOnly: true,
         params: InCollection,
         query: Page,
         reply: {
@@ -144,6 +145,7 @@ export function documentRoutes({
       {
         summary: 'Get a document',
         access: 'optional',
+        readsOnly: true,
         params: OneDocument,
         reply: { 200: Document },
         errors: [errors.not_found],

@@ -1,0 +1,31 @@
+import { BoundedMap } from '../base/bounded-map.ts'
+import type { Caller } from './access.ts'
+
+const TOKENS = 10_000
+
+/**
+ * Who called with a token last time. It says nothing of whether the token still holds, so what begins for an expected
+ * caller is answered only once the token was authenticated again, as the same caller.
+ */
+export class ExpectedCallers {
+  readonly #callers = new BoundedMap<string, Caller>(TOKENS)
+
+  get(token: string): Caller | undefined {
+    return this.#callers.get(token)
+  }
+
+  /** Notes who a token turns out to belong to. */
+  update(token: string, authentication: Promise<Caller | undefined>): Promise<Caller | undefined> {
+    const noted = authentication.then((caller) => {
+      if (caller) this.#callers.set(token, caller)
+      else this.#callers.delete(token)
+      return caller
+    })
+    noted.catch(() => undefined) // whoever waits for it learns of it
+    return noted
+  }
+}
+
+/** Whether two callers are the same in everything that decides what they may do and see. */
+export const isSameCaller = (one: Caller | undefined, other: Caller | undefined): boolean =>
+  one === other || JSON.stringify(one) === JSON.stringify(other)
