@@ -36,7 +36,8 @@ import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
 import { messaging, type Messaging } from './wires/messaging/index.ts'
 import { store } from './wires/store/index.ts'
-import { checkOptions, checkWires, orderWires, variablesOf } from './kernel/wiring.ts'
+import { checkOptions, unconfiguredVariables, variablesOf } from './kernel/options.ts'
+import { checkWires, orderWires } from './kernel/wiring.ts'
 
 // So an answer with tokens is erased at most this long after it was last replayed.
 const CLEANING_MS = 60_000
@@ -147,7 +148,9 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   let sandbox: Sandbox | undefined
   try {
     sandbox =
-      settings.sandbox && standIns ? await openSandbox({ db, clock, settings, log: log.log }) : undefined
+      settings.sandbox && standIns ? await loadSandbox({ db, clock, settings, log: log.log }) : undefined
+    // A stand-in may be used without the wire, by a client of the application's own.
+    await sandbox?.open(unconfiguredVariables(all, environment))
     const wireOptions = checkOptions(wires, environment, sandbox?.variables)
     return await assemble({ config, settings, clock, log, db, wires, wireOptions, running, sandbox })
   } catch (error) {
@@ -158,8 +161,8 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   }
 }
 
-/** Only here, and only where it is wanted: in production nothing of the sandbox is loaded. */
-const openSandbox: typeof createSandbox = async (context) =>
+/** Loaded only if it is used: in production no module of the sandbox is. */
+const loadSandbox = async (context: Parameters<typeof createSandbox>[0]): Promise<Sandbox> =>
   (await import('./sandbox/index.ts')).createSandbox(context)
 
 type Parts = {

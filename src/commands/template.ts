@@ -7,7 +7,7 @@ import { loadSettings, type Settings } from '../kernel/config.ts'
 import { StartError } from '../base/start-error.ts'
 import { mailLink, type MailPurpose } from '../wires/auth/index.ts'
 import { messaging, openTemplates, type MessagingOptions, type Templates } from '../wires/messaging/index.ts'
-import { checkOptions } from '../kernel/wiring.ts'
+import { checkOptions } from '../kernel/options.ts'
 import { UsageError, type Command } from './command.ts'
 
 export const template: Command = {

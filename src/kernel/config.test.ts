@@ -162,7 +162,7 @@ describe('a variable that begins with SIXWIRE_ is known', () => {
   const own = defineWire({
     name: 'shop',
     options: Type.Object({ key: Type.Optional(Type.String()) }),
-    variables: { SIXWIRE_SHOP_KEY: 'key' },
+    env: { SIXWIRE_SHOP_KEY: 'key' },
     setup: () => ({ routes: [], service: undefined }),
   })
   test('where a wire declares it, loaded or not', async (t) => {

@@ -20,20 +20,28 @@ import type { Policy } from './policy.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route } from '../http/route.ts'
 import type { Jobs } from './jobs.ts'
+import {
+  checkProviders,
+  ENV,
+  providersOf,
+  type Env,
+  type ProviderDeclarations,
+  type WireProvider,
+} from './provider-options.ts'
 
-/** What the whole server tells about itself. */
+/** The state of the whole server. */
 export type ServerStatus = {
   /** `starting` until migrations ran and every wire started; `draining` from the signal to end. */
   state(): 'starting' | 'ready' | 'draining'
   /** Seconds since the start. */
   uptime(): number
-  /** Every loaded wire, with the check that rejects where it can't work. */
+  /** Every loaded wire, with a check that rejects if it can't work. */
   wires(): ReadonlyMap<string, () => Promise<void>>
   /** Prometheus text, and its content type. */
   metrics(): Promise<{ text: string; contentType: string }>
 }
 
-/** What every wire is given. */
+/** What `setup` of every wire gets. */
 export type WireContext = {
   db: Database
   clock: Clock
@@ -46,33 +54,33 @@ export type WireContext = {
   server: ServerStatus
 }
 
-/** What a wire's `setup` answers. */
+/** What a wire's `setup` returns. */
 export type Running<Service = unknown, Routes extends readonly Route[] = readonly Route[]> = {
   routes: Routes
   /** The largest body in bytes of the routes that name none of their own. Default 1 MiB. */
   bodyLimit?: number
-  /** What the wire offers to wires that need it. */
+  /** What the wires that need this one get. */
   service: Service
-  /** Runs once the tables are there, before the server is ready. */
+  /** Runs once the tables exist, before the server is ready. */
   start?: () => Promise<void>
-  /** Rejects where the wire can't work right now. */
+  /** Rejects if the wire can't work now. */
   health?: () => Promise<void>
   /**
-   * What `sixwire check` asks beside the health, each under a name: whatever is configured outside of this server. It
-   * may be away for a while without the server being ill. Rejects with a sentence for the operator.
+   * What `sixwire check` asks beside the health, by name: configured services outside of this server, without which the
+   * server can run for a while. Each rejects with a sentence for the operator.
    */
   checks?: ReadonlyMap<string, () => Promise<void>>
-  /** Lets go of what the wire holds, after the last answer was given. */
+  /** Releases the wire's resources after the last answer. */
   close?: () => Promise<void>
-  /** Who sends this bearer token. The wire that keeps accounts has it. */
+  /** Finds the sender of a bearer token. The wire that has the accounts defines it. */
   authenticate?: (token: string) => Promise<Caller | undefined>
 }
 
-/** Another wire that a wire builds on, loaded before it. */
+/** Another wire that a wire needs; it is loaded first. */
 export type Need<Name extends string = string, Service = unknown, Optional extends boolean = boolean> = {
   readonly wireName: Name
   readonly isOptional: Optional
-  /** Only for the types: what the other wire offers. */
+  /** Only for the types: the service of the other wire. */
   readonly offers?: Service
 }
 
@@ -96,40 +104,33 @@ export type ConfiguredWire<
   readonly migrations: URL | undefined
   readonly optionsSchema: TSchema | undefined
   readonly options: unknown
-  /** Environment variables, and the dotted option that each one is. */
-  readonly variables: Readonly<Record<string, string>>
-  /** Options, and the dotted one that each stands instead of. */
-  readonly appearance: readonly string[]
-  readonly insteadOf: Readonly<Record<string, string>>
+  /** All environment variables, those of its providers included, each with the path of its option. */
+  readonly variables: Env
+  readonly providers: readonly WireProvider[]
   setup(
     context: WireContext & Record<string, unknown>,
     options: unknown,
   ): Running<Service, Routes> | Promise<Running<Service, Routes>>
 }
 
-/** A wire: called with options it can be loaded; as a need it stands for what it offers. */
+/** A wire: call it with options to load it, or name it in `needs` of another wire to get its service. */
 export type Wire<Name extends string, Options, Service, Routes extends readonly Route[]> = {
   (options?: Options): ConfiguredWire<Name, Service, Routes>
 } & Need<Name, Service, false> & {
-    /** As a need: used where it is loaded, done without where it is not. */
+    /** As a need: `undefined` if the wire is not loaded. */
     readonly optional: Need<Name, Service, true>
   }
 
-/** What may be given of options: whatever is left out takes its default. */
-type Given<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Given<T[K]> } : T
+/** The options as they are written: everything may be left out. */
+type Input<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Input<T[K]> } : T
 
 /** The routes of a wire, for the typed client. */
 export type RoutesOf<W> = W extends (...options: never[]) => ConfiguredWire<string, unknown, infer R>
   ? R[number]
   : never
 
-/** What a wire offers to the others. */
+/** The service of a wire. */
 export type ServiceOf<W> = W extends Need<string, infer Service> ? Service : never
-
-const TEXTS: Field = {
-  takes: 'an object of texts',
-  fits: (value) => isPlain(value) && isEach(value, isText),
-}
 
 const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWire>[0]>]: Field } = {
   name: TEXT,
@@ -140,12 +141,11 @@ const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWir
       Array.isArray(value) && value.every((one: Partial<Need> | null) => isText(one?.wireName)),
   }),
   options: optional({ takes: 'a schema like Type.Object({ … })', fits: isSchema }),
-  variables: optional(TEXTS),
-  appearance: optional({
-    takes: 'a list of texts',
-    fits: (value) => Array.isArray(value) && value.every(isText),
+  env: optional(ENV),
+  providers: optional({
+    takes: "an object of declarations, like { smtp: { env: { SMTP_URL: 'url' } } }",
+    fits: (value) => isPlain(value) && isEach(value, isPlain),
   }),
-  insteadOf: optional(TEXTS),
   migrations: optional({
     takes: "the file: URL of a folder, like new URL('./migrations/', import.meta.url)",
     fits: (value) => value instanceof URL && value.protocol === 'file:',
@@ -154,10 +154,10 @@ const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWir
 }
 
 /**
- * Defines a wire: a name, what it needs, its tables, and the setup that makes its routes.
- * Sixwire's own wires and an application's are made by this same function.
+ * Defines a wire: its name, the wires that it needs, its options, its tables, and the setup that returns its routes.
+ * Sixwire's own wires are defined by it, too.
  *
- * `setup` must not touch the database: its tables may not be there yet. `start` may.
+ * `setup` must not use the database, because its tables may not exist yet. `start` may.
  *
  * @throws StartError with the field that is missing, unknown or does not fit
  */
@@ -175,42 +175,46 @@ export function defineWire<
   /** Schema of the options; its defaults are the options' defaults. */
   options?: Options
   /**
-   * Environment variables that win over the configuration, with the dotted option that each one is:
-   * `{ SMTP_URL: 'smtp.url' }`. Where none of those under one first step is given, here or there, a stand-in may
-   * give them.
+   * Environment variables that take precedence over the configuration, each with the path of the option that it sets:
+   * `{ MAIL_BOUNCE_SECRET: 'bounceSecret' }`. The option's schema reads the text. Those of providers are in `providers`.
    */
-  variables?: Readonly<Record<string, string>>
+  env?: Env
   /**
-   * Those of these options that say under which name something appears, and not what it is: `['smtp.from']`. Alone they
-   * leave it to a stand-in.
+   * The outside providers that the options configure, by the path of their options.
+   *
+   * @example
+   * providers: {
+   *   smtp: { env: { SMTP_URL: 'url', MAIL_FROM: 'from' }, standInTakes: ['from'] },
+   *   'chains.*': { instances: ['ethereum'], env: { '*_RPC_URL': 'rpcUrls', '*_ID': 'id' } },
+   * }
    */
-  appearance?: readonly string[]
-  /**
-   * Options that stand instead of others, `{ email: 'smtp' }`: where one is given, the other one, or anything below it,
-   * stops the start, from a variable as well. That of a stand-in is no fault: nobody wrote it.
-   */
-  insteadOf?: Readonly<Record<string, string>>
+  providers?: ProviderDeclarations
   /** Folder with the wire's `001-….sql` files. */
   migrations?: URL
   setup(
     context: WireContext & Needed<Needs>,
     options: Static<Options>,
   ): Running<Service, Routes> | Promise<Running<Service, Routes>>
-}): Wire<Name, Given<Static<Options>>, Service, Routes> {
-  checkFields(`defineWire(${isText(definition.name) ? definition.name : ''})`, definition, DEFINITION)
-  const configure = (options: unknown = {}): ConfiguredWire<Name, Service, Routes> => ({
-    name: definition.name,
-    description: definition.description,
-    needs: definition.needs ?? [],
-    migrations: definition.migrations,
-    optionsSchema: definition.options,
-    options,
-    variables: definition.variables ?? {},
-    appearance: definition.appearance ?? [],
-    insteadOf: definition.insteadOf ?? {},
-    setup: (context, given) =>
-      definition.setup(context as WireContext & Needed<Needs>, given as Static<Options>),
-  })
+}): Wire<Name, Input<Static<Options>>, Service, Routes> {
+  const where = `defineWire(${isText(definition.name) ? definition.name : ''})`
+  checkFields(where, definition, DEFINITION)
+  const { env = {}, providers: declarations = {} } = definition
+  checkProviders(where, env, declarations, definition.options)
+  const configure = (options: unknown = {}): ConfiguredWire<Name, Service, Routes> => {
+    const providers = providersOf(declarations, options)
+    return {
+      name: definition.name,
+      description: definition.description,
+      needs: definition.needs ?? [],
+      migrations: definition.migrations,
+      optionsSchema: definition.options,
+      options,
+      variables: Object.assign({}, env, ...providers.map(({ variables }) => variables)) as Env,
+      providers,
+      setup: (context, checked) =>
+        definition.setup(context as WireContext & Needed<Needs>, checked as Static<Options>),
+    }
+  }
   return Object.assign(configure, {
     wireName: definition.name,
     isOptional: false as const,

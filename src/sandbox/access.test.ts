@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { test } from 'node:test'
 
+import { createTransport } from 'nodemailer'
+
 import { startApp } from '../testing/app.ts'
 import { createBrowser } from '../testing/browser.ts'
 import { eachEngine } from '../testing/engines.ts'
@@ -221,6 +223,99 @@ eachEngine((engine) => {
       )
       assert.equal((await ask('/health', outside!.address)).status, 200)
       assert.equal((await ask('/sandbox/api/mail', '127.0.0.1')).status, 200)
+    },
+  )
+
+  // As a container sees another one, or its host, in a Docker network.
+  test(
+    'SIXWIRE_SANDBOX_HOST opens it to a network: to its callers, by names that the public DNS does not have',
+    { skip: outside ? false : 'this machine has no address but loopback' },
+    async (t) => {
+      const { address } = outside!
+      const app = await startApp(t, engine, {
+        sandbox: true,
+        environment: { HOST: '0.0.0.0', SIXWIRE_SANDBOX_HOST: `10.99.0.0/16, ${address}/32` },
+      })
+      const { port } = new URL(app.url)
+      const ask = (path: string, headers: Record<string, string>, from = address) =>
+        exchange(`http://${from}:${port}`, { method: 'GET', path, headers, body: undefined })
+      for (const host of [
+        `${address}:${port}`,
+        'app:3000',
+        'localhost:3000',
+        'laptop.local',
+        '[fd00::5]:3000',
+      ])
+        for (const path of ['/sandbox', '/sandbox/api/mail', '/sandbox/app', '/sandbox/page/main.js'])
+          assert.equal((await ask(path, { host })).status, 200, `${host} ${path}`)
+      assert.equal((await ask('/sandbox/api/mail', { host: 'localhost' }, '127.0.0.1')).status, 200)
+      for (const headers of [
+        { host: 'evil.example' },
+        { host: 'app.evil.example' },
+        { host: ':' },
+        { host: 'app', 'x-forwarded-for': '203.0.113.7' },
+        { host: address, via: '1.1 proxy' },
+        { host: 'app', forwarded: 'for=203.0.113.7' },
+      ] as Record<string, string>[])
+        for (const path of PATHS)
+          assert.equal((await ask(path, headers)).status, 403, `${JSON.stringify(headers)} ${path}`)
+
+      const page = (origin: string) => ask('/sandbox/api/mail', { host: `${address}:${port}`, origin })
+      for (const origin of [`http://${address}:${port}`, `http://${address}:5173`, 'http://localhost:5173'])
+        assert.equal((await page(origin)).status, 200, origin)
+      for (const origin of ['https://evil.example', 'http://192.0.2.99:3000', 'http://app:3000', 'null'])
+        assert.equal((await page(origin)).status, 403, origin)
+      assert.match(
+        app.log(),
+        /"level":40.*SIXWIRE_SANDBOX_HOST: every machine and container in 10\.99\.0\.0\/16 and /,
+      )
+
+      const { mail } = JSON.parse((await ask('/sandbox/api', { host: 'app' })).text)
+      const mailer = createTransport(mail.variables.SMTP_URL.replace('127.0.0.1', address))
+      t.after(() => mailer.close())
+      await mailer.sendMail({ from: mail.from, to: 'ada@example.com', text: 'From a container' })
+    },
+  )
+
+  test(
+    'callers of other networks are refused, and its mail server refuses them as well',
+    { skip: outside ? false : 'this machine has no address but loopback' },
+    async (t) => {
+      const { address } = outside!
+      const app = await startApp(t, engine, {
+        sandbox: true,
+        environment: { HOST: '0.0.0.0', SIXWIRE_SANDBOX_HOST: '10.99.0.0/16' },
+      })
+      const { port } = new URL(app.url)
+      for (const path of PATHS) {
+        const headers = { host: `localhost:${port}` }
+        const { status } = await exchange(`http://${address}:${port}`, {
+          method: 'GET',
+          path,
+          headers,
+          body: undefined,
+        })
+        assert.equal(status, 403, path)
+      }
+      const { mail } = (await app.request('GET', '/sandbox/api')).body
+      const mailer = createTransport(mail.variables.SMTP_URL.replace('127.0.0.1', address))
+      t.after(() => mailer.close())
+      await assert.rejects(mailer.verify(), { responseCode: 554 })
+    },
+  )
+
+  test(
+    'its mail server listens on loopback unless it is open to a network',
+    { skip: outside ? false : 'this machine has no address but loopback' },
+    async (t) => {
+      const app = await startApp(t, engine, {
+        sandbox: true,
+        environment: { HOST: '0.0.0.0', SIXWIRE_SANDBOX_HOST: 'shop.example' },
+      })
+      const { mail } = (await app.request('GET', '/sandbox/api')).body
+      const mailer = createTransport(mail.variables.SMTP_URL.replace('127.0.0.1', outside!.address))
+      t.after(() => mailer.close())
+      await assert.rejects(mailer.verify(), { code: 'ESOCKET' })
     },
   )
 })

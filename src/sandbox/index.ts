@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 
 import { errors } from '../base/errors.ts'
+import type { Variables } from '../kernel/options.ts'
 import { createAccess, logAccess } from './access.ts'
 import { createApi, describeAll } from './api.ts'
 import { createCallbackQueue } from './callbacks.ts'
@@ -13,85 +14,93 @@ import { createDirectory } from './idp/directory.ts'
 import { createIdpa } from './idp/idpa.ts'
 import { createIdpb } from './idp/idpb.ts'
 import { createPage } from './page.ts'
-import type { Variables } from '../kernel/wiring.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
 
-/** Local stand-ins for the providers that an application has not configured yet. */
+/** Local stand-ins for the providers that an application has not configured. */
 export type Sandbox = {
-  /** What production adapters are configured with to reach them: environment variables. */
+  /**
+   * Opens the stand-ins of providers that are not configured: those with a variable of these. No other one opens a port.
+   *
+   * @param unconfigured the variables of all providers that nothing configures
+   */
+  open(unconfigured: ReadonlySet<string>): Promise<void>
+  /** The environment variables with which production adapters reach the stand-ins that are open; none before `open`. */
   readonly variables: Readonly<Record<string, string>>
   readonly migrations: URL
-  /** Everything below `/sandbox`. */
+  /** Everything below `/sandbox`; to be registered after `open`. */
   readonly plugin: FastifyPluginAsync
   /**
-   * Called once the tables are there.
+   * Called once the tables exist.
    *
-   * @param configured what the application goes by in the end, by variable
+   * @param configured the final values of the variables
    */
   start(configured: Variables): Promise<void>
-  /** Ends the streams of events that pages listen to. */
+  /** Ends the event streams that pages listen to. */
   endStreams(): void
   close(): Promise<void>
 }
 
-// One line a stand-in.
-const STAND_INS: readonly ((context: StandInContext) => Promise<StandIn>)[] = [
-  createMail,
-  createPhone,
-  createDirectory,
-  createIdpa,
-  createIdpb,
-]
+type CreateStandIn = (context: StandInContext) => StandIn
 
-/** Opens the stand-ins. Their addresses are known from here on; they hold nothing before `start`. */
-export async function createSandbox(
-  given: Omit<StandInContext, 'faults' | 'callbacks' | 'base'>,
-): Promise<Sandbox> {
-  const { db, clock, log, settings } = given
+// One line per stand-in.
+const STAND_INS: readonly CreateStandIn[] = [createMail, createPhone, createDirectory, createIdpa, createIdpb]
+
+/** Creates the sandbox; nothing listens before `open`, and nothing is stored before `start`. */
+export function createSandbox(
+  frame: Omit<StandInContext, 'faults' | 'callbacks' | 'base'>,
+  creators: readonly CreateStandIn[] = STAND_INS,
+): Sandbox {
+  const { db, clock, log, settings } = frame
   const faults = createFaults(db, clock)
   const callbacks = createCallbackQueue(db, clock, log, settings.secret)
   const mayCall = createAccess(settings)
-  const context = { ...given, faults, callbacks, base: settings.sandboxUrl }
-  const standIns: StandIn[] = []
-  const close = async (): Promise<void> => {
-    await callbacks.close()
-    for (const one of standIns.toReversed()) await one.close?.()
-  }
-  try {
-    for (const create of STAND_INS) standIns.push(await create(context))
-  } catch (error) {
-    await close()
-    throw error
-  }
+  const context = { ...frame, faults, callbacks, base: settings.sandboxUrl }
+  const standIns = creators.map((create) => create(context))
+  const used = new Set<StandIn>()
+  const describe = () => describeAll(standIns, used, faults)
   const events = createEvents(
     db,
     clock,
     new Map<string, Version>([
       ...standIns.flatMap(({ part }) => (part ? [[part.name, part.version] as const] : [])),
-      ['providers', () => describeAll(standIns, faults)],
+      ['providers', describe],
     ]),
   )
   return {
-    variables: Object.assign({}, ...standIns.map(({ variables }) => variables)) as Record<string, string>,
+    async open(unconfigured) {
+      for (const one of standIns) {
+        const names = Object.keys(one.describe())
+        if (names.length > 0 && !names.some((name) => unconfigured.has(name))) continue
+        used.add(one)
+        await one.open?.()
+      }
+    },
+    get variables() {
+      return Object.assign({}, ...Array.from(used, (one) => one.describe())) as Record<string, string>
+    },
     migrations: new URL('./migrations/', import.meta.url),
     async plugin(engine) {
       engine.addHook('onRequest', async (request) => mayCall(request))
-      // With one of its own, the check above holds for unknown addresses, too.
+      // With a handler of its own the check above holds for unknown paths, too.
       engine.setNotFoundHandler(async () => {
         throw errors.not_found()
       })
-      await engine.register(createPage(context.base, settings.appUrl))
+      const unused = standIns.filter((one) => !used.has(one)).map(({ name }) => name)
+      await engine.register(createPage(context.base, settings.appUrl, unused))
       await engine.register(createFrontend(settings))
-      await engine.register(createApi(standIns, faults))
+      await engine.register(createApi(standIns, describe, faults))
       await engine.register(events.plugin)
       for (const { routes } of standIns) await engine.register(routes)
     },
     async start(configured) {
       logAccess(settings, log)
-      for (const one of standIns) await one.start?.(configured)
+      for (const one of used) await one.start?.(configured)
       callbacks.start()
     },
     endStreams: () => events.close(),
-    close,
+    async close() {
+      await callbacks.close()
+      for (const one of [...used].toReversed()) await one.close?.()
+    },
   }
 }

@@ -3,8 +3,8 @@ import type { FastifyPluginAsync } from 'fastify'
 import { createFiles } from './files.ts'
 
 // The page writes text only, never HTML, and runs its own files only. A mail is shown in a frame without scripts and
-// without an origin; a frame made of text has its parent's policy beside its own stricter one,
-// and mails have styles in them and, where somebody asks for them, pictures elsewhere.
+// without an origin. A srcdoc frame inherits this policy beside its own stricter one, and mails contain styles and, if
+// the reader asks for them, pictures from other servers.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -17,15 +17,16 @@ const POLICY = [
 ].join('; ')
 
 /**
- * The page at `/sandbox` that shows and drives the stand-ins; everything that it does, it does by `/sandbox/api`.
+ * The page at `/sandbox` that shows and drives the stand-ins, by `/sandbox/api` alone.
  *
- * @param base where the sandbox answers, from outside
- * @param appUrl where the application's own pages are
+ * @param base the address of the sandbox
+ * @param appUrl the address of the application's own pages
+ * @param unused the names of the stand-ins that the application does not use
  */
-export const createPage = (base: string, appUrl: string): FastifyPluginAsync =>
+export const createPage = (base: string, appUrl: string, unused: readonly string[]): FastifyPluginAsync =>
   createFiles(new URL('./page/', import.meta.url), {
     at: '/page',
     pages: ['/'],
-    words: { root: new URL(base).pathname, app: appUrl },
+    words: { root: new URL(base).pathname, app: appUrl, unused: unused.join(' ') },
     policy: POLICY,
   })

@@ -3,44 +3,49 @@ import type { FastifyBaseLogger, FastifyPluginAsync } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import type { Settings } from '../kernel/config.ts'
 import type { Database } from '../db/database.ts'
-import type { Variables } from '../kernel/wiring.ts'
+import type { Variables } from '../kernel/options.ts'
 import type { CallbackQueue } from './callbacks.ts'
 import type { Version } from './events.ts'
 import type { Faults } from './faults.ts'
 
-/** What every stand-in is given. */
+/** What every stand-in gets. */
 export type StandInContext = {
   db: Database
   clock: Clock
   settings: Settings
   log: FastifyBaseLogger
   faults: Faults
-  /** What it calls the application back by. */
+  /** Sends what it reports to the application. */
   callbacks: Pick<CallbackQueue, 'of'>
-  /** Where the sandbox answers this server and a browser on its machine: `http://localhost:3000/sandbox`. */
+  /** The sandbox's address for this server and for a browser on its machine: `http://localhost:3000/sandbox`. */
   base: string
 }
 
 /** A part of the sandbox: a local provider that speaks a real one's protocol, or what several of them share. */
 export type StandIn = {
-  /** Its name in `/sandbox/api`; a provider has addresses of its own below `/sandbox/<name>`, if any. */
+  /** Its name in `/sandbox/api`; the addresses of a provider, if it has any, are below `/sandbox/<name>`. */
   readonly name: string
-  /** Whether something can go wrong at it on purpose. */
+  /** Whether faults can be injected into it. */
   readonly takesFaults: boolean
-  /** What a production adapter is configured with to reach it: environment variables. */
-  readonly variables: Readonly<Record<string, string>>
-  /** Its addresses, below `/sandbox`, with body parsers of its own. */
+  /**
+   * The environment variables with which a production adapter reaches it; empty if it stands in for no provider. Before
+   * `open` they are what they would be: an address may change if its port turns out to be taken.
+   */
+  describe(): Readonly<Record<string, string>>
+  /** Opens ports and starts programs of its own. Called only if no real provider is configured instead. */
+  open?(): Promise<void>
+  /** Its routes below `/sandbox`, with body parsers of its own. They exist whether it is in use or not. */
   readonly routes: FastifyPluginAsync
-  /** Address, credentials and what it holds, for `GET /sandbox/api`. */
+  /** Address, credentials and content, for `GET /sandbox/api`. */
   state(): Promise<Record<string, unknown>>
-  /** The part of the page that lists what it holds. */
+  /** The part of the page that lists its content. */
   readonly part?: { readonly name: string; readonly version: Version }
-  /** Forgets everything. */
+  /** Deletes its content. */
   reset(): Promise<void>
   /**
-   * Called once the tables are there.
+   * Called once the tables exist, on one that was opened.
    *
-   * @param configured what the application goes by in the end, by variable: an operator's own value, or the stand-in's
+   * @param configured the final values of all variables: an operator's own, or the stand-in's
    */
   start?(configured: Variables): Promise<void>
   close?(): Promise<void>

@@ -3,13 +3,13 @@ import type { StandIn, StandInContext } from '../stand-in.ts'
 import { createPeople, type PersonInput } from './people.ts'
 
 /** `/sandbox/api/people`: whom both identity providers know. */
-export async function createDirectory({ db, clock, base }: StandInContext): Promise<StandIn> {
+export function createDirectory({ db, clock, base }: StandInContext): StandIn {
   const people = createPeople(db, clock)
   const inputOf = (body: unknown): PersonInput => (typeof body === 'object' && body !== null ? body : {})
   return {
     name: 'people',
     takesFaults: false,
-    variables: {},
+    describe: () => ({}),
     async routes(engine) {
       engine.get('/api/people', async () => ({ people: await people.all() }))
       engine.post('/api/people', async ({ body }, reply) => {

@@ -29,7 +29,7 @@ const LOOK = {
  * (RS256), userinfo. As at a real one, its client is registered with one redirect address.
  * OpenID Connect Core 1.0, OpenID Connect Discovery 1.0, RFC 6749, RFC 7636, RFC 9207.
  */
-export async function createIdpa(context: StandInContext): Promise<StandIn> {
+export function createIdpa(context: StandInContext): StandIn {
   const { db, clock, settings, base } = context
   const issuer = base + PATH
   const provider = createProvider(context, 'idpa', { says: { iss: issuer } })
@@ -166,12 +166,12 @@ export async function createIdpa(context: StandInContext): Promise<StandIn> {
   }
 
   return provider.standIn({
-    variables: {
+    describe: () => ({
       IDPA_ISSUER: issuer,
       IDPA_CLIENT_ID: clientId,
       IDPA_CLIENT_SECRET: clientSecret,
       IDPA_LABEL: LOOK.name,
-    },
+    }),
     async routes(engine) {
       takeForms(engine)
       engine.get(

@@ -33,7 +33,7 @@ const LOOK = {
  * from `/user/emails`, and beside a person's own there is one that is verified and not primary.
  * https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
  */
-export async function createIdpb(context: StandInContext): Promise<StandIn> {
+export function createIdpb(context: StandInContext): StandIn {
   const provider = createProvider(context, 'idpb', { tokenPrefix: 'gho_' })
   const {
     address,
@@ -155,14 +155,14 @@ export async function createIdpb(context: StandInContext): Promise<StandIn> {
   }
 
   return provider.standIn({
-    variables: {
+    describe: () => ({
       IDPB_CLIENT_ID: clientId,
       IDPB_CLIENT_SECRET: clientSecret,
       IDPB_AUTHORIZE_URL: `${address}/login/oauth/authorize`,
       IDPB_TOKEN_URL: `${address}/login/oauth/access_token`,
       IDPB_API_URL: address,
       IDPB_LABEL: LOOK.name,
-    },
+    }),
     async routes(engine) {
       takeForms(engine)
       engine.post(`${PATH}/login/oauth/access_token`, answering(token))

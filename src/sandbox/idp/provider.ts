@@ -36,7 +36,7 @@ export type Provider = {
     answer: Readonly<Record<string, string>>,
   ) => string
   /** The stand-in that this is. */
-  standIn(own: Pick<StandIn, 'variables' | 'routes'>): StandIn
+  standIn(own: Pick<StandIn, 'describe' | 'routes'>): StandIn
 }
 
 /** RFC 6749, section 5.2. */
@@ -93,10 +93,10 @@ export function createProvider(
       })
     },
     back,
-    standIn: ({ variables, routes }) => ({
+    standIn: ({ describe, routes }) => ({
       name,
       takesFaults: true,
-      variables,
+      describe,
       routes,
       state: async () => ({ address, redirectUri, livingTokens: await grants.count() }),
       reset: () => grants.reset(),

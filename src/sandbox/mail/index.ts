@@ -1,35 +1,38 @@
 import { deriveKey } from '../../base/crypto.ts'
+import { stablePort } from '../ports.ts'
 import { createListReader } from '../reader.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { createBounces } from './bounces.ts'
 import { createInbox, type InboxMail } from './inbox.ts'
 import { MAGIC_ADDRESSES } from './magic.ts'
-import { openSmtp } from './smtp.ts'
+import { createSmtp } from './smtp.ts'
 
 const USER = 'sandbox'
-const FROM = 'no-reply@sandbox.test' // RFC 6761: nobody has an address there
-// Below those that systems give to whoever asks for any port: 32768 on Linux, 49152 elsewhere.
-const FIRST_PORT = 20_000
-const PORTS = 12_000
+const FROM = 'no-reply@sandbox.test' // RFC 6761, section 6.2: nobody has an address there
 
-/** Stands in for a mail server: takes every mail, and shows it instead of delivering it. */
-export async function createMail({
-  db,
-  clock,
-  settings,
-  log,
-  faults,
-  callbacks: queue,
-}: StandInContext): Promise<StandIn> {
+/** Stands in for a mail server: accepts every mail, and shows it instead of delivering it. */
+export function createMail({ db, clock, settings, log, faults, callbacks: queue }: StandInContext): StandIn {
   const inbox = createInbox(db, clock)
   const key = deriveKey(settings.secret, 'sandbox.mail')
   const password = key.mac('password')
   const callbacks = queue.of('mail')
   const bounces = createBounces(clock, callbacks, `${settings.publicUrl}/messaging/email/bounce`)
-  // The same at every start, and another for each application, without a table: there is none yet at the first start.
-  const draw = Buffer.from(key.mac(`port for ${settings.databaseUrl}`), 'base64url').readUInt32BE()
-  const port = FIRST_PORT + (draw % PORTS)
-  const smtp = await openSmtp({ user: USER, password, port, inbox, bounces, faults, clock, log })
+  const smtp = createSmtp({
+    user: USER,
+    password,
+    port: stablePort(settings, 'mail'),
+    // Like the server's own port: callers of these networks may sign in here, too.
+    ...(settings.sandboxHost.networks.length > 0 && {
+      listenAt: settings.host,
+      networks: settings.sandboxHost.networks,
+    }),
+    inbox,
+    bounces,
+    faults,
+    clock,
+    log,
+  })
+  const address = (): string => `${smtp.host}:${smtp.port}`
   const readQuery = createListReader()
 
   const empty = (): Promise<void> => inbox.empty([callbacks.removal()])
@@ -41,11 +44,11 @@ export async function createMail({
   return {
     name: 'mail',
     takesFaults: true,
-    variables: {
-      SMTP_URL: `smtp://${USER}:${password}@${smtp.host}:${smtp.port}`,
+    describe: () => ({
+      SMTP_URL: `smtp://${USER}:${password}@${address()}`,
       MAIL_FROM: FROM,
       MAIL_BOUNCE_SECRET: key.mac('bounces'),
-    },
+    }),
     async routes(engine) {
       engine.get('/api/mail', (request) => list(request.query))
       engine.get<{ Params: { id: string } }>('/api/mail/:id', ({ params }) => inbox.find(params.id))
@@ -55,7 +58,7 @@ export async function createMail({
       })
     },
     state: async () => ({
-      address: `smtp://${smtp.host}:${smtp.port}`,
+      address: `smtp://${address()}`,
       user: USER,
       password,
       from: FROM,
@@ -65,10 +68,11 @@ export async function createMail({
     }),
     part: {
       name: 'inbox',
-      // Mails come one by one and go all at once, or the oldest first.
+      // Mails are added one by one; they are deleted all at once, or the oldest first.
       version: async () => (await inbox.list({ limit: 1 }))[0]?.id ?? null,
     },
     reset: empty,
+    open: () => smtp.open(),
     async start(configured) {
       bounces.start(configured['MAIL_BOUNCE_SECRET'])
       smtp.start()

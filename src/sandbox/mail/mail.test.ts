@@ -245,13 +245,14 @@ eachEngine((engine) => {
       folder,
     })
     t.after(() => app.close())
-    const sandbox = await createSandbox({
+    const sandbox = createSandbox({
       db: app.db,
       clock: systemClock,
       settings: app.settings,
       log: app.server.engine.log,
     })
     t.after(() => sandbox.close())
+    await sandbox.open(new Set(['SMTP_URL']))
     const url = sandbox.variables['SMTP_URL']!
     const { username, password } = new URL(url)
     const credentials = Buffer.from(`\0${username}\0${password}`).toString('base64')

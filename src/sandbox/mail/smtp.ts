@@ -5,6 +5,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
 
 import type { Clock } from '../../base/clock.ts'
+import { isLoopback } from '../../base/loopback.ts'
+import { networkFilter } from '../../base/networks.ts'
 import type { Faults } from '../faults.ts'
 import type { Bounces } from './bounces.ts'
 import type { Inbox } from './inbox.ts'
@@ -17,8 +19,12 @@ const LOOPBACK = '127.0.0.1'
 export type SmtpOptions = {
   user: string
   password: string
-  /** The port to listen on, where nobody else does. */
+  /** The port to listen on, unless another program does. */
   port: number
+  /** The address to listen at. Default 127.0.0.1. */
+  listenAt?: string
+  /** Networks whose callers it answers, beside this machine. */
+  networks?: readonly string[]
   inbox: Inbox
   bounces: Bounces
   faults: Faults
@@ -27,9 +33,13 @@ export type SmtpOptions = {
 }
 
 export type Smtp = {
+  /** Where a client on this machine reaches it. */
   readonly host: string
+  /** The final one once it is open. */
   readonly port: number
-  /** From here on it takes mail; until then it answers 451. */
+  /** Listens; on any free port if another program has the wanted one. */
+  open(): Promise<void>
+  /** From now on it accepts mail; before, it answers 451. */
   start(): void
   close(): Promise<void>
 }
@@ -37,20 +47,26 @@ export type Smtp = {
 const refusal = (responseCode: number, message: string): Error =>
   Object.assign(new Error(message), { responseCode })
 
+const WILDCARD = new Set(['0.0.0.0', '::', '[::]'])
+
 /**
- * A real SMTP server on the loopback interface, for clients that sign in; on any free port where the given one is taken.
- * A message is in the inbox before its 250 goes out. Without STARTTLS: it could only offer a certificate that nobody should trust.
+ * A real SMTP server for clients that sign in. A message is in the inbox before its 250 is sent. Without STARTTLS, because
+ * no client could trust its certificate.
  */
-export async function openSmtp({
+export function createSmtp({
   user,
   password,
   port: wanted,
+  listenAt = LOOPBACK,
+  networks = [],
   inbox,
   bounces,
   faults,
   clock,
   log,
-}: SmtpOptions): Promise<Smtp> {
+}: SmtpOptions): Smtp {
+  const isInNetwork = networkFilter(networks)
+  let port = wanted
   const sockets = new Map<number, Socket>()
   const underWay = new Set<Promise<void>>()
   const closing = new AbortController()
@@ -103,6 +119,10 @@ export async function openSmtp({
     disableReverseLookup: true,
     logger: false,
     size: SIZE_MAX,
+    onConnect({ remoteAddress }, done) {
+      const mayConnect = isLoopback(remoteAddress.replace(/^::ffff:/, '')) || isInNetwork(remoteAddress)
+      done(mayConnect ? null : refusal(554, 'SIXWIRE_SANDBOX_HOST does not name your network'))
+    },
     onAuth(given, _session, done) {
       if (given.username === user && given.password === password) done(null, { user })
       else done(refusal(535, '5.7.8 Wrong user or password: GET /sandbox/api shows them'))
@@ -126,21 +146,31 @@ export async function openSmtp({
     socket.on('close', () => sockets.delete(port))
   })
   const listen = async (port: number): Promise<void> => {
-    server.listen(port, LOOPBACK)
+    server.listen(port, listenAt)
     await once(server.server, 'listening')
   }
-  await listen(wanted).catch(() => listen(0))
-  const { port } = server.server.address() as AddressInfo
 
   return {
-    host: LOOPBACK,
-    port,
+    host: WILDCARD.has(listenAt) ? LOOPBACK : listenAt,
+    get port() {
+      return port
+    },
+    async open() {
+      await listen(wanted).catch(async (error: unknown) => {
+        await listen(0)
+        log.info(
+          { err: error },
+          `port ${wanted} of the sandbox's mail server is taken: it listens on another one`,
+        )
+      })
+      port = (server.server.address() as AddressInfo).port
+    },
     start: () => void (started = true),
     async close() {
       const closed = Promise.withResolvers<void>()
       server.close(closed.resolve)
       closing.abort()
-      // Clients that keep their connections must not hold up the end; what is being kept is kept all the same.
+      // Clients that keep connections open must not delay the end; messages under way are stored all the same.
       for (const socket of sockets.values()) socket.destroy()
       await Promise.all(underWay)
       await closed.promise

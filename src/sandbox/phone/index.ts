@@ -10,7 +10,7 @@ import { createTwilioApi } from './twilio-api.ts'
 const numberOf = (text: string): string => `+${text.replaceAll(/\D/g, '')}`
 
 /** Stands in for Twilio: takes text and WhatsApp messages, shows them, and reports that they arrived. */
-export async function createPhone({
+export function createPhone({
   db,
   clock,
   settings,
@@ -18,7 +18,7 @@ export async function createPhone({
   faults,
   callbacks: queue,
   base,
-}: StandInContext): Promise<StandIn> {
+}: StandInContext): StandIn {
   const key = deriveKey(settings.secret, 'sandbox.phone')
   const hex = (purpose: string): string =>
     Buffer.from(key.mac(purpose), 'base64url').toString('hex').slice(0, 32)
@@ -40,13 +40,13 @@ export async function createPhone({
   return {
     name: 'phone',
     takesFaults: true,
-    variables: {
+    describe: () => ({
       TWILIO_API_BASE: address,
       TWILIO_ACCOUNT_SID: account.sid,
       TWILIO_AUTH_TOKEN: account.token,
       TWILIO_FROM: OWN_NUMBER,
       TWILIO_WHATSAPP_FROM: OWN_WHATSAPP_NUMBER,
-    },
+    }),
     async routes(engine) {
       await engine.register(createTwilioApi({ db, clock, log, account, messages, callbacks, faults }), {
         prefix: '/phone',

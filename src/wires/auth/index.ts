@@ -13,7 +13,7 @@ import type { MailPurpose } from './email-links/mail-tokens.ts'
 import { mailRoutes } from './email-links/mail-routes.ts'
 import { createMailTokens } from './email-links/mail-tokens.ts'
 import { createIdentities } from './identity-providers/identities.ts'
-import { AUTH_VARIABLES, AuthOptions } from './options.ts'
+import { AUTH_PROVIDERS, AuthOptions } from './options.ts'
 import { createOwnAccount } from './own-account.ts'
 import { createPasswordLogin } from './passwords/password-login.ts'
 import { createPasswords } from './passwords/passwords.ts'
@@ -37,8 +37,7 @@ export const auth = defineWire({
   description: 'Accounts, sessions, and sign-in by password, email link or identity provider.',
   needs: [messaging.optional],
   options: AuthOptions,
-  variables: AUTH_VARIABLES,
-  appearance: ['idpa.label', 'idpb.label'],
+  providers: AUTH_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
   setup(context, options) {
     const { db, clock, jobs, log, settings, policy } = context

@@ -83,16 +83,26 @@ export const AuthOptions = Type.Object({
   ),
 })
 
-/** The environment variables of identity providers, and the option that each one is. */
-export const AUTH_VARIABLES = {
-  IDPA_ISSUER: 'idpa.issuer',
-  IDPA_CLIENT_ID: 'idpa.clientId',
-  IDPA_CLIENT_SECRET: 'idpa.clientSecret',
-  IDPA_LABEL: 'idpa.label',
-  IDPB_CLIENT_ID: 'idpb.clientId',
-  IDPB_CLIENT_SECRET: 'idpb.clientSecret',
-  IDPB_AUTHORIZE_URL: 'idpb.authorizeUrl',
-  IDPB_TOKEN_URL: 'idpb.tokenUrl',
-  IDPB_API_URL: 'idpb.apiUrl',
-  IDPB_LABEL: 'idpb.label',
+/** The environment variables of the identity providers. */
+export const AUTH_PROVIDERS = {
+  idpa: {
+    env: {
+      IDPA_ISSUER: 'issuer',
+      IDPA_CLIENT_ID: 'clientId',
+      IDPA_CLIENT_SECRET: 'clientSecret',
+      IDPA_LABEL: 'label',
+    },
+    standInTakes: ['label'],
+  },
+  idpb: {
+    env: {
+      IDPB_CLIENT_ID: 'clientId',
+      IDPB_CLIENT_SECRET: 'clientSecret',
+      IDPB_AUTHORIZE_URL: 'authorizeUrl',
+      IDPB_TOKEN_URL: 'tokenUrl',
+      IDPB_API_URL: 'apiUrl',
+      IDPB_LABEL: 'label',
+    },
+    standInTakes: ['label'],
+  },
 } as const

@@ -9,7 +9,7 @@ import { defineWire } from '../../kernel/wire.ts'
 import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
 import { createMessageLog, forgetMessages } from './messages.ts'
-import { MessagingOptions } from './options.ts'
+import { MESSAGING_PROVIDERS, MessagingOptions } from './options.ts'
 import { createOutbox } from './outbox.ts'
 import { createReports } from './reports.ts'
 import { messagingRoutes } from './routes.ts'
@@ -53,18 +53,8 @@ export const messaging = defineWire({
   name: 'messaging',
   description: 'Email, SMS and WhatsApp messages, and the log of them.',
   options: MessagingOptions,
-  variables: {
-    SMTP_URL: 'smtp.url',
-    MAIL_FROM: 'smtp.from',
-    MAIL_BOUNCE_SECRET: 'bounceSecret',
-    TWILIO_ACCOUNT_SID: 'twilio.accountSid',
-    TWILIO_AUTH_TOKEN: 'twilio.authToken',
-    TWILIO_FROM: 'twilio.from',
-    TWILIO_WHATSAPP_FROM: 'twilio.whatsappFrom',
-    TWILIO_API_BASE: 'twilio.apiBase',
-  },
-  appearance: ['smtp.from'],
-  insteadOf: { email: 'smtp', sms: 'twilio.from', whatsapp: 'twilio.whatsappFrom' },
+  env: { MAIL_BOUNCE_SECRET: 'bounceSecret' },
+  providers: MESSAGING_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {
     const { db, clock, jobs, settings, policy } = context

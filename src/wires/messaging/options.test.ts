@@ -33,7 +33,7 @@ const TWICE: [string, Record<string, string>, Config['messaging'], string][] = [
     'both in the file',
     {},
     { email: list, smtp: { url: 'smtp://me:hidden@127.0.0.1:1' } },
-    'messaging.email: messaging.smtp',
+    'messaging.email: messaging.smtp.url',
   ],
   ['a number', { TWILIO_FROM: '+15005550006' }, { sms: texts('sms') }, 'messaging.sms: TWILIO_FROM'],
   [

@@ -58,3 +58,22 @@ export const MessagingOptions = Type.Object({
     }),
   ),
 })
+
+/** The environment variables of the providers. */
+export const MESSAGING_PROVIDERS = {
+  smtp: {
+    env: { SMTP_URL: 'url', MAIL_FROM: 'from' },
+    standInTakes: ['from'],
+    replacedBy: { email: ['url', 'from'] },
+  },
+  twilio: {
+    env: {
+      TWILIO_ACCOUNT_SID: 'accountSid',
+      TWILIO_AUTH_TOKEN: 'authToken',
+      TWILIO_FROM: 'from',
+      TWILIO_WHATSAPP_FROM: 'whatsappFrom',
+      TWILIO_API_BASE: 'apiBase',
+    },
+    replacedBy: { sms: ['from'], whatsapp: ['whatsappFrom'] },
+  },
+} as const

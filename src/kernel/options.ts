@@ -1,0 +1,160 @@
+import type { TSchema } from 'typebox'
+
+import { didYouMean } from '../base/did-you-mean.ts'
+import type { ApiError, Issue } from '../base/errors.ts'
+import { StartError } from '../base/start-error.ts'
+import { createValidation } from '../http/validation.ts'
+import { isPlain } from './fields.ts'
+import { schemaAt, setAt, valueAt } from './option-path.ts'
+import { readText, textOf } from './option-text.ts'
+import type { WireProvider } from './provider-options.ts'
+import type { ConfiguredWire } from './wire.ts'
+
+/** Values of environment variables. */
+export type Variables = Readonly<Record<string, string | undefined>>
+
+/**
+ * The variables of all providers that nothing configures: neither the environment nor the options of their wire. A
+ * stand-in may set them.
+ */
+export const unconfiguredVariables = (
+  wires: readonly ConfiguredWire[],
+  environment: Variables = {},
+): ReadonlySet<string> =>
+  new Set(
+    wires.flatMap((wire) =>
+      wire.providers
+        .filter((provider) => !isConfigured(provider, wire.options, environment))
+        .flatMap(({ variables }) => Object.keys(variables)),
+    ),
+  )
+
+function isConfigured(provider: WireProvider, options: unknown, environment: Variables): boolean {
+  const { variables, standInTakes } = provider
+  const replacements = Object.keys(provider.replacedBy)
+  return (
+    (replacements.length > 0 && replacements.every((option) => valueAt(options, option) !== undefined)) ||
+    Object.entries(variables).some(
+      ([name, path]) =>
+        !standInTakes.has(name) && (environment[name] || valueAt(options, path) !== undefined),
+    )
+  )
+}
+
+/**
+ * Merges the options of each wire and its environment variables, checks them against its schema, and adds the defaults.
+ *
+ * @param standIns variables of stand-ins: each is used if its provider is not configured, or if it belongs to no
+ *   provider and nothing else sets it
+ * @throws StartError with the variable that does not fit, or else the option, from the wire on:
+ *   `auth.local.passwordMinLength`
+ */
+export function checkOptions(
+  wires: readonly ConfiguredWire[],
+  environment: Variables = {},
+  standIns: Variables = {},
+): Map<ConfiguredWire, unknown> {
+  const validation = createValidation()
+  return new Map(
+    wires.map((wire) => {
+      const options = mergedOptions(wire, environment, standIns)
+      const schema = wire.optionsSchema
+      if (!schema) return [wire, options]
+      checkOptionNames(options, schema, wire.name)
+      const checked = validation('body', schema)(options)
+      if (!('error' in checked)) return [wire, checked.value]
+      const { path, message } = ((checked.error as ApiError).details!['issues'] as [Issue])[0]
+      const option = path.replace(/^\/body\/?/, '').replaceAll('/', '.')
+      const variable = Object.keys(wire.variables).find(
+        (name) => environment[name] && isWithin(option, wire.variables[name]!),
+      )
+      throw new StartError(`${variable ?? [wire.name, option].filter(Boolean).join('.')}: ${message}`)
+    }),
+  )
+}
+
+/** The options of a wire with its variables in them: of the environment first, then the file, then stand-ins. */
+function mergedOptions(wire: ConfiguredWire, environment: Variables, standIns: Variables): unknown {
+  const options = copyOf(wire.options)
+  if (!isPlain(options)) return options // the schema says what is wrong with it
+  const closed = new Set<string>()
+  for (const provider of wire.providers) {
+    for (const path of replacedPaths(wire, provider, environment)) closed.add(path)
+    if (isConfigured(provider, wire.options, environment))
+      for (const path of Object.values(provider.variables)) closed.add(path)
+  }
+  for (const [name, path] of Object.entries(wire.variables)) {
+    const isLeft = !closed.has(path) && valueAt(options, path) === undefined
+    const text = environment[name] || (isLeft ? standIns[name] : undefined)
+    if (text) setAt(options, path, readText(schemaAt(wire.optionsSchema, path), text, name))
+  }
+  return options
+}
+
+/**
+ * The options of a provider that other options of its wire replace.
+ *
+ * @throws StartError if one of them is set as well
+ */
+function replacedPaths(
+  { name: wire, options }: ConfiguredWire,
+  { variables, replacedBy }: WireProvider,
+  environment: Variables,
+): string[] {
+  return Object.entries(replacedBy)
+    .filter(([option]) => valueAt(options, option) !== undefined)
+    .flatMap(([option, paths]) => {
+      const own = Object.entries(variables).filter(([, path]) => paths.includes(path))
+      const names = own.flatMap(([name, path]) => [
+        ...(environment[name] ? [name] : []),
+        ...(valueAt(options, path) === undefined ? [] : [`${wire}.${path}`]),
+      ])
+      if (names.length > 0) throw ambiguous(`${wire}.${option}`, names.join(' and '), names.length > 1)
+      return paths
+    })
+}
+
+const ambiguous = (option: string, others: string, arePlural: boolean): StartError =>
+  new StartError(
+    `${option}: ${others} ${arePlural ? 'are' : 'is'} set as well, and would not be used: remove either ${option} or ${others}`,
+  )
+
+const isWithin = (path: string, outer: string): boolean => path === outer || path.startsWith(`${outer}.`)
+
+/** The final text of each variable of the wires, whether the environment, the file or a stand-in sets it. */
+export const variablesOf = (options: ReadonlyMap<ConfiguredWire, unknown>): Variables =>
+  Object.fromEntries(
+    [...options].flatMap(([{ variables }, values]) =>
+      Object.entries(variables).map(([name, path]) => [name, textOf(valueAt(values, path))]),
+    ),
+  )
+
+/** Defaults are written into a copy, in which functions and objects of a class stay the same. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf)
+  if (!isPlain(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copyOf(one)]))
+}
+
+/** Refuses an option that its schema does not have: a misspelt one would be ignored. */
+function checkOptionNames(value: unknown, schema: TSchema, path: string): void {
+  const {
+    properties = {},
+    additionalProperties,
+    patternProperties,
+  } = schema as {
+    properties?: Record<string, TSchema>
+    additionalProperties?: unknown
+    patternProperties?: unknown
+  }
+  const isMap = patternProperties !== undefined || (additionalProperties ?? false) !== false
+  if (!isPlain(value) || (!isMap && Object.keys(properties).length === 0)) return
+  for (const [name, one] of Object.entries(value)) {
+    const option = schemaAt(schema, name)
+    if (option) checkOptionNames(one, option, `${path}.${name}`)
+    else if (!isMap)
+      throw new StartError(
+        `${path}.${name}: there is no such option${didYouMean(name, Object.keys(properties))}`,
+      )
+  }
+}
