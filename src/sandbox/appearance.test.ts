@@ -103,7 +103,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     for (const provider of ['A', 'B']) {
       await page.goto(appUrl)
       await page.getByRole('link', { name: `Continue with provider ${provider}` }).click()
-      await page.getByText('Be somebody new').click()
+      await page.getByText('Add a person').click()
       await page.getByLabel('Email address').fill('edith@nowhere')
       await button(page, 'Sign in as this person').click()
       await page.getByRole('alert').waitFor()
@@ -130,7 +130,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await page.goto(appUrl)
     await page.getByLabel('Email').fill('newcomer@example.com')
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await button(page, 'Make an account').click()
+    await button(page, 'Create an account').click()
     await page.getByText('This address is not verified yet').waitFor()
     await look('the frontend for somebody who is signed in')
   }

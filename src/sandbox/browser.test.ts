@@ -109,7 +109,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       test(`lets somebody be invented at ${provider}, and says what is wrong with an address`, async (t) => {
         const { page } = await visit(t)
         await consentPage(page, provider)
-        await page.getByText('Be somebody new').click()
+        await page.getByText('Add a person').click()
         await page.getByLabel('Name').fill('Edith')
         await page.getByLabel('Email address').fill('edith@nowhere')
         await page.getByLabel('The provider has verified').uncheck()
@@ -292,7 +292,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       assert.deepEqual(complaints, [])
     })
 
-    test('sets a fault and takes it back, and resets only once that is confirmed', async (t) => {
+    test('sets a fault and removes it, and resets only once that is confirmed', async (t) => {
       const { page, complaints } = await visit(t)
       await page.goto(`${here()}/sandbox#providers`)
       const card = page.getByRole('region', { name: 'Provider A' })
@@ -305,7 +305,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       await card.getByRole('button', { name: 'Set' }).click()
       await card.getByText('In force: answers 503, for 2 calls').waitFor()
       assert.equal((await state()).faults.idpa.error, 503)
-      await card.getByRole('button', { name: 'Take back' }).click()
+      await card.getByRole('button', { name: 'Remove' }).click()
       await card.getByText('In force').waitFor({ state: 'hidden' })
       assert.deepEqual((await state()).faults, {})
 
@@ -317,7 +317,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       assert.equal(await count(), before)
       await page.getByRole('button', { name: 'Reset the sandbox' }).click()
       await page.getByRole('button', { name: 'Reset', exact: true }).click()
-      await page.locator('#announcer', { hasText: 'forgotten everything' }).waitFor({ state: 'attached' })
+      await page.locator('#announcer', { hasText: 'The sandbox is reset' }).waitFor({ state: 'attached' })
       assert.equal(await count(), 3)
       assert.deepEqual(complaints, [])
     })
@@ -331,6 +331,24 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       await send('ada@example.com', 'One more', '<p>Hello</p>')
       while ((await card.innerText()) === before) await page.waitForTimeout(20)
       assert.equal(await page.locator(':focus').getAttribute('aria-label'), 'Copy user')
+      assert.deepEqual(complaints, [])
+    })
+
+    test('says which stand-ins are not in use, and shows no state or fault of them', async (t) => {
+      const environment = { SMTP_URL: 'smtp://127.0.0.1:1', IDPA_CLIENT_ID: 'own', IDPA_CLIENT_SECRET: 'own' }
+      const other = await startApp(t, engine, { sandbox: true, environment })
+      const { page, complaints } = await visit(t)
+      await page.goto(`${other.app.settings.publicUrl}/sandbox`)
+      await page.getByRole('heading', { name: 'No mail arrives here' }).waitFor()
+      await page.goto(`${other.app.settings.publicUrl}/sandbox#phone`)
+      await page.getByRole('heading', { name: 'No messages yet' }).waitFor()
+      await page.goto(`${other.app.settings.publicUrl}/sandbox#providers`)
+      for (const name of ['Mail', 'Provider A']) {
+        const card = page.getByRole('region', { name })
+        await card.getByText('Not in use: a real provider is configured.').waitFor()
+        assert.equal(await card.getByText('Faults').count(), 0)
+      }
+      assert.equal(await page.getByRole('region', { name: 'Phone' }).getByText('Faults').count(), 1)
       assert.deepEqual(complaints, [])
     })
 

@@ -35,7 +35,7 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
     await page.goto(home)
     await page.getByLabel('Email').fill(email)
     await page.getByLabel('Password', { exact: true }).fill('a long passphrase')
-    await page.getByRole('button', { name: 'Make an account' }).click()
+    await page.getByRole('button', { name: 'Create an account' }).click()
     await page.getByText(`Signed in as ${email}`).waitFor()
   }
 
@@ -46,14 +46,14 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
       const tokens = new URLSearchParams({ token: mallory.token, refreshToken: mallory.refreshToken })
       const trap = `${home}/auth/callback#${tokens.toString()}`
       await page.goto(trap)
-      await status(page, 'was not begun in this tab')
+      await status(page, 'was not started in this tab')
       assert.equal(new URL(page.url()).hash, '', 'the tokens are gone from the address line')
       await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
       assert.equal(await stored(page, 'token'), null)
 
       await makeAccount(page, home, 'ada@example.com')
       await page.goto(trap)
-      await status(page, 'was not begun in this tab')
+      await status(page, 'was not started in this tab')
       await page.getByText('Signed in as ada@example.com').waitFor()
     })
 
@@ -66,13 +66,13 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
       const { token, refreshToken } = await app.register('mallory@example.com')
       const trap = `${home}/auth/callback#${new URLSearchParams({ token, refreshToken }).toString()}`
       await page.goto(trap)
-      await status(page, 'was not begun in this tab')
+      await status(page, 'was not started in this tab')
 
       await page.getByRole('link', { name: 'Continue with provider A' }).click()
       await page.getByRole('button', { name: 'Deny' }).waitFor()
       await page.clock.setFixedTime(Date.now() + TEN_MINUTES_MS + 1000)
       await page.goto(trap)
-      await status(page, 'was not begun in this tab within the last ten minutes')
+      await status(page, 'was not started in this tab within the last ten minutes')
       assert.equal(await stored(page, 'token'), null)
     })
 

@@ -121,8 +121,8 @@ describe('a newcomer', { skip: withoutChromium }, () => {
           .getByRole('link', { name: `${url}/sandbox/app` })
           .click()
         await fill(PASSWORD)
-        await click('Make an account')
-        await note('Your account is made.')
+        await click('Create an account')
+        await note('Your account is created.')
         await tab().getByText('This address is not verified yet').waitFor()
         const { _id, emailVerified } = await whoIsIn()
         assert.equal(emailVerified, false)
@@ -136,7 +136,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
         await signOut()
 
         await fill()
-        await click('Send me a link to sign in')
+        await click('Send me a sign-in link')
         await note(EMAIL)
         await follow('Your link to sign in', 'Sign in')
         await note('You are signed in.')
@@ -157,7 +157,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
         // At provider A the newcomer has no account yet, and makes one with the same address. Both know it as verified:
         // so the account is joined.
         await tab().getByRole('link', { name: 'Continue with provider A' }).click()
-        await tab().getByText('Be somebody new').click()
+        await tab().getByText('Add a person').click()
         await tab().getByLabel('Name').fill('Nele Newcomer')
         await tab().getByLabel('Email address').fill(EMAIL)
         assert.ok(await tab().getByLabel('The provider has verified this address').isChecked())

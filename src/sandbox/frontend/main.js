@@ -1,4 +1,4 @@
-// What a frontend of Sixwire does to sign people up and in. All tabs share the tokens: a link in a mail opens another.
+// What a frontend of Sixwire does to sign people up and in. All tabs share the tokens, since a link in a mail opens one.
 const TOKEN = 'sixwire-sandbox-token'
 const REFRESH_TOKEN = 'sixwire-sandbox-refresh-token'
 const SIGN_IN_MS = 600_000
@@ -22,7 +22,7 @@ async function call(route, body, token) {
   return answer
 }
 
-/** A call of whoever is signed in. A token runs out, by default after an hour: one that is refused is traded for the next, once. */
+/** Calls as the signed-in user. A token expires, by default after an hour; if it is refused, it is refreshed once. */
 async function callAsUser(route) {
   try {
     return await call(route, undefined, localStorage.getItem(TOKEN))
@@ -35,23 +35,23 @@ async function callAsUser(route) {
 
 let refreshing
 
-/** A refresh token is good for one use: calls that are refused together wait for the same trade. */
+/** A refresh token is single-use, so calls that are refused together wait for the same refresh. */
 function refresh() {
-  refreshing ??= tradeIn().finally(() => (refreshing = undefined))
+  refreshing ??= exchangeToken().finally(() => (refreshing = undefined))
   return refreshing
 }
 
-async function tradeIn() {
+async function exchangeToken() {
   const refreshToken = localStorage.getItem(REFRESH_TOKEN)
-  // Another tab may have signed out by the time of the answer, or in as somebody else.
-  const isStillIt = () => localStorage.getItem(REFRESH_TOKEN) === refreshToken
+  // Another tab may have signed out or in meanwhile.
+  const isCurrent = () => localStorage.getItem(REFRESH_TOKEN) === refreshToken
   try {
     const next = await call('POST /auth/refresh', { refreshToken })
-    if (isStillIt()) keep(next)
+    if (isCurrent()) store(next)
   } catch (error) {
-    // Where the server was not reached, or is busy, nobody is signed out.
+    // If the server can't be reached or is busy, the session goes on.
     if (error.status !== 400 && error.status !== 401) throw error
-    if (isStillIt()) forget()
+    if (isCurrent()) signOut()
     throw Object.assign(new Error('Your session has ended: sign in again.'), { status: 401 })
   }
 }
@@ -63,8 +63,8 @@ function say(text, isBad = false) {
   note.hidden = false
 }
 
-/** Does the work of a click, and says what went wrong. That may have been the end of the session. */
-const doing = (work) => (event) => {
+/** Runs the work of a click and shows its error, which may be the end of the session. */
+const onEvent = (work) => (event) => {
   event.preventDefault()
   work(event).catch((error) => {
     say(error.message, true)
@@ -74,12 +74,12 @@ const doing = (work) => (event) => {
 
 const isSignedIn = () => localStorage.getItem(TOKEN) !== null
 
-const keep = ({ token, refreshToken }) => {
+const store = ({ token, refreshToken }) => {
   localStorage.setItem(REFRESH_TOKEN, refreshToken)
   localStorage.setItem(TOKEN, token)
 }
 
-const forget = () => {
+const signOut = () => {
   localStorage.removeItem(REFRESH_TOKEN)
   localStorage.removeItem(TOKEN)
 }
@@ -95,7 +95,7 @@ async function show() {
         : 'This address is not verified yet: follow the link in the mail.'
       byId('resend').hidden = user.emailVerified
     } catch (error) {
-      if (error.status === 401) forget()
+      if (error.status === 401) signOut()
       say(error.message, true)
     }
   }
@@ -106,42 +106,42 @@ async function show() {
 
 const ACTIONS = {
   async login({ email, password }) {
-    keep(await call('POST /auth/login', { email, password }))
+    store(await call('POST /auth/login', { email, password }))
     say('You are signed in.')
   },
   async register({ email, password }) {
-    keep(await call('POST /auth/register', { email, password }))
-    say('Your account is made. A mail asks whether the address is yours.')
+    store(await call('POST /auth/register', { email, password }))
+    say('Your account is created. Follow the link in the mail to verify the address.')
   },
   'magic-link': async ({ email }) => say((await call('POST /auth/magic-link', { email })).message),
   'forgot-password': async ({ email }) => say((await call('POST /auth/forgot-password', { email })).message),
 }
 
-// The pages that mails and providers lead to. The token stands behind the #, where no server sees it.
+// The pages that mails and providers lead to. The token is in the fragment, which no server sees.
 const PAGES = {
-  async verify(said) {
-    // Signed in or not: who is, keeps the password where an administrator's address is verified. A token that has run
-    // out counts as none, and is not refused: so it is tried where it would be, and traded for the next.
+  async verify(fragment) {
+    // The route is public, so it ignores an expired token instead of refusing it; an administrator who is signed in
+    // keeps the password. This call refreshes the token first.
     if (isSignedIn()) await callAsUser('GET /auth/me').catch(() => undefined)
     const token = localStorage.getItem(TOKEN)
-    say((await call('POST /auth/verify-email', { token: said.get('token') }, token)).message)
+    say((await call('POST /auth/verify-email', { token: fragment.get('token') }, token)).message)
   },
-  'magic-link': async (said) => {
-    keep(await call('POST /auth/verify-magic-link', { token: said.get('token') }))
+  'magic-link': async (fragment) => {
+    store(await call('POST /auth/verify-magic-link', { token: fragment.get('token') }))
     say('You are signed in.')
   },
-  async callback(said) {
-    // Anybody can make a link with tokens of their own account in it, and would then read what is done there.
+  async callback(fragment) {
+    // Login CSRF: anybody can make a link with the tokens of their own account.
     const age = Date.now() - Number(sessionStorage.getItem('began'))
     sessionStorage.removeItem('began')
     if (!(age <= SIGN_IN_MS))
-      throw new Error('This sign-in was not begun in this tab within the last ten minutes: begin it here.')
-    if (said.has('error')) throw new Error(`You were not signed in: ${said.get('error')}.`)
-    keep({ token: said.get('token'), refreshToken: said.get('refreshToken') })
+      throw new Error('This sign-in was not started in this tab within the last ten minutes: start it again.')
+    if (fragment.has('error')) throw new Error(`You were not signed in: ${fragment.get('error')}.`)
+    store({ token: fragment.get('token'), refreshToken: fragment.get('refreshToken') })
     say('You are signed in.')
   },
-  async reset(said) {
-    resetToken = said.get('token')
+  async reset(fragment) {
+    resetToken = fragment.get('token')
     byId('reset').hidden = false
   },
 }
@@ -150,39 +150,39 @@ let resetToken
 
 byId('reset').addEventListener(
   'submit',
-  doing(async () => {
+  onEvent(async () => {
     const password = new FormData(byId('reset')).get('password')
     say((await call('POST /auth/reset-password', { token: resetToken, password })).message)
-    forget()
+    signOut()
     byId('reset').hidden = true
     await show()
   }),
 )
 byId('account').addEventListener(
   'submit',
-  doing(async (event) => {
-    const given = Object.fromEntries(new FormData(byId('account')))
-    await ACTIONS[event.submitter?.value ?? 'login'](given)
+  onEvent(async (event) => {
+    const input = Object.fromEntries(new FormData(byId('account')))
+    await ACTIONS[event.submitter?.value ?? 'login'](input)
     await show()
   }),
 )
 byId('sign-out').addEventListener(
   'click',
-  doing(async () => {
-    await callAsUser('POST /auth/logout').finally(forget)
+  onEvent(async () => {
+    await callAsUser('POST /auth/logout').finally(signOut)
     say('You are signed out.')
     await show()
   }),
 )
 byId('resend').addEventListener(
   'click',
-  doing(async () => say((await callAsUser('POST /auth/resend-verification')).message)),
+  onEvent(async () => say((await callAsUser('POST /auth/resend-verification')).message)),
 )
 
 for (const link of document.querySelectorAll('[data-provider]'))
   link.addEventListener('click', () => sessionStorage.setItem('began', Date.now()))
 
-// Only of other tabs; null where everything was removed.
+// Sent by other tabs only; the key is null if everything was removed.
 addEventListener('storage', ({ key }) => {
   if (key !== TOKEN && key !== null) return
   if (!isSignedIn()) say('You were signed out in another tab.')
@@ -190,21 +190,21 @@ addEventListener('storage', ({ key }) => {
 })
 
 async function arrive() {
-  const said = new URLSearchParams(location.hash.slice(1))
+  const fragment = new URLSearchParams(location.hash.slice(1))
   const page = PAGES[location.pathname.split('/').at(-1)]
-  // Out of the address line and the history: it is good for one use only.
+  // Removed from the address line and the history: it is single-use.
   history.replaceState(null, '', location.pathname)
-  if (page && [...said].length > 0)
+  if (page && [...fragment].length > 0)
     try {
-      await page(said)
+      await page(fragment)
     } catch (error) {
       say(error.message, true)
     }
   await show()
 }
 
-// This machine has several names, and a browser keeps what it knows for each alone: providers lead back to the public
-// one. Where that is no name of loopback, the sandbox may not answer to it.
+// This machine has several names, and a browser has a storage for each: providers lead back to the public one. If that is
+// not a loopback name, the sandbox may not answer to it.
 const LOOPBACK = /^(?:(?:.+\.)?localhost|127\.[\d.]+|\[::1\])$/
 const home = new URL(document.documentElement.dataset.origin)
 const isSameServer =

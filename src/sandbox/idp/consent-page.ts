@@ -1,13 +1,13 @@
 import { html, type Html } from '../html.ts'
 import type { Person } from './people.ts'
 
-/** How a provider's pages look, and what they say of themselves. */
+/** The appearance of a provider's pages. */
 export type Look = {
   /** The class of its pages, for the style sheet. */
   readonly dress: string
   readonly name: string
   readonly protocol: string
-  /** What the application wants to know, in words, by scope. */
+  /** What each scope lets the application know, in words. */
   readonly scopes: Readonly<Record<string, string>>
 }
 
@@ -15,22 +15,22 @@ export type ConsentPage = {
   look: Look
   /** The application that asks. */
   application: string
-  /** Where the answer goes in the end. */
+  /** Where the answer is sent. */
   redirectUri: string
   scope: string
   people: readonly Person[]
-  /** Marked as the one who was asked for. */
+  /** The person whom the application suggests, by id or address. */
   hint: string | undefined
-  /** What was wrong with the person that was invented. */
+  /** Why the new person was refused, and what was typed. */
   fault?: { message: string; name: string; email: string; verified: boolean }
-  /** Where the style sheets are. */
+  /** The address of the style sheets. */
   assets: string
 }
 
 const LIST = new Intl.ListFormat('en')
 
-// No script at all. There is no form-action: Chromium applies it to where a form's answer redirects to as well, and
-// that is the application's own address.
+// Without form-action, because Chromium applies it to the redirect that answers a form, too, and that leads to the
+// application's own address.
 export const CONSENT_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -69,7 +69,7 @@ const frame = (look: Look, assets: string, title: string, content: Html): string
         </header>
         <main>${content}</main>
         <footer>
-          A stand-in of the Sixwire sandbox. No real account is asked for, and nothing leaves this machine.
+          A stand-in of the Sixwire sandbox: it needs no real account, and nothing leaves this machine.
         </footer>
       </body>
     </html>`.text
@@ -83,7 +83,7 @@ const personButton = ({ id, name, email, verified }: Person, asked: boolean): Ht
     </button>
   </li>`
 
-/** The page where somebody chooses who they are. Its forms are sent to its own address. */
+/** The page to choose a person and to consent. Its forms are sent to its own address. */
 export function consentPage({
   look,
   application,
@@ -114,7 +114,7 @@ export function consentPage({
         </ul>
       </form>
       <details ${fault && html`open`}>
-        <summary>Be somebody new</summary>
+        <summary>Add a person</summary>
         <form method="post" class="invent">
           ${fault && html`<p class="fault" role="alert" id="fault">${fault.message}</p>`}
           <label>Name <input name="name" autocomplete="off" maxlength="100" value="${fault?.name}" /></label>
@@ -149,7 +149,7 @@ export function consentPage({
   )
 }
 
-/** The page for a request that cannot be answered to the application, because it does not say truly who it is. */
+/** The page for a request that can't be answered to the application, because its client or redirect address is wrong. */
 export const refusalPage = (look: Look, assets: string, message: string): string =>
   frame(
     look,

@@ -2,7 +2,7 @@ import { errors } from '../../base/errors.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { createPeople, type PersonInput } from './people.ts'
 
-/** `/sandbox/api/people`: whom both identity providers know. */
+/** `/sandbox/api/people`: the people who have an account at both identity providers. */
 export function createDirectory({ db, clock, base }: StandInContext): StandIn {
   const people = createPeople(db, clock)
   const inputOf = (body: unknown): PersonInput => (typeof body === 'object' && body !== null ? body : {})
@@ -18,7 +18,7 @@ export function createDirectory({ db, clock, base }: StandInContext): StandIn {
       })
       engine.patch<{ Params: { id: string } }>('/api/people/:id', async ({ params: { id }, body }) => {
         const changed = await people.change(id, inputOf(body), '/body')
-        if (!changed) throw errors.not_found({ message: 'There is nobody of this id.' })
+        if (!changed) throw errors.not_found({ message: 'No person has this id.' })
         return changed
       })
     },

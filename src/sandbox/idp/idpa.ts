@@ -26,7 +26,7 @@ const LOOK = {
 
 /**
  * An OpenID Connect issuer that knows the people of the sandbox: discovery, authorization code with PKCE, ID tokens
- * (RS256), userinfo. As at a real one, its client is registered with one redirect address.
+ * (RS256), userinfo. Its client is registered with one redirect address, as at a real one.
  * OpenID Connect Core 1.0, OpenID Connect Discovery 1.0, RFC 6749, RFC 7636, RFC 9207.
  */
 export function createIdpa(context: StandInContext): StandIn {
@@ -85,7 +85,7 @@ export function createIdpa(context: StandInContext): StandIn {
       return fail('invalid_request', 'code_challenge_method must be S256, with a code_challenge')
     if (asked.challenge !== undefined && !S256_CHALLENGE.test(asked.challenge))
       return fail('invalid_request', 'code_challenge must be a SHA-256 in base64url')
-    // Nobody is ever signed in here, so nobody can be answered for without a page.
+    // There are no sessions here, so there is always a page to show.
     if (get('prompt') === 'none') return fail('login_required', 'nobody is signed in')
     return { ask: asked, ...optional('hint', get('login_hint')) }
   }
@@ -137,12 +137,12 @@ export function createIdpa(context: StandInContext): StandIn {
     const code = get('code')
     if (code === undefined) return fail(400, 'invalid_request', 'code is missing')
 
-    // From here on the code is used up, whatever else is wrong.
+    // The code is used up from here on, whatever else is wrong.
     const grant = await grants.take(code)
     if (!grant) return fail(400, 'invalid_grant', 'the code is unknown, used or expired')
     if (get('redirect_uri') !== grant.asked.redirectUri)
       return fail(400, 'invalid_grant', 'redirect_uri is not the one that the code was asked for with')
-    if (!proves(get('code_verifier'), grant.asked.challenge))
+    if (!isVerified(get('code_verifier'), grant.asked.challenge))
       return fail(400, 'invalid_grant', 'code_verifier does not match the code_challenge')
     const person = await people.find(grant.personId)
     if (!person) return fail(400, 'invalid_grant', 'the person is gone')
@@ -188,7 +188,7 @@ export function createIdpa(context: StandInContext): StandIn {
         path: '/authorize',
         look: LOOK,
         check,
-        denied: { error: 'access_denied', error_description: 'the person said no' },
+        denied: { error: 'access_denied', error_description: 'the person denied access' },
       })
     },
   })
@@ -197,13 +197,13 @@ export function createIdpa(context: StandInContext): StandIn {
 const optional = <K extends string>(name: K, value: string | undefined): { [N in K]?: string } =>
   value === undefined ? {} : ({ [name]: value } as { [N in K]?: string })
 
-/** RFC 7636, section 4.6. A verifier without a challenge is refused too: then somebody took the challenge away. */
-function proves(verifier: string | undefined, challenge: string | undefined): boolean {
+/** RFC 7636, section 4.6. A verifier without a challenge is refused, too: the challenge may have been removed (PKCE downgrade). */
+function isVerified(verifier: string | undefined, challenge: string | undefined): boolean {
   if (verifier === undefined || challenge === undefined) return verifier === challenge
   return sha256(verifier) === challenge
 }
 
-/** RFC 6749, section 2.3.1: both are form-encoded before they are put together. */
+/** RFC 6749, section 2.3.1: id and secret are form-encoded before they are joined. */
 function basicOf(header = ''): { id: string; secret: string } | undefined {
   const [, encoded] = /^Basic ([\w+/=-]+)$/i.exec(header) ?? []
   if (encoded === undefined) return undefined

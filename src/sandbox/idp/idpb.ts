@@ -11,7 +11,7 @@ import type { Person } from './people.ts'
 import { createProvider } from './provider.ts'
 
 const PATH = '/idpb'
-// GitHub's live until they are revoked, or are not used for a year.
+// GitHub's tokens are valid until they are revoked, or not used for a year.
 const TOKEN_MS = 365 * 86_400_000
 const DOCS = 'https://docs.github.com/rest'
 const ERRORS =
@@ -29,8 +29,8 @@ const LOOK = {
 }
 
 /**
- * A plain OAuth 2 provider in GitHub's shape: failures of the token endpoint come with status 200, addresses come
- * from `/user/emails`, and beside a person's own there is one that is verified and not primary.
+ * A plain OAuth 2 provider in GitHub's shape: the token endpoint answers errors with status 200, `/user/emails` lists the
+ * addresses, and each person has a second one that is verified and not primary.
  * https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps
  */
 export function createIdpb(context: StandInContext): StandIn {
@@ -96,7 +96,7 @@ export function createIdpb(context: StandInContext): StandIn {
       error: 'bad_verification_code',
       error_description: 'The code passed is incorrect or expired.',
     }
-    // From here on the code is used up, whatever else is wrong.
+    // The code is used up from here on, whatever else is wrong.
     const grant = await grants.take(get('code') ?? '')
     if (!grant) return badCode
     const { asked } = grant
@@ -116,7 +116,7 @@ export function createIdpb(context: StandInContext): StandIn {
   }
 
   async function token(request: FastifyRequest, reply: FastifyReply) {
-    const { get } = sentTo(request)
+    const { get } = parametersIn(request)
     const answered = await exchange(get)
     if (answered['error'] !== undefined) answered['error_uri'] = ERRORS
     reply.header('cache-control', 'no-store')
@@ -182,8 +182,8 @@ export function createIdpb(context: StandInContext): StandIn {
   })
 }
 
-/** GitHub takes the token request's parameters as a form, as JSON and in the address. */
-function sentTo({ body, url }: FastifyRequest): { get: (name: string) => string | undefined } {
+/** GitHub reads the token request's parameters from a form, from JSON and from the query. */
+function parametersIn({ body, url }: FastifyRequest): { get: (name: string) => string | undefined } {
   const form = parametersOf(formOf(body))
   const query = parametersOf(queryOf(url))
   const json = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
@@ -201,7 +201,7 @@ const loginOf = ({ email }: Person): string =>
     .toLowerCase()
     .replaceAll(/[^a-z\d]+/g, '-')
 
-/** https://docs.github.com/rest/users/users#get-the-authenticated-user; an address shows only to whom publishes it. */
+/** https://docs.github.com/rest/users/users#get-the-authenticated-user; `email` is null unless the user publishes it. */
 const userOf = (person: Person, address: string): Record<string, unknown> => ({
   login: loginOf(person),
   id: Number(person.id),

@@ -8,34 +8,34 @@ import type { Look } from './consent-page.ts'
 import { createGrants, type Asked, type Grants } from './grants.ts'
 import { createPeople, type People } from './people.ts'
 
-/** What both identity providers have: an address, one registered application, people, and what they granted. */
+/** What both identity providers have: an address, one registered application, people and their grants. */
 export type Provider = {
   readonly address: string
   readonly clientId: string
   readonly clientSecret: string
-  /** The one that its client is registered with. */
+  /** The redirect address that its client is registered with. */
   readonly redirectUri: string
   readonly people: People
   readonly grants: Grants
-  /** Makes a handler of calls between servers, which does what is set to go wrong here. */
+  /** Makes a handler of calls between servers that injects the faults of this provider. */
   readonly answering: (handle: Handler) => RouteHandlerMethod
-  /** Puts the consent page at a path of the provider. */
+  /** Adds the consent page at a path of the provider. */
   consent(
     engine: FastifyInstance,
     page: {
       path: string
       look: Look
       check: (query: URLSearchParams) => Promise<Checked>
-      /** What the application is told where somebody denied. */
+      /** The answer to the application if access is denied. */
       denied: Readonly<Record<string, string>>
     },
   ): void
-  /** Where the browser goes with an answer; `state` goes with it. */
+  /** The address to which the browser takes an answer, with its `state`. */
   readonly back: (
     asked: Pick<Asked, 'redirectUri' | 'state'>,
     answer: Readonly<Record<string, string>>,
   ) => string
-  /** The stand-in that this is. */
+  /** Makes the stand-in of this provider. */
   standIn(own: Pick<StandIn, 'describe' | 'routes'>): StandIn
 }
 
@@ -48,8 +48,8 @@ const refuse = (status: number, reply: FastifyReply): FastifyReply =>
 
 /**
  * @param name `idpa` or `idpb`
- * @param options.tokenPrefix what its access tokens begin with
- * @param options.says what it adds to every answer that goes through the browser
+ * @param options.tokenPrefix the prefix of its access tokens
+ * @param options.says parameters of every answer that the browser takes to the application
  */
 export function createProvider(
   { db, clock, settings, faults, base }: StandInContext,
@@ -66,8 +66,12 @@ export function createProvider(
     answer: Readonly<Record<string, string>>,
   ): string {
     const url = new URL(asked.redirectUri)
-    const said = { ...answer, ...(asked.state !== undefined && { state: asked.state }), ...options.says }
-    for (const [key, value] of Object.entries(said)) url.searchParams.set(key, value)
+    const parameters = {
+      ...answer,
+      ...(asked.state !== undefined && { state: asked.state }),
+      ...options.says,
+    }
+    for (const [key, value] of Object.entries(parameters)) url.searchParams.set(key, value)
     return url.href
   }
 

@@ -1,19 +1,24 @@
-/** Where the sandbox is, as a path. */
+/** The path of the sandbox. */
 export const root = document.documentElement.dataset.root
 
-/** The application's own pages, or what stands in for them. */
+/** The address of the application's own pages, or of their stand-in. */
 export const appUrl = document.documentElement.dataset.app
 
-/** Where the application's own routes are. */
+const unused = document.documentElement.dataset.unused.split(' ')
+
+/** Whether a real provider is configured instead of this stand-in, so that nothing arrives here. */
+export const isUnused = (name) => unused.includes(name)
+
+/** The address of the application's own routes. */
 export const serverUrl = location.origin + root.replace(/\/sandbox$/, '')
 
 /**
- * Asks `/sandbox/api`.
+ * Calls `/sandbox/api`.
  *
  * @param {string} method
  * @param {string} path below `/sandbox/api`
  * @param {unknown} [body]
- * @throws {Error} whose message a person can read, with the `status` of the answer where there was one
+ * @throws {Error} with a message for people, and the `status` of the answer if there was one
  */
 export async function ask(method, path, body) {
   const response = await fetch(`${root}/api${path}`, {

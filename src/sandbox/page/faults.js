@@ -1,9 +1,9 @@
 import { make } from './dom.js'
 
 const WITH_CALLBACKS = new Set(['mail', 'phone'])
-const CALLBACKS = { '': 'as it should be', lost: 'lost', doubled: 'sent twice', late: 'late' }
+const CALLBACKS = { '': 'normal', lost: 'lost', doubled: 'sent twice', late: 'late' }
 
-/** What is in force, in words. */
+/** A fault in words. */
 const inWords = ({ delayMs, error, loseAnswer, callback, times }) =>
   [
     delayMs && `answers after ${delayMs} ms`,
@@ -16,21 +16,17 @@ const inWords = ({ delayMs, error, loseAnswer, callback, times }) =>
     .join(', ')
 
 /**
- * The form that sets what goes wrong at a provider.
+ * The form that sets a fault of a provider.
  *
  * @param {string} name
- * @param {(fault: object) => Promise<void>} set an empty fault takes it back
+ * @param {(fault: object) => Promise<void>} set an empty fault removes it
  */
 export function createFaultForm(name, set) {
   const number = (field, label, rest) =>
     make('label', {}, label, make('input', { name: field, type: 'number', inputmode: 'numeric', ...rest }))
   const inForce = make('p', { class: 'in-force', hidden: true })
   const problem = make('p', { class: 'fault', role: 'alert', hidden: true })
-  const takeBack = make(
-    'button',
-    { type: 'button', disabled: true, click: () => void change({}) },
-    'Take back',
-  )
+  const remove = make('button', { type: 'button', disabled: true, click: () => void change({}) }, 'Remove')
   const form = make(
     'form',
     {
@@ -44,7 +40,7 @@ export function createFaultForm(name, set) {
     number('error', name === 'mail' ? 'SMTP code' : 'HTTP status', {
       min: 400,
       max: 599,
-      placeholder: 'as it should be',
+      placeholder: 'none',
     }),
     number('times', 'Calls', { min: 1, placeholder: 'all' }),
     WITH_CALLBACKS.has(name) &&
@@ -64,7 +60,7 @@ export function createFaultForm(name, set) {
       make('input', { name: 'loseAnswer', type: 'checkbox' }),
       'Lose the answer',
     ),
-    make('span', { class: 'buttons' }, make('button', { class: 'primary' }, 'Set'), takeBack),
+    make('span', { class: 'buttons' }, make('button', { class: 'primary' }, 'Set'), remove),
   )
   const element = make('details', {}, make('summary', {}, 'Faults'), inForce, form, problem)
   let shown = '{}'
@@ -92,7 +88,7 @@ export function createFaultForm(name, set) {
 
   return {
     element,
-    /** Shows what is in force; what somebody types meanwhile stays. */
+    /** Shows the fault that is set; input in the form stays unless it has changed. */
     show(fault = {}) {
       const text = JSON.stringify(fault)
       if (text === shown) return
@@ -100,7 +96,7 @@ export function createFaultForm(name, set) {
       const words = inWords(fault)
       inForce.textContent = `In force: ${words}`
       inForce.hidden = words === ''
-      takeBack.disabled = words === ''
+      remove.disabled = words === ''
       if (words !== '') element.open = true
       const { delayMs, error, loseAnswer, callback, times } = form.elements
       delayMs.value = fault.delayMs ?? ''

@@ -1,4 +1,4 @@
-import { appUrl, ask, serverUrl } from './api.js'
+import { appUrl, ask, isUnused, serverUrl } from './api.js'
 import { byId, command, linked, make, outside, time, update } from './dom.js'
 import { createPanes, row } from './panes.js'
 import { rendered } from './rendered.js'
@@ -14,12 +14,17 @@ const REGISTER = `curl ${serverUrl}/auth/register \\
 /** @param {{ announce(text: string): void, count(part: string, number: number): void, retry(part: string): void }} page */
 export function createInbox(page) {
   const panes = createPanes('inbox', {
-    empty: [
-      make('h2', {}, 'No mail yet'),
-      make('p', {}, 'Register an account and its mail appears here:'),
-      command(REGISTER, 'the command'),
-      make('p', {}, 'Or do it in a browser, as your users would: ', make('a', { href: appUrl }, appUrl)),
-    ],
+    empty: isUnused('mail')
+      ? [
+          make('h2', {}, 'No mail arrives here'),
+          make('p', {}, 'The server sends mail through the provider that is configured, not to this inbox.'),
+        ]
+      : [
+          make('h2', {}, 'No mail yet'),
+          make('p', {}, 'Register an account and its mail appears here:'),
+          command(REGISTER, 'the command'),
+          make('p', {}, 'Or do it in a browser, as your users would: ', make('a', { href: appUrl }, appUrl)),
+        ],
     choose: 'Choose a mail to read it.',
   })
   const { list, reader } = panes
@@ -70,7 +75,7 @@ export function createInbox(page) {
     if (await read(id)) panes.focus()
   }
 
-  /** Fetches a mail into the reader. Says whether it is there. */
+  /** Fetches a mail into the reader; returns whether it shows it. */
   async function read(id) {
     let state = `mail ${id}`
     let content

@@ -26,7 +26,7 @@ const parts = {
   people: createPeople(page),
   providers: createProviders(page),
 }
-// What is new is counted at all times; the rest is asked for while it is seen.
+// New mail and messages are always counted; the rest is fetched only while it is shown.
 const ALWAYS = ['inbox', 'phone']
 
 function whereNow() {
@@ -47,9 +47,9 @@ function goThere() {
   void parts[name].open(id)
 }
 
-/** What is asked for each part, one thing after the other. */
+/** The last request of each part: they run one after the other. */
 const asking = new Map()
-/** The parts for which the server did not answer, each with the timer of its next try. */
+/** The parts whose request failed, each with the timer of its retry. */
 const retries = new Map()
 let isStreamOpen = true
 
@@ -59,14 +59,14 @@ function showConnection() {
   if (connection.textContent !== text) connection.textContent = text
 }
 
-/** Asks for a part again a little later. */
+/** Fetches a part again later. */
 function retry(name) {
   clearTimeout(retries.get(name))
   retries.set(name, setTimeout(refresh, RETRY_MS, name))
   showConnection()
 }
 
-/** Asks for what a part shows. */
+/** Fetches what a part shows. */
 function refresh(name) {
   const before = asking.get(name)
   const mine = (async () => {
@@ -77,7 +77,7 @@ function refresh(name) {
     } catch {
       return retry(name)
     }
-    // A retry that was asked for meanwhile stays.
+    // A retry that was scheduled meanwhile stays.
     if (retries.get(name) !== timer) return
     clearTimeout(timer)
     retries.delete(name)
@@ -88,7 +88,7 @@ function refresh(name) {
 
 const wanted = () => new Set([...ALWAYS, whereNow().name])
 
-/** Listens to what changes. What has changed while no stream was open is told by none: so everything is asked for. */
+/** Listens to changes. No stream reports a change from before it was open, so everything is fetched then. */
 function listen() {
   const events = new EventSource(`${root}/api/events`)
   events.addEventListener('open', () => {
@@ -102,7 +102,7 @@ function listen() {
   events.addEventListener('error', () => {
     isStreamOpen = false
     showConnection()
-    // It connects again by itself, but not after an answer such as 503, which a server gives while it starts.
+    // It reconnects by itself, but not after an answer such as 503, which a server sends while it starts.
     if (events.readyState === EventSource.CLOSED) setTimeout(listen, RETRY_MS)
   })
 }

@@ -1,12 +1,12 @@
 import { arrowKeys, byId, make } from './dom.js'
 
 /**
- * A list, and beside it what was chosen from it: `#view-<name>`, `#<name>-list` and `#<name>-reader` of the page.
- * Escape goes back from the reader to the list, where the focus was.
+ * A list and a reader beside it: `#view-<name>`, `#<name>-list` and `#<name>-reader` of the page. Escape moves the focus
+ * from the reader back to its row in the list.
  *
  * @param {string} name
- * @param {{ empty: (Node | string)[], choose: string }} words what stands in the reader while nothing is there, and
- *   while nothing is chosen
+ * @param {{ empty: (Node | string)[], choose: string }} words what the reader shows if the list is empty, and
+ *   if nothing is chosen
  */
 export function createPanes(name, words) {
   const list = byId(`${name}-list`)
@@ -22,7 +22,7 @@ export function createPanes(name, words) {
     requestAnimationFrame(() => list.querySelector(`[data-key="${CSS.escape(key)}"] a`)?.focus())
   })
 
-  /** Fills the reader, unless it shows this already. Says whether it did. */
+  /** Fills the reader unless it shows this state already; returns whether it did. */
   function fill(state, write) {
     if (reader.dataset.state === state) return false
     reader.dataset.state = state
@@ -35,12 +35,12 @@ export function createPanes(name, words) {
     reader,
     view,
     fill,
-    /** @param {string | undefined} key what the reader is for from now on */
+    /** @param {string | undefined} key what the reader shows from now on */
     open(key) {
       openKey = key
       view.classList.toggle('reading', key !== undefined)
     },
-    /** What the reader shows where it shows nothing of the list; what it was for may be gone. */
+    /** Fills the reader if nothing of the list is open; what was open may be deleted. */
     rest({ isEmpty, isChosen }) {
       view.classList.toggle('nothing', isEmpty)
       view.classList.toggle('reading', isChosen)
@@ -49,9 +49,9 @@ export function createPanes(name, words) {
         make('div', { class: 'empty' }, ...(isEmpty ? words.empty : [make('p', {}, words.choose)])),
       ])
     },
-    /** The way back where there is room for one pane only. */
+    /** The link back to the list, for screens with room for one pane. */
     back: (text) => make('a', { class: 'back', href: `#${name}` }, text),
-    /** Where the keyboard goes on once something was opened. */
+    /** Moves the focus to what was opened. */
     focus: () => reader.querySelector('h3')?.focus(),
   }
 }

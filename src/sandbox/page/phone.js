@@ -1,4 +1,4 @@
-import { ask, serverUrl } from './api.js'
+import { ask, isUnused, serverUrl } from './api.js'
 import { command, linked, make, outside, time, update } from './dom.js'
 import { createPanes, row } from './panes.js'
 
@@ -16,15 +16,20 @@ curl ${serverUrl}/messaging/sms \\
 /** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */
 export function createPhone(page) {
   const panes = createPanes('phone', {
-    empty: [
-      make('h2', {}, 'No messages yet'),
-      make(
-        'p',
-        {},
-        'Send an SMS or a WhatsApp message and it appears here, one conversation a number. Who sends needs an account with a verified address: follow the link in its mail first.',
-      ),
-      command(SEND, 'the command'),
-    ],
+    empty: isUnused('phone')
+      ? [
+          make('h2', {}, 'No messages arrive here'),
+          make('p', {}, 'The server sends them through the provider that is configured, not to this phone.'),
+        ]
+      : [
+          make('h2', {}, 'No messages yet'),
+          make(
+            'p',
+            {},
+            'Send an SMS or a WhatsApp message and it appears here, one conversation per number. The sender needs an account with a verified address: follow the link in its mail first.',
+          ),
+          command(SEND, 'the command'),
+        ],
     choose: 'Choose a number to read its messages.',
   })
   let messages

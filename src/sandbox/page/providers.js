@@ -32,17 +32,29 @@ export function createProviders(page) {
   async function refresh() {
     const { faults, ...standIns } = await ask('GET', '')
     page.count('providers', Object.keys(faults).length)
-    for (const [name, { takesFaults, variables, ...state }] of Object.entries(standIns)) {
+    for (const [name, { inUse, takesFaults, variables, ...state }] of Object.entries(standIns)) {
       if (!takesFaults) continue
       if (!cards.has(name)) {
-        cards.set(name, card(name, variables))
+        cards.set(name, inUse ? card(name, variables) : unusedCard(name))
         list.append(cards.get(name).element)
       }
       cards.get(name).show(state, faults[name])
     }
   }
 
-  /** A card is written once: what is open or half typed in it stays when its figures change. */
+  /** The card of a stand-in that nothing reaches: its state and faults would be misleading. */
+  function unusedCard(name) {
+    const [title, protocol] = NAMES[name] ?? [name, '']
+    const element = make(
+      'section',
+      { class: 'panel provider', 'aria-labelledby': `provider-${name}` },
+      make('h3', { id: `provider-${name}` }, title, ' ', make('span', { class: 'protocol' }, protocol)),
+      make('p', {}, 'Not in use: a real provider is configured.'),
+    )
+    return { element, show() {} }
+  }
+
+  /** A card is created once, so that what is open or half typed in it stays when its figures change. */
   function card(name, variables) {
     const [title, protocol] = NAMES[name] ?? [name, '']
     const figures = make('div')
@@ -78,7 +90,7 @@ export function createProviders(page) {
 
   async function set(name, fault) {
     await ask('PUT', `/faults/${name}`, fault)
-    page.announce(Object.keys(fault).length > 0 ? 'The fault is set' : 'The fault is taken back')
+    page.announce(Object.keys(fault).length > 0 ? 'The fault is set' : 'The fault is removed')
     await refresh()
   }
 
@@ -87,7 +99,7 @@ export function createProviders(page) {
 
 const words = (name) => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
 
-/** A table of names and values; what holds more values is a table inside it. */
+/** A table of names and values; a value that has several is a table inside it. */
 function rows(entries, isVariables = false) {
   return make(
     'dl',

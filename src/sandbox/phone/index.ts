@@ -6,10 +6,10 @@ import { MAGIC_NUMBERS, OWN_NUMBER, OWN_WHATSAPP_NUMBER } from './magic.ts'
 import { createMessages, type ReceivedMessage } from './messages.ts'
 import { createTwilioApi } from './twilio-api.ts'
 
-/** A plus sign that was not percent-encoded arrives as a space; and WhatsApp's addresses are numbers, too. */
+/** A plus sign that is not percent-encoded arrives as a space; WhatsApp's addresses are numbers, too. */
 const numberOf = (text: string): string => `+${text.replaceAll(/\D/g, '')}`
 
-/** Stands in for Twilio: takes text and WhatsApp messages, shows them, and reports that they arrived. */
+/** Stands in for Twilio: accepts SMS and WhatsApp messages, shows them, and reports their delivery. */
 export function createPhone({
   db,
   clock,
