@@ -3,15 +3,15 @@ import { relative } from 'node:path'
 import type { App } from '../app.ts'
 
 const POLICIES = {
-  open: 'open: any signed-in user may read and change everything (SIXWIRE_POLICY=guarded keeps users apart)',
-  guarded: 'guarded: users see and change only what is their own',
+  open: 'open: any signed-in user may read and change everything (SIXWIRE_POLICY=guarded separates users)',
+  guarded: 'guarded: users read and change only their own records',
 }
 
-/** What a person wants to know once the server runs. */
+/** The text that the terminal shows once the server runs. */
 export function banner(app: App, address: string): string {
   const { settings } = app
   const url = address.replace(/\/\/(127\.0\.0\.1|0\.0\.0\.0|\[::1?\])/, '//localhost')
-  // Never the whole address of a PostgreSQL: it may hold a password.
+  // Not the whole address of a PostgreSQL database, which may contain a password.
   const database = settings.databaseUrl.startsWith('sqlite:')
     ? `SQLite in ${relative(process.cwd(), settings.databaseUrl.slice('sqlite:'.length)) || '.'}`
     : `PostgreSQL at ${new URL(settings.databaseUrl).host}${new URL(settings.databaseUrl).pathname}`
@@ -20,7 +20,7 @@ export function banner(app: App, address: string): string {
                             -d '{"email":"me@example.com","password":"a long passphrase"}'`
     : `curl ${url}/health`
   const sandbox = settings.sandbox
-    ? `\n  sandbox  ${url}/sandbox: mails and messages land here until a provider is configured`
+    ? `\n  sandbox  ${url}/sandbox: shows mail and messages until a provider is configured`
     : ''
   return `
   ${settings.name} ${settings.version} runs at ${url}

@@ -6,22 +6,22 @@ import { withApp } from './with-app.ts'
 
 const FAULT_CHARACTERS = 1_000
 const LONGEST_WAIT_MS = 5_000
-// A server of mail may take its time to greet.
+// A mail server may delay its greeting.
 const LONGEST_WAIT_FOR_PROVIDERS_MS = 10_000
 
 type Check = { name: string; ask: () => Promise<void>; limitMs: number }
 
 export const check: Command = {
-  summary: 'Say whether the configuration works and everything it names can be reached',
+  summary: 'Check the configuration, and whether everything it names can be reached',
   usage: 'sixwire check',
-  help: `Reads the configuration as start does, opens the database, brings its tables up to date,
-and asks every wire whether it can work, and every configured provider whether it answers and knows us:
-a line for each. Providers have ${LONGEST_WAIT_FOR_PROVIDERS_MS / 1000} seconds; nothing is sent. What the sandbox stands in for is not asked.
-Exits with 1 where something can't.`,
+  help: `Reads the configuration as start does, opens the database, runs the migrations, and checks every wire
+and every configured provider, with its credentials: one line each. Providers have ${LONGEST_WAIT_FOR_PROVIDERS_MS / 1000} seconds to answer;
+nothing is sent. Providers that the sandbox stands in for are not checked.
+Exits with 1 if a check fails.`,
   async run() {
     return withApp(async (app) => {
       console.log('ok      configuration')
-      // Asked all at once, told in their order.
+      // All checks run at once; their lines are printed in order.
       const asked = checksOf(app).map(async (one) => ({ name: one.name, fault: await faultOf(one) }))
       let failed = 0
       for (const answered of asked) {
@@ -44,13 +44,13 @@ function checksOf(app: App): Check[] {
   return checks
 }
 
-/** Why it can't work; undefined where it can. */
+/** Why the check fails; undefined if it succeeds. */
 async function faultOf({ ask, limitMs }: Check): Promise<string | undefined> {
   try {
     await within(limitMs, ask)
     return undefined
   } catch (error) {
-    // A provider that an application wrote may reject with anything.
+    // An application's own provider may reject with anything.
     return oneLine(error instanceof Error ? error.message : String(error), FAULT_CHARACTERS)
   }
 }

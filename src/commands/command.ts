@@ -1,10 +1,10 @@
-/** A command of `sixwire`: what it is for, how it is written, and what it does. Answers the exit code. */
+/** A command of `sixwire`; `run` returns the exit code. */
 export type Command = {
   summary: string
   usage: string
-  /** What follows the usage in its own help. */
+  /** The text below the usage in its own help. */
   help: string
-  /** Whether it is more than its own name and options. */
+  /** Whether it takes arguments beside options. */
   takesWords?: boolean
   options?: Record<string, { type: 'string' | 'boolean'; multiple?: boolean; short?: string }>
   run(
@@ -13,7 +13,7 @@ export type Command = {
   ): Promise<number>
 }
 
-/** The words do not make a command. */
+/** The arguments are not those of a command. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }

@@ -242,10 +242,7 @@ eachEngine((engine) => {
         promoted!,
         /^Ada@Example\.com \(created \d+ \w+ ago, address NOT verified\) is an administrator now$/,
       )
-      assert.match(
-        warning!,
-        /^Warning: nobody has proven this address, .+sixwire user verify Ada@Example\.com/,
-      )
+      assert.match(warning!, /^Warning: the address is not verified, .+sixwire user verify Ada@Example\.com/)
       assert.match(warning!, /sixwire user demote Ada@Example\.com/)
       assert.deepEqual(rest, [''])
       assert.equal(await me(), 'admin')

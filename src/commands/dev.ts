@@ -9,22 +9,21 @@ import { onSignals } from './signals.ts'
 import { watchSources } from './watch.ts'
 
 export const dev: Command = {
-  summary: 'Run the server, and start it anew when a source file changes',
+  summary: 'Run the server, and restart it when a source file changes',
   usage: 'sixwire dev',
-  help: `Like start, for the time of writing: whenever a source file in this folder is saved
-(sixwire.config.ts, a wire's .ts or .sql, .env; not those of node_modules and the data folder),
-the server is ended and started again. Data stays.`,
+  help: `Like start, for development: restarts the server when a source file in this folder is saved
+(sixwire.config.ts, a wire's .ts or .sql, .env; not in node_modules and the data folder). Data stays.`,
   async run() {
     const folder = process.cwd()
     let server: ChildProcess | undefined
     let busy = false
-    let told = false
+    let isEnding = false
 
     function begin(): void {
       const begun = spawnServer()
       server = begun
       begun.on('exit', (code, signal) => {
-        if (busy || told) return
+        if (busy || isEnding) return
         server = undefined
         console.log(
           `sixwire dev: the server has ended (${code ?? signal}); it starts again when a file changes`,
@@ -32,13 +31,13 @@ the server is ended and started again. Data stays.`,
       })
     }
     async function restart(path: string): Promise<void> {
-      // A change that comes in between is in what starts next.
-      if (busy || told) return
+      // The next start includes a change that comes meanwhile.
+      if (busy || isEnding) return
       busy = true
       console.log(`sixwire dev: ${relative(folder, path)} has changed`)
       await end(server)
       busy = false
-      if (!told) begin()
+      if (!isEnding) begin()
     }
 
     begin()
@@ -47,7 +46,7 @@ the server is ended and started again. Data stays.`,
       onSignals(
         ['SIGINT', 'SIGTERM', 'SIGHUP'],
         () => {
-          told = true
+          isEnding = true
           enough()
         },
         () => server?.kill('SIGKILL'),
@@ -67,7 +66,7 @@ function spawnServer(): ChildProcess {
   })
 }
 
-/** Lets go of the server's channel, at which it ends, and waits until it has. */
+/** Closes the server's channel, which ends it, and waits for its exit. */
 async function end(server: ChildProcess | undefined): Promise<void> {
   if (!server || server.exitCode !== null || server.signalCode !== null) return
   const exited = once(server, 'exit')

@@ -3,12 +3,12 @@ import { UsageError, type Command } from './command.ts'
 import { table, withApp } from './with-app.ts'
 
 export const key: Command = {
-  summary: 'Make, list and revoke service keys, with which your own backend calls this server',
+  summary: 'Create, list and revoke service keys, with which your own backend calls this server',
   usage: 'sixwire key create NAME --scope SCOPE … | list | revoke ID',
-  help: `create NAME      makes a key and prints it, once; --scope says what it may do, and may be given several times:
-                 "*" everything, "store" all of a wire, "store:read" its GET routes
-list             the keys, without the keys themselves
-revoke ID        ends a key at once
+  help: `create NAME      creates a key and prints it, once; --scope is repeatable:
+                 "*" is everything, "store" all routes of a wire, "store:read" its GET routes
+list             lists the keys, without their secrets
+revoke ID        revokes a key at once
 
 The backend sends it as "Authorization: Bearer sk_…".`,
   takesWords: true,
@@ -37,7 +37,7 @@ The backend sends it as "Authorization: Bearer sk_…".`,
       throw new UsageError(
         action === undefined
           ? 'say what to do'
-          : `"${[action, word].filter(Boolean).join(' ')}" is not known, or lacks a word`,
+          : `"${[action, word].filter(Boolean).join(' ')}" is not known, or lacks an argument`,
       )
     if (action === 'revoke')
       return withApp(async (app) => {

@@ -4,12 +4,12 @@ const LOOK_MS = 5_000
 const IDLE_UTILISATION = 0.01
 const WORTH_BYTES = 8 * 1_048_576
 
-// Small buffers are cut from blocks. One of 64 KB, as Node 26 takes them, outlives the young heap together with the
-// few hundred requests that share it, and is garbage until all of the heap is collected.
+// Small buffers are cut from blocks. A block of 64 KB, Node 26's default, is promoted to the old generation by the few
+// hundred requests that share it, and is freed only by a full collection.
 const BLOCK_BYTES = 8192
 
 /**
- * Keeps the server small: buffers in blocks that die young, and a collection when there is nothing to do.
+ * Keeps the server's memory small: by small blocks for buffers, and a garbage collection when the server is idle.
  */
 export function keepMemorySmall(): void {
   Buffer.poolSize = BLOCK_BYTES
@@ -17,20 +17,19 @@ export function keepMemorySmall(): void {
 }
 
 /**
- * Gives memory back to the machine when the server has nothing to do. V8 collects when it runs out of room,
- * so after a burst it would keep the garbage for as long as nobody asks for anything.
- * Does nothing where Node runs without `--expose-gc`.
+ * Collects garbage when the server is idle. V8 collects only when it runs out of space, so after a burst it would keep
+ * the garbage until the next one. Does nothing without `--expose-gc`.
  */
 function collectWhenIdle(): void {
   const collect = globalThis.gc
   if (!collect) return
-  let seen = performance.eventLoopUtilization()
-  let kept = process.memoryUsage().heapUsed
+  let before = performance.eventLoopUtilization()
+  let leastUsed = process.memoryUsage().heapUsed
   setInterval(() => {
-    const { utilization } = performance.eventLoopUtilization(seen)
-    seen = performance.eventLoopUtilization()
-    if (utilization > IDLE_UTILISATION || process.memoryUsage().heapUsed < kept + WORTH_BYTES) return
+    const { utilization } = performance.eventLoopUtilization(before)
+    before = performance.eventLoopUtilization()
+    if (utilization > IDLE_UTILISATION || process.memoryUsage().heapUsed < leastUsed + WORTH_BYTES) return
     collect()
-    kept = process.memoryUsage().heapUsed
+    leastUsed = process.memoryUsage().heapUsed
   }, LOOK_MS).unref()
 }

@@ -1,4 +1,4 @@
-// npm passes on to its child what Ctrl-C in a terminal has sent to the child as well: one press is two signals there.
+// A terminal sends Ctrl-C to npm and to its child, and npm forwards it: one press is two signals there.
 const PER_PRESS = process.env['npm_lifecycle_event'] === undefined ? 1 : 2
 
 /**

@@ -6,27 +6,27 @@ import { keepMemorySmall } from './memory.ts'
 import { onSignals } from './signals.ts'
 import { putPoolBehind } from './thread-priority.ts'
 
-// A little more than the application itself takes to end by force.
+// A little longer than the application waits before it ends by force.
 const FORCED_END_MS = 31_000
 
 export const start: Command = {
   summary: 'Run the server',
   usage: 'sixwire start',
-  help: `Runs until it is told to end. The first SIGTERM or SIGINT (Ctrl-C) lets what is under way finish,
-refuses what is new and exits with 0; a second one, or 30 seconds, ends it at once.
+  help: `Runs until SIGTERM or SIGINT (Ctrl-C): the first one finishes the requests under way, refuses new ones
+and exits with 0; a second one, or 30 seconds, ends it at once.
 
-Settings most wanted: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
+Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
   async run() {
-    const told = toldToEnd()
+    const signalled = untilSignal()
     keepMemorySmall()
     const folder = process.cwd()
     const app = await createApp({ config: await loadConfig(folder), folder })
     const running = listen(app)
-    // Where the end is asked for during the start, it is no fault that the start comes to nothing.
+    // A start that a signal interrupts may fail; that is no error then.
     running.catch(() => undefined)
     try {
-      await Promise.race([running, told])
-      await told
+      await Promise.race([running, signalled])
+      await signalled
     } finally {
       await app.close()
     }
@@ -40,8 +40,8 @@ async function listen(app: App): Promise<void> {
   console.log(banner(app, address))
 }
 
-/** Resolves with the first signal. Another one, or time, ends the process. */
-function toldToEnd(): Promise<void> {
+/** Resolves at the first signal. A second one, or a timeout, ends the process. */
+function untilSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   function end(): void {
     resolve()
@@ -50,7 +50,7 @@ function toldToEnd(): Promise<void> {
   const insist = (): void => process.exit(1)
   if (process.env[DEV_VARIABLE]) {
     onSignals(['SIGTERM'], end, insist)
-    // A Ctrl-C reaches `sixwire dev` too. It lets go of the channel then, as it does when it dies.
+    // A Ctrl-C reaches `sixwire dev`, too, which closes the channel then, as it does when it dies.
     process.on('SIGINT', () => undefined)
     process.on('disconnect', end)
   } else onSignals(['SIGTERM', 'SIGINT'], end, insist)

@@ -11,21 +11,21 @@ import { checkOptions } from '../kernel/options.ts'
 import { UsageError, type Command } from './command.ts'
 
 export const template: Command = {
-  summary: 'List the templates of mails, and show what would be sent',
+  summary: 'List the mail templates, and preview a mail',
   usage: 'sixwire template list | preview NAME [--data JSON] [--html]',
-  help: `list             the templates: the files of the templates folder and the built-in ones
-preview NAME     the subject and the text of a mail, or with --html its HTML alone
-                 --data '{"name":"Ada"}' are the values, --data @file.json those of a file;
-                 without it, templates of built-in names are shown with made-up ones
+  help: `list             lists the templates: the files of the templates folder and the built-in ones
+preview NAME     prints the subject and the text of a mail, or with --html its HTML alone
+                 --data '{"name":"Ada"}' sets the values, --data @file.json reads them from a file;
+                 without it, templates of built-in names get example values
 
 Nothing is sent, and no database is opened.`,
   takesWords: true,
   options: { data: { type: 'string' }, html: { type: 'boolean' } },
   async run([action, name, ...more], options) {
     if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much`)
-    const { data: given, html } = options
+    const { data, html } = options
     if (action === 'list' && name === undefined) {
-      if (given !== undefined || html) throw new UsageError('list takes no options')
+      if (data !== undefined || html) throw new UsageError('list takes no options')
       const { templates } = await open()
       console.log((await templates.names()).join('\n'))
       return 0
@@ -37,9 +37,9 @@ Nothing is sent, and no database is opened.`,
           : `"${[action, name].filter(Boolean).join(' ')}" is not known`,
       )
     if (name === undefined) throw new UsageError('preview takes the name of a template')
-    const values = given === undefined ? undefined : await readData(String(given))
+    const values = data === undefined ? undefined : await readValues(String(data))
     const { templates, settings } = await open()
-    const mail = await templates.render(name, values ?? madeUp(name, settings), '/data')
+    const mail = await templates.render(name, values ?? exampleValues(name, settings), '/data')
     console.log(html ? mail.html : `Subject: ${mail.subject}\n\n${mail.text}`)
     return 0
   },
@@ -54,11 +54,11 @@ async function open(): Promise<{ templates: Templates; settings: Settings }> {
   return { templates: openTemplates(settings, options), settings }
 }
 
-async function readData(given: string): Promise<Record<string, unknown>> {
-  const file = given.startsWith('@') ? given.slice(1) : undefined
+async function readValues(input: string): Promise<Record<string, unknown>> {
+  const file = input.startsWith('@') ? input.slice(1) : undefined
   const text =
     file === undefined
-      ? given
+      ? input
       : await readFile(file, 'utf8').catch((error: unknown) => {
           throw new StartError(`--data: ${file} can't be read: ${(error as Error).message}`)
         })
@@ -73,9 +73,9 @@ async function readData(given: string): Promise<Record<string, unknown>> {
   return data as Record<string, unknown>
 }
 
-/** What auth would give the built-in templates; nothing for any other. */
-function madeUp(name: string, { appUrl }: Settings): Record<string, string> {
-  const link = (purpose: MailPurpose): string => mailLink(appUrl, purpose, 'made-up-for-this-preview')
+/** Example values for the built-in templates; none for any other. */
+function exampleValues(name: string, { appUrl }: Settings): Record<string, string> {
+  const link = (purpose: MailPurpose): string => mailLink(appUrl, purpose, 'example-token-of-this-preview')
   const when = new Date(Date.UTC(2026, 10, 21, 9, 30)).toUTCString()
   const values: Record<string, Record<string, string>> = {
     'verify-email': { name: 'Ada', link: link('verification') },

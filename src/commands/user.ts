@@ -5,14 +5,14 @@ import { table, withApp } from './with-app.ts'
 const SHOWN = 50
 
 export const user: Command = {
-  summary: 'List accounts, make administrators, shut accounts',
+  summary: 'List accounts, make administrators, disable accounts',
   usage: 'sixwire user list | verify EMAIL | promote EMAIL | demote EMAIL | disable EMAIL | enable EMAIL',
   help: `list             the accounts, newest first   [--limit ${SHOWN}] [--offset 0]
-verify EMAIL     takes your word that the address is theirs
+verify EMAIL     marks the address as verified, on your word
 promote EMAIL    makes the account an administrator
-demote EMAIL     takes that back
-disable EMAIL    ends all sessions of the account and lets it open none
-enable EMAIL     takes that back
+demote EMAIL     removes that role
+disable EMAIL    revokes all sessions of the account and refuses new ones
+enable EMAIL     allows sessions again
 
 A running server sees the change with its next request.`,
   takesWords: true,
@@ -60,14 +60,14 @@ A running server sees the change with its next request.`,
 const stateOf = ({ disabled, role }: Account): string =>
   disabled ? 'disabled' : `active, with the role ${role}`
 
-/** Whom the operator has just trusted with everything. */
+/** Tells the operator what is known of the new administrator. */
 function promoted({ email, emailVerified, disabled, createdAt }: Account): string {
   const address = emailVerified ? 'address verified' : 'address NOT verified'
   const state = disabled ? 'an administrator now, and disabled' : 'an administrator now'
   const line = `${email} (created ${ago(Date.parse(createdAt))}, ${address}) is ${state}`
   if (emailVerified) return line
   return `${line}
-Warning: nobody has proven this address, so anybody may have registered it. If you know that its owner did: sixwire user verify ${email}. If not: sixwire user demote ${email}`
+Warning: the address is not verified, so anybody may have registered it. If you know that its owner did: sixwire user verify ${email}. If not: sixwire user demote ${email}`
 }
 
 const UNITS = [

@@ -5,11 +5,11 @@ const SOURCE = /(^\.env$|(?<!\.test)\.([cm]?[jt]s|json|sql|html|txt)$)/
 const SETTLED_MS = 50
 
 /**
- * Tells when a source file anywhere below a folder is saved, made or removed; folders that are made later count too.
- * Whole folders are watched, because many editors save by putting a new file in the place of the old one.
+ * Watches the source files below a folder, also in folders that are created later: calls `changed` when one is saved,
+ * created or deleted. It watches folders, because many editors save by replacing the file.
  *
- * @param skip folders to leave out, by their paths, beside `node_modules` and hidden ones
- * @param changed is given the last path of those that changed together
+ * @param skip paths of folders to leave out, beside `node_modules` and hidden ones
+ * @param changed gets the last path of those that changed together
  */
 export function watchSources(
   folder: string,
@@ -30,16 +30,16 @@ export function watchSources(
           settling = setTimeout(() => void changed(join(path, name)), SETTLED_MS)
         } else if (!isHidden(name)) add(join(path, name))
       })
-      watcher.on('error', () => forget(path))
+      watcher.on('error', () => unwatch(path))
       watchers.set(path, watcher)
       for (const one of inside) if (one.isDirectory() && !isHidden(one.name)) add(join(path, one.name))
     } catch {
-      // No folder, or one that has just gone.
-      forget(path)
+      // Not a folder, or one that was deleted meanwhile.
+      unwatch(path)
     }
   }
 
-  function forget(path: string): void {
+  function unwatch(path: string): void {
     watchers.get(path)?.close()
     watchers.delete(path)
   }
@@ -47,7 +47,7 @@ export function watchSources(
   add(folder)
   return () => {
     clearTimeout(settling)
-    for (const path of watchers.keys()) forget(path)
+    for (const path of watchers.keys()) unwatch(path)
   }
 }
 

@@ -1,6 +1,6 @@
 import { createApp, loadConfig, type App } from '../app.ts'
 
-/** Runs a command on the application's database, beside a server that may be running on it. */
+/** Runs a command on the application's database, on which a server may be running. */
 export async function withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
   const folder = process.cwd()
   const app = await createApp({
@@ -17,7 +17,7 @@ export async function withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
   }
 }
 
-/** Rows as a table with a line of headings; `(none)` where there are none. */
+/** Rows as a table with a line of headings; `(none)` if there are none. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '(none)'
   const widths = headings.map((heading, at) =>
