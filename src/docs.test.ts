@@ -156,6 +156,31 @@ eachEngine((engine) => {
     const [save] = description!.trim().split('\n')
     const printed = await shell(save!.replace(/ > .*/, ''), app)
     assert.equal(JSON.parse(printed).openapi, '3.1.0')
+
+  test('the mail and the fault of docs/sandbox.md, and its settings for Docker', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const [register, read, fault] = await blocksOf('docs/sandbox.md', 'sh')
+    await shell(register!, app)
+    // The mail is sent after the answer.
+    let receivers: string[] = []
+    while (receivers.length === 0)
+      receivers = JSON.parse(await shell(read!, app)).messages.map(({ to }: { to: string }) => to)
+    assert.deepEqual(receivers, ['ada@example.com'])
+    assert.deepEqual(JSON.parse(await shell(fault!, app)), { error: 451, times: 2 })
+
+    const [compose] = await blocksOf('docs/sandbox.md', 'yaml')
+    const lines = compose!.split('environment:\n')[1]!.trim().split('\n')
+    const environment = Object.fromEntries(lines.map((line) => line.trim().split(': ') as [string, string]))
+    const open = await startApp(t, engine, { sandbox: true, environment })
+    const { host, sandboxHost } = open.app.settings
+    assert.deepEqual(
+      [host, sandboxHost],
+      ['0.0.0.0', { names: [], networks: ['172.16.0.0/12', '192.168.0.0/16'] }],
+    )
+    assert.match(
+      open.log(),
+      /every machine and container in 172\.16\.0\.0\/12 and 192\.168\.0\.0\/16 can read/,
+    )
   })
 
   test('every filter of docs/store.md is answered', async (t) => {

@@ -6,11 +6,11 @@ import { schemaOfBody } from '../http/bodies.ts'
 import type { Route } from '../http/route.ts'
 
 /**
- * Compiles the schemas of an application's routes. The server itself compiles each when it is first needed, which is too
- * late to learn that one can't work.
+ * Compiles the schemas of an application's routes. The server compiles a schema when it is first needed, which is too
+ * late for an error.
  *
- * @throws StartError with the wire, the route and the schema that is not valid or has a keyword that does not exist;
- *   keywords of one's own begin with `x-`
+ * @throws StartError with the wire, the route and the schema that is not valid or has an unknown keyword; an application's
+ *   own keywords begin with `x-`
  */
 export function checkSchemas(wire: string, routes: readonly Route[]): void {
   for (const { key, spec } of routes) {
@@ -25,8 +25,8 @@ export function checkSchemas(wire: string, routes: readonly Route[]): void {
           [`reply ${status}`, faultOf(() => (compile(schema), fastJson(schema)))] as const,
       ),
     ]
-    const [found] = faults.filter(([, fault]) => fault !== undefined)
-    if (found) throw new StartError(`wires: ${wire}: ${key}: ${found[0]}: ${found[1]}`)
+    const [first] = faults.filter(([, fault]) => fault !== undefined)
+    if (first) throw new StartError(`wires: ${wire}: ${key}: ${first[0]}: ${first[1]}`)
   }
 }
 
@@ -39,13 +39,13 @@ function faultOf(work: () => unknown): string | undefined {
   }
 }
 
-function compile(schema: object, own: readonly string[] = []): void {
+function compile(schema: object, ownKeywords: readonly string[] = []): void {
   const settings = { strictTypes: false, strictTuples: false, strictRequired: false, validateFormats: false }
   try {
-    new Ajv({ ...settings, strict: true, logger: false }).addVocabulary([...own]).compile(schema)
+    new Ajv({ ...settings, strict: true, logger: false }).addVocabulary([...ownKeywords]).compile(schema)
   } catch (error) {
     const unknown = /unknown keyword: "(x-[^"]+)"/.exec((error as Error).message)?.[1]
     if (unknown === undefined) throw error
-    compile(schema, [...own, unknown])
+    compile(schema, [...ownKeywords, unknown])
   }
 }

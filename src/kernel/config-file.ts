@@ -9,9 +9,9 @@ import { isPlain, shown } from './fields.ts'
 const NAMES = ['sixwire.config.ts', 'sixwire.config.js', 'sixwire.config.mjs']
 
 /**
- * Runs the configuration file of a folder; answers what it exports, or an empty object where there is no file.
+ * Runs the configuration file of a folder; returns its export, or an empty object if there is no file.
  *
- * @throws StartError with the one line that says what is wrong in it, or in a file that it imports
+ * @throws StartError with one line on what is wrong in it, or in a file that it imports
  */
 export async function readConfigFile(folder: string): Promise<object> {
   const file = NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
@@ -28,10 +28,10 @@ const SOURCE_PLACE = /(?:file:\/\/)?(\/[^\s()]*\.[cm]?[jt]s:\d+(?::\d+)?)/g
 const LINE_CHARACTERS = 1_000
 
 /**
- * The one line for what code of an application threw.
+ * The error line for what an application's code threw.
  *
- * @param what the beginning of the line: whose code it is
- * @param folder the application's folder: the first place of the stack that is in it is told, else the first of all
+ * @param what the beginning of the line: the code that threw
+ * @param folder the application's folder: the line names the first place of the stack in it, or else the first one
  */
 export function thrownBy(what: string, error: unknown, folder: string): StartError {
   if (error instanceof StartError) return error

@@ -4,21 +4,21 @@ import { StartError } from '../base/start-error.ts'
 
 const SHOWN_CHARACTERS = 80
 
-/** What a field of an object takes, in words, and whether a value is that. One that may be left out fits undefined. */
+/** What a field of an object accepts, in words, and the check of a value. An optional field accepts undefined. */
 export type Field = {
   readonly takes: string
   readonly fits: (value: unknown) => boolean
-  /** The values, where the field takes one of a few. */
+  /** The values, if the field accepts one of a few. */
   readonly choices?: readonly string[]
 }
 
-/** An object literal, not one of a class. */
+/** Whether a value is an object literal, not an instance of a class. */
 export const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
 export const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 
-/** An array, or the values of an object literal, that all fit. */
+/** Whether all elements of an array, or all values of an object literal, fit. */
 export const isEach = (value: unknown, fits: (one: unknown) => boolean): boolean =>
   (Array.isArray(value) || isPlain(value)) && Object.values(value).every(fits)
 
@@ -39,10 +39,10 @@ export const oneOf = (choices: readonly string[]): Field => ({
 })
 
 /**
- * Says of an object that an application wrote what the compiler would: it may be written in plain JavaScript, and
- * a field that the compiler does not know of is ignored where it is misspelt.
+ * Checks an object of an application as the compiler would: it may be written in plain JavaScript, where a misspelt field
+ * would be ignored.
  *
- * @param where the beginning of the line: which object it is
+ * @param where the beginning of the error line: the object's place
  * @throws StartError with the first field that does not exist, is missing or does not fit
  */
 export function checkFields(where: string, value: object, fields: Readonly<Record<string, Field>>): void {
@@ -51,15 +51,15 @@ export function checkFields(where: string, value: object, fields: Readonly<Recor
   if (unknown !== undefined)
     throw new StartError(`${where}: there is no field "${unknown}"${didYouMean(unknown, names)}`)
   for (const [name, { takes, fits, choices = [] }] of Object.entries(fields)) {
-    const given: unknown = (value as Record<string, unknown>)[name]
-    if (fits(given)) continue
-    const fault = given === undefined ? 'is missing' : `can't be ${shown(given)}`
-    const meant = typeof given === 'string' ? didYouMean(given, choices) : ''
+    const found: unknown = (value as Record<string, unknown>)[name]
+    if (fits(found)) continue
+    const fault = found === undefined ? 'is missing' : `can't be ${shown(found)}`
+    const meant = typeof found === 'string' ? didYouMean(found, choices) : ''
     throw new StartError(`${where}: ${name} ${fault}: it takes ${takes}${meant}`)
   }
 }
 
-/** A value in a few words: an object could be long, or hold a secret. */
+/** A value in a few words; an object could be long, or contain a secret. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(oneLine(value, SHOWN_CHARACTERS))
   if (value instanceof URL) return value.href
@@ -76,7 +76,7 @@ const KEYWORDS = new Set(
   ).split(' '),
 )
 
-/** Whether a value may be a JSON schema; the fields of an object without their `Type.Object({ … })` are none. */
+/** Whether a value may be a JSON schema. Properties without their `Type.Object({ … })` are not. */
 export function isSchema(value: unknown): boolean {
   if (!isPlain(value)) return false
   const names = Object.keys(value)

@@ -5,7 +5,11 @@ import type { ConfiguredWire } from './wire.ts'
 // A wire's context has these beside the wires that it needs. The last two have tables.
 const RESERVED = new Set(['db', 'clock', 'jobs', 'log', 'settings', 'policy', 'server', 'sixwire', 'sandbox'])
 
-/** Says of an application's own wires what the compiler would, to one that is written in plain JavaScript. */
+/**
+ * Checks an application's own wires as the compiler would; they may be written in plain JavaScript.
+ *
+ * @throws StartError with what is wrong
+ */
 export function checkWires(wires: unknown): void {
   if (!Array.isArray(wires)) throw new StartError('wires: write a list, like [loyalty()]')
   for (const wire of wires as readonly unknown[]) {
@@ -16,17 +20,21 @@ export function checkWires(wires: unknown): void {
       throw new StartError('wires: one of them is not made by defineWire')
     if (!/^[a-z][a-z\d-]*$/.test(name) || RESERVED.has(name))
       throw new StartError(
-        `wires: "${name}" can't be a name: it takes small letters, digits and hyphens, and is none of ${[...RESERVED].join(', ')}`,
+        `wires: "${name}" can't be a name: it takes lowercase letters, digits and hyphens, and can't be ${[...RESERVED].join(', ')}`,
       )
   }
 }
 
-/** Puts the wires before those that build on them. */
+/**
+ * Orders the wires so that each comes after those that it needs.
+ *
+ * @throws StartError if one of them is not loaded, or they need each other
+ */
 export function orderWires(wires: readonly ConfiguredWire[]): ConfiguredWire[] {
   const byName = new Map(wires.map((wire) => [wire.name, wire]))
   if (byName.size < wires.length) {
-    const twice = wires.find((wire) => byName.get(wire.name) !== wire)!
-    throw new StartError(`wires: two wires are called "${twice.name}"`)
+    const second = wires.find((wire) => byName.get(wire.name) !== wire)!
+    throw new StartError(`wires: two wires are called "${second.name}"`)
   }
   const ordered = new Set<ConfiguredWire>()
   const visit = (wire: ConfiguredWire, path: readonly string[]): void => {
