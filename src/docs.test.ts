@@ -156,6 +156,7 @@ eachEngine((engine) => {
     const [save] = description!.trim().split('\n')
     const printed = await shell(save!.replace(/ > .*/, ''), app)
     assert.equal(JSON.parse(printed).openapi, '3.1.0')
+  })
 
   test('the mail and the fault of docs/sandbox.md, and its settings for Docker', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })

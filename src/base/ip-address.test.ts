@@ -4,7 +4,14 @@ import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { isIpNetwork, isLoopbackAddress, isPublicAddress, networkOf, parseIpAddress } from './ip-address.ts'
+import {
+  isIpNetwork,
+  isLoopbackAddress,
+  isPublicAddress,
+  networkOf,
+  parseIpAddress,
+  networkFilter,
+} from './ip-address.ts'
 
 const PUBLIC = [
   '1.1.1.1',
@@ -139,4 +146,28 @@ describe('any IPv6 address', () => {
       }),
     )
   })
+})
+
+test('an address is in a network, in whichever form a socket shows it', () => {
+  const isListed = networkFilter(['172.16.0.0/12', '192.0.2.7', 'fd00::/8', 'fe80::/10'])
+  for (const address of [
+    '172.16.0.1',
+    '172.31.255.255',
+    '::ffff:172.17.0.1',
+    '192.0.2.7',
+    'fd12::1',
+    'fe80::1%eth0',
+  ])
+    assert.ok(isListed(address), address)
+  for (const address of [
+    '172.32.0.0',
+    '172.15.255.255',
+    '::ffff:172.32.0.1',
+    '192.0.2.8',
+    'fc00::1',
+    '',
+    'app',
+  ])
+    assert.ok(!isListed(address), address)
+  assert.ok(!networkFilter([])('127.0.0.1'))
 })

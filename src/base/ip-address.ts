@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 
 import ipaddr from 'ipaddr.js'
 
@@ -64,4 +64,25 @@ export function networkOf(ip: string): string | undefined {
   if (!(address instanceof ipaddr.IPv6)) return address?.toString()
   const groups = address.parts.slice(0, CUSTOMER_GROUPS).map((group) => group.toString(16))
   return `${groups.join(':')}::/64`
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6')
+
+/**
+ * Makes a check of whether an IP address is in one of the networks. An IPv4 address may come in the form of IPv6
+ * (`::ffff:10.0.0.1`), as a socket that listens on `::` shows it.
+ *
+ * @param networks each one that `isIpNetwork` accepts
+ */
+export function networkFilter(networks: readonly string[]): (address: string) => boolean {
+  const listed = new BlockList()
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    const family = familyOf(address)
+    listed.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family)
+  }
+  return (address) => {
+    const [withoutZone = ''] = address.split('%')
+    return isIP(withoutZone) !== 0 && listed.check(withoutZone, familyOf(withoutZone))
+  }
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isLoopbackAddress } from '../base/ip-address.ts'
 import { isLoopback } from '../base/loopback.ts'
 
-// What proxies and tunnels add to a request, each its own of these, beside those that begin with x-forwarded-.
+// The headers that proxies and tunnels add to a request, beside those that begin with x-forwarded-.
 const FORWARDING = new Set([
   'forwarded',
   'via',
@@ -20,18 +20,31 @@ const isForwarding = (name: string): boolean => name.startsWith('x-forwarded-') 
 /** The host name in a `Host` header, in the form of URLs; empty if there is none. */
 export function hostNameOf(host = ''): string {
   const url = `http://${host}`
-  // Without what a URL would take for a user or a path: only a host and a port are left.
+  // Anything but a host and a port, such as a user or a path, is refused.
   return /[/@?#\\\s]/.test(host) || !URL.canParse(url) ? '' : new URL(url).hostname
 }
 
-/** Why a call is not one of this machine, as the calls it is one of; undefined if it is one. */
-export function foreignCalls({ socket, headers }: IncomingMessage): string | undefined {
+/** The callers and host names that count as this machine. */
+export type LocalRules = {
+  /** Whether a caller's IP address is of this machine, or as trusted. */
+  isLocalPeer: (address: string) => boolean
+  /** Whether a host name, in the form of URLs, is of this machine. */
+  isLocalName: (hostname: string) => boolean
+}
+
+const LOOPBACK_ONLY: LocalRules = { isLocalPeer: isLoopbackAddress, isLocalName: isLoopback }
+
+/** Why a call is not one of this machine, as the kind of calls that it belongs to; undefined if it is one. */
+export function foreignCalls(
+  { socket, headers }: IncomingMessage,
+  { isLocalPeer, isLocalName } = LOOPBACK_ONLY,
+): string | undefined {
   const peer = socket.remoteAddress ?? 'an unknown address'
-  if (!isLoopbackAddress(peer)) return `calls from other machines, such as this from ${peer}`
-  // They come from this machine, and from anybody.
+  if (!isLocalPeer(peer)) return `calls from other machines, such as this from ${peer}`
+  // These come from this machine, but anybody may have sent them.
   if (Object.keys(headers).some(isForwarding)) return 'calls that a proxy or a tunnel forwards'
   // A tunnel that adds no headers; or a web page whose own name points to 127.0.0.1 (DNS rebinding).
-  if (!isLoopback(hostNameOf(headers.host))) return 'calls to a host name other than localhost'
+  if (!isLocalName(hostNameOf(headers.host))) return 'calls to a host name other than localhost'
   return undefined
 }
 

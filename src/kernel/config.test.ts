@@ -78,10 +78,12 @@ describe('a variable that can not work stops the start with one line that names 
     [{ SIXWIRE_RATE_LIMITS: 'maybe' }, /^SIXWIRE_RATE_LIMITS: "maybe" is not one of on, off$/],
     [
       { SIXWIRE_SANDBOX_HOST: 'https://shop.example' },
-      /^SIXWIRE_SANDBOX_HOST: "https:\/\/shop.example" is not a host/,
+      /^SIXWIRE_SANDBOX_HOST: "https:\/\/shop.example" is neither a host name/,
     ],
     [{ SIXWIRE_SANDBOX_HOST: 'shop.example:3000' }, /^SIXWIRE_SANDBOX_HOST: /],
     [{ SIXWIRE_SANDBOX_HOST: '*' }, /^SIXWIRE_SANDBOX_HOST: /],
+    [{ SIXWIRE_SANDBOX_HOST: '172.16.0.0/33' }, /^SIXWIRE_SANDBOX_HOST: "172.16.0.0\/33" is neither/],
+    [{ SIXWIRE_SANDBOX_HOST: 'app,*' }, /^SIXWIRE_SANDBOX_HOST: "\*" is neither/],
     [{ SIXWIRE_ORIGINS: 'shop.example' }, /^SIXWIRE_ORIGINS: "shop.example" is not an origin/],
     [{ SIXWIRE_ADMINS: 'nobody' }, /^SIXWIRE_ADMINS: "nobody" is not an email address$/],
     [{ SIXWIRE_WIRES: 'core,shop' }, /^SIXWIRE_WIRES: there is no wire "shop"/],
@@ -263,15 +265,41 @@ describe('what holds', () => {
       assert.equal((await settings(t, { PUBLIC_URL: written })).publicUrl, publicUrl)
   })
 
-  test('the host name that the sandbox is open under, in the form in which it is compared', async (t) => {
-    for (const [written, sandboxHost] of [
+  test('the host names and networks that the sandbox is open to, in the form in which they are compared', async (t) => {
+    for (const [written, ...names] of [
       ['Shop.Example', 'shop.example'],
       ['bücher.example', 'xn--bcher-kva.example'],
       ['192.168.1.5', '192.168.1.5'],
       ['FE80::1', '[fe80::1]'],
       ['[::1]', '[::1]'],
-    ] as const)
-      assert.equal((await settings(t, { SIXWIRE_SANDBOX_HOST: written })).sandboxHost, sandboxHost)
+      ['demo.example, app', 'demo.example', 'app'],
+    ] as [string, ...string[]][])
+      assert.deepEqual((await settings(t, { SIXWIRE_SANDBOX_HOST: written })).sandboxHost, {
+        names,
+        networks: [],
+      })
+    const { sandboxHost } = await settings(t, {}, { sandboxHost: ['172.16.0.0/12', 'app', 'fd00::/8'] })
+    assert.deepEqual(sandboxHost, { names: ['app'], networks: ['172.16.0.0/12', 'fd00::/8'] })
+    assert.deepEqual((await settings(t)).sandboxHost, { names: [], networks: [] })
+  })
+
+  test('the address of the sandbox is PUBLIC_URL only if the sandbox answers there', async (t) => {
+    for (const [PUBLIC_URL, SIXWIRE_SANDBOX_HOST, isPublic] of [
+      ['http://127.0.0.1:3000', '', true],
+      ['https://shop.example', '', false],
+      ['https://shop.example', 'shop.example', true],
+      ['https://shop.example', '172.16.0.0/12', false],
+      ['http://app:3000', '172.16.0.0/12', true],
+      ['http://app:3000', '', false],
+      ['http://192.168.1.5:3000', '192.168.1.0/24', true],
+      ['http://192.168.1.5:3000', '192.168.1.5', true],
+      ['http://192.168.1.5:3000', '172.16.0.0/12', false],
+      ['http://[fd00::5]:3000', 'fd00::/8', true],
+    ] as const) {
+      const { sandboxUrl } = await settings(t, { PUBLIC_URL, SIXWIRE_SANDBOX_HOST })
+      const expected = isPublic ? PUBLIC_URL : 'http://localhost:3000'
+      assert.equal(sandboxUrl, `${expected}/sandbox`, `${PUBLIC_URL} ${SIXWIRE_SANDBOX_HOST}`)
+    }
   })
 
   test('lists of proxies and origins, in the form in which they are compared', async (t) => {

@@ -42,9 +42,11 @@ export async function createLog(
   const paths = SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   const log = pino({ level: settings.logLevel, redact: { paths, censor: '[redacted]' } }, stream)
   const fieldsOf = terminal ? messageOf : propertiesOf
-  // Those that others make, or try to make, are to be seen.
+  const { names, networks } = settings.sandboxHost
+  const isPrivateSandbox = settings.sandbox && names.length + networks.length === 0
+  // Calls of others, and those that are refused, are logged like calls to any other route.
   const isOwnCall = ({ path, status }: Answered): boolean =>
-    settings.sandbox && settings.sandboxHost === undefined && status < 400 && SANDBOX.test(path)
+    isPrivateSandbox && status < 400 && SANDBOX.test(path)
   // There is one for each answer, and it holds no secret by its making: it is spared the search for one.
   const answered = (answer: Answered): void => {
     const level = isOwnCall(answer) ? DEBUG : INFO

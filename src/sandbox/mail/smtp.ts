@@ -6,7 +6,7 @@ import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 's
 
 import type { Clock } from '../../base/clock.ts'
 import { isLoopback } from '../../base/loopback.ts'
-import { networkFilter } from '../../base/networks.ts'
+import { networkFilter } from '../../base/ip-address.ts'
 import type { Faults } from '../faults.ts'
 import type { Bounces } from './bounces.ts'
 import type { Inbox } from './inbox.ts'
