@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
+import { startWatched } from '../../testing/loaded-modules.ts'
 import { plainText } from './plain-text.ts'
 
 describe('HTML as plain text', () => {
@@ -25,11 +26,11 @@ describe('HTML as plain text', () => {
     ["<a href='https://x.example'>https://x.example</a>", 'https://x.example'],
     ['<a href="mailto:a@x.example">a@x.example</a>', 'a@x.example'],
     ['<a href=https://x.example><img src="y" alt="Logo"></a>', 'Logo <https://x.example>'],
-    ['<a href="https://x.example"></a>', '<https://x.example>'],
+    ['<a href="https://x.example"></a>', 'https://x.example'],
     ['<a href="#top">up</a> <a href="javascript:alert(1)">x</a> <a name="y">y</a>', 'up x y'],
-    ['<a href="https://x.example">no end', 'no end'],
-    ['&lt;b&gt; &amp;amp; &quot;&#39;&#x41;&#65;&nbsp;&hellip;', '<b> &amp; "\'AA …'],
-    ['&unknown; & &#0; &#xd800; &#99999999;', '&unknown; & \ufffd \ufffd &#99999999;'],
+    ['<a href="https://x.example">no end', 'no end <https://x.example>'],
+    ['&lt;b&gt; &amp;amp; &quot;&#39;&#x41;&#65;&nbsp;&hellip;', '<b> &amp; "\'AA\u00a0…'],
+    ['&unknown; & &#0; &#xd800; &#99999999;', '&unknown; & \ufffd \ufffd \ufffd'],
     ['<head><title>no</title></head><style>p{}</style><script>a<b</script>yes', 'yes'],
     ['<p style="display:none">no <span>no</span></p><p hidden>no</p>yes', 'yes'],
     ['<div style="display: none"><div>no</div>no</div>yes', 'yes'],
@@ -40,14 +41,18 @@ describe('HTML as plain text', () => {
     ['yes<!-- no', 'yes'],
     ['</p></a></nothing>yes', 'yes'],
   ] as const)
-    test(JSON.stringify(html), () => {
-      assert.equal(plainText(html), text)
+    test(JSON.stringify(html), async () => {
+      assert.equal(await plainText(html), text)
     })
 
   test('is what was escaped, whatever it is', () => {
     const escape = (plain: string) => plain.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
     const words = fc.string({ unit: fc.constantFrom(...'<>&"\'abc;#/=!-'.split('')) })
-    fc.assert(fc.property(words, (plain) => assert.equal(plainText(`<p>${escape(plain)}</p>`), plain)))
+    return fc.assert(
+      fc.asyncProperty(words, async (plain) =>
+        assert.equal(await plainText(`<p>${escape(plain)}</p>`), plain),
+      ),
+    )
   })
 
   test('is made of anything', () => {
@@ -67,7 +72,9 @@ describe('HTML as plain text', () => {
       ';',
       ' ',
     )
-    fc.assert(fc.property(fc.array(pieces), (parts) => void plainText(parts.join(''))))
+    return fc.assert(
+      fc.asyncProperty(fc.array(pieces), async (parts) => void (await plainText(parts.join('')))),
+    )
   })
 
   for (const piece of [
@@ -82,8 +89,22 @@ describe('HTML as plain text', () => {
     '<b',
     ' \n',
   ])
-    test(`takes no more than its length in time: ${piece}`, () => {
+    test(`takes no more than its length in time: ${piece}`, async () => {
       // Were it the square of it, this would be minutes.
-      plainText(piece.repeat(1_000_000 / piece.length))
+      await plainText(piece.repeat(1_000_000 / piece.length))
     })
+})
+
+test('a start does not load the library', async (t) => {
+  const server = await startWatched(t, {
+    SIXWIRE_SANDBOX: 'off',
+    SMTP_URL: 'smtp://127.0.0.1:1',
+    MAIL_FROM: 'a@example.com',
+  })
+  const loaded = await server.loaded()
+  assert.ok(loaded.some((url) => url.endsWith('/messaging/plain-text.ts')))
+  assert.deepEqual(
+    loaded.filter((url) => /\/(html-to-text|htmlparser2)\//.test(url)),
+    [],
+  )
 })

@@ -112,7 +112,7 @@ export function createTemplates(options: { folder: string; app: string; appUrl: 
       const filledHtml = layout
         ? fill(readLayout(layout), escapeHtml, [{ value: { content, subject: filledSubject }, at }])
         : content
-      const filledText = text ? fill(read(text.file, text.text), asItIs) : plainText(filledHtml)
+      const filledText = text ? fill(read(text.file, text.text), asItIs) : await plainText(filledHtml)
       if (lacking.size > 0) throw invalid(...lacking.values())
       return { subject: filledSubject, html: filledHtml, text: filledText }
     },
