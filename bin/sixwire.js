@@ -4,8 +4,6 @@ import * as nodeModule from 'node:module' // whole: an old Node has not all of i
 import { fileURLToPath } from 'node:url'
 
 const NEEDED = 24
-// Without these V8 lets garbage pile up to what a machine of many gigabytes allows; see docs/decisions/013-memory.md.
-const FLAGS = ['--max-semi-space-size=4', '--expose-gc']
 
 if (Number(process.versions.node.split('.')[0]) < NEEDED) {
   console.error(
@@ -24,20 +22,5 @@ if (import.meta.url.includes('/node_modules/')) {
 // Before anything else is loaded: a second start then neither strips types nor compiles. Threads read the variable.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
 nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE)
-
-const [command] = process.argv.slice(2)
-const wanted = FLAGS.filter((flag) => !process.execArgv.some((given) => given.startsWith(flag.split('=')[0])))
-// The same process goes on as the same program with the flags; not on Windows, which has no such call,
-// nor with a channel to a parent, as under "sixwire dev", which it would lose.
-if (command === 'start' && wanted.length > 0 && process.platform !== 'win32' && !process.connected)
-  process.execve(
-    process.execPath,
-    [process.execPath, ...wanted, ...process.execArgv, ...process.argv.slice(1)],
-    {
-      // glibc keeps freed memory for each thread apart; two pools are enough for the few threads there are.
-      MALLOC_ARENA_MAX: '2',
-      ...process.env,
-    },
-  )
 
 await import('../src/cli.ts')

@@ -2,9 +2,12 @@ import { createApp, loadConfig, type App } from '../app.ts'
 import { DEV_VARIABLE } from '../kernel/config.ts'
 import { banner } from './banner.ts'
 import type { Command } from './command.ts'
-import { keepMemorySmall } from './memory.ts'
 import { onSignals } from './signals.ts'
 import { putPoolBehind } from './thread-priority.ts'
+
+// Small buffers are cut from a block, which lives as long as any of them. A few hundred requests share a block of 64 KB,
+// Node 26's default, so it is promoted to the old generation: 25 MB of them piled up (docs/decisions/013-memory.md).
+const BUFFER_POOL_BYTES = 8192
 
 // A little longer than the application waits before it ends by force.
 const FORCED_END_MS = 31_000
@@ -18,7 +21,7 @@ and exits with 0; a second one, or 30 seconds, ends it at once.
 Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
   async run() {
     const signalled = untilSignal()
-    keepMemorySmall()
+    Buffer.poolSize = BUFFER_POOL_BYTES
     const folder = process.cwd()
     const app = await createApp({ config: await loadConfig(folder), folder })
     const running = listen(app)
