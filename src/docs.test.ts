@@ -1,7 +1,8 @@
 // Every example of the README and of docs/ runs.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { createHmac } from 'node:crypto'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -233,5 +234,44 @@ eachEngine((engine) => {
     const { token } = await app.register()
     const { body } = await app.request('GET', '/greetings/Ada', { token })
     assert.deepEqual(body, { text: 'Welcome, Ada!' })
+  })
+
+  test('the wire of docs/extending.md takes a picture, and an event that is signed', async (t) => {
+    const wire = (await blocksOf('docs/extending.md', 'ts')).find((block) =>
+      block.includes("name: 'pictures'"),
+    )
+    const pictures = await temporaryFolder(t)
+    const folder = await applicationFolder(t, {
+      'pictures.ts': wire!,
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { pictures } from './pictures.ts'
+        export default defineConfig({ wires: [pictures({ folder: ${JSON.stringify(pictures)}, secret: 's' })] })`,
+    })
+    const config: Config = await loadConfig(folder)
+    const app = await startApp(t, engine, { config })
+    const { token } = await app.register()
+    const upload = async (title: string) => {
+      const body = new FormData()
+      body.set('file', new File(['cat'], 'cat.png'))
+      body.set('title', title)
+      const headers = { authorization: `Bearer ${token}` }
+      return fetch(`${app.url}/pictures`, { method: 'POST', headers, body })
+    }
+    const answered = await upload('A cat')
+    assert.equal(answered.status, 201)
+    const { id, title } = (await answered.json()) as { id: string; title: string }
+    assert.equal(title, 'A cat')
+    assert.equal((await upload('x'.repeat(101))).status, 400)
+    assert.deepEqual(await readdir(pictures), [id])
+    assert.equal(await readFile(join(pictures, id), 'utf8'), 'cat')
+    const signature = createHmac('sha256', 's').update('{}').digest('hex')
+    for (const [raw, status] of [
+      ['{}', 200],
+      ['{ }', 403],
+    ] as const) {
+      const event = { raw, headers: { 'x-signature': signature } }
+      assert.equal((await app.request('POST', '/pictures/hook', event)).status, status)
+    }
   })
 })
