@@ -274,4 +274,26 @@ eachEngine((engine) => {
       assert.equal((await app.request('POST', '/pictures/hook', event)).status, status)
     }
   })
+
+  test('the variables of docs/extending.md set the options of its wire', async (t) => {
+    const wire = (await blocksOf('docs/extending.md', 'ts')).find((block) => block.includes('shipping'))!
+    const folder = await applicationFolder(t, {
+      'shipping/index.ts': `import { defineWire, Type } from 'sixwire'\n${wire}`,
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { shipping } from './shipping/index.ts'
+        export default defineConfig({ wires: [shipping({ depots: { bonn: { urls: ['https://c'] } } })] })`,
+    })
+    const config: Config = await loadConfig(folder)
+    const environment = {
+      BERLIN_DEPOT_URLS: 'https://a,https://b',
+      BONN_DEPOT_URLS: 'https://d',
+      SHIPPING_MAX_KILOGRAMS: '5',
+    }
+    const app = await startApp(t, engine, { config, environment })
+    assert.deepEqual(app.app.service('shipping' as 'store'), {
+      berlin: { urls: ['https://a', 'https://b'] },
+      bonn: { urls: ['https://d'] },
+    })
+  })
 })
