@@ -12,7 +12,7 @@ export const MULTIPART_TYPE = 'multipart/form-data'
 export type BodyKind = RouteBody['kind']
 
 declare module 'fastify' {
-  // What a route hands to the engine, to be found with its requests.
+  // What a route registers with the engine, read again from its requests.
   interface FastifyContextConfig {
     body?: RouteBody | undefined
   }
@@ -35,10 +35,10 @@ function refuseOthers(engine: FastifyInstance, type: string): void {
   )
 }
 
-/** How each kind of body is read. A folder of the engine has the parser of one kind. */
+/** The parser of each kind of body. */
 const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void | Promise<void> } = {
   json(engine) {
-    // The schema says what an empty body lacks.
+    // The schema names what an empty body lacks.
     readWhole(engine, JSON_MEDIA_TYPE, (bytes) =>
       bytes.length === 0 ? undefined : parseStrictJson(decodeUtf8(bytes)),
     )
@@ -60,13 +60,13 @@ const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void 
   },
 
   async multipart(engine) {
-    // A server without such a route does not load it. The body is read when the handler's call begins.
+    // Loaded only if a route needs it. The body itself is read by MultipartReader, when the handler is called.
     await engine.register((await import('@fastify/multipart')).default)
     refuseOthers(engine, MULTIPART_TYPE)
   },
 }
 
-/** Has the engine's routes take bodies of this kind, and no others. */
+/** Makes the routes of an engine take bodies of this kind, and no others. */
 export async function addBodyParser(engine: FastifyInstance, kind: BodyKind): Promise<void> {
   engine.removeAllContentTypeParsers()
   await PARSERS[kind](engine)

@@ -17,7 +17,7 @@ import {
 } from './idempotency.ts'
 import { isSameCaller, type ExpectedCallers } from './expected-callers.ts'
 import { clientOf, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
-import { createFieldChecks, MultipartReader } from './multipart.ts'
+import { createFieldChecks, MultipartReader, type FieldChecks } from './multipart.ts'
 import {
   ReceivedCall,
   type Admitted,
@@ -33,22 +33,22 @@ import type { Work } from './work.ts'
 /** What every route needs of its server. */
 export type DispatchOptions = CallOptions & {
   policy: Admission
-  /** Who sends this bearer token; undefined where nobody does. */
+  /** The caller that a bearer token belongs to; undefined if it is not valid. */
   authenticate: (token: string) => Promise<Caller | undefined>
   /** Who sent a token last, if reads begin while it is being authenticated again; see `readsOnly`. */
   expectedCallers: ExpectedCallers | undefined
-  /** Where a route may have its calls counted. */
+  /** The counters of calls: see `limitIn` of a route. */
   limiters: Readonly<Record<NonNullable<RouteSpec['limitIn']>, RateLimiter>>
-  /** Whether the limits hold that a route does not want always. */
+  /** Whether limits apply also to routes without `limitAlways`. */
   limitsOn: boolean
   idempotency: IdempotencyStore
 }
 
-/** To be done before any route is registered: with it all requests have one shape, which is quicker to read. */
+/** Called before any route is registered: all requests then have one shape, which the runtime reads faster. */
 export const prepareRequests = (engine: FastifyInstance): void =>
   void engine.decorateRequest('caller', undefined).decorateRequest('authentication', undefined)
 
-/** Puts one route of a wire into the engine: who may call it, how often, and what becomes of its answer. */
+/** Registers one route of a wire in the engine: who may call it, how often, and how it is answered. */
 export function registerRoute(
   engine: FastifyInstance,
   options: DispatchOptions,
@@ -89,7 +89,7 @@ export function registerRoute(
       if (!refused) options.policy.admit(admitted.caller, routeAccess)
     }
     await countCall(admitted)
-    // A call with a token that nobody has counts as well.
+    // A call with an invalid token is counted as well.
     if (refused) throw refused
     spec.authorize?.(request.headers)
     if (ownBodyLimit === undefined && !admitted.caller) refuseLargeBody(request.headers)
@@ -132,14 +132,14 @@ export function registerRoute(
 
   /** What the handler returned, as it is sent. */
   function rendered(returned: unknown, reply: FastifyReply): KeptAnswer | Answer<unknown> {
-    const given: Answer<unknown> = returned instanceof Answer ? returned : answer(returned, {})
-    const body: unknown = given.body
-    const { status = usualStatus!, headers } = given
-    if (typeof body === 'string' || Buffer.isBuffer(body) || isStream(body)) return given
+    const answered: Answer<unknown> = returned instanceof Answer ? returned : answer(returned, {})
+    const content: unknown = answered.body
+    const { status = usualStatus!, headers } = answered
+    if (typeof content === 'string' || Buffer.isBuffer(content) || isStream(content)) return answered
     const text =
-      body instanceof JsonText
-        ? body.text
-        : (reply.serializeInput(body as Record<string, unknown>, String(status)) as string)
+      content instanceof JsonText
+        ? content.text
+        : (reply.serializeInput(content as Record<string, unknown>, String(status)) as string)
     return { status, headers, body: text }
   }
 
@@ -161,16 +161,16 @@ export function registerRoute(
     perform: (recordId: string) => unknown,
   ): Promise<KeptAnswer> {
     const { caller } = request
-    const asked = JSON.stringify([one.key, request.params, content])
-    const who = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(asked)
-    let start = await options.idempotency.begin(who, key, asked)
+    const fingerprint = JSON.stringify([one.key, request.params, content])
+    const who = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(fingerprint)
+    let start = await options.idempotency.begin(who, key, fingerprint)
     while (start.state === 'done') {
       if (await isCurrent(start.answer)) {
         reply.header('idempotency-replayed', 'true')
         return start.answer
       }
       await options.idempotency.expire(who, key)
-      start = await options.idempotency.begin(who, key, asked)
+      start = await options.idempotency.begin(who, key, fingerprint)
     }
     refuseUnlessNew(start)
     try {
@@ -192,44 +192,32 @@ export function registerRoute(
   }
 
   /** What a body is compared by under an Idempotency-Key. */
-  const contentOf = ({ body: received, headers }: FastifyRequest): unknown =>
+  const contentOf = (request: FastifyRequest): unknown =>
     body?.kind === 'raw'
-      ? [headers['content-type'], sha256(rawRequestOf({ headers, url: '', body: received }).bytes)]
-      : received
+      ? [request.headers['content-type'], sha256(rawRequestOf(request).bytes)]
+      : request.body
 
-  async function performWith(
+  /** Calls the handler of a multipart body, which itself says what the body is compared by, once its bytes have come. */
+  async function receiveUpload(
     key: string | undefined,
     exchange: Exchange,
+    checks: FieldChecks,
   ): Promise<KeptAnswer | Answer<unknown>> {
     const { request, reply } = exchange
-    if (key === undefined) return rendered(await handled(exchange), reply)
-    return answerOnce(key, contentOf(request), exchange, (recordId) =>
-      one.handle(callOf(exchange, { recordId })),
-    )
-  }
-
-  /** Of an upload the handler itself says what it is compared by, once its bytes have come. */
-  async function receiveParts(
-    key: string | undefined,
-    exchange: Exchange,
-  ): Promise<KeptAnswer | Answer<unknown>> {
-    const { request, reply } = exchange
-    if (body?.kind !== 'multipart' || !fieldChecks) throw new Error(`${one.key} takes no multipart body`)
     if (!request.isMultipart()) throw invalid({ path: '/body', message: 'is required' })
-    const reader = new MultipartReader(request, body, fieldChecks)
+    const reader = new MultipartReader(request, checks)
     request.body = reader
     let isKeyUsed = key === undefined
     async function once(fingerprint: unknown, perform: (recordId: string) => unknown): Promise<unknown> {
       isKeyUsed = true
       if (key === undefined) return perform(options.newId())
-      const answered = await answerOnce(key, fingerprint, exchange, perform)
-      const headers = { ...answered.headers, 'content-type': JSON_TYPE }
-      return answer(answered.body, { status: answered.status, headers })
+      const { status, headers, body: text } = await answerOnce(key, fingerprint, exchange, perform)
+      return answer(text, { status, headers: { ...headers, 'content-type': JSON_TYPE } })
     }
     try {
       await reader.open()
       const answered = rendered(await one.handle(callOf(exchange, { once })), reply)
-      if (spec.idempotent && !isKeyUsed)
+      if (!isKeyUsed)
         throw new Error(`${one.key} takes an Idempotency-Key and must answer what call.once answers`)
       return answered
     } finally {
@@ -237,13 +225,19 @@ export function registerRoute(
     }
   }
 
-  const perform = body?.kind === 'multipart' ? receiveParts : performWith
-
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const exchange = { request: request as Admitted, reply }
     work.begin()
     try {
       const key = spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
-      return await send(reply, await perform(key, { request: request as Admitted, reply }))
+      const answered = fieldChecks
+        ? await receiveUpload(key, exchange, fieldChecks)
+        : key === undefined
+          ? rendered(await handled(exchange), reply)
+          : await answerOnce(key, contentOf(request), exchange, (recordId) =>
+              one.handle(callOf(exchange, { recordId })),
+            )
+      return await send(reply, answered)
     } finally {
       work.end()
     }
@@ -287,7 +281,7 @@ function send(reply: FastifyReply, answered: KeptAnswer | Answer<unknown>): Fast
     .send(answered.body)
 }
 
-// The form of a token is looked at only where nobody is known by it.
+// Only for the message: a token that is valid is not looked at this way.
 const BEARER = /^Bearer +[\w.~+/=-]{1,4096}$/i
 
 // JSON of a mebibyte can hold the event loop for a fifth of a second.
@@ -304,7 +298,7 @@ function refuseLargeBody(headers: IncomingHttpHeaders): void {
   })
 }
 
-/** Why nobody was found for an Authorization header. */
+/** The refusal of an Authorization header that belongs to no caller. */
 const refusedToken = (header: string) =>
   errors.unauthorized({
     message: BEARER.test(header)

@@ -14,7 +14,7 @@ export const BODY_LIMIT = 1_048_576
 /**
  * The body of every failure.
  *
- * @param always what the route says in the details of each error; the error's own win
+ * @param always details of every error of the route; the error's own win
  */
 export function envelope({ code, message, details: own }: ApiError, always?: ErrorDetails) {
   const details = always || own ? { ...always, ...own } : undefined
@@ -22,13 +22,13 @@ export function envelope({ code, message, details: own }: ApiError, always?: Err
 }
 
 declare module 'fastify' {
-  // What a route hands to the engine, to be found with its requests.
+  // What a route registers with the engine, read again from its requests.
   interface FastifyContextConfig {
     errorDetails?: ErrorDetails
   }
 }
 
-// Faults of Node's HTTP parser, of which it names the place.
+// Faults of Node's HTTP parser that have a place in the request.
 const UNREADABLE: Record<string, Issue> = {
   HPE_HEADER_OVERFLOW: { path: '/headers', message: `are, with the address, over ${maxHeaderSize} bytes` },
   HPE_INVALID_URL: { path: '/params', message: 'the address holds a character that is not percent-encoded' },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import { eachEngine, endOfSuite } from '../testing/engines.ts'
+import { startWatched } from '../testing/loaded-modules.ts'
 import {
   bytes,
   FILE,
@@ -17,6 +18,16 @@ import {
   whole,
   type Bodies,
 } from './bodies.fixture.ts'
+
+test('a server without such a route does not load the parser', async (t) => {
+  const server = await startWatched(t, { SIXWIRE_SANDBOX: 'off' })
+  const loaded = await server.loaded()
+  assert.ok(loaded.some((url) => url.includes('/node_modules/fastify/')))
+  assert.deepEqual(
+    loaded.filter((url) => /busboy|fastify\/multipart/.test(url)),
+    [],
+  )
+})
 
 eachEngine((engine) => {
   let it: Bodies

@@ -13,8 +13,11 @@ import type { Validate, Validation } from './validation.ts'
 // For all fields together; the same again is left for what frames the parts.
 const FIELDS_MAX_BYTES = 65_536
 
-/** Checks the fields of a body: each as it arrives, and all of them at the end. */
+/** A multipart body of a route, and the checks of its fields: of each as it arrives, and of all at the end. */
 export type FieldChecks = {
+  body: MultipartBody
+  /** How many parts a body may have. */
+  partsMax: number
   isText(name: string): boolean
   /** Undefined if there is no such field. */
   one(name: string): Validate | undefined
@@ -22,8 +25,8 @@ export type FieldChecks = {
 }
 
 /** @param validation compiles a schema when it is first needed */
-export function createFieldChecks({ fields }: MultipartBody, validation: Validation): FieldChecks {
-  const { properties } = fields as { properties?: Record<string, TSchema & { type?: string }> }
+export function createFieldChecks(body: MultipartBody, validation: Validation): FieldChecks {
+  const { properties } = body.fields as { properties?: Record<string, TSchema & { type?: string }> }
   const known = new Map(Object.entries(properties ?? {}))
   const checks = new Map(
     Array.from(known, ([name, schema]) => {
@@ -32,13 +35,15 @@ export function createFieldChecks({ fields }: MultipartBody, validation: Validat
     }),
   )
   return {
+    body,
+    partsMax: known.size + 1,
     isText: (name) => (known.get(name)?.type ?? 'string') === 'string',
     one: (name) => checks.get(name),
-    all: validation('body', fields),
+    all: validation('body', body.fields),
   }
 }
 
-/** The stream of a part, and what is told of it. The parser also takes parts without a name, or with none of a file. */
+/** A part as the parser emits it: also one without a name, and a field, which has no file name. */
 type Part = Omit<MultipartFile, 'fieldname' | 'filename'> & {
   fieldname: string | undefined
   filename: string | undefined
@@ -62,17 +67,17 @@ export class MultipartReader implements Upload<unknown> {
   #fieldBytes = 0
   #rest: Promise<unknown> | undefined
 
-  constructor(request: FastifyRequest, body: MultipartBody, checks: FieldChecks) {
+  constructor(request: FastifyRequest, checks: FieldChecks) {
     this.#request = request
-    this.#body = body
+    this.#body = checks.body
     this.#checks = checks
-    // Every part as a stream: the parser would read JSON with other rules than ours, and text that is not UTF-8.
+    // Every part as a stream: of fields the parser would read JSON less strictly, and take bytes that are not UTF-8.
     this.#parts = request.parts({
       isPartAFile: () => true,
       throwFileSizeLimit: false,
-      limits: { fileSize: Infinity, parts: this.#partsMax() },
+      limits: { fileSize: Infinity, parts: checks.partsMax },
     } as Parameters<FastifyRequest['parts']>[0])
-    // It may come when nobody waits for a part.
+    // The failure may come while no part is waited for.
     this.#failed.promise.catch(() => undefined)
   }
 
@@ -100,7 +105,7 @@ export class MultipartReader implements Upload<unknown> {
   // Handlers take it out of the object.
   readonly fields = (): Promise<unknown> => (this.#rest ??= this.#readRest())
 
-  /** Ends the reading: whoever waits for a part, or for bytes of the file, is told why. */
+  /** Ends the reading: what waits for a part, or for bytes of the file, fails with this error. */
   fail(error: ApiError): void {
     this.#failure ??= error
     this.#failed.reject(this.#failure)
@@ -108,15 +113,10 @@ export class MultipartReader implements Upload<unknown> {
     this.file?.stream.destroy(this.#failure)
   }
 
-  /** Lets go of a file that was not read to its end. */
+  /** Releases a file that was not read to its end. */
   close(): void {
     this.#current?.destroy()
     this.file?.stream.destroy()
-  }
-
-  #partsMax(): number {
-    const { properties = {} } = this.#body.fields as { properties?: object }
-    return Object.keys(properties).length + 1
   }
 
   async #readRest(): Promise<unknown> {

@@ -5,7 +5,7 @@ import { type ApiError, invalid } from '../base/errors.ts'
 // Where the route says nothing else.
 const RECEIVE_MS = 60_000
 
-// For what the client is still sending when it has been answered: a connection that is closed at once can lose the answer.
+// How long a request that was answered already is read on: if its connection is closed at once, the client can lose the answer.
 const LINGER_MS = 10_000
 
 const hasBody = ({ headers }: FastifyRequest['raw']): boolean =>

@@ -23,7 +23,7 @@ import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 import { countWork } from './work.ts'
 
-// What else Node's parser takes for a request, but HEAD and OPTIONS, which the engine answers itself.
+// The other methods of Node's parser, without HEAD and OPTIONS, which the engine answers itself.
 const OTHER_METHODS = PARSED_METHODS.filter(
   (method) => !['HEAD', 'OPTIONS', 'CONNECT', ...METHODS].includes(method),
 )
@@ -31,13 +31,13 @@ const HEADERS_MS = 60_000
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
-/** What is told of each answer. */
+/** What the log and the metrics record of an answer. */
 export type Answered = {
   requestId: string
   method: string
-  /** The route's pattern; undefined where no route answered. */
+  /** The route's pattern; undefined if no route answered. */
   route: string | undefined
-  /** As it was asked, without its query. */
+  /** The path that was requested, without its query. */
   path: string
   status: number
   ms: number
@@ -47,14 +47,14 @@ export type ServerOptions = DispatchOptions & {
   groups: readonly RouteGroup[]
   /** Called once for each answer, for the log and the metrics. */
   onAnswer: (answered: Answered) => void
-  /** What the description at `/openapi.json` says of the whole server. */
+  /** Title and version for `/openapi.json`, and the address of the server. */
   description: About
   /** Origins of browsers that may read answers, `*` for any; outside production loopback origins may as well. */
   origins: readonly string[]
   production: boolean
   /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
   mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
-  /** Which proxies may say whom they forward: a number of hops, or addresses and networks. */
+  /** Which proxies may name the client they forward: a number of hops, or addresses and networks. */
   trustProxy: number | string
   /** What is answered instead of everything but core's routes: while the server starts and while it goes down. */
   refusal: () => ApiError | undefined
@@ -106,7 +106,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
   const engine: FastifyInstance = fastify(settings)
   engine.server.headersTimeout = HEADERS_MS
-  // Without a listener Node would close the connection without a word.
+  // Without a listener Node would close the connection without an answer.
   engine.server.on('connect', (_request, socket) => {
     // Node removes its own listeners from this socket: without these an error ends the process, and nothing closes it.
     socket.on('error', () => undefined)
@@ -124,7 +124,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   engine.addHook('onRequest', (request, reply, done) => {
     const begun = performance.now()
     work.begin()
-    // The engine's own onResponse is silent about a client that goes before its answer: this is not.
+    // The engine's own onResponse is not called for a client that goes before its answer.
     reply.raw.on('close', () => {
       work.end()
       options.onAnswer({
@@ -136,7 +136,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         ms: performance.now() - begun,
       })
     })
-    // The client has reset the connection, and the system its address: there is nobody to answer.
+    // The client has reset the connection: there is nobody to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
     limitReceiving(request, reply, (late) => {
@@ -194,7 +194,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       await addBodyParser(scope, kind)
       for (const { group, one } of routes) registerRoute(scope, options, group, one, { work, validation })
     })
-  // What is mounted takes JSON unless it says otherwise.
+  // Mounted plugins inherit this parser unless they remove it.
   await addBodyParser(engine, 'json')
   for (const { prefix, plugin } of options.mounts) await engine.register(plugin, { prefix })
   refuseOtherMethods(engine, [...DESCRIPTION, ...options.groups.flatMap(({ routes }) => routes)])
@@ -235,7 +235,7 @@ function endWith(socket: Duplex, error: ApiError, requestId: string): void {
   )
 }
 
-/** Which one a proxy before this server has looked at, nobody could tell: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
+/** A proxy may have routed by the other one: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -247,7 +247,7 @@ function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
 
 const isWithin = (url: string, prefix: string): boolean => `${pathOf(url)}/`.startsWith(`${prefix}/`)
 
-/** The address without its query. */
+/** A URL without its query. */
 function pathOf(url: string): string {
   const end = url.indexOf('?')
   return end < 0 ? url : url.slice(0, end)
@@ -261,7 +261,7 @@ const trustOf = (trusted: number | string): FastifyServerOptions['trustProxy'] =
       ? false
       : (_address: string, hop: number) => hop < trusted
 
-/** Every address answers the methods it does not have with 405 and the ones it has. */
+/** Has every address answer methods that it does not have with 405 and those that it has. */
 function refuseOtherMethods(
   engine: FastifyInstance,
   answered: readonly Pick<Route, 'method' | 'path'>[],
