@@ -2,20 +2,13 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { DestinationStream } from 'pino'
 
 import { systemClock, type Clock } from './base/clock.ts'
-import { didYouMean } from './base/did-you-mean.ts'
 import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
 import { oneLine } from './base/one-line.ts'
 import { checkRoutes, checkRunning } from './kernel/check-routes.ts'
 import { checkSchemas } from './kernel/check-schemas.ts'
-import { readConfigFile, thrownBy } from './kernel/config-file.ts'
-import {
-  checkVariables,
-  loadSettings,
-  settingNames,
-  type Settings,
-  type SettingsInput,
-} from './kernel/config.ts'
+import { thrownBy } from './kernel/config-file.ts'
+import { checkVariables, loadSettings, type Settings } from './kernel/config.ts'
 import type { Database } from './db/database.ts'
 import { StartError } from './base/start-error.ts'
 import { readMigrations } from './db/migrations.ts'
@@ -31,47 +24,26 @@ import { createLog, type Log } from './kernel/log.ts'
 import { createMetrics } from './kernel/metrics.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
-import type { ConfiguredWire, RoutesOf, Running, ServiceOf } from './kernel/wire.ts'
-import { auth } from './wires/auth/index.ts'
-import { core } from './wires/core/index.ts'
-import { messaging, type Messaging } from './wires/messaging/index.ts'
-import { store } from './wires/store/index.ts'
+import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire.ts'
+import type { Messaging } from './wires/messaging/index.ts'
 import { checkOptions, unconfiguredVariables, variablesOf } from './kernel/options.ts'
-import { checkWires, orderWires } from './kernel/wiring.ts'
+import { BUILT_IN, chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
-// So an answer with tokens is erased at most this long after it was last replayed.
+export { defineConfig, loadConfig, type Api, type Config } from './wires.ts'
+
+// The longest time for which an answer with tokens stays stored after its last replay.
 const CLEANING_MS = 60_000
-
-/** Sixwire's own wires, in the order in which they may build on each other. */
-const BUILT_IN = { core, messaging, auth, store }
-
-type BuiltIn = typeof BUILT_IN
-type OptionsOf<W> = W extends (options?: infer O) => ConfiguredWire ? NonNullable<O> : never
-
-/** Every route of Sixwire's own wires, for `createClient<Api>()`. */
-export type Api = RoutesOf<BuiltIn[keyof BuiltIn]>
-
-/** What `sixwire.config.ts` says: of the frame, of each wire under its name, and the application's own wires. */
-export type Config = SettingsInput & {
-  readonly [N in Exclude<keyof BuiltIn, 'core'>]?: OptionsOf<BuiltIn[N]>
-} & {
-  /** The application's own wires. */
-  readonly wires?: readonly ConfiguredWire[]
-}
-
-/** Types a configuration; answers it as it is. */
-export const defineConfig = (config: Config): Config => config
 
 export type AppOptions = {
   config?: Config
-  /** Environment variables; they win over the configuration. Default `process.env`. */
+  /** Environment variables; they take precedence over the configuration. Default `process.env`. */
   environment?: Record<string, string | undefined>
   /** The application's folder. Default the current one. */
   folder?: string
   clock?: Clock
-  /** Whether stand-ins may open, where the settings want them; a command that serves nobody needs none. Default true. */
+  /** Whether the sandbox may open if the settings enable it; a command needs none. Default true. */
   standIns?: boolean
-  /** Where log lines go. Default standard output. */
+  /** The destination of log lines. Default standard output. */
   logTo?: DestinationStream
 }
 
@@ -82,59 +54,34 @@ export type App = {
   readonly wires: readonly string[]
   /** The routes of each wire. */
   readonly routes: readonly RouteGroup[]
-  /** What a wire offers, where it is loaded. */
+  /**
+   * The service of a wire.
+   *
+   * @throws StartError if it is not loaded
+   */
   service<N extends keyof BuiltIn>(name: N): ServiceOf<BuiltIn[N]>
-  /** Brings the tables up to date, and does nothing else. */
+  /** Runs the migrations, and does nothing else. */
   migrate(): Promise<void>
-  /** Brings the tables up to date and starts every wire, without opening a port: enough for the command line. */
+  /** Runs the migrations and starts every wire, without opening a port: enough for the command line. */
   start(): Promise<void>
-  /** Opens the port, then starts; answers the address. `/ready` is true once this resolves. */
+  /** Opens the port, then starts; returns the address. `/ready` is true once this resolves. */
   listen(): Promise<string>
-  /** Each wire's health, as a line for `sixwire check`. */
+  /** The health of each wire, by name, for `sixwire check`. */
   health(): ReadonlyMap<string, () => Promise<void>>
-  /** What each wire has checked beside it. */
+  /** The further checks of each wire, by name. */
   checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
-  /** Finishes what runs, refuses what is new, then lets go of everything; after 30 s without waiting. */
+  /** Finishes requests and jobs under way, refuses new ones, then releases everything; after 30 s without waiting. */
   close(): Promise<void>
 }
 
-/** Reads `sixwire.config.ts` of a folder; an empty configuration where there is none. */
-export const loadConfig = async (folder: string): Promise<Config> => readConfigFile(folder)
-
-function checkNames(config: Config): void {
-  const known = [...settingNames, ...Object.keys(BUILT_IN), 'wires']
-  const unknown = Object.keys(config).find((name) => !known.includes(name))
-  if (unknown !== undefined)
-    throw new StartError(`${unknown}: there is no such setting${didYouMean(unknown, known)}`)
-}
-
-/** Sixwire's own wires with their options, and the application's. */
-function configuredWires(config: Config): ConfiguredWire[] {
-  const own = Object.entries(BUILT_IN).map(([name, wire]) =>
-    (wire as (options: unknown) => ConfiguredWire)(config[name as Exclude<keyof BuiltIn, 'core'>] ?? {}),
-  )
-  return [...own, ...(config.wires ?? [])]
-}
-
-function chooseWires(all: readonly ConfiguredWire[], settings: Settings): ConfiguredWire[] {
-  const names = all.map(({ name }) => name)
-  const unknown = settings.load?.find((name) => !names.includes(name))
-  if (unknown !== undefined)
-    throw new StartError(
-      `SIXWIRE_WIRES: there is no wire "${unknown}": there are ${names.join(', ')}${didYouMean(unknown, names)}`,
-    )
-  // Without core nobody could ask whether the server lives.
-  return orderWires(
-    all.filter(({ name }) => name === 'core' || !settings.load || settings.load.includes(name)),
-  )
-}
-
-/** Puts the wires into a server: nothing is reachable until `listen`, nothing is in the database until `start`. */
+/**
+ * Builds a server from the wires. Nothing listens before `listen`, and nothing is in the database before `start`.
+ *
+ * @throws StartError with what can't work
+ */
 export async function createApp(options: AppOptions = {}): Promise<App> {
   const { config = {}, environment = process.env, folder = process.cwd(), clock = systemClock } = options
   const { standIns = true } = options
-  checkNames(config)
-  checkWires(config.wires ?? [])
   const all = configuredWires(config)
   checkVariables(
     environment,
@@ -173,7 +120,7 @@ type Parts = {
   db: Database
   wires: readonly ConfiguredWire[]
   wireOptions: ReadonlyMap<ConfiguredWire, unknown>
-  /** Filled with the wires that are set up, in their order. */
+  /** The wires that are set up, in their order; `assemble` adds them. */
   running: Running[]
   sandbox: Sandbox | undefined
 }
@@ -187,7 +134,7 @@ async function assemble(parts: Parts): Promise<App> {
   const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret)
   const services = new Map<string, unknown>()
-  // Nobody can be asked to verify an address to which no mail can be sent.
+  // Users can't verify an address if no mail can be sent.
   const policy = createPolicy(
     settings.policy,
     () =>
@@ -240,7 +187,7 @@ async function assemble(parts: Parts): Promise<App> {
     return { wire: name, description, routes, ...(bodyLimit !== undefined && { bodyLimit }) }
   })
   checkRoutes(groups, authenticate !== undefined)
-  // Those of Sixwire's own wires are compiled by its tests.
+  // The tests compile the schemas of Sixwire's own wires.
   for (const { wire, routes } of groups) if (!Object.hasOwn(BUILT_IN, wire)) checkSchemas(wire, routes)
   const server = await createServer({
     groups,
@@ -326,7 +273,7 @@ async function assemble(parts: Parts): Promise<App> {
   }
 }
 
-/** A fault of Sixwire's own wires is a bug, and told with its stack; one of an application's wire in one line. */
+/** An error of Sixwire's own wires is a bug, reported with its stack; one of an application's wire is one line. */
 async function setUp(
   wire: ConfiguredWire,
   context: Parameters<ConfiguredWire['setup']>[0],
@@ -340,7 +287,7 @@ async function setUp(
   return one
 }
 
-/** The one line for a route of an application that the HTTP engine refuses; Sixwire's own are not refused. */
+/** The error line for a route of an application that the HTTP engine refuses; it refuses none of Sixwire's own. */
 const refusedRoute = (error: unknown): StartError =>
   new StartError(`wires: ${oneLine((error as Error).message, 1_000)}`, { cause: error })
 
@@ -356,17 +303,17 @@ const REFUSALS: Record<Stage, (() => ApiError) | undefined> = {
     }),
 }
 
-/** The later wires end first: they build on the earlier ones. */
+/** Closes the later wires first, because they need the earlier ones. */
 async function endWires(running: readonly Running[], log: FastifyBaseLogger): Promise<void> {
   for (const one of running.toReversed())
     try {
       await one.close?.()
     } catch (error) {
-      log.error({ err: error }, 'a wire could not end cleanly')
+      log.error({ err: error }, 'a wire did not close cleanly')
     }
 }
 
-/** The one line for a port that can't be opened. */
+/** The error line for a port that can't be opened. */
 function unheard(error: unknown, host: string, port: number): unknown {
   const { code = '', message } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')

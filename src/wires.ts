@@ -1,0 +1,86 @@
+import { didYouMean } from './base/did-you-mean.ts'
+import { StartError } from './base/start-error.ts'
+import { readConfigFile } from './kernel/config-file.ts'
+import { settingNames, type Settings, type SettingsInput } from './kernel/config.ts'
+import type { ConfiguredWire, RoutesOf } from './kernel/wire.ts'
+import { checkWires, orderWires } from './kernel/wiring.ts'
+import { auth } from './wires/auth/index.ts'
+import { core } from './wires/core/index.ts'
+import { messaging } from './wires/messaging/index.ts'
+import { store } from './wires/store/index.ts'
+
+/** Sixwire's own wires, each after those that it may need. */
+export const BUILT_IN = { core, messaging, auth, store }
+
+export type BuiltIn = typeof BUILT_IN
+type OptionsOf<W> = W extends (options?: infer O) => ConfiguredWire ? NonNullable<O> : never
+
+/** Every route of Sixwire's own wires, for `createClient<Api>()`. */
+export type Api = RoutesOf<BuiltIn[keyof BuiltIn]>
+
+/** The content of `sixwire.config.ts`: the frame's settings, the options of each wire, and the application's own wires. */
+export type Config = SettingsInput & {
+  readonly [N in Exclude<keyof BuiltIn, 'core'>]?: OptionsOf<BuiltIn[N]>
+} & {
+  /** The application's own wires. */
+  readonly wires?: readonly ConfiguredWire[]
+}
+
+/**
+ * Types a configuration, and returns it unchanged.
+ *
+ * @example
+ * export default defineConfig({
+ *   name: 'shop',
+ *   auth: { local: { passwordMinLength: 10 } },
+ *   wires: [loyalty()],
+ * })
+ */
+export const defineConfig = (config: Config): Config => config
+
+/**
+ * Reads `sixwire.config.ts` of a folder; returns an empty configuration if there is none.
+ *
+ * @throws StartError with what is wrong in the file
+ */
+export const loadConfig = async (folder: string): Promise<Config> => readConfigFile(folder)
+
+function checkNames(config: Config): void {
+  const known = [...settingNames, ...Object.keys(BUILT_IN), 'wires']
+  const unknown = Object.keys(config).find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw new StartError(`${unknown}: there is no such setting${didYouMean(unknown, known)}`)
+}
+
+/**
+ * Sixwire's own wires with their options, and the application's.
+ *
+ * @throws StartError with a setting that does not exist, or a wire that can't work
+ */
+export function configuredWires(config: Config): ConfiguredWire[] {
+  checkNames(config)
+  checkWires(config.wires ?? [])
+  const own = Object.entries(BUILT_IN).map(([name, wire]) =>
+    (wire as (options: unknown) => ConfiguredWire)(config[name as Exclude<keyof BuiltIn, 'core'>] ?? {}),
+  )
+  return [...own, ...(config.wires ?? [])]
+}
+
+/**
+ * The wires that `SIXWIRE_WIRES` loads, in their order.
+ *
+ * @throws StartError if there is no wire of a name, or one that another needs is not loaded
+ */
+export function chooseWires(
+  all: readonly ConfiguredWire[],
+  { load }: Pick<Settings, 'load'>,
+): ConfiguredWire[] {
+  const names = all.map(({ name }) => name)
+  const unknown = load?.find((name) => !names.includes(name))
+  if (unknown !== undefined)
+    throw new StartError(
+      `SIXWIRE_WIRES: there is no wire "${unknown}": there are ${names.join(', ')}${didYouMean(unknown, names)}`,
+    )
+  // Without core there would be no health checks.
+  return orderWires(all.filter(({ name }) => name === 'core' || !load || load.includes(name)))
+}
