@@ -1,9 +1,9 @@
-import { isoTime, type Clock } from '../../base/clock.ts'
-import { errors } from '../../base/errors.ts'
-import { requireRow, type Database } from '../../db/database.ts'
-import { sql, type Sql } from '../../db/sql.ts'
+import { isoTime } from '../../base/clock.ts'
 import { emailKey } from '../../base/email-address.ts'
-import type { Role, UserRow, Users } from './users.ts'
+import { errors } from '../../base/errors.ts'
+import type { Database } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+import { userAmong, type Role, type UserChange, type UserRow, type Users } from './users.ts'
 
 /** An account as the operator sees it. */
 export type Account = {
@@ -11,7 +11,7 @@ export type Account = {
   /** As typed. */
   email: string
   name: string | null
-  /** The role in effect, with `SIXWIRE_ADMINS` counted in. */
+  /** The effective role, with `SIXWIRE_ADMINS` included. */
   role: Role
   emailVerified: boolean
   disabled: boolean
@@ -19,23 +19,56 @@ export type Account = {
   createdAt: string
 }
 
-/** What the operator does with accounts, by the command line. Addresses are compared without regard to case. */
+/**
+ * Manages accounts as the operator, without a session. Addresses are compared case-insensitively.
+ *
+ * @example
+ * const accounts = app.service('auth').users
+ * await accounts.promote('ada@example.com')
+ */
 export type Accounts = {
-  /** Newest first. */
+  /**
+   * Lists accounts, newest first.
+   *
+   * @param page.limit default 20
+   */
   list(page?: { limit?: number; offset?: number }): Promise<{ accounts: Account[]; total: number }>
+  /** Finds the account of an address. */
   find(email: string): Promise<Account | undefined>
-  /** Makes an administrator. Throws NOT_FOUND where no account has the address, as do all that follow. */
+  /**
+   * Makes the account an administrator.
+   *
+   * @throws NOT_FOUND if the address has no account
+   */
   promote(email: string): Promise<Account>
-  /** Takes the operator's word for it that the address is theirs, as a verification mail would. */
+  /**
+   * Marks the address as verified without an email.
+   *
+   * @throws NOT_FOUND if the address has no account
+   */
   verify(email: string): Promise<Account>
-  /** Takes the role back. Throws CONFLICT where `SIXWIRE_ADMINS` gives it. */
+  /**
+   * Removes the role of administrator.
+   *
+   * @throws NOT_FOUND if the address has no account
+   * @throws CONFLICT if `SIXWIRE_ADMINS` names the address
+   */
   demote(email: string): Promise<Account>
-  /** Ends all sessions and opens none from now on. */
+  /**
+   * Ends all sessions of the account and prevents new ones.
+   *
+   * @throws NOT_FOUND if the address has no account
+   */
   disable(email: string): Promise<Account>
+  /**
+   * Lets a disabled account sign in again.
+   *
+   * @throws NOT_FOUND if the address has no account
+   */
   enable(email: string): Promise<Account>
 }
 
-export function createAccounts(db: Database, clock: Clock, users: Users): Accounts {
+export function createAccounts(db: Database, users: Users): Accounts {
   const accountOf = (user: UserRow): Account => ({
     id: user.id,
     email: user.email,
@@ -46,29 +79,21 @@ export function createAccounts(db: Database, clock: Clock, users: Users): Accoun
     createdAt: isoTime(user.created_at),
   })
 
-  /** Sets columns of the account with this address, then does the rest, all or nothing. */
-  async function change(
-    email: string,
-    columns: Sql,
-    rest: (key: string) => Sql[] = () => [],
-  ): Promise<Account> {
-    const key = emailKey(email)
+  async function update(email: string, change: UserChange): Promise<Account> {
     const [rows] = await db.batch([
-      requireRow(
-        sql`update auth_users set ${columns}, updated_at = ${clock.now()} where email_key = ${key} returning *`,
-        () => errors.not_found({ message: `No account has the address ${email}.` }),
+      users.updateSql({ emailKey: emailKey(email), includeDisabled: true }, change, () =>
+        errors.not_found({ message: `No account has the address ${email}.` }),
       ),
-      ...rest(key),
     ])
-    return accountOf(rows[0] as UserRow)
+    return accountOf(userAmong(rows))
   }
 
   return {
     async list({ limit = 20, offset = 0 } = {}) {
-      const rows = await db.scan<UserRow>(
-        sql`select * from auth_users order by created_at desc, id desc limit ${limit} offset ${offset}`,
+      const rows = await db.scan(
+        sql<UserRow>`select * from auth_users order by created_at desc, id desc limit ${limit} offset ${offset}`,
       )
-      const [counted] = await db.scan<{ total: number }>(sql`select count(*) as total from auth_users`)
+      const [counted] = await db.scan(sql<{ total: number }>`select count(*) as total from auth_users`)
       return { accounts: rows.map(accountOf), total: counted!.total }
     },
 
@@ -77,28 +102,19 @@ export function createAccounts(db: Database, clock: Clock, users: Users): Accoun
       return user && accountOf(user)
     },
 
-    promote: (email) => change(email, sql`role = 'admin'`),
-
-    verify: (email) => change(email, sql`email_verified_at = coalesce(email_verified_at, ${clock.now()})`),
+    promote: (email) => update(email, { role: 'admin' }),
+    verify: (email) => update(email, { isVerified: true }),
 
     async demote(email) {
-      const account = await change(email, sql`role = 'user'`)
+      const account = await update(email, { role: 'user' })
       if (account.role === 'admin')
         throw errors.conflict({
-          message: `${account.email} is an administrator by SIXWIRE_ADMINS: take it out there.`,
+          message: `${account.email} is an administrator by SIXWIRE_ADMINS: remove the address there.`,
         })
       return account
     },
 
-    disable: (email) =>
-      change(
-        email,
-        sql`disabled_at = coalesce(disabled_at, ${clock.now()}), credentials_version = credentials_version + 1`,
-        (key) => [
-          sql`delete from auth_sessions where user_id = (select id from auth_users where email_key = ${key})`,
-        ],
-      ),
-
-    enable: (email) => change(email, sql`disabled_at = null`),
+    disable: (email) => update(email, { isDisabled: true }),
+    enable: (email) => update(email, { isDisabled: false }),
   }
 }

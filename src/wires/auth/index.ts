@@ -6,15 +6,16 @@ import { createAccountMails } from './email-links/account-mails.ts'
 import { createAccounts, type Account } from './accounts.ts'
 import { parseAddress } from '../../base/email-address.ts'
 import { createLock } from './passwords/lock.ts'
-import { createMailFlows } from './email-links/mail-flows.ts'
 import { createMailLimit } from './email-links/mail-limit.ts'
 import { mailLink } from './email-links/mail-links.ts'
 import type { MailPurpose } from './email-links/mail-tokens.ts'
 import { mailRoutes } from './email-links/mail-routes.ts'
 import { createMailTokens } from './email-links/mail-tokens.ts'
+import { createTokenRedemption } from './email-links/token-redemption.ts'
 import { createIdentities } from './identity-providers/identities.ts'
 import { AUTH_PROVIDERS, AuthOptions } from './options.ts'
 import { createOwnAccount } from './own-account.ts'
+import { ownAccountRoutes } from './own-account-routes.ts'
 import { createPasswordLogin } from './passwords/password-login.ts'
 import { createPasswords } from './passwords/passwords.ts'
 import { createProviderLogin } from './identity-providers/provider-login.ts'
@@ -23,6 +24,7 @@ import { createProviders } from './identity-providers/providers.ts'
 import { createRefreshTokens } from './sessions/refresh-tokens.ts'
 import { authRoutes } from './routes.ts'
 import { createServiceKeys, isServiceKey } from './sessions/service-keys.ts'
+import { sessionRoutes } from './sessions/session-routes.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSigningKeys } from './sessions/signing-keys.ts'
 import { createUsers } from './users.ts'
@@ -31,7 +33,7 @@ export { mailLink, type Account, type MailPurpose }
 
 const HOUR_MS = 3_600_000
 
-/** Accounts, sessions, and who sends a bearer token. */
+/** Accounts, sessions, service keys, and the callers behind bearer tokens. */
 export const auth = defineWire({
   name: 'auth',
   description: 'Accounts, sessions, and sign-in by password, email link or identity provider.',
@@ -76,7 +78,7 @@ export const auth = defineWire({
       minLength: options.local.passwordMinLength,
     })
     const { registration } = options
-    const tokens = createMailTokens(db, clock, {
+    const mailTokens = createMailTokens(db, clock, {
       reset: options.resetTokenSeconds * 1000,
       'magic-link': options.magicLinkSeconds * 1000,
       verification: options.verificationTokenSeconds * 1000,
@@ -84,16 +86,20 @@ export const auth = defineWire({
     const limit = createMailLimit(context.rateLimiter, { secret })
     const mails = createAccountMails(
       context,
-      { messaging: context.messaging, users, tokens, limit },
+      { messaging: context.messaging, users, tokens: mailTokens, limit },
       { registration },
     )
-    const flows = createMailFlows(db, clock, { users, tokens, lock, passwords, mails }, { registration })
-    const account = createOwnAccount(db, clock, { users, lock, passwords })
-    const passwordLogin = createPasswordLogin({ users, lock, passwords, mails })
+    const redemption = createTokenRedemption(
+      db,
+      { users, mailTokens, lock, passwords, mails },
+      { registration },
+    )
+    const passwordLogin = createPasswordLogin(db, { users, lock, passwords, mails })
+    const account = createOwnAccount(db, { users, passwordLogin, mailTokens })
     const providers = createProviders(clock, options, settings)
     const identities = createIdentities(db, clock, { users, registration })
     const providerLogin = createProviderLogin(context, { identities, sessions, mails })
-    const waysIn = () => [
+    const signInMethods = () => [
       'local',
       ...providers.map(({ name }) => name),
       ...(mails.areSent ? ['magic-link'] : []),
@@ -101,42 +107,35 @@ export const auth = defineWire({
 
     jobs.every('auth.signing-keys', HOUR_MS, () => signingKeys.rotate())
     jobs.every('auth.clean', HOUR_MS, async () => {
-      await sessions.forgetExpired()
-      await refreshTokens.forgetOld()
-      await lock.forgetOld()
-      await tokens.forgetOld()
-      await providerLogin.forgetOld()
+      await sessions.deleteExpired()
+      await refreshTokens.deleteOld()
+      await lock.deleteExpired()
+      await mailTokens.deleteExpired()
+      await providerLogin.deleteExpired()
     })
 
     return {
       routes: [
-        ...authRoutes({
-          users,
-          sessions,
-          passwords,
-          passwordLogin,
-          account,
-          signingKeys,
-          registration,
-          waysIn,
-        }),
-        ...mailRoutes({ mails, flows, passwords, sessions }),
+        ...authRoutes({ sessions, passwords, passwordLogin, signingKeys, registration, signInMethods }),
+        ...sessionRoutes(sessions),
+        ...ownAccountRoutes({ users, account }),
+        ...mailRoutes({ mails, redemption, passwords, sessions }),
         ...providerRoutes({ providers, providerLogin, publicUrl: settings.publicUrl }),
       ] as const,
       bodyLimit: 16_384,
-      service: { users: createAccounts(db, clock, users), keys: serviceKeys },
+      service: { users: createAccounts(db, users), keys: serviceKeys },
       async start() {
         await signingKeys.start()
-        const leadsThere = mails.areSent || providers.length > 0
-        if (leadsThere && !settings.hasFrontend)
+        const needsFrontend = mails.areSent || providers.length > 0
+        if (needsFrontend && !settings.hasFrontend)
           log.warn(
-            `APP_URL is not set: links in mails and sign-ins through providers lead to ${settings.publicUrl}/auth/…, where no page answers. Set it to the address of your frontend.`,
+            `APP_URL is not set: links in emails and sign-ins through identity providers lead to ${settings.publicUrl}/auth/…, where there is no page. Set it to the address of your frontend.`,
           )
         const accounts = policy.requiresVerifiedEmail() ? await users.countUnverified() : 0
         if (accounts > 0)
           log.warn(
             { accounts },
-            `${accounts} account${accounts === 1 ? '' : 's'} can use nothing but /auth/* because the address is not verified: the policy is guarded and mails can be sent. Users get a link with POST /auth/resend-verification, sixwire user verify EMAIL verifies one address, and auth.local.requireEmailVerification: false drops the rule.`,
+            `${accounts} account${accounts === 1 ? '' : 's'} can use only /auth/* because the address is not verified, the policy is guarded and email is configured. Users get a link with POST /auth/resend-verification, sixwire user verify EMAIL verifies one address, and auth.local.requireEmailVerification: false turns the rule off.`,
           )
       },
       health: () => signingKeys.check(),

@@ -44,7 +44,7 @@ describe('the start of the auth wire', () => {
         )
         assert.match(
           JSON.stringify(warned[0]),
-          /https:\/\/api\.example\/auth\/…, where no page answers\. Set it/,
+          /https:\/\/api\.example\/auth\/…, where there is no page\. Set it/,
         )
       })
 

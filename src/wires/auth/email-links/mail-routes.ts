@@ -7,9 +7,9 @@ import { bearerToken } from '../../../http/bearer-token.ts'
 import { answer, route } from '../../../http/route.ts'
 import type { AccountMails } from './account-mails.ts'
 import { authErrors } from '../errors.ts'
-import type { MailFlows } from './mail-flows.ts'
+import type { TokenRedemption } from './token-redemption.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import { Message, NewEmail, newPassword, Tokens, UNCACHED } from '../routes.ts'
+import { Message, NewEmail, newPassword, Tokens, UNCACHED } from '../schemas.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
 const MailToken = Type.String({
@@ -18,8 +18,8 @@ const MailToken = Type.String({
   examples: ['the token of the link'],
 })
 
-/** Mails that anybody may have sent to an address, whether or not it has an account. */
-const ASKED_FOR = {
+/** Routes that send an email to any address, whether or not it has an account. */
+const SENDS_TO_ANYBODY = {
   access: 'public',
   limit: '20/min',
   idempotent: true,
@@ -28,22 +28,23 @@ const ASKED_FOR = {
   errors: [errors.provider_not_configured],
 } as const
 
-/** What is proven by mail. */
+/** The routes that send links by email, and those that take their tokens. */
 export function mailRoutes({
   mails,
-  flows,
+  redemption,
   passwords,
   sessions,
 }: {
   mails: AccountMails
-  flows: MailFlows
+  redemption: TokenRedemption
   passwords: Passwords
   sessions: Sessions
 }) {
-  function needMail(): void {
+  function requireMail(): void {
     if (!mails.areSent)
       throw errors.provider_not_configured({
-        message: 'This server sends no mail: the operator has to configure a provider for email (SMTP_URL).',
+        message:
+          'This server cannot send email: the operator has to configure a provider for email (SMTP_URL).',
       })
   }
 
@@ -53,14 +54,15 @@ export function mailRoutes({
       {
         summary: 'Send an email with a link to reset the password',
         description:
-          'The answer is the same whether or not the address has an account. At most 5 of these mails an address and hour.',
-        ...ASKED_FOR,
+          'The answer is the same whether or not the address has an account. An address gets at most 5 of these emails an hour.',
+        ...SENDS_TO_ANYBODY,
       },
       async ({ body, recordId }) => {
-        needMail()
+        requireMail()
         await mails.reset(recordId, parseAddress(body.email, '/body/email'))
         return {
-          message: 'If this address has an account, a link to set another password is on its way to it.',
+          message:
+            'If this address has an account, an email with a link to set another password is sent to it.',
         }
       },
     ),
@@ -68,7 +70,7 @@ export function mailRoutes({
       'POST /auth/reset-password',
       {
         summary: 'Reset the password with the token of an email, and revoke all sessions',
-        description: 'Lifts a lock of the address as well, and verifies it.',
+        description: 'Also unlocks the address and verifies it.',
         access: 'public',
         limit: '30/min',
         body: json(Type.Object({ token: MailToken, password: newPassword(passwords) })),
@@ -76,8 +78,8 @@ export function mailRoutes({
         errors: [authErrors.invalid_token],
       },
       async ({ body }) => {
-        await flows.resetPassword(body.token, body.password)
-        return { message: 'The password is set, and all sessions are signed out: sign in with it.' }
+        await redemption.resetPassword(body.token, body.password)
+        return { message: 'The password is set, and all sessions are revoked: sign in with it.' }
       },
     ),
     route(
@@ -85,14 +87,14 @@ export function mailRoutes({
       {
         summary: 'Send an email with a link to sign in',
         description:
-          'While registration is open, using the link makes an account for an address that has none. At most 5 of these mails an address and hour.',
-        ...ASKED_FOR,
+          'While registration is open, using the link creates an account for an address that has none. An address gets at most 5 of these emails an hour.',
+        ...SENDS_TO_ANYBODY,
       },
       async ({ body, recordId }) => {
-        needMail()
+        requireMail()
         const email = parseAddress(body.email, '/body/email')
         await mails.magicLink(recordId, email)
-        return { message: `If it can sign in here, a link is on its way to ${email.address}.` }
+        return { message: `If ${email.address} can sign in here, an email with a link is sent to it.` }
       },
     ),
     route(
@@ -100,7 +102,7 @@ export function mailRoutes({
       {
         summary: 'Sign in with the token of an email',
         description:
-          'Verifies the address. An account whose address was not verified until then loses its password and all sessions.',
+          'Also verifies the address. An account whose address was not verified before loses its password and all sessions.',
         access: 'public',
         limit: '30/min',
         body: json(Type.Object({ token: MailToken })),
@@ -110,8 +112,8 @@ export function mailRoutes({
         errors: [authErrors.invalid_token, authErrors.invalid_credentials, authErrors.registration_closed],
       },
       async ({ body, recordId, ip, userAgent }) => {
-        const user = await flows.proveByLink(body.token, recordId)
-        const tokens = await sessions.open(user, { ip, userAgent })
+        const user = await redemption.verifyMagicLink(body.token, recordId)
+        const tokens = await sessions.create(user, { ip, userAgent })
         return answer({ user: { _id: user.id, email: user.email }, ...tokens }, { headers: UNCACHED })
       },
     ),
@@ -120,13 +122,13 @@ export function mailRoutes({
       {
         summary: 'Verify an email address with the token of an email',
         description:
-          'An account with an address of `SIXWIRE_ADMINS` loses its password and all sessions by it, unless the call carries the access token of a session of that same account.',
+          'An unverified account whose address `SIXWIRE_ADMINS` names loses its password and all sessions, unless the call carries an access token of that same account.',
         access: 'public',
         limit: '30/min',
         body: json(Type.Object({ token: MailToken })),
         headers: Type.Object({
           authorization: Type.Optional(
-            Type.String({ description: 'Any that names no session of that account is as good as none.' }),
+            Type.String({ description: 'An access token of the account; any other is ignored.' }),
           ),
         }),
         reply: { 200: Message },
@@ -135,10 +137,10 @@ export function mailRoutes({
       async ({ body, headers }) => {
         const accessToken = bearerToken(headers.authorization ?? '')
         const signedIn = accessToken === undefined ? undefined : await sessions.caller(accessToken)
-        const { isCleared } = await flows.verifyEmail(body.token, signedIn?.id)
+        const { isCleared } = await redemption.verifyEmail(body.token, signedIn?.id)
         return {
           message: isCleared
-            ? 'The address is verified. Set a password by the link for a forgotten one.'
+            ? 'The address is verified. The account has no password: request a link to set one.'
             : 'The address is verified.',
         }
       },
@@ -147,7 +149,7 @@ export function mailRoutes({
       'POST /auth/resend-verification',
       {
         summary: 'Send the email to verify the address again',
-        description: 'The links before it work no longer. At most 5 of these mails an address and hour.',
+        description: 'Earlier links stop working. An address gets at most 5 of these emails an hour.',
         access: 'session',
         limit: '20/min',
         idempotent: true,
@@ -156,9 +158,9 @@ export function mailRoutes({
       },
       async ({ caller, recordId }) => {
         if (caller.emailVerified) return { message: `${caller.email} is verified already.` }
-        needMail()
+        requireMail()
         await mails.verifyAgain(recordId, caller.id)
-        return { message: `A link to verify it is on its way to ${caller.email}.` }
+        return { message: `An email with a link to verify it is sent to ${caller.email}.` }
       },
     ),
   ] as const

@@ -3,30 +3,30 @@ import { randomToken, sha256 } from '../../../base/crypto.ts'
 import type { EmailAddress } from '../../../base/email-address.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { requireRow, type Database, type StepWith, type Step } from '../../../db/database.ts'
-import { sql } from '../../../db/sql.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
 import type { UserRow } from '../users.ts'
 
-/** What a token is good for, and nothing else. */
+/** The only use of a token. */
 export type MailPurpose = 'reset' | 'magic-link' | 'verification'
 
-/** A token that can still be used. All but its use stays as it is. */
+/** A token that was valid when it was read. */
 export type MailToken = {
   hash: string
   email: EmailAddress
   /** The account that had the address when the token was sent; null where there was none. */
   userId: string | null
-  /** Of that account, at that moment. */
+  /** `credentials_version` of that account at that time. */
   credentialsVersion: number | null
 }
 
-/** Tokens that prove that somebody reads the mails to an address: opaque, kept as hashes, each good for one use. */
+/** Single-use tokens that verify access to the mailbox of an address: opaque, stored as hashes. */
 export type MailTokens = {
   /**
-   * A new token, and the steps that keep it and void the older ones of its purpose and address. Two such batches for
-   * one address must not run at the same moment: `MailLimit` in the same batch sees to that.
+   * A new token, and the steps that store it and void the older ones of its purpose and address. Two such batches for
+   * one address must not run concurrently: `MailLimit` in the same batch serialises them.
    *
-   * @param id the same again keeps nothing more: `repeated` is thrown
+   * @param id if a token with this id exists, nothing is stored and `repeated` is thrown
    */
   issue(
     purpose: MailPurpose,
@@ -34,19 +34,21 @@ export type MailTokens = {
     repeated: () => ApiError,
   ): { token: string; steps: readonly Step[] }
   /**
-   * Looks at a token without using it.
+   * Reads a token without using it.
    *
-   * @throws INVALID_TOKEN where it is unknown, of another purpose, used or expired
+   * @throws INVALID_TOKEN if it is unknown, of another purpose, used or expired
    */
   read(purpose: MailPurpose, token: string): Promise<MailToken>
-  /** The step that uses it, first in the batch of what it proves. Throws INVALID_TOKEN where that has happened since. */
-  consumption(token: MailToken): StepWith
-  /** Removes those that can't be used any more. */
-  forgetOld(): Promise<void>
+  /** Uses a token: the first step of the batch that it permits. Throws INVALID_TOKEN if it was used or has expired since. */
+  useSql(token: MailToken): StepWith
+  /** Deletes all tokens that were sent to an address, those without an account too. */
+  deleteSql(addressKey: string): Sql
+  /** Deletes tokens that expired a day ago. */
+  deleteExpired(): Promise<void>
 }
 
-// Work that was done is not repeated later than this.
-const KEPT_MS = 86_400_000
+// No job is repeated later than this; until then the row shows that its mail was sent.
+const RETENTION_MS = 86_400_000
 
 type Row = {
   hash: string
@@ -56,7 +58,7 @@ type Row = {
   credentials_version: number | null
 }
 
-/** @param lifetimes of each purpose, in milliseconds */
+/** @param lifetimes in milliseconds */
 export function createMailTokens(
   db: Database,
   clock: Clock,
@@ -84,7 +86,7 @@ export function createMailTokens(
     },
 
     async read(purpose, token) {
-      const row = await db.get<Row>(sql`
+      const row = await db.get(sql<Row>`
         select hash, email, email_key, user_id, credentials_version from auth_mail_tokens
         where hash = ${sha256(token)} and purpose = ${purpose} and used_at is null and expires_at > ${clock.now()}`)
       if (!row) throw authErrors.invalid_token()
@@ -96,7 +98,7 @@ export function createMailTokens(
       }
     },
 
-    consumption({ hash }) {
+    useSql({ hash }) {
       const now = clock.now()
       return requireRow(
         sql`update auth_mail_tokens set used_at = ${now}
@@ -105,8 +107,10 @@ export function createMailTokens(
       )
     },
 
-    async forgetOld() {
-      await db.write(sql`delete from auth_mail_tokens where expires_at <= ${clock.now() - KEPT_MS}`)
+    deleteSql: (addressKey) => sql`delete from auth_mail_tokens where email_key = ${addressKey}`,
+
+    async deleteExpired() {
+      await db.write(sql`delete from auth_mail_tokens where expires_at <= ${clock.now() - RETENTION_MS}`)
     },
   }
 }

@@ -217,7 +217,7 @@ describe('the verification of an address', () => {
         assert.equal(answered.status, 200)
         assert.equal(
           answered.body.message,
-          'The address is verified. Set a password by the link for a forgotten one.',
+          'The address is verified. The account has no password: request a link to set one.',
         )
         assert.equal((await login(one, ADMIN)).code, 'INVALID_CREDENTIALS')
         assert.equal((await me(one, account.token)).status, 401)

@@ -5,149 +5,141 @@ import { newId } from '../../../base/ids.ts'
 import { requireRow, type Database, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
+import { userAmong, type UserRow, type Users } from '../users.ts'
 import type { ProvenIdentity } from './provider.ts'
-import type { UserRow, Users } from '../users.ts'
 
-/** Which account an identity at a provider opens. */
+/** Builds the statements that notify the account's address of its first sign-in with an identity. */
+export type NoticeSql = (userId: string, isVerified: boolean) => readonly Sql[]
+
+/** Which account each identity at a provider belongs to. */
 export type Identities = {
   /**
-   * The account of an identity. One that is not known yet is joined to the account of its address where both the
-   * provider and we know that address to be verified, and else makes an account.
+   * The account of an identity. A new identity is linked to the account of its address if both the provider and this
+   * server have verified that address; otherwise it creates an account.
    *
-   * @param notice the statements after which the account's address is told of its first sign-in with this identity
    * @throws ACCOUNT_EXISTS, ACCOUNT_DISABLED, EMAIL_REQUIRED, REGISTRATION_CLOSED
    */
-  open(
-    identity: ProvenIdentity,
-    notice: (userId: string, isVerified: boolean) => readonly Sql[],
-  ): Promise<UserRow>
+  findOrCreateUser(identity: ProvenIdentity, noticeSql: NoticeSql): Promise<UserRow>
 }
 
-type Found = {
-  /** The row that was found; an identity that opens nothing any more may be taken away. */
-  identity: { id: string; user_id: string; credentials_version: number | null } | undefined
-  user: UserRow | undefined
-}
+type Row = { id: string; user_id: string; credentials_version: number | null }
 
 const NAME_MAX = 200
 const ATTEMPTS = 4
 
 /**
- * Joins identities and accounts. What is read first only chooses the batch; the batch holds what it depends on, and
- * where something came between, all is read again.
+ * Links identities to accounts. What is read first only chooses the batch; the batch checks what it depends on, and if
+ * that has changed meanwhile, everything is read again.
  *
- * An identity without a verified address opens the account that it made only until somebody else proves the address:
- * otherwise whoever claims another person's address could wait in that person's account.
+ * An identity without a verified address has access to the account that it created only until somebody verifies the
+ * address: otherwise a person who claims a stranger's address could wait in the stranger's account.
  */
 export function createIdentities(
   db: Database,
   clock: Clock,
   { users, registration }: { users: Users; registration: 'open' | 'closed' },
 ): Identities {
-  async function find(identity: ProvenIdentity): Promise<Found> {
-    const found = await db.get<NonNullable<Found['identity']>>(sql`
+  async function find({ issuer, subject }: ProvenIdentity): Promise<{ row?: Row; user?: UserRow }> {
+    const row = await db.get(sql<Row>`
       select id, user_id, credentials_version from auth_identities
-      where issuer = ${identity.issuer} and subject = ${identity.subject}`)
-    return { identity: found, user: found && (await users.byId(found.user_id)) }
+      where issuer = ${issuer} and subject = ${subject}`)
+    if (!row) return {}
+    const user = await users.byId(row.user_id)
+    return { row, ...(user && { user }) }
   }
 
-  /** Joins an identity to an account. Whoever disables that account waits, or was first and is seen. */
-  const insertion = (
+  /** Links an identity to an account. The lock makes a concurrent change of the account wait, or is made to wait. */
+  const insertSql = (
     { issuer, subject }: ProvenIdentity,
     { userId, version, where }: { userId: string; version: number | null; where: Sql },
   ): Sql => sql`
     insert into auth_identities (id, issuer, subject, user_id, credentials_version, created_at)
     select ${newId(clock.now())}, ${issuer}, ${subject}, id, cast(${version} as bigint), ${clock.now()}
-    from auth_users where id = ${userId} and ${where} ${sql.sharedLock}
+    from auth_users where id = ${userId} and ${where} and disabled_at is null ${sql.sharedLock}
     on conflict do nothing
     returning id`
 
-  /** The address was shown to be this person's: what others may have set up before goes. */
-  async function verify(user: UserRow, identityId: string, changed: ApiError): Promise<UserRow> {
-    const now = clock.now()
-    const [updated] = await db.batch([
-      requireRow(
-        sql`update auth_users set
-              email_verified_at = ${now}, password_hash = null, credentials_version = credentials_version + 1,
-              updated_at = ${now}
-            where id = ${user.id} and credentials_version = ${user.credentials_version}
-              and email_verified_at is null and disabled_at is null
-            returning *`,
-        () => changed,
-      ),
-      sql`delete from auth_sessions where user_id = ${user.id}`,
+  /** The provider has verified the address for this person, so whatever others may have set up in the account goes. */
+  async function verify(user: UserRow, identityId: string, otherwise: () => ApiError): Promise<UserRow> {
+    const match = { id: user.id, version: user.credentials_version, isUnverified: true } as const
+    const [rows] = await db.batch([
+      users.updateSql(match, { passwordHash: null, isVerified: true }, otherwise),
       sql`delete from auth_identities where user_id = ${user.id} and id <> ${identityId}`,
       requireRow(
-        sql`update auth_identities set credentials_version = null where id = ${identityId} returning id`,
-        () => changed,
+        sql`update auth_identities set credentials_version = null where id = ${identityId}`,
+        otherwise,
       ),
     ])
-    return updated[0] as UserRow
+    return userAmong(rows)
   }
 
-  async function decide(
+  async function tryOnce(
     identity: ProvenIdentity,
-    notice: (userId: string, isVerified: boolean) => readonly Sql[],
+    noticeSql: NoticeSql,
     changed: ApiError,
   ): Promise<UserRow> {
+    const otherwise = () => changed
     const address = addressOf(identity)
     const isVerified = address !== undefined && identity.emailVerified
-    const { identity: known, user } = await find(identity)
-    if (known && user) {
-      const version = known.credentials_version
+    const { row, user } = await find(identity)
+    if (row && user) {
+      const version = row.credentials_version
       if (version === null || user.email_verified_at === null || version === user.credentials_version) {
         if (user.disabled_at !== null) throw authErrors.account_disabled()
-        const shows = isVerified && user.email_verified_at === null && user.email_key === address.key
-        return shows ? verify(user, known.id, changed) : user
+        const verifiesAddress =
+          isVerified && user.email_verified_at === null && user.email_key === address.key
+        return verifiesAddress ? verify(user, row.id, otherwise) : user
       }
     }
-    // A row that is here still opens nothing any more; it makes room for what is decided now.
-    const removal: readonly Step[] = known
-      ? [sql`delete from auth_identities where id = ${known.id} and credentials_version is not null`]
+    // A row that still exists here has lost its access; the new link replaces it.
+    const deleteSql: readonly Step[] = row
+      ? [sql`delete from auth_identities where id = ${row.id} and credentials_version is not null`]
       : []
     if (!address) throw authErrors.email_required()
 
-    // Before anything is looked up: whether there is an account is no business of whoever only claims the address.
+    // Before any account is read: a person who only claims the address must not learn whether it has one.
     if (registration === 'closed' && !isVerified) throw authErrors.registration_closed()
 
-    const holder = await users.byEmail(address.key)
-    if (holder) {
-      if (!isVerified || holder.email_verified_at === null) {
-        // Another callback of the same person may have made the account a moment ago.
-        if (!known && (await find(identity)).identity) throw changed
+    const existing = await users.byEmail(address.key)
+    if (existing) {
+      if (!isVerified || existing.email_verified_at === null) {
+        // A concurrent callback of the same person may have created the account.
+        if (!row && (await find(identity)).row) throw changed
         throw authErrors.account_exists()
       }
-      if (holder.disabled_at !== null) throw authErrors.account_disabled()
-      const where = sql`email_key = ${address.key} and email_verified_at is not null and disabled_at is null
-        and credentials_version = ${holder.credentials_version}`
-      const joining = insertion(identity, { userId: holder.id, version: null, where })
-      await db.batch([...removal, requireRow(joining, () => changed), ...notice(holder.id, true)])
-      return holder
+      if (existing.disabled_at !== null) throw authErrors.account_disabled()
+      const where = sql`email_key = ${address.key} and email_verified_at is not null
+        and credentials_version = ${existing.credentials_version}`
+      await db.batch([
+        deleteSql,
+        requireRow(insertSql(identity, { userId: existing.id, version: null, where }), otherwise),
+        noticeSql(existing.id, true),
+      ])
+      return existing
     }
 
     if (registration === 'closed') throw authErrors.registration_closed()
     const id = newId(clock.now())
-    const name = nameOf(identity)
-    const { claims, account } = users.insertions({ id, email: address, name, passwordHash: null, isVerified })
-    const rows = await db.batch([
-      ...removal,
-      ...claims,
-      requireRow(account, () => changed),
+    const account = { id, email: address, name: nameOf(identity), passwordHash: null, isVerified }
+    const version = isVerified ? null : 1
+    const [, rows] = await db.batch([
+      deleteSql,
+      users.insertSql(account, otherwise),
       requireRow(
-        insertion(identity, { userId: id, version: isVerified ? null : 1, where: sql`disabled_at is null` }),
-        () => changed,
+        insertSql(identity, { userId: id, version, where: sql`email_key = ${address.key}` }),
+        otherwise,
       ),
-      ...notice(id, isVerified),
+      noticeSql(id, isVerified),
     ])
-    return rows[removal.length + claims.length]![0] as UserRow
+    return userAmong(rows)
   }
 
   return {
-    async open(identity, notice) {
+    async findOrCreateUser(identity, noticeSql) {
       for (let attempt = 1; ; attempt++) {
         const changed = errors.unavailable({ retryAfter: 1 })
         try {
-          return await decide(identity, notice, changed)
+          return await tryOnce(identity, noticeSql, changed)
         } catch (error) {
           if (error !== changed || attempt === ATTEMPTS) throw error
         }
@@ -156,7 +148,7 @@ export function createIdentities(
   }
 }
 
-/** The provider's address where an account could have it: what can't be one is no address. */
+/** The provider's address; undefined if no account could have it. */
 function addressOf({ email }: ProvenIdentity): EmailAddress | undefined {
   if (email === undefined) return undefined
   try {
@@ -167,12 +159,12 @@ function addressOf({ email }: ProvenIdentity): EmailAddress | undefined {
   }
 }
 
-/** The provider's name for the person, as far as it can be kept. */
+/** The provider's name for the person, cleaned and cut to what can be stored. */
 function nameOf({ name = '' }: ProvenIdentity): string | null {
-  // Cut off first: the cut may leave half of a surrogate pair.
-  const kept = name
+  // Cut first: the cut may leave half of a surrogate pair.
+  const cut = name
     .trim()
     .slice(0, NAME_MAX)
     .replaceAll(/[\p{Cc}\p{Cs}]/gu, ' ')
-  return kept.trim() || null
+  return cut.trim() || null
 }

@@ -54,7 +54,7 @@ export type ProviderLogin = {
     client: Client,
   ): Promise<Redirection>
   /** Removes what could not come back again anyway. */
-  forgetOld(): Promise<void>
+  deleteExpired(): Promise<void>
 }
 
 /** What the browser keeps, sealed, until it comes back. */
@@ -207,12 +207,12 @@ export function createProviderLogin(
       const removal = cookieLine(slot, '', 0)
       try {
         const identity = await prove(provider, returned, kept)
-        const user = await identities.open(identity, (userId, isVerified) =>
+        const user = await identities.findOrCreateUser(identity, (userId, isVerified) =>
           firstMail(provider, userId, isVerified, client.ip),
         )
         mails.wake()
         // Where a second factor will stand: the person is proven here, and has no session yet.
-        const tokens = await sessions.open(user, client)
+        const tokens = await sessions.create(user, client)
         return { location: toFrontend({ ...tokens, redirect }), cookie: removal }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
@@ -220,7 +220,7 @@ export function createProviderLogin(
       }
     },
 
-    async forgetOld() {
+    async deleteExpired() {
       await db.write(sql`delete from auth_provider_returns where expires_at <= ${clock.now()}`)
     },
   }

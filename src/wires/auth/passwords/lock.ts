@@ -5,32 +5,32 @@ import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
 
-// So many attempts for one address may wait for each other in one process.
-const WAITING_MAX = 100
+// How many attempts for one address may wait for each other in one process.
+const QUEUE_MAX = 100
 
-/** Counts attempts at a password for each address, whether or not it has an account. */
+/** Counts failed password attempts of each address, whether or not it has an account. */
 export type Lock = {
   /**
-   * Makes one attempt. It counts as a failure before `check` begins, so that attempts at the same moment count each;
-   * an answer other than undefined clears what was counted.
+   * Makes one attempt. It counts as a failure before `check` begins, so that each of several concurrent attempts counts;
+   * an answer other than undefined clears the count.
    *
    * @param addressKey the address as it is compared
-   * @param check looks at the password; undefined where it is wrong
+   * @param check verifies the password; undefined if it is wrong
    * @throws ACCOUNT_LOCKED with `Retry-After`, and without calling `check`
    */
   attempt<T>(addressKey: string, check: () => Promise<T | undefined>): Promise<T | undefined>
-  /** Whether an attempt would be refused now. Makes none. */
+  /** Whether an attempt would be refused now. Does not count as one. */
   isLocked(addressKey: string): Promise<boolean>
-  /** The statement that clears what was counted, where an address was proven otherwise. */
-  lifting(addressKey: string): Sql
-  /** Removes what has no effect any more. */
-  forgetOld(): Promise<void>
+  /** The statement that clears the count, for an address whose owner was verified in another way. */
+  unlockSql(addressKey: string): Sql
+  /** Deletes counts that have expired. */
+  deleteExpired(): Promise<void>
 }
 
 /**
- * @param options.secret `SIXWIRE_SECRET`: addresses that strangers try are kept as a keyed hash
+ * @param options.secret `SIXWIRE_SECRET`: addresses are stored as a keyed hash
  * @param options.maxAttempts failures after which the address is locked
- * @param options.lockMs how long; so long without an attempt also clears what was counted
+ * @param options.lockMs duration of a lock; the same time without an attempt clears the count
  */
 export function createLock(
   db: Database,
@@ -39,33 +39,27 @@ export function createLock(
 ): Lock {
   const { maxAttempts, lockMs } = options
   const hash = deriveKey(options.secret, 'login-attempts')
-  // So that several right ones at the same moment don't count as failures of each other.
-  const turns = createTurns({ queue: WAITING_MAX, retryAfter: 1 })
+  // One after the other, so that several concurrent right attempts do not lock the address.
+  const turns = createTurns({ queue: QUEUE_MAX, retryAfter: 1 })
 
-  /** One statement, so that of any number of attempts at once exactly `maxAttempts` go on. */
+  /** One statement, so that of any number of concurrent attempts exactly `maxAttempts` proceed. */
   async function reserve(key: string): Promise<void> {
     const now = clock.now()
-    const forgotten = now - lockMs
-    // A locked row is left as it is, so its lock ends `lockMs` after the attempt that locked it.
+    const expired = now - lockMs
+    // A locked row is not updated, so its lock ends `lockMs` after the attempt that locked it.
     const [reserved] = await db.write(sql`
-      insert into auth_login_attempts as held (address_key, failures, last_at) values (${key}, 1, ${now})
+      insert into auth_login_attempts as counted (address_key, failures, last_at) values (${key}, 1, ${now})
       on conflict (address_key) do update set
-        failures = case when held.last_at <= ${forgotten} then 1 else held.failures + 1 end,
+        failures = case when counted.last_at <= ${expired} then 1 else counted.failures + 1 end,
         last_at = ${now}
-      where held.failures < ${maxAttempts} or held.last_at <= ${forgotten}
+      where counted.failures < ${maxAttempts} or counted.last_at <= ${expired}
       returning failures`)
     if (reserved) return
-    const held = await db.get<{ last_at: number }>(
+    const stored = await db.get<{ last_at: number }>(
       sql`select last_at from auth_login_attempts where address_key = ${key}`,
     )
-    const leftMs = (held?.last_at ?? forgotten) - forgotten
+    const leftMs = (stored?.last_at ?? expired) - expired
     throw authErrors.account_locked({ retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) })
-  }
-
-  /** Nobody learned whether the password was right, so the attempt does not count. */
-  async function giveBack(key: string): Promise<void> {
-    await db.write(sql`
-      update auth_login_attempts set failures = failures - 1 where address_key = ${key} and failures > 0`)
   }
 
   return {
@@ -74,7 +68,9 @@ export function createLock(
       return turns.run(key, async () => {
         await reserve(key)
         const found = await check().catch(async (error: unknown) => {
-          await giveBack(key)
+          // The result is unknown, so the attempt does not count.
+          await db.write(sql`
+            update auth_login_attempts set failures = failures - 1 where address_key = ${key} and failures > 0`)
           throw error
         })
         if (found !== undefined)
@@ -90,9 +86,10 @@ export function createLock(
       return locked !== undefined
     },
 
-    lifting: (addressKey) => sql`delete from auth_login_attempts where address_key = ${hash.mac(addressKey)}`,
+    unlockSql: (addressKey) =>
+      sql`delete from auth_login_attempts where address_key = ${hash.mac(addressKey)}`,
 
-    async forgetOld() {
+    async deleteExpired() {
       await db.write(sql`delete from auth_login_attempts where last_at <= ${clock.now() - lockMs}`)
     },
   }

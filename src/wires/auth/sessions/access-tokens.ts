@@ -5,12 +5,12 @@ import type { Clock } from '../../../base/clock.ts'
 import { randomToken } from '../../../base/crypto.ts'
 import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
 
-const VERIFIED_KEPT = 10_000
+const CACHE_MAX = 10_000
 
-/** Type of the token, RFC 9068 section 2.1: no other kind of JWT that these keys sign passes for it. */
+/** RFC 9068, section 2.1: keeps any other kind of JWT that these keys sign from passing as an access token. */
 const TYPE = 'at+jwt'
 
-/** Whom a token names. Whether they may still call is for the session to say. */
+/** The user and session that a token names. Whether the session still exists has to be checked too. */
 export type AccessClaims = { userId: string; sessionId: string }
 
 export type AccessTokens = {
@@ -20,13 +20,13 @@ export type AccessTokens = {
    * @param claims.sessionEndsAt the token expires no later, in milliseconds since 1970
    */
   issue(claims: AccessClaims & { role: string; sessionEndsAt: number }): Promise<string>
-  /** Whom a token of ours names; undefined where it is none, was changed, or has expired. */
-  read(token: string): Promise<AccessClaims | undefined>
+  /** The claims of a token; undefined if it is not valid or has expired. */
+  verify(token: string): Promise<AccessClaims | undefined>
 }
 
 /**
  * Access tokens: JWTs (RFC 7519, profile of RFC 9068) signed with Ed25519.
- * Verified ones are remembered, because a signature costs more than all the rest of a call.
+ * Verified ones are cached, because verifying a signature costs more than the rest of a call.
  *
  * @param options.issuer claim `iss`
  * @param options.audience claim `aud`
@@ -38,9 +38,9 @@ export function createAccessTokens(
   options: { issuer: string; audience: string; lifetimeSeconds: number },
 ): AccessTokens {
   const { issuer, audience, lifetimeSeconds } = options
-  const verified = new BoundedMap<string, AccessClaims & { expiresAt: number }>(VERIFIED_KEPT)
+  const verified = new BoundedMap<string, AccessClaims & { expiresAt: number }>(CACHE_MAX)
 
-  async function verify(token: string): Promise<(AccessClaims & { expiresAt: number }) | undefined> {
+  async function verifySignature(token: string): Promise<(AccessClaims & { expiresAt: number }) | undefined> {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => keys.verifier(kid), {
         algorithms: [ALGORITHM],
@@ -56,7 +56,7 @@ export function createAccessTokens(
         expiresAt: payload.exp! * 1000,
       }
     } catch (error) {
-      // Anything else, such as a database out of reach, says nothing about the token.
+      // Any other error, such as an unreachable database, says nothing about the token.
       if (error instanceof joseErrors.JOSEError) return undefined
       throw error
     }
@@ -66,7 +66,7 @@ export function createAccessTokens(
     async issue({ userId, sessionId, role, sessionEndsAt }) {
       const { kid, privateKey } = await keys.signer()
       const issuedAt = Math.floor(clock.now() / 1000)
-      // `jti` makes two tokens of the same second differ.
+      // `jti` makes two tokens of the same second different.
       return new SignJWT({ sid: sessionId, role, jti: randomToken().slice(0, 22) })
         .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
         .setIssuer(issuer)
@@ -77,14 +77,14 @@ export function createAccessTokens(
         .sign(privateKey)
     },
 
-    async read(token) {
-      const known = verified.get(token)
-      if (known) {
-        if (known.expiresAt > clock.now()) return known
+    async verify(token) {
+      const cached = verified.get(token)
+      if (cached) {
+        if (cached.expiresAt > clock.now()) return cached
         verified.delete(token)
         return undefined
       }
-      const claims = await verify(token)
+      const claims = await verifySignature(token)
       if (!claims) return undefined
       verified.set(token, claims)
       return claims

@@ -5,35 +5,35 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 
 /**
- * Refresh tokens: opaque, kept as hashes, each good for one use (RFC 9700, section 4.14.2).
+ * Refresh tokens: opaque, stored as hashes, each good for one use (RFC 9700, section 4.14.2).
  *
  * A token's successor is a keyed hash of the token itself. So a client whose answer was lost can be given the same
- * successor again, although nothing but hashes is kept, and one token never has two successors.
+ * successor again, although only hashes are stored, and one token never has two successors.
  */
 export type RefreshTokens = {
-  /** A session's first token, and the statement that keeps it. */
-  first(sessionId: string): { refreshToken: string; insertion: Sql }
+  /** A session's first token, and the statement that stores it. */
+  issue(sessionId: string): { refreshToken: string; insertSql: Sql }
   /**
-   * Trades a token in for its successor and lets its session live on. Used again within the grace it answers the
-   * session's current token; later it ends the session, because then two parties hold it.
+   * Exchanges a token for its successor and extends its session. Used again within the grace period it returns the
+   * session's current token; later it ends the session, because then two parties hold the token.
    *
-   * @throws UNAUTHORIZED where the token is unknown or was used, or its session is over
+   * @throws UNAUTHORIZED if the token is unknown or was used, or its session has ended
    */
-  trade(
+  rotate(
     token: string,
     client: { ip: string; userAgent: string },
   ): Promise<{ sessionId: string; refreshToken: string }>
-  /** Removes used tokens that are so old that they could not be traded in anyway. */
-  forgetOld(): Promise<void>
+  /** Deletes used tokens whose successors have expired. */
+  deleteOld(): Promise<void>
 }
 
-type Held = { session_id: string; used_at: number | null }
+type Row = { session_id: string; used_at: number | null }
 
 /**
  * @param options.secret `SIXWIRE_SECRET`
- * @param options.idleMs how long a session lives on after a trade
- * @param options.sessionMs how long it lives at most
- * @param options.graceMs for how long the same token answers again
+ * @param options.idleMs lifetime of a session after a refresh
+ * @param options.sessionMs lifetime of a session at most
+ * @param options.graceMs for how long a used token returns the current one
  */
 export function createRefreshTokens(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
@@ -42,72 +42,73 @@ export function createRefreshTokens(
   const { idleMs, sessionMs, graceMs } = options
   const key = deriveKey(options.secret, 'refresh-token')
   const refused = () =>
-    errors.unauthorized({ message: 'This refresh token is not valid, or no longer: sign in again.' })
+    errors.unauthorized({ message: 'This refresh token is not valid or has expired: sign in again.' })
 
-  const held = (token: string): Promise<Held | undefined> =>
-    db.get<Held>(sql`select session_id, used_at from auth_refresh_tokens where hash = ${sha256(token)}`)
+  const find = (token: string): Promise<Row | undefined> =>
+    db.get(sql<Row>`select session_id, used_at from auth_refresh_tokens where hash = ${sha256(token)}`)
 
-  /** What a token gives that was not there to be traded in. */
-  async function current(token: string): Promise<{ sessionId: string; refreshToken: string }> {
-    const found = await held(token)
-    // There and not used: its session has expired.
-    if (!found || found.used_at === null) throw refused()
-    const sessionId = found.session_id
-    if (found.used_at + graceMs <= clock.now()) {
+  /** What a token that was used already is exchanged for. */
+  async function replay(token: string): Promise<{ sessionId: string; refreshToken: string }> {
+    const used = await find(token)
+    // A row that is not used: its session has expired.
+    if (!used || used.used_at === null) throw refused()
+    const sessionId = used.session_id
+    if (used.used_at + graceMs <= clock.now()) {
       await db.write(sql`delete from auth_sessions where id = ${sessionId}`)
-      log.warn({ session: sessionId }, 'a used refresh token came back: its session was ended')
+      log.warn({ session: sessionId }, 'a used refresh token was sent again: its session was revoked')
       throw refused()
     }
     let refreshToken = token
-    for (let next: Held | undefined = found; next?.used_at !== null; next = await held(refreshToken)) {
-      if (!next) throw refused() // the session has just ended
+    for (let row: Row | undefined = used; row?.used_at !== null; row = await find(refreshToken)) {
+      if (!row) throw refused() // the session has just ended
       refreshToken = key.mac(refreshToken)
     }
     return { sessionId, refreshToken }
   }
 
   return {
-    first(sessionId) {
+    issue(sessionId) {
       const refreshToken = randomToken()
       return {
         refreshToken,
-        insertion: sql`
+        insertSql: sql`
           insert into auth_refresh_tokens (hash, session_id, issued_at)
           values (${sha256(refreshToken)}, ${sessionId}, ${clock.now()})`,
       }
     },
 
-    async trade(token, { ip, userAgent }) {
+    async rotate(token, { ip, userAgent }) {
       const now = clock.now()
       const hash = sha256(token)
       const successor = key.mac(token)
-      const notThere = refused()
+      const unusable = refused()
       try {
-        // First the session, then its token: the order in which ending a session takes them, so neither waits in a ring.
-        const [sessions] = await db.batch([
+        // First the session, then its token: the order in which ending a session locks them, so that neither deadlocks.
+        const [[session]] = await db.batch([
           requireRow(
-            sql`update auth_sessions set
-                  last_used_at = ${now}, expires_at = ${now + idleMs}, ip = ${ip}, user_agent = ${userAgent}
-                where id = (select session_id from auth_refresh_tokens where hash = ${hash} and used_at is null)
-                  and expires_at > ${now} and created_at > ${now - sessionMs}
-                returning id`,
-            () => notThere,
+            sql<{ id: string }>`
+              update auth_sessions set
+                last_used_at = ${now}, expires_at = ${now + idleMs}, ip = ${ip}, user_agent = ${userAgent}
+              where id = (select session_id from auth_refresh_tokens where hash = ${hash} and used_at is null)
+                and expires_at > ${now} and created_at > ${now - sessionMs}
+              returning id`,
+            () => unusable,
           ),
           requireRow(
             sql`update auth_refresh_tokens set used_at = ${now} where hash = ${hash} and used_at is null`,
-            () => notThere,
+            () => unusable,
           ),
           sql`insert into auth_refresh_tokens (hash, session_id, issued_at)
               select ${sha256(successor)}, session_id, ${now} from auth_refresh_tokens where hash = ${hash}`,
         ])
-        return { sessionId: sessions[0]!['id'] as string, refreshToken: successor }
+        return { sessionId: session!.id, refreshToken: successor }
       } catch (error) {
-        if (error !== notThere) throw error
-        return await current(token)
+        if (error !== unusable) throw error
+        return await replay(token)
       }
     },
 
-    async forgetOld() {
+    async deleteOld() {
       await db.write(sql`delete from auth_refresh_tokens where used_at <= ${clock.now() - idleMs}`)
     },
   }

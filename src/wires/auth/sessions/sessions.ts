@@ -15,7 +15,7 @@ import type { UserRow, Users } from '../users.ts'
 /** Where a call comes from. */
 export type Client = { ip: string; userAgent: string }
 
-/** What a signed-in client holds: a JWT to call with, and the opaque token that it trades in for the next pair. */
+/** What a signed-in client holds: a JWT for calls, and an opaque token that is exchanged for the next pair. */
 export type Tokens = { token: string; refreshToken: string }
 
 /** A session as its user sees it. */
@@ -25,32 +25,32 @@ export type Session = {
   /** When it was last signed in or refreshed. */
   lastUsedAt: string
   expiresAt: string
-  /** Where that came from. */
+  /** Of the client that signed in or refreshed last. */
   ip: string
   userAgent: string
-  /** Whether this is the session that asks. */
+  /** Whether it is the session of the caller. */
   current: boolean
 }
 
-/** What was opened for somebody who had proven who they are. */
+/** The sessions of signed-in users. */
 export type Sessions = {
   /**
-   * Opens a session, whatever the proof was. This is the one way in.
+   * Creates a session. All ways to sign in end here.
    *
-   * @param user as read for the proof: where the account was disabled since, or its password changed, nothing opens
+   * @param user as read when the credentials were verified: no session is created if the account was disabled or its
+   *   credentials have changed since
    * @throws INVALID_CREDENTIALS
    */
-  open(user: UserRow, client: Client): Promise<Tokens>
-  /** Trades a refresh token in. Throws UNAUTHORIZED. */
+  create(user: UserRow, client: Client): Promise<Tokens>
+  /** Exchanges a refresh token. Throws UNAUTHORIZED. */
   refresh(refreshToken: string, client: Client): Promise<Tokens>
-  /** Who sends this access token. A session that was ended is refused at once everywhere. */
+  /** The caller with this access token; undefined if it is not valid. A revoked session is refused at once everywhere. */
   caller(token: string): Promise<UserCaller | undefined>
-  /** Those that live, newest first. */
+  /** Lists the sessions that have not expired, newest first. */
   list(caller: UserCaller, page: Page): Promise<{ sessions: Session[]; total: number; nextCursor?: string }>
-  /** Ends a session with its tokens; false where this user has no such session. */
-  end(userId: string, sessionId: string): Promise<boolean>
-  /** Removes those that have expired. */
-  forgetExpired(): Promise<void>
+  /** Ends a session with its tokens; false if this user has no such session. */
+  revoke(userId: string, sessionId: string): Promise<boolean>
+  deleteExpired(): Promise<void>
 }
 
 type Row = {
@@ -64,13 +64,13 @@ type Row = {
 
 type Lifetime = Pick<Row, 'created_at' | 'expires_at'>
 
-type Signed = Pick<UserRow, 'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'> & Lifetime
+type SessionUser = Pick<UserRow, 'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'> & Lifetime
 
 const USER_AGENT_MAX = 300
 
 /**
- * @param options.idleMs how long a session lives without a refresh; kept with the session
- * @param options.sessionMs how long it lives at most; counted from its start, so that a change holds for all at once
+ * @param options.idleMs lifetime of a session without a refresh; stored with the session
+ * @param options.sessionMs lifetime of a session at most, from its start, so that a change applies to all at once
  */
 export function createSessions(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
@@ -81,27 +81,17 @@ export function createSessions(
   }: { users: Users; accessTokens: AccessTokens; refreshTokens: RefreshTokens },
   { idleMs, sessionMs }: { idleMs: number; sessionMs: number },
 ): Sessions {
-  const short = ({ ip, userAgent }: Client): Client => ({ ip, userAgent: userAgent.slice(0, USER_AGENT_MAX) })
+  const endOf = (session: Lifetime): number => Math.min(session.expires_at, session.created_at + sessionMs)
 
-  const read = cachedUntilWrite(db, (sessionId) =>
-    db.get<Signed>(sql`
+  const readUser = cachedUntilWrite(db, (sessionId) =>
+    db.get(sql<SessionUser>`
       select s.created_at, s.expires_at, u.id, u.email, u.email_key, u.email_verified_at, u.role
       from auth_sessions s join auth_users u on u.id = s.user_id
       where s.id = ${sessionId} and u.disabled_at is null`),
   )
 
-  const endOf = (session: Lifetime): number => Math.min(session.expires_at, session.created_at + sessionMs)
-
-  const accessTokenOf = (user: Omit<Signed, keyof Lifetime>, sessionId: string, session: Lifetime) =>
-    accessTokens.issue({
-      userId: user.id,
-      sessionId,
-      role: users.roleOf(user),
-      sessionEndsAt: endOf(session),
-    })
-
-  async function userOf(sessionId: string): Promise<Signed | undefined> {
-    const user = await read(sessionId)
+  async function userOf(sessionId: string): Promise<SessionUser | undefined> {
+    const user = await readUser(sessionId)
     return user && endOf(user) > clock.now() ? user : undefined
   }
 
@@ -116,65 +106,75 @@ export function createSessions(
   })
 
   return {
-    // A second factor will stand here: whoever calls this has proven one thing, whichever it was.
-    async open(user, client) {
+    // A second factor belongs here: the first factor is verified, whichever it was.
+    async create(user, { ip, userAgent }) {
       const now = clock.now()
       const sessionId = newId(now)
-      const { ip, userAgent } = short(client)
-      const { refreshToken, insertion } = refreshTokens.first(sessionId)
-      // Whoever ends all sessions of an account writes to its row first. The lock makes them wait for a session that is
-      // being opened, or the session waits for them and looks again.
+      const lifetime = { created_at: now, expires_at: now + idleMs }
+      const { refreshToken, insertSql } = refreshTokens.issue(sessionId)
+      // A change of credentials writes the account's row before it ends sessions. So it waits for the lock of this
+      // session, or this statement waits and then finds another version.
       await db.batch([
         requireRow(
           sql`insert into auth_sessions (id, user_id, created_at, last_used_at, expires_at, ip, user_agent)
-              select ${sessionId}, id, ${now}, ${now}, ${now + idleMs}, ${ip}, ${userAgent} from auth_users
+              select ${sessionId}, id, ${now}, ${now}, ${lifetime.expires_at}, ${ip}, ${userAgent.slice(0, USER_AGENT_MAX)}
+              from auth_users
               where id = ${user.id} and credentials_version = ${user.credentials_version} and disabled_at is null
               ${sql.sharedLock}`,
           () => authErrors.invalid_credentials(),
         ),
-        insertion,
+        insertSql,
       ])
-      return {
-        token: await accessTokenOf(user, sessionId, { created_at: now, expires_at: now + idleMs }),
-        refreshToken,
-      }
+      const token = await accessTokens.issue({
+        userId: user.id,
+        sessionId,
+        role: users.roleOf(user),
+        sessionEndsAt: endOf(lifetime),
+      })
+      return { token, refreshToken }
     },
 
-    async refresh(given, client) {
-      const { sessionId, refreshToken } = await refreshTokens.trade(given, short(client))
+    async refresh(usedToken, { ip, userAgent }) {
+      const { sessionId, refreshToken } = await refreshTokens.rotate(usedToken, {
+        ip,
+        userAgent: userAgent.slice(0, USER_AGENT_MAX),
+      })
       const user = await userOf(sessionId)
       if (!user) throw errors.unauthorized()
-      return {
-        token: await accessTokenOf(user, sessionId, user),
-        refreshToken,
-      }
+      const token = await accessTokens.issue({
+        userId: user.id,
+        sessionId,
+        role: users.roleOf(user),
+        sessionEndsAt: endOf(user),
+      })
+      return { token, refreshToken }
     },
 
     async caller(token) {
-      const named = await accessTokens.read(token)
-      const user = named && (await userOf(named.sessionId))
-      if (!user || user.id !== named.userId) return undefined
+      const claims = await accessTokens.verify(token)
+      const user = claims && (await userOf(claims.sessionId))
+      if (!user || user.id !== claims.userId) return undefined
       return {
         kind: 'user',
         id: user.id,
         email: user.email,
         emailVerified: user.email_verified_at !== null,
         role: users.roleOf(user),
-        sessionId: named.sessionId,
+        sessionId: claims.sessionId,
       }
     },
 
     async list(caller, page) {
       const now = clock.now()
-      const living = sql`
+      const validSql = sql`
         from auth_sessions
         where user_id = ${caller.id} and expires_at > ${now} and created_at > ${now - sessionMs}`
       const [rows, counted] = await Promise.all([
-        db.all<Row>(sql`
-          select id, created_at, last_used_at, expires_at, ip, user_agent ${living}
+        db.all(sql<Row>`
+          select id, created_at, last_used_at, expires_at, ip, user_agent ${validSql}
           ${page.before === undefined ? sql.literal('') : sql`and id < ${page.before}`}
           order by id desc limit ${page.limit + 1} offset ${page.offset}`),
-        db.get<{ total: number }>(sql`select count(*) as total ${living}`),
+        db.get(sql<{ total: number }>`select count(*) as total ${validSql}`),
       ])
       const cut = cutPage(rows, page, ({ id }) => id)
       return {
@@ -184,14 +184,14 @@ export function createSessions(
       }
     },
 
-    async end(userId, sessionId) {
-      const ended = await db.write(
+    async revoke(userId, sessionId) {
+      const revoked = await db.write(
         sql`delete from auth_sessions where id = ${sessionId} and user_id = ${userId} returning id`,
       )
-      return ended.length > 0
+      return revoked.length > 0
     },
 
-    async forgetExpired() {
+    async deleteExpired() {
       await db.write(sql`delete from auth_sessions where expires_at <= ${clock.now()}`)
     },
   }

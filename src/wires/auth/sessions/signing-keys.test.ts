@@ -73,18 +73,19 @@ describe('signing keys', () => {
       assert.equal((await one.signer()).kid, second)
       assert.equal((await two.signer()).kid, second)
       const young = await two.issueOne()
-      for (const token of [old, young]) for (const replica of [one, two]) assert.ok(await replica.read(token))
+      for (const token of [old, young])
+        for (const replica of [one, two]) assert.ok(await replica.verify(token))
       clock.advance(HOUR_MS - 120_000)
       await one.rotate()
       const fresh = replica()
       await fresh.start()
-      assert.ok(await fresh.read(old))
+      assert.ok(await fresh.verify(old))
 
       clock.advance(2 * HOUR_MS)
       await one.rotate()
       clock.advance(60_000)
       assert.deepEqual(kids(await one.published()), [second])
-      assert.equal(await fresh.read(old), undefined)
+      assert.equal(await fresh.verify(old), undefined)
     })
 
     test('come an hour ahead also where nobody rotated them for long', async (t) => {
@@ -112,7 +113,7 @@ describe('signing keys', () => {
       clock.advance(HOUR_MS)
       const token = await one.issueOne()
       assert.notEqual((await one.signer()).kid, (await one.published())[0]!.kid)
-      assert.deepEqual((await two.read(token))?.userId, 'u')
+      assert.deepEqual((await two.verify(token))?.userId, 'u')
     })
 
     test('that nobody knows make a replica read once in a while, not each time', async (t) => {

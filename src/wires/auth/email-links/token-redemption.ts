@@ -1,0 +1,100 @@
+import type { Database } from '../../../db/database.ts'
+import { authErrors } from '../errors.ts'
+import type { Lock } from '../passwords/lock.ts'
+import type { Passwords } from '../passwords/passwords.ts'
+import { userAmong, type UserRow, type Users } from '../users.ts'
+import type { AccountMails } from './account-mails.ts'
+import type { MailTokens } from './mail-tokens.ts'
+
+/** What the token of an email permits. Its use and the change are one batch: it works once, and no failure uses it up. */
+export type TokenRedemption = {
+  /**
+   * Sets another password, ends all sessions, unlocks the address and verifies it.
+   *
+   * @throws VALIDATION_ERROR, and the token can be used again; INVALID_TOKEN, also if the credentials have changed or
+   *   the account was disabled since the email was sent
+   */
+  resetPassword(token: string, password: string): Promise<void>
+  /**
+   * Verifies the address, and creates an account if it has none. An account whose address was unverified until then
+   * loses its password and all sessions: whoever created it had not shown access to the mailbox.
+   *
+   * @param id of an account that is created
+   * @throws INVALID_TOKEN, also if the credentials have changed or the account was disabled since the email was sent;
+   *   REGISTRATION_CLOSED
+   */
+  verifyMagicLink(token: string, id: string): Promise<UserRow>
+  /**
+   * Verifies the account's address.
+   *
+   * If `SIXWIRE_ADMINS` names the address, this makes an administrator of whoever has the password. So such an account
+   * loses its password and all sessions as by a magic link, unless the caller is signed in to it already.
+   *
+   * @param userId of the session that came with the token
+   * @returns whether the account has no password now
+   * @throws INVALID_TOKEN
+   */
+  verifyEmail(token: string, userId: string | undefined): Promise<{ isCleared: boolean }>
+}
+
+/** @param options.registration whether a magic link creates an account */
+export function createTokenRedemption(
+  db: Database,
+  {
+    users,
+    mailTokens,
+    lock,
+    passwords,
+    mails,
+  }: { users: Users; mailTokens: MailTokens; lock: Lock; passwords: Passwords; mails: AccountMails },
+  options: { registration: 'open' | 'closed' },
+): TokenRedemption {
+  const invalid = () => authErrors.invalid_token()
+
+  // In every batch: first the token, then the account, then its sessions, so that no two batches deadlock.
+  return {
+    async resetPassword(token, password) {
+      const link = await mailTokens.read('reset', token)
+      const checked = passwords.check(password, '/body/password', link.email.address)
+      const passwordHash = await passwords.hash(checked)
+      const userId = link.userId!
+      const match = { id: userId, version: link.credentialsVersion! }
+      await db.batch([
+        mailTokens.useSql(link),
+        users.updateSql(match, { passwordHash, isVerified: true }, invalid),
+        lock.unlockSql(link.email.key),
+        mails.passwordChanged(userId),
+      ])
+      mails.wake()
+    },
+
+    async verifyMagicLink(token, id) {
+      const link = await mailTokens.read('magic-link', token)
+      const { email, userId } = link
+      const createsUser = userId === null && options.registration === 'open'
+      if (userId === null && !createsUser && !(await users.byEmail(email.key)))
+        throw authErrors.registration_closed()
+      // An account that was created since the link was sent has version 1 until its credentials change.
+      const version = link.credentialsVersion ?? 1
+      const match = userId === null ? { emailKey: email.key, version } : { id: userId, version }
+      const account = { id, email, name: null, passwordHash: null, isVerified: true }
+      const [, , rows] = await db.batch([
+        mailTokens.useSql(link),
+        createsUser ? users.insertSql(account) : [],
+        users.verifySql(match, invalid),
+      ])
+      return userAmong(rows)
+    },
+
+    async verifyEmail(token, userId) {
+      const link = await mailTokens.read('verification', token)
+      const match = { id: link.userId! }
+      const isCleared = userId !== link.userId && users.isNamedAdmin({ email_key: link.email.key })
+      const [, rows] = await db.batch([
+        mailTokens.useSql(link),
+        isCleared ? users.verifySql(match, invalid) : users.updateSql(match, { isVerified: true }, invalid),
+      ])
+      return { isCleared: isCleared && userAmong(rows).password_hash === null }
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { json } from '../../http/bodies.ts'
+import type { UserCaller } from '../../http/access.ts'
+import { route } from '../../http/route.ts'
+import { errors } from '../../base/errors.ts'
+import { parseJson } from '../../base/json.ts'
+import { Type } from '../../base/schema.ts'
+import { authErrors } from './errors.ts'
+import type { OwnAccount } from './own-account.ts'
+import { Message, Password, Time, UserFields, userOf } from './schemas.ts'
+import type { UserRow, Users } from './users.ts'
+
+const Metadata = Type.Record(Type.String(), Type.Unknown(), { examples: [{ theme: 'dark' }] })
+const Me = Type.Object(
+  {
+    ...UserFields,
+    createdAt: Time,
+    emailVerified: Type.Boolean(),
+    metadata: Type.Record(Type.String(), Type.Unknown()),
+    role: Type.Enum(['user', 'admin']),
+  },
+  { title: 'Me' },
+)
+
+const meOf = (user: UserRow, { emailVerified, role }: UserCaller) => ({
+  ...userOf(user),
+  emailVerified,
+  metadata: parseJson(user.metadata) as Record<string, unknown>,
+  role,
+})
+
+/** The routes of the signed-in user's own account. */
+export function ownAccountRoutes({ users, account }: { users: Users; account: OwnAccount }) {
+  return [
+    route(
+      'GET /auth/me',
+      {
+        summary: 'Retrieve the signed-in user',
+        access: 'session',
+        reply: { 200: Type.Object({ user: Me }) },
+      },
+      async ({ caller }) => {
+        const user = await users.byId(caller.id)
+        if (!user) throw errors.unauthorized()
+        return { user: meOf(user, caller) }
+      },
+    ),
+    route(
+      'PATCH /auth/me',
+      {
+        summary: 'Update the name and metadata of the signed-in user',
+        description:
+          'Fields that are left out stay. Metadata is merged at the top level: null removes a field, and nested objects are replaced whole. All metadata together may have 16 KiB as JSON.',
+        access: 'session',
+        // 16 KiB of metadata: a client may escape a character of 2 bytes as \uXXXX, which has 6
+        body: json(
+          Type.Object({
+            name: Type.Optional(
+              Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] }),
+            ),
+            metadata: Type.Optional(Metadata),
+          }),
+          { maxBytes: 100_000 },
+        ),
+        reply: { 200: Type.Object({ user: Me }) },
+      },
+      async ({ body, caller }) => ({ user: meOf(await account.update(caller, body), caller) }),
+    ),
+    route(
+      'DELETE /auth/me',
+      {
+        summary: 'Delete the account of the signed-in user',
+        description:
+          'Requires the password if the account has one. Records of other wires, such as documents, are not deleted.',
+        access: 'session',
+        body: json(Type.Object({ password: Type.Optional(Password) })),
+        reply: { 200: Message },
+        errors: [authErrors.invalid_credentials, authErrors.account_locked],
+      },
+      async ({ body, caller }) => {
+        await account.delete(caller, body.password)
+        return { message: 'The account is deleted.' }
+      },
+    ),
+  ] as const
+}

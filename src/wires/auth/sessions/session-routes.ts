@@ -1,0 +1,86 @@
+import { errors } from '../../../base/errors.ts'
+import { Type } from '../../../base/schema.ts'
+import { json } from '../../../http/bodies.ts'
+import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
+import { answer, route } from '../../../http/route.ts'
+import { Message, Time, Tokens, UNCACHED } from '../schemas.ts'
+import type { Sessions } from './sessions.ts'
+
+const Session = Type.Object(
+  {
+    _id: Type.String(),
+    createdAt: Time,
+    lastUsedAt: Type.String({ format: 'date-time', description: 'The sign-in or the last refresh.' }),
+    expiresAt: Time,
+    ip: Type.String(),
+    userAgent: Type.String(),
+    current: Type.Boolean({ description: 'Whether it is the session of this call.' }),
+  },
+  { title: 'Session' },
+)
+
+/** The routes of sessions that exist; those that create one are the ways to sign in. */
+export function sessionRoutes(sessions: Sessions) {
+  return [
+    route(
+      'POST /auth/refresh',
+      {
+        summary: 'Exchange a refresh token for a new pair of tokens',
+        description:
+          'A refresh token is single-use. If it is used again after 10 seconds, its session is revoked.',
+        access: 'public',
+        limit: '60/min',
+        body: json(
+          Type.Object({
+            refreshToken: Type.String({ maxLength: 1000, examples: ['the refreshToken of the last answer'] }),
+          }),
+        ),
+        reply: { 200: Type.Object(Tokens, { title: 'Tokens' }) },
+        errors: [errors.unauthorized],
+      },
+      async ({ body, ip, userAgent }) =>
+        answer(await sessions.refresh(body.refreshToken, { ip, userAgent }), { headers: UNCACHED }),
+    ),
+    route(
+      'POST /auth/logout',
+      { summary: 'Sign out', access: 'session', reply: { 200: Message } },
+      async ({ caller }) => {
+        await sessions.revoke(caller.id, caller.sessionId)
+        return { message: 'You are signed out.' }
+      },
+    ),
+    route(
+      'GET /auth/sessions',
+      {
+        summary: 'List sessions, newest first',
+        access: 'session',
+        query: Type.Object(PageQuery),
+        reply: {
+          200: Type.Object({
+            sessions: Type.Array(Session),
+            ...PageReply,
+          }),
+        },
+      },
+      async ({ caller, query }) => {
+        const page = pageOf(query)
+        return { ...(await sessions.list(caller, page)), limit: page.limit, offset: page.offset }
+      },
+    ),
+    route(
+      'DELETE /auth/sessions/:id',
+      {
+        summary: 'Revoke a session',
+        access: 'session',
+        params: Type.Object({ id: Type.String({ examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
+        reply: { 200: Message },
+        errors: [errors.not_found],
+      },
+      async ({ caller, params }) => {
+        if (!(await sessions.revoke(caller.id, params.id)))
+          throw errors.not_found({ message: 'You have no session with this id.' })
+        return { message: 'The session is revoked.' }
+      },
+    ),
+  ] as const
+}
