@@ -118,9 +118,9 @@ export const auth = defineWire({
       routes: [
         ...authRoutes({ sessions, passwords, passwordLogin, signingKeys, registration, signInMethods }),
         ...sessionRoutes(sessions),
-        ...ownAccountRoutes({ users, account }),
+        ...ownAccountRoutes({ users, account, passwords, passwordLogin }),
         ...mailRoutes({ mails, redemption, passwords, sessions }),
-        ...providerRoutes({ providers, providerLogin, publicUrl: settings.publicUrl }),
+        ...providerRoutes({ providers, providerLogin }),
       ] as const,
       bodyLimit: 16_384,
       service: { users: createAccounts(db, users), keys: serviceKeys },

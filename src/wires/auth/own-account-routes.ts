@@ -6,7 +6,9 @@ import { parseJson } from '../../base/json.ts'
 import { Type } from '../../base/schema.ts'
 import { authErrors } from './errors.ts'
 import type { OwnAccount } from './own-account.ts'
-import { Message, Password, Time, UserFields, userOf } from './schemas.ts'
+import type { PasswordLogin } from './passwords/password-login.ts'
+import type { Passwords } from './passwords/passwords.ts'
+import { Message, newPassword, Password, Time, UserFields, userOf } from './schemas.ts'
 import type { UserRow, Users } from './users.ts'
 
 const Metadata = Type.Record(Type.String(), Type.Unknown(), { examples: [{ theme: 'dark' }] })
@@ -29,7 +31,17 @@ const meOf = (user: UserRow, { emailVerified, role }: UserCaller) => ({
 })
 
 /** The routes of the signed-in user's own account. */
-export function ownAccountRoutes({ users, account }: { users: Users; account: OwnAccount }) {
+export function ownAccountRoutes({
+  users,
+  account,
+  passwords,
+  passwordLogin,
+}: {
+  users: Users
+  account: OwnAccount
+  passwords: Passwords
+  passwordLogin: PasswordLogin
+}) {
   return [
     route(
       'GET /auth/me',
@@ -79,6 +91,25 @@ export function ownAccountRoutes({ users, account }: { users: Users; account: Ow
       async ({ body, caller }) => {
         await account.delete(caller, body.password)
         return { message: 'The account is deleted.' }
+      },
+    ),
+    route(
+      'POST /auth/change-password',
+      {
+        summary: 'Change the password and revoke all other sessions',
+        access: 'session',
+        body: json(
+          Type.Object({
+            currentPassword: Password,
+            newPassword: newPassword(passwords, 'another correct horse'),
+          }),
+        ),
+        reply: { 200: Message },
+        errors: [authErrors.invalid_credentials, authErrors.account_locked],
+      },
+      async ({ body, caller }) => {
+        await passwordLogin.changePassword(caller, body.currentPassword, body.newPassword)
+        return { message: 'The password is changed, and all other sessions are revoked.' }
       },
     ),
   ] as const

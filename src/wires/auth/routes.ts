@@ -8,7 +8,6 @@ import type { PasswordLogin } from './passwords/password-login.ts'
 import { ownAddressFault, type Passwords } from './passwords/passwords.ts'
 import {
   Email,
-  Message,
   NewEmail,
   newPassword,
   Password,
@@ -111,25 +110,6 @@ export function authRoutes({
         if (!user) throw authErrors.invalid_credentials()
         const tokens = await sessions.create(user, { ip, userAgent })
         return answer({ user: userFieldsOf(user), ...tokens }, { headers: UNCACHED })
-      },
-    ),
-    route(
-      'POST /auth/change-password',
-      {
-        summary: 'Change the password and revoke all other sessions',
-        access: 'session',
-        body: json(
-          Type.Object({
-            currentPassword: Password,
-            newPassword: newPassword(passwords, 'another correct horse'),
-          }),
-        ),
-        reply: { 200: Message },
-        errors: [authErrors.invalid_credentials, authErrors.account_locked],
-      },
-      async ({ body, caller }) => {
-        await passwordLogin.changePassword(caller, body.currentPassword, body.newPassword)
-        return { message: 'The password is changed, and all other sessions are revoked.' }
       },
     ),
     healthRoute(

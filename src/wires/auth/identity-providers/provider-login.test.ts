@@ -75,10 +75,10 @@ describe('sign-in through a provider', () => {
         ['code', CLIENT.id, `${PUBLIC_URL}/auth/idpa/callback`, 'S256'],
       )
       for (const name of ['nonce', 'code_challenge']) assert.match(said[name]!, /^[\w-]{43}$/)
-      assert.match(said['state']!, /^[0-3][\w-]{43}$/)
+      assert.match(said['state']!, /^[\w-]{43}$/)
       const cookie = browser.cookies(startOf('idpa'))
       const [name = ''] = cookie.split('=')
-      assert.equal(name, `__Host-sixwire_login_${said['state']![0]}`)
+      assert.equal(name, `__Host-sixwire_login_${said['state']!.slice(0, 8)}`)
       const attributes = browser.attributesOf(name)!.split('; ').toSorted()
       assert.deepEqual(attributes, ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
       for (const name of ['state', 'nonce']) assert.equal(cookie.includes(said[name]!), false)
@@ -110,6 +110,19 @@ describe('sign-in through a provider', () => {
           const { fragment } = await browser.visit(backs[tab]!.href)
           assert.equal(fragment['redirect'], `/${tab}`)
           assert.ok(fragment['token'])
+        }
+        assert.equal(browser.cookies(callbackOf('idpa')), '')
+      }
+    })
+
+    test('goes on in two tabs that start at the same moment', async () => {
+      issuer.people.set('restored', { email: 'restored@example.com', email_verified: true })
+      for (let round = 0; round < 4; round++) {
+        const browser = browserOf(app)
+        const starts = await Promise.all([0, 1].map(() => browser.step(startOf('idpa'))))
+        for (const started of starts) {
+          const page = await browser.visit(started.headers.get('location')!)
+          assert.ok((await issuer.consent(browser, page, 'restored')).fragment['token'])
         }
         assert.equal(browser.cookies(callbackOf('idpa')), '')
       }
@@ -153,7 +166,7 @@ describe('sign-in through a provider', () => {
       assert.equal(browser.cookies(callbackOf('idpa')), '')
     })
 
-    test('gives the place of cookies that nobody can open, or that ran out, to the next attempt', async () => {
+    test('replaces a cookie that cannot be opened, or has expired, before an attempt that is valid', async () => {
       issuer.people.set('place', { email: 'place@example.com', email_verified: true })
       for (const fill of ['unreadable', 'run out'] as const) {
         const browser = browserOf(app)
@@ -166,9 +179,7 @@ describe('sign-in through a provider', () => {
           for (let tab = 0; tab < 3; tab++) await begin()
         } else {
           for (let tab = 0; tab < 3; tab++) await begin()
-          const taken = browser.cookies(startOf('idpa'))
-          const free = [0, 1, 2, 3].find((slot) => !taken.includes(`sixwire_login_${slot}=`))!
-          browser.setCookie(startOf('idpa'), `__Host-sixwire_login_${free}`, 'of an earlier secret', '/')
+          browser.setCookie(startOf('idpa'), '__Host-sixwire_login_-earlier', 'of an earlier secret', '/')
         }
         await begin()
         assert.equal(browser.cookies(startOf('idpa')).split('; ').length, 4)
@@ -276,7 +287,7 @@ describe('sign-in through a provider', () => {
         assert.equal(await refusedCallback(browser, other), 'invalid_state')
       })
 
-      test('a cookie that was changed, was made elsewhere, or is there twice', async () => {
+      test('a cookie that was changed or was made elsewhere', async () => {
         const browser = browserOf(app)
         const back = await comeBack('tampered', browser)
         const [name, value] = browser.cookies(back.href).split('=') as [string, string]
@@ -288,7 +299,6 @@ describe('sign-in through a provider', () => {
           '',
           'x',
           '{}',
-          `${value}; ${name}=${value}`,
         ]) {
           browser.setCookie(back.href, name, bad, '/')
           assert.equal(await refusedCallback(browser, back), 'invalid_state', bad)

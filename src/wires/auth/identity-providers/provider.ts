@@ -1,6 +1,6 @@
-/** Whom an identity provider vouches for. */
+/** The person that an identity provider has authenticated. */
 export type ProvenIdentity = {
-  /** Who says it; with `subject` it is the identity. The address is not: it can pass to somebody else. */
+  /** With `subject` it identifies the person. The address does not: it can pass to somebody else. */
   issuer: string
   subject: string
   email?: string | undefined
@@ -9,36 +9,36 @@ export type ProvenIdentity = {
   name?: string | undefined
 }
 
-/** What one sign-in is recognised by, each value random and used once. */
+/** The parameters of one sign-in, each value random and used once. */
 export type Attempt = {
-  /** Our own callback, as the provider sends the browser there. */
+  /** The callback of this server. */
   redirectUri: string
   state: string
   nonce: string
-  /** RFC 7636, method S256: the verifier stays here until the code is traded in, its hash goes with the browser. */
+  /** RFC 7636, method S256: the provider gets the challenge first, and the verifier with the code. */
   codeVerifier: string
   codeChallenge: string
 }
 
 /** An identity provider with a consent screen. */
 export type Provider = {
-  /** The last step of its address: `idpa`, `idpb`. */
+  /** The last part of its route: `idpa`, `idpb`. */
   readonly name: string
-  /** What people know it by. */
+  /** Its name in emails. */
   readonly label: string
-  /** Where the browser is sent to consent. Rejects where the provider can't be reached. */
+  /** The consent page for this attempt. Rejects if the provider cannot be reached. */
   start(attempt: Attempt): Promise<URL>
   /**
-   * Trades the code that the browser came back with for the person it stands for.
+   * Exchanges the code of the callback for the person's identity.
    *
-   * @param returned the parameters of the callback; their `state` was compared with the attempt's already
+   * @param returned the parameters of the callback, whose `state` is that of the attempt
    * @returns an identity with an issuer and a subject
-   * @throws anything: whatever goes wrong, nobody is proven. No message holds a secret
+   * @throws any error if the person could not be authenticated; its message must not hold a secret
    */
   finish(returned: URLSearchParams, attempt: Attempt): Promise<ProvenIdentity>
 }
 
-/** A provider answered what can't be used. */
+/** A provider's answer cannot be used. */
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault'
 }

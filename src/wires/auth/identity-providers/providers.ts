@@ -12,9 +12,9 @@ import { createOidcProvider } from './oidc.ts'
 const TIMEOUT_MS = 10_000
 
 /**
- * The identity providers that are configured. None is asked anything before somebody signs in with it.
+ * The configured identity providers. None is called before somebody signs in with it.
  *
- * @throws StartError with the variable that can't work and why
+ * @throws StartError with the variable that is wrong and why
  */
 export function createProviders(
   clock: Clock,
@@ -24,14 +24,14 @@ export function createProviders(
   function addressOf(variable: string, text: string): URL {
     const url = URL.canParse(text) ? new URL(text) : undefined
     if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
-      throw new StartError(`${variable}: "${text}" is not an address like https://accounts.example`)
-    // What is said over plain http anybody on the way can say.
+      throw new StartError(`${variable}: "${text}" is not a URL like https://accounts.example`)
+    // Over plain http, anybody on the way can change the answers.
     if (url.protocol === 'http:' && settings.production && !isLoopback(url.hostname))
       throw new StartError(`${variable}: "${text}" must be https in production`)
     return url
   }
   const secretOf = (variable: string, clientSecret: string | undefined): string => {
-    if (!clientSecret) throw new StartError(`${variable}: there is a client id and no secret`)
+    if (!clientSecret) throw new StartError(`${variable}: not set, though a client id is: set both`)
     return clientSecret
   }
 

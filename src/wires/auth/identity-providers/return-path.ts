@@ -1,12 +1,12 @@
 import { invalid } from '../../../base/errors.ts'
 
-/** Characters of a path to go on to: it travels in a cookie, and four such cookies in one header. */
+/** Characters of a return path. It is stored in a cookie, and a browser sends four of them in one header. */
 export const RETURN_PATH_MAX = 1000
 
 /**
- * Where on the application's own pages to go on after a sign-in, as a browser would read it.
+ * The path on the application's own pages where the frontend goes on after a sign-in, as a browser reads it.
  *
- * @param text a path with query and fragment; anything that could lead elsewhere is refused
+ * @param text a path with query and fragment; anything that could lead to another site is refused
  * @param appUrl `APP_URL`
  * @throws VALIDATION_ERROR
  */
@@ -18,10 +18,10 @@ export function returnPath(text: string, appUrl: string): string {
   const base = new URL(appUrl)
   if (!URL.canParse(text, base.origin)) throw elsewhere
   const { origin, username, password, pathname, search, hash } = new URL(text, base.origin)
-  // `/.//evil.example` is a path here and a host to whoever reads it the next time.
+  // `/.//evil.example` is a path here, but a host when it is parsed again.
   if (origin !== base.origin || username || password || pathname.startsWith('//')) throw elsewhere
   const path = pathname + search + hash
   if (path.length > RETURN_PATH_MAX)
-    throw refused(`As a browser writes it, it has more than ${RETURN_PATH_MAX} characters.`)
+    throw refused(`The path has more than ${RETURN_PATH_MAX} characters as a browser writes it.`)
   return path
 }
