@@ -6,12 +6,12 @@ import type { Database } from '../../../db/database.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { sql } from '../../../db/sql.ts'
 
-// A key is published so long before it signs, and every replica reads the keys again well within that time.
+// How long a key is published before it signs. Every replica reads the keys again well within that time.
 const PUBLISHED_AHEAD_MS = 3_600_000
-const READ_AGAIN_MS = 60_000
-// What an unknown key can make a replica read, however many there come.
-const UNKNOWN_READ_MS = 10_000
-// Replicas' clocks differ, and a replica may sign with the key that it read last.
+const MAX_AGE_MS = 60_000
+// Tokens with an unknown key id make a replica read the keys again, at most this often.
+const UNKNOWN_KEY_MAX_AGE_MS = 10_000
+// Clocks of replicas differ, and a replica may sign with the key that it read last.
 const LEEWAY_MS = 3_600_000
 
 /** Algorithm of every access token: Ed25519, RFC 8037. */
@@ -21,29 +21,33 @@ export const ALGORITHM = 'EdDSA'
 export type PublicJwk = { kty: string; crv: string; x: string; kid: string; use: string; alg: string }
 
 export type SigningKeys = {
-  /** Makes sure that there is a key that signs. Throws StartError where `SIXWIRE_SECRET` is not the one that sealed it. */
+  /**
+   * Reads the keys, and creates the first one.
+   *
+   * @throws StartError if `SIXWIRE_SECRET` is not the one that sealed them
+   */
   start(): Promise<void>
   /** The key that signs now. */
   signer(): Promise<{ kid: string; privateKey: CryptoKey }>
-  /** The public key of this name. Throws `JWKSNoMatchingKey` where there is none. */
+  /** The public key with this id. Throws `JWKSNoMatchingKey` if there is none. */
   verifier(kid: string | undefined): Promise<CryptoKey>
-  /** Every key that signs, will sign next, or signed a token that may still live. */
+  /** Every key that signs, will sign next, or signed a token that may not have expired. */
   published(): Promise<PublicJwk[]>
-  /** Rejects where the keys can't be read, or none may sign. */
+  /** Rejects if the keys cannot be read, or none may sign. */
   check(): Promise<void>
-  /** Adds the next key when it is time, and removes those that nobody needs any more. */
+  /** Adds the next key when it is due, and deletes those whose tokens have expired. */
   rotate(): Promise<void>
 }
 
 type Row = { number: number; kid: string; public_jwk: string; private_jwk: string; signs_from: number }
-type Key = Row & { publicKey: CryptoKey; jwk: PublicJwk; privateKey?: CryptoKey }
+type Key = { kid: string; signsFrom: number; jwk: PublicJwk; publicKey: CryptoKey; privateKey: CryptoKey }
 
 /**
- * The keys of access tokens, in the database for all replicas.
+ * The keys that sign access tokens, stored in the database for all replicas.
  *
  * @param options.secret `SIXWIRE_SECRET`
- * @param options.rotationMs how long a key signs
- * @param options.tokenMs how long a token lives
+ * @param options.rotationMs for how long a key signs
+ * @param options.tokenMs lifetime of a token
  */
 export function createSigningKeys(
   db: Database,
@@ -52,38 +56,46 @@ export function createSigningKeys(
 ): SigningKeys {
   const { rotationMs, tokenMs } = options
   const seal = deriveKey(options.secret, 'signing-key')
-  let known = new Map<string, Key>()
+  let keys: readonly Key[] = []
   let readAt = -Infinity
   let reading: Promise<void> | undefined
 
   async function readKeys(): Promise<void> {
-    const rows = await db.all<Row>(
-      sql`select number, kid, public_jwk, private_jwk, signs_from from auth_signing_keys order by number`,
+    const rows = await db.all(
+      sql<Row>`select number, kid, public_jwk, private_jwk, signs_from from auth_signing_keys order by number`,
     )
-    const keys = new Map<string, Key>()
-    for (const row of rows) {
-      const jwk = JSON.parse(row.public_jwk) as PublicJwk
-      keys.set(row.kid, known.get(row.kid) ?? { ...row, jwk, publicKey: await importKey(jwk) })
-    }
-    known = keys
+    keys = await Promise.all(rows.map(async (row) => keys.find(({ kid }) => kid === row.kid) ?? openKey(row)))
     readAt = clock.now()
   }
 
-  /** Reads the keys where what is known is older than this; at most one reading at a time. */
-  async function atMostOld(ms: number): Promise<void> {
+  async function openKey({ kid, signs_from, public_jwk, private_jwk }: Row): Promise<Key> {
+    const jwk = JSON.parse(public_jwk) as PublicJwk
+    const publicKey = await importKey(jwk)
+    const privateKey = await importKey(JSON.parse(unseal(private_jwk)) as JWK)
+    return { kid, signsFrom: signs_from, jwk, publicKey, privateKey }
+  }
+
+  function unseal(privateJwk: string): string {
+    try {
+      return seal.open(privateJwk)
+    } catch {
+      throw new StartError(
+        'SIXWIRE_SECRET: the signing keys in this database were sealed with another secret: restore that secret. ' +
+          'If it is lost, empty the table auth_signing_keys; clients then refresh their tokens or sign in again',
+      )
+    }
+  }
+
+  /** Reads the keys if they were read longer ago than this; concurrent calls read once. */
+  async function readIfOlder(ms: number): Promise<void> {
     if (clock.now() - readAt < ms) return
     reading ??= readKeys().finally(() => (reading = undefined))
     await reading
   }
 
-  async function privateKeyOf(key: Key): Promise<CryptoKey> {
-    key.privateKey ??= await importKey(JSON.parse(seal.open(key.private_jwk)) as JWK)
-    return key.privateKey
-  }
-
-  function signing(): Key {
+  function signingKey(): Key {
     const now = clock.now()
-    const key = [...known.values()].findLast(({ signs_from }) => signs_from <= now)
+    const key = keys.findLast(({ signsFrom }) => signsFrom <= now)
     if (!key) throw new Error('auth_signing_keys has no key that may sign now')
     return key
   }
@@ -100,8 +112,9 @@ export function createSigningKeys(
 
   async function rotate(): Promise<void> {
     const now = clock.now()
-    const newest = await db.get<Pick<Row, 'number' | 'signs_from'>>(
-      sql`select number, signs_from from auth_signing_keys order by number desc limit 1`,
+    const newest = await db.get(
+      sql<Pick<Row, 'number' | 'signs_from'>>`
+        select number, signs_from from auth_signing_keys order by number desc limit 1`,
     )
     if (!newest) await add(1, now)
     else if (newest.signs_from + rotationMs - PUBLISHED_AHEAD_MS <= now)
@@ -117,40 +130,31 @@ export function createSigningKeys(
 
     async start() {
       await readKeys()
-      try {
-        for (const key of known.values()) await privateKeyOf(key)
-      } catch {
-        throw new StartError(
-          'SIXWIRE_SECRET: the signing keys in this database were sealed with another secret: put that one back. ' +
-            'If it is lost, empty the table auth_signing_keys; clients then refresh their tokens or sign in again',
-        )
-      }
       await rotate()
       await readKeys()
     },
 
     async signer() {
-      await atMostOld(READ_AGAIN_MS)
-      const key = signing()
-      return { kid: key.kid, privateKey: await privateKeyOf(key) }
+      await readIfOlder(MAX_AGE_MS)
+      return signingKey()
     },
 
     async verifier(kid) {
-      if (kid === undefined) throw new joseErrors.JWKSNoMatchingKey()
-      if (!known.has(kid)) await atMostOld(UNKNOWN_READ_MS)
-      const key = known.get(kid)
+      const find = () => keys.find((key) => key.kid === kid)
+      if (!find()) await readIfOlder(UNKNOWN_KEY_MAX_AGE_MS)
+      const key = find()
       if (!key) throw new joseErrors.JWKSNoMatchingKey()
       return key.publicKey
     },
 
     async check() {
       await readKeys()
-      signing()
+      signingKey()
     },
 
     async published() {
-      await atMostOld(READ_AGAIN_MS)
-      return [...known.values()].map(({ jwk }) => jwk)
+      await readIfOlder(MAX_AGE_MS)
+      return keys.map(({ jwk }) => jwk)
     },
   }
 }
