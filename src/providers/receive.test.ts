@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { errors, invalid } from '../base/errors.ts'
-import type { RawRequest } from '../http/raw-request.ts'
-import { receiveByOneOf, receiveErrors, type Receiver } from './receive.ts'
+import { receiveByOneOf, receiveErrors, type Receiver, type WebhookRequest } from './receive.ts'
 
-const request: RawRequest = {
+const request: WebhookRequest = {
   headers: {},
   bytes: Buffer.from('{}'),
   contentType: 'application/json',
-  url: 'https://a.example/',
+  url: '/',
+  publicUrl: 'https://a.example/',
 }
 const knows = (...events: string[]): Receiver<string> => ({ receive: async () => events })
 const throws = (error: unknown): Receiver<string> => ({

@@ -7,20 +7,46 @@ export const receiveErrors = defineErrors({
   invalid_signature: [400, 'The signature of this report is not valid.'],
 })
 
+/** A request as it came, and where it was sent to. */
+export type WebhookRequest = RawRequest & {
+  /** The whole URL that the provider was told, with the query of this request: by the configuration, never by Host. */
+  publicUrl: string
+}
+
 /** What verifies and reads the webhook of one provider. */
 export type Receiver<E> = {
   /**
-   * Whether a request with these headers may be valid, asked before its body is read. Default: true. What it lets in
-   * is still verified.
+   * Refuses a request by its headers, before its body is read. What it lets in is still verified.
+   *
+   * @throws invalid_signature (400) if no request with these headers can be the provider's
    */
-  mayReceive?(headers: IncomingHttpHeaders): boolean
+  authorize?(headers: IncomingHttpHeaders): void
   /**
    * Verifies a request over its bytes, and answers the events that it tells of; none for kinds that are not used.
    *
    * @throws invalid_signature (400) if the request is not the provider's; unavailable (503) if that cannot be checked
    *   now, so that the provider sends it again
    */
-  receive(request: RawRequest): Promise<readonly E[]>
+  receive(request: WebhookRequest): Promise<readonly E[]>
+}
+
+/**
+ * Refuses a request that none of several receivers would read, by its headers.
+ *
+ * @throws invalid_signature (400), as the last of them said it
+ */
+export function authorizeByOneOf(
+  receivers: readonly Receiver<unknown>[],
+  headers: IncomingHttpHeaders,
+): void {
+  let refusal: unknown = receiveErrors.invalid_signature()
+  for (const receiver of receivers)
+    try {
+      return receiver.authorize?.(headers)
+    } catch (error) {
+      refusal = error
+    }
+  throw refusal
 }
 
 /**
@@ -31,7 +57,7 @@ export type Receiver<E> = {
  */
 export async function receiveByOneOf<E>(
   receivers: readonly Receiver<E>[],
-  request: RawRequest,
+  request: WebhookRequest,
 ): Promise<readonly E[]> {
   let unchecked: unknown
   for (const receiver of receivers)

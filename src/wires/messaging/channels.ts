@@ -3,19 +3,18 @@ import type { Static } from 'typebox'
 import type { Clock } from '../../base/clock.ts'
 import { StartError } from '../../base/start-error.ts'
 import type { Settings } from '../../kernel/config.ts'
+import { guardMailProvider, guardTextProvider } from './guarded-providers.ts'
 import type { MessagingOptions } from './options.ts'
 import type { MailProvider, Providers, TextProvider } from './provider.ts'
-
-/** Where Twilio reports what becomes of a message, below the server's public address. */
-export const TWILIO_REPORTS = '/messaging/twilio/status'
+import { reportUrl } from './report-receivers.ts'
 
 type Options = Static<typeof MessagingOptions>
 
 /**
- * Makes the providers of each channel, from the options: a list in the configuration file, or else the one provider
- * that the environment names.
+ * Makes the providers of each channel, guarded, from the options: a list in the configuration file, or else the one
+ * provider that the environment names.
  *
- * @throws StartError where what is said of a provider is not enough, or not right
+ * @throws StartError if a provider's options are incomplete or wrong
  */
 export async function openProviders(
   options: Options,
@@ -28,26 +27,35 @@ export async function openProviders(
   for (const [channel, list] of Object.entries({ email, sms, whatsapp }))
     if (list.some((one) => one.channel !== channel || typeof one.send !== 'function'))
       throw new StartError(`messaging.${channel}: one of its providers does not send ${channel}`)
-  const reports = publicUrl + TWILIO_REPORTS
-  return { email, sms, whatsapp, reportTo: (id) => (id === undefined ? reports : `${reports}?id=${id}`) }
+  const guardText = (provider: TextProvider): TextProvider =>
+    guardTextProvider(provider, clock, (id) => reportUrl(publicUrl, provider.name, id))
+  return {
+    email: email.map((one) => guardMailProvider(one, clock)),
+    sms: sms.map(guardText),
+    whatsapp: whatsapp.map(guardText),
+  }
 }
 
-async function mailProviders(given: Options['smtp'], appUrl: string, clock: Clock): Promise<MailProvider[]> {
-  if (!given) return []
-  const { url, from } = given
+async function mailProviders(
+  options: Options['smtp'],
+  appUrl: string,
+  clock: Clock,
+): Promise<MailProvider[]> {
+  if (!options) return []
+  const { url, from } = options
   if (url === undefined)
     throw new StartError('SMTP_URL: it is not set, but MAIL_FROM is: set it, or remove MAIL_FROM')
-  // Loaded where it is used, as the other one below.
+  // Loaded only if it is configured, as the other one below.
   const { smtp } = await import('./providers/smtp.ts')
   return [smtp({ url, appUrl, ...(from !== undefined && { from }) }, clock)]
 }
 
 async function textProviders(
-  given: Options['twilio'],
+  options: Options['twilio'],
   clock: Clock,
 ): Promise<Record<'sms' | 'whatsapp', TextProvider[]>> {
-  if (!given) return { sms: [], whatsapp: [] }
-  const { accountSid, authToken, from, whatsappFrom, apiBase } = given
+  if (!options) return { sms: [], whatsapp: [] }
+  const { accountSid, authToken, from, whatsappFrom, apiBase } = options
   if (accountSid === undefined || authToken === undefined)
     throw new StartError(
       `TWILIO_${accountSid === undefined ? 'ACCOUNT_SID' : 'AUTH_TOKEN'}: it is not set, but other names of Twilio are`,

@@ -24,8 +24,7 @@ export function carriersOf(content: Content, providers: Providers): Carrier[] {
       name: one.name,
       send: (limitMs) => one.send(content.mail, limitMs),
     }))
-  // Not stored with the content: where this server is reached may change before the next try.
-  const text = { ...content.text, reportTo: providers.reportTo(content.text.id) }
+  const { text } = content
   return providers[content.channel].map((one) => ({
     name: one.name,
     send: (limitMs) => one.send(text, limitMs),

@@ -1,39 +1,25 @@
-import { succeedsWithin } from '../../base/within.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { HealthStatus } from '../../http/health-route.ts'
+import { cached, healthOf, type ProviderHealth } from '../../providers/health.ts'
 import { CHANNELS, type Channel, type Providers } from './provider.ts'
 
-const LONGEST_WAIT_MS = 5_000
-// Anybody may ask: providers are asked for all of them together.
-const REMEMBERED_MS = 10_000
-
-type ChannelHealth = { provider: string; status: 'connected' | 'unreachable' | 'not configured' }
 export type MessagingHealth = {
   status: HealthStatus
-  providers: Record<Channel, ChannelHealth>
+  providers: Record<Channel, ProviderHealth>
 }
 
-/**
- * Whether messages can be sent: a channel is connected where one of its providers is.
- * Answers are remembered for a few seconds.
- */
-export function createHealth(providers: Providers): () => Promise<MessagingHealth> {
-  let last: { at: number; asked: Promise<MessagingHealth> } | undefined
-
-  async function ask(): Promise<MessagingHealth> {
-    const [email, sms, whatsapp] = await Promise.all(CHANNELS.map((channel) => healthOf(providers[channel])))
+/** Whether messages can be sent: a channel is connected if one of its providers is. Remembered for a few seconds. */
+export const createHealth = (providers: Providers, clock: Clock): (() => Promise<MessagingHealth>) =>
+  cached(async () => {
+    const [email, sms, whatsapp] = await Promise.all(
+      ([providers.email, providers.sms, providers.whatsapp] as const).map((list) => healthOf(list, clock)),
+    )
     const all = { email: email!, sms: sms!, whatsapp: whatsapp! }
-    const healthy = Object.values(all).every(({ status }) => status !== 'unreachable')
-    return { status: healthy ? 'healthy' : 'unhealthy', providers: all }
-  }
+    const isHealthy = Object.values(all).every(({ status }) => status !== 'error')
+    return { status: isHealthy ? 'healthy' : 'unhealthy', providers: all }
+  }, clock)
 
-  return () => {
-    const now = performance.now()
-    if (!last || now - last.at > REMEMBERED_MS) last = { at: now, asked: ask() }
-    return last.asked
-  }
-}
-
-/** The check of each provider under its name: `email by smtp`, and which one it is where there are several. */
+/** The check of each provider by its name, such as `email by smtp`, with its place if there are several. */
 export function checksOf(providers: Providers): Map<string, () => Promise<void>> {
   const checks = new Map<string, () => Promise<void>>()
   for (const channel of CHANNELS) {
@@ -44,16 +30,4 @@ export function checksOf(providers: Providers): Map<string, () => Promise<void>>
     }
   }
   return checks
-}
-
-async function healthOf(list: readonly { name: string; check(): Promise<void> }[]): Promise<ChannelHealth> {
-  const [first] = list
-  if (!first) return { provider: 'none', status: 'not configured' }
-  const connected = await Promise.all(
-    list.map((provider) => succeedsWithin(LONGEST_WAIT_MS, () => provider.check())),
-  )
-  const at = connected.indexOf(true)
-  return at < 0
-    ? { provider: first.name, status: 'unreachable' }
-    : { provider: list[at]!.name, status: 'connected' }
 }

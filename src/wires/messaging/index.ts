@@ -11,6 +11,7 @@ import { checksOf, createHealth } from './health.ts'
 import { createMessageLog, forgetMessages } from './messages.ts'
 import { MESSAGING_PROVIDERS, MessagingOptions } from './options.ts'
 import { createOutbox } from './outbox.ts'
+import { createReportReceivers } from './report-receivers.ts'
 import { createReports } from './reports.ts'
 import { messagingRoutes } from './routes.ts'
 import { createSender } from './sender.ts'
@@ -76,13 +77,13 @@ export const messaging = defineWire({
     return {
       routes: messagingRoutes({
         sender,
-        reports: createReports(db, clock),
+        receivers: createReportReceivers(providers, createReports(db, clock), options.bounceSecret),
         list: createMessageLog(db),
         policy,
-        health: createHealth(providers),
+        health: createHealth(providers, clock),
         limit: options.limit,
         providers,
-        bounceSecret: options.bounceSecret,
+        publicUrl: settings.publicUrl,
       }),
       service,
       // A provider that is away for a while is no reason to take this server down: GET /messaging/health tells of it.

@@ -144,7 +144,6 @@ const providersOf = ({ mail, texts }: Case): Providers => ({
     }),
   ],
   whatsapp: [],
-  reportTo: (id) => `https://shop.example/${id}`,
 })
 
 /** Runs the program to its step, kills it there, and lets another one go on. False where it never came so far. */

@@ -1,3 +1,6 @@
+import type { Outcome as OutcomeWith } from '../../providers/outcome.ts'
+import type { Receiver } from '../../providers/receive.ts'
+
 /** How a message reaches people. */
 export const CHANNELS = ['email', 'sms', 'whatsapp'] as const
 export type Channel = (typeof CHANNELS)[number]
@@ -6,24 +9,16 @@ export type Channel = (typeof CHANNELS)[number]
 export type RefusedRecipient = { address: string; reason: string }
 
 /**
- * How a provider's call ended:
- * - `accepted`: the provider has it; `id` is what the provider calls it, `refusedRecipients` those of several that it
- *   does not take it for;
- * - `refused`: for good, another try would end alike;
- * - `retry`: certainly not accepted, another try may be;
- * - `unknown`: it may have been accepted, the answer was lost.
+ * How sending ended; see `providers/outcome.ts`. `id` is what the provider calls the message, `refusedRecipients` are
+ * those of several recipients that it does not send it to.
  */
-export type Outcome =
-  | { kind: 'accepted'; id: string; refusedRecipients?: readonly RefusedRecipient[] }
-  | { kind: 'refused'; reason: string }
-  | { kind: 'retry'; reason: string; afterMs?: number }
-  | { kind: 'unknown'; reason: string }
+export type Outcome = OutcomeWith<{ id: string; refusedRecipients?: readonly RefusedRecipient[] }>
 
 export type Attachment = { filename: string; contentType: string; content: Buffer }
 
-/** A mail as a provider is handed it: every address was checked alone, no field holds a line break. */
+/** A mail as a provider gets it: every address was checked alone, no field holds a line break. */
 export type OutgoingMail = {
-  /** Without angle brackets; the same for every try, so that whoever gets it twice can tell. */
+  /** Without angle brackets; the same for every try, so that a recipient who gets it twice can tell. */
   messageId: string
   to: readonly string[]
   cc: readonly string[]
@@ -36,58 +31,69 @@ export type OutgoingMail = {
 }
 
 export type OutgoingText = {
-  /** Ours. */
+  /** Our id. */
   id: string
   /** E.164. */
   to: string
   body: string
   media?: { url: string; contentType?: string; filename?: string }
-  /** The absolute address for reports of what becomes of it, in Twilio's form; it holds our id. */
+  /** The absolute URL for reports of what becomes of it; its parameter `id` is our id. */
   reportTo?: string
 }
 
-type Provider = {
-  /** As it stands in logs and in `details.provider`: `smtp`, `twilio`. */
+/** What a provider reports of a text after it took it. */
+export type TextReport = {
+  /** Our id, from the URL that the report was sent to. */
+  id: string
+  /** What the provider calls it. */
+  messageId: string
+  status: 'sent' | 'delivered' | 'failed'
+  /** Why it failed, one line. */
+  error?: string
+}
+
+/** What is reported of a mail after a provider took it. */
+export type MailReport = {
+  /** The Message-ID, with or without angle brackets, or what the provider calls the mail. */
+  messageId: string
+  status: 'bounced' | 'delivered'
+  /** Why it bounced, one line. */
+  reason?: string
+}
+
+type Provider<Report> = Partial<Receiver<Report>> & {
+  /** As logs and `details.provider` show it: `smtp`, `twilio`. Its reports go to `/messaging/reports/` and this name. */
   readonly name: string
-  /** Rejects, with a sentence for the operator, where the provider can't be reached or doesn't know us. */
+  /** Rejects, with a sentence for the operator, if the provider cannot be reached or does not know us. */
   check(): Promise<void>
+  /** Resolves when nothing that it was to send is under way. */
   close(): Promise<void>
 }
 
-export type MailProvider = Provider & {
+export type MailProvider = Provider<MailReport> & {
   readonly channel: 'email'
   /** Resolves within `limitMs`, whatever happens; never rejects. */
   send(mail: OutgoingMail, limitMs: number): Promise<Outcome>
 }
 
 /** A provider of text messages, of one channel. */
-export type TextProvider = Provider & {
+export type TextProvider = Provider<TextReport> & {
   readonly channel: 'sms' | 'whatsapp'
   /** Resolves within `limitMs`, whatever happens; never rejects. */
   send(text: OutgoingText, limitMs: number): Promise<Outcome>
   /**
-   * Looks for a message whose outcome is unknown, made at or after this time (milliseconds).
+   * Looks for a message whose outcome is unknown, created at or after this time (milliseconds).
    *
-   * @returns the provider's ids of all that it may be, oldest first, since equal texts can't be told apart; none where
+   * @returns the provider's ids of all that it may be, oldest first, since equal texts cannot be told apart; none if
    *   it certainly has no such message
-   * @throws Error where the provider can't be asked within `limitMs`
+   * @throws Error if the provider cannot be asked within `limitMs`
    */
   find?(text: OutgoingText, since: number, limitMs: number): Promise<readonly string[]>
-  /**
-   * Whether a report comes from this provider.
-   *
-   * @param url the `reportTo` that it was sent to
-   * @param params the fields of its form
-   * @param signature the header `X-Twilio-Signature`
-   */
-  signed?(url: string, params: Readonly<Record<string, string>>, signature: string): boolean
 }
 
-/** Those who send, by channel, in the order in which they are tried. */
+/** The providers of each channel, in the order in which they are tried. */
 export type Providers = {
   readonly email: readonly MailProvider[]
   readonly sms: readonly TextProvider[]
   readonly whatsapp: readonly TextProvider[]
-  /** The address for reports of a text, by our id of it. */
-  reportTo(id: string | undefined): string
 }

@@ -2,44 +2,22 @@ import type { Clock } from '../../base/clock.ts'
 import { oneLine } from '../../base/one-line.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
+import type { MailReport, TextReport } from './provider.ts'
 
 const REASON_CHARACTERS = 300
 
-/** What a provider says of a message after it took it. */
+/** Moves messages on by what their providers report. */
 export type Reports = {
-  /**
-   * A text of ours, by our id.
-   *
-   * @param report.messageId what the provider calls it
-   * @param report.status the provider's own word
-   */
-  text(report: { id: string; messageId: string; status: string; error: string | undefined }): Promise<void>
-  /** A mail, by its Message-ID, with or without angle brackets, or by what its provider called it. */
-  mail(report: {
-    messageId: string
-    status: 'bounced' | 'delivered'
-    reason: string | undefined
-  }): Promise<void>
-}
-
-/** https://www.twilio.com/docs/messaging/api/message-resource#message-status-values; others say nothing new. */
-const TEXT_STATUS: Readonly<Record<string, 'sent' | 'delivered' | 'failed'>> = {
-  accepted: 'sent',
-  queued: 'sent',
-  sending: 'sent',
-  sent: 'sent',
-  delivered: 'delivered',
-  read: 'delivered',
-  undelivered: 'failed',
-  failed: 'failed',
-  canceled: 'failed',
+  text(report: TextReport): Promise<void>
+  mail(report: MailReport): Promise<void>
 }
 
 const MISTAKEN =
   'The provider did not say whether it took the message; what was taken for it was an equal one.'
 
-// Which steps there are: reports come in any order, twice, and after another one has said more. A message that was
-// given up because nobody knew of it, which its provider has not named, is sent after all once it reports anything.
+// The states from which a report moves a message on: reports come in any order, twice, and after another one has said
+// more. A message that failed because its outcome was unknown has no id of its provider, and is sent after all once its
+// provider reports anything.
 const FROM = {
   sent: sql.literal(`(status in ('queued', 'sending') or (status = 'failed' and message_id is null))`),
   delivered: sql.literal(`status in ('queued', 'sending', 'sent', 'failed')`),
@@ -49,7 +27,7 @@ const FROM = {
   bounced: sql.literal(`status in ('queued', 'sending', 'sent', 'failed', 'delivered')`),
 }
 
-/** Moves messages on by what their providers report. What nobody knows, or is behind the message already, changes nothing. */
+/** What is of no message of ours, or is behind its message already, changes nothing. */
 export function createReports(db: Database, clock: Clock): Reports {
   const step = (status: keyof typeof FROM, messageId: Sql, error: string | undefined): Sql => sql`
     update messaging_messages set status = ${status}, message_id = ${messageId},
@@ -57,15 +35,13 @@ export function createReports(db: Database, clock: Clock): Reports {
       payload = null, claim = null, lease_until = 0, attempted_at = null, call_state = null, updated_at = ${clock.now()}`
 
   return {
-    async text({ id, messageId, status, error }) {
-      const to = Object.hasOwn(TEXT_STATUS, status) ? TEXT_STATUS[status]! : undefined
-      if (to === undefined) return
+    async text({ id, messageId, status, error = 'The provider reported that it failed.' }) {
       await db.batch([
         sql`
-        ${step(to, sql`${messageId}`, to === 'failed' ? (error ?? `The provider reported: ${status}.`) : undefined)}
+        ${step(status, sql`${messageId}`, status === 'failed' ? error : undefined)}
         where id = ${id} and channel in ('sms', 'whatsapp')
-          and (message_id is null or message_id = ${messageId}) and ${FROM[to]}`,
-        // An equal text of which nobody knew may have been taken for this one: now its provider says whose it is.
+          and (message_id is null or message_id = ${messageId}) and ${FROM[status]}`,
+        // An equal text with an unknown outcome may have been found as this one: now its provider says whose it is.
         sql`
         update messaging_messages set status = 'failed', message_id = null, error = ${MISTAKEN},
           attempted_at = ${clock.now()}, updated_at = ${clock.now()}
@@ -74,12 +50,12 @@ export function createReports(db: Database, clock: Clock): Reports {
       ])
     },
 
-    async mail({ messageId, status, reason }) {
+    async mail({ messageId, status, reason = 'The mail bounced.' }) {
       const bare = messageId.trim().replace(/^<(.*)>$/, '$1')
       // Our own Message-IDs begin with the id of the message.
       const [id = ''] = bare.split('@', 1)
       await db.write(sql`
-        ${step(status, sql`coalesce(message_id, ${bare})`, status === 'bounced' ? (reason ?? 'The mail bounced.') : undefined)}
+        ${step(status, sql`coalesce(message_id, ${bare})`, status === 'bounced' ? reason : undefined)}
         where (id = ${id} or message_id = ${bare}) and channel = 'email' and ${FROM[status]}`)
     },
   }

@@ -1,21 +1,22 @@
 import { Type } from '../../base/schema.ts'
 
 import { withRule } from '../../base/with-rule.ts'
-import { isSameSecret } from '../../base/crypto.ts'
 import { addressFault } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
-import { form, json } from '../../http/bodies.ts'
+import { form, json, raw } from '../../http/bodies.ts'
+import { FORM_TYPE, JSON_MEDIA_TYPE } from '../../http/body-parsers.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import { route, type RateLimit } from '../../http/route.ts'
-import { TWILIO_REPORTS } from './channels.ts'
-import { messagingErrors, notConfigured } from './errors.ts'
+import { PROVIDER_STATUS } from '../../providers/health.ts'
+import { receiveErrors } from '../../providers/receive.ts'
+import { messagingErrors } from './errors.ts'
 import { CHANNELS, type Channel, type Providers } from './provider.ts'
 import type { MessagingHealth } from './health.ts'
 import { STATUSES, type MessageLog } from './messages.ts'
 import { phoneFault, recipientsFault } from './recipients.ts'
-import type { Reports } from './reports.ts'
+import { REPORT_ALIASES, REPORTS_PATH, reportUrl, type ReportReceivers } from './report-receivers.ts'
 import type { Sender } from './sender.ts'
 import type { Policy } from '../../kernel/policy.ts'
 
@@ -101,7 +102,7 @@ const LogFields = {
 const LogEntry = Type.Object(LogFields, { title: 'LogEntry' })
 const ChannelHealthFields = {
   provider: Type.String(),
-  status: Type.Enum(['connected', 'unreachable', 'not configured']),
+  status: Type.Enum(PROVIDER_STATUS),
 }
 const ChannelHealth = Type.Object(ChannelHealthFields, { title: 'ChannelHealth' })
 const HealthFields = {
@@ -118,23 +119,23 @@ const sendErrors = [messagingErrors.send_failed, errors.provider_not_configured]
 /** Everything that the wire answers. */
 export function messagingRoutes({
   sender,
-  reports,
+  receivers,
   list,
   policy,
   health,
   limit,
   providers,
-  bounceSecret,
+  publicUrl,
 }: {
   sender: Sender
-  reports: Reports
+  receivers: ReportReceivers
   list: MessageLog
   /** Says which messages a caller sees. */
   policy: Policy
   health: () => Promise<MessagingHealth>
   limit: RateLimit
   providers: Providers
-  bounceSecret: string | undefined
+  publicUrl: string
 }) {
   const sending = (channel: Channel) =>
     ({
@@ -146,8 +147,6 @@ export function messagingRoutes({
       errors: sendErrors,
       errorDetails: { channel, provider: providers[channel][0]?.name ?? null },
     }) as const
-
-  const signing = [...providers.sms, ...providers.whatsapp].filter((one) => one.signed !== undefined)
 
   return [
     route(
@@ -271,15 +270,40 @@ export function messagingRoutes({
       health,
     ),
     route(
-      `POST ${TWILIO_REPORTS}`,
+      'POST /messaging/reports/:provider',
+      {
+        summary: 'Receive a delivery report of a provider',
+        description:
+          'For the provider, in its own format and signed as it signs. A provider that is not configured, or sends no reports, is a 400.',
+        access: 'public',
+        authorize: (headers) => receivers.authorize(headers),
+        limit: REPORTS_LIMIT,
+        params: Type.Object({
+          provider: Type.String({
+            minLength: 1,
+            maxLength: 100,
+            description: 'The name of the provider, as the log shows it.',
+            examples: ['twilio'],
+          }),
+        }),
+        body: raw({ maxBytes: 65_536 }),
+        reply: { 200: Received },
+        errors: [receiveErrors.invalid_signature, errors.provider_not_configured, errors.unavailable],
+      },
+      async ({ params: { provider }, body }) => {
+        const query = new URL(body.url, publicUrl).search
+        const path = `${REPORTS_PATH}/${encodeURIComponent(provider)}`
+        await receivers.receive(provider, { ...body, publicUrl: publicUrl + path + query })
+        return RECEIVED
+      },
+    ),
+    route(
+      `POST ${REPORT_ALIASES.twilio}`,
       {
         summary: 'Receive a delivery report of Twilio',
         description: 'https://www.twilio.com/docs/messaging/guides/track-outbound-message-status',
         access: 'public',
-        authorize(sent) {
-          if (signing.length === 0) throw notConfigured('sms')
-          if (!sent['x-twilio-signature']) throw messagingErrors.invalid_signature()
-        },
+        authorize: (headers) => receivers.authorize(headers, 'twilio'),
         limit: REPORTS_LIMIT,
         query: Type.Object({ id: Type.Optional(Type.String({ pattern: idPattern })) }),
         headers: Type.Object({ 'x-twilio-signature': Type.Optional(Type.String({ maxLength: 200 })) }),
@@ -294,40 +318,26 @@ export function messagingRoutes({
           { maxBytes: 65_536 },
         ),
         reply: { 200: Received },
-        errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
+        errors: [receiveErrors.invalid_signature, errors.provider_not_configured, errors.unavailable],
       },
       async ({ query: { id }, headers, body }) => {
-        // Over the address that was told, which is configured: the Host header is whatever a caller says.
-        const url = providers.reportTo(id)
-        const signature = headers['x-twilio-signature'] ?? ''
-        if (!signing.some((one) => one.signed!(url, body, signature)))
-          throw messagingErrors.invalid_signature()
-        const { MessageSid, MessageStatus, ErrorCode } = body
-        if (id !== undefined && MessageSid !== undefined && MessageStatus !== undefined)
-          await reports.text({
-            id,
-            messageId: MessageSid,
-            status: MessageStatus,
-            error: ErrorCode === undefined ? undefined : `Twilio ${ErrorCode}: ${MessageStatus}`,
-          })
+        await receivers.receive('twilio', {
+          headers,
+          bytes: Buffer.from(new URLSearchParams(body).toString()),
+          contentType: FORM_TYPE,
+          url: REPORT_ALIASES.twilio,
+          publicUrl: reportUrl(publicUrl, 'twilio', id),
+        })
         return RECEIVED
       },
     ),
     route(
-      'POST /messaging/email/bounce',
+      `POST ${REPORT_ALIASES.smtp}`,
       {
         summary: 'Receive a report of a bounced or delivered email',
-        description: 'Proven by "Authorization: Bearer" and what MAIL_BOUNCE_SECRET says.',
+        description: 'Send the value of MAIL_BOUNCE_SECRET as "Authorization: Bearer".',
         access: 'public',
-        authorize({ authorization = '' }) {
-          if (bounceSecret === undefined)
-            throw errors.provider_not_configured({
-              message: 'Reports of mail are not configured: the operator sets MAIL_BOUNCE_SECRET.',
-              details: { channel: 'email', provider: null },
-            })
-          if (!isSameSecret(authorization, `Bearer ${bounceSecret}`))
-            throw messagingErrors.invalid_signature({ message: 'The secret of this report is not right.' })
-        },
+        authorize: (headers) => receivers.authorize(headers, 'smtp'),
         limit: REPORTS_LIMIT,
         headers: Type.Object({ authorization: Type.String({ maxLength: 1000 }) }),
         body: json(
@@ -344,10 +354,16 @@ export function messagingRoutes({
           { maxBytes: 16_384 },
         ),
         reply: { 200: Received },
-        errors: [messagingErrors.invalid_signature, errors.provider_not_configured],
+        errors: [receiveErrors.invalid_signature, errors.provider_not_configured, errors.unavailable],
       },
-      async ({ body: { messageId, status = 'bounced', reason } }) => {
-        await reports.mail({ messageId, status, reason })
+      async ({ headers, body }) => {
+        await receivers.receive('smtp', {
+          headers,
+          bytes: Buffer.from(JSON.stringify(body)),
+          contentType: JSON_MEDIA_TYPE,
+          url: REPORT_ALIASES.smtp,
+          publicUrl: publicUrl + REPORT_ALIASES.smtp,
+        })
         return RECEIVED
       },
     ),

@@ -413,7 +413,7 @@ eachEngine((engine) => {
     }
     const { body } = await app.request('GET', '/messaging/health')
     assert.equal(body.status, 'healthy')
-    assert.deepEqual(body.providers.email, { provider: 'none', status: 'not configured' })
+    assert.deepEqual(body.providers.email, { provider: 'none', status: 'not_configured' })
     assert.equal(app.app.service('messaging').sendsMail, false)
   })
 
@@ -421,7 +421,7 @@ eachEngine((engine) => {
     const { app, post } = await start(t, engine, { environment: { SMTP_URL: 'smtp://127.0.0.1:1' } })
     const { status, body } = await app.request('GET', '/messaging/health')
     assert.deepEqual([status, body.status], [503, 'unhealthy'])
-    assert.deepEqual(body.providers.email, { provider: 'smtp', status: 'unreachable' })
+    assert.deepEqual(body.providers.email, { provider: 'smtp', status: 'error' })
     const failed = await post('email', MAIL)
     assert.equal(failed.body.error.code, 'SEND_FAILED')
     assert.doesNotMatch(failed.text, /127\.0\.0\.1/)

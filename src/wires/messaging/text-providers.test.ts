@@ -124,7 +124,7 @@ describe('providers of texts in the configuration file', () => {
 
     test('that can not prove a report are asked for none', async (t) => {
       const mute = provider('http://127.0.0.1:9')
-      delete mute.signed
+      delete mute.receive
       const app = await startApp(t, engine, { config: { messaging: { sms: [mute] } } })
       const refused = await app.request('POST', '/messaging/twilio/status', {
         raw: 'a=b',

@@ -1,5 +1,6 @@
 import { oneLine } from '../../../base/one-line.ts'
-import { jsonOf, type Reply } from '../../../outbound/outbound.ts'
+import { jsonOf, type Answered, type Reply } from '../../../outbound/outbound.ts'
+import { outcomeOf as outcomeWith } from '../../../providers/outcome.ts'
 import type { Outcome } from '../provider.ts'
 
 const REASON_MAX = 300
@@ -19,37 +20,26 @@ const PASSING: ReadonlySet<number> = new Set([
 ])
 
 /**
- * What the reply to a new message says of it:
- * - `accepted`: 2xx with a sid, which is `id`;
- * - `retry`: no connection, a redirect, 429 (with its `Retry-After`), 401, or a code that passes, such as a full queue;
- * - `unknown`: 408, 5xx, an answer that was lost or can't be read, or time was over: Twilio has no idempotency key,
- *   and may have taken the message before it failed;
- * - `refused`: any other 4xx, with Twilio's code and sentence.
+ * What the reply to a new message says of it, see `providers/outcome.ts`: Twilio has no idempotency key, so it may have
+ * taken the message before it failed with 5xx. Refusals hold its code and sentence.
  */
-export function outcomeOf(reply: Reply): Outcome {
-  if (reply.kind !== 'answered')
-    return { kind: reply.kind === 'unknown' ? 'unknown' : 'retry', reason: reply.reason }
-  const { status, headers } = reply
-  const body = jsonOf(reply)
-  if (status >= 200 && status < 300) {
-    const sid = (body as { sid?: unknown } | null | undefined)?.sid
-    return typeof sid === 'string' && sid !== ''
-      ? { kind: 'accepted', id: sid }
-      : { kind: 'unknown', reason: `Twilio answered ${status} without a message` }
-  }
-  const reason = sentence(status, body)
-  if (status >= 500 || status === 408) return { kind: 'unknown', reason }
-  const code = (body as Problem | null | undefined)?.code ?? 0
-  if (status === 429 || status === 401 || status < 400 || PASSING.has(code)) {
-    const seconds = Number(headers['retry-after'] ?? Number.NaN)
-    return { kind: 'retry', reason, ...(seconds > 0 ? { afterMs: seconds * 1000 } : {}) }
-  }
-  return { kind: 'refused', reason }
-}
+export const outcomeOf = (reply: Reply): Outcome =>
+  outcomeWith(reply, {
+    name: 'Twilio',
+    expects: 'a message',
+    accept(answered) {
+      const { sid } = (jsonOf(answered) ?? {}) as { sid?: unknown }
+      return typeof sid === 'string' && sid !== '' ? { id: sid } : undefined
+    },
+    isPassing: (answered) => PASSING.has(problemOf(answered).code ?? 0),
+    sentence,
+  })
 
 /** What Twilio answered instead of what was asked for, as one line for the log. */
-export function sentence(status: number, body: unknown): string {
-  const { code, message } = (body ?? {}) as Problem
-  if (typeof code !== 'number' || typeof message !== 'string') return `Twilio answered ${status}`
+export function sentence(reply: Answered): string {
+  const { code, message } = problemOf(reply)
+  if (typeof code !== 'number' || typeof message !== 'string') return `Twilio answered ${reply.status}`
   return oneLine(`Twilio ${code}: ${message}`, REASON_MAX)
 }
+
+const problemOf = (reply: Answered): Problem => jsonOf(reply) ?? {}

@@ -50,7 +50,7 @@ export async function search(
     const reply = await outbound.call(path, { limitMs: left })
     if (reply.kind !== 'answered') throw new Error(reply.reason)
     const page = jsonOf(reply) as Page | null | undefined
-    if (reply.status !== 200 || !Array.isArray(page?.messages)) throw new Error(sentence(reply.status, page))
+    if (reply.status !== 200 || !Array.isArray(page?.messages)) throw new Error(sentence(reply))
     for (const { sid, body, direction, date_created } of page.messages) {
       const created = Date.parse(date_created ?? '')
       if (typeof sid !== 'string' || direction === 'inbound' || !(created >= earliest)) continue

@@ -4,8 +4,8 @@ import { StartError } from '../../../base/start-error.ts'
 import { createOutbound, jsonOf } from '../../../outbound/outbound.ts'
 import type { OutgoingText, TextProvider } from '../provider.ts'
 import { outcomeOf, sentence } from './twilio-outcome.ts'
+import { twilioReceiver } from './twilio-report.ts'
 import { search } from './twilio-search.ts'
-import { isSigned } from './twilio-signature.ts'
 
 const API_BASE = 'https://api.twilio.com'
 const CHECK_MS = 10_000
@@ -68,7 +68,7 @@ export function twilio(
     send: async (text, limitMs) => outcomeOf(await outbound.call(messages, { form: form(text), limitMs })),
     find: (text, since, limitMs) =>
       search(outbound, clock, messages, { to: address(text.to), body: text.body }, since, limitMs),
-    signed: (url, params, signature) => isSigned(authToken, url, params, signature),
+    ...twilioReceiver(authToken),
 
     async check() {
       const reply = await outbound.call(`${account}.json`, { limitMs: CHECK_MS })
@@ -76,7 +76,7 @@ export function twilio(
       const { status } = reply
       if (status === 401) throw new Error('Twilio does not know this account or its token')
       const body = jsonOf(reply)
-      if (status !== 200) throw new Error(sentence(status, body))
+      if (status !== 200) throw new Error(sentence(reply))
       const state = (body as { status?: unknown } | null | undefined)?.status
       if (state !== 'active') throw new Error(`the Twilio account is ${String(state)}`)
     },
