@@ -176,6 +176,77 @@ describe('reports', () => {
       }
     })
 
+    test('a report may come to the address of its provider, signed for that address', async () => {
+      const one = await text()
+      const path = `/messaging/reports/twilio?id=${one.id}`
+      // As Twilio may encode it, and another program would not.
+      const raw = `MessageSid=${one.sid}&MessageStatus=delivered&Body=a%20b+%C3%BC%2A`
+      const fields = { MessageSid: one.sid, MessageStatus: 'delivered', Body: 'a b ü*' }
+      const post = (to: string, signature: string, body = raw) =>
+        app.request('POST', to, {
+          raw: body,
+          headers: { 'content-type': FORM, 'x-twilio-signature': signature },
+        })
+      for (const [to, signature, body] of [
+        [path, 'AAAA', raw],
+        [path, sign(`${PUBLIC}${path}`, fields), `${raw}&more=x`],
+        [path, sign(`${PUBLIC}/messaging/twilio/status?id=${one.id}`, fields), raw],
+        [path, sign(`${app.url}${path}`, fields), raw],
+        [`${path}&x=y`, sign(`${PUBLIC}${path}`, fields), raw],
+      ] as const) {
+        const refused = await post(to, signature, body)
+        assert.deepEqual([refused.status, refused.body.error.code], [400, 'INVALID_SIGNATURE'], to)
+      }
+      assert.equal(await statusOf(one.to), 'sent')
+      const taken = await post(path, sign(`${PUBLIC}${path}`, fields))
+      assert.deepEqual([taken.status, taken.body], [200, { received: true }])
+      assert.equal(await statusOf(one.to), 'delivered')
+      const empty = await post(path, sign(`${PUBLIC}${path}`, {}), '')
+      assert.deepEqual([empty.status, empty.body], [200, { received: true }], 'signed, and of nothing')
+      const unknown = await post('/messaging/reports/nobody', 'AAAA')
+      assert.deepEqual([unknown.status, unknown.body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'])
+      for (const [body, status] of [
+        ['a=1&a=2', 400],
+        ['a=%ff', 400],
+        [`a=${'x'.repeat(70_000)}`, 413],
+      ] as const)
+        assert.equal((await post(path, 'AAAA', body)).status, status, body.slice(0, 20))
+    })
+
+    test('a report to the address of a provider is refused before its body is read', async () => {
+      for (const provider of ['twilio', 'smtp', 'nobody']) {
+        const raw = 'x'.repeat(70_000)
+        const refused = await app.request('POST', `/messaging/reports/${provider}`, { raw })
+        assert.deepEqual([refused.status, refused.body.error.code], [400, 'INVALID_SIGNATURE'], provider)
+      }
+    })
+
+    test('a report of a mail may come to the address of SMTP', async () => {
+      const body = { to: 'other@example.com', subject: 'Hello', body: '<p>Hello</p>' }
+      const { messageId } = (await app.request('POST', '/messaging/email', { token, body })).body
+      const tell = (raw: string, secret = SECRET) =>
+        app.request('POST', '/messaging/reports/smtp', {
+          raw,
+          headers: { authorization: `Bearer ${secret}` },
+        })
+      for (const [raw, secret, status, code] of [
+        [JSON.stringify({ messageId }), `${SECRET}x`, 400, 'INVALID_SIGNATURE'],
+        ['{"messageId":', SECRET, 400, 'VALIDATION_ERROR'],
+        ['', SECRET, 400, 'VALIDATION_ERROR'],
+        ['null', SECRET, 400, 'VALIDATION_ERROR'],
+        ['{}', SECRET, 400, 'VALIDATION_ERROR'],
+        [JSON.stringify({ messageId: '' }), SECRET, 400, 'VALIDATION_ERROR'],
+        [JSON.stringify({ messageId, status: 'sent' }), SECRET, 400, 'VALIDATION_ERROR'],
+        [JSON.stringify({ messageId, reason: 7 }), SECRET, 400, 'VALIDATION_ERROR'],
+      ] as const) {
+        const refused = await tell(raw, secret)
+        assert.deepEqual([refused.status, refused.body.error.code], [status, code], raw)
+      }
+      assert.equal(await statusOf('other@example.com'), 'sent')
+      assert.equal((await tell(JSON.stringify({ messageId, status: 'delivered' }))).status, 200)
+      assert.equal(await statusOf('other@example.com'), 'delivered')
+    })
+
     test('a mail that bounces, or arrives', async () => {
       const send = async (to: string) => {
         const body = { to, subject: 'Hello', body: '<p>Hello</p>' }

@@ -4,6 +4,8 @@ import { before, describe, test, type TestContext } from 'node:test'
 
 import official from 'twilio'
 
+import { errors } from '../../base/errors.ts'
+import { receiveErrors } from '../../providers/receive.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { startSilence } from '../../testing/silence.ts'
@@ -121,6 +123,64 @@ describe('providers of texts in the configuration file', () => {
         const prefix = channel === 'whatsapp' ? 'whatsapp:' : ''
         assert.equal(second.received[0]!.to, `${prefix}+4915112345678`)
       })
+
+    test('that an operator wrote are told where to report, verify it themselves, and may break', async (t) => {
+      const told: string[] = []
+      let answer: () => unknown = () => ({ kind: 'accepted', id: `acme-${told.length}` })
+      const acme: TextProvider = {
+        name: 'acme & sons',
+        channel: 'sms',
+        async send(text) {
+          told.push(text.reportTo!)
+          return answer() as Awaited<ReturnType<TextProvider['send']>>
+        },
+        check: async () => undefined,
+        close: async () => undefined,
+        async receive({ headers, bytes, publicUrl }) {
+          if (headers['x-acme'] !== 'secret') throw receiveErrors.invalid_signature()
+          if (bytes.includes('later')) throw errors.unavailable()
+          if (bytes.includes('break')) throw new Error('a bug')
+          const id = new URL(publicUrl).searchParams.get('id')!
+          return [{ id, messageId: bytes.toString(), status: 'delivered' }]
+        },
+      }
+      const app = await startApp(t, engine, {
+        environment: { PUBLIC_URL: 'https://shop.example' },
+        config: { messaging: { sms: [acme] } },
+      })
+      const { key: token } = await app.app.service('auth').keys.create('test', ['*'])
+      const send = () =>
+        app.request('POST', '/messaging/sms', { token, body: { to: '+4915112345678', body: 'Hello' } })
+      const sent = await send()
+      assert.deepEqual([sent.status, sent.body.messageId], [200, 'acme-1'], sent.text)
+      const { pathname, search, origin } = new URL(told[0]!)
+      assert.equal(origin + pathname, 'https://shop.example/messaging/reports/acme%20%26%20sons')
+      const report = (raw: string, secret: string) =>
+        app.request('POST', pathname + search, { raw, headers: { 'x-acme': secret } })
+      for (const [raw, secret, status] of [
+        ['acme-1', 'x', 400],
+        ['later', 'secret', 503],
+        ['break', 'secret', 503],
+        ['acme-1', 'secret', 200],
+      ] as const)
+        assert.equal((await report(raw, secret)).status, status, raw)
+      const { body } = await app.request('GET', '/messaging/logs', { token })
+      assert.deepEqual([body.logs[0].status, body.logs[0].provider], ['delivered', 'acme & sons'])
+
+      for (const broken of [
+        () => ({ kind: 'accepted' }),
+        () => 'sent',
+        () => {
+          throw new Error('a bug')
+        },
+      ]) {
+        answer = broken
+        const failed = await send()
+        assert.deepEqual([failed.status, failed.body.error.code], [500, 'SEND_FAILED'], failed.text)
+      }
+      // Each outcome was unknown, so nothing was sent a second time.
+      assert.equal(told.length, 4)
+    })
 
     test('that can not prove a report are asked for none', async (t) => {
       const mute = provider('http://127.0.0.1:9')
