@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test'
 
+import type { Clock } from '../../../base/clock.ts'
 import { freePort } from '../../../testing/free-port.ts'
 import type { MailProvider, OutgoingMail, Outcome } from '../provider.ts'
 import { smtp } from './smtp.ts'
@@ -7,8 +8,8 @@ import { smtp } from './smtp.ts'
 /** Milliseconds: no outcome but those of a limit waits for it. */
 export const PATIENCE = 20_000
 
-export function open(t: TestContext, options: Parameters<typeof smtp>[0]): MailProvider {
-  const provider = smtp(options)
+export function open(t: TestContext, options: Parameters<typeof smtp>[0], clock?: Clock): MailProvider {
+  const provider = smtp(options, clock)
   t.after(() => provider.close())
   return provider
 }

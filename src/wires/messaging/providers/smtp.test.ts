@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 
 import { startMailServer, type ReceivedMail } from '../../../testing/mail-server.ts'
 import { startScriptedSmtp } from '../../../testing/scripted-smtp.ts'
-import { closedAddress, letter, open, PATIENCE, send } from './smtp.fixture.ts'
+import { letter, open, PATIENCE, send } from './smtp.fixture.ts'
 import { smtp } from './smtp.ts'
 
 describe('a mail', () => {
@@ -180,28 +180,7 @@ describe('a sign-in', () => {
       assert.equal(outcome.kind, 'retry')
       assert.doesNotMatch(JSON.stringify(outcome), /wrong-secret/)
       assert.deepEqual(received, [])
-      if (user !== '')
-        await assert.rejects(open(t, { url }).check(), (error: Error) => {
-          assert.match(
-            error.message,
-            /^127\.0\.0\.1:\d+: the server refused the user or the password \(535\)$/,
-          )
-          return true
-        })
     })
-})
-
-describe('a check', () => {
-  test('says where nobody answers', async (t) => {
-    const url = await closedAddress()
-    await assert.rejects(open(t, { url }).check(), /^Error: 127\.0\.0\.1:\d+: .*ECONNREFUSED/)
-  })
-
-  test('sends nothing', async (t) => {
-    const { received, url } = await startMailServer(t)
-    await open(t, { url }).check()
-    assert.deepEqual(received, [])
-  })
 })
 
 describe('an attempt to reach somebody else', () => {

@@ -4,6 +4,7 @@ import { createTransport } from 'nodemailer'
 
 import { systemClock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
+import { trackCalls } from '../../../providers/under-way.ts'
 import type { MailProvider, OutgoingMail, Outcome, RefusedRecipient } from '../provider.ts'
 import { isAddress, plain, readMailbox, type Mailbox } from './mailbox.ts'
 import { outcomeOf, sentence, type SmtpError } from './smtp-outcome.ts'
@@ -80,7 +81,7 @@ export function smtp(
     })
   })
 
-  const underWay = new Set<Promise<Outcome>>()
+  const calls = trackCalls()
 
   async function deliver(mail: OutgoingMail, limitMs: number): Promise<Outcome> {
     const everybody = [...mail.to, ...mail.cc, ...mail.bcc]
@@ -135,11 +136,7 @@ export function smtp(
     name: 'smtp',
     channel: 'email',
 
-    send(mail, limitMs) {
-      const sending = deliver(mail, limitMs).finally(() => underWay.delete(sending))
-      underWay.add(sending)
-      return sending
-    },
+    send: (mail, limitMs) => calls.track(deliver(mail, limitMs)),
 
     async check() {
       try {
@@ -150,7 +147,7 @@ export function smtp(
     },
 
     async close() {
-      await Promise.all(underWay)
+      await calls.ended()
       transport.close()
     },
   }

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
+import type { Clock } from '../../../base/clock.ts'
 import type { OutgoingText } from '../provider.ts'
 import { twilio } from './twilio.ts'
 
@@ -137,8 +138,8 @@ export async function serve(t: TestContext, answer: Answer) {
   return { asked, server, apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-export const open = (more: Partial<Parameters<typeof twilio>[0]>) =>
-  twilio({ channel: 'sms', accountSid: ACCOUNT, authToken: TOKEN, from: FROM, ...more })
+export const open = (more: Partial<Parameters<typeof twilio>[0]>, clock?: Clock) =>
+  twilio({ channel: 'sms', accountSid: ACCOUNT, authToken: TOKEN, from: FROM, ...more }, clock)
 
 export const text = (more: Partial<OutgoingText> = {}): OutgoingText => ({
   id: 'm1',

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -11,7 +10,6 @@ import {
   ACCOUNT,
   ADA,
   FROM,
-  json,
   MESSAGES,
   open,
   PATIENCE,
@@ -100,27 +98,6 @@ describe('a check', () => {
       asked.map(({ method, path }) => [method, path]),
       [['GET', `/2010-04-01/Accounts/${ACCOUNT}.json`]],
     )
-  })
-
-  for (const [status, body, message] of [
-    [
-      401,
-      { code: 20003, message: 'Authenticate' },
-      /^Error: Twilio does not know this account or its token$/,
-    ],
-    [200, { status: 'suspended' }, /^Error: the Twilio account is suspended$/],
-    [500, {}, /^Error: Twilio answered 500$/],
-  ] as const)
-    test(`says why not, for ${status} ${JSON.stringify(body)}`, async (t) => {
-      const { apiBase } = await serve(t, (_asked, response) => json(response, status, body))
-      await assert.rejects(open({ apiBase }).check(), message)
-    })
-
-  test('says where nobody answers', async (t) => {
-    const { apiBase, server } = await serve(t, resource([]))
-    server.close()
-    await once(server, 'close')
-    await assert.rejects(open({ apiBase }).check(), /^Error: Twilio can't be reached \(ECONNREFUSED\)$/)
   })
 })
 

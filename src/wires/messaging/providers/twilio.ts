@@ -2,6 +2,7 @@ import { systemClock } from '../../../base/clock.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { createOutbound, jsonOf } from '../../../outbound/outbound.ts'
+import { trackCalls } from '../../../providers/under-way.ts'
 import type { OutgoingText, TextProvider } from '../provider.ts'
 import { outcomeOf, sentence } from './twilio-outcome.ts'
 import { twilioReceiver } from './twilio-report.ts'
@@ -12,15 +13,15 @@ const CHECK_MS = 10_000
 
 /**
  * Sends SMS or WhatsApp messages through Twilio's Messages resource. Whether one arrives Twilio reports later, to the
- * `reportTo` of the text. That is left out where only this machine could reach it and Twilio is elsewhere: Twilio would
+ * `reportTo` of the text. That is left out if only this machine could reach it and Twilio is elsewhere: Twilio would
  * refuse the message for it.
  *
  * @param options.authToken also what Twilio signs its reports with
  * @param options.from E.164, a short code or a sender's name; for SMS also the sid of a messaging service (`MG…`).
- *   WhatsApp's `whatsapp:` is put before it and the receiver where it is not there yet.
- * @param options.apiBase where Twilio's API is, if not at Twilio
+ *   WhatsApp's `whatsapp:` is put before it and the receiver if it is not there yet.
+ * @param options.apiBase the address of Twilio's API; default Twilio's own
  * @param clock for the limits of calls
- * @throws StartError where `apiBase` is no address
+ * @throws StartError if `apiBase` is no address
  */
 export function twilio(
   options: {
@@ -48,6 +49,8 @@ export function twilio(
     clock,
   })
 
+  const calls = trackCalls()
+
   const address = (number: string): string =>
     channel === 'whatsapp' && !number.startsWith('whatsapp:') ? `whatsapp:${number}` : number
 
@@ -65,7 +68,8 @@ export function twilio(
   return {
     name: 'twilio',
     channel,
-    send: async (text, limitMs) => outcomeOf(await outbound.call(messages, { form: form(text), limitMs })),
+    send: (text, limitMs) =>
+      calls.track(outbound.call(messages, { form: form(text), limitMs }).then(outcomeOf)),
     find: (text, since, limitMs) =>
       search(outbound, clock, messages, { to: address(text.to), body: text.body }, since, limitMs),
     ...twilioReceiver(authToken),
@@ -82,7 +86,7 @@ export function twilio(
     },
 
     // No connection outlives its call.
-    async close() {},
+    close: () => calls.ended(),
   }
 }
 
