@@ -226,7 +226,7 @@ eachEngine((engine) => {
     }
     const PASSWORD = 'correct horse battery'
 
-    test('sixwire user makes administrators and shuts accounts, which the server sees at once', async (t) => {
+    test('sixwire user changes roles and disables accounts, which a running server applies at once', async (t) => {
       assert.equal(await command(t, 'user', 'list'), '(none)\n')
       // The first account outside production is the administrator; these are about the second one.
       await send('POST', '/auth/register', undefined, { email: 'first@example.com', password: PASSWORD })
@@ -285,7 +285,7 @@ eachEngine((engine) => {
       assert.match(await refusedLine(t, 'key', 'revoke', 'nothing'), /nothing/)
       assert.match(
         await refusedLine(t, 'key', 'create', 'x', '--scope', 'stor'),
-        /there is no wire "stor": there are core, messaging, auth, store/,
+        /there is no wire "stor": use one of core, messaging, auth, store/,
       )
       assert.match(await refusedLine(t, 'key', 'create', 'x', '--scope', 'store:write'), /store:write/)
     })

@@ -5,16 +5,16 @@ import { table, withApp } from './with-app.ts'
 export const key: Command = {
   summary: 'Create, list and revoke service keys, with which your own backend calls this server',
   usage: 'sixwire key create NAME --scope SCOPE … | list | revoke ID',
-  help: `create NAME      creates a key and prints it, once; --scope is repeatable:
-                 "*" is everything, "store" all routes of a wire, "store:read" its GET routes
-list             lists the keys, without their secrets
+  help: `create NAME      creates a key and prints it, once; repeat --scope for several scopes:
+                 "*" everything, "store" all routes of a wire, "store:read" its GET routes
+list             lists the keys, without the secrets
 revoke ID        revokes a key at once
 
-The backend sends it as "Authorization: Bearer sk_…".`,
+The backend sends the key as "Authorization: Bearer sk_…".`,
   takesWords: true,
   options: { scope: { type: 'string', multiple: true } },
   async run([action, word, ...more], options) {
-    if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much`)
+    if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is one argument too many`)
     if (action === 'list' && word === undefined)
       return withApp(async (app) => {
         const keys = await app.service('auth').keys.list()
@@ -36,8 +36,8 @@ The backend sends it as "Authorization: Bearer sk_…".`,
     if (word === undefined || (action !== 'create' && action !== 'revoke'))
       throw new UsageError(
         action === undefined
-          ? 'say what to do'
-          : `"${[action, word].filter(Boolean).join(' ')}" is not known, or lacks an argument`,
+          ? 'name an action: create, list, revoke'
+          : `"${[action, word].filter(Boolean).join(' ')}" is not an action, or its argument is missing`,
       )
     if (action === 'revoke')
       return withApp(async (app) => {
@@ -46,16 +46,19 @@ The backend sends it as "Authorization: Bearer sk_…".`,
         return 0
       })
     const scopes = (options['scope'] ?? []) as string[]
-    if (scopes.length === 0) throw new UsageError('say what the key may do: --scope store, for example')
+    if (scopes.length === 0)
+      throw new UsageError('a key needs at least one scope: --scope store, for example')
     return withApp(async (app) => {
       const keys = app.service('auth').keys
-      const stranger = scopes.find((scope) => scope !== '*' && !app.wires.includes(scope.replace(/:.*$/, '')))
-      if (stranger !== undefined)
+      const unknownScope = scopes.find(
+        (scope) => scope !== '*' && !app.wires.includes(scope.replace(/:.*$/, '')),
+      )
+      if (unknownScope !== undefined)
         throw new StartError(
-          `--scope ${stranger}: there is no wire "${stranger.replace(/:.*$/, '')}": there are ${app.wires.join(', ')}`,
+          `--scope ${unknownScope}: there is no wire "${unknownScope.replace(/:.*$/, '')}": use one of ${app.wires.join(', ')}`,
         )
-      const made = await keys.create(word, scopes)
-      console.log(`${made.key}\n\nThis is shown once. Its id is ${made.id}.`)
+      const created = await keys.create(word, scopes)
+      console.log(`${created.key}\n\nThe key is shown once. Its id is ${created.id}.`)
       return 0
     })
   },

@@ -2,25 +2,25 @@ import type { Account } from '../wires/auth/index.ts'
 import { UsageError, type Command } from './command.ts'
 import { table, withApp } from './with-app.ts'
 
-const SHOWN = 50
+const DEFAULT_LIMIT = 50
 
 export const user: Command = {
-  summary: 'List accounts, make administrators, disable accounts',
+  summary: 'List accounts, and change their role, address verification and state',
   usage: 'sixwire user list | verify EMAIL | promote EMAIL | demote EMAIL | disable EMAIL | enable EMAIL',
-  help: `list             the accounts, newest first   [--limit ${SHOWN}] [--offset 0]
-verify EMAIL     marks the address as verified, on your word
+  help: `list             lists the accounts, newest first   [--limit ${DEFAULT_LIMIT}] [--offset 0]
+verify EMAIL     marks the address as verified without an email
 promote EMAIL    makes the account an administrator
-demote EMAIL     removes that role
-disable EMAIL    revokes all sessions of the account and refuses new ones
-enable EMAIL     allows sessions again
+demote EMAIL     removes the role of administrator
+disable EMAIL    ends all sessions of the account and prevents new ones
+enable EMAIL     lets a disabled account sign in again
 
-A running server sees the change with its next request.`,
+A running server applies the change from its next request.`,
   takesWords: true,
   options: { limit: { type: 'string' }, offset: { type: 'string' } },
   async run([action, email, ...more], options) {
     if (action === 'list' && email === undefined) {
       const page = {
-        limit: whole(options['limit'] ?? String(SHOWN), '--limit'),
+        limit: whole(options['limit'] ?? String(DEFAULT_LIMIT), '--limit'),
         offset: whole(options['offset'] ?? '0', '--offset'),
       }
       return withApp(async (app) => {
@@ -45,8 +45,8 @@ A running server sees the change with its next request.`,
     if (!isChange(action))
       throw new UsageError(
         action === undefined
-          ? 'say what to do'
-          : `"${[action, email].filter(Boolean).join(' ')}" is not known`,
+          ? `name an action: list, ${CHANGES.join(', ')}`
+          : `"${[action, email].filter(Boolean).join(' ')}" is not an action`,
       )
     if (email === undefined || more.length > 0) throw new UsageError(`${action} takes one email address`)
     return withApp(async (app) => {
@@ -60,7 +60,7 @@ A running server sees the change with its next request.`,
 const stateOf = ({ disabled, role }: Account): string =>
   disabled ? 'disabled' : `active, with the role ${role}`
 
-/** Tells the operator what is known of the new administrator. */
+/** The account that became an administrator, with what the operator should know of it. */
 function promoted({ email, emailVerified, disabled, createdAt }: Account): string {
   const address = emailVerified ? 'address verified' : 'address NOT verified'
   const state = disabled ? 'an administrator now, and disabled' : 'an administrator now'

@@ -5,7 +5,7 @@ const DAY_SECONDS = 86_400
 const seconds = (value: number, description: string) =>
   Type.Integer({ minimum: 1, default: value, description })
 
-/** What the configuration may say of accounts and sessions. */
+/** The options of accounts and sessions. */
 export const AuthOptions = Type.Object({
   local: Type.Object(
     {
@@ -18,12 +18,12 @@ export const AuthOptions = Type.Object({
       requireEmailVerification: Type.Boolean({
         default: true,
         description:
-          'Under the policy guarded, where mails can be sent: nothing but auth until the address is verified.',
+          'Under the policy guarded, if email is configured: users can use only /auth/* until their address is verified.',
       }),
       maxLoginAttempts: Type.Integer({
         minimum: 1,
         default: 5,
-        description: 'Failures that lock an address.',
+        description: 'Failed attempts that lock an address.',
       }),
       lockDuration: Type.Integer({ minimum: 1, default: 900_000, description: 'In milliseconds.' }),
     },
@@ -31,7 +31,7 @@ export const AuthOptions = Type.Object({
   ),
   registration: Type.Enum(['open', 'closed'], {
     default: 'open',
-    description: 'Whether strangers may make accounts.',
+    description: 'Whether anybody may create an account.',
   }),
   idpa: Type.Optional(
     Type.Object(
@@ -39,9 +39,9 @@ export const AuthOptions = Type.Object({
         issuer: Type.String({ default: 'https://accounts.google.com' }),
         clientId: Type.Optional(Type.String()),
         clientSecret: Type.Optional(Type.String()),
-        label: Type.Optional(Type.String({ description: 'What people know it by. Default its host.' })),
+        label: Type.Optional(Type.String({ description: 'Its name in emails. Default: its host.' })),
       },
-      { description: 'An OpenID Connect issuer to sign in with; used where it has a clientId.' },
+      { description: 'An OpenID Connect issuer to sign in with; used if clientId is set.' },
     ),
   ),
   idpb: Type.Optional(
@@ -52,35 +52,30 @@ export const AuthOptions = Type.Object({
         apiUrl: Type.String({ default: 'https://api.github.com' }),
         clientId: Type.Optional(Type.String()),
         clientSecret: Type.Optional(Type.String()),
-        label: Type.Optional(Type.String({ description: 'What people know it by. Default its host.' })),
+        label: Type.Optional(Type.String({ description: 'Its name in emails. Default: its host.' })),
       },
-      { description: "An OAuth 2 provider in GitHub's shape; used where it has a clientId." },
+      { description: "An OAuth 2 provider with GitHub's API to sign in with; used if clientId is set." },
     ),
   ),
   bcryptCost: Type.Integer({
     minimum: 4,
     maximum: 31,
     default: 12,
-    description: 'Each step doubles the time.',
+    description: 'The cost of bcrypt; each step doubles the time.',
   }),
-  accessTokenSeconds: seconds(3_600, 'How long an access token lives.'),
-  refreshTokenSeconds: seconds(30 * DAY_SECONDS, 'How long a session lives without a refresh.'),
-  sessionSeconds: seconds(
-    90 * DAY_SECONDS,
-    'How long a session lives at most, however often it is refreshed.',
-  ),
+  accessTokenSeconds: seconds(3_600, 'Lifetime of an access token.'),
+  refreshTokenSeconds: seconds(30 * DAY_SECONDS, 'Lifetime of a session without a refresh.'),
+  sessionSeconds: seconds(90 * DAY_SECONDS, 'Lifetime of a session at most, however often it is refreshed.'),
   refreshGraceSeconds: Type.Integer({
     minimum: 0,
     default: 10,
-    description: 'For how long a used refresh token answers again, for a client whose answer was lost.',
+    description:
+      'For how long a used refresh token returns the current one, for a client whose answer was lost.',
   }),
-  resetTokenSeconds: seconds(3_600, 'How long a link to reset a password is good.'),
-  magicLinkSeconds: seconds(900, 'How long a link to sign in is good.'),
-  verificationTokenSeconds: seconds(DAY_SECONDS, 'How long a link to verify an address is good.'),
-  signingKeySeconds: seconds(
-    90 * DAY_SECONDS,
-    'How long a key signs access tokens before the next one does.',
-  ),
+  resetTokenSeconds: seconds(3_600, 'Lifetime of a link to reset a password.'),
+  magicLinkSeconds: seconds(900, 'Lifetime of a link to sign in.'),
+  verificationTokenSeconds: seconds(DAY_SECONDS, 'Lifetime of a link to verify an address.'),
+  signingKeySeconds: seconds(90 * DAY_SECONDS, 'For how long a key signs access tokens.'),
 })
 
 /** The environment variables of the identity providers. */

@@ -7,8 +7,8 @@ const PAGES: Record<MailPurpose, string> = {
 }
 
 /**
- * The page of the frontend that a mail leads to, with the token in the fragment: no server on the way, log or `Referer`
- * header sees it.
+ * The page of the frontend that an email links to. The token is in the fragment, so that no server on the way, log or
+ * `Referer` header has it.
  */
 export const mailLink = (appUrl: string, purpose: MailPurpose, token: string): string =>
   `${appUrl}${PAGES[purpose]}#token=${token}`

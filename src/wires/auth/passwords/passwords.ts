@@ -4,16 +4,16 @@ import bcrypt from '@node-rs/bcrypt'
 import { invalid } from '../../../base/errors.ts'
 import { createSemaphore } from '../../../base/semaphore.ts'
 
-/** bcrypt takes no notice of what comes after these. */
+/** bcrypt ignores all bytes after these. */
 const BYTES_MAX = 72
 
-// Normalising takes time quadratic in a run of combining marks: 0.7 s for 40,000 of them. So what can't fit goes
-// first: no character of an NFKC form is made of more than 4 code points (UAX #15), each of 2 code units at most.
+// Normalising a run of combining marks takes quadratic time: 0.7 s for 40,000 of them. So text that is certainly too
+// long is refused first: a character in NFKC comes from at most 4 code points (UAX #15), each of 2 code units at most.
 const CODE_UNITS_MAX = BYTES_MAX * 4 * 2
 
 const COMMON_PASSWORDS = 10_000
 
-/** One of libuv's four threads stays free for files and name look-ups. */
+/** One of libuv's four threads stays free for files and DNS. */
 const CONCURRENCY_MAX = 3
 
 /** At cost 12 a hash takes a quarter of a second, so the last in the queue waits about 16 s. */
@@ -21,40 +21,40 @@ const QUEUE_PER_SLOT = 64
 
 export type Passwords = {
   /**
-   * Checks a password that somebody wants to have from now on (NIST SP 800-63B-4, section 3.1.1.2).
+   * Checks a new password (NIST SP 800-63B-4, section 3.1.1.2).
    *
-   * @returns why it is refused: it is too short, too long, broken, or one of the commonest
+   * @returns why it is refused: it is too short, too long, malformed, or one of the commonest
    */
   fault(password: string): string | undefined
 
   /**
-   * Checks a password as `fault` does.
+   * Checks a new password as `fault` does, and normalises it.
    *
-   * @param at JSON pointer of the field, for the error
+   * @param at JSON pointer of the field in the error
    * @param email the account's address
    * @returns the password in Unicode's NFKC form
-   * @throws VALIDATION_ERROR if it is too short, too long, broken, one of the commonest, or the address
+   * @throws VALIDATION_ERROR if it is too short, too long, malformed, one of the commonest, or the address
    */
   check(password: string, at: string, email: string): string
 
   /**
    * Hashes a checked password with bcrypt, off the event loop.
    *
-   * @throws UNAVAILABLE where too many wait for their hash already
+   * @throws UNAVAILABLE if too many passwords are waiting to be hashed
    */
   hash(password: string): Promise<string>
 
   /**
-   * Is this the password? Takes the same time whether or not there is a hash, and whatever the password is:
-   * one that nobody can have is a wrong one. A password shorter than the minimum is compared like any other,
-   * because it may be older than the minimum.
+   * Compares a password with a hash. Takes the same time whether or not there is a hash, and whatever the password
+   * is: a malformed one is a wrong one. A password shorter than the minimum is compared like any other, because it may
+   * be older than the minimum.
    *
-   * @param hash nothing where there is no such account, or where it has no password
-   * @throws UNAVAILABLE where too many wait for their hash already
+   * @param hash absent if there is no such account, or it has no password
+   * @throws UNAVAILABLE if too many passwords are waiting to be hashed
    */
   verify(password: string, hash: string | null | undefined): Promise<boolean>
 
-  /** Was this hash, which a password was just verified with, made at another cost than is set now? */
+  /** Whether the hash was made at another cost than the configured one. */
   needsRehash(hash: string): boolean
 }
 
@@ -63,7 +63,7 @@ export type Passwords = {
  *
  * @param options.cost bcrypt's cost, 4 to 31; each step doubles the time
  * @param options.minLength in code points
- * @param options.concurrency how many hashes are computed at once
+ * @param options.concurrency how many hashes are computed at the same time
  * @param options.queue how many more may wait
  */
 export function createPasswords(options: {
@@ -76,7 +76,7 @@ export function createPasswords(options: {
   const concurrency = options.concurrency ?? Math.min(availableParallelism(), CONCURRENCY_MAX)
   const queue = options.queue ?? concurrency * QUEUE_PER_SLOT
   const slots = createSemaphore({ limit: concurrency, queue, retryAfter: 5 })
-  // A salt and a digest of nothing but zeros, which no known password has. Comparing costs what it costs with a real hash.
+  // A salt and a digest of zeros, which no known password has. Comparing takes as long as with a real hash.
   const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(22 + 31)}`
   let common: Set<string> | undefined
 
@@ -102,9 +102,9 @@ export function createPasswords(options: {
 
     async hash(password) {
       const normal = password.normalize('NFKC')
-      // The library would cut it in silence.
+      // The library would truncate it without an error.
       if (Buffer.byteLength(normal) > BYTES_MAX)
-        throw new RangeError('bcrypt reads 72 bytes: check the password first')
+        throw new RangeError('bcrypt reads 72 bytes: call check() first')
       return slots.run(() => bcrypt.hash(normal, cost))
     },
 
@@ -115,14 +115,14 @@ export function createPasswords(options: {
       return matches && possible
     },
 
-    // The cost stands behind the version: $2b$12$…
+    // The cost follows the version: $2b$12$…
     needsRehash: (hash) => Number(hash.split('$')[2]) !== cost,
   }
 }
 
 /**
- * Why a password may not be that of the account with this address: it is the address, or the part before its @,
- * whatever white space is around it.
+ * Why an account with this address may not have this password: it is the address, or the part before its @, with or
+ * without surrounding white space.
  */
 export function ownAddressFault(password: string, email: string): string | undefined {
   if (password.length > CODE_UNITS_MAX || email.length > CODE_UNITS_MAX) return undefined
@@ -135,10 +135,10 @@ export function ownAddressFault(password: string, email: string): string | undef
     : undefined
 }
 
-/** Why bcrypt could not tell this password from every other. */
+/** Why bcrypt cannot distinguish this password from every other. */
 function bcryptFault(password: string): string | undefined {
-  if (!password.isWellFormed()) return 'This holds half of a surrogate pair: send whole characters.'
-  if (password.includes('\0')) return 'This holds the character U+0000: leave it out.'
+  if (!password.isWellFormed()) return 'This contains half of a surrogate pair: send whole characters.'
+  if (password.includes('\0')) return 'This contains the character U+0000: leave it out.'
   if (password.length > CODE_UNITS_MAX || Buffer.byteLength(password.normalize('NFKC')) > BYTES_MAX) {
     return `Use at most ${BYTES_MAX} bytes in UTF-8: bcrypt ignores what comes after them.`
   }
@@ -146,9 +146,9 @@ function bcryptFault(password: string): string | undefined {
 }
 
 /**
- * The commonest passwords, from the frequency list that zxcvbn uses. The list is in lower case: whoever counted
- * took Password and password for one, so a whole password is compared without regard to case.
- * Only the list is read, nothing of the package runs.
+ * The commonest passwords, from the frequency list that zxcvbn uses. The list is in lower case: it
+ * counts Password and password as one, so passwords are compared with it case-insensitively.
+ * Only the file is read; no code of the package runs.
  */
 function loadCommonPasswords(): Set<string> {
   const file = new URL(import.meta.resolve('@zxcvbn-ts/language-common/src/passwords.json'))

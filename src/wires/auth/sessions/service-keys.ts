@@ -7,37 +7,47 @@ import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import { sql } from '../../../db/sql.ts'
 import type { KeyCaller } from '../../../http/access.ts'
 
-/** What every service key begins with, so that programs that look for leaked secrets know it. */
+/** The prefix of every service key, by which secret scanners recognise it. */
 const PREFIX = 'sk_'
 const NAME_MAX = 100
 const SCOPE = /^(\*|[a-z][a-z0-9-]*(:read)?)$/
-// The last use is kept to the hour, so that a busy key writes once in that time.
+// The last use is stored to the hour, so that a busy key writes once an hour.
 const LAST_USE_MS = 3_600_000
 
-/** A service key as the operator sees it; the key itself is shown once, when it is made. */
+/** A service key as the operator sees it. The key itself is shown once, when it is created. */
 export type ServiceKey = {
   id: string
   name: string
   scopes: string[]
-  /** ISO 8601, as the others. */
+  /** ISO 8601, like the other times. */
   createdAt: string
-  /** To the hour; null where it was never used. */
+  /** To the hour; null if it was never used. */
   lastUsedAt: string | null
   revokedAt: string | null
 }
 
+/**
+ * Keys with which the operator's own backend calls this server.
+ *
+ * @example
+ * const { key } = await app.service('auth').keys.create('backend', ['store', 'core:read'])
+ */
 export type ServiceKeys = {
   /**
-   * Makes a key for the operator's own backend.
+   * Creates a key.
    *
-   * @param scopes `*`, a wire's name, or a wire's name with `:read`
-   * @returns the key, which can't be read again
+   * @param scopes `*`, a wire's name, or a wire's name with `:read` for its GET routes
+   * @returns the key, which is not shown again
    * @throws VALIDATION_ERROR
    */
   create(name: string, scopes: readonly string[]): Promise<{ id: string; key: string }>
-  /** All of them, newest first. */
+  /** Lists all keys, newest first. */
   list(): Promise<ServiceKey[]>
-  /** Ends a key at once, on every replica. Throws NOT_FOUND where there is none of this id. */
+  /**
+   * Revokes a key at once, on every replica.
+   *
+   * @throws NOT_FOUND
+   */
   revoke(id: string): Promise<void>
 }
 
@@ -58,15 +68,15 @@ export function createServiceKeys(
   clock: Clock,
 ): ServiceKeys & { caller(key: string): Promise<KeyCaller | undefined> } {
   const byHash = cachedUntilWrite(db, (hash) =>
-    db.get<Pick<Row, 'id' | 'scopes' | 'last_used_at'>>(sql`
+    db.get(sql<Pick<Row, 'id' | 'scopes' | 'last_used_at'>>`
       select id, scopes, last_used_at from auth_service_keys where hash = ${hash} and revoked_at is null`),
   )
   const time = (ms: number | null): string | null => (ms === null ? null : isoTime(ms))
 
   return {
     async create(name, scopes) {
-      const wanted = name.trim()
-      if (wanted === '' || wanted.length > NAME_MAX)
+      const trimmed = name.trim()
+      if (trimmed === '' || trimmed.length > NAME_MAX)
         throw invalid({ path: '/name', message: `must have 1 to ${NAME_MAX} characters` })
       if (scopes.length === 0)
         throw invalid({ path: '/scopes', message: 'must name at least one scope, or *' })
@@ -81,12 +91,12 @@ export function createServiceKeys(
       const key = PREFIX + randomToken()
       await db.write(sql`
         insert into auth_service_keys (id, name, hash, scopes, created_at)
-        values (${id}, ${wanted}, ${sha256(key)}, ${scopes.join(' ')}, ${now})`)
+        values (${id}, ${trimmed}, ${sha256(key)}, ${scopes.join(' ')}, ${now})`)
       return { id, key }
     },
 
     async list() {
-      const rows = await db.all<Row>(sql`
+      const rows = await db.all(sql<Row>`
         select id, name, scopes, created_at, last_used_at, revoked_at from auth_service_keys
         order by created_at desc, id desc`)
       return rows.map((row) => ({
