@@ -90,6 +90,17 @@ eachEngine((engine) => {
     assert.equal(total, 1)
   })
 
+  test('the sign-ins of docs/auth.md work', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const [register, login, me, refresh, magicLink] = await blocksOf('docs/auth.md', 'sh')
+    assert.equal(JSON.parse(await shell(register!, app)).user.name, 'Ada')
+    const { token: TOKEN, refreshToken: REFRESH_TOKEN } = JSON.parse(await shell(login!, app))
+    assert.equal(JSON.parse(await shell(me!, app, { TOKEN })).user.email, 'ada@example.com')
+    const { token } = JSON.parse(await shell(refresh!, app, { REFRESH_TOKEN }))
+    assert.equal(JSON.parse(await shell(me!, app, { TOKEN: token })).user.name, 'Ada')
+    assert.match(JSON.parse(await shell(magicLink!, app)).message, /ada@example\.com/)
+  })
+
   test('the messages of docs/messaging.md are sent, and stand in the log', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     const { token: TOKEN } = await app.register()

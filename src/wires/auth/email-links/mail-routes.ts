@@ -54,7 +54,7 @@ export function mailRoutes({
       {
         summary: 'Send an email with a link to reset the password',
         description:
-          'The answer is the same whether or not the address has an account. An address gets at most 5 of these emails an hour.',
+          'The answer is the same whether or not the address has an account. An address gets 5 of these emails at once, then one every 12 minutes.',
         ...SENDS_TO_ANYBODY,
       },
       async ({ body, recordId }) => {
@@ -87,7 +87,7 @@ export function mailRoutes({
       {
         summary: 'Send an email with a link to sign in',
         description:
-          'While registration is open, using the link creates an account for an address that has none. An address gets at most 5 of these emails an hour.',
+          'While registration is open, using the link creates an account for an address that has none. An address gets 5 of these emails at once, then one every 12 minutes.',
         ...SENDS_TO_ANYBODY,
       },
       async ({ body, recordId }) => {
@@ -149,7 +149,7 @@ export function mailRoutes({
       'POST /auth/resend-verification',
       {
         summary: 'Send the email to verify the address again',
-        description: 'Earlier links stop working. An address gets at most 5 of these emails an hour.',
+        description: 'Earlier links stop working. An address gets 5 of these emails at once, then one every 12 minutes.',
         access: 'session',
         limit: '20/min',
         idempotent: true,
