@@ -149,7 +149,8 @@ export function mailRoutes({
       'POST /auth/resend-verification',
       {
         summary: 'Send the email to verify the address again',
-        description: 'Earlier links stop working. An address gets 5 of these emails at once, then one every 12 minutes.',
+        description:
+          'Earlier links stop working. An address gets 5 of these emails at once, then one every 12 minutes.',
         access: 'session',
         limit: '20/min',
         idempotent: true,
