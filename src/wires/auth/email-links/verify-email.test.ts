@@ -252,7 +252,7 @@ describe('the verification of an address', () => {
             'a bare': async () => ({ headers: { authorization: account.token } }), // without "Bearer"
           }
           const answered = await verify(await session[what]())
-          assert.match(answered.body.message, /Set a password/)
+          assert.match(answered.body.message, /has no password/)
           assert.equal((await login(one, ADMIN)).code, 'INVALID_CREDENTIALS')
         })
 

@@ -42,40 +42,39 @@ export function createLock(
   // One after the other, so that several concurrent right attempts do not lock the address.
   const turns = createTurns({ queue: QUEUE_MAX, retryAfter: 1 })
 
-  /** One statement, so that of any number of concurrent attempts exactly `maxAttempts` proceed. */
-  async function reserve(key: string): Promise<void> {
-    const now = clock.now()
-    const expired = now - lockMs
-    // A locked row is not updated, so its lock ends `lockMs` after the attempt that locked it.
-    const [reserved] = await db.write(sql`
-      insert into auth_login_attempts as counted (address_key, failures, last_at) values (${key}, 1, ${now})
-      on conflict (address_key) do update set
-        failures = case when counted.last_at <= ${expired} then 1 else counted.failures + 1 end,
-        last_at = ${now}
-      where counted.failures < ${maxAttempts} or counted.last_at <= ${expired}
-      returning failures`)
-    if (reserved) return
-    const stored = await db.get<{ last_at: number }>(
-      sql`select last_at from auth_login_attempts where address_key = ${key}`,
-    )
-    const leftMs = (stored?.last_at ?? expired) - expired
-    throw authErrors.account_locked({ retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) })
-  }
-
   return {
     attempt(addressKey, check) {
       const key = hash.mac(addressKey)
       return turns.run(key, async () => {
-        await reserve(key)
-        const found = await check().catch(async (error: unknown) => {
+        const now = clock.now()
+        const expired = now - lockMs
+        // One statement, so that of any number of concurrent attempts exactly `maxAttempts` proceed. A locked row is not
+        // updated, so its lock ends `lockMs` after the attempt that locked it.
+        const [counted] = await db.write(sql`
+          insert into auth_login_attempts as stored (address_key, failures, last_at) values (${key}, 1, ${now})
+          on conflict (address_key) do update set
+            failures = case when stored.last_at <= ${expired} then 1 else stored.failures + 1 end,
+            last_at = ${now}
+          where stored.failures < ${maxAttempts} or stored.last_at <= ${expired}
+          returning failures`)
+        if (!counted) {
+          const locked = await db.get(
+            sql<{ last_at: number }>`select last_at from auth_login_attempts where address_key = ${key}`,
+          )
+          const leftMs = (locked?.last_at ?? expired) - expired
+          throw authErrors.account_locked({ retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) })
+        }
+        try {
+          const result = await check()
+          if (result !== undefined)
+            await db.write(sql`delete from auth_login_attempts where address_key = ${key}`)
+          return result
+        } catch (error) {
           // The result is unknown, so the attempt does not count.
           await db.write(sql`
             update auth_login_attempts set failures = failures - 1 where address_key = ${key} and failures > 0`)
           throw error
-        })
-        if (found !== undefined)
-          await db.write(sql`delete from auth_login_attempts where address_key = ${key}`)
-        return found
+        }
       })
     },
 

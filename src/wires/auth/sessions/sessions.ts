@@ -110,14 +110,13 @@ export function createSessions(
     async create(user, { ip, userAgent }) {
       const now = clock.now()
       const sessionId = newId(now)
-      const lifetime = { created_at: now, expires_at: now + idleMs }
       const { refreshToken, insertSql } = refreshTokens.issue(sessionId)
       // A change of credentials writes the account's row before it ends sessions. So it waits for the lock of this
       // session, or this statement waits and then finds another version.
       await db.batch([
         requireRow(
           sql`insert into auth_sessions (id, user_id, created_at, last_used_at, expires_at, ip, user_agent)
-              select ${sessionId}, id, ${now}, ${now}, ${lifetime.expires_at}, ${ip}, ${userAgent.slice(0, USER_AGENT_MAX)}
+              select ${sessionId}, id, ${now}, ${now}, ${now + idleMs}, ${ip}, ${userAgent.slice(0, USER_AGENT_MAX)}
               from auth_users
               where id = ${user.id} and credentials_version = ${user.credentials_version} and disabled_at is null
               ${sql.sharedLock}`,
@@ -129,7 +128,7 @@ export function createSessions(
         userId: user.id,
         sessionId,
         role: users.roleOf(user),
-        sessionEndsAt: endOf(lifetime),
+        sessionEndsAt: now + Math.min(idleMs, sessionMs),
       })
       return { token, refreshToken }
     },

@@ -60,30 +60,30 @@ export function createSigningKeys(
   let readAt = -Infinity
   let reading: Promise<void> | undefined
 
-  async function readKeys(): Promise<void> {
-    const rows = await db.all(
-      sql<Row>`select number, kid, public_jwk, private_jwk, signs_from from auth_signing_keys order by number`,
-    )
-    keys = await Promise.all(rows.map(async (row) => keys.find(({ kid }) => kid === row.kid) ?? openKey(row)))
-    readAt = clock.now()
-  }
+  const importKey = async (jwk: JWK) => (await importJWK(jwk, ALGORITHM)) as CryptoKey
 
-  async function openKey({ kid, signs_from, public_jwk, private_jwk }: Row): Promise<Key> {
-    const jwk = JSON.parse(public_jwk) as PublicJwk
-    const publicKey = await importKey(jwk)
-    const privateKey = await importKey(JSON.parse(unseal(private_jwk)) as JWK)
-    return { kid, signsFrom: signs_from, jwk, publicKey, privateKey }
-  }
-
-  function unseal(privateJwk: string): string {
+  async function openKey({ kid, public_jwk, private_jwk, signs_from }: Row): Promise<Key> {
+    let privateJwk: string
     try {
-      return seal.open(privateJwk)
+      privateJwk = seal.open(private_jwk)
     } catch {
       throw new StartError(
         'SIXWIRE_SECRET: the signing keys in this database were sealed with another secret: restore that secret. ' +
           'If it is lost, empty the table auth_signing_keys; clients then refresh their tokens or sign in again',
       )
     }
+    const jwk = JSON.parse(public_jwk) as PublicJwk
+    const publicKey = await importKey(jwk)
+    const privateKey = await importKey(JSON.parse(privateJwk) as JWK)
+    return { kid, signsFrom: signs_from, jwk, publicKey, privateKey }
+  }
+
+  async function readKeys(): Promise<void> {
+    const rows = await db.all(
+      sql<Row>`select number, kid, public_jwk, private_jwk, signs_from from auth_signing_keys order by number`,
+    )
+    keys = await Promise.all(rows.map(async (row) => keys.find(({ kid }) => kid === row.kid) ?? openKey(row)))
+    readAt = clock.now()
   }
 
   /** Reads the keys if they were read longer ago than this; concurrent calls read once. */
@@ -158,5 +158,3 @@ export function createSigningKeys(
     },
   }
 }
-
-const importKey = async (jwk: JWK): Promise<CryptoKey> => (await importJWK(jwk, ALGORITHM)) as CryptoKey
