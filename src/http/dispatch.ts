@@ -67,7 +67,9 @@ export function registerRoute(
 
   const routeAccess = { access: spec.access, wire, method }
   const expectedCallers =
-    spec.readsOnly && !limit?.countsCallers && !spec.authorize ? options.expectedCallers : undefined
+    spec.readsOnly && !body && !spec.idempotent && !limit?.countsCallers && !spec.authorize
+      ? options.expectedCallers
+      : undefined
 
   async function admit(request: FastifyRequest): Promise<void> {
     const admitted = request as Admitted
@@ -112,10 +114,12 @@ export function registerRoute(
   /** What the handler returns, for a caller whose token holds. */
   async function handled(exchange: Exchange): Promise<unknown> {
     const { request } = exchange
-    const { authentication, caller: expected } = request
-    if (!authentication) return one.handle(callOf(exchange))
     // With `attachValidation` a request that is not valid comes this far, because 401 goes before 400.
-    const { validationError } = request
+    const { authentication, caller: expected, validationError } = request
+    if (!authentication) {
+      if (validationError) throw validationError
+      return one.handle(callOf(exchange))
+    }
     const early = validationError
       ? Promise.reject(validationError)
       : Promise.resolve(callOf(exchange)).then((call) => one.handle(call))

@@ -381,6 +381,12 @@ eachEngine((engine) => {
       }
     })
 
+    test('a query that is not what the schema says, with a token that is used for the first time', async () => {
+      const { token: fresh } = await app.register()
+      const { status, body } = await app.request('GET', '/store/things?limit=0', { token: fresh })
+      assert.deepEqual([status, body.error.details?.issues[0].path], [400, '/query/limit'])
+    })
+
     test('a path that is not what the schema says', async () => {
       for (const path of ['/store/1things', `/store/${'a'.repeat(65)}`, '/store/a%00b'])
         assert.equal((await app.request('GET', path, { token })).status, 400, path)
