@@ -83,6 +83,10 @@ describe('a variable that can not work stops the start with one line that names 
     [{ SIXWIRE_SANDBOX_HOST: 'shop.example:3000' }, /^SIXWIRE_SANDBOX_HOST: /],
     [{ SIXWIRE_SANDBOX_HOST: '*' }, /^SIXWIRE_SANDBOX_HOST: /],
     [{ SIXWIRE_SANDBOX_HOST: '172.16.0.0/33' }, /^SIXWIRE_SANDBOX_HOST: "172.16.0.0\/33" is neither/],
+    [
+      { HOST: '203.0.113.1', SIXWIRE_SANDBOX_HOST: '10.0.0.0/8' },
+      /^HOST: the mail server of the sandbox can't/,
+    ],
     [{ SIXWIRE_SANDBOX_HOST: 'app,*' }, /^SIXWIRE_SANDBOX_HOST: "\*" is neither/],
     [{ SIXWIRE_ORIGINS: 'shop.example' }, /^SIXWIRE_ORIGINS: "shop.example" is not an origin/],
     [{ SIXWIRE_ADMINS: 'nobody' }, /^SIXWIRE_ADMINS: "nobody" is not an email address$/],

@@ -9,20 +9,20 @@ const CHECK_MS = 500
 const HEARTBEAT_MS = 15_000
 const RECONNECT_MS = 1_000
 
-/** What a part of the page shows, or something that is another one whenever that has changed. */
+/** A value that differs whenever what a part of the page shows has changed. */
 export type Version = () => Promise<unknown>
 
 export type Events = {
   readonly plugin: FastifyPluginAsync
-  /** Ends every stream: they are requests under way, for which the end of the server would wait. */
+  /** Ends every stream: the end of the server would wait for these requests. */
   close(): void
 }
 
 /**
  * `GET /sandbox/api/events`: server-sent events that name each part of the page that has changed.
  *
- * The database is looked at as long as somebody listens. Nothing has to tell of what it changes, and what another
- * process has changed is seen as well: another server, a command, this one before a restart.
+ * It reads the database while a client listens, so no code has to announce its changes, and those of other processes are
+ * seen, too: another server, a command, this one before a restart.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  * @param parts by name
@@ -37,7 +37,7 @@ export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<stri
       ),
     )
 
-  /** Answers false once the streams are to end. */
+  /** Returns false once the streams should end. */
   async function pause(): Promise<boolean> {
     await clock.sleep(CHECK_MS, { signal: closing.signal, idle: true })
     return !closing.signal.aborted
@@ -49,7 +49,7 @@ export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<stri
     let sentAt = clock.now()
     yield `retry: ${RECONNECT_MS}\n\n`
     while (await pause()) {
-      // By a comment a peer that has gone is noticed, and a proxy in between keeps the connection.
+      // A comment detects a lost connection, and keeps a proxy from closing an idle one.
       if (clock.now() - sentAt >= HEARTBEAT_MS) {
         sentAt = clock.now()
         yield ':\n\n'
@@ -66,7 +66,7 @@ export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<stri
 
   return {
     async plugin(engine) {
-      // A HEAD would read the stream for ever.
+      // A HEAD request would never end.
       engine.get('/api/events', { exposeHeadRoute: false }, async (_request, reply) =>
         reply
           .headers({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' })

@@ -24,22 +24,24 @@ const faultSchema = Type.Object({
     }),
   ),
   loseAnswer: Type.Optional(
-    Type.Boolean({ description: 'It does what it is asked, and the answer is lost: the connection breaks.' }),
+    Type.Boolean({
+      description: 'It does what it is asked, and closes the connection instead of answering.',
+    }),
   ),
   callback: Type.Optional(
     Type.Enum(['lost', 'doubled', 'late'], {
-      description: 'What becomes of its webhook or callback.',
+      description: 'What happens to its webhook or callback.',
     }),
   ),
   times: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'How many calls it holds for; without it until it is taken back.',
+      description: 'For how many calls it is in force; without it until it is removed.',
     }),
   ),
 })
 
-/** What goes wrong at a provider, on purpose. Nothing of it is set unless somebody asks for it. */
+/** A fault that is injected into a provider; no field is set by default. */
 export type Fault = Static<typeof faultSchema>
 
 /**
@@ -67,9 +69,9 @@ export function createFaultReader(): (body: unknown) => Fault {
 export type Faults = {
   /** What is in force for a provider's next call, once its delay is over or the signal aborts; counts that call. */
   next(provider: string, signal?: AbortSignal): Promise<Fault>
-  /** Everything in force, by provider. */
+  /** All faults in force, by provider. */
   all(): Promise<Record<string, Fault>>
-  /** Sets what is in force; an empty one takes it back. */
+  /** Replaces the fault of a provider; an empty one removes it. */
   set(provider: string, fault: Fault): Promise<void>
   reset(): Promise<void>
 }
@@ -109,13 +111,13 @@ export function createFaults(db: Database, clock: Clock): Faults {
   }
 }
 
-/** Answers with what it returns. */
+/** A handler of a call; its result is the answer. */
 export type Handler = (request: FastifyRequest, reply: FastifyReply, fault: Fault) => Promise<unknown>
 
 /**
- * Makes a handler of HTTP calls, which does what is set to go wrong at its provider.
+ * Makes a handler of HTTP calls that injects the fault of its provider.
  *
- * @param refuse answers a status in the provider's words, or throws them
+ * @param refuse answers a status as the provider does, or throws such an error
  */
 export const faulty =
   (

@@ -15,9 +15,9 @@ const TYPES: Record<string, string> = {
 /**
  * Serves the files of a folder, and its `index.html` as a page.
  *
- * @param options.at the address of the files, below the sandbox
- * @param options.pages the addresses of the page
- * @param options.words what stands for `{{word}}` in the page
+ * @param options.at the path of the files, below the sandbox
+ * @param options.pages the paths of the page
+ * @param options.words the values of `{{word}}` in the page
  * @param options.policy the content security policy of all of them
  */
 export const createFiles =
@@ -38,8 +38,8 @@ export const createFiles =
       const isPage = name === 'index.html'
       const content = isPage
         ? text.replaceAll(/\{\{(\w+)\}\}/g, (whole, word: string) => {
-            const said = options.words[word]
-            return said === undefined ? whole : html`${said}`.text
+            const value = options.words[word]
+            return value === undefined ? whole : html`${value}`.text
           })
         : text
       for (const address of isPage ? options.pages : [`${options.at}/${name}`])

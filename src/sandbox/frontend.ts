@@ -14,7 +14,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Where the stand-in of the application's frontend is: what `APP_URL` means until it is set. */
+/** The path of the frontend's stand-in, the default of `APP_URL`. */
 const FRONTEND = '/app'
 
 /**
@@ -31,7 +31,7 @@ export const createFrontend = ({ name, publicUrl, sandboxUrl }: Settings): Fasti
       root: new URL(sandboxUrl).pathname,
       api: new URL(sandboxUrl).pathname.replace(/\/sandbox$/, ''),
       origin: new URL(sandboxUrl).origin,
-      // Providers lead back there, and the cookie of a sign-in is for one name.
+      // A sign-in has to start here: providers redirect to this name, and the cookie is for it alone.
       public: publicUrl,
       name,
     },

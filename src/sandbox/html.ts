@@ -1,6 +1,6 @@
 import { escapeHtml } from '../base/html.ts'
 
-/** HTML that is finished: nothing of it is escaped again. */
+/** HTML text, which is not escaped again. */
 export class Html {
   readonly text: string
   constructor(text: string) {
@@ -17,6 +17,6 @@ function write(value: Value): string {
   return escapeHtml(String(value))
 }
 
-/** Writes HTML; whatever is put in is escaped unless it is HTML already. */
+/** Writes HTML; values are escaped unless they are HTML already. */
 export const html = (strings: TemplateStringsArray, ...values: Value[]): Html =>
   new Html(String.raw({ raw: strings }, ...values.map(write)))

@@ -19,7 +19,7 @@ export function createReader<S extends TSchema>(part: RequestPart, schema: S): (
   }
 }
 
-/** Makes the function that reads which messages are asked for, and how many of them: `?to=&limit=`. */
+/** Makes the function that reads the query of a list of messages: `?to=&limit=`. */
 export const createListReader = () =>
   createReader(
     'query',

@@ -7,16 +7,16 @@ import type { Asked, Grants } from './grants.ts'
 import { queryOf } from './parameters.ts'
 import type { People, Person, PersonInput } from './people.ts'
 
-/** What an authorization request comes to. */
+/** The result of checking an authorization request. */
 export type Checked =
-  /** Somebody is asked. */
+  /** The consent page is shown. */
   | { ask: Asked; hint?: string }
-  /** The application is told at once. */
+  /** The browser is redirected to the application with an error. */
   | { redirect: string }
-  /** Nobody but the person at the browser can be told. */
+  /** An error page is shown: the redirect address can't be trusted. */
   | { refuse: string }
 
-/** What somebody decided. */
+/** The decision on the consent page. */
 type Choice = { person: string } | { invent: PersonInput } | { deny: true }
 
 export type ConsentOptions = {
@@ -26,12 +26,12 @@ export type ConsentOptions = {
   path: string
   look: Look
   application: string
-  /** Where the style sheet is, as a path. */
+  /** The path of the style sheets. */
   assets: string
   people: People
   grants: Grants
   check: (query: URLSearchParams) => Promise<Checked>
-  /** Where the browser goes with this code, or without one because it was denied. */
+  /** The address to which the browser takes this code, or the denial if there is none. */
   answer: (asked: Asked, code: string | undefined) => string
 }
 
@@ -53,14 +53,14 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
       })
       .send(text)
 
-  /** Throws VALIDATION_ERROR. */
+  /** @throws VALIDATION_ERROR */
   async function whoIs(choice: Exclude<Choice, { deny: true }>): Promise<Person> {
     if ('invent' in choice) return people.add(choice.invent, '/body/invent')
     const found = await people.find(choice.person)
     if (!found)
       throw invalid({
         path: '/body/person',
-        message: 'There is nobody with this id or address: GET /sandbox/api/people lists everybody.',
+        message: 'No person has this id or address: GET /sandbox/api/people lists all people.',
       })
     return found
   }
@@ -109,7 +109,7 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
       return await reply.redirect(await decide(checked.ask, choice), 303)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 400)) throw error
-      // The page was open while somebody took that person away, or what was typed is no address.
+      // The person was deleted while the page was open, or the address is not valid.
       if (!('invent' in choice)) return ask(reply, checked)
       const { name, email, verified } = choice.invent
       const [issue] = (error.details?.['issues'] ?? []) as { message: string }[]
@@ -145,7 +145,7 @@ function choiceOfForm(form: URLSearchParams): Choice | undefined {
   }
 }
 
-/** Throws VALIDATION_ERROR. */
+/** @throws VALIDATION_ERROR */
 function choiceOfBody(body: unknown): { url: string; choice: Choice } {
   if (typeof body !== 'object' || body === null) throw invalid({ path: '/body', message: 'Send an object.' })
   const { url, person, invent, deny } = body as Record<string, unknown>

@@ -4,9 +4,9 @@ import { parseJson } from '../../base/json.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 
-/** What a code was asked for with. */
+/** The authorization request of a code. */
 export type Asked = {
-  /** Exactly as it came; where it was left out, the client's own. */
+  /** Exactly as it was sent; if it was left out, the client's own. */
   redirectUri: string
   /** Whether the request named it. */
   redirectUriGiven: boolean
@@ -17,31 +17,31 @@ export type Asked = {
   challenge?: string
 }
 
-/** What a code stands for. */
+/** What a code was issued for. */
 export type Grant = { personId: string; asked: Asked; grantedAt: number; codeHash: string }
 
-/** The codes and access tokens of one provider. Only hashes of them are kept. */
+/** The codes and access tokens of one provider, stored as hashes. */
 export type Grants = {
-  /** A code for one use within ten minutes. */
+  /** Issues a single-use code that expires after ten minutes. */
   code(personId: string, asked: Asked): Promise<string>
-  /** What a code stands for; that was its use. A code that was used before ends its tokens (RFC 6749, section 4.1.2). */
+  /** Uses up a code and returns its grant. A second use revokes the tokens of the code (RFC 6749, section 4.1.2). */
   take(code: string): Promise<Grant | undefined>
-  /** @param lifeMs how long the token is good for */
+  /** @param lifeMs the lifetime of the token */
   token(grant: Grant, lifeMs: number): Promise<string>
-  /** Whose token this is. */
+  /** Finds the person of a token. */
   holder(token: string): Promise<{ personId: string; scope: string } | undefined>
-  /** How many tokens live. */
+  /** Counts the valid tokens. */
   count(): Promise<number>
   reset(): Promise<void>
 }
 
 const CODE_MS = 600_000
-/** How many tokens a provider keeps, beside those that expire: the oldest go. */
+/** The number of tokens that a provider keeps; the oldest are deleted, also before they expire. */
 const TOKENS_KEPT = 500
 
 /**
  * @param provider `idpa` or `idpb`
- * @param prefix what its tokens begin with
+ * @param prefix the prefix of its tokens
  */
 export function createGrants(db: Database, clock: Clock, provider: string, prefix = ''): Grants {
   return {

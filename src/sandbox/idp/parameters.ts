@@ -1,7 +1,7 @@
-/** What an OAuth request said: each parameter once, empty ones left out (RFC 6749, section 3.1). */
+/** The parameters of an OAuth request: each once, empty ones left out (RFC 6749, section 3.1). */
 export type Parameters = {
   readonly get: (name: string) => string | undefined
-  /** A parameter that came more than once: such a request is refused. */
+  /** A parameter that was sent more than once, for which the request is refused. */
   readonly repeated: string | undefined
 }
 

@@ -6,32 +6,36 @@ import { invalid } from '../../base/errors.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 
-/** Somebody who has an account at both identity providers of the sandbox. */
+/** A person who has an account at both identity providers of the sandbox. */
 export type Person = {
   /** The subject that both providers assert; digits. */
   readonly id: string
   readonly name: string
   readonly email: string
-  /** Whether the providers say that the address was verified. */
+  /** Whether the providers assert that the address is verified. */
   readonly verified: boolean
   readonly createdAt: string
 }
 
-/** What a person is made of, as it was sent: nothing of it is checked yet. */
+/** The fields of a person as they were sent, unchecked. */
 export type PersonInput = { name?: unknown; email?: unknown; verified?: unknown }
 
 export type People = {
-  /** Everybody, in the order in which they came. */
+  /** All people, in the order in which they were added. */
   all(): Promise<Person[]>
-  /** By id, or else the first who has this address. */
+  /** Finds a person by id, or else the first one with this address. */
   find(idOrEmail: string): Promise<Person | undefined>
-  /** Throws VALIDATION_ERROR, with paths that begin with `at`. */
+  /** @throws VALIDATION_ERROR with paths that begin with `at` */
   add(input: PersonInput, at: string): Promise<Person>
-  /** Changes what is given, and never the id. Undefined where there is nobody of this id. Throws VALIDATION_ERROR. */
+  /**
+   * Changes the fields that are sent, never the id; returns undefined if no person has this id.
+   *
+   * @throws VALIDATION_ERROR
+   */
   change(id: string, input: PersonInput, at: string): Promise<Person | undefined>
-  /** Puts those in who are there from the beginning. */
+  /** Adds the first people. */
   start(): Promise<void>
-  /** Back to the beginning. */
+  /** Deletes everybody but the first people, and undoes changes to them. */
   reset(): Promise<void>
 }
 
@@ -46,11 +50,11 @@ const BEGINNERS = [
   { id: '100000003', name: 'Mallory', email: 'mallory@example.com', verified: false },
 ] as const
 const BEGINNING = Date.UTC(2026, 0, 1)
-// Beyond those above. Within what GitHub's ids take: a client may keep them in 32 bits.
+// Above the ids of the first people, and within 32 bits, in which a client may store GitHub's ids.
 const FIRST_ID = 100_001_000
 const LAST_ID = 2_147_483_647
 
-/** How many are kept of those who were added: the oldest go, unless something was granted for them that is still good. */
+/** The number of added people that are kept. The oldest are deleted, unless a grant for them is still valid. */
 export const ADDED_KEPT = 100
 
 const columns = sql.literal('id, name, email, verified, created_at')

@@ -4,7 +4,7 @@ import { deriveKey } from '../../base/crypto.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 
-/** What OpenID Connect issuers sign with unless a client asks for something else. */
+/** The default algorithm of OpenID Connect issuers. */
 export const ALGORITHM = 'RS256'
 
 export type SigningKey = { kid: string; privateKey: CryptoKey; publicJwk: JWK }
@@ -12,8 +12,8 @@ export type SigningKey = { kid: string; privateKey: CryptoKey; publicJwk: JWK }
 type Kept = { private: JWK; public: JWK }
 
 /**
- * The issuer's one key, made at its first use, and kept sealed for every start and replica after it.
- * One that was sealed with another `SIXWIRE_SECRET` is made anew: nothing of worth was signed with it.
+ * The issuer's key, created at its first use and stored encrypted, for all later starts and replicas. One that was
+ * encrypted under another `SIXWIRE_SECRET` is replaced: nothing valuable was signed with it.
  */
 export function createSigningKey(db: Database, secret: string): () => Promise<SigningKey> {
   const seal = deriveKey(secret, 'sandbox-signing-key')
@@ -34,7 +34,7 @@ export function createSigningKey(db: Database, secret: string): () => Promise<Si
     if (!found?.pair) {
       const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true })
       const pair = { private: await exportJWK(privateKey), public: await exportJWK(publicKey) }
-      // Of several that make one at the same time, the first one's is kept by all.
+      // If several servers create one at the same time, all use the first.
       await db.write(sql`
         insert into sandbox_keys (name, sealed) values ('idpa', ${seal.seal(JSON.stringify(pair))})
         on conflict (name) do update set sealed = excluded.sealed

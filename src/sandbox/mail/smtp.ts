@@ -5,8 +5,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
 
 import type { Clock } from '../../base/clock.ts'
-import { isLoopback } from '../../base/loopback.ts'
-import { networkFilter } from '../../base/ip-address.ts'
+import { isLoopbackAddress, networkFilter } from '../../base/ip-address.ts'
+import { StartError } from '../../base/start-error.ts'
 import type { Faults } from '../faults.ts'
 import type { Bounces } from './bounces.ts'
 import type { Inbox } from './inbox.ts'
@@ -120,7 +120,7 @@ export function createSmtp({
     logger: false,
     size: SIZE_MAX,
     onConnect({ remoteAddress }, done) {
-      const mayConnect = isLoopback(remoteAddress.replace(/^::ffff:/, '')) || isInNetwork(remoteAddress)
+      const mayConnect = isLoopbackAddress(remoteAddress) || isInNetwork(remoteAddress)
       done(mayConnect ? null : refusal(554, 'SIXWIRE_SANDBOX_HOST does not name your network'))
     },
     onAuth(given, _session, done) {
@@ -156,12 +156,13 @@ export function createSmtp({
       return port
     },
     async open() {
-      await listen(wanted).catch(async (error: unknown) => {
-        await listen(0)
-        log.info(
-          { err: error },
-          `port ${wanted} of the sandbox's mail server is taken: it listens on another one`,
-        )
+      await listen(wanted).catch(async () => {
+        await listen(0).catch((error: unknown) => {
+          throw new StartError(
+            `HOST: the mail server of the sandbox can't listen at ${listenAt}: ${(error as Error).message}`,
+          )
+        })
+        log.info(`port ${wanted} is taken: the mail server of the sandbox listens on another one`)
       })
       port = (server.server.address() as AddressInfo).port
     },
