@@ -13,6 +13,8 @@ export type Options = {
   documents: number
   connections: number[]
   engine: 'sqlite' | 'postgres'
+  /** Milliseconds between a server and its PostgreSQL. */
+  delay: number
   policy: 'open' | 'guarded'
   load: 'wrk' | 'autocannon' | undefined
   self: boolean
@@ -34,6 +36,7 @@ const help = `Measures Sixwire against the floor: the least that a Node process 
   --seconds N         length of a round (3)
   --rounds N          rounds for each server, taken in turn (5)
   --engine NAME       sqlite or postgres (sqlite)
+  --delay MS          so much longer takes a round trip to PostgreSQL, as over a network (0)
   --policy NAME       guarded or open (guarded, as in production)
   --load NAME         wrk or autocannon (wrk where it is installed)
   --self              the floor against itself: shows how far this machine's noise goes
@@ -75,6 +78,7 @@ export function readOptions(args: string[]): Options | string {
       documents: { type: 'string', default: '100000' },
       connections: { type: 'string', default: '32,128' },
       engine: { type: 'string', default: 'sqlite' },
+      delay: { type: 'string', default: '0' },
       policy: { type: 'string', default: 'guarded' },
       load: { type: 'string' },
       self: { type: 'boolean', default: false },
@@ -89,6 +93,7 @@ export function readOptions(args: string[]): Options | string {
     documents: whole('documents', values.documents, 100),
     connections: values.connections.split(',').map((count) => whole('connections', count)),
     engine: oneOf('engine', values.engine, ['sqlite', 'postgres']),
+    delay: whole('delay', values.delay, 0),
     policy: oneOf('policy', values.policy, ['guarded', 'open']),
     load:
       values.load === undefined

@@ -181,7 +181,7 @@ export function report({
   const { processor, cores, memoryGB, system, node, fileSystem, flushMs } = machine
   const parts = [
     `${processor}, ${cores} cores shared by server and load, ${memoryGB} GB, ${system}, Node ${node};\n` +
-      `${fileSystem}, a flush takes ${fine(flushMs)} ms; ${options.engine}, policy ${options.policy}; ` +
+      `${fileSystem}, a flush takes ${fine(flushMs)} ms; ${options.engine}${options.delay > 0 ? ` ${options.delay} ms away` : ''}, policy ${options.policy}; ` +
       `load by ${load}, ${options.rounds} rounds of ${options.seconds} s each, medians; ` +
       `${whole(options.documents)} documents of about 200 bytes`,
   ]

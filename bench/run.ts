@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import type { Bench } from './bench.ts'
+import { startDelay } from './delay.ts'
 import { openLoad } from './load.ts'
 import { describeMachine } from './machine.ts'
 import { runMail } from './mail.ts'
@@ -41,7 +42,10 @@ function openBench(options: Options, folder: string, postgres: Postgres | undefi
     subject: options.self ? 'floor' : 'sixwire',
     note,
     async open(program, database, { policy = options.policy, environment, prepare } = {}) {
-      if (postgres && !urls.has(database)) urls.set(database, await postgres.createDatabase(database))
+      if (postgres && !urls.has(database)) {
+        const url = await postgres.createDatabase(database)
+        urls.set(database, options.delay > 0 ? await startDelay(url, options.delay) : url)
+      }
       const home = join(folder, database)
       mkdirSync(home, { recursive: true })
       prepare?.(home)
