@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
@@ -147,6 +150,45 @@ eachEngine((engine) => {
       logs.map(({ error }: { error: string }) => error),
       ['550 no such mailbox'],
     )
+  })
+
+  test('the provider of docs/messaging.md sends, and its report is taken', async (t) => {
+    const asked: { authorization: string | undefined; reportTo: string }[] = []
+    const acme = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        const { reportTo } = JSON.parse(Buffer.concat(chunks).toString())
+        asked.push({ authorization: request.headers.authorization, reportTo })
+        response.writeHead(201).end('{"id":"acme-1"}')
+      })
+    }).listen(0, '127.0.0.1')
+    await once(acme, 'listening')
+    t.after(() => void acme.close())
+    const url = `http://127.0.0.1:${(acme.address() as AddressInfo).port}`
+    const [, provider] = await blocksOf('docs/messaging.md', 'ts')
+    const folder = await applicationFolder(t, {
+      'acme.ts': provider!,
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { acme } from './acme.ts'
+        export default defineConfig({ messaging: { sms: [acme({ url: '${url}', token: 'a token' })] } })`,
+    })
+    const app = await startApp(t, engine, { config: await loadConfig(folder) })
+    const { token } = await app.register()
+    const body = { to: '+4915112345678', body: 'Hello' }
+    const sent = await app.request('POST', '/messaging/sms', { token, body })
+    assert.deepEqual([sent.status, sent.body.messageId], [200, 'acme-1'], sent.text)
+    assert.equal(asked[0]?.authorization, 'Bearer a token')
+    const { pathname, search } = new URL(asked[0].reportTo)
+    const raw = JSON.stringify({ messageId: 'acme-1', status: 'delivered' })
+    const report = (secret: string) => {
+      const signature = createHmac('sha256', secret).update(raw).digest('hex')
+      return app.request('POST', pathname + search, { raw, headers: { 'x-acme-signature': signature } })
+    }
+    assert.deepEqual([(await report('x')).status, (await report('a token')).status], [400, 200])
+    const { logs } = (await app.request('GET', '/messaging/logs?channel=sms', { token })).body
+    assert.equal(logs[0].status, 'delivered')
   })
 
   test('the documents of docs/store.md are created and found', async (t) => {

@@ -1,16 +1,18 @@
 import type { Clock } from '../../base/clock.ts'
 import { guarded } from '../../providers/guard.ts'
+import { trackCalls } from '../../providers/under-way.ts'
 import type { MailProvider, TextProvider } from './provider.ts'
 
 const isSent = ({ id }: Readonly<Record<string, unknown>>): boolean => typeof id === 'string' && id !== ''
 
 /** A mail provider, ours or an operator's own, that always answers an outcome. */
 export function guardMailProvider(provider: MailProvider, clock: Clock): MailProvider {
+  const calls = trackCalls()
   return {
-    ...commonOf(provider),
+    ...commonOf(provider, calls),
     channel: provider.channel,
     send: (mail, limitMs) =>
-      guarded(() => provider.send(mail, limitMs), { limitMs, clock, isAccepted: isSent }),
+      calls.track(guarded(() => provider.send(mail, limitMs), { limitMs, clock, isAccepted: isSent })),
   }
 }
 
@@ -24,16 +26,19 @@ export function guardTextProvider(
   clock: Clock,
   reportTo: (id: string) => string,
 ): TextProvider {
+  const calls = trackCalls()
   return {
-    ...commonOf(provider),
+    ...commonOf(provider, calls),
     channel: provider.channel,
     // Not stored with the text: the public URL of this server may change before the next try.
     send: (text, limitMs) =>
-      guarded(() => provider.send({ ...text, reportTo: reportTo(text.id) }, limitMs), {
-        limitMs,
-        clock,
-        isAccepted: isSent,
-      }),
+      calls.track(
+        guarded(() => provider.send({ ...text, reportTo: reportTo(text.id) }, limitMs), {
+          limitMs,
+          clock,
+          isAccepted: isSent,
+        }),
+      ),
     ...(provider.find && {
       async find(text, since, limitMs) {
         const ids: unknown = await provider.find!(text, since, limitMs)
@@ -46,10 +51,16 @@ export function guardTextProvider(
 }
 
 /** What both kinds have, whether the provider is a plain object or an instance of a class. */
-const commonOf = <P extends MailProvider | TextProvider>(provider: P) => ({
+const commonOf = <P extends MailProvider | TextProvider>(
+  provider: P,
+  calls: ReturnType<typeof trackCalls>,
+) => ({
   name: provider.name,
   check: async () => provider.check(),
-  close: async () => provider.close(),
+  async close() {
+    await calls.ended()
+    await provider.close()
+  },
   ...(provider.authorize && { authorize: provider.authorize.bind(provider) as NonNullable<P['authorize']> }),
   ...(provider.receive && { receive: provider.receive.bind(provider) as NonNullable<P['receive']> }),
 })
