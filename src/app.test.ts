@@ -660,7 +660,11 @@ eachEngine((engine) => {
       for (const { routes } of app.app.routes)
         for (const { key, spec } of routes.filter(({ spec: { access } }) => access === 'public')) {
           const limit = spec.limit ?? '300/min'
-          assert.ok(Number(limit.split('/')[0]) <= (/POST .*(status|bounce)$/.test(key) ? 6000 : 600), key)
+          assert.ok(
+            Number(limit.split('/')[0]) <=
+              (/POST .*(status|bounce|reports\/:provider)$/.test(key) ? 6000 : 600),
+            key,
+          )
         }
     })
 

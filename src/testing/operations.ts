@@ -178,7 +178,8 @@ export function drafts(operation: Operation): fc.Arbitrary<Draft> {
       of('path').map((parameter) => [
         parameter.name,
         mostly(
-          text(parameter),
+          // What stands for an id of a test is encoded once it is known.
+          text(parameter).map((value) => (value.startsWith('{{') ? value : encodeURIComponent(value))),
           hostileSegment.filter((segment) => segment !== 'health'),
           6,
         ),
