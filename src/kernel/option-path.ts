@@ -11,7 +11,10 @@ export function setAt(options: unknown, path: string, value: unknown): void {
   const [step = '', ...rest] = path.split('.')
   if (!isPlain(options)) return
   if (rest.length === 0) options[step] = value
-  else setAt((options[step] ??= {}), rest.join('.'), value)
+  else {
+    if (options[step] === undefined) options[step] = {}
+    setAt(options[step], rest.join('.'), value)
+  }
 }
 
 type Schema = {
