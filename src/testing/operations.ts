@@ -64,6 +64,7 @@ const SENSIBLE: Record<string, readonly string[]> = {
   template: ['magic-link'],
   status: ['bounced'],
   channel: ['email'],
+  provider: ['twilio', 'smtp', 'nobody'],
   authorization: ['Bearer the secret of the tests'],
   'idempotency-key': ['one', 'two', '{{newEmail}}'],
 }
