@@ -192,7 +192,7 @@ export function documentRoutes({
       async () => ({
         status: await healthStatus(health),
         // Files and backups are not part of this version.
-        uploads: { provider: 'none', status: 'not configured' },
+        uploads: { provider: 'none', status: 'not_configured' },
         backup: { enabled: false, lastBackup: null },
       }),
     ),
