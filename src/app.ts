@@ -18,7 +18,8 @@ import { ExpectedCallers } from './http/expected-callers.ts'
 import type { RouteGroup } from './http/route.ts'
 import { createServer, type Server } from './http/server.ts'
 import { createIdempotencyStore } from './kernel/idempotency.ts'
-import { createJobs } from './kernel/jobs.ts'
+import { countJobs } from './kernel/jobs/job-list.ts'
+import { createJobs } from './kernel/jobs/jobs.ts'
 import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
 import { createLog, type Log } from './kernel/log.ts'
 import { createMetrics } from './kernel/metrics.ts'
@@ -129,7 +130,7 @@ async function assemble(parts: Parts): Promise<App> {
   const { config, settings, clock, db, wires, running, sandbox } = parts
   const { log, answered } = parts.log
   const startedAt = performance.now()
-  const metrics = createMetrics()
+  const metrics = createMetrics(() => countJobs(db))
   const jobs = createJobs(db, clock, log)
   const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret)

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { before, describe, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
+import { openDatabase } from '../db/open.ts'
+import { sql } from '../db/sql.ts'
 import { eachEngine, endOfSuite, temporaryFolder, type Ending } from '../testing/engines.ts'
 import {
   applicationFolder,
@@ -14,7 +16,7 @@ import {
 } from '../testing/program.ts'
 import { runCommand } from './run.ts'
 
-const COMMANDS = ['start', 'dev', 'check', 'user', 'key', 'template', 'version']
+const COMMANDS = ['start', 'dev', 'check', 'user', 'key', 'jobs', 'template', 'version']
 
 /** What a command prints that needs no application: run here, since nothing is started for it. */
 async function say(t: TestContext, ...words: string[]) {
@@ -106,6 +108,16 @@ describe('words that make no command', () => {
     'key create name other --scope *',
     'key revoke',
     'key revoke a b',
+    'jobs',
+    'jobs frob',
+    'jobs list all',
+    'jobs list --limit 0',
+    'jobs retry',
+    'jobs retry a --kind b',
+    'jobs retry a b',
+    'jobs retry a --json',
+    'jobs drop',
+    'jobs drop a --kind b',
   ])
     test(`sixwire ${words}`, async (t) => {
       const { code, output, errors } = await say(t, ...words.split(' '))
@@ -184,11 +196,13 @@ eachEngine((engine) => {
   describe('beside a running server', () => {
     let url: string
     let options: ProgramOptions
+    let databaseUrl: string
     const ending = endOfSuite()
     before(async () => {
       const folder = await temporaryFolder(ending)
       // The address stands where the commands and the server both find it.
-      await writeFile(join(folder, '.env'), `DATABASE_URL=${await engine.migratedUrl()}\nDATA_DIR=kept\n`)
+      databaseUrl = await engine.migratedUrl()
+      await writeFile(join(folder, '.env'), `DATABASE_URL=${databaseUrl}\nDATA_DIR=kept\n`)
       await writeFile(
         join(folder, 'sixwire.config.mjs'),
         `export default { name: 'shop', policy: 'guarded', auth: { bcryptCost: 4 } }\n`,
@@ -288,6 +302,62 @@ eachEngine((engine) => {
         /there is no wire "stor": use one of core, messaging, auth, store/,
       )
       assert.match(await refusedLine(t, 'key', 'create', 'x', '--scope', 'store:write'), /store:write/)
+    })
+
+    test('sixwire jobs lists what failed for good, and has the server do it after all', async (t) => {
+      const jobsOf = async (...words: string[]) =>
+        JSON.parse(await command(t, 'jobs', 'list', '--json', ...words)) as Record<string, unknown>[]
+      const recurring = await command(t, 'jobs', 'list', '--kind', 'sixwire.clean')
+      assert.match(
+        recurring,
+        /^ID +KIND +STATE +ATTEMPTS +RUN AT +ERROR\nevery-sixwire\.clean +sixwire\.clean +ready +0 +20\d\d-/,
+      )
+      // The mail of an account that is gone by now: it fails only as long as its payload is wrong.
+      const db = await openDatabase(databaseUrl)
+      t.after(() => db.close())
+      const insert = (id: string, payload: string) => sql`
+        insert into sixwire_jobs (id, kind, payload, state, run_at, attempts, created_at)
+        values (${id}, 'auth.password-notice', ${payload}, 'ready', 0, 0, 0)`
+      await db.batch(['job1', 'job2', 'job3'].map((id) => insert(id, '{"userId":1}')))
+      const states = async () =>
+        (
+          await db.all<{ state: string }>(
+            sql`select state from sixwire_jobs where kind = 'auth.password-notice'`,
+          )
+        ).map(({ state }) => state)
+      while ((await states()).some((state) => state !== 'failed')) await delay(50)
+      const [failed] = await jobsOf('--failed', '--limit', '1')
+      const { createdAt, runAt, ...rest } = failed!
+      assert.match(`${String(createdAt)} ${String(runAt)}`, /^1970-\S+ 20\d\d-\S+$/)
+      assert.deepEqual(rest, {
+        id: 'job1',
+        kind: 'auth.password-notice',
+        lane: null,
+        state: 'failed',
+        attempts: 1,
+        error: 'the payload of a job auth.password-notice does not fit its schema: /at is required',
+        payload: { userId: 1 },
+      })
+      const metrics = await (await fetch(`${url}/metrics`)).text()
+      assert.match(metrics, /^sixwire_jobs\{kind="auth\.password-notice",state="failed"\} 3$/m)
+      assert.match(metrics, /^sixwire_jobs\{kind="sixwire\.clean",state="ready"\} 1$/m)
+
+      assert.equal(await command(t, 'jobs', 'drop', 'job3'), 'job3 is dropped\n')
+      await db.write(
+        sql`update sixwire_jobs set payload = '{"userId":"nobody","at":0}' where state = 'failed'`,
+      )
+      assert.equal(await command(t, 'jobs', 'retry', 'job1'), '1 job is ready again\n')
+      assert.equal(
+        await command(t, 'jobs', 'retry', '--kind', 'auth.password-notice'),
+        '1 job is ready again\n',
+      )
+      while ((await states()).length > 0) await delay(50)
+      assert.equal(await command(t, 'jobs', 'list', '--failed'), '(none)\n')
+
+      assert.match(await refusedLine(t, 'jobs', 'retry', 'job1'), /job1 is no failed job/)
+      assert.match(await refusedLine(t, 'jobs', 'retry', '--kind', 'x'), /no job of the kind x has failed/)
+      assert.match(await refusedLine(t, 'jobs', 'drop', 'job1'), /there is no job job1/)
+      assert.match(await refusedLine(t, 'jobs', 'drop', 'every-sixwire.clean'), /recurs/)
     })
 
     test('sixwire check finds it well', async (t) => {

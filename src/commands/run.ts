@@ -7,13 +7,14 @@ import { StartError } from '../base/start-error.ts'
 import { check } from './check.ts'
 import { UsageError, type Command } from './command.ts'
 import { dev } from './dev.ts'
+import { jobs } from './jobs.ts'
 import { key } from './key.ts'
 import { start } from './start.ts'
 import { template } from './template.ts'
 import { user } from './user.ts'
 import { version } from './version.ts'
 
-const COMMANDS: Record<string, Command> = { start, dev, check, user, key, template, version }
+const COMMANDS: Record<string, Command> = { start, dev, check, user, key, jobs, template, version }
 
 function overview(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2

@@ -1,23 +1,32 @@
+import { within } from '../base/within.ts'
 import type { Answered } from '../http/server.ts'
+import type { JobState } from './jobs/job-list.ts'
 
-/** The server's figures in Prometheus' form. */
+// A scrape must not wait for a database that is away.
+const COUNT_LIMIT_MS = 2_000
+
+/** The server's figures in the text format of Prometheus. */
 export type Metrics = {
   observe(answered: Answered): void
   read(): Promise<{ text: string; contentType: string }>
 }
 
+type CountJobs = () => Promise<readonly { kind: string; state: JobState; count: number }[]>
+
 /**
  * Counts answers from the first one on. The library is loaded with that, so that neither a start nor a command waits for
  * it; what it watches of the process (garbage collection, delays of the event loop) costs something all the time, and is
  * watched from the first reading on.
+ *
+ * @param countJobs is called at each reading; left out if it takes longer than 2 seconds or fails
  */
-export function createMetrics(): Metrics {
+export function createMetrics(countJobs: CountJobs): Metrics {
   let registry: ReturnType<typeof openRegistry> | undefined
   let count: ((answered: Answered) => void) | undefined
   const early: Answered[] = []
 
   async function open() {
-    const opened = await (registry ??= openRegistry())
+    const opened = await (registry ??= openRegistry(countJobs))
     for (const answered of early.splice(0)) opened.observe(answered)
     count = opened.observe
     return opened
@@ -33,8 +42,8 @@ export function createMetrics(): Metrics {
   }
 }
 
-async function openRegistry() {
-  const { collectDefaultMetrics, Histogram, Registry } = await import('prom-client')
+async function openRegistry(countJobs: CountJobs) {
+  const { collectDefaultMetrics, Gauge, Histogram, Registry } = await import('prom-client')
   const registry = new Registry()
   const requests = new Histogram({
     name: 'http_request_duration_seconds',
@@ -42,6 +51,17 @@ async function openRegistry() {
     labelNames: ['method', 'path', 'status'] as const,
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
     registers: [registry],
+  })
+  const jobs = new Gauge({
+    name: 'sixwire_jobs',
+    help: 'Background jobs that are not done; failed ones wait for sixwire jobs retry or drop',
+    labelNames: ['kind', 'state'] as const,
+    registers: [registry],
+    async collect() {
+      jobs.reset()
+      const counts = await within(COUNT_LIMIT_MS, countJobs).catch(() => [])
+      for (const { kind, state, count } of counts) jobs.set({ kind, state }, count)
+    },
   })
   let isWatching = false
   return {

@@ -19,7 +19,7 @@ import type { Caller } from '../http/access.ts'
 import type { Policy } from './policy.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route } from '../http/route.ts'
-import type { Jobs } from './jobs.ts'
+import type { Jobs } from './jobs/jobs.ts'
 import {
   checkProviders,
   ENV,

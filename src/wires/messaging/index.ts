@@ -4,7 +4,7 @@ import type { Static } from 'typebox'
 
 import { newId } from '../../base/ids.ts'
 import type { Settings } from '../../kernel/config.ts'
-import type { Sql } from '../../db/sql.ts'
+import type { Step } from '../../db/database.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
@@ -27,7 +27,7 @@ export type Messaging = {
   /** Whether a provider for email is configured. */
   readonly sendsMail: boolean
   /**
-   * The statements that put a templated mail into the outbox, to stand in the batch that decides it; call `wake` after it.
+   * The statements that put a templated mail into the outbox, to stand in the batch that decides it.
    *
    * @param mail.id the same again changes nothing
    * @throws VALIDATION_ERROR where there is no such template, or a value that it needs is missing
@@ -38,9 +38,7 @@ export type Messaging = {
     to: string
     template: string
     data: Record<string, unknown>
-  }): Promise<readonly Sql[]>
-  /** Looks for mail to send now. */
-  wake(): void
+  }): Promise<readonly Step[]>
 }
 
 /** The templates of mails, as the configuration names them. */
@@ -72,7 +70,6 @@ export const messaging = defineWire({
     const service: Messaging = {
       sendsMail: providers.email.length > 0,
       mail: ({ id = newId(clock.now()), ...mail }) => sender.ownMail({ id, ...mail }),
-      wake: () => outbox.wake(),
     }
     return {
       routes: messagingRoutes({

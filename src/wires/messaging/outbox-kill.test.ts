@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { newId } from '../../base/ids.ts'
 import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
-import { createJobs } from '../../kernel/jobs.ts'
+import { createJobs } from '../../kernel/jobs/jobs.ts'
 import { testClock } from '../../testing/app.ts'
 import { eachEngine, type Engine } from '../../testing/engines.ts'
 import { isLongRun } from '../../testing/long-run.ts'
@@ -42,7 +42,7 @@ const program = (given: {
     import { readMigrations } from ${urlLiteral('db/migrations.ts')}
     import { systemClock } from ${urlLiteral('base/clock.ts')}
     import { sql } from ${urlLiteral('db/sql.ts')}
-    import { createJobs } from ${urlLiteral('kernel/jobs.ts')}
+    import { createJobs } from ${urlLiteral('kernel/jobs/jobs.ts')}
     import { createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
     import { smtp } from ${urlLiteral('wires/messaging/providers/smtp.ts')}
     import { twilio } from ${urlLiteral('wires/messaging/providers/twilio.ts')}
@@ -111,10 +111,9 @@ async function recover(url: string, id: string, providers: Providers): Promise<s
   clock.advance(10 * MINUTE)
   const log = pino({ level: 'silent' })
   const jobs = createJobs(db, clock, log)
-  const outbox = createOutbox({ db, clock, log, jobs }, { secret: SECRET, providers })
+  createOutbox({ db, clock, log, jobs }, { secret: SECRET, providers })
   await jobs.start()
   clock.advance(MINUTE)
-  outbox.wake()
   try {
     for (;;) {
       const row = await db.get<{ status: string; payload: string | null }>(

@@ -29,7 +29,6 @@ const SERVER = `
           data: { link: 'https://app.example/#' + i } })))
       await app.db.batch(statements)
     }
-  messaging.wake()
   process.stdout.write('queued\\n')`
 
 eachEngine((engine) => {

@@ -18,7 +18,6 @@ const RESET = { to: 'a@example.com', template: 'reset-password', data: { link: L
 async function queue({ app }: TestApp, mail: Parameters<ReturnType<typeof service>['mail']>[0]) {
   const messaging = service({ app })
   await app.db.batch(await messaging.mail(mail))
-  messaging.wake()
 }
 const service = ({ app }: Pick<TestApp, 'app'>) => app.service('messaging')
 
@@ -78,7 +77,6 @@ describe('the outbox', () => {
       assert.ok(waiting!.payload, 'what is to be sent is kept until it is')
       assert.doesNotMatch(JSON.stringify(await rows(app)), /do-not-tell|subject":"/)
       app.clock.advance(MINUTE)
-      service(app).wake()
       await settled(app)
 
       const [got] = mail.received
@@ -145,7 +143,6 @@ describe('the outbox', () => {
       for (let attempt = 1; attempt < 20; attempt++) {
         await tried(app, attempt)
         app.clock.advance(120 * MINUTE)
-        service(app).wake()
       }
       await settled(app)
       assert.deepEqual([(await rows(app))[0]!.status, mail.begun()], ['failed', 20])
@@ -196,7 +193,6 @@ describe('the outbox', () => {
         environment: environmentOf(mail),
       })
       third.clock.advance(120 * MINUTE)
-      service(third).wake()
       await settled(third)
       assert.deepEqual(
         mail.received.map(({ to }) => to[0]),
@@ -208,7 +204,6 @@ describe('the outbox', () => {
       await queueInVain()
       await app.app.db.write(sql`update messaging_messages set attempts = 200`)
       app.clock.advance(MINUTE)
-      service(app).wake()
       await settled(app)
       const [row] = await rows(app)
       assert.deepEqual([row!.status, row!.payload, mail.begun()], ['failed', null, 1])
@@ -222,21 +217,18 @@ describe('the outbox', () => {
       await app.app.db.write(killed('running'))
       mail.next({ recipient: 451 })
       app.clock.advance(MINUTE)
-      service(app).wake()
       await tried(app, 2)
       await app.app.db.write(killed('repeated'))
       app.clock.advance(120 * MINUTE)
-      service(app).wake()
       await settled(app)
       const [row] = await rows(app)
       assert.deepEqual([row!.status, row!.payload, mail.begun()], ['failed', null, 2])
     })
 
     test('finds what has lost its work', async () => {
-      await app.app.db.write((await service(app).mail(RESET))[0]!)
+      await app.app.db.batch([(await service(app).mail(RESET))[0]!])
       assert.equal((await rows(app))[0]!.status, 'queued')
       app.clock.advance(13 * 60 * MINUTE)
-      service(app).wake()
       await settled(app)
       assert.equal(mail.received.length, 1)
     })
@@ -263,7 +255,6 @@ describe('the outbox', () => {
       for (const attempts of [1, 2, 3]) {
         await tried(app, attempts)
         app.clock.advance(10 * MINUTE)
-        service(app).wake()
       }
       await settled(app)
       // The first and the last may have arrived, and a mail is repeated once after that.
@@ -280,7 +271,6 @@ describe('the outbox', () => {
         sql`update sixwire_jobs set attempts = 19 where kind = 'messaging.send'`,
       ])
       app.clock.advance(120 * MINUTE)
-      service(app).wake()
       await settled(app)
       const [row] = await rows(app)
       assert.deepEqual([row!.status, row!.payload], ['failed', null])
@@ -310,7 +300,6 @@ describe('the outbox', () => {
       assert.equal((await rows(app))[0]!.status, 'sending')
       texts.lists = true
       app.clock.advance(2 * MINUTE)
-      service(app).wake()
       await settled(app)
       const { body: page } = await app.request('GET', '/messaging/logs', { token: key })
       assert.deepEqual(

@@ -1,7 +1,8 @@
 import { deriveKey } from '../../base/crypto.ts'
 import { ApiError, errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
-import type { Sql } from '../../db/sql.ts'
+import { Type } from '../../base/schema.ts'
+import type { Step } from '../../db/database.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { carriersOf, isRepeatable } from './content.ts'
 import { createDelivery, type Waiting } from './delivery.ts'
@@ -31,10 +32,8 @@ const INTERRUPTED =
   'The database was away while the message was being sent: it may have been sent, and else may be sent later. GET /messaging/logs shows what becomes of it; repeat the call only with the same Idempotency-Key.'
 
 export type Outbox = {
-  /** The statements that put a message into the outbox, to stand in the batch that decides it; call `wake` after it. */
-  insertion(message: Message): Sql[]
-  /** Looks for messages to send now. */
-  wake(): void
+  /** The statements that put a message into the outbox, to stand in the batch that decides it. */
+  insertion(message: Message): Step[]
   /**
    * Sends a message while its caller waits, over all providers in their order, up to three times.
    *
@@ -58,10 +57,15 @@ export function createOutbox(
 ): Outbox {
   const rows = createOutboxRows(db, clock, deriveKey(secret, 'messaging-outbox'))
   const deliver = createDelivery(rows, { clock, log })
-  const kind = jobs.define<string>('messaging.send', ({ payload, attempt }) => workOff(payload, attempt), {
-    attempts: JOB_ATTEMPTS,
-    atOnce: JOBS_AT_ONCE,
-  })
+  const kind = jobs.define(
+    'messaging.send',
+    {
+      payload: Type.String(),
+      retry: { firstMs: 1_000, maxMs: 3_600_000, attempts: JOB_ATTEMPTS },
+      atOnce: JOBS_AT_ONCE,
+    },
+    ({ payload, attempt }) => workOff(payload, attempt),
+  )
   jobs.every('messaging.sweep', SWEEP_MS, sweep)
   jobs.every('messaging.sweep-forgotten', FORGOTTEN_MS, sweepForgotten)
 
@@ -142,9 +146,8 @@ export function createOutbox(
   return {
     insertion: (message) => [
       ...rows.insertion(message),
-      kind.insertion(message.id, { id: `messaging-${message.id}` }),
+      kind.enqueueSql(message.id, { id: `messaging-${message.id}` }),
     ],
-    wake: () => kind.wake(),
 
     async send(message, limitMs) {
       const ended = await sendOnce(message, clock.elapsed() + limitMs)

@@ -1,6 +1,6 @@
 import { parseAddress, emailKey } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
-import type { Sql } from '../../db/sql.ts'
+import type { Step } from '../../db/database.ts'
 import type { Caller } from '../../http/access.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import type { Content } from './content.ts'
@@ -44,7 +44,7 @@ export type Sender = {
     text: Call & { channel: C; to: string; body: string; media?: NonNullable<OutgoingText['media']> },
   ): Promise<Sent<C>>
   /** The statements that queue a mail of the service itself. */
-  ownMail(mail: { id: string; to: string; template: string; data: Record<string, unknown> }): Promise<Sql[]>
+  ownMail(mail: { id: string; to: string; template: string; data: Record<string, unknown> }): Promise<Step[]>
 }
 
 /** @param options.domain what Message-IDs end with */

@@ -1,6 +1,7 @@
-import { parseAddress, type EmailAddress } from '../../../base/email-address.ts'
+import { emailKey, parseAddress, type EmailAddress } from '../../../base/email-address.ts'
 import { errors } from '../../../base/errors.ts'
-import type { Sql } from '../../../db/sql.ts'
+import { Type } from '../../../base/schema.ts'
+import type { Step } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Messaging } from '../../messaging/index.ts'
 import type { MailCount, MailLimit } from './mail-limit.ts'
@@ -20,21 +21,18 @@ export type AccountMails = {
   reset(id: string, email: EmailAddress): Promise<void>
   /** Sends a link to sign in, also to an address without an account while registration is open. */
   magicLink(id: string, email: EmailAddress): Promise<void>
-  /** The statements after which a new account's address is sent a link to verify it; call `wake` after their batch. */
-  verification(userId: string): readonly Sql[]
+  /** The statements after which a new account's address is sent a link to verify it. */
+  verification(userId: string): readonly Step[]
   /** Sends such a link to an account that is there, as one that is asked for. */
   verifyAgain(id: string, userId: string): Promise<void>
-  /** The statements after which the account's owner is told that its password was changed just now; then `wake`. */
-  passwordChanged(userId: string): readonly Sql[]
+  /** The statements after which the account's owner is told that its password was changed just now. */
+  passwordChanged(userId: string): readonly Step[]
   /**
-   * The statements after which the owner is told that somebody signed in with a provider for the first time just now;
-   * then `wake`.
+   * The statements after which the owner is told that somebody signed in with a provider for the first time just now.
    *
    * @param by.provider what people know it by
    */
-  signedIn(userId: string, by: { provider: string; ip: string }): readonly Sql[]
-  /** Looks for mails to send now. */
-  wake(): void
+  signedIn(userId: string, by: { provider: string; ip: string }): readonly Step[]
 }
 
 const TEMPLATES: Record<MailPurpose, string> = {
@@ -96,23 +94,33 @@ export function createAccountMails(
         log.info({ purpose: count }, 'an address has had its mails of this hour: this one is not sent')
       else if (error !== repeated) throw error
     }
-    messaging.wake()
   }
 
-  const reset = jobs.define<{ address: string }>('auth.reset-mail', async ({ id, payload }) => {
+  // A lane for each address: its tokens are issued in the order in which they were asked for, and so are its mails sent.
+  // A later token voids the earlier ones, so the last mail to arrive has to be the one whose link works.
+  const toAddress = {
+    payload: Type.Object({ address: Type.String() }),
+    lane: ({ address }: { address: string }) => emailKey(address),
+  }
+
+  const reset = jobs.define('auth.reset-mail', toAddress, async ({ id, payload }) => {
     const user = await users.byEmail(parseAddress(payload.address, '').key)
     if (user && user.disabled_at === null) await sendLink(id, 'reset', addressOf(user), user)
   })
 
-  const magicLink = jobs.define<{ address: string }>('auth.magic-link-mail', async ({ id, payload }) => {
+  const magicLink = jobs.define('auth.magic-link-mail', toAddress, async ({ id, payload }) => {
     const email = parseAddress(payload.address, '')
     const user = await users.byEmail(email.key)
     const mayEnter = user ? user.disabled_at === null : options.registration === 'open'
     if (mayEnter) await sendLink(id, 'magic-link', user ? addressOf(user) : email, user)
   })
 
-  const verification = jobs.define<{ userId: string; isAskedFor?: boolean }>(
+  const verification = jobs.define(
     'auth.verification-mail',
+    {
+      payload: Type.Object({ userId: Type.String(), isAskedFor: Type.Optional(Type.Boolean()) }),
+      lane: ({ userId }) => userId,
+    },
     async ({ id, payload }) => {
       const user = await users.byId(payload.userId)
       const count = payload.isAskedFor ? 'verification' : 'registration'
@@ -133,15 +141,24 @@ export function createAccountMails(
     if (!user || !messaging?.sendsMail) return
     const data = { ...nameOf(user), when: new Date(at).toUTCString(), ...details }
     await db.batch(await messaging.mail({ id, to: user.email, template, data }))
-    messaging.wake()
   }
 
-  const passwordNotice = jobs.define<Happening>('auth.password-notice', ({ id, payload }) =>
-    notify(id, 'password-changed', payload),
+  const passwordNotice = jobs.define(
+    'auth.password-notice',
+    { payload: Type.Object({ userId: Type.String(), at: Type.Integer() }) },
+    ({ id, payload }) => notify(id, 'password-changed', payload),
   )
 
-  const signInNotice = jobs.define<Happening & { provider: string; ip: string }>(
+  const signInNotice = jobs.define(
     'auth.sign-in-notice',
+    {
+      payload: Type.Object({
+        userId: Type.String(),
+        at: Type.Integer(),
+        provider: Type.String(),
+        ip: Type.String(),
+      }),
+    },
     ({ id, payload }) => {
       const { provider, ip } = payload
       return notify(id, 'new-sign-in', payload, { provider, ...(ip !== '' && { ip }) })
@@ -156,14 +173,10 @@ export function createAccountMails(
     },
     reset: (id, { address }) => reset.enqueue({ address }, { id }),
     magicLink: (id, { address }) => magicLink.enqueue({ address }, { id }),
-    verification: (userId) => (areSent() ? [verification.insertion({ userId })] : []),
+    verification: (userId) => (areSent() ? [verification.enqueueSql({ userId })] : []),
     verifyAgain: (id, userId) => verification.enqueue({ userId, isAskedFor: true }, { id }),
-    passwordChanged: (userId) => (areSent() ? [passwordNotice.insertion({ userId, at: clock.now() })] : []),
+    passwordChanged: (userId) => (areSent() ? [passwordNotice.enqueueSql({ userId, at: clock.now() })] : []),
     signedIn: (userId, { provider, ip }) =>
-      areSent() ? [signInNotice.insertion({ userId, provider, ip, at: clock.now() })] : [],
-    wake() {
-      // Any kind of job wakes them all.
-      if (areSent()) verification.wake()
-    },
+      areSent() ? [signInNotice.enqueueSql({ userId, provider, ip, at: clock.now() })] : [],
   }
 }

@@ -65,7 +65,6 @@ export function createTokenRedemption(
         lock.unlockSql(link.email.key),
         mails.passwordChanged(userId),
       ])
-      mails.wake()
     },
 
     async verifyMagicLink(token, id) {

@@ -8,8 +8,8 @@ import { authErrors } from '../errors.ts'
 import { userAmong, type UserRow, type Users } from '../users.ts'
 import type { ProvenIdentity } from './provider.ts'
 
-/** Builds the statements that notify the account's address of its first sign-in with an identity. */
-export type NoticeSql = (userId: string, isVerified: boolean) => readonly Sql[]
+/** Builds the steps that notify the account's address of its first sign-in with an identity. */
+export type NoticeSql = (userId: string, isVerified: boolean) => readonly Step[]
 
 /** Which account each identity at a provider belongs to. */
 export type Identities = {

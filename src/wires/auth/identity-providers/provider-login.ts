@@ -202,7 +202,6 @@ export function createProviderLogin(
             ? mails.signedIn(userId, { provider: provider.label, ip: client.ip })
             : mails.verification(userId),
         )
-        mails.wake()
         const tokens = await sessions.create(user, client)
         return { location: frontendUrl({ ...tokens, redirect }), cookie }
       } catch (error) {

@@ -73,7 +73,6 @@ export function createPasswordLogin(
       const taken = authErrors.email_taken()
       try {
         const [rows] = await db.batch([users.insertSql(account, () => taken), mails.verification(id)])
-        mails.wake()
         return userAmong(rows)
       } catch (error) {
         if (error !== taken) throw error
@@ -95,7 +94,6 @@ export function createPasswordLogin(
         users.updateSql(match, { passwordHash }, wrong, { keepSessionId: sessionId }),
         mails.passwordChanged(id),
       ])
-      mails.wake()
     },
   }
 }

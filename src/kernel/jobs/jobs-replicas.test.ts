@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../db/sql.ts'
+
+import { Type } from '../../base/schema.ts'
+import { sql } from '../../db/sql.ts'
 import { setUp, until } from './jobs.fixture.ts'
-import { eachEngine } from '../testing/engines.ts'
-import { startScript, urlLiteral } from '../testing/program.ts'
+import { eachEngine } from '../../testing/engines.ts'
+import { startScript, urlLiteral } from '../../testing/program.ts'
 
 const MINUTE = 60_000
 
@@ -15,7 +17,7 @@ eachEngine((engine) => {
       const hanging = Promise.withResolvers<void>()
       const again = Promise.withResolvers<void>()
       const began: string[] = []
-      const kind = first.define('test', async ({ attempt }) => {
+      const kind = first.define('test', { payload: Type.Unknown() }, async ({ attempt }) => {
         began.push(`first ${attempt}`)
         await hanging.promise
       })
@@ -23,19 +25,22 @@ eachEngine((engine) => {
       await kind.enqueue(null, { id: 'a' })
       await until(() => began.length === 1)
 
-      const other = second.define('test', async ({ attempt }) => {
+      second.define('test', { payload: Type.Unknown() }, async ({ attempt }) => {
         began.push(`second ${attempt}`)
         await again.promise
       })
       // While the lease holds nobody takes it; a second piece of work shows that the second runner has looked.
-      const marker = second.define('marker', async () => void began.push('marker'))
+      const marker = second.define(
+        'marker',
+        { payload: Type.Unknown() },
+        async () => void began.push('marker'),
+      )
       await second.start()
       clock.advance(MINUTE - 1)
       await marker.enqueue(null)
       await until(() => began.includes('marker'))
       assert.deepEqual(began, ['first 1', 'marker'])
       clock.advance(1)
-      other.wake()
       await until(() => began.includes('second 2'))
 
       // The first one comes back, and it is no longer its work.
@@ -57,11 +62,11 @@ eachEngine((engine) => {
       t,
       `import { openDatabase } from ${urlLiteral('db/open.ts')}
        import { systemClock } from ${urlLiteral('base/clock.ts')}
-       import { createJobs } from ${urlLiteral('kernel/jobs.ts')}
+       import { createJobs } from ${urlLiteral('kernel/jobs/jobs.ts')}
        const log = { warn() {}, error() {} }
        const clock = { ...systemClock, now: () => ${clock.now()} }
        const jobs = createJobs(await openDatabase(${JSON.stringify(url)}), clock, log)
-       const kind = jobs.define('test', async () => { console.log('began'); setInterval(() => {}, 1000); await new Promise(() => {}) })
+       const kind = jobs.define('test', { payload: {} }, async () => { console.log('began'); setInterval(() => {}, 1000); await new Promise(() => {}) })
        await jobs.start()
        await kind.enqueue('payload', { id: 'a' })`,
     )
@@ -70,7 +75,11 @@ eachEngine((engine) => {
 
     const runner = await replica()
     const done: unknown[] = []
-    runner.define('test', async (job) => void done.push(job))
+    runner.define(
+      'test',
+      { payload: Type.Unknown() },
+      async ({ id, payload, attempt }) => void done.push({ id, payload, attempt }),
+    )
     clock.advance(MINUTE)
     await runner.start()
     await until(async () => (await stored()).length === 0)
@@ -81,7 +90,11 @@ eachEngine((engine) => {
     const { db, replica, stored } = await setUp(t, engine)
     const runner = await replica()
     let begun = 0
-    const kind = runner.define('test', async () => void begun++, { attempts: 3 })
+    const kind = runner.define(
+      'test',
+      { payload: Type.Unknown(), retry: { firstMs: 1, maxMs: 1, attempts: 3 } },
+      async () => void begun++,
+    )
     await kind.enqueue(null, { id: 'a' })
     await db.write(sql`update sixwire_jobs set attempts = 3, claimed_by = 'somebody who died'`)
     await runner.start()
@@ -95,7 +108,7 @@ eachEngine((engine) => {
     const runner = await replica()
     const end = Promise.withResolvers<void>()
     let begun = 0
-    const kind = runner.define('test', async () => {
+    const kind = runner.define('test', { payload: Type.Unknown() }, async () => {
       begun++
       await end.promise
     })
@@ -118,11 +131,11 @@ eachEngine((engine) => {
     const runner = await replica()
     const end = Promise.withResolvers<void>()
     const began: unknown[] = []
-    const kind = runner.define('test', async ({ id }) => {
+    const kind = runner.define('test', { payload: Type.Unknown() }, async ({ id }) => {
       began.push(id)
       await end.promise
     })
-    const marker = runner.define('marker', async () => void began.push('marker'))
+    const marker = runner.define('marker', { payload: Type.Unknown() }, async () => void began.push('marker'))
     await runner.start()
     await kind.enqueue(null, { id: 'a' })
     await until(() => began.length === 1)
@@ -141,7 +154,7 @@ eachEngine((engine) => {
     let most = 0
     const runners = [await replica(), await replica()]
     const kinds = runners.map((runner) =>
-      runner.define('test', async ({ id }) => {
+      runner.define('test', { payload: Type.Unknown() }, async ({ id }) => {
         assert.ok(!active.has(id))
         active.add(id)
         begun.push(id)
@@ -163,8 +176,8 @@ eachEngine((engine) => {
     const { replica, stored } = await setUp(t, engine)
     const [old, newer] = [await replica(), await replica()]
     const done: string[] = []
-    const known = old.define('known', async () => void done.push('known'))
-    const added = newer.define('added', async () => void done.push('added'))
+    const known = old.define('known', { payload: Type.Unknown() }, async () => void done.push('known'))
+    const added = newer.define('added', { payload: Type.Unknown() }, async () => void done.push('added'))
     await added.enqueue(null, { id: 'a' })
     await old.start()
     await known.enqueue(null, { id: 'b' })
@@ -184,7 +197,7 @@ eachEngine((engine) => {
         done.push('again')
         if (done.length === 1) throw new Error('the first time it fails')
       })
-      return runner.define(`marker ${i}`, async () => undefined)
+      return runner.define(`marker ${i}`, { payload: Type.Unknown() }, async () => undefined)
     })
     /** Resolves when each runner has looked for work and ended what it found. */
     const bothLooked = async (): Promise<void> => {

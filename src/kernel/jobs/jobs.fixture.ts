@@ -1,12 +1,12 @@
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
-import type { Database } from '../db/database.ts'
-import { openDatabase } from '../db/open.ts'
-import { sql } from '../db/sql.ts'
-import { openFrame } from './frame.fixture.ts'
-import { stillClock } from '../testing/clock.ts'
+import type { Database } from '../../db/database.ts'
+import { openDatabase } from '../../db/open.ts'
+import { sql } from '../../db/sql.ts'
+import { openFrame } from '../frame.fixture.ts'
+import { stillClock } from '../../testing/clock.ts'
 import { createJobs, type JobRunner } from './jobs.ts'
-import type { Engine } from '../testing/engines.ts'
+import type { Engine } from '../../testing/engines.ts'
 
 /** A row of the queue. */
 export type Stored = {

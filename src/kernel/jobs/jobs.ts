@@ -1,0 +1,422 @@
+import { inspect } from 'node:util'
+
+import type { FastifyBaseLogger } from 'fastify'
+import type { Static, TSchema } from 'typebox'
+
+import type { Clock } from '../../base/clock.ts'
+import type { ApiError, Issue } from '../../base/errors.ts'
+import { newId } from '../../base/ids.ts'
+import { parseJson } from '../../base/json.ts'
+import { Type } from '../../base/schema.ts'
+import { afterCommit, type Database, type Step, type StepWith } from '../../db/database.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import { createValidation } from '../../http/validation.ts'
+import {
+  claimSql,
+  doneSql,
+  failSql,
+  hastenSql,
+  insertSql,
+  LEASE_MS,
+  nextDueSql,
+  renewSql,
+  requeueSql,
+  retrySql,
+  type ClaimedJob,
+  type PoolRoom,
+} from './job-rows.ts'
+
+// Only for rows that another process has added: what this one adds wakes it.
+const POLL_MS = 2_000
+/** What is due is being claimed by another replica. */
+const CONTENDED_MS = 25
+const DEFAULT_POOL: Pool = { name: 'shared', atOnce: 8 }
+const DEFAULT_RETRY: Retry = { firstMs: 1_000, maxMs: 3_600_000, attempts: 10 }
+const REASON_CHARACTERS = 1_000
+
+export type Job<P = unknown> = {
+  id: string
+  payload: P
+  /** 1 for the first. */
+  attempt: number
+  /** Whether the job fails for good if this attempt fails. */
+  isLastAttempt: boolean
+  /** Aborts when the server ends. What the handler throws after that is no attempt: the job is done after the next start. */
+  stopping: AbortSignal
+}
+
+/** The work is not finished yet and nothing is wrong: it is done again after this many milliseconds, and no attempt is counted. */
+export type NotYet = { againInMs: number }
+
+/**
+ * Does the work of one kind. It may run again after a crash or a fault, so repeating it must be harmless.
+ * What it throws is logged, and the job is retried.
+ */
+export type JobHandler<P> = (job: Job<P>) => Promise<NotYet | void>
+
+/** The pauses after failed attempts double from `firstMs` to `maxMs`, with jitter; after so many attempts the job fails for good. */
+export type Retry = { firstMs: number; maxMs: number; attempts: number }
+
+/** Places for jobs of several kinds: kinds that name the same pool run `atOnce` jobs together in each process. */
+export type Pool = { name: string; atOnce: number }
+
+export type JobOptions<S extends TSchema> = {
+  /** What every payload must fit; it is checked when a job is added and when it is claimed. */
+  payload: S
+  /**
+   * Jobs of the same lane run in the order in which they were added, one at a time, across all replicas. A job that waits
+   * for a retry holds its lane; one that failed for good leaves it. Undefined: this job is in no lane.
+   */
+  lane?: (payload: Static<S>) => string | undefined
+  /** Default: 10 attempts, the pauses from 1 s to 1 h. */
+  retry?: Retry
+  /** How many run at once in each process. Default: as many as the pool has places. */
+  atOnce?: number
+  /** Where jobs of this kind run. Default: eight places that all kinds without a pool share. */
+  pool?: Pool
+}
+
+/** Work that must survive a crash: a row first, done by whichever replica claims it. */
+export type Jobs = {
+  /**
+   * Defines how jobs of one kind are done, and answers what adds such jobs.
+   *
+   * @example
+   * const receipt = jobs.define(
+   *   'shop.receipt',
+   *   { payload: Type.Object({ orderId: Type.String() }), lane: ({ orderId }) => orderId },
+   *   async ({ payload }) => sendReceipt(payload.orderId),
+   * )
+   * await db.batch([insertOrderSql(order), receipt.enqueueSql({ orderId: order.id })])
+   */
+  define<S extends TSchema>(
+    kind: string,
+    options: JobOptions<S>,
+    handler: JobHandler<Static<S>>,
+  ): JobKind<Static<S>>
+  /** Runs work once in each interval, by all replicas together. The first time is one interval after the first start. */
+  every(kind: string, intervalMs: number, work: () => Promise<void>): void
+}
+
+export type EnqueueOptions = {
+  /** The same `id` again changes nothing while that job is not done; one that failed for good begins anew. Default: a new id. */
+  id?: string
+  /** Milliseconds since 1970; the job does not run before. Default: now. */
+  runAt?: number
+}
+
+export type JobKind<P> = {
+  /**
+   * The step that adds a job, for the batch or transaction that decides it. The job runs as soon as that is committed.
+   *
+   * @throws TypeError if the payload does not fit its schema
+   */
+  enqueueSql(payload: P, options?: EnqueueOptions): StepWith
+  /** Adds a job on its own. */
+  enqueue(payload: P, options?: EnqueueOptions): Promise<void>
+  /** The statement that deletes a job which no runner has claimed. */
+  deleteSql(id: string): Sql
+  /** The statement that deletes all jobs of the kind, those that run as well. */
+  deleteAllSql(): Sql
+  /** A query for the lanes that have jobs which are not done. */
+  readonly lanesSql: Sql<{ lane: string }>
+  /** How many jobs are not done. */
+  count(): Promise<number>
+}
+
+export type JobRunner = Jobs & {
+  start(): Promise<void>
+  /** Claims nothing more and waits for what runs. */
+  stop(): Promise<void>
+}
+
+type Kind = {
+  handler: JobHandler<unknown>
+  /** Throws the sentence that says what does not fit. */
+  check: (payload: unknown) => unknown
+  retry: Retry
+  atOnce: number
+  pool: Pool
+  /** Of a recurring job. */
+  intervalMs?: number
+}
+
+type Running = { kind: string; leaseUntil: number; done: Promise<void> }
+
+/** How a job ended: `done` ones are deleted by one statement. */
+type Settlement = { job: ClaimedJob; query: Sql | 'done' }
+
+/** Exponential, with jitter, so that what failed together is not retried together. */
+const pauseAfter = (attempt: number, { firstMs, maxMs }: Retry): number =>
+  Math.round(Math.min(maxMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random()))
+
+/** Anything that was thrown, as text that a database takes. */
+function reasonOf(thrown: unknown): string {
+  const text =
+    thrown instanceof Error
+      ? thrown.message || thrown.name
+      : typeof thrown === 'string'
+        ? thrown
+        : inspect(thrown)
+  return text.slice(0, REASON_CHARACTERS).toWellFormed().replaceAll('\0', '\ufffd')
+}
+
+class PayloadError extends TypeError {
+  override name = 'PayloadError'
+}
+
+/** Runs jobs of the kinds that are defined before `start`; see `docs/decisions/023-jobs.md`. */
+export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): JobRunner {
+  const kinds = new Map<string, Kind>()
+  const running = new Map<string, Running>()
+  const stopping = new AbortController()
+  const validate = createValidation()
+  // Written together with the next claim.
+  let settlements: Settlement[] = []
+  let looking: Promise<void> = Promise.resolve()
+  let sleep = new AbortController()
+
+  const wake = (): void => sleep.abort()
+
+  function checkerOf(kind: string, schema: TSchema): Kind['check'] {
+    const check = validate('body', schema)
+    return (payload) => {
+      const checked = check(payload)
+      if (!('error' in checked)) return checked.value
+      const [{ path, message }] = (checked.error as ApiError).details!['issues'] as [Issue]
+      throw new PayloadError(
+        `the payload of a job ${kind} does not fit its schema: ${path.replace(/^\/body/, '') || 'it'} ${message}`,
+      )
+    }
+  }
+
+  function define<S extends TSchema>(
+    kind: string,
+    {
+      payload: schema,
+      lane,
+      retry = DEFAULT_RETRY,
+      pool = DEFAULT_POOL,
+      atOnce = pool.atOnce,
+    }: JobOptions<S>,
+    handler: JobHandler<Static<S>>,
+  ): JobKind<Static<S>> {
+    if (kinds.has(kind)) throw new Error(`the kind of job ${kind} is defined twice`)
+    const other = [...kinds.values()].find((one) => one.pool.name === pool.name)
+    if (other && other.pool.atOnce !== pool.atOnce)
+      throw new Error(
+        `the pool of jobs ${pool.name} has ${other.pool.atOnce} places already, not ${pool.atOnce}`,
+      )
+    const check = checkerOf(kind, schema)
+    kinds.set(kind, { handler: handler as JobHandler<unknown>, check, retry, atOnce, pool })
+
+    function enqueueSql(payload: Static<S>, options: EnqueueOptions = {}): StepWith {
+      const now = clock.now()
+      const text = JSON.stringify(payload) ?? 'null'
+      const checked = check(parseJson(text)) as Static<S>
+      const { id = newId(now), runAt = now } = options
+      return afterCommit(insertSql({ id, kind, payload: text, lane: lane?.(checked), runAt, now }), wake)
+    }
+    return {
+      enqueueSql,
+      async enqueue(payload, options) {
+        await db.batch([enqueueSql(payload, options)])
+      },
+      deleteSql: (id) =>
+        sql`delete from sixwire_jobs where id = ${id} and kind = ${kind} and claimed_by is null`,
+      deleteAllSql: () => sql`delete from sixwire_jobs where kind = ${kind}`,
+      lanesSql: sql`select lane from sixwire_jobs where kind = ${kind} and lane is not null and seq is not null`,
+      async count() {
+        const row = await db.get<{ count: number }>(
+          sql`select count(*) as count from sixwire_jobs where kind = ${kind} and state <> 'failed'`,
+        )
+        return row!.count
+      },
+    }
+  }
+
+  /** The free places, by pool; only kinds that may begin another job. */
+  function freeRooms(): PoolRoom[] {
+    const pools = Map.groupBy(kinds, ([, { pool }]) => pool.name)
+    return [...pools.values()].flatMap((members) => {
+      const counts = members.map(([kind, { atOnce }]) => {
+        const count = [...running.values()].filter((one) => one.kind === kind).length
+        return { kind, running: count, room: atOnce - count }
+      })
+      const room = members[0]![1].pool.atOnce - counts.reduce((sum, one) => sum + one.running, 0)
+      const free = counts
+        .filter((one) => one.room > 0)
+        .map((one) => ({ ...one, room: Math.min(one.room, room) }))
+      return room > 0 && free.length > 0 ? [{ room, kinds: free }] : []
+    })
+  }
+
+  /** A lease can be over while the job runs, if the machine slept or its clock jumped. */
+  function lapsed(now: number): string[] {
+    const unwritten = settlements.map(({ job }) => job.id)
+    const over = [...running].filter(([, { leaseUntil }]) => leaseUntil <= now).map(([id]) => id)
+    return [...over, ...unwritten]
+  }
+
+  /** When the next job is due that there is room for. */
+  async function nextDue(rooms: readonly PoolRoom[]): Promise<number> {
+    const names = rooms.flatMap(({ kinds }) => kinds.map(({ kind }) => kind))
+    if (names.length === 0) return Infinity
+    const row = await db.get(nextDueSql(names, lapsed(clock.now())))
+    return row?.due ?? Infinity
+  }
+
+  /**
+   * Writes down how jobs ended and claims others, in one batch.
+   *
+   * @returns how many were claimed
+   */
+  async function exchange(rooms: readonly PoolRoom[]): Promise<number> {
+    const [ended, now, claim] = [settlements, clock.now(), newId()]
+    settlements = []
+    const done = ended.filter(({ query }) => query === 'done').map(({ job }) => job)
+    const steps: Step[] = [
+      ...(done.length > 0 ? [doneSql(done)] : []),
+      ...ended.flatMap(({ query }) => (query === 'done' ? [] : [query])),
+    ]
+    const claims = rooms.length > 0 ? [claimSql(rooms, { now, claim, except: lapsed(now) })] : []
+    try {
+      const [, [claimed = []]] = await db.batch([steps, claims])
+      for (const row of claimed) begin({ ...row, claim }, now + LEASE_MS)
+      return claimed.length
+    } catch (error) {
+      settlements.push(...ended)
+      throw error
+    }
+  }
+
+  function begin(job: ClaimedJob, leaseUntil: number): void {
+    const one: Running = { kind: job.kind, leaseUntil, done: Promise.resolve() }
+    running.set(job.id, one)
+    one.done = run(job, one)
+  }
+
+  /** Does a job and sees to it that its end is written. Never rejects. */
+  async function run(job: ClaimedJob, one: Running): Promise<void> {
+    // Renewed while the work goes on, so that a lease is over only if the process died.
+    const renewal = setInterval(() => void renew(job, one), LEASE_MS / 3)
+    const query = await work(job)
+    clearInterval(renewal)
+    const isWritten = job.lane !== null && (await settleAlone(job, query))
+    running.delete(job.id)
+    if (!isWritten) settlements.push({ job, query })
+    wake()
+  }
+
+  /**
+   * Writes down how a job of a lane ended. Together with others it could hold one lane while it waits for whoever adds
+   * to another, and a slow transaction that adds to its lane would hold up the rest.
+   */
+  async function settleAlone(job: ClaimedJob, query: Settlement['query']): Promise<boolean> {
+    try {
+      await db.write(query === 'done' ? doneSql([job]) : query)
+      return true
+    } catch (error) {
+      log.warn({ err: error, job: job.id }, 'the end of a job could not be written, and is written later')
+      return false
+    }
+  }
+
+  async function renew(job: ClaimedJob, one: Running): Promise<void> {
+    const now = clock.now()
+    try {
+      await db.write(renewSql(job, now))
+      one.leaseUntil = now + LEASE_MS
+    } catch (error) {
+      log.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed')
+    }
+  }
+
+  /** Does the job, and answers what is to be written of its end. Never rejects. */
+  async function work(job: ClaimedJob): Promise<Settlement['query']> {
+    const { id, attempts } = job
+    const { handler, check, retry, intervalMs } = kinds.get(job.kind)!
+    if (attempts > retry.attempts)
+      return failureOf(
+        job,
+        true,
+        new Error('The process that did it ended before it did, at the last attempt.'),
+      )
+    try {
+      const answer = await handler({
+        id,
+        payload: check(parseJson(job.payload)),
+        attempt: attempts,
+        isLastAttempt: attempts >= retry.attempts,
+        stopping: stopping.signal,
+      })
+      if (answer) return requeueSql(job, clock.now() + answer.againInMs)
+      return intervalMs === undefined ? 'done' : requeueSql(job, clock.now() + intervalMs, 0)
+    } catch (error) {
+      if (stopping.signal.aborted) return requeueSql(job, clock.now())
+      return failureOf(job, error instanceof PayloadError || attempts >= retry.attempts, error)
+    }
+  }
+
+  function failureOf(job: ClaimedJob, isLast: boolean, error: unknown): Sql {
+    const { id, kind, attempts } = job
+    log[isLast ? 'error' : 'warn'](
+      { err: error, job: id, kind, attempts },
+      isLast ? 'a job failed for good' : 'a job failed',
+    )
+    if (isLast) return failSql(job, reasonOf(error), clock.now())
+    return retrySql(job, clock.now() + pauseAfter(attempts, kinds.get(kind)!.retry), reasonOf(error))
+  }
+
+  async function look(): Promise<void> {
+    const isOver = (): boolean => stopping.signal.aborted && running.size === 0 && settlements.length === 0
+    while (!isOver()) {
+      sleep = new AbortController()
+      let pauseMs = POLL_MS
+      try {
+        const rooms = stopping.signal.aborted ? [] : freeRooms()
+        if (settlements.length > 0) {
+          await exchange(rooms)
+          continue
+        }
+        const dueMs = (await nextDue(rooms)) - clock.now()
+        if (dueMs <= 0) {
+          if ((await exchange(rooms)) > 0) continue
+          pauseMs = CONTENDED_MS
+        } else pauseMs = Math.min(POLL_MS, dueMs)
+      } catch (error) {
+        log.warn({ err: error }, 'the queue of jobs could not be read')
+        // The work is done all the same; the end of the lease brings it back.
+        if (stopping.signal.aborted) settlements = []
+      }
+      await clock.sleep(pauseMs, { signal: sleep.signal, idle: true })
+    }
+  }
+
+  return {
+    define,
+    every(kind, intervalMs, recurringWork) {
+      const retry = { ...DEFAULT_RETRY, attempts: Number.MAX_SAFE_INTEGER }
+      define(kind, { payload: Type.Null(), retry }, recurringWork)
+      kinds.get(kind)!.intervalMs = intervalMs
+    },
+    async start() {
+      const now = clock.now()
+      for (const [kind, { intervalMs }] of kinds) {
+        if (intervalMs === undefined) continue
+        const [id, runAt] = [`every-${kind}`, now + intervalMs]
+        await db.batch([
+          insertSql({ id, kind, payload: 'null', lane: undefined, runAt, now }),
+          hastenSql(id, runAt),
+        ])
+      }
+      looking = look()
+    },
+    async stop() {
+      stopping.abort()
+      wake()
+      await Promise.all([...running.values()].map(({ done }) => done))
+      await looking
+    },
+  }
+}
