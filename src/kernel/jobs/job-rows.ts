@@ -101,6 +101,12 @@ export const failSql = (job: ClaimedJob, error: string, now: number): Sql => sql
   update sixwire_jobs set state = 'failed', seq = null, run_at = ${now}, claimed_by = null, last_error = ${error}
   where ${stillClaimed(job)}`
 
+/** Makes the first job of a lane due now if it waits for its retry. */
+export const retryLaneSql = (kind: string, lane: string, now: number): Sql => sql`
+  update sixwire_jobs set run_at = ${now}
+  where kind = ${kind} and lane = ${lane} and seq is not null and state = 'ready'
+    and claimed_by is null and attempts > 0 and run_at > ${now}`
+
 /** Makes a recurring job due sooner if its interval got shorter. */
 export const hastenSql = (id: string, runAt: number): Sql => sql`
   update sixwire_jobs set run_at = ${runAt} where id = ${id} and claimed_by is null and run_at > ${runAt}`

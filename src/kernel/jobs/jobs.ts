@@ -21,6 +21,7 @@ import {
   nextDueSql,
   renewSql,
   requeueSql,
+  retryLaneSql,
   retrySql,
   type ClaimedJob,
   type PoolRoom,
@@ -114,6 +115,8 @@ export type JobKind<P> = {
   enqueueSql(payload: P, options?: EnqueueOptions): StepWith
   /** Adds a job on its own. */
   enqueue(payload: P, options?: EnqueueOptions): Promise<void>
+  /** The statement that makes a job due now that waits for its retry at the head of a lane, as a step before `enqueueSql`. */
+  retryLaneSql(lane: string): StepWith
   /** The statement that deletes a job which no runner has claimed. */
   deleteSql(id: string): Sql
   /** The statement that deletes all jobs of the kind, those that run as well. */
@@ -222,6 +225,7 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
       async enqueue(payload, options) {
         await db.batch([enqueueSql(payload, options)])
       },
+      retryLaneSql: (lane) => afterCommit(retryLaneSql(kind, lane, clock.now()), wake),
       deleteSql: (id) =>
         sql`delete from sixwire_jobs where id = ${id} and kind = ${kind} and claimed_by is null`,
       deleteAllSql: () => sql`delete from sixwire_jobs where kind = ${kind}`,

@@ -1,13 +1,13 @@
 import { parseJson } from '../../base/json.ts'
 import type { Channel, OutgoingMail, OutgoingText, Outcome, Providers } from './provider.ts'
 
-/** What a provider is to be handed. */
+/** What a provider is given to send. */
 export type Content =
   | { channel: 'email'; mail: OutgoingMail }
   | { channel: 'sms' | 'whatsapp'; text: OutgoingText }
 
-/** A provider with what it is to send. */
-export type Carrier = {
+/** A provider with the message that it is to send. */
+export type Sendable = {
   readonly name: string
   /** Resolves within `limitMs`; never rejects. */
   send(limitMs: number): Promise<Outcome>
@@ -18,7 +18,7 @@ export type Carrier = {
 /** A mail that comes twice can be told by its Message-ID; a text can't be told from another one. */
 export const isRepeatable = (channel: Channel): boolean => channel === 'email'
 
-export function carriersOf(content: Content, providers: Providers): Carrier[] {
+export function sendablesOf(content: Content, providers: Providers): Sendable[] {
   if (content.channel === 'email')
     return providers.email.map((one) => ({
       name: one.name,

@@ -1,8 +1,8 @@
 import { oneLine } from '../../base/one-line.ts'
 import { within } from '../../base/within.ts'
 import type { WireContext } from '../../kernel/wire.ts'
-import { isRepeatable, type Carrier } from './content.ts'
-import type { End, OutboxRows, Turn } from './outbox-rows.ts'
+import { isRepeatable, type Sendable } from './content.ts'
+import type { Claim, OutboxRows, Settled } from './outbox-rows.ts'
 import type { Outcome } from './provider.ts'
 
 const CALL_MS = 10_000
@@ -20,70 +20,69 @@ const KINDS: ReadonlySet<string> = new Set(['accepted', 'refused', 'retry', 'unk
 
 const UNCONFIGURED = 'No provider of this channel is configured any more.'
 const UNREACHED = 'No provider of this channel could take the message: it was out of reach, or busy.'
-const DOUBTFUL_MAIL = 'The provider did not say whether it took the message: it may have arrived.'
-const DOUBTFUL_TEXT =
+const UNKNOWN_MAIL = 'The provider did not say whether it took the message: it may have arrived.'
+const UNKNOWN_TEXT =
   'The provider did not say whether it took the message. It is not sent again, because it may have arrived.'
 
-/** Not settled, to be tried again. `doubtful`: it may have arrived. */
-export type Waiting = { status: 'waiting'; provider: string | null; error: string; doubtful: boolean }
+/** Not settled, to be retried. `unknownOutcome`: it may have arrived. */
+export type Pending = { status: 'pending'; provider: string | null; error: string; unknownOutcome: boolean }
 
 /**
- * Works on a claimed message until it is settled, or its time is over.
+ * Sends a claimed message until it is settled or its time is over.
  *
  * @param options.passes how often it is tried, each time over all providers
  * @param options.deadline by `clock.elapsed()`
  * @param options.begun whether the call of the first provider is written down already
  */
 export type Deliver = (
-  turn: Turn,
-  carriers: readonly Carrier[],
+  claim: Claim,
+  sendables: readonly Sendable[],
   options: { passes: number; deadline: number; begun?: boolean },
-) => Promise<End | Waiting>
+) => Promise<Settled | Pending>
 
 /**
- * Sends over providers in their order, and finds out what became of a call whose answer was lost.
- *
- * Unknown is treated by what it costs: a mail is sent again under the same Message-ID, by which its receiver can tell
- * that it is the same; a text is looked for at its provider and never sent again.
+ * Sends over providers in their order, and handles calls whose outcome is unknown by what a repetition costs: a mail is
+ * sent once more under the same Message-ID, by which its receiver can tell that it is the same; a text is looked up at its
+ * provider and never sent again.
  */
 export function createDelivery(
   rows: OutboxRows,
   { clock, log }: Pick<WireContext, 'clock' | 'log'>,
 ): Deliver {
-  /** Finds out at its provider what became of a text whose outcome is unknown. */
+  /** Looks up at its provider a text whose outcome is unknown. */
   async function lookFor(
-    turn: Turn,
-    carriers: readonly Carrier[],
+    claim: Claim,
+    sendables: readonly Sendable[],
     { provider, since }: { provider: string; since: number },
     deadline: number,
-  ): Promise<End | Waiting> {
-    const failed = { status: 'failed', provider, error: DOUBTFUL_TEXT } as const
-    const waiting = { status: 'waiting', provider, error: DOUBTFUL_TEXT, doubtful: true } as const
-    const finders = carriers.flatMap(({ name, find }) => (name === provider && find ? [find] : []))
-    if (finders.length === 0) return rows.settle(turn, failed, true)
-    await rows.doubt(turn, DOUBTFUL_TEXT)
+  ): Promise<Settled | Pending> {
+    const failed = { status: 'failed', provider, error: UNKNOWN_TEXT } as const
+    const waiting = { status: 'pending', provider, error: UNKNOWN_TEXT, unknownOutcome: true } as const
+    const finders = sendables.flatMap(({ name, find }) => (name === provider && find ? [find] : []))
+    if (finders.length === 0) return rows.settle(claim, failed, true)
+    await rows.markUnknown(claim, UNKNOWN_TEXT)
     for (let look = 1, notFound = 0, faults = 0; ; look++) {
       const wait = Math.min(jittered(FIRST_LOOK_MS * look), LONGEST_LOOK_MS)
       const leftMs = deadline - clock.elapsed() - wait
       if (leftMs <= 0) return waiting
       await clock.sleep(wait)
-      const found = await ask(turn, provider, finders, since, leftMs)
+      const found = await ask(claim, provider, finders, since, leftMs)
       if (!found) {
         if (++faults > LOOKS) return waiting
         continue
       }
-      const ended = await rows.settleAsOneOf(turn, found, provider)
-      if (ended === 'undecided') continue
-      if (ended !== 'others') return ended
-      if (++notFound === LOOKS) return rows.settle(turn, failed, true)
+      const match = await rows.match(claim, found)
+      if (match === 'undecided') continue
+      if (match !== 'none') return rows.settle(claim, { status: 'sent', ...match, provider })
+      if (++notFound === LOOKS) return rows.settle(claim, failed, true)
     }
   }
 
   /** What a provider calls each message that may be this one; undefined where it can't be asked. */
   async function ask(
-    turn: Turn,
+    claim: Claim,
     provider: string,
-    finders: readonly NonNullable<Carrier['find']>[],
+    finders: readonly NonNullable<Sendable['find']>[],
     since: number,
     limitMs: number,
   ): Promise<readonly string[] | undefined> {
@@ -91,7 +90,7 @@ export function createDelivery(
       const asked = finders.map((find) => within(limitMs, () => find(since, limitMs), clock))
       return (await Promise.all(asked)).flat()
     } catch (error) {
-      log.warn({ err: error, message: turn.id, provider }, 'a provider could not be asked for a message')
+      log.warn({ err: error, message: claim.id, provider }, 'a provider could not be asked for a message')
       return undefined
     }
   }
@@ -99,19 +98,19 @@ export function createDelivery(
   /**
    * Calls one provider.
    *
-   * @param doubtful whether an earlier call may have been taken
+   * @param unknownOutcome whether an earlier call may have been taken
    */
   async function call(
-    turn: Turn,
-    carrier: Carrier,
+    claim: Claim,
+    sendable: Sendable,
     limitMs: number,
-    doubtful: boolean,
-  ): Promise<End | { status: 'unknown' } | { status: 'not taken'; afterMs: number }> {
-    const provider = carrier.name
-    const outcome = await outcomeOf(carrier, limitMs)
+    unknownOutcome: boolean,
+  ): Promise<Settled | { status: 'unknown' } | { status: 'not taken'; afterMs: number }> {
+    const provider = sendable.name
+    const outcome = await outcomeOf(sendable, limitMs)
     if (outcome.kind === 'accepted') {
       const error = refusalsOf(outcome)
-      return rows.settle(turn, {
+      return rows.settle(claim, {
         status: 'sent',
         messageId: outcome.id,
         provider,
@@ -121,67 +120,67 @@ export function createDelivery(
     const { kind } = outcome
     const reason = oneLine(outcome.reason, REASON_CHARACTERS)
     log.warn(
-      { message: turn.id, channel: turn.channel, provider, outcome: kind, reason },
+      { message: claim.id, channel: claim.channel, provider, outcome: kind, reason },
       'a message was not sent',
     )
-    if (kind === 'refused') return rows.settle(turn, { status: 'failed', provider, error: reason })
+    if (kind === 'refused') return rows.settle(claim, { status: 'failed', provider, error: reason })
     if (kind === 'unknown') return { status: 'unknown' }
-    await rows.setBack(turn, UNREACHED, doubtful)
+    await rows.requeue(claim, UNREACHED, unknownOutcome)
     return { status: 'not taken', afterMs: outcome.afterMs ?? 0 }
   }
 
-  return async (turn, carriers, { passes, deadline, begun = false }) => {
-    const { open } = turn
-    const repeatable = isRepeatable(turn.channel)
-    if (open && !repeatable) return lookFor(turn, carriers, open, deadline)
+  return async (claim, sendables, { passes, deadline, begun = false }) => {
+    const { unknownCall } = claim
+    const repeatable = isRepeatable(claim.channel)
+    if (unknownCall && !repeatable) return lookFor(claim, sendables, unknownCall, deadline)
     // Once more, and no further: it may arrive each time.
-    const giveUp = (name: string): Promise<End> =>
-      rows.settle(turn, { status: 'failed', provider: name, error: DOUBTFUL_MAIL }, true)
-    if (open?.isSecond) return giveUp(open.provider)
+    const giveUp = (name: string): Promise<Settled> =>
+      rows.settle(claim, { status: 'failed', provider: name, error: UNKNOWN_MAIL }, true)
+    if (unknownCall?.isSecond) return giveUp(unknownCall.provider)
     let written = begun
-    let doubtful = open !== undefined
-    let provider = open?.provider ?? carriers[0]?.name ?? null
+    let unknownOutcome = unknownCall !== undefined
+    let provider = unknownCall?.provider ?? sendables[0]?.name ?? null
     const left = (): number => deadline - clock.elapsed()
-    const waiting = (): Waiting => ({
-      status: 'waiting',
+    const pending = (): Pending => ({
+      status: 'pending',
       provider,
-      error: doubtful ? DOUBTFUL_MAIL : carriers.length > 0 ? UNREACHED : UNCONFIGURED,
-      doubtful,
+      error: unknownOutcome ? UNKNOWN_MAIL : sendables.length > 0 ? UNREACHED : UNCONFIGURED,
+      unknownOutcome,
     })
     for (let pass = 1; pass <= passes; pass++) {
       let afterMs = 0
-      for (const [at, carrier] of carriers.entries()) {
+      for (const [at, sendable] of sendables.entries()) {
         // Each has its share of the time that is left, so that one that hangs leaves some to the next.
-        const limitMs = Math.floor(Math.min(CALL_MS, left() / (carriers.length - at)))
+        const limitMs = Math.floor(Math.min(CALL_MS, left() / (sendables.length - at)))
         if (limitMs < (pass === 1 ? SHORTEST_FIRST_CALL_MS : SHORTEST_CALL_MS)) break
-        if (!written && !(await rows.begin(turn, carrier.name, doubtful)))
-          return (await rows.standing(turn.id)) ?? waiting()
+        if (!written && !(await rows.begin(claim, sendable.name, unknownOutcome)))
+          return (await rows.finalState(claim.id)) ?? pending()
         written = false
-        provider = carrier.name
+        provider = sendable.name
         const since = clock.now()
-        const ended = await call(turn, carrier, limitMs, doubtful)
+        const ended = await call(claim, sendable, limitMs, unknownOutcome)
         if (ended.status === 'sent' || ended.status === 'failed') return ended
         if (ended.status === 'not taken') {
           afterMs = Math.max(afterMs, ended.afterMs)
           continue
         }
-        if (!repeatable) return lookFor(turn, carriers, { provider, since }, deadline)
-        if (doubtful) return giveUp(provider)
-        doubtful = true
+        if (!repeatable) return lookFor(claim, sendables, { provider, since }, deadline)
+        if (unknownOutcome) return giveUp(provider)
+        unknownOutcome = true
         break
       }
       const wait = Math.max(jittered(FIRST_BACKOFF_MS * 2 ** (pass - 1)), afterMs)
       if (pass === passes || wait >= left()) break
       await clock.sleep(wait)
     }
-    return waiting()
+    return pending()
   }
 }
 
 /** What a provider answers. One that an application wrote itself may throw, or leave something out. */
-async function outcomeOf(carrier: Carrier, limitMs: number): Promise<Outcome> {
+async function outcomeOf(sendable: Sendable, limitMs: number): Promise<Outcome> {
   try {
-    const outcome: Outcome = await carrier.send(limitMs)
+    const outcome: Outcome = await sendable.send(limitMs)
     if (outcome.kind === 'accepted') return outcome
     const { reason = 'it did not say why' } = outcome as { reason?: unknown }
     if (KINDS.has(outcome.kind)) return { ...outcome, reason: String(reason) }

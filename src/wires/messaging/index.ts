@@ -27,7 +27,8 @@ export type Messaging = {
   /** Whether a provider for email is configured. */
   readonly sendsMail: boolean
   /**
-   * The statements that put a templated mail into the outbox, to stand in the batch that decides it.
+   * The steps that put a templated mail into the outbox, for the batch that decides it. Mails to one address are sent in
+   * the order in which they were put there.
    *
    * @param mail.id the same again changes nothing
    * @throws VALIDATION_ERROR where there is no such template, or a value that it needs is missing

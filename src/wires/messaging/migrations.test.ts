@@ -1,14 +1,22 @@
 // What migrations make of the messages of older versions.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
+import { deriveKey } from '../../base/crypto.ts'
 import { newId } from '../../base/ids.ts'
+import { readMigrations } from '../../db/migrations.ts'
 import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
+import { startMailServer } from '../../testing/mail-server.ts'
+import { writeContent, type Content } from './content.ts'
+import { environmentOf, settled } from './providers.fixture.ts'
 
 const AGAIN = 'It may have arrived by an earlier try, and is sent once more.'
+const SECRET = 'a secret of the tests that is long enough'
+const MINUTE = 60_000
 const LOST = 'The provider did not say whether it took the message: it may have arrived.'
 
 eachEngine((engine) => {
@@ -76,5 +84,75 @@ eachEngine((engine) => {
       { owner: 'ada', records: 2 },
       { owner: 'bob', records: 1 },
     ])
+  })
+
+  test('messages and jobs that the version before left behind are sent and done', async (t) => {
+    const mail = await startMailServer(t)
+    const databaseUrl = await engine.freshUrl()
+    const db = await openDatabase(databaseUrl)
+    const before = async (wire: string, folder: string, last: string) =>
+      (await readMigrations(wire, new URL(folder, import.meta.url), db.dialect)).filter(
+        ({ name }) => name <= last,
+      )
+    await db.migrate([
+      ...(await before('sixwire', '../../kernel/migrations/', '003')),
+      ...(await before('messaging', './migrations/', '004')),
+    ])
+    const key = deriveKey(SECRET, 'messaging-outbox')
+    const now = Date.now()
+    const insertMessage = (
+      id: string,
+      status: string,
+      { claim = null as string | null, leaseUntil = 0 } = {},
+    ) => {
+      const content: Content = {
+        channel: 'email',
+        mail: {
+          messageId: `${id}@example.com`,
+          to: [`${id}@example.com`],
+          cc: [],
+          bcc: [],
+          subject: id,
+          html: 'Hi',
+          attachments: [],
+        },
+      }
+      const payload = status === 'sent' ? null : key.seal(writeContent(content))
+      return sql`
+        insert into messaging_messages (id, channel, recipient, status, attempts, claim, lease_until, payload, created_at, updated_at)
+        values (${id}, 'email', ${`${id}@example.com`}, ${status}, 0, ${claim}, ${leaseUntil}, ${payload}, ${now}, ${now})`
+    }
+    const insertJob = (id: string, kind: string, payload: unknown, state = 'ready') => sql`
+      insert into sixwire_jobs (id, kind, payload, state, run_at, attempts, created_at)
+      values (${id}, ${kind}, ${JSON.stringify(payload)}, ${state}, ${now}, 1, ${now})`
+    await db.batch([
+      insertMessage('queued', 'queued'),
+      insertJob('messaging-queued', 'messaging.send', 'queued'),
+      insertMessage('claimed', 'sending', { claim: 'a process that died', leaseUntil: now + 20 * MINUTE }),
+      insertMessage('forgotten', 'queued'),
+      insertMessage('settled', 'sent'),
+      insertJob('messaging-settled', 'messaging.send', 'settled'),
+      insertJob('every-messaging.sweep', 'messaging.sweep', null),
+      insertJob('reset', 'auth.reset-mail', { address: 'nobody@example.com' }),
+      insertJob('lost', 'auth.reset-mail', { address: 'nobody@example.com' }, 'failed'),
+    ])
+    await db.close()
+
+    const app = await startApp(t, engine, { databaseUrl, environment: environmentOf(mail) })
+    const received = () => mail.received.map(({ subject }) => subject).toSorted()
+    const sent = sql`select id from messaging_messages where status = 'sent'`
+    while ((await app.app.db.all(sent)).length < 3) await delay(10)
+    assert.deepEqual(received(), ['forgotten', 'queued'])
+    app.clock.advance(20 * MINUTE)
+    await settled(app)
+    assert.deepEqual(received(), ['claimed', 'forgotten', 'queued'])
+    const open = sql<{
+      id: string
+    }>`select id from sixwire_jobs where kind not like 'sixwire.%' and id not like 'every-auth%'`
+    while ((await app.app.db.all(open)).length > 1) await delay(10)
+    assert.deepEqual(
+      (await app.app.db.all(open)).map(({ id }) => id),
+      ['lost'],
+    )
   })
 })

@@ -84,7 +84,7 @@ const program = (given: {
           subject: id, html: '<p>Hello</p>', attachments: [] } }
     const message = { id, owner: null, recipient: 'somebody', keys: ['somebody'], subject: null, template: null, content }
     if (how === 'queued mail') {
-      await db.batch(outbox.insertion(message))
+      await db.batch(outbox.insertSql(message))
       await jobs.start()
       const left = sql\`select id from sixwire_jobs where id = \${'messaging-' + id}\`
       while (await real.get(left)) await new Promise((resolve) => setTimeout(resolve, 20))

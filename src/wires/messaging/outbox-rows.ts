@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Key } from '../../base/crypto.ts'
-import { ApiError } from '../../base/errors.ts'
+import { ApiError, errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
-import type { Database } from '../../db/database.ts'
+import { requireRow, type Database, type Step } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { isRepeatable, readContent, writeContent, type Content } from './content.ts'
 import type { Channel } from './provider.ts'
 
-/** Longer than all calls of one try together; after it a claim is void, and whoever comes next goes on. */
+/** Longer than a request sends: after it the message's job is due, which goes on where a dead process stopped. */
 export const LEASE_MS = 30_000
 const REPEATED = 'It may have arrived by an earlier try, and is sent once more.'
 const WAIT_MS = 200
@@ -16,29 +16,31 @@ const WAIT_MS = 200
 export type Message = {
   /** The same again is the same message. */
   id: string
-  /** Who has it sent; null for the service itself. */
+  /** The user who sends it; null for the service itself. */
   owner: string | null
   /** As the log shows them. */
   recipient: string
-  /** Of everybody whom it goes to, as addresses are compared. */
+  /** The addresses of all recipients, as addresses are compared. */
   keys: readonly string[]
-  /** As the log shows it; null where it may hold a secret. */
+  /** As the log shows it; null if it may hold a secret. */
   subject: string | null
   template: string | null
   content: Content
 }
 
-/** A claim on one message. */
-export type Turn = {
+/** The right to change a message: who claims it later voids it. */
+export type Claim = {
   id: string
   channel: Channel
-  claim: string
-  /** A try before of which nobody knows how it ended; `isSecond` where that was so of one before it, too. */
-  open: { provider: string; since: number; isSecond: boolean } | undefined
+  token: string
+  /** Settling the message deletes its job; undefined if that job itself is at work. */
+  deleteJobSql?: Sql
+  /** An earlier call whose outcome is unknown; `isSecond` if that was so of one before it, too. */
+  unknownCall: { provider: string; since: number; isSecond: boolean } | undefined
 }
 
-/** How a message ended. */
-export type End =
+/** The final state of a message, as its sender is told. */
+export type Settled =
   | { status: 'sent'; messageId: string }
   | { status: 'failed'; provider: string | null; error: string }
 
@@ -47,63 +49,60 @@ export type End =
  *
  * A message is `queued`, `sending`, then `sent` or `failed`, then what its provider reports. That a provider is called
  * is committed before the call, so a process that dies leaves either a message that was certainly not sent, or one
- * of which it is known that nobody knows.
+ * whose outcome is known to be unknown.
  */
 export type OutboxRows = {
-  /** The statements that keep a message; the first answers its id where it is new. */
-  insertion(message: Message, begun?: { turn: Turn; provider: string }): Sql[]
   /**
-   * Claims a message that nobody works on. `content` is undefined where it was sealed with another secret, `calls` says
-   * how often a provider was called with it.
-   */
-  take(id: string): Promise<{ turn: Turn; content: Content | undefined; calls: number } | undefined>
-  /** Opens a failed message again, for a caller who repeats the call, unless it may have arrived as a text. */
-  reopen(message: Message): Promise<void>
-  /**
-   * Writes down that a provider is called; false where the message is no longer ours.
+   * The steps that keep a message; the first answers its id if it is new.
    *
-   * @param doubtful whether it may have arrived by an earlier call
+   * @param begun the claim of the caller and the provider that it calls first
    */
-  begin(turn: Turn, provider: string, doubtful: boolean): Promise<boolean>
-  /** Writes down that the call is over, and that nobody knows how it ended. */
-  doubt(turn: Turn, error: string): Promise<void>
+  insertSql(message: Message, begun?: { claim: Claim; provider: string }): Step[]
+  /** Claims a message for its job; undefined if it is settled. `content` is undefined if it was sealed with another secret. */
+  claim(id: string): Promise<{ claim: Claim; content: Content | undefined } | undefined>
+  /**
+   * Claims a failed message for a caller who repeats the call, unless it may have arrived as a text.
+   *
+   * @param steps are kept with it or not at all
+   * @returns the claim with what is known of an earlier call; undefined if the message is not failed
+   */
+  reopen(message: Message, claim: Claim, steps: readonly Step[]): Promise<Claim | undefined>
+  /**
+   * Writes down that a provider is called; false if the claim is void.
+   *
+   * @param unknownOutcome whether the message may have arrived by an earlier call
+   */
+  begin(claim: Claim, provider: string, unknownOutcome: boolean): Promise<boolean>
+  /** Writes down that the call is over and that its outcome is unknown. */
+  markUnknown(claim: Claim, error: string): Promise<void>
   /**
    * Writes down that the provider has certainly not taken it.
    *
-   * @param doubtful whether it may have arrived by an earlier try
+   * @param unknownOutcome whether it may have arrived by an earlier call
    */
-  setBack(turn: Turn, error: string, doubtful: boolean): Promise<void>
+  requeue(claim: Claim, error: string, unknownOutcome: boolean): Promise<void>
   /**
-   * Writes down how it ended, and lets go of what was sent. Answers how it stands, also where a report was quicker.
+   * Writes down the final state and forgets the content. Answers the state that the message has then: a report may have
+   * been quicker.
    *
-   * @param doubtful whether it may have arrived all the same
+   * @param unknownOutcome whether it may have arrived all the same
    */
   settle(
-    turn: Turn,
+    claim: Claim,
     end:
       | { status: 'sent'; messageId: string; provider: string; error?: string }
-      | (End & { status: 'failed' }),
-    doubtful?: boolean,
-  ): Promise<End>
+      | (Settled & { status: 'failed' }),
+    unknownOutcome?: boolean,
+  ): Promise<Settled>
   /**
-   * The same with the first of these ids that no other message has.
+   * Which of a provider's messages a text with unknown outcome is: the first that no other message has, since equal texts
+   * look the same.
    *
-   * @returns `others` where all of them are others'; `undecided` where one is nobody's yet, but may be that of another
-   *   message to the same number, of which the call still runs
+   * @returns `none` if all belong to others; `undecided` while an equal text may be being sent, of which one could be
    */
-  settleAsOneOf(
-    turn: Turn,
-    messageIds: readonly string[],
-    provider: string,
-  ): Promise<End | 'others' | 'undecided'>
-  /** Lets go of a claim, for the next try. */
-  release(turn: Turn): Promise<void>
-  /** How a settled message stands; undefined where it is not settled. */
-  standing(id: string): Promise<End | undefined>
-  /** Claims whose lease is over: whoever had them is gone. */
-  abandoned(): Promise<{ id: string; claim: string }[]>
-  /** What nobody has touched since that time and nobody holds: its work was lost. Looks at the whole table. */
-  forgotten(before: number): Promise<{ id: string }[]>
+  match(claim: Claim, messageIds: readonly string[]): Promise<{ messageId: string } | 'none' | 'undecided'>
+  /** The final state of a message; undefined if it is not settled. */
+  finalState(id: string): Promise<Settled | undefined>
 }
 
 type Row = {
@@ -114,17 +113,20 @@ type Row = {
   message_id: string | null
   error: string | null
   call_state: 'running' | 'repeated' | 'over' | null
-  attempts: number
   attempted_at: number | null
   payload: string | null
 }
 
 const unsettled = sql.literal(`status in ('queued', 'sending')`)
-const nothing = sql.literal('')
+
+const unknownCallOf = ({ provider, attempted_at, call_state }: Row): Claim['unknownCall'] =>
+  provider === null || attempted_at === null
+    ? undefined
+    : { provider, since: attempted_at, isSecond: call_state === 'repeated' }
 
 /** @param key what messages are sealed with until they are settled */
 export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRows {
-  const mine = ({ id, claim }: Turn): Sql => sql`id = ${id} and claim = ${claim} and ${unsettled}`
+  const claimed = ({ id, token }: Claim): Sql => sql`id = ${id} and claim = ${token} and ${unsettled}`
 
   /** What a provider took must not be forgotten because the database was away for a moment. */
   async function persist<T>(write: () => Promise<T>): Promise<T> {
@@ -138,20 +140,7 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       }
   }
 
-  function settlement(
-    turn: Turn,
-    end: { status: string; provider: string | null; messageId?: string; error?: string },
-    { doubtful = false, condition = nothing }: { doubtful?: boolean; condition?: Sql } = {},
-  ): Sql {
-    return sql`
-      update messaging_messages set status = ${end.status}, provider = ${end.provider},
-        message_id = ${end.messageId ?? null}, error = ${end.error ?? null},
-        attempted_at = ${doubtful ? sql.literal('attempted_at') : null},
-        call_state = null, payload = null, claim = null, lease_until = 0, updated_at = ${clock.now()}
-      where ${mine(turn)} ${condition} returning id`
-  }
-
-  async function standing(id: string): Promise<End | undefined> {
+  async function finalState(id: string): Promise<Settled | undefined> {
     const row = await db.get<Row>(
       sql`select status, provider, message_id, error from messaging_messages where id = ${id}`,
     )
@@ -162,7 +151,7 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
   }
 
   return {
-    insertion(message, begun) {
+    insertSql(message, begun) {
       const { id, owner, recipient, keys, subject, template, content } = message
       const now = clock.now()
       return [
@@ -170,127 +159,119 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
               attempts, call_state, attempted_at, claim, lease_until, payload, created_at, updated_at)
             values (${id}, ${owner}, ${content.channel}, ${recipient}, ${subject}, ${template},
               ${begun ? 'sending' : 'queued'}, ${begun?.provider ?? null}, ${begun ? 1 : 0}, ${begun ? 'running' : null},
-              ${begun ? now : null},
-              ${begun?.turn.claim ?? null}, ${begun ? now + LEASE_MS : 0}, ${key.seal(writeContent(content))},
-              ${now}, ${now})
+              ${begun ? now : null}, ${begun?.claim.token ?? null}, 0, ${key.seal(writeContent(content))}, ${now}, ${now})
             on conflict (id) do nothing returning id`,
         sql`insert into messaging_recipients (message_id, address)
             values ${sql.join(keys.map((address) => sql`(${id}, ${address})`))} on conflict do nothing`,
       ]
     },
 
-    async take(id) {
-      const now = clock.now()
-      const claim = newId(now)
+    async claim(id) {
+      const token = newId(clock.now())
       const [row] = await db.write<Row>(sql`
-        update messaging_messages set claim = ${claim}, lease_until = ${now + LEASE_MS}
-        where id = ${id} and ${unsettled} and (claim is null or lease_until <= ${now})
-        returning id, channel, provider, call_state, attempts, attempted_at, payload`)
+        update messaging_messages set claim = ${token} where id = ${id} and ${unsettled}
+        returning channel, provider, call_state, attempted_at, payload`)
       if (!row) return undefined
-      const { channel, provider, attempts, attempted_at, payload } = row
-      const isOpen = provider !== null && attempted_at !== null
-      const open = isOpen
-        ? { provider, since: attempted_at, isSecond: row.call_state === 'repeated' }
-        : undefined
-      const turn = { id, channel, claim, open }
+      const claim = { id, channel: row.channel, token, unknownCall: unknownCallOf(row) }
       try {
-        return { turn, content: readContent(key.open(payload!)), calls: attempts }
+        return { claim, content: readContent(key.open(row.payload!)) }
       } catch {
-        return { turn, content: undefined, calls: attempts }
+        return { claim, content: undefined }
       }
     },
 
-    async reopen({ id, content }) {
-      const safe = isRepeatable(content.channel) ? nothing : sql`and attempted_at is null`
-      const now = clock.now()
-      await db.write(sql`
-        update messaging_messages set status = 'queued', error = null, attempts = 0, claim = ${newId(now)}, lease_until = 0,
-          payload = ${key.seal(writeContent(content))}, updated_at = ${now}
-        where id = ${id} and status = 'failed' and message_id is null ${safe}`)
+    async reopen({ id, content }, claim, steps) {
+      const mayRepeat = isRepeatable(content.channel) ? sql.literal('') : sql`and attempted_at is null`
+      const isOther = errors.conflict()
+      try {
+        const [[row]] = await db.batch([
+          requireRow(
+            sql<Row>`
+                update messaging_messages set status = 'queued', error = null, attempts = 0, claim = ${claim.token},
+                  payload = ${key.seal(writeContent(content))}, updated_at = ${clock.now()}
+                where id = ${id} and status = 'failed' and message_id is null ${mayRepeat}
+                returning provider, call_state, attempted_at`,
+            () => isOther,
+          ),
+          steps,
+        ])
+        return { ...claim, unknownCall: unknownCallOf(row!) }
+      } catch (error) {
+        if (error === isOther) return undefined
+        throw error
+      }
     },
 
-    async begin(turn, provider, doubtful) {
+    async begin(claim, provider, unknownOutcome) {
       const now = clock.now()
       const begun = await db.write(sql`
         update messaging_messages set status = 'sending', provider = ${provider}, attempts = attempts + 1,
-          attempted_at = ${now}, error = ${doubtful ? REPEATED : null},
-          call_state = ${doubtful ? 'repeated' : 'running'}, lease_until = ${now + LEASE_MS}, updated_at = ${now}
-        where ${mine(turn)} returning id`)
+          attempted_at = ${now}, error = ${unknownOutcome ? REPEATED : null},
+          call_state = ${unknownOutcome ? 'repeated' : 'running'}, updated_at = ${now}
+        where ${claimed(claim)} returning id`)
       return begun.length > 0
     },
 
-    async doubt(turn, error) {
+    async markUnknown(claim, error) {
       await persist(() =>
         db.write(
           sql`update messaging_messages set call_state = 'over', error = ${error}, updated_at = ${clock.now()}
-              where ${mine(turn)}`,
+              where ${claimed(claim)}`,
         ),
       )
     },
 
-    async setBack(turn, error, doubtful) {
+    async requeue(claim, error, unknownOutcome) {
       await db.write(sql`
         update messaging_messages set status = 'queued', call_state = null, error = ${error},
-          attempted_at = ${doubtful ? sql.literal('attempted_at') : null}, updated_at = ${clock.now()}
-        where ${mine(turn)}`)
+          attempted_at = ${unknownOutcome ? sql.literal('attempted_at') : null}, updated_at = ${clock.now()}
+        where ${claimed(claim)}`)
     },
 
-    async settle(turn, end, doubtful = false) {
-      const [settled] = await persist(() => db.write(settlement(turn, end, { doubtful })))
-      if (settled) return end
-      return (await standing(turn.id)) ?? end
-    },
-
-    async settleAsOneOf(turn, messageIds, provider) {
-      const address = sql`(select address from messaging_recipients where message_id = ${turn.id})`
-      // `begin` is committed before the call, so its row is there before the provider's message is. A replica that is
-      // older than the column calls without a state.
-      const running = sql`
-        select 1 from messaging_messages other join messaging_recipients r on r.message_id = other.id
-        where r.address in ${address} and other.id <> ${turn.id} and other.channel = ${turn.channel}
-          and other.claim is not null and other.lease_until > ${clock.now()}
-          and other.status = 'sending' and coalesce(other.call_state, 'running') = 'running'`
-      for (const messageId of messageIds) {
-        const end = { status: 'sent', messageId, provider } as const
-        const results = await persist(() =>
-          db.batch([
-            // On PostgreSQL equal texts wait for each other here, at the first one ever sent to this number, and each sees
-            // what those before it took.
-            sql`update messaging_recipients set address = address
-                where (address, message_id) = (
-                  select address, min(message_id) from messaging_recipients where address in ${address} group by address)`,
-            settlement(turn, end, {
-              condition: sql`and not exists (${running}) and not exists (
-                select 1 from messaging_messages other
-                where other.message_id = ${messageId} and other.id <> ${turn.id})`,
-            }),
-          ]),
+    async settle(claim, end, unknownOutcome = false) {
+      const { status, provider, error = null } = end
+      const messageId = end.status === 'sent' ? end.messageId : null
+      const settleSql = sql`
+        update messaging_messages set status = ${status}, provider = ${provider}, message_id = ${messageId},
+          error = ${error}, attempted_at = ${unknownOutcome ? sql.literal('attempted_at') : null},
+          call_state = null, payload = null, claim = null, updated_at = ${clock.now()}
+        where ${claimed(claim)} returning id`
+      const isVoid = errors.conflict()
+      const { deleteJobSql } = claim
+      try {
+        // The job stays if the claim is void: it is another's then.
+        await persist(() =>
+          db.batch([requireRow(settleSql, () => isVoid), deleteJobSql ? [deleteJobSql] : []]),
         )
-        if (results.at(-1)!.length > 0) return end
-        const settled = await standing(turn.id)
-        if (settled) return settled
+        return end
+      } catch (error) {
+        if (error !== isVoid) throw error
+        return (await finalState(claim.id)) ?? end
       }
-      if (messageIds.length === 0) return 'others'
-      const held = await db.all<{ message_id: string }>(sql`
-        select distinct message_id from messaging_messages
-        where message_id in (${sql.join(messageIds)}) and id <> ${turn.id}`)
-      return held.length === messageIds.length ? 'others' : 'undecided'
     },
 
-    async release(turn) {
-      await db.write(sql`update messaging_messages set claim = null, lease_until = 0 where ${mine(turn)}`)
+    async match({ id, channel }, messageIds) {
+      if (messageIds.length === 0) return 'none'
+      // `begin` is committed before the call, so its row is there before the provider's message is. A message whose id
+      // is not written down yet could be any of these.
+      const [running, others] = await Promise.all([
+        db.get(sql`
+          select other.id from messaging_messages other join messaging_recipients r on r.message_id = other.id
+          where r.address in (select address from messaging_recipients where message_id = ${id})
+            and other.id <> ${id} and other.channel = ${channel} and other.status = 'sending'
+            and coalesce(other.call_state, 'running') = 'running'
+            and other.attempted_at > ${clock.now() - LEASE_MS}
+          limit 1`),
+        db.all<{ message_id: string }>(sql`
+          select distinct message_id from messaging_messages
+          where message_id in (${sql.join(messageIds)}) and id <> ${id}`),
+      ])
+      const taken = new Set(others.map(({ message_id }) => message_id))
+      const free = messageIds.find((messageId) => !taken.has(messageId))
+      if (free === undefined) return 'none'
+      return running ? 'undecided' : { messageId: free }
     },
 
-    standing,
-
-    abandoned: () =>
-      db.all<{ id: string; claim: string }>(sql`
-        select id, claim from messaging_messages
-        where claim is not null and lease_until <= ${clock.now()} order by lease_until limit 1000`),
-
-    forgotten: (before) =>
-      db.scan<{ id: string }>(sql`
-        select id from messaging_messages
-        where ${unsettled} and lease_until <= ${clock.now()} and updated_at <= ${before} order by id limit 1000`),
+    finalState,
   }
 }

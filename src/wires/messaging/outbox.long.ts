@@ -7,14 +7,14 @@ import { sql } from '../../db/sql.ts'
 import { eachEngine, temporaryFolder } from '../../testing/engines.ts'
 import { startMailServer } from '../../testing/mail-server.ts'
 import { startScript, urlLiteral, type Program } from '../../testing/program.ts'
-import { JOBS_AT_ONCE } from './outbox.ts'
+import { POOL } from './outbox.ts'
 import { environmentOf } from './providers.fixture.ts'
 
 const MAILS = 10_000
 const BATCH = 500
 const KILLS = 2
 // A process sends no more at once, so each kill cuts no more acknowledgements.
-const MOST_TWICE = JOBS_AT_ONCE * KILLS
+const MOST_TWICE = POOL.atOnce * KILLS
 
 const SERVER = `
   import { createApp } from ${urlLiteral('app.ts')}

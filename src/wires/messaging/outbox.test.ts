@@ -155,6 +155,21 @@ describe('the outbox', () => {
       )
     })
 
+    test('tries an earlier mail to the same address again when there is another one, and keeps their order', async () => {
+      mail.next({ recipient: 451 })
+      await queue(app, { ...RESET, data: { link: `${LINK}-1` } })
+      await tried(app, 1)
+      await app.app.db.write(
+        sql`update sixwire_jobs set run_at = run_at + 3600000 where kind = 'messaging.send'`,
+      )
+      await queue(app, { ...RESET, data: { link: `${LINK}-2` } })
+      await settled(app)
+      assert.deepEqual(
+        mail.received.map(({ raw }) => /do-not-tell-anybody-(\d)/.exec(raw.replaceAll('=\r\n', ''))![1]),
+        ['1', '2'],
+      )
+    })
+
     test('ends at once where the provider refuses for good', async () => {
       mail.next({ recipient: 550 })
       await queue(app, RESET)
@@ -202,7 +217,7 @@ describe('the outbox', () => {
 
     test('gives up at last on what brings the server down each time', async () => {
       await queueInVain()
-      await app.app.db.write(sql`update messaging_messages set attempts = 200`)
+      await app.app.db.write(sql`update sixwire_jobs set attempts = 20 where kind = 'messaging.send'`)
       app.clock.advance(MINUTE)
       await settled(app)
       const [row] = await rows(app)
@@ -223,14 +238,6 @@ describe('the outbox', () => {
       await settled(app)
       const [row] = await rows(app)
       assert.deepEqual([row!.status, row!.payload, mail.begun()], ['failed', null, 2])
-    })
-
-    test('finds what has lost its work', async () => {
-      await app.app.db.batch([(await service(app).mail(RESET))[0]!])
-      assert.equal((await rows(app))[0]!.status, 'queued')
-      app.clock.advance(13 * 60 * MINUTE)
-      await settled(app)
-      assert.equal(mail.received.length, 1)
     })
 
     test('outlasts a provider that an application wrote, and that does not keep to its contract', async (t) => {
@@ -307,22 +314,6 @@ describe('the outbox', () => {
         [['sent', texts.received[0]!.sid]],
       )
       assert.equal(texts.begun(), 1)
-    })
-
-    test('tells equal texts apart of which none was answered: each is sent once, and each has its own id', async () => {
-      const send = () => app.clock.through(sendText(app, key))
-      assert.equal((await send()).status, 200)
-      texts.next(...Array.from({ length: 4 }, () => 'take and drop' as const))
-      const answers = await Promise.all([send(), send(), send(), send()])
-      assert.deepEqual(
-        answers.map(({ status }) => status),
-        [200, 200, 200, 200],
-      )
-      assert.deepEqual(
-        new Set(answers.map(({ body }) => body.messageId)),
-        new Set(texts.received.slice(1).map(({ sid }) => sid)),
-      )
-      assert.equal(texts.begun(), 5)
     })
 
     test('takes no message for its own while the call of an equal one still runs', async () => {

@@ -3,51 +3,57 @@ import { ApiError, errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { Type } from '../../base/schema.ts'
 import type { Step } from '../../db/database.ts'
+import type { Job } from '../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../kernel/wire.ts'
-import { carriersOf, isRepeatable } from './content.ts'
-import { createDelivery, type Waiting } from './delivery.ts'
+import { isRepeatable, sendablesOf } from './content.ts'
+import { createDelivery, type Pending } from './delivery.ts'
 import { messagingErrors } from './errors.ts'
 import type { Providers } from './provider.ts'
-import { createOutboxRows, LEASE_MS, type End, type Message, type Turn } from './outbox-rows.ts'
+import { createOutboxRows, LEASE_MS, type Claim, type Message, type Settled } from './outbox-rows.ts'
 
-const SWEEP_MS = 30_000
-/** Longer than all tries of a job take. */
-const FORGOTTEN_MS = 43_200_000
 /** How often a request tries, each time over all providers. */
 const PASSES = 3
-/** How often the service itself tries: about eight hours. */
-const JOB_ATTEMPTS = 20
+/** How often a job tries: about eight hours. */
+const ATTEMPTS = 20
+/** Attempts that find the message tried too often already; it is settled by the first of them that does not end its process. */
+const LAST_ATTEMPTS = 10
+const RETRY = { firstMs: 1_000, maxMs: 3_600_000, attempts: ATTEMPTS + LAST_ATTEMPTS }
 const JOB_LIMIT_MS = 25_000
-/** Of the places that all work of this process shares: a mail server that hangs must not stop the rest. */
-export const JOBS_AT_ONCE = 6
+/** Places of their own: a mail server that hangs must not stop other jobs. */
+export const POOL = { name: 'messaging', atOnce: 8 }
 const WAIT_MS = 200
 
-/** More than all tries of a job and of a request: the process has died each time, or a row was put back by hand. */
-const MOST_CALLS = 200
-
 const UNSEALED = 'The message was sealed with another SIXWIRE_SECRET, and cannot be read.'
-const ENDLESS = `It was tried ${MOST_CALLS} times, and each time the server ended before it was done.`
-const STILL_SENT = 'The message is still being sent: GET /messaging/logs shows what becomes of it.'
+const ENDLESS = `It was tried ${ATTEMPTS} times, and the last time the server ended before it was done.`
+const STILL_SENT = 'The message is still being sent: GET /messaging/logs shows its final state.'
 const INTERRUPTED =
-  'The database was away while the message was being sent: it may have been sent, and else may be sent later. GET /messaging/logs shows what becomes of it; repeat the call only with the same Idempotency-Key.'
+  'The database was away while the message was being sent. The outcome is unknown; it may still be sent. GET /messaging/logs shows its final state; repeat the call only with the same Idempotency-Key.'
 
 export type Outbox = {
-  /** The statements that put a message into the outbox, to stand in the batch that decides it. */
-  insertion(message: Message): Step[]
+  /**
+   * The steps that put a message of the service itself into the outbox, for the batch that decides it.
+   *
+   * @param message.keys messages with the same first one are sent in their order, one at a time
+   */
+  insertSql(message: Message): Step[]
   /**
    * Sends a message while its caller waits, over all providers in their order, up to three times.
    *
    * @returns what the provider calls it
-   * @throws SEND_FAILED where a provider refused it, none took it within the time, or nobody knows whether one did, of
-   *   which the log tells later; UNAVAILABLE where it may still be sent
+   * @throws SEND_FAILED if a provider refused it, none took it within the time, or the outcome is unknown, which the log
+   *   tells later; UNAVAILABLE if it may still be sent
    */
   send(message: Message, limitMs: number): Promise<{ messageId: string }>
 }
 
+type SendJob = { messageId: string; to?: string }
+
+const jobIdOf = (messageId: string): string => `messaging-${messageId}`
+
 /**
- * What was accepted is never forgotten, however the process dies: a text never twice, a mail only where nobody knows whether it
- * arrived. Every step is a row before it is an action (`OutboxRows`); calls whose outcome is unknown are cleared up by
- * `Deliver`; what a dead process left behind is swept up here.
+ * A message that was accepted is never forgotten, however the process dies: SMS is sent at most once; an email is resent
+ * only if its outcome is unknown. Every step is a row before it is an action (`OutboxRows`), and every message has a job
+ * until it is settled: the job of one that a request sends is due when the request must have ended.
  *
  * @param options.secret `SIXWIRE_SECRET`
  */
@@ -57,86 +63,85 @@ export function createOutbox(
 ): Outbox {
   const rows = createOutboxRows(db, clock, deriveKey(secret, 'messaging-outbox'))
   const deliver = createDelivery(rows, { clock, log })
-  const kind = jobs.define(
+  const job = jobs.define(
     'messaging.send',
     {
-      payload: Type.String(),
-      retry: { firstMs: 1_000, maxMs: 3_600_000, attempts: JOB_ATTEMPTS },
-      atOnce: JOBS_AT_ONCE,
+      payload: Type.Object({ messageId: Type.String(), to: Type.Optional(Type.String()) }),
+      lane: ({ to }) => to,
+      retry: RETRY,
+      pool: POOL,
     },
-    ({ payload, attempt }) => workOff(payload, attempt),
+    sendQueued,
   )
-  jobs.every('messaging.sweep', SWEEP_MS, sweep)
-  jobs.every('messaging.sweep-forgotten', FORGOTTEN_MS, sweepForgotten)
 
-  const fail = (turn: Turn, { provider, error, doubtful }: Waiting): Promise<End> =>
-    rows.settle(turn, { status: 'failed', provider, error }, doubtful)
+  const fail = (
+    claim: Claim,
+    { provider, error, unknownOutcome }: Omit<Pending, 'status'>,
+  ): Promise<Settled> => rows.settle(claim, { status: 'failed', provider, error }, unknownOutcome)
 
-  /** Sends what nobody waits for. Throws where it is to be tried again. */
-  async function workOff(id: string, attempt: number): Promise<void> {
-    const isLast = attempt >= JOB_ATTEMPTS
-    const taken = await rows.take(id)
-    if (!taken) return
-    const { turn, content, calls } = taken
+  /** Sends a message that no caller waits for. Throws if it is to be retried. */
+  async function sendQueued({ payload, attempt }: Job<SendJob>): Promise<void> {
+    const found = await rows.claim(payload.messageId)
+    if (!found) return
+    const { claim, content } = found
+    if (attempt > ATTEMPTS)
+      return void (await fail(claim, { provider: null, error: ENDLESS, unknownOutcome: true }))
+    const isLast = attempt === ATTEMPTS
     if (!content) {
       // Another replica may have the right secret: only this one must not throw the message away.
-      if (isLast) return void (await rows.settle(turn, { status: 'failed', provider: null, error: UNSEALED }))
-      await rows.release(turn)
-      throw new Error(UNSEALED)
+      if (!isLast) throw new Error(UNSEALED)
+      return void (await fail(claim, { provider: null, error: UNSEALED, unknownOutcome: false }))
     }
-    if (calls >= MOST_CALLS)
-      return void (await rows.settle(turn, { status: 'failed', provider: null, error: ENDLESS }, true))
-    try {
-      const deadline = clock.elapsed() + JOB_LIMIT_MS
-      const ended = await deliver(turn, carriersOf(content, providers), { passes: 1, deadline })
-      if (ended.status !== 'waiting') return
-      if (isLast) return void (await fail(turn, ended))
-      throw new Error(ended.error)
-    } catch (error) {
-      // After the last try its lease runs out, and the sweep gives it a job of its own.
-      if (!isLast) await rows.release(turn)
-      throw error
-    }
+    const deadline = clock.elapsed() + JOB_LIMIT_MS
+    const outcome = await deliver(claim, sendablesOf(content, providers), { passes: 1, deadline })
+    if (outcome.status !== 'pending') return
+    if (!isLast) throw new Error(outcome.error)
+    await fail(claim, outcome)
   }
 
-  /** Queues what was claimed by a process that is gone. */
-  async function sweep(): Promise<void> {
-    for (const { id, claim } of await rows.abandoned()) await kind.enqueue(id, { id: `${id}-${claim}` })
-  }
-
-  /** Queues what has no work any more: its last try ended before it could claim the message. */
-  async function sweepForgotten(): Promise<void> {
-    const now = clock.now()
-    for (const { id } of await rows.forgotten(now - FORGOTTEN_MS))
-      await kind.enqueue(id, { id: `${id}-${now}` })
-  }
-
-  /** Claims a message that is there already: the same call was made before, and what became of it is not known here. */
-  async function follow(message: Message, deadline: number): Promise<Turn | End> {
-    await rows.reopen(message)
+  /** A message that is there already: the same call was made before, and its outcome is not known here. */
+  async function follow(
+    message: Message,
+    claim: Claim,
+    jobStep: Step,
+    deadline: number,
+  ): Promise<Claim | Settled> {
+    const reopened = await rows.reopen(message, claim, [jobStep])
+    if (reopened) return reopened
     for (;;) {
-      const found = (await rows.take(message.id))?.turn ?? (await rows.standing(message.id))
-      if (found) return found
+      const settled = await rows.finalState(message.id)
+      if (settled) return settled
       if (clock.elapsed() + WAIT_MS >= deadline)
         throw errors.unavailable({ message: STILL_SENT, retryAfter: LEASE_MS / 1000 })
       await clock.sleep(WAIT_MS)
     }
   }
 
-  async function sendOnce(message: Message, deadline: number): Promise<End | Waiting> {
+  async function sendNow(message: Message, deadline: number): Promise<Settled | Pending> {
     const { id, content } = message
     const { channel } = content
-    const carriers = carriersOf(content, providers)
-    const turn: Turn = { id, channel, claim: newId(clock.now()), open: undefined }
-    const [inserted] = await db.batch(rows.insertion(message, { turn, provider: carriers[0]!.name }))
-    const isNew = inserted!.length > 0
-    const held = isNew ? turn : await follow(message, deadline)
-    if (!('claim' in held)) return held
+    const sendables = sendablesOf(content, providers)
+    const jobId = jobIdOf(id)
+    const claim: Claim = {
+      id,
+      channel,
+      token: newId(clock.now()),
+      deleteJobSql: job.deleteSql(jobId),
+      unknownCall: undefined,
+    }
+    const jobStep = job.enqueueSql({ messageId: id }, { id: jobId, runAt: clock.now() + LEASE_MS })
+    const [inserted] = await db.batch([
+      ...rows.insertSql(message, { claim, provider: sendables[0]!.name }),
+      jobStep,
+    ])
+    const isNew = inserted.length > 0
+    const found = isNew ? claim : await follow(message, claim, jobStep, deadline)
+    if ('status' in found) return found
     try {
-      const ended = await deliver(held, carriers, { passes: PASSES, deadline, begun: isNew })
-      // A text of which nobody knows stays claimed until its lease is over: then it is looked for again.
-      const isOver = ended.status === 'waiting' && (isRepeatable(channel) || !ended.doubtful)
-      return isOver ? await fail(held, ended) : ended
+      const outcome = await deliver(found, sendables, { passes: PASSES, deadline, begun: isNew })
+      // The job of a text whose outcome is unknown looks for it later.
+      const isOver = outcome.status === 'pending' && (isRepeatable(channel) || !outcome.unknownOutcome)
+      return isOver ? await fail(found, outcome) : outcome
     } catch (error) {
       const isAway = error instanceof ApiError && error.status === 503
       throw isAway ? errors.unavailable({ message: INTERRUPTED, cause: error }) : error
@@ -144,17 +149,22 @@ export function createOutbox(
   }
 
   return {
-    insertion: (message) => [
-      ...rows.insertion(message),
-      kind.enqueueSql(message.id, { id: `messaging-${message.id}` }),
-    ],
+    insertSql(message) {
+      const to = message.keys[0]!
+      return [
+        ...rows.insertSql(message),
+        // An earlier mail whose retry is far off would keep this one waiting.
+        job.retryLaneSql(to),
+        job.enqueueSql({ messageId: message.id, to }, { id: jobIdOf(message.id) }),
+      ]
+    },
 
     async send(message, limitMs) {
-      const ended = await sendOnce(message, clock.elapsed() + limitMs)
-      if (ended.status === 'sent') return { messageId: ended.messageId }
+      const outcome = await sendNow(message, clock.elapsed() + limitMs)
+      if (outcome.status === 'sent') return { messageId: outcome.messageId }
       throw messagingErrors.send_failed({
-        message: ended.error,
-        details: { channel: message.content.channel, provider: ended.provider },
+        message: outcome.error,
+        details: { channel: message.content.channel, provider: outcome.provider },
       })
     },
   }

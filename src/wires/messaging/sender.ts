@@ -43,7 +43,7 @@ export type Sender = {
   text<C extends 'sms' | 'whatsapp'>(
     text: Call & { channel: C; to: string; body: string; media?: NonNullable<OutgoingText['media']> },
   ): Promise<Sent<C>>
-  /** The statements that queue a mail of the service itself. */
+  /** The steps that queue a mail of the service itself. */
   ownMail(mail: { id: string; to: string; template: string; data: Record<string, unknown> }): Promise<Step[]>
 }
 
@@ -144,7 +144,7 @@ export function createSender(
         mail: mailTo(id, [address], await templates.render(template, data)),
       } as const
       // Its subject may say what only its receiver should know.
-      return outbox.insertion({
+      return outbox.insertSql({
         id,
         owner: null,
         recipient: address,
