@@ -19,7 +19,7 @@ import type { RouteGroup } from './http/route.ts'
 import { createServer, type Server } from './http/server.ts'
 import { createIdempotencyStore } from './kernel/idempotency.ts'
 import { countJobs } from './kernel/jobs/job-list.ts'
-import { createJobs } from './kernel/jobs/jobs.ts'
+import { createJobs, type JobRunner } from './kernel/jobs/jobs.ts'
 import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
 import { createLog, type Log } from './kernel/log.ts'
 import { createMetrics } from './kernel/metrics.ts'
@@ -92,15 +92,18 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const wires = chooseWires(all, settings)
   const log = await createLog(settings, options.logTo)
   const db = await openDatabase(settings.databaseUrl)
+  const jobs = createJobs(db, clock, log.log)
   const running: Running[] = []
   let sandbox: Sandbox | undefined
   try {
     sandbox =
-      settings.sandbox && standIns ? await loadSandbox({ db, clock, settings, log: log.log }) : undefined
+      settings.sandbox && standIns
+        ? await loadSandbox({ db, clock, jobs, settings, log: log.log })
+        : undefined
     // A stand-in may be used without the wire, by a client of the application's own.
     await sandbox?.open(unconfiguredVariables(all, environment))
     const wireOptions = checkOptions(wires, environment, sandbox?.variables)
-    return await assemble({ config, settings, clock, log, db, wires, wireOptions, running, sandbox })
+    return await assemble({ config, settings, clock, log, db, jobs, wires, wireOptions, running, sandbox })
   } catch (error) {
     await endWires(running, log.log)
     await sandbox?.close()
@@ -119,6 +122,7 @@ type Parts = {
   clock: Clock
   log: Log
   db: Database
+  jobs: JobRunner
   wires: readonly ConfiguredWire[]
   wireOptions: ReadonlyMap<ConfiguredWire, unknown>
   /** The wires that are set up, in their order; `assemble` adds them. */
@@ -127,11 +131,10 @@ type Parts = {
 }
 
 async function assemble(parts: Parts): Promise<App> {
-  const { config, settings, clock, db, wires, running, sandbox } = parts
+  const { config, settings, clock, db, jobs, wires, running, sandbox } = parts
   const { log, answered } = parts.log
   const startedAt = performance.now()
   const metrics = createMetrics(() => countJobs(db))
-  const jobs = createJobs(db, clock, log)
   const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret)
   const services = new Map<string, unknown>()

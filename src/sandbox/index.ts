@@ -52,7 +52,7 @@ export function createSandbox(
 ): Sandbox {
   const { db, clock, log, settings } = frame
   const faults = createFaults(db, clock)
-  const callbacks = createCallbackQueue(db, clock, log, settings.secret)
+  const callbacks = createCallbackQueue(frame.jobs, { clock, log })
   const mayCall = createAccess(settings)
   const context = { ...frame, faults, callbacks, base: settings.sandboxUrl }
   const standIns = creators.map((create) => create(context))
@@ -95,11 +95,9 @@ export function createSandbox(
     async start(configured) {
       logAccess(settings, log)
       for (const one of used) await one.start?.(configured)
-      callbacks.start()
     },
     endStreams: () => events.close(),
     async close() {
-      await callbacks.close()
       for (const one of [...used].toReversed()) await one.close?.()
     },
   }

@@ -13,6 +13,7 @@ import { defineWire } from '../kernel/wire.ts'
 import { startApp, type Answered, type StartOptions, type TestApp } from '../testing/app.ts'
 import { eachEngine, temporaryFolder } from '../testing/engines.ts'
 import { startMailServer } from '../testing/mail-server.ts'
+import { createJobs } from '../kernel/jobs/jobs.ts'
 import { createSandbox } from './index.ts'
 import { stablePort } from './ports.ts'
 import type { StandIn } from './stand-in.ts'
@@ -142,8 +143,15 @@ eachEngine((engine) => {
       [{ ETHEREUM_RPC_URL: 'https://mainnet', BASE_RPC_URL: 'https://base' }, []],
     ] as [Record<string, string>, string[]][]) {
       const opened: string[] = []
+      const { log } = app.server.engine
       const sandbox = createSandbox(
-        { db: app.db, clock: systemClock, settings: app.settings, log: app.server.engine.log },
+        {
+          db: app.db,
+          clock: systemClock,
+          jobs: createJobs(app.db, systemClock, log),
+          settings: app.settings,
+          log,
+        },
         [createNode('ethereum', opened), createNode('base', opened)],
       )
       assert.deepEqual(sandbox.variables, {}, 'nothing is open before')

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyPluginAsync } from 'fastify'
 import type { Clock } from '../base/clock.ts'
 import type { Settings } from '../kernel/config.ts'
 import type { Database } from '../db/database.ts'
+import type { Jobs } from '../kernel/jobs/jobs.ts'
 import type { Variables } from '../kernel/options.ts'
 import type { CallbackQueue } from './callbacks.ts'
 import type { Version } from './events.ts'
@@ -14,9 +15,11 @@ export type StandInContext = {
   clock: Clock
   settings: Settings
   log: FastifyBaseLogger
+  /** Work that must survive a restart. */
+  jobs: Jobs
   faults: Faults
   /** Sends what it reports to the application. */
-  callbacks: Pick<CallbackQueue, 'of'>
+  callbacks: CallbackQueue
   /** The sandbox's address for this server and for a browser on its machine: `http://localhost:3000/sandbox`. */
   base: string
 }

@@ -231,9 +231,9 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
       deleteAllSql: () => sql`delete from sixwire_jobs where kind = ${kind}`,
       lanesSql: sql`select lane from sixwire_jobs where kind = ${kind} and lane is not null and seq is not null`,
       async count() {
-        const row = await db.get<{ count: number }>(
-          sql`select count(*) as count from sixwire_jobs where kind = ${kind} and state <> 'failed'`,
-        )
+        const [row] = await db.scan<{ count: number }>(sql`
+          select (select count(*) from sixwire_jobs where kind = ${kind} and state = 'ready')
+            + (select count(*) from sixwire_jobs where kind = ${kind} and seq is not null and state = 'waiting') as count`)
         return row!.count
       },
     }

@@ -103,7 +103,7 @@ eachEngine((engine) => {
       assert.equal((await report(wrong)).body.error.code, 'INVALID_SIGNATURE')
       await setFault(app, { callback: 'late', times: 1 })
       await send(app, token, 'returned@example.com')
-      const [row] = await app.app.db.all(sql`select * from sandbox_callbacks`)
+      const [row] = await app.app.db.all(sql`select * from sixwire_jobs where kind = 'sandbox.mail-callback'`)
       assert.ok(row)
       assert.ok(!JSON.stringify(row).includes(right))
       app.clock.advance(30_000)
@@ -113,14 +113,18 @@ eachEngine((engine) => {
     }
   })
 
-  test('a report that waits is sent after a restart', async (t) => {
+  test('a report that waits is sent after a restart, with the secret of that time', async (t) => {
     const databaseUrl = await engine.migratedUrl()
     const environment = { PORT: String(await freePort()) }
     const first = await begin(t, engine, { databaseUrl, environment })
     await setFault(first.app, { callback: 'late', times: 1 })
     await send(first.app, first.token, 'returned@example.com')
     await first.app.stop()
-    const { app } = await begin(t, engine, { databaseUrl, environment, clock: first.app.clock })
+    const { app } = await begin(t, engine, {
+      databaseUrl,
+      environment: { ...environment, MAIL_BOUNCE_SECRET: 'a secret that was set since' },
+      clock: first.app.clock,
+    })
     assert.equal((await logged(app, first.token)).status, 'sent')
     assert.equal(await waiting(app), 1)
     app.clock.advance(31_000)

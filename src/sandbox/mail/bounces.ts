@@ -1,51 +1,56 @@
 import type { Clock } from '../../base/clock.ts'
-import type { Sql } from '../../db/sql.ts'
-import type { Callbacks } from '../callbacks.ts'
+import type { Step } from '../../db/database.ts'
+import type { CallbackQueue } from '../callbacks.ts'
 import type { Fault } from '../faults.ts'
 import { NO_MAILBOX } from './magic.ts'
 
 /** Printable ASCII, as in RFC 5322, section 3.6.4, and no longer than a line. */
-const NAMEABLE = /^[!-~]{1,998}$/
+const MESSAGE_ID = /^[!-~]{1,998}$/
 
-/** How long after a mail was taken it comes back, in milliseconds. */
-const RETURNED_MS = 250
+/** How long after it was accepted a mail bounces, in milliseconds. */
+const BOUNCED_MS = 250
+
+type Report = { messageId: string; status: 'bounced'; reason: string }
 
 export type Bounces = {
-  /**
-   * The statements that promise the report of a mail which comes back, to stand in the batch that keeps it; call `wake`
-   * after it.
-   */
-  insertions(messageId: string | undefined, fault: Fault['callback']): Sql[]
-  wake(): void
-  /** @param secret what the application wants to hear with a report; without one nobody there takes any */
+  /** The steps that promise the report of a bounced mail, for the batch that keeps it. */
+  insertSql(messageId: string | undefined, fault: Fault['callback']): Step[]
+  /** The statement that deletes the reports which are still to be sent. */
+  deleteSql: () => Step
+  /** How many reports are still to be sent. */
+  waiting(): Promise<number>
+  /** @param secret that reports are sent with; undefined if the application takes none */
   start(secret: string | undefined): void
 }
 
 /**
- * Reports mail that was taken and comes back, as whoever watches over an application's mail would.
+ * Reports mail that was accepted and then bounced, as a mail service does.
  *
  * @param url where the application takes such reports
  */
-export function createBounces(clock: Clock, callbacks: Callbacks, url: string): Bounces {
+export function createBounces(clock: Clock, queue: CallbackQueue, url: string): Bounces {
   let secret: string | undefined
+  const callbacks = queue.of<Report>('mail', ({ message }) =>
+    secret === undefined
+      ? undefined
+      : {
+          headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+          body: JSON.stringify(message),
+        },
+  )
   return {
-    insertions(messageId, fault) {
-      // A report names the mail by its Message-ID; what none of ours looks like, the application would not take.
-      if (secret === undefined || messageId === undefined || !NAMEABLE.test(messageId)) return []
-      const report = {
-        subject: messageId,
-        url,
-        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          messageId,
-          status: 'bounced',
-          reason: `${NO_MAILBOX.code} ${NO_MAILBOX.words}`,
-        }),
-        dueAt: clock.now() + RETURNED_MS,
-      }
-      return callbacks.insertions([report], fault)
+    insertSql(messageId, fault) {
+      // A report names the mail by its Message-ID, and the application takes only what looks like one.
+      if (secret === undefined || messageId === undefined || !MESSAGE_ID.test(messageId)) return []
+      const reason = `${NO_MAILBOX.code} ${NO_MAILBOX.words}`
+      const message: Report = { messageId, status: 'bounced', reason }
+      return callbacks.insertSql(
+        [{ subject: messageId, url, message, dueAt: clock.now() + BOUNCED_MS }],
+        fault,
+      )
     },
-    wake: () => callbacks.wake(),
-    start: (given) => void (secret = given),
+    deleteSql: () => callbacks.deleteSql(),
+    waiting: () => callbacks.waiting(),
+    start: (configured) => void (secret = configured),
   }
 }

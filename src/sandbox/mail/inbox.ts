@@ -7,8 +7,8 @@ import { emailKey } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
-import type { Database } from '../../db/database.ts'
-import { sql, type Sql } from '../../db/sql.ts'
+import type { Database, Step } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
 import { linksOf } from './links.ts'
 
 /** A mail as the inbox shows it. */
@@ -51,12 +51,12 @@ export type Inbox = {
    *
    * @param raw the message of RFC 5322, as it came
    * @param receivers everybody whom the envelope named
-   * @param beside statements that hold with it or not at all; it is given the Message-ID
+   * @param beside steps that are kept with it or not at all; it gets the Message-ID
    */
   add(
     raw: Buffer,
     receivers: readonly string[],
-    beside: (messageId: string | undefined) => readonly Sql[],
+    beside: (messageId: string | undefined) => readonly Step[],
   ): Promise<void>
   /** Whether a message is seen for the first time, going by its Message-ID. Says so once. */
   isFirstTry(raw: Buffer): Promise<boolean>
@@ -65,8 +65,8 @@ export type Inbox = {
   /** @throws NOT_FOUND */
   find(id: string): Promise<WholeMail>
   count(): Promise<number>
-  /** @param beside statements that hold with it or not at all */
-  empty(beside: readonly Sql[]): Promise<void>
+  /** @param beside steps that are kept with it or not at all */
+  empty(beside: readonly Step[]): Promise<void>
 }
 
 /** How many mails are kept: the oldest go. */

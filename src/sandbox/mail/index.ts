@@ -15,8 +15,7 @@ export function createMail({ db, clock, settings, log, faults, callbacks: queue 
   const inbox = createInbox(db, clock)
   const key = deriveKey(settings.secret, 'sandbox.mail')
   const password = key.mac('password')
-  const callbacks = queue.of('mail')
-  const bounces = createBounces(clock, callbacks, `${settings.publicUrl}/messaging/email/bounce`)
+  const bounces = createBounces(clock, queue, `${settings.publicUrl}/messaging/email/bounce`)
   const smtp = createSmtp({
     user: USER,
     password,
@@ -35,7 +34,7 @@ export function createMail({ db, clock, settings, log, faults, callbacks: queue 
   const address = (): string => `${smtp.host}:${smtp.port}`
   const readQuery = createListReader()
 
-  const empty = (): Promise<void> => inbox.empty([callbacks.removal()])
+  const empty = (): Promise<void> => inbox.empty([bounces.deleteSql()])
 
   async function list(asked: unknown): Promise<{ messages: InboxMail[] }> {
     return { messages: await inbox.list(readQuery(asked)) }
@@ -63,7 +62,7 @@ export function createMail({ db, clock, settings, log, faults, callbacks: queue 
       password,
       from: FROM,
       messages: await inbox.count(),
-      callbacksWaiting: await callbacks.waiting(),
+      callbacksWaiting: await bounces.waiting(),
       magic: Object.fromEntries(Object.entries(MAGIC_ADDRESSES).map(([local, what]) => [`${local}@…`, what])),
     }),
     part: {

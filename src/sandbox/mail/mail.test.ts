@@ -8,6 +8,7 @@ import { createTransport, type SentMessageInfo, type Transporter } from 'nodemai
 import { createApp } from '../../app.ts'
 import { systemClock } from '../../base/clock.ts'
 import { sql } from '../../db/sql.ts'
+import { createJobs } from '../../kernel/jobs/jobs.ts'
 import { startApp, type StartOptions, type TestApp, type Answered } from '../../testing/app.ts'
 import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
 import { createSandbox } from '../index.ts'
@@ -245,11 +246,13 @@ eachEngine((engine) => {
       folder,
     })
     t.after(() => app.close())
+    const { log } = app.server.engine
     const sandbox = createSandbox({
       db: app.db,
       clock: systemClock,
+      jobs: createJobs(app.db, systemClock, log),
       settings: app.settings,
-      log: app.server.engine.log,
+      log,
     })
     t.after(() => sandbox.close())
     await sandbox.open(new Set(['SMTP_URL']))

@@ -85,9 +85,8 @@ export function createSmtp({
       throw refusal(451, '4.7.1 Greylisted: come again')
     const comesBack = magic.has('returned')
     await inbox.add(raw, receivers, (messageId) =>
-      comesBack ? bounces.insertions(messageId, fault.callback) : [],
+      comesBack ? bounces.insertSql(messageId, fault.callback) : [],
     )
-    if (comesBack) bounces.wake()
     if (magic.has('slow')) await clock.sleep(SLOW_MS, { signal: closing.signal })
     closing.signal.throwIfAborted()
     if (!fault.loseAnswer) return 'taken'

@@ -49,8 +49,8 @@ eachEngine((engine) => {
 
     // One that is still to be reported stays.
     await app.app.db.write(sql`
-      insert into sandbox_callbacks (id, stand_in, subject, url, headers, body, due_at, attempts)
-      values ('c', 'phone', '000001', 'http://127.0.0.1:1/', '', '', ${Date.now() + 3_600_000}, 0)`)
+      insert into sixwire_jobs (id, kind, payload, lane, state, run_at, attempts, created_at)
+      values ('c', 'sandbox.phone-callback', '{}', '000001', 'ready', ${Date.now() + 3_600_000}, 0, 0)`)
     await client.messages.create({ to: ADA, from: phone.from, body: 'newer' })
     await client.messages.create({ to: ADA, from: phone.from, body: 'newest' })
     const later = (await shown(app)).map(({ body }) => body)

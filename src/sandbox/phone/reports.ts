@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 
-import type { Callback } from '../callbacks.ts'
+import type { Callback, CallbackRequest } from '../callbacks.ts'
 import { OUTCOME_MS, SENT_MS, type Channel, type Message } from './messages.ts'
 
 /** Of Twilio's API, in its addresses and its callbacks. */
@@ -8,7 +8,10 @@ export const API_VERSION = '2010-04-01'
 
 export type Account = { sid: string; token: string }
 
-/** The address of somebody on a channel, in Twilio's words. */
+/** What is reported: the parameters, and the token under which a report is repeated. */
+export type Report = { params: Record<string, string>; token: string }
+
+/** An address of a channel as Twilio writes it. */
 export const channelAddress = (channel: Channel, number: string): string =>
   channel === 'whatsapp' ? `whatsapp:${number}` : number
 
@@ -29,14 +32,28 @@ const signatureOf = (token: string, url: string, params: Readonly<Record<string,
     )
     .digest('base64')
 
+/** The request of a status callback, signed with the account's token. */
+export const signReport = (
+  { token }: Account,
+  { url, message: { params, token: idempotencyToken } }: { url: string; message: Report },
+): CallbackRequest => ({
+  headers: {
+    'content-type': 'application/x-www-form-urlencoded;charset=UTF-8',
+    'user-agent': 'TwilioProxy/1.1',
+    'x-twilio-signature': signatureOf(token, url, params),
+    'i-twilio-idempotency-token': idempotencyToken,
+  },
+  body: new URLSearchParams(params).toString(),
+})
+
 /**
- * The status callbacks of a message, as Twilio makes them: one as it is queued, one as it is sent, one as it ends.
+ * The status callbacks of a message, as Twilio makes them: one when it is queued, one when it is sent, one when it ends.
  *
  * @see https://www.twilio.com/docs/messaging/guides/track-outbound-message-status
  */
-export function reportsOf(account: Account, message: Message, url: string): Callback[] {
+export function reportsOf(account: Account, message: Message, url: string): Callback<Report>[] {
   const { id, sid, channel, to, from, outcome, errorCode, createdAt } = message
-  const report = (status: string, afterMs: number, error: number | null = null): Callback => {
+  const report = (status: string, afterMs: number, error: number | null = null): Callback<Report> => {
     const params = {
       AccountSid: account.sid,
       ApiVersion: API_VERSION,
@@ -49,18 +66,7 @@ export function reportsOf(account: Account, message: Message, url: string): Call
       ...(channel === 'whatsapp' && { ChannelPrefix: 'whatsapp' }),
       ...(error !== null && { ErrorCode: String(error) }),
     }
-    return {
-      subject: id,
-      url,
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded;charset=UTF-8',
-        'user-agent': 'TwilioProxy/1.1',
-        'x-twilio-signature': signatureOf(account.token, url, params),
-        'i-twilio-idempotency-token': randomUUID(),
-      },
-      body: new URLSearchParams(params).toString(),
-      dueAt: createdAt + afterMs,
-    }
+    return { subject: id, url, message: { params, token: randomUUID() }, dueAt: createdAt + afterMs }
   }
   return [
     report('queued', 0),

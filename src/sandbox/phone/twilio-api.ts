@@ -15,7 +15,7 @@ import {
   type Refusal,
 } from './magic.ts'
 import { OUTCOME_MS, SENT_MS, statusAt, type Channel, type Message, type Messages } from './messages.ts'
-import { API_VERSION, channelAddress, reportsOf, type Account } from './reports.ts'
+import { API_VERSION, channelAddress, reportsOf, type Account, type Report } from './reports.ts'
 import { segmentsOf } from './segments.ts'
 
 const BODY_MAX = 1_600
@@ -29,7 +29,7 @@ export type TwilioApiOptions = {
   log: FastifyBaseLogger
   account: Account
   messages: Messages
-  callbacks: Callbacks
+  callbacks: Callbacks<Report>
   faults: Faults
 }
 
@@ -166,9 +166,8 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
       ...messages.insertions(message),
       ...(callback === undefined
         ? []
-        : callbacks.insertions(reportsOf(account, message, callback), fault.callback)),
+        : callbacks.insertSql(reportsOf(account, message, callback), fault.callback)),
     ])
-    callbacks.wake()
     reply.code(201)
     return resourceOf(message, message.createdAt)
   }
