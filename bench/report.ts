@@ -1,3 +1,4 @@
+import type { JobsResult } from './jobs.ts'
 import type { Machine } from './machine.ts'
 import type { MailResult } from './mail.ts'
 import type { LoadName, Options } from './options.ts'
@@ -20,6 +21,7 @@ export type Results = {
   start?: StartResult
   mail?: MailResult
   timing?: TimingResult
+  jobs?: JobsResult
   faults: string[]
 }
 
@@ -172,6 +174,16 @@ const timingTable = ({ samples, rows }: TimingResult): string =>
     ]),
   ])
 
+const jobsTable = ({ rows }: JobsResult): string =>
+  table([
+    ['background jobs of one process', 'a second', 'of rounds'],
+    ...rows.map(({ name, perSecond, rounds }) => [
+      name,
+      whole(perSecond),
+      `${whole(Math.min(...rounds))}-${whole(Math.max(...rounds))}`,
+    ]),
+  ])
+
 /** The figures as Markdown: readable in a terminal, and ready for `docs/performance.md`. */
 export function report({
   machine,
@@ -183,6 +195,7 @@ export function report({
   start,
   mail,
   timing,
+  jobs,
 }: Results): string {
   const subject = options.self ? 'floor again' : 'Sixwire'
   const { processor, cores, memoryGB, system, node, fileSystem, flushMs } = machine
@@ -198,5 +211,6 @@ export function report({
   if (start) parts.push(startTable(start, subject))
   if (mail) parts.push(mailTable(mail, subject))
   if (timing) parts.push(timingTable(timing))
+  if (jobs) parts.push(jobsTable(jobs))
   return parts.join('\n\n')
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 import type { Bench } from './bench.ts'
 import { startDelay } from './delay.ts'
+import { runJobs } from './jobs.ts'
 import { openLoad } from './load.ts'
 import { describeMachine } from './machine.ts'
 import { runMail } from './mail.ts'
@@ -75,6 +76,13 @@ async function run(options: Options): Promise<Results> {
     if (wants('signin')) results.signin = await runSignIns(bench, faults)
     if (wants('start')) results.start = await runStarts(bench)
     if (wants('mail')) results.mail = await runMail(bench, faults)
+    if (wants('jobs'))
+      results.jobs = await runJobs(
+        options,
+        folder,
+        postgres && ((name) => postgres.createDatabase(name)),
+        note,
+      )
     if (wants('timing')) results.timing = await runTiming(bench, faults)
     return results
   } finally {

@@ -168,7 +168,7 @@ class PayloadError extends TypeError {
   override name = 'PayloadError'
 }
 
-/** Runs jobs of the kinds that are defined before `start`; see `docs/decisions/023-jobs.md`. */
+/** Runs jobs of the kinds that are defined before `start`; see docs/decisions/023-jobs.md. */
 export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): JobRunner {
   const kinds = new Map<string, Kind>()
   const running = new Map<string, Running>()
