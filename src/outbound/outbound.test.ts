@@ -443,3 +443,12 @@ describe('redirects', () => {
     assert.ok(peer.received.length <= 3)
   })
 })
+
+test('a body that is no JSON value is not sent, and rejects nothing', async () => {
+  const circular: Record<string, unknown> = {}
+  circular['self'] = circular
+  for (const json of [{ amount: 5n }, circular]) {
+    const reply = await createOutbound({ base: 'http://127.0.0.1:9' }).call('/x', { json })
+    assert.deepEqual(reply, { kind: 'not-sent', reason: 'the body of the request is not a JSON value' })
+  }
+})

@@ -98,7 +98,12 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     const deadline = clock.elapsed() + limitMs
     const target = readAddress(address, base)
     if (typeof target === 'string') return { kind: 'not-sent', reason: target }
-    const content = contentOf(request)
+    let content: ReturnType<typeof contentOf>
+    try {
+      content = contentOf(request)
+    } catch {
+      return { kind: 'not-sent', reason: 'the body of the request is not a JSON value' }
+    }
     const method = request.method ?? (content.body === undefined ? 'GET' : 'POST')
     let headers = headersOf(options.headers, content.headers, request.headers)
     let url = target
