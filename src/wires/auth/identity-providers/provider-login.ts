@@ -18,6 +18,8 @@ const REASON_MAX = 300
 // proxies accept for a header.
 const ATTEMPTS_MAX = 4
 const COOKIE_ID_LENGTH = 8
+// Other names are not of this server, and may hold what no cookie can be set with.
+const COOKIE_ID = /^[\w-]{8}$/
 
 /** OpenID Connect Core 1.0, section 2: a subject has at most 255 ASCII characters. */
 const SUBJECT = /^[\x20-\x7e]{1,255}$/
@@ -101,7 +103,7 @@ export function createProviderLogin(
   /** A state with a new cookie id, or with that of the oldest attempt if the browser has as many as it may. */
   function newState(cookies: Cookies): string {
     const names = Object.keys(cookies).filter(
-      (name) => name.startsWith(cookiePrefix) && name.length === cookiePrefix.length + COOKIE_ID_LENGTH,
+      (name) => name.startsWith(cookiePrefix) && COOKIE_ID.test(name.slice(cookiePrefix.length)),
     )
     if (names.length < ATTEMPTS_MAX) return randomToken()
     // A cookie that cannot be opened counts as the oldest.
