@@ -155,12 +155,8 @@ const pauseAfter = (attempt: number, { firstMs, maxMs }: Retry): number =>
 
 /** Anything that was thrown, as text that a database takes. */
 function reasonOf(thrown: unknown): string {
-  const text =
-    thrown instanceof Error
-      ? thrown.message || thrown.name
-      : typeof thrown === 'string'
-        ? thrown
-        : inspect(thrown)
+  const reason: unknown = thrown instanceof Error ? thrown.message || thrown.name : thrown
+  const text = typeof reason === 'string' ? reason : inspect(reason)
   return text.slice(0, REASON_CHARACTERS).toWellFormed().replaceAll('\0', '\ufffd')
 }
 
@@ -336,6 +332,13 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
     }
   }
 
+  /** A time that both engines store: one that they refuse would keep the ends of all other jobs from being written. */
+  function timeIn(ms: number): number {
+    const time = Math.round(clock.now() + ms)
+    if (!Number.isSafeInteger(time)) throw new TypeError(`a job can't be done again in ${ms} ms`)
+    return time
+  }
+
   /** Does the job, and answers what is to be written of its end. Never rejects. */
   async function work(job: ClaimedJob): Promise<Settlement['query']> {
     const { id, attempts } = job
@@ -354,8 +357,8 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
         isLastAttempt: attempts >= retry.attempts,
         stopping: stopping.signal,
       })
-      if (answer) return requeueSql(job, clock.now() + answer.againInMs)
-      return intervalMs === undefined ? 'done' : requeueSql(job, clock.now() + intervalMs, 0)
+      if (answer) return requeueSql(job, timeIn(answer.againInMs))
+      return intervalMs === undefined ? 'done' : requeueSql(job, timeIn(intervalMs), 0)
     } catch (error) {
       if (stopping.signal.aborted) return requeueSql(job, clock.now())
       return failureOf(job, error instanceof PayloadError || attempts >= retry.attempts, error)
