@@ -1,4 +1,4 @@
-/** A map of at most so many entries: a new one beyond that takes the place of the one that came first. */
+/** A map with a limited number of entries: at the limit, a new key replaces the oldest one. */
 export class BoundedMap<K, V> extends Map<K, V> {
   readonly #limit: number
 
@@ -9,8 +9,8 @@ export class BoundedMap<K, V> extends Map<K, V> {
 
   override set(key: K, value: V): this {
     if (this.size >= this.#limit && !this.has(key)) {
-      const [first] = this.keys()
-      this.delete(first!)
+      const [oldest] = this.keys()
+      this.delete(oldest!)
     }
     return super.set(key, value)
   }

@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Where the time comes from, so that tests can move it: timers that obey it end sooner when it is set forward. */
+/** The source of time. Tests use one that they can advance, which ends its timers early. */
 export type Clock = {
   /** Milliseconds since 1970, UTC. */
   now(): number
-  /** Milliseconds since some moment; unlike `now` it is never set back. For limits within one process. */
+  /** Milliseconds from an arbitrary start; unlike `now` it never goes back. For durations within one process. */
   elapsed(): number
   /**
    * Resolves after `ms`, or as soon as the signal aborts.
    *
-   * @param options.idle whether nobody waits for the end of it, as between two polls: it keeps no process running
+   * @param options.idle whether the process may end meanwhile, as between two polls
    */
   sleep(ms: number, options?: { signal?: AbortSignal; idle?: boolean }): Promise<void>
   /**
-   * Calls back after `ms`, unless it is cleared before. For limits of time.
+   * Calls back after `ms`, unless it is cleared first. For time limits.
    *
-   * @returns clears it
+   * @returns a function that clears the timer
    */
   timer(ms: number, call: () => void): () => void
 }

@@ -14,17 +14,17 @@ const dotAtom = /^[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*$/
 const label = /^[a-z\d](?:[a-z\d-]*[a-z\d])?$/i
 
 /**
- * Reads one email address of the form `local@domain` and makes the key under which an account has it.
- * Spaces and tabs around it are dropped. Two addresses are the same account's where they differ in ASCII case only;
- * dots and plus signs in the local part are significant, because only its mail server knows otherwise.
+ * Reads one email address of the form `local@domain`, and makes the key that identifies its account.
+ * Spaces and tabs around it are dropped. Addresses that differ in ASCII case only belong to the same account; dots and
+ * plus signs in the local part are significant, because only the mail server knows whether it ignores them.
  *
- * This is RFC 5321's mailbox with the parts left out by which one address can pass for another, or for several:
+ * It accepts the mailbox of RFC 5321 without the parts that let one address pass for another, or for several:
  * - Characters beyond ASCII (RFC 6531): a look-alike could be shown as, or be mapped to, somebody else's address.
- *   An international domain is taken in the form in which it is registered, `xn--…`.
+ *   An international domain is accepted in the form in which it is registered, `xn--…`.
  * - Quoted local parts, comments, names, angle brackets, lists, white space and line breaks: mail software reads
  *   them differently, and a header could be broken out of.
- * - Address literals, domains without a dot and a dot at the end (RFC 7085): `user@localhost` reaches nobody else,
- *   and on a server it reaches the server's own mailboxes.
+ * - Address literals, domains without a dot and a dot at the end (RFC 7085): `user@localhost` is a mailbox of the
+ *   server itself.
  *
  * @param at JSON pointer of the field, for the error
  * @throws VALIDATION_ERROR
@@ -37,8 +37,8 @@ export function parseAddress(text: string, at: string): EmailAddress {
 }
 
 /**
- * The key of an address, also of text that is none: then it is a key that no account has.
- * Only A to Z are lowered: toLowerCase() would make the Kelvin sign a plain k, and so somebody else's address.
+ * The key of an address. Text that is not an address gets a key that no account has.
+ * Only A to Z are lowered: toLowerCase() would turn the Kelvin sign into k, and so into another person's address.
  */
 export const emailKey = (text: string): string =>
   trimBlanks(text).replace(/[A-Z]/g, (letter) => letter.toLowerCase())
@@ -53,7 +53,7 @@ function trimBlanks(text: string): string {
 
 const isBlank = (text: string, index: number): boolean => text[index] === ' ' || text[index] === '\t'
 
-/** Why text is no address that `parseAddress` takes. */
+/** Why `parseAddress` refuses a text, as a sentence; undefined if it does not. */
 export function addressFault(text: string): string | undefined {
   const address = trimBlanks(text)
   if (address.length > LENGTH_MAX) return `An email address has at most ${LENGTH_MAX} characters.`
@@ -64,7 +64,7 @@ export function addressFault(text: string): string | undefined {
   if (domain === undefined || more.length > 0) return 'Write one email address, like name@example.com.'
   if (local.length > LOCAL_MAX) return `An email address has at most ${LOCAL_MAX} characters before the @.`
   if (!dotAtom.test(local)) {
-    return 'Before the @ of an email address come letters, digits, signs and single dots, without spaces or quotes.'
+    return 'An email address has only letters, digits, signs and single dots before the @, no spaces or quotes.'
   }
   const labels = domain.split('.')
   const last = labels.at(-1)!
@@ -73,7 +73,7 @@ export function addressFault(text: string): string | undefined {
     /^\d+$/.test(last) ||
     !labels.every((part) => part.length <= LABEL_MAX && label.test(part))
   ) {
-    return 'After the @ of an email address comes a domain, like example.com.'
+    return 'An email address has a domain after the @, like example.com.'
   }
   return undefined
 }

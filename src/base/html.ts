@@ -1,4 +1,4 @@
-const SIGNS: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -7,5 +7,6 @@ const SIGNS: Readonly<Record<string, string>> = {
   '`': '&#96;',
 }
 
-/** Text as it stands in HTML, between tags or in a quoted attribute. */
-export const escapeHtml = (text: string): string => text.replace(/[&<>"'`]/g, (sign) => SIGNS[sign]!)
+/** Escapes text for HTML, between tags or in a quoted attribute. */
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"'`]/g, (character) => ENTITIES[character]!)

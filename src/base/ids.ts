@@ -33,8 +33,8 @@ function begin(time: number): void {
 /**
  * A new record identifier: 26 characters of lower-case base 32.
  * 50 bits of milliseconds, 15 bits that count within the millisecond, 65 random bits,
- * so ids sort by time of making (in one process strictly) and can't be guessed from their neighbours.
- * A clock that steps back by up to a second leaves the time at the latest one; beyond that the clock is followed.
+ * so ids sort by time of creation (strictly within one process) and can't be guessed from others.
+ * If the clock steps back by at most a second, the latest time stays in use; beyond that the clock is followed.
  * The layout follows UUID version 7 with a counter (RFC 9562, section 6.2, method 1).
  *
  * @param now milliseconds since 1970
@@ -55,10 +55,10 @@ export function newId(now: number = Date.now()): string {
 /** The form of every identifier, for schemas. */
 export const idPattern = '^[0-9a-hjkmnp-tv-z]{26}$'
 
-/** What sorts before every id that was made at this time or later, and after every other one. */
+/** The lower bound of ids that are created at this time or later: it sorts before them, and after all earlier ids. */
 export const leastIdOf = (time: number): string => encode(time, TIME_CHARACTERS)
 
-/** The time of making that an id holds, in milliseconds since 1970. */
+/** The time at which an id was created, in milliseconds since 1970. */
 export function timeOfId(id: string): number {
   let value = 0
   for (let i = 0; i < TIME_CHARACTERS; i++) value = value * 32 + alphabet.indexOf(id[i]!)

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js'
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
-/** What IANA has allocated of IPv6 for the Internet: https://www.iana.org/assignments/ipv6-unicast-address-assignments */
+/** The part of IPv6 that IANA has allocated for the Internet: https://www.iana.org/assignments/ipv6-unicast-address-assignments */
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = ipaddr.IPv6.parseCIDR('2000::/3')
 /** IPv4 hosts as an IPv6-only network reaches them: RFC 6052, section 2.1. */
 const NAT64: [ipaddr.IPv6, number] = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
@@ -13,14 +13,14 @@ const CUSTOMER_GROUPS = 4
 /**
  * Reads an IP address. An IPv4 address in the form of IPv6 (`::ffff:203.0.113.9`) is the IPv4 address.
  *
- * Octal, hexadecimal and shortened forms of IPv4 (`0177.0.0.1`, `127.1`) are no addresses here: programs disagree on
- * what they mean.
+ * Octal, hexadecimal and shortened forms of IPv4 (`0177.0.0.1`, `127.1`) are not accepted: programs disagree on what
+ * they mean.
  *
  * @returns undefined if the text is not an IP address
  */
 export function parseIpAddress(text: string): IpAddress | undefined {
   if (isIP(text) === 0) return undefined
-  // The package takes the obsolete ::1.2.3.4 for ::ffff:1.2.3.4, which is another host.
+  // The package reads the obsolete ::1.2.3.4 as ::ffff:1.2.3.4, which is another host.
   const address = ipaddr.parse(text.replace(/^::(?=\d+\.)/, '0::'))
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
@@ -29,10 +29,10 @@ export function parseIpAddress(text: string): IpAddress | undefined {
 export const isLoopbackAddress = (ip: string): boolean => parseIpAddress(ip)?.range() === 'loopback'
 
 /**
- * Whether an address is one of the public Internet. All others are refused to URLs that users name: loopback, private,
- * link-local, shared, multicast, reserved and documentation addresses, tunnels to IPv4, and what is no address at all.
+ * Whether an address is one of the public Internet. URLs of users must not lead to any other: loopback, private,
+ * link-local, shared, multicast, reserved and documentation addresses, tunnels to IPv4, text that is not an address.
  *
- * Decide on the address that is connected to, not on one that was looked up before: DNS may answer differently.
+ * Check the address of the connection, not one that was looked up before: DNS may answer differently.
  *
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
@@ -54,8 +54,8 @@ export function isIpNetwork(text: string): boolean {
 }
 
 /**
- * The address or network by which a client is counted: one IPv4 address, or the IPv6 network of 64 bits that one
- * customer is assigned (RFC 6177), in one form however it was written.
+ * The address or network by which clients are counted: one IPv4 address, or the IPv6 network of 64 bits that one
+ * customer is assigned (RFC 6177), in its normal form.
  *
  * @returns undefined if the text is not an IP address
  */
@@ -75,14 +75,14 @@ const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'i
  * @param networks each one that `isIpNetwork` accepts
  */
 export function networkFilter(networks: readonly string[]): (address: string) => boolean {
-  const listed = new BlockList()
+  const blocks = new BlockList()
   for (const network of networks) {
     const [address = '', bits] = network.split('/')
     const family = familyOf(address)
-    listed.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family)
+    blocks.addSubnet(address, Number(bits ?? (family === 'ipv4' ? 32 : 128)), family)
   }
   return (address) => {
     const [withoutZone = ''] = address.split('%')
-    return isIP(withoutZone) !== 0 && listed.check(withoutZone, familyOf(withoutZone))
+    return isIP(withoutZone) !== 0 && blocks.check(withoutZone, familyOf(withoutZone))
   }
 }

@@ -1,4 +1,4 @@
-/** The longest pointer that is answered: keys of a hostile request can be of any length. */
+/** The longest pointer in an answer: the keys of a hostile request can have any length. */
 const LONGEST_POINTER = 1000
 
 /**

@@ -50,10 +50,10 @@ const faults: [text: string, path: string, message: RegExp][] = [
   ['1e400', '/body', /too large/],
   ['{"a":[-1e400]}', '/body/a/0', /too large/],
   [`[${'9'.repeat(400)}]`, '/body/0', /too large/],
-  ['{"wei":12345678901234567890}', '/body/wei', /cannot hold this integer.*send it as a string/],
-  ['[0,-9007199254740993]', '/body/1', /cannot hold this integer/],
-  ['1152921504606846976', '/body', /cannot hold this integer/],
-  ['12345678901234567000', '/body', /cannot hold this integer/],
+  ['{"wei":12345678901234567890}', '/body/wei', /cannot represent this integer.*send it as a string/],
+  ['[0,-9007199254740993]', '/body/1', /cannot represent this integer/],
+  ['1152921504606846976', '/body', /cannot represent this integer/],
+  ['12345678901234567000', '/body', /cannot represent this integer/],
 ]
 
 for (const [text, path, message] of faults) {

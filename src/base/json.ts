@@ -4,7 +4,7 @@ import { boundedPointer } from './json-pointer.ts'
 
 type Limits = { maxDepth: number; at: string }
 
-/** `at` is an index in an array and a key in an object; `expectsKey` holds where the next string is a key. */
+/** `at` is an index in an array and a key in an object; `expectsKey` is true if the next string is a key. */
 type Container = { value: object; at: string | number; expectsKey: boolean }
 
 const TOO_DEEP = -1
@@ -23,10 +23,10 @@ const OBJECT_CLOSES = 0x7d
  * Refused, each with a JSON pointer (RFC 6901) to the first fault: text that is not JSON, a key twice in one
  * object, keys named `__proto__` or `constructor`, nesting deeper than `maxDepth`, half a surrogate pair or
  * U+0000 in a string or key, numbers beyond a double's range, and integers that a double would change.
- * An integer here is a number written without fraction and exponent: 1e23 is taken as the nearest double.
- * The time is linear in the text's length, whatever the text.
+ * An integer is a number written without fraction and exponent: 1e23 is read as the nearest double.
+ * The time is linear in the length of the text.
  *
- * @param options.maxDepth levels of arrays and objects, the outermost one being the first; at most 1000
+ * @param options.maxDepth levels of arrays and objects, including the outermost one; at most 1000
  * @param options.at JSON pointer of the value itself
  * @throws VALIDATION_ERROR
  */
@@ -48,10 +48,10 @@ export function parseStrictJson(text: string, options: { maxDepth?: number; at?:
 /**
  * JSON.parse for text that this server wrote itself, such as a stored document. Refuses nothing that is JSON.
  * The JSON.parse of Node 24 and 26 may confuse a key written with an escape with a key of another object that
- * holds a backslash (https://github.com/nodejs/node/issues/63785), which would change one user's document by
- * way of another's. The key it takes instead always holds a backslash, so such keys are read again.
+ * contains a backslash (https://github.com/nodejs/node/issues/63785), so one user's document could change another's.
+ * The wrong key always contains a backslash, so text with such a key is read again.
  *
- * @throws SyntaxError where the text is not JSON
+ * @throws SyntaxError if the text is not JSON
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
@@ -61,8 +61,8 @@ export function parseJson(text: string): unknown {
 /**
  * Decodes a request's bytes. A byte order mark at the beginning is dropped, as RFC 8259 section 8.1 allows.
  *
- * @param at JSON pointer named in the error
- * @throws VALIDATION_ERROR where the bytes are not UTF-8
+ * @param at the JSON pointer in the error
+ * @throws VALIDATION_ERROR if the bytes are not UTF-8
  */
 export function decodeUtf8(bytes: Uint8Array, at = '/body'): string {
   if (!isUtf8(bytes))
@@ -71,8 +71,8 @@ export function decodeUtf8(bytes: Uint8Array, at = '/body'): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
-// Every member has one colon outside strings, so the parsed value has fewer members where a key came twice.
-// The depth is known before anything is parsed: JSON.parse takes 90 MB for a mebibyte of nested arrays.
+// Every member has one colon outside strings, so the parsed value has fewer members if a key occurs twice.
+// The depth is checked before anything is parsed: JSON.parse needs 90 MB for a mebibyte of nested arrays.
 function countMembers(text: string, maxDepth: number): number {
   let members = 0
   let depth = 0
@@ -87,7 +87,7 @@ function countMembers(text: string, maxDepth: number): number {
   return members
 }
 
-/** The index of the quote that ends the string, or the text's length where none does. */
+/** The index of the quote that ends the string, or the text's length if there is none. */
 function closingQuote(text: string, opening: number): number {
   let quote = text.indexOf('"', opening + 1)
   while (quote !== -1) {
@@ -99,7 +99,7 @@ function closingQuote(text: string, opening: number): number {
   return text.length
 }
 
-/** Members in all, or NaN where something needs a closer look. The recursion is as deep as the JSON. */
+/** The number of members, or NaN if the text must be read key by key. The recursion is as deep as the JSON. */
 function countPlainMembers(value: unknown, checkText: boolean): number {
   if (typeof value === 'string') return checkText && textFault(value) ? NaN : 0
   if (typeof value === 'number') {
@@ -121,22 +121,22 @@ function countPlainMembers(value: unknown, checkText: boolean): number {
 }
 
 /**
- * Reads text that JSON.parse took, key by key, and throws at the first fault.
- * Text deeper than `maxDepth` may be anything: its depth is a fault that this finds.
+ * Reads text that JSON.parse accepts, key by key, and throws at the first fault.
+ * Text deeper than `maxDepth` need not be JSON: this finds its depth, or an earlier fault.
  */
 function readCarefully(text: string, limits?: Limits): unknown {
   let root: unknown
-  let inside: Container | undefined
+  let parent: Container | undefined
   const open: Container[] = []
   const refuse = (message: string | undefined): void => {
     if (limits && message !== undefined)
       throw invalid({ path: boundedPointer(limits.at, open.map(keyOf)), message })
   }
-  const place = (value: unknown): void => {
-    if (!inside) root = value
-    else if (inside.at !== '__proto__') (inside.value as Record<string | number, unknown>)[inside.at] = value
+  const addValue = (value: unknown): void => {
+    if (!parent) root = value
+    else if (parent.at !== '__proto__') (parent.value as Record<string | number, unknown>)[parent.at] = value
     else
-      Object.defineProperty(inside.value, '__proto__', {
+      Object.defineProperty(parent.value, '__proto__', {
         value,
         writable: true,
         enumerable: true,
@@ -150,26 +150,26 @@ function readCarefully(text: string, limits?: Limits): unknown {
         refuse(`Nested deeper than ${limits.maxDepth} levels: make it flatter.`)
       const isObject = c === OBJECT_OPENS
       const value = isObject ? {} : []
-      place(value)
-      inside = { value, at: isObject ? '' : 0, expectsKey: isObject }
-      open.push(inside)
+      addValue(value)
+      parent = { value, at: isObject ? '' : 0, expectsKey: isObject }
+      open.push(parent)
     } else if (c === OBJECT_CLOSES || c === ARRAY_CLOSES) {
       open.pop()
-      inside = open.at(-1)
+      parent = open.at(-1)
     } else if (c === COMMA) {
-      if (typeof inside?.at === 'number') inside.at++
-      else if (inside) inside.expectsKey = true
+      if (typeof parent?.at === 'number') parent.at++
+      else if (parent) parent.expectsKey = true
     } else if (c === QUOTE) {
       const end = closingQuote(text, i)
       const string = unquote(text.slice(i, end + 1))
       i = end
-      if (inside?.expectsKey) {
-        inside.at = string
-        inside.expectsKey = false
-        refuse(textFault(string) ?? keyFault(string, inside.value))
+      if (parent?.expectsKey) {
+        parent.at = string
+        parent.expectsKey = false
+        refuse(textFault(string) ?? keyFault(string, parent.value))
       } else {
         refuse(textFault(string))
-        place(string)
+        addValue(string)
       }
     } else if (isInWord(c)) {
       const start = i
@@ -177,13 +177,13 @@ function readCarefully(text: string, limits?: Limits): unknown {
       const word = text.slice(start, i + 1)
       const number = Number(word)
       refuse(numberFault(word, number))
-      place(Number.isNaN(number) ? words[word] : number)
+      addValue(Number.isNaN(number) ? LITERALS[word] : number)
     }
   }
   return root
 }
 
-const words: Record<string, unknown> = { true: true, false: false, null: null }
+const LITERALS: Record<string, unknown> = { true: true, false: false, null: null }
 
 /** Digits, letters, and the signs and point of numbers. */
 const isInWord = (c: number): boolean =>
@@ -198,7 +198,7 @@ function unquote(quoted: string): string {
   try {
     return JSON.parse(quoted) as string
   } catch {
-    // Only in text too deep to be parsed before: a path then shows the key as it was sent.
+    // Only in text that is too deep, which JSON.parse has not checked: the path then shows the key as it was sent.
     return quoted.slice(1, -1)
   }
 }
@@ -211,20 +211,20 @@ function textFault(text: string): string | undefined {
 
 function keyFault(key: string, siblings: object): string | undefined {
   if (key === '__proto__' || key === 'constructor') return `A key may not be named "${key}": rename it.`
-  if (Object.hasOwn(siblings, key)) return 'This key is there more than once in its object: send it once.'
+  if (Object.hasOwn(siblings, key)) return 'This key occurs more than once in its object: send it once.'
   return undefined
 }
 
 function numberFault(source: string, value: number): string | undefined {
   if (!(Math.abs(value) > Number.MAX_SAFE_INTEGER)) return undefined
   if (Math.abs(value) === Infinity) return 'This number is too large for a double: send it as a string.'
-  // 2^60 is held exactly, but would be answered as 1152921504606847000: what is sent must also come back.
+  // A double represents 2^60 exactly, but it would be answered as 1152921504606847000.
   if (!/^-?\d+$/.test(source) || (String(BigInt(value)) === source && String(value) === source))
     return undefined
-  return 'A double cannot hold this integer exactly: send it as a string.'
+  return 'A double cannot represent this integer exactly: send it as a string.'
 }
 
-// The parser's own message quotes the text, which may hold a password; only the position is passed on.
+// The parser's own message quotes the text, which may contain a password; only the position is answered.
 function notJson(text: string, error: unknown): string {
   if (text.trim() === '') return 'This is empty: send JSON.'
   const position = error instanceof Error ? /line \d+ column \d+(?=\)$)/.exec(error.message) : null

@@ -1,6 +1,6 @@
 /**
- * A text of somebody else's as one line for a log or a database: well-formed, without control characters, and cut where
- * it is longer, with a `…` as its last character.
+ * Turns text from outside into one line for a log or a database: well-formed, without control characters, and cut to
+ * `max` characters, then with a `…` as its last one.
  *
  * @param max characters (UTF-16 code units)
  */

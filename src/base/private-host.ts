@@ -6,9 +6,9 @@ import { isLoopback } from './loopback.ts'
 const PRIVATE_SUFFIX = /\.(local|internal|home\.arpa)$/
 
 /**
- * Whether a host name can't be one of DNS rebinding, in which a page of the internet lets its own name lead to a private
- * address: an IP address, a name without dots (`app`, as Docker gives it to a service), or a name that the public DNS
- * does not serve.
+ * Whether a host name is safe from DNS rebinding, in which a page of the Internet resolves its own name to a private
+ * address: an IP address, a name without dots (`app`, as Docker names a service), or a name that the public DNS does
+ * not serve.
  *
  * @param hostname as `URL.hostname` has it
  */

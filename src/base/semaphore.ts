@@ -1,21 +1,21 @@
 import { errors } from './errors.ts'
 
-/** Runs a limited number of tasks at once; the others wait their turn. */
+/** Runs a limited number of tasks at once; the others wait. */
 export type Semaphore = {
   /**
    * Runs the task as soon as a slot is free, and settles as it does.
    *
-   * @throws UNAVAILABLE at once, where too many wait already
+   * @throws UNAVAILABLE at once, if the queue is full
    */
   run<T>(task: () => Promise<T>): Promise<T>
 }
 
 /**
- * A counting semaphore that serves in order of arrival, with a bounded queue.
+ * A counting semaphore with a bounded queue, in order of arrival.
  *
  * @param options.limit how many tasks run at once
- * @param options.queue how many may wait; beyond it `run` refuses
- * @param options.retryAfter whole seconds named in that refusal
+ * @param options.queue how many tasks may wait; beyond it `run` throws
+ * @param options.retryAfter the `Retry-After` of that error, in whole seconds
  */
 export function createSemaphore(options: { limit: number; queue: number; retryAfter: number }): Semaphore {
   const { limit, queue, retryAfter } = options
@@ -30,7 +30,7 @@ export function createSemaphore(options: { limit: number; queue: number; retryAf
       try {
         return await task()
       } finally {
-        // The slot goes straight to the next in line, so that nobody who comes now can pass it.
+        // The slot passes directly to the next task in the queue, so that a task that arrives now can't overtake it.
         const next = waiting.shift()
         if (next) next()
         else running--

@@ -1,8 +1,8 @@
 import { systemClock, type Clock } from './clock.ts'
 
 /**
- * What the work ends with, or a rejection once the time is over. The work itself goes on: whatever can be ended by a
- * signal is better given one.
+ * Settles as the work does, or rejects after the time limit. The work itself goes on: if it accepts a signal, give it
+ * one as well.
  *
  * @param work may throw as well as reject
  * @throws Error 'it has not answered for 5 seconds'

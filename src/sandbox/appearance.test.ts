@@ -78,7 +78,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await page.getByLabel('Name').fill('Edith')
     await page.getByLabel('Email address').fill('edith@nowhere')
     await button(page, 'Add').click()
-    await page.getByText('After the @').waitFor()
+    await page.getByText('after the @').waitFor()
     await look('the people')
     await page.route('**/sandbox/api/**', (route) => route.abort())
     await page.reload()

@@ -114,7 +114,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
         await page.getByLabel('Email address').fill('edith@nowhere')
         await page.getByLabel('The provider has verified').uncheck()
         await page.getByRole('button', { name: 'Sign in as this person' }).click()
-        assert.match(await page.getByRole('alert').innerText(), /After the @/)
+        assert.match(await page.getByRole('alert').innerText(), /after the @/)
         assert.equal(await page.getByLabel('Name').inputValue(), 'Edith')
         assert.equal(await page.getByLabel('The provider has verified').isChecked(), false)
         await page.getByLabel('Email address').fill(`edith.${provider}@example.com`)

@@ -3,7 +3,7 @@ import { errors, invalid, ISSUES_SHOWN, type Issue } from '../../base/errors.ts'
 import { timeOfId } from '../../base/ids.ts'
 import { boundedPointer } from '../../base/json-pointer.ts'
 import { parseJson } from '../../base/json.ts'
-import { createTurns } from '../../base/turns.ts'
+import { createKeyedMutex } from '../../base/keyed-mutex.ts'
 import type { Database } from '../../db/database.ts'
 import { cachedUntilWrite } from '../../db/cached-until-write.ts'
 import { sql, type Sql } from '../../db/sql.ts'
@@ -74,7 +74,7 @@ export const etagOf = (version: number): string => `"${version}"`
 
 export function createDocuments(db: Database, clock: Clock) {
   // Changes to one document that come together would make each other begin anew.
-  const turns = createTurns({ queue: UPDATES_WAITING, retryAfter: 1 })
+  const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
 
   /** @throws not_found also where the document is out of the caller's reach */
   async function get(collection: string, id: string, rowFilter: RowFilter): Promise<StoredDocument> {
@@ -124,7 +124,7 @@ export function createDocuments(db: Database, clock: Clock) {
       changes: Fields,
       expected: number | undefined,
     ): Promise<StoredDocument> {
-      return turns.run(`${collection}/${id}`, async () => {
+      return mutex.run(`${collection}/${id}`, async () => {
         for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
           const old = await get(collection, id, rowFilter)
           if (expected !== undefined && expected !== old.version) throw errors.precondition_failed()

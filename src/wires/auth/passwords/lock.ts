@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/clock.ts'
 import { deriveKey } from '../../../base/crypto.ts'
-import { createTurns } from '../../../base/turns.ts'
+import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { authErrors } from '../errors.ts'
@@ -40,12 +40,12 @@ export function createLock(
   const { maxAttempts, lockMs } = options
   const hash = deriveKey(options.secret, 'login-attempts')
   // One after the other, so that several concurrent right attempts do not lock the address.
-  const turns = createTurns({ queue: QUEUE_MAX, retryAfter: 1 })
+  const mutex = createKeyedMutex({ queue: QUEUE_MAX, retryAfter: 1 })
 
   return {
     attempt(addressKey, check) {
       const key = hash.mac(addressKey)
-      return turns.run(key, async () => {
+      return mutex.run(key, async () => {
         const now = clock.now()
         const expired = now - lockMs
         // One statement, so that of any number of concurrent attempts exactly `maxAttempts` proceed. A locked row is not
