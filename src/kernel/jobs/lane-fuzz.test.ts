@@ -40,13 +40,13 @@ eachEngine((engine) => {
       (db) => db.write(sql`delete from sixwire_jobs where state = 'ready' and lane = ${L()}`),
     ]
     const check = async () => {
-      const rows = await two[0]!.all<{ lane: string; ready: number; first: string; n: number }>(sql`
+      const rows = await two[0].all<{ lane: string; ready: number; first: string; n: number }>(sql`
         select lane, count(*) as n, sum(case when state = 'ready' then 1 else 0 end) as ready,
           (select o.state from sixwire_jobs o where o.lane = j.lane and o.seq is not null order by seq limit 1) as first
         from sixwire_jobs j where seq is not null group by lane`)
       for (const row of rows) assert.ok(row.ready === 1 && row.first === 'ready', JSON.stringify(row))
       if (engine.name === 'postgres') {
-        const lanes = await two[0]!.all<{ lane: string }>(sql`select lane from sixwire_lanes order by lane`)
+        const lanes = await two[0].all<{ lane: string }>(sql`select lane from sixwire_lanes order by lane`)
         assert.deepEqual(lanes.map((l) => l.lane), rows.map((l) => l.lane).toSorted())
       }
     }
