@@ -11,23 +11,27 @@ const RETRY = { firstMs: 1000, maxMs: 1000, attempts: 2 }
 
 eachEngine((engine) => {
   for (const againInMs of [1500.5, Number.NaN, Infinity, -1e300])
-    test(`a handler that answers againInMs ${againInMs} keeps no other job waiting`, { timeout: 8_000 }, async (t) => {
-      const { replica } = await setUp(t, engine)
-      const runner = await replica()
-      let begun = 0
-      let others = 0
-      const again = runner.define('again', { payload: Payload, retry: RETRY }, async () => {
-        begun++
-        return { againInMs }
-      })
-      const other = runner.define('other', { payload: Payload, retry: RETRY }, async () => void others++)
-      await runner.start()
-      await again.enqueue({})
-      await until(() => begun === 1)
-      await other.enqueue({})
-      await until(() => others === 1)
-      await until(async () => (await other.count()) === 0)
-    })
+    test(
+      `a handler that answers againInMs ${againInMs} keeps no other job waiting`,
+      { timeout: 8_000 },
+      async (t) => {
+        const { replica } = await setUp(t, engine)
+        const runner = await replica()
+        let begun = 0
+        let others = 0
+        const again = runner.define('again', { payload: Payload, retry: RETRY }, async () => {
+          begun++
+          return { againInMs }
+        })
+        const other = runner.define('other', { payload: Payload, retry: RETRY }, async () => void others++)
+        await runner.start()
+        await again.enqueue({})
+        await until(() => begun === 1)
+        await other.enqueue({})
+        await until(() => others === 1)
+        await until(async () => (await other.count()) === 0)
+      },
+    )
 
   test('an error whose message is no text fails its job only', { timeout: 8_000 }, async (t) => {
     const { replica, stored } = await setUp(t, engine)
