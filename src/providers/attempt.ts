@@ -1,56 +1,59 @@
 import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import { guarded } from './guard.ts'
-import type { Outcome } from './outcome.ts'
+import type { NotAccepted, Outcome } from './outcome.ts'
 
 const PERSIST_MS = 15_000
-const PERSIST_WAIT_MS = 200
+const PERSIST_PAUSE_MS = 200
 const LOOK_UP_MS = 5_000
 /** A provider may show what it did a moment after it answered, so "not done" counts only the second time. */
 const NOT_DONE_TIMES = 2
 const FIRST_LOOK_MS = 400
 const LONGEST_LOOK_MS = 2_000
 
-/** One call of a provider that changes something there, and the row that tells of it. */
+/** One call of a provider that changes something there, and the row that records it. */
 export type Attempt<T extends object, R> = {
   /**
-   * Writes down that the call is about to be made, so that a crash leaves a row to look up. Answers false if the call is
-   * not ours to make; it is not made then.
+   * Records that the call is about to be made, so that a crash leaves a row to look up. Answers false if another process
+   * makes the call; it is not made here then.
    */
   begin(): Promise<boolean>
   /** Calls the provider, once. */
   call(limitMs: number): Promise<Outcome<T>>
   /**
-   * Writes down how the call ended; answers what the caller is told. It is called again if the database was away, and
+   * Records how the call ended; answers what the caller is told. It is called again if the database was away, and
    * with `unknown` before the outcome is looked up: the same outcome twice must be the same as once.
+   *
+   * @param isLookedUp whether `lookUp` answered this outcome, after `unknown` was recorded
    */
-  settle(outcome: Outcome<T>): Promise<R>
+  settle(outcome: Outcome<T>, isLookedUp: boolean): Promise<R>
   /**
    * Asks the provider what became of the call: `accepted` or `refused` if it knows, `retry` if it certainly has not done
-   * it, `unknown` if it cannot say now. Without it, unknown outcomes stay so.
+   * it, `unknown` if it cannot say now; a rejection counts as `unknown`. Without it, unknown outcomes stay so.
    */
-  lookUp?(limitMs: number): Promise<Outcome<T>>
+  lookUp?: ((limitMs: number) => Promise<Outcome<T>>) | undefined
 }
 
 export type AttemptOptions = {
   clock: Clock
-  /** Milliseconds for the call. */
-  limitMs: number
-  /** Milliseconds in which an unknown outcome is looked up; default 5,000. */
-  lookUpMs?: number
-  /** Milliseconds in which an outcome is written again while the database is away; default 15,000. */
-  persistMs?: number
-  /** See `guarded`. */
+  /** Logs each outcome that is not `accepted`, with its reason, as a warning. */
+  log: { warn(fields: object, text: string): void }
+  /** What the log says of the call: the id of its row, the provider. */
+  about: Readonly<Record<string, unknown>>
+  /** When looking up ends, by `clock.elapsed()`; 5 seconds after it began at the latest. */
+  deadline?: number
+  /** Whether an accepted outcome holds what it must; see `guarded`. */
   isAccepted?: (outcome: Readonly<Record<string, unknown>>) => boolean
 }
 
 /**
- * Makes an attempt: a row before the call, its outcome after it, and an unknown one looked up.
+ * Makes an attempt: a row before the call, its outcome after it, and an unknown outcome looked up.
  *
- * Work that was begun and never settled, because its process died, is for `resume`.
+ * An attempt that was begun and not settled, because its process died, is for `resume`.
  *
- * @returns what `settle` answered; undefined if the attempt was not ours to make
- * @throws whatever `begin` throws, and then the call was not made; what `settle` throws once `persistMs` are over
+ * @param options.limitMs milliseconds for the call
+ * @returns what `settle` answered last; undefined if `begin` answered false
+ * @throws what `begin` throws, and then the call was not made; what `settle` throws after 15 seconds of tries
  * @example
  * const refund = await attempt(
  *   {
@@ -59,16 +62,17 @@ export type AttemptOptions = {
  *     settle: (outcome) => db.write(settleAttemptSql(id, outcome)),
  *     lookUp: (limitMs) => provider.findRefund(id, limitMs),
  *   },
- *   { clock, limitMs: 10_000 },
+ *   { clock, log, about: { refund: id, provider: provider.name }, limitMs: 10_000 },
  * )
  */
 export async function attempt<T extends object, R>(
   steps: Attempt<T, R>,
-  options: AttemptOptions,
+  options: AttemptOptions & { limitMs: number },
 ): Promise<R | undefined> {
   if (!(await steps.begin())) return undefined
-  const { limitMs } = options
-  return conclude(steps, await guarded(() => steps.call(limitMs), options), options)
+  const outcome = await guarded(() => steps.call(options.limitMs), options)
+  if (outcome.kind !== 'accepted') warn(outcome, 'a provider did not accept a call', options)
+  return conclude(steps, outcome, options)
 }
 
 /** Finds out what became of an attempt that was begun and not settled, and settles it. The call is not made again. */
@@ -79,52 +83,52 @@ export const resume = <T extends object, R>(
   conclude(steps, { kind: 'unknown', reason: 'the process that made the call has ended' }, options)
 
 async function conclude<T extends object, R>(
-  steps: Pick<Attempt<T, R>, 'settle' | 'lookUp'>,
+  { settle, lookUp }: Pick<Attempt<T, R>, 'settle' | 'lookUp'>,
   outcome: Outcome<T>,
   options: AttemptOptions,
 ): Promise<R> {
-  const settle = (final: Outcome<T>): Promise<R> => persist(() => steps.settle(final), options)
-  const settled = await settle(outcome)
-  if (outcome.kind !== 'unknown' || !steps.lookUp) return settled
-  const found = await lookUp((limitMs) => steps.lookUp!(limitMs), options)
-  return found ? settle(found) : settled
+  const settled = await persist(() => settle(outcome, false), options.clock)
+  if (outcome.kind !== 'unknown' || !lookUp) return settled
+  const found = await lookUpAgain(lookUp, options)
+  return found ? persist(() => settle(found, true), options.clock) : settled
 }
 
 /** Asks until the provider knows; undefined if it does not within the time. */
-async function lookUp<T extends object>(
-  ask: (limitMs: number) => Promise<Outcome<T>>,
+async function lookUpAgain<T extends object>(
+  lookUp: (limitMs: number) => Promise<Outcome<T>>,
   options: AttemptOptions,
 ): Promise<Outcome<T> | undefined> {
-  const { clock, lookUpMs = LOOK_UP_MS } = options
-  const deadline = clock.elapsed() + lookUpMs
+  const { clock } = options
+  const deadline = Math.min(options.deadline ?? Infinity, clock.elapsed() + LOOK_UP_MS)
   for (let look = 1, notDone = 0; ; look++) {
     const pauseMs = Math.min(FIRST_LOOK_MS * look, LONGEST_LOOK_MS) * (0.5 + Math.random() / 2)
     const limitMs = deadline - clock.elapsed() - pauseMs
     if (limitMs <= 0) return undefined
     await clock.sleep(pauseMs)
-    const found = await guarded(() => ask(limitMs), { ...options, limitMs })
+    const found = await guarded(() => lookUp(limitMs), { ...options, limitMs })
+    if (found.kind !== 'accepted') warn(found, 'a provider was asked what became of a call', options)
     if (found.kind === 'unknown') continue
     if (found.kind === 'retry' && ++notDone < NOT_DONE_TIMES) continue
     return found
   }
 }
 
+const warn = ({ kind, reason }: NotAccepted, text: string, { log, about }: AttemptOptions): void =>
+  log.warn({ ...about, outcome: kind, reason }, text)
+
 /**
- * Writes what must not be lost because the database is away for a moment: as long as it answers `unavailable`, the write is
- * made again. It must be one that may happen twice: an answer of the database can be lost as well.
+ * Repeats a write that must not be lost for as long as the database is away, for 15 seconds. The write must be one that
+ * may happen twice: an answer of the database can be lost as well.
  *
- * @throws what the last write threw, once `persistMs` (default 15,000) are over; any other error at once
+ * @throws what the last write threw; any other error than `unavailable` at once
  */
-export async function persist<R>(
-  write: () => Promise<R>,
-  { clock, persistMs = PERSIST_MS }: { clock: Clock; persistMs?: number },
-): Promise<R> {
-  const until = clock.elapsed() + persistMs
+export async function persist<R>(write: () => Promise<R>, clock: Clock): Promise<R> {
+  const until = clock.elapsed() + PERSIST_MS
   for (;;)
     try {
       return await write()
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 503 || clock.elapsed() >= until) throw error
-      await clock.sleep(PERSIST_WAIT_MS)
+      await clock.sleep(PERSIST_PAUSE_MS)
     }
 }

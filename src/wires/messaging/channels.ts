@@ -2,38 +2,25 @@ import type { Static } from 'typebox'
 
 import type { Clock } from '../../base/clock.ts'
 import { StartError } from '../../base/start-error.ts'
-import type { Settings } from '../../kernel/config.ts'
-import { guardMailProvider, guardTextProvider } from './guarded-providers.ts'
 import type { MessagingOptions } from './options.ts'
 import type { MailProvider, Providers, TextProvider } from './provider.ts'
-import { reportUrl } from './report-receivers.ts'
 
 type Options = Static<typeof MessagingOptions>
 
 /**
- * Makes the providers of each channel, guarded, from the options: a list in the configuration file, or else the one
+ * Makes the providers of each channel from the options: a list in the configuration file, or else the one
  * provider that the environment names.
  *
  * @throws StartError if a provider's options are incomplete or wrong
  */
-export async function openProviders(
-  options: Options,
-  { publicUrl, appUrl }: Pick<Settings, 'publicUrl' | 'appUrl'>,
-  clock: Clock,
-): Promise<Providers> {
+export async function openProviders(options: Options, appUrl: string, clock: Clock): Promise<Providers> {
   const email = options.email ?? (await mailProviders(options.smtp, appUrl, clock))
   const named = await textProviders(options.twilio, clock)
   const { sms = named.sms, whatsapp = named.whatsapp } = options
   for (const [channel, list] of Object.entries({ email, sms, whatsapp }))
     if (list.some((one) => one.channel !== channel || typeof one.send !== 'function'))
       throw new StartError(`messaging.${channel}: one of its providers does not send ${channel}`)
-  const guardText = (provider: TextProvider): TextProvider =>
-    guardTextProvider(provider, clock, (id) => reportUrl(publicUrl, provider.name, id))
-  return {
-    email: email.map((one) => guardMailProvider(one, clock)),
-    sms: sms.map(guardText),
-    whatsapp: whatsapp.map(guardText),
-  }
+  return { email, sms, whatsapp }
 }
 
 async function mailProviders(

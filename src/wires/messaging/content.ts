@@ -6,19 +6,23 @@ export type Content =
   | { channel: 'email'; mail: OutgoingMail }
   | { channel: 'sms' | 'whatsapp'; text: OutgoingText }
 
-/** A provider with the message that it is to send. */
+/** A provider, ours or an operator's own, with the message that it is to send. */
 export type Sendable = {
   readonly name: string
-  /** Resolves within `limitMs`; never rejects. */
-  send(limitMs: number): Promise<Outcome>
+  send: (limitMs: number) => Promise<Outcome>
   /** What the provider calls each message that may be this one, oldest first. */
   find?: (since: number, limitMs: number) => Promise<readonly string[]>
 }
 
-/** A mail that comes twice can be told by its Message-ID; a text can't be told from another one. */
+/** A mail that comes twice can be told by its Message-ID; a text cannot be told from another one. */
 export const isRepeatable = (channel: Channel): boolean => channel === 'email'
 
-export function sendablesOf(content: Content, providers: Providers): Sendable[] {
+/** @param reportTo the URL for the reports of a text, by its provider's name and our id of it */
+export function sendablesOf(
+  content: Content,
+  providers: Providers,
+  reportTo: (provider: string, id: string) => string,
+): Sendable[] {
   if (content.channel === 'email')
     return providers.email.map((one) => ({
       name: one.name,
@@ -27,7 +31,8 @@ export function sendablesOf(content: Content, providers: Providers): Sendable[] 
   const { text } = content
   return providers[content.channel].map((one) => ({
     name: one.name,
-    send: (limitMs) => one.send(text, limitMs),
+    // Not stored with the text: the public URL of this server may change before the next try.
+    send: (limitMs) => one.send({ ...text, reportTo: reportTo(one.name, text.id) }, limitMs),
     ...(one.find && { find: (since: number, limitMs: number) => one.find!(text, since, limitMs) }),
   }))
 }

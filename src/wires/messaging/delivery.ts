@@ -1,22 +1,16 @@
 import { oneLine } from '../../base/one-line.ts'
-import { within } from '../../base/within.ts'
 import type { WireContext } from '../../kernel/wire.ts'
+import { attempt, resume, type Attempt } from '../../providers/attempt.ts'
 import { isRepeatable, type Sendable } from './content.ts'
 import type { Claim, OutboxRows, Settled } from './outbox-rows.ts'
-import type { Outcome } from './provider.ts'
+import type { Accepted } from './provider.ts'
 
 const CALL_MS = 10_000
 /** A call that is cut off sooner would mostly leave its outcome unknown. */
 const SHORTEST_CALL_MS = 2_000
 const SHORTEST_FIRST_CALL_MS = 200
 const FIRST_BACKOFF_MS = 500
-/** A provider may show a message a moment after it took it, so not found counts only the second time. */
-const LOOKS = 2
-const LONGEST_LOOK_MS = 2_000
-const FIRST_LOOK_MS = 400
 const REASON_CHARACTERS = 300
-
-const KINDS: ReadonlySet<string> = new Set(['accepted', 'refused', 'retry', 'unknown'])
 
 const UNCONFIGURED = 'No provider of this channel is configured any more.'
 const UNREACHED = 'No provider of this channel could take the message: it was out of reach, or busy.'
@@ -24,179 +18,156 @@ const UNKNOWN_MAIL = 'The provider did not say whether it took the message: it m
 const UNKNOWN_TEXT =
   'The provider did not say whether it took the message. It is not sent again, because it may have arrived.'
 
-/** Not settled, to be retried. `unknownOutcome`: it may have arrived. */
-export type Pending = { status: 'pending'; provider: string | null; error: string; unknownOutcome: boolean }
+/** Not settled, to be retried. */
+export type Pending = {
+  status: 'pending'
+  provider: string | null
+  error: string
+  /** Whether it may have arrived. */
+  unknownOutcome: boolean
+  /** Milliseconds that the provider asks to wait; undefined if the outcome of the last call is unknown. */
+  afterMs?: number
+}
 
 /**
  * Sends a claimed message until it is settled or its time is over.
  *
  * @param options.passes how often it is tried, each time over all providers
  * @param options.deadline by `clock.elapsed()`
- * @param options.begun whether the call of the first provider is written down already
+ * @param options.isBegun whether the row says already that the first provider is called
  */
 export type Deliver = (
   claim: Claim,
   sendables: readonly Sendable[],
-  options: { passes: number; deadline: number; begun?: boolean },
+  options: { passes: number; deadline: number; isBegun?: boolean },
 ) => Promise<Settled | Pending>
 
 /**
- * Sends over providers in their order, and handles calls whose outcome is unknown by what a repetition costs: a mail is
- * sent once more under the same Message-ID, by which its receiver can tell that it is the same; a text is looked up at its
- * provider and never sent again.
+ * Sends over providers in their order, each call an attempt. What an unknown outcome leads to depends on what a repetition
+ * costs: a mail is sent once more under the same Message-ID, by which its recipient can tell that it is the same; a text is
+ * looked up at its provider and never sent again.
  */
 export function createDelivery(
   rows: OutboxRows,
   { clock, log }: Pick<WireContext, 'clock' | 'log'>,
 ): Deliver {
-  /** Looks up at its provider a text whose outcome is unknown. */
-  async function lookFor(
+  /** What is recorded of a call of one provider, and where its outcome is looked up. */
+  function settlementOf(
     claim: Claim,
     sendables: readonly Sendable[],
-    { provider, since }: { provider: string; since: number },
-    deadline: number,
-  ): Promise<Settled | Pending> {
-    const failed = { status: 'failed', provider, error: UNKNOWN_TEXT } as const
-    const waiting = { status: 'pending', provider, error: UNKNOWN_TEXT, unknownOutcome: true } as const
+    call: { provider: string; since: number; mayHaveArrived: boolean },
+  ): Pick<Attempt<Accepted, Settled | Pending>, 'settle' | 'lookUp'> {
+    const { provider, since, mayHaveArrived } = call
+    const isMail = isRepeatable(claim.channel)
+    const unknown = isMail ? UNKNOWN_MAIL : UNKNOWN_TEXT
     const finders = sendables.flatMap(({ name, find }) => (name === provider && find ? [find] : []))
-    if (finders.length === 0) return rows.settle(claim, failed, true)
-    await rows.markUnknown(claim, UNKNOWN_TEXT)
-    for (let look = 1, notFound = 0, faults = 0; ; look++) {
-      const wait = Math.min(jittered(FIRST_LOOK_MS * look), LONGEST_LOOK_MS)
-      const leftMs = deadline - clock.elapsed() - wait
-      if (leftMs <= 0) return waiting
-      await clock.sleep(wait)
-      const found = await ask(claim, provider, finders, since, leftMs)
-      if (!found) {
-        if (++faults > LOOKS) return waiting
-        continue
-      }
-      const match = await rows.match(claim, found)
-      if (match === 'undecided') continue
-      if (match !== 'none') return rows.settle(claim, { status: 'sent', ...match, provider })
-      if (++notFound === LOOKS) return rows.settle(claim, failed, true)
+    const failUnknown = (): Promise<Settled> =>
+      rows.settle(claim, { status: 'failed', provider, error: unknown }, true)
+    return {
+      async settle(outcome, isLookedUp) {
+        switch (outcome.kind) {
+          case 'accepted':
+            return rows.settle(claim, {
+              status: 'sent',
+              messageId: outcome.id,
+              provider,
+              error: refusalsOf(outcome),
+            })
+          case 'refused':
+            return rows.settle(claim, { status: 'failed', provider, error: outcome.reason })
+          case 'retry': {
+            if (isLookedUp) return failUnknown()
+            await rows.requeue(claim, UNREACHED, mayHaveArrived)
+            const error = mayHaveArrived ? unknown : UNREACHED
+            const { afterMs = 0 } = outcome
+            return { status: 'pending', provider, error, unknownOutcome: mayHaveArrived, afterMs }
+          }
+          case 'unknown':
+            // A mail is sent once more, and no further: it may arrive each time.
+            if (isMail ? mayHaveArrived : finders.length === 0) return failUnknown()
+            await rows.markUnknown(claim, unknown)
+            return { status: 'pending', provider, error: unknown, unknownOutcome: true }
+        }
+      },
+      lookUp:
+        finders.length === 0
+          ? undefined
+          : async (limitMs) => {
+              const found: unknown[] = await Promise.all(finders.map((find) => find(since, limitMs)))
+              return rows.match(claim, found.flatMap(readIds))
+            },
     }
   }
 
-  /** What a provider calls each message that may be this one; undefined where it can't be asked. */
-  async function ask(
-    claim: Claim,
-    provider: string,
-    finders: readonly NonNullable<Sendable['find']>[],
-    since: number,
-    limitMs: number,
-  ): Promise<readonly string[] | undefined> {
-    try {
-      const asked = finders.map((find) => within(limitMs, () => find(since, limitMs), clock))
-      return (await Promise.all(asked)).flat()
-    } catch (error) {
-      log.warn({ err: error, message: claim.id, provider }, 'a provider could not be asked for a message')
-      return undefined
-    }
-  }
-
-  /**
-   * Calls one provider.
-   *
-   * @param unknownOutcome whether an earlier call may have been taken
-   */
-  async function call(
-    claim: Claim,
-    sendable: Sendable,
-    limitMs: number,
-    unknownOutcome: boolean,
-  ): Promise<Settled | { status: 'unknown' } | { status: 'not taken'; afterMs: number }> {
-    const provider = sendable.name
-    const outcome = await outcomeOf(sendable, limitMs)
-    if (outcome.kind === 'accepted') {
-      const error = refusalsOf(outcome)
-      return rows.settle(claim, {
-        status: 'sent',
-        messageId: outcome.id,
-        provider,
-        ...(error !== undefined && { error }),
-      })
-    }
-    const { kind } = outcome
-    const reason = oneLine(outcome.reason, REASON_CHARACTERS)
-    log.warn(
-      { message: claim.id, channel: claim.channel, provider, outcome: kind, reason },
-      'a message was not sent',
-    )
-    if (kind === 'refused') return rows.settle(claim, { status: 'failed', provider, error: reason })
-    if (kind === 'unknown') return { status: 'unknown' }
-    await rows.requeue(claim, UNREACHED, unknownOutcome)
-    return { status: 'not taken', afterMs: outcome.afterMs ?? 0 }
-  }
-
-  return async (claim, sendables, { passes, deadline, begun = false }) => {
-    const { unknownCall } = claim
-    const repeatable = isRepeatable(claim.channel)
-    if (unknownCall && !repeatable) return lookFor(claim, sendables, unknownCall, deadline)
-    // Once more, and no further: it may arrive each time.
-    const giveUp = (name: string): Promise<Settled> =>
-      rows.settle(claim, { status: 'failed', provider: name, error: UNKNOWN_MAIL }, true)
-    if (unknownCall?.isSecond) return giveUp(unknownCall.provider)
-    let written = begun
-    let unknownOutcome = unknownCall !== undefined
-    let provider = unknownCall?.provider ?? sendables[0]?.name ?? null
-    const left = (): number => deadline - clock.elapsed()
-    const pending = (): Pending => ({
-      status: 'pending',
-      provider,
-      error: unknownOutcome ? UNKNOWN_MAIL : sendables.length > 0 ? UNREACHED : UNCONFIGURED,
-      unknownOutcome,
+  return async (claim, sendables, { passes, deadline, isBegun = false }) => {
+    const { unknownCall, channel } = claim
+    const optionsOf = (provider: string) => ({
+      clock,
+      log,
+      about: { message: claim.id, channel, provider },
+      deadline,
+      isAccepted,
     })
+    if (unknownCall && (unknownCall.isSecond || !isRepeatable(channel))) {
+      const settlement = settlementOf(claim, sendables, { ...unknownCall, mayHaveArrived: true })
+      return resume(settlement, optionsOf(unknownCall.provider))
+    }
+    let pending: Pending = {
+      status: 'pending',
+      provider: unknownCall?.provider ?? sendables[0]?.name ?? null,
+      error: unknownCall ? UNKNOWN_MAIL : sendables.length > 0 ? UNREACHED : UNCONFIGURED,
+      unknownOutcome: unknownCall !== undefined,
+    }
+    let isWritten = isBegun
+    const left = (): number => deadline - clock.elapsed()
     for (let pass = 1; pass <= passes; pass++) {
       let afterMs = 0
       for (const [at, sendable] of sendables.entries()) {
         // Each has its share of the time that is left, so that one that hangs leaves some to the next.
         const limitMs = Math.floor(Math.min(CALL_MS, left() / (sendables.length - at)))
         if (limitMs < (pass === 1 ? SHORTEST_FIRST_CALL_MS : SHORTEST_CALL_MS)) break
-        if (!written && !(await rows.begin(claim, sendable.name, unknownOutcome)))
-          return (await rows.finalState(claim.id)) ?? pending()
-        written = false
-        provider = sendable.name
-        const since = clock.now()
-        const ended = await call(claim, sendable, limitMs, unknownOutcome)
-        if (ended.status === 'sent' || ended.status === 'failed') return ended
-        if (ended.status === 'not taken') {
-          afterMs = Math.max(afterMs, ended.afterMs)
-          continue
-        }
-        if (!repeatable) return lookFor(claim, sendables, { provider, since }, deadline)
-        if (unknownOutcome) return giveUp(provider)
-        unknownOutcome = true
-        break
+        const { name, send } = sendable
+        const mayHaveArrived = pending.unknownOutcome
+        const call = { provider: name, since: clock.now(), mayHaveArrived }
+        const isCallWritten = isWritten
+        isWritten = false
+        const ended = await attempt(
+          {
+            begin: async () => isCallWritten || rows.begin(claim, name, mayHaveArrived),
+            call: send,
+            ...settlementOf(claim, sendables, call),
+          },
+          { ...optionsOf(name), limitMs },
+        )
+        if (!ended) return (await rows.finalState(claim.id)) ?? pending
+        if (ended.status !== 'pending') return ended
+        pending = ended
+        if (ended.afterMs === undefined) break
+        afterMs = Math.max(afterMs, ended.afterMs)
       }
-      const wait = Math.max(jittered(FIRST_BACKOFF_MS * 2 ** (pass - 1)), afterMs)
-      if (pass === passes || wait >= left()) break
-      await clock.sleep(wait)
+      if (pending.unknownOutcome && !isRepeatable(channel)) break
+      const pauseMs = Math.max(FIRST_BACKOFF_MS * 2 ** (pass - 1) * (0.5 + Math.random()), afterMs)
+      if (pass === passes || pauseMs >= left()) break
+      await clock.sleep(pauseMs)
     }
-    return pending()
+    return pending
   }
 }
 
-/** What a provider answers. One that an application wrote itself may throw, or leave something out. */
-async function outcomeOf(sendable: Sendable, limitMs: number): Promise<Outcome> {
-  try {
-    const outcome: Outcome = await sendable.send(limitMs)
-    if (outcome.kind === 'accepted') return outcome
-    const { reason = 'it did not say why' } = outcome as { reason?: unknown }
-    if (KINDS.has(outcome.kind)) return { ...outcome, reason: String(reason) }
-    return { kind: 'unknown', reason: `it answered what is no outcome: ${JSON.stringify(outcome)}` }
-  } catch (error) {
-    return { kind: 'unknown', reason: String(error) }
-  }
+const isAccepted = ({ id }: Readonly<Record<string, unknown>>): boolean => typeof id === 'string' && id !== ''
+
+/** What a provider, which may be an operator's own, answers when it is asked for a text. */
+function readIds(found: unknown): string[] {
+  if (!Array.isArray(found) || !found.every((id) => typeof id === 'string'))
+    throw new TypeError('the provider answered no list of ids')
+  return found
 }
 
-/** What the log says of a mail that was taken for some of its receivers only. */
-const refusalsOf = ({ refusedRecipients = [] }: Outcome & { kind: 'accepted' }): string | undefined =>
+/** What the log of messages says of a mail that was taken for some of its recipients only. */
+const refusalsOf = ({ refusedRecipients = [] }: Accepted): string | null =>
   refusedRecipients.length === 0
-    ? undefined
+    ? null
     : oneLine(
         `Refused for ${refusedRecipients.map(({ address, reason }) => `${address} (${reason})`).join(', ')}`,
         REASON_CHARACTERS,
       )
-
-const jittered = (ms: number): number => Math.round(ms * (0.5 + Math.random()))

@@ -26,7 +26,7 @@ export function checksOf(providers: Providers): Map<string, () => Promise<void>>
     const list = providers[channel]
     for (const [at, provider] of list.entries()) {
       const place = list.length > 1 ? ` (${at + 1} of ${list.length})` : ''
-      checks.set(`${channel} by ${provider.name}${place}`, () => provider.check())
+      checks.set(`${channel} by ${provider.name}${place}`, async () => provider.check())
     }
   }
   return checks

@@ -11,7 +11,7 @@ import { checksOf, createHealth } from './health.ts'
 import { createMessageLog, forgetMessages } from './messages.ts'
 import { MESSAGING_PROVIDERS, MessagingOptions } from './options.ts'
 import { createOutbox } from './outbox.ts'
-import { createReportReceivers } from './report-receivers.ts'
+import { createReportReceivers, reportUrl } from './report-receivers.ts'
 import { createReports } from './reports.ts'
 import { messagingRoutes } from './routes.ts'
 import { createSender } from './sender.ts'
@@ -58,9 +58,13 @@ export const messaging = defineWire({
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {
     const { db, clock, jobs, settings, policy } = context
-    const providers = await openProviders(options, settings, clock)
+    const providers = await openProviders(options, settings.appUrl, clock)
     const templates = openTemplates(settings, options)
-    const outbox = createOutbox(context, { secret: settings.secret, providers })
+    const outbox = createOutbox(context, {
+      secret: settings.secret,
+      providers,
+      reportTo: (provider, id) => reportUrl(settings.publicUrl, provider, id),
+    })
     const sender = createSender(
       { outbox, templates, providers, policy },
       { domain: new URL(settings.publicUrl).hostname },
@@ -89,7 +93,7 @@ export const messaging = defineWire({
       checks: checksOf(providers),
       async close() {
         const { email, sms, whatsapp } = providers
-        await Promise.all([...email, ...sms, ...whatsapp].map((one) => one.close()))
+        await Promise.all([...email, ...sms, ...whatsapp].map(async (one) => one.close()))
       },
     }
   },

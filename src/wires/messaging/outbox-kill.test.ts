@@ -25,6 +25,7 @@ const AT_ONCE = 5
 // The steps of one engine, and those between them on the other one: which engine has which is another thing each time.
 const STRIDE = isLongRun ? 1 : 2
 const SQLITE_FIRST = isLongRun ? 1 : Math.floor(Math.random() * 2) + 1
+const reportTo = (_provider: string, id: string): string => `https://shop.example/${id}`
 const PHONE = '+4915112345678'
 
 type How = 'queued mail' | 'mail of a request' | 'text of a request'
@@ -76,7 +77,8 @@ const program = (given: {
       : smtp({ url: addresses.smtp, from: 'shop@example.com' })
     const outbox = createOutbox({ db, clock, log, jobs }, {
       secret: ${JSON.stringify(SECRET)},
-      providers: { email: [], sms: [], whatsapp: [], reportTo: (id) => 'https://shop.example/' + id, [provider.channel]: [{ ...provider, send: paused(provider.send) }] },
+      reportTo: (_provider, id) => 'https://shop.example/' + id,
+      providers: { email: [], sms: [], whatsapp: [], [provider.channel]: [{ ...provider, send: paused(provider.send) }] },
     })
     const content = how.startsWith('text')
       ? { channel: 'sms', text: { id, to: ${JSON.stringify(PHONE)}, body: id } }
@@ -111,7 +113,7 @@ async function recover(url: string, id: string, providers: Providers): Promise<s
   clock.advance(10 * MINUTE)
   const log = pino({ level: 'silent' })
   const jobs = createJobs(db, clock, log)
-  createOutbox({ db, clock, log, jobs }, { secret: SECRET, providers })
+  createOutbox({ db, clock, log, jobs }, { secret: SECRET, providers, reportTo })
   await jobs.start()
   clock.advance(MINUTE)
   try {

@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Key } from '../../base/crypto.ts'
-import { ApiError, errors } from '../../base/errors.ts'
+import { errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
+import type { Outcome } from '../../providers/outcome.ts'
 import { requireRow, type Database, type Step } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { isRepeatable, readContent, writeContent, type Content } from './content.ts'
@@ -10,7 +11,6 @@ import type { Channel } from './provider.ts'
 /** Longer than a request sends: after it the message's job is due, which goes on where a dead process stopped. */
 export const LEASE_MS = 30_000
 const REPEATED = 'It may have arrived by an earlier try, and is sent once more.'
-const WAIT_MS = 200
 
 /** A message, as it is put into the outbox. */
 export type Message = {
@@ -68,29 +68,29 @@ export type OutboxRows = {
    */
   reopen(message: Message, claim: Claim, steps: readonly Step[]): Promise<Claim | undefined>
   /**
-   * Writes down that a provider is called; false if the claim is void.
+   * Records that a provider is called; false if the claim is void.
    *
    * @param unknownOutcome whether the message may have arrived by an earlier call
    */
   begin(claim: Claim, provider: string, unknownOutcome: boolean): Promise<boolean>
-  /** Writes down that the call is over and that its outcome is unknown. */
+  /** Records that the call is over and that its outcome is unknown. */
   markUnknown(claim: Claim, error: string): Promise<void>
   /**
-   * Writes down that the provider has certainly not taken it.
+   * Records that the provider has certainly not taken it.
    *
    * @param unknownOutcome whether it may have arrived by an earlier call
    */
   requeue(claim: Claim, error: string, unknownOutcome: boolean): Promise<void>
   /**
-   * Writes down the final state and forgets the content. Answers the state that the message has then: a report may have
-   * been quicker.
+   * Records the final state and deletes the content.
    *
+   * @returns the state that the message has then: a report may have been quicker
    * @param unknownOutcome whether it may have arrived all the same
    */
   settle(
     claim: Claim,
     end:
-      | { status: 'sent'; messageId: string; provider: string; error?: string }
+      | { status: 'sent'; messageId: string; provider: string; error: string | null }
       | (Settled & { status: 'failed' }),
     unknownOutcome?: boolean,
   ): Promise<Settled>
@@ -98,9 +98,9 @@ export type OutboxRows = {
    * Which of a provider's messages a text with unknown outcome is: the first that no other message has, since equal texts
    * look the same.
    *
-   * @returns `none` if all belong to others; `undecided` while an equal text may be being sent, of which one could be
+   * @returns `retry` if all belong to others; `unknown` while an equal text may be being sent, of which one could be
    */
-  match(claim: Claim, messageIds: readonly string[]): Promise<{ messageId: string } | 'none' | 'undecided'>
+  match(claim: Claim, messageIds: readonly string[]): Promise<Outcome<{ id: string }>>
   /** The final state of a message; undefined if it is not settled. */
   finalState(id: string): Promise<Settled | undefined>
 }
@@ -127,18 +127,6 @@ const unknownCallOf = ({ provider, attempted_at, call_state }: Row): Claim['unkn
 /** @param key what messages are sealed with until they are settled */
 export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRows {
   const claimed = ({ id, token }: Claim): Sql => sql`id = ${id} and claim = ${token} and ${unsettled}`
-
-  /** What a provider took must not be forgotten because the database was away for a moment. */
-  async function persist<T>(write: () => Promise<T>): Promise<T> {
-    const until = clock.elapsed() + LEASE_MS / 2
-    for (;;)
-      try {
-        return await write()
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.status !== 503 || clock.elapsed() > until) throw error
-        await clock.sleep(WAIT_MS)
-      }
-  }
 
   async function finalState(id: string): Promise<Settled | undefined> {
     const row = await db.get<Row>(
@@ -213,12 +201,9 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
     },
 
     async markUnknown(claim, error) {
-      await persist(() =>
-        db.write(
-          sql`update messaging_messages set call_state = 'over', error = ${error}, updated_at = ${clock.now()}
-              where ${claimed(claim)}`,
-        ),
-      )
+      await db.write(sql`
+        update messaging_messages set call_state = 'over', error = ${error}, updated_at = ${clock.now()}
+        where ${claimed(claim)}`)
     },
 
     async requeue(claim, error, unknownOutcome) {
@@ -229,7 +214,7 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
     },
 
     async settle(claim, end, unknownOutcome = false) {
-      const { status, provider, error = null } = end
+      const { status, provider, error } = end
       const messageId = end.status === 'sent' ? end.messageId : null
       const settleSql = sql`
         update messaging_messages set status = ${status}, provider = ${provider}, message_id = ${messageId},
@@ -240,9 +225,7 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const { deleteJobSql } = claim
       try {
         // The job stays if the claim is void: it is another's then.
-        await persist(() =>
-          db.batch([requireRow(settleSql, () => isVoid), deleteJobSql ? [deleteJobSql] : []]),
-        )
+        await db.batch([requireRow(settleSql, () => isVoid), deleteJobSql ? [deleteJobSql] : []])
         return end
       } catch (error) {
         if (error !== isVoid) throw error
@@ -251,7 +234,8 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
     },
 
     async match({ id, channel }, messageIds) {
-      if (messageIds.length === 0) return 'none'
+      const notFound = { kind: 'retry', reason: 'the provider has no such message' } as const
+      if (messageIds.length === 0) return notFound
       // `begin` is committed before the call, so its row is there before the provider's message is. A message whose id
       // is not written down yet could be any of these.
       const [running, others] = await Promise.all([
@@ -268,8 +252,10 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       ])
       const taken = new Set(others.map(({ message_id }) => message_id))
       const free = messageIds.find((messageId) => !taken.has(messageId))
-      if (free === undefined) return 'none'
-      return running ? 'undecided' : { messageId: free }
+      if (free === undefined) return notFound
+      return running
+        ? { kind: 'unknown', reason: 'an equal message is being sent' }
+        : { kind: 'accepted', id: free }
     },
 
     finalState,

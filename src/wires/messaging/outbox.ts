@@ -5,6 +5,7 @@ import { Type } from '../../base/schema.ts'
 import type { Step } from '../../db/database.ts'
 import type { Job } from '../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../kernel/wire.ts'
+import { persist } from '../../providers/attempt.ts'
 import { isRepeatable, sendablesOf } from './content.ts'
 import { createDelivery, type Pending } from './delivery.ts'
 import { messagingErrors } from './errors.ts'
@@ -56,10 +57,15 @@ const jobIdOf = (messageId: string): string => `messaging-${messageId}`
  * until it is settled: the job of one that a request sends is due when the request must have ended.
  *
  * @param options.secret `SIXWIRE_SECRET`
+ * @param options.reportTo the URL for the reports of a text, by its provider's name and our id of it
  */
 export function createOutbox(
   { db, clock, log, jobs }: Pick<WireContext, 'db' | 'clock' | 'log' | 'jobs'>,
-  { secret, providers }: { secret: string; providers: Providers },
+  {
+    secret,
+    providers,
+    reportTo,
+  }: { secret: string; providers: Providers; reportTo: (provider: string, id: string) => string },
 ): Outbox {
   const rows = createOutboxRows(db, clock, deriveKey(secret, 'messaging-outbox'))
   const deliver = createDelivery(rows, { clock, log })
@@ -77,7 +83,8 @@ export function createOutbox(
   const fail = (
     claim: Claim,
     { provider, error, unknownOutcome }: Omit<Pending, 'status'>,
-  ): Promise<Settled> => rows.settle(claim, { status: 'failed', provider, error }, unknownOutcome)
+  ): Promise<Settled> =>
+    persist(() => rows.settle(claim, { status: 'failed', provider, error }, unknownOutcome), clock)
 
   /** Sends a message that no caller waits for. Throws if it is to be retried. */
   async function sendQueued({ payload, attempt }: Job<SendJob>): Promise<void> {
@@ -93,7 +100,8 @@ export function createOutbox(
       return void (await fail(claim, { provider: null, error: UNSEALED, unknownOutcome: false }))
     }
     const deadline = clock.elapsed() + JOB_LIMIT_MS
-    const outcome = await deliver(claim, sendablesOf(content, providers), { passes: 1, deadline })
+    const sendables = sendablesOf(content, providers, reportTo)
+    const outcome = await deliver(claim, sendables, { passes: 1, deadline })
     if (outcome.status !== 'pending') return
     if (!isLast) throw new Error(outcome.error)
     await fail(claim, outcome)
@@ -120,7 +128,7 @@ export function createOutbox(
   async function sendNow(message: Message, deadline: number): Promise<Settled | Pending> {
     const { id, content } = message
     const { channel } = content
-    const sendables = sendablesOf(content, providers)
+    const sendables = sendablesOf(content, providers, reportTo)
     const jobId = jobIdOf(id)
     const claim: Claim = {
       id,
@@ -138,7 +146,7 @@ export function createOutbox(
     const found = isNew ? claim : await follow(message, claim, jobStep, deadline)
     if ('status' in found) return found
     try {
-      const outcome = await deliver(found, sendables, { passes: PASSES, deadline, begun: isNew })
+      const outcome = await deliver(found, sendables, { passes: PASSES, deadline, isBegun: isNew })
       // The job of a text whose outcome is unknown looks for it later.
       const isOver = outcome.status === 'pending' && (isRepeatable(channel) || !outcome.unknownOutcome)
       return isOver ? await fail(found, outcome) : outcome

@@ -9,10 +9,13 @@ export type Channel = (typeof CHANNELS)[number]
 export type RefusedRecipient = { address: string; reason: string }
 
 /**
- * How sending ended; see `providers/outcome.ts`. `id` is what the provider calls the message, `refusedRecipients` are
- * those of several recipients that it does not send it to.
+ * What a provider says of a message that it took: `id` is what it calls the message, `refusedRecipients` are those of
+ * several recipients that it does not send it to.
  */
-export type Outcome = OutcomeWith<{ id: string; refusedRecipients?: readonly RefusedRecipient[] }>
+export type Accepted = { id: string; refusedRecipients?: readonly RefusedRecipient[] }
+
+/** How sending ended; see `providers/outcome.ts`. */
+export type Outcome = OutcomeWith<Accepted>
 
 export type Attachment = { filename: string; contentType: string; content: Buffer }
 

@@ -47,11 +47,10 @@ export function createReportReceivers(
 ): ReportReceivers {
   const receivers = new Map<string, Receiver<() => Promise<void>>[]>()
   const add = <R>(name: string, one: Partial<Receiver<R>>, apply: (report: R) => Promise<void>): void => {
-    const { authorize, receive } = one
-    if (!receive) return
+    if (!one.receive) return
     const receiver: Receiver<() => Promise<void>> = {
-      ...(authorize && { authorize }),
-      receive: async (request) => (await receive(request)).map((report) => () => apply(report)),
+      authorize: (headers) => one.authorize?.(headers),
+      receive: async (request) => (await one.receive!(request)).map((report) => () => apply(report)),
     }
     receivers.set(name, [...(receivers.get(name) ?? []), receiver])
   }
