@@ -34,14 +34,17 @@ type RunReads = (statements: readonly Statement[]) => Promise<Answer[]>
  */
 export class ReadGroups {
   readonly #run: RunReads
+  readonly #isRefused: (error: unknown) => boolean
   readonly #forms = new Map<string, GroupForm>()
   #waiting: Read[] = []
   #isScheduled = false
   #quick = 0
   #underWay = new Set<Promise<void>>()
 
-  constructor(run: RunReads) {
+  /** @param isRefused whether an error of `run` is the fault of one statement, so that others of its group may succeed */
+  constructor(run: RunReads, isRefused: (error: unknown) => boolean) {
     this.#run = run
+    this.#isRefused = isRefused
   }
 
   /** @param isPoint whether only the first row is wanted; it must be found by an index */
@@ -132,7 +135,8 @@ export class ReadGroups {
   /** After a pipeline failed: each set of parameters for itself, so that only the read that is at fault fails. */
   async #answerEach(sent: readonly Sent[], error: unknown): Promise<void> {
     const alone = sent.flatMap(({ sets }) => sets)
-    if (alone.length === 1) return reject(alone[0]!, error)
+    // A server that is away or silent has been asked again already, and hundreds of connections would not bring it back.
+    if (alone.length === 1 || !this.#isRefused(error)) return alone.forEach((same) => reject(same, error))
     const works = sent.flatMap(({ sets, form }) =>
       sets.map(async (same) => {
         try {

@@ -50,8 +50,9 @@ export class PostgresDatabase implements Database {
   readonly #pool: pg.Pool
   readonly #names = new StatementNames()
   readonly #running = new Set<Promise<unknown>>()
-  readonly #reads = new ReadGroups((statements) =>
-    this.#use((session) => session.run(statements), again.read),
+  readonly #reads = new ReadGroups(
+    (statements) => this.#use((session) => session.run(statements), again.read),
+    isRolledBack,
   )
   readonly #inserts = new InsertGroups(
     (statement) => this.#use(async (session) => (await session.run([statement]))[0]!, again.write),
