@@ -155,4 +155,40 @@ eachEngine((engine) => {
       ['lost'],
     )
   })
+
+  test('mails of the service to one address that the version before left behind are sent in order', async (t) => {
+    const mail = await startMailServer(t)
+    const databaseUrl = await engine.freshUrl()
+    const db = await openDatabase(databaseUrl)
+    const before = async (wire: string, folder: string, last: string) =>
+      (await readMigrations(wire, new URL(folder, import.meta.url), db.dialect)).filter(
+        ({ name }) => name <= last,
+      )
+    await db.migrate([
+      ...(await before('sixwire', '../../kernel/migrations/', '003')),
+      ...(await before('messaging', './migrations/', '004')),
+    ])
+    const key = deriveKey(SECRET, 'messaging-outbox')
+    const ids = Array.from({ length: 6 }, (_, at) => `mail${at}`)
+    const to = 'ada@example.com'
+    // The later ones lie first in the table.
+    for (const [at, id] of [...ids.entries()].toReversed()) {
+      const content: Content = {
+        channel: 'email',
+        mail: { messageId: `${id}@example.com`, to: [to], cc: [], bcc: [], subject: id, html: 'Hi', attachments: [] },
+      }
+      await db.batch([
+        sql`insert into messaging_messages (id, channel, recipient, status, attempts, lease_until, payload, created_at, updated_at)
+            values (${id}, 'email', ${to}, 'queued', 0, 0, ${key.seal(writeContent(content))}, ${at}, ${at})`,
+        sql`insert into messaging_recipients (message_id, address) values (${id}, ${to})`,
+      ])
+    }
+    await db.close()
+    const app = await startApp(t, engine, { databaseUrl, environment: environmentOf(mail) })
+    await settled(app)
+    assert.deepEqual(
+      mail.received.map(({ subject }) => subject),
+      ids,
+    )
+  })
 })
