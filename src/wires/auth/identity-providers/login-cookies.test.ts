@@ -12,7 +12,7 @@ describe('login cookies', () => {
     test('whatever the names of cookies are, a sign-in begins', async (t) => {
       const provider = await startOauthServer(t, callbackOf('idpb'))
       const app = await startApp(t, engine, { environment: { ...NAMES, ...provider.variables } })
-      for (const odd of ['aaaa bbb', 'aaaaaaaé', '((((((((', '"""""""\u007f']) {
+      for (const odd of ['aaaa bbb', 'aaa\tbbbb', '((((((((']) {
         const names = [odd, 'AAAAAAA1', 'AAAAAAA2', 'AAAAAAA3'].map((id) => `__Host-sixwire_login_${id}=x`)
         const answered = await app.request('GET', '/auth/idpb', { headers: { cookie: names.join('; ') } })
         assert.equal(answered.status, 302, `${odd}: ${answered.text}`)
