@@ -39,6 +39,21 @@ export type ReportReceivers = {
   receive(provider: string, request: WebhookRequest): Promise<void>
 }
 
+// An operator's own provider may read a request as anything.
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isTextOrNone = (value: unknown): boolean => value === undefined || isText(value)
+const TEXT_STATUSES: ReadonlySet<unknown> = new Set(['sent', 'delivered', 'failed'])
+
+function isTextReport(event: unknown): boolean {
+  const { id, messageId, status, error } = (event ?? {}) as Record<string, unknown>
+  return isText(id) && isText(messageId) && TEXT_STATUSES.has(status) && isTextOrNone(error)
+}
+
+function isMailReport(event: unknown): boolean {
+  const { messageId, status, reason } = (event ?? {}) as Record<string, unknown>
+  return isText(messageId) && STATUSES.has(status) && isTextOrNone(reason)
+}
+
 /** What reads reports, by the provider that sends them. */
 export function createReportReceivers(
   providers: Providers,
@@ -46,20 +61,29 @@ export function createReportReceivers(
   bounceSecret: string | undefined,
 ): ReportReceivers {
   const receivers = new Map<string, Receiver<() => Promise<void>>[]>()
-  const add = <R>(name: string, one: Partial<Receiver<R>>, apply: (report: R) => Promise<void>): void => {
+  const add = <R>(
+    name: string,
+    one: Partial<Receiver<R>>,
+    isReport: (event: unknown) => boolean,
+    apply: (report: R) => Promise<void>,
+  ): void => {
     if (!one.receive) return
     const receiver: Receiver<() => Promise<void>> = {
       authorize: (headers) => one.authorize?.(headers),
-      receive: async (request) => (await one.receive!(request)).map((report) => () => apply(report)),
+      async receive(request) {
+        const events = await one.receive!(request)
+        if (!events.every(isReport)) throw new TypeError(`${name} read a request as what is no report`)
+        return events.map((report) => () => apply(report))
+      },
     }
     receivers.set(name, [...(receivers.get(name) ?? []), receiver])
   }
   for (const one of [...providers.sms, ...providers.whatsapp])
-    add(one.name, one, (report) => reports.text(report))
+    add(one.name, one, isTextReport, (report) => reports.text(report, one.name))
   const mail = (report: MailReport): Promise<void> => reports.mail(report)
-  for (const one of providers.email) add(one.name, one, mail)
+  for (const one of providers.email) add(one.name, one, isMailReport, mail)
   // SMTP itself reports nothing: what watches over the mail does, and has this secret.
-  if (bounceSecret !== undefined) add('smtp', bounceReceiver(bounceSecret), mail)
+  if (bounceSecret !== undefined) add('smtp', bounceReceiver(bounceSecret), isMailReport, mail)
 
   function receiversOf(provider: string | undefined): Receiver<() => Promise<void>>[] {
     const found = provider === undefined ? [...receivers.values()].flat() : (receivers.get(provider) ?? [])

@@ -8,7 +8,8 @@ const REASON_CHARACTERS = 300
 
 /** Moves messages on by what their providers report. */
 export type Reports = {
-  text(report: TextReport): Promise<void>
+  /** @param provider the name of the one that reports; messages of others stay as they are */
+  text(report: TextReport, provider: string): Promise<void>
   mail(report: MailReport): Promise<void>
 }
 
@@ -35,18 +36,19 @@ export function createReports(db: Database, clock: Clock): Reports {
       payload = null, claim = null, lease_until = 0, attempted_at = null, call_state = null, updated_at = ${clock.now()}`
 
   return {
-    async text({ id, messageId, status, error = 'The provider reported that it failed.' }) {
+    async text({ id, messageId, status, error = 'The provider reported that it failed.' }, provider) {
       await db.batch([
         sql`
         ${step(status, sql`${messageId}`, status === 'failed' ? error : undefined)}
-        where id = ${id} and channel in ('sms', 'whatsapp')
+        where id = ${id} and channel in ('sms', 'whatsapp') and provider = ${provider}
           and (message_id is null or message_id = ${messageId}) and ${FROM[status]}`,
         // An equal text with an unknown outcome may have been found as this one: now its provider says whose it is.
         sql`
         update messaging_messages set status = 'failed', message_id = null, error = ${MISTAKEN},
           attempted_at = ${clock.now()}, updated_at = ${clock.now()}
-        where message_id = ${messageId} and id <> ${id} and channel in ('sms', 'whatsapp')
-          and exists (select 1 from messaging_messages own where own.id = ${id} and own.message_id = ${messageId})`,
+        where message_id = ${messageId} and id <> ${id} and channel in ('sms', 'whatsapp') and provider = ${provider}
+          and exists (select 1 from messaging_messages own
+            where own.id = ${id} and own.message_id = ${messageId} and own.provider = ${provider})`,
       ])
     },
 
