@@ -351,3 +351,12 @@ describe('a declaration that does not fit stops the start', () => {
       })
     })
 })
+
+test('names of instances that can not be told apart are refused', () => {
+  for (const [chains, message] of [
+    [{ 'my-chain': {}, my_chain: {} }, /"my-chain" and "my_chain" would have the same variables, MY_CHAIN_…/],
+    [{ Base: {} }, /"base" and "Base" would have the same variables/],
+    [{ 'a.b': {} }, /"a\.b" can't be a name: it holds a dot/],
+  ] as const)
+    assert.throws(() => market({ chains }), { name: 'StartError', message })
+})

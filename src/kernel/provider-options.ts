@@ -115,7 +115,11 @@ export function checkProviders(
   }
 }
 
-/** The providers of a wire, with an entry for each instance that is declared or in the configuration. */
+/**
+ * The providers of a wire, with an entry for each instance that is declared or in the configuration.
+ *
+ * @throws StartError for names of instances that can't be told apart
+ */
 export const providersOf = (declarations: ProviderDeclarations, options: unknown): WireProvider[] =>
   Object.entries(declarations).flatMap(([pattern, declaration]) => {
     if (!INSTANCES.test(pattern)) return [providerAt(pattern, declaration, (variable) => variable)]
@@ -125,10 +129,24 @@ export const providersOf = (declarations: ProviderDeclarations, options: unknown
       ...(declaration.instances ?? []),
       ...(isPlain(entries) ? Object.keys(entries) : []),
     ])
+    checkInstances(map, names)
     return Array.from(names, (name) =>
       providerAt(`${map}.${name}`, declaration, (variable) => variable.replace('*', prefixOf(name))),
     )
   })
+
+/** @throws StartError for a name that no path of options can hold, or two names that have the same variables */
+function checkInstances(map: string, names: ReadonlySet<string>): void {
+  const byPrefix = new Map<string, string>()
+  for (const name of names) {
+    if (name.includes('.')) throw new StartError(`${map}: "${name}" can't be a name: it holds a dot`)
+    const prefix = prefixOf(name)
+    const other = byPrefix.get(prefix)
+    if (other !== undefined)
+      throw new StartError(`${map}: "${other}" and "${name}" would have the same variables, ${prefix}_…`)
+    byPrefix.set(prefix, name)
+  }
+}
 
 /** `polygonAmoy` and `polygon-amoy` are both `POLYGON_AMOY`. */
 const prefixOf = (instance: string): string =>

@@ -49,27 +49,33 @@ describe("an operator's own provider", () => {
     })
 
     test('a provider reports of its own messages only', async (t) => {
-      let event: unknown
+      const events: unknown[] = []
       const app = await startApp(t, engine, {
         environment: { SIXWIRE_SANDBOX: 'off' },
         config: {
-          messaging: { sms: [own('shop', 'sms', () => event)], whatsapp: [own('chat', 'whatsapp', () => event)] },
+          messaging: {
+            sms: [own('shop', 'sms', () => events[0])],
+            whatsapp: [own('chat', 'whatsapp', () => events[0])],
+          },
         },
       })
       const { key } = await app.app.service('auth').keys.create('test', ['*'])
-      await app.request('POST', '/messaging/sms', { token: key, body: { to: '+4915112345678', body: 'Hello' } })
+      await app.request('POST', '/messaging/sms', {
+        token: key,
+        body: { to: '+4915112345678', body: 'Hello' },
+      })
       const log = async () => (await app.request('GET', '/messaging/logs', { token: key })).body.logs[0]
       const { _id: id, messageId } = await log()
-      event = { id, messageId, status: 'failed' }
+      events.push({ id, messageId, status: 'failed' })
       const answered = await app.request('POST', '/messaging/reports/chat', { raw: 'x' })
       assert.equal(answered.status, 200)
       assert.equal((await log()).status, 'sent')
     })
 
     test('an id that two providers use is that of two messages', async (t) => {
-      let event: unknown
+      const events: unknown[] = []
       const counting = (name: string, channel: 'sms' | 'whatsapp') => ({
-        ...own(name, channel, () => event),
+        ...own(name, channel, () => events[0]),
         send: async () => ({ kind: 'accepted' as const, id: '17' }),
       })
       const app = await startApp(t, engine, {
@@ -85,10 +91,12 @@ describe("an operator's own provider", () => {
       }
       const { _id: id } = await send('sms')
       await send('whatsapp')
-      event = { id, messageId: '17', status: 'delivered' }
+      events.push({ id, messageId: '17', status: 'delivered' })
       assert.equal((await app.request('POST', '/messaging/reports/shop', { raw: 'x' })).status, 200)
       const { body } = await app.request('GET', '/messaging/logs', { token: key })
-      const states = Object.fromEntries(body.logs.map((one: { channel: string; status: string }) => [one.channel, one.status]))
+      const states = Object.fromEntries(
+        body.logs.map((one: { channel: string; status: string }) => [one.channel, one.status]),
+      )
       assert.deepEqual(states, { sms: 'delivered', whatsapp: 'sent' })
     })
   })
