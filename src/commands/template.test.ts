@@ -89,14 +89,14 @@ describe('sixwire template preview', () => {
   })
 
   for (const [words, message] of [
-    [['order'], '/data/number: The template needs this.'],
+    [['order'], '/data/number: The template needs this value.'],
     [
       ['order', '--data', '{"number":[]}'],
-      '/data/number: The template shows this, so it is text or a number.',
+      '/data/number: The template shows this value, so it must be text, a number or a boolean.',
     ],
     [
       ['nope'],
-      `/template: There is no template "nope": there are ${['bad', ...BUILT_IN, 'order'].toSorted().join(', ')}.`,
+      `/template: There is no template "nope": the templates are ${['bad', ...BUILT_IN, 'order'].toSorted().join(', ')}.`,
     ],
     [['order', '--data', '[1]'], '--data: write an object, like {"name":"Ada"}'],
     [['order', '--data', '{'], /^--data: this is not JSON: /],

@@ -13,23 +13,23 @@ const BATCH = 500
 export const STATUSES = ['queued', 'sending', 'sent', 'failed', 'delivered', 'bounced'] as const
 export type Status = (typeof STATUSES)[number]
 
-/** A message as the log shows it: never what was sent. */
+/** A message as the log shows it, without its content. */
 export type LogEntry = {
   _id: string
   channel: Channel
   to: string
-  /** Of mail that a caller sent. The service's own mail has none here: it may hold a secret. */
+  /** Only of emails that a caller sent: the subject of an email of the service may contain a secret. */
   subject?: string
   template?: string
   status: Status
-  /** What the provider calls it. */
+  /** The provider's id of the message. */
   messageId?: string
   provider?: string
   error?: string
   createdAt: string
 }
 
-/** `to` matches everybody whom a message went to, those in copy as well. */
+/** The filters of the log. `to` matches any recipient, in cc and bcc as well. */
 export type LogQuery = { channel?: Channel; to?: string; status?: Status }
 
 export type LogPage = { logs: LogEntry[]; total: number; nextCursor?: string }
@@ -47,7 +47,7 @@ type Row = {
   created_at: number
 }
 
-/** How an address or number is compared. A plus that was not percent-encoded comes as a blank. */
+/** The form in which addresses and numbers are compared. A plus that was not percent-encoded arrives as a space. */
 const keyOf = (to: string): string => emailKey(to).replace(/^(?=\d+$)/, '+')
 
 const entryOf = (row: Row): LogEntry => ({
@@ -63,12 +63,12 @@ const entryOf = (row: Row): LogEntry => ({
   createdAt: isoTime(row.created_at),
 })
 
-// Literals: an index of some statuses only is not found with a parameter.
+// Literals, because a partial index on a status is not used with a parameter.
 const HAS_STATUS = Object.fromEntries(
   STATUSES.map((status) => [status, sql.literal(`status = '${status}'`)]),
 ) as Record<Status, Sql>
 
-/** Reads a page of the log, newest first. */
+/** Reads one page of the log, newest first. */
 export type MessageLog = (rowFilter: RowFilter, query: LogQuery, page: Page) => Promise<LogPage>
 
 export function createMessageLog(db: Database): MessageLog {
@@ -93,18 +93,18 @@ export function createMessageLog(db: Database): MessageLog {
 }
 
 /**
- * Deletes settled messages and their recipients, a batch at a time: other writes go in between.
+ * Deletes messages in a final state with their recipients, in batches, so that other writes need not wait.
  *
- * @param before those that were made earlier than this, in milliseconds
+ * @param before milliseconds since 1970; messages created earlier are deleted
  */
 export async function forgetMessages(db: Database, before: number): Promise<void> {
   for (;;) {
-    // Materialized: PostgreSQL may otherwise run the inner query, with its limit, more than once.
-    const gone = await db.write(sql`
+    // Materialized, because PostgreSQL may otherwise run the inner query, with its limit, more than once.
+    const deleted = await db.write(sql`
       with old as materialized (
         select id from messaging_messages
         where id < ${leastIdOf(before)} and status not in ('queued', 'sending') order by id limit ${BATCH})
       delete from messaging_messages where id in (select id from old) returning id`)
-    if (gone.length < BATCH) return
+    if (deleted.length < BATCH) return
   }
 }

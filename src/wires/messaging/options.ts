@@ -6,24 +6,24 @@ import type { MailProvider, TextProvider } from './provider.ts'
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
 
-/** Providers as `smtp()` and `twilio()` make them, tried in this order. */
+/** Providers, such as those that `smtp()` and `twilio()` create, in the order in which they are tried. */
 const providers = <P>() => Type.Optional(Type.Array(Type.Unsafe<P>({ type: 'object' }), { minItems: 1 }))
 
-/** What the configuration may say of messages. */
+/** The options of the messaging wire. */
 export const MessagingOptions = Type.Object({
   smtp: Type.Optional(
     Type.Object({
-      url: text('smtp://user:password@host:587, or smtps:// for TLS from the first byte on.'),
-      from: text('Whom mail is from: an address, or a name with an address in angle brackets.'),
+      url: text('smtp://user:password@host:587, or smtps:// for TLS from the first byte.'),
+      from: text('The sender: an address, or a name with an address in angle brackets.'),
     }),
   ),
   twilio: Type.Optional(
     Type.Object({
-      accountSid: text('AC…, from the console of Twilio.'),
-      authToken: text('Also what signs the reports that Twilio sends back.'),
-      from: text('The number that SMS come from, in E.164, or the SID of a messaging service.'),
-      whatsappFrom: text('The number that WhatsApp messages come from, in E.164.'),
-      apiBase: text('Where Twilio answers, where that is not https://api.twilio.com.'),
+      accountSid: text('The account SID (AC…) from the Twilio console.'),
+      authToken: text('The auth token of the account. Twilio signs its reports with it, too.'),
+      from: text('The sender of SMS: a number in E.164, or the SID of a messaging service.'),
+      whatsappFrom: text('The sender of WhatsApp messages: a number in E.164.'),
+      apiBase: text('The address of Twilio’s API. Default: https://api.twilio.com.'),
     }),
   ),
   email: providers<MailProvider>(),
@@ -32,20 +32,20 @@ export const MessagingOptions = Type.Object({
   templates: Type.String({
     minLength: 1,
     default: 'templates',
-    description: 'Folder of the mail templates; a relative path starts in the application’s folder.',
+    description: 'The folder of the email templates, relative to the application’s folder.',
   }),
   limit: Type.Unsafe<RateLimit>(
     Type.String({
       pattern: RATE_LIMIT,
       default: '60/min',
-      description: 'How many messages a user may send in each channel, like 60/min or 1000/hour.',
+      description: 'How many messages a user may send in each channel: 60/min, 1000/hour.',
     }),
   ),
   keepLogsDays: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 36_500,
-      description: 'After how many days a message that is settled leaves the log. Without it none does.',
+      description: 'After how many days messages in a final state are deleted from the log. Default: never.',
     }),
   ),
   bounceSecret: Type.Optional(
@@ -54,7 +54,7 @@ export const MessagingOptions = Type.Object({
       maxLength: 512,
       pattern: '^[!-~]([ -~]*[!-~])?$',
       description:
-        'The bearer token of POST /messaging/email/bounce: ASCII, since a header can hold no more for certain.',
+        'The bearer token of POST /messaging/email/bounce, in ASCII: servers read other characters of a header differently.',
     }),
   ),
 })

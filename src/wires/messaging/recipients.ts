@@ -8,59 +8,67 @@ import { parseAddress } from '../../base/email-address.ts'
 const RECIPIENTS_MAX = 50
 const E164 = /^\+[1-9]\d{1,14}$/
 
-/** Whom a mail goes to; every address was read alone. */
+/** The recipients of an email; each address was parsed separately. */
 export type Recipients = {
   to: string[]
   cc: string[]
   bcc: string[]
-  /** Of all of them, as addresses are compared. */
+  /** The addresses of all recipients in the form in which addresses are compared. */
   keys: string[]
 }
 
-type Given = string | string[] | undefined
+type AddressInput = string | string[] | undefined
 
-/** What is wrong with the recipients of a mail together: each address is looked at alone. */
+/** Checks the number of recipients; each address is checked by its own schema. */
 export function recipientsFault({
   to,
   cc = [],
   bcc = [],
 }: {
-  to: Given
-  cc?: Given
-  bcc?: Given
+  to: AddressInput
+  cc?: AddressInput
+  bcc?: AddressInput
 }): Fault | undefined {
-  if (Array.isArray(to) && to.length === 0) return { path: '/to', message: 'must name at least one address' }
+  if (Array.isArray(to) && to.length === 0) return { path: '/to', message: 'must have at least one address' }
   if ([to, cc, bcc].flat().length <= RECIPIENTS_MAX) return undefined
-  return { path: '/to', message: `a mail goes to at most ${RECIPIENTS_MAX} addresses in all` }
+  return { path: '/to', message: `to, cc and bcc may have at most ${RECIPIENTS_MAX} addresses in total` }
 }
 
-/** Reads the recipients of a mail: one address, or a list of them, in each field. */
-export function mailRecipients(given: { to: string | string[]; cc?: Given; bcc?: Given }): Recipients {
+/**
+ * Parses the recipients of an email: an address, or a list of addresses, in each field.
+ *
+ * @throws VALIDATION_ERROR at the field with an invalid address
+ */
+export function mailRecipients(input: {
+  to: string | string[]
+  cc?: AddressInput
+  bcc?: AddressInput
+}): Recipients {
   const keys = new Set<string>()
-  const read = (field: string, value: Given = []): string[] =>
+  const read = (field: string, value: AddressInput = []): string[] =>
     [value].flat().map((one) => {
       const { address, key } = parseAddress(one, `/body/${field}`)
       keys.add(key)
       return address
     })
-  const lists = { to: read('to', given.to), cc: read('cc', given.cc), bcc: read('bcc', given.bcc) }
+  const lists = { to: read('to', input.to), cc: read('cc', input.cc), bcc: read('bcc', input.bcc) }
   return { ...lists, keys: [...keys] }
 }
 
 const require = createRequire(import.meta.url)
 
 /**
- * Whether text is a phone number in E.164, and the numbering plan of its country lets it have so many digits.
- * Whether anybody has it only a provider knows: plans change more often than programs, so the library itself advises
- * against more than this (https://gitlab.com/catamphetamine/libphonenumber-js#isvalid).
+ * Checks that text is a phone number in E.164 with a length that the numbering plan of its country allows. A stricter
+ * check would refuse real numbers, because plans change more often than programs; the library advises against it
+ * (https://gitlab.com/catamphetamine/libphonenumber-js#isvalid).
  */
 export function phoneFault(text: string): string | undefined {
   if (E164.test(text) && isPossible(text)) return undefined
-  return 'is not a phone number in E.164: a plus, the country and the number, like +4915112345678'
+  return 'is not a phone number in E.164: write a plus, the country code and the number, like +4915112345678'
 }
 
 function isPossible(number: string): boolean {
-  // The plans of all countries take a while to load, and many servers never send a text.
+  // Loaded when first needed: the numbering plans of all countries take long to load, and many servers send no SMS.
   const { parsePhoneNumberFromString } = require('libphonenumber-js/min') as typeof Library
   return parsePhoneNumberFromString(number)?.isPossible() ?? false
 }

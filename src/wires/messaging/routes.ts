@@ -20,7 +20,7 @@ import { REPORT_ALIASES, REPORTS_PATH, reportUrl, type ReportReceivers } from '.
 import type { Sender } from './sender.ts'
 import type { Policy } from '../../kernel/policy.ts'
 
-/** Header fields are lines: whatever would break one is refused. */
+/** Text for a header field: control characters, which would end it, are refused. */
 const Line = (options: { minLength?: number; maxLength: number; examples?: string[] }) =>
   Type.String({
     ...options,
@@ -31,7 +31,7 @@ const address = (options: { examples?: string[] } = {}) =>
   withRule(Type.String({ maxLength: 1000, format: 'email', ...options }), addressFault)
 const addresses = (options: { examples?: string[] } = {}) =>
   Type.Union([address(), Type.Array(address(), { maxItems: 50 })], {
-    description: 'One address, or a list of them; at most 50 in to, cc and bcc together.',
+    description: 'An address, or a list of addresses; at most 50 in to, cc and bcc in total.',
     ...options,
   })
 const TO = { examples: ['ada@example.com'] }
@@ -40,60 +40,64 @@ const AttachmentFields = {
     minLength: 1,
     maxLength: 255,
     pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$',
-    description: 'A name without slashes and control characters.',
+    description: 'A file name without slashes and control characters.',
   }),
   contentType: Type.String({
     maxLength: 200,
     pattern: '^[\\w.+-]+/[\\w.+-]+(; ?[\\w-]+="?[\\w.+-]+"?)*$',
     description: 'A media type, like application/pdf.',
   }),
-  content: withRule(Type.String({ description: 'The bytes in base64.' }), (text) =>
+  content: withRule(Type.String({ description: 'The content in base64.' }), (text) =>
     Buffer.from(text, 'base64').toString('base64') === text
       ? undefined
       : 'is not base64 (RFC 4648, section 4)',
   ),
-  fileId: Type.Optional(Type.Unknown({ description: 'Not part of this version: send the content.' })),
+  fileId: Type.Optional(Type.Unknown({ description: 'Not supported in this version: send the content.' })),
 }
 const Attachment = withRule(Type.Object(AttachmentFields, { title: 'Attachment' }), ({ fileId }) =>
   fileId === undefined
     ? undefined
     : {
         path: '/fileId',
-        message: 'stored files can’t be attached in this version: send the content in base64',
+        message: 'stored files cannot be attached in this version: send the content in base64',
       },
 )
 const Phone = withRule(
-  Type.String({ maxLength: 100, description: 'E.164: +4915112345678', examples: ['+4915112345678'] }),
+  Type.String({
+    maxLength: 100,
+    description: 'In E.164, like +4915112345678.',
+    examples: ['+4915112345678'],
+  }),
   phoneFault,
 )
 const HttpsUrl = withRule(
-  Type.String({ maxLength: 2000, format: 'uri', description: 'https only.' }),
+  Type.String({ maxLength: 2000, format: 'uri', description: 'An https URL without credentials.' }),
   (text) => {
     const url = URL.canParse(text) ? new URL(text) : undefined
     return url?.protocol === 'https:' && url.username === '' && url.password === ''
       ? undefined
-      : 'must be an address that begins with https://'
+      : 'must be a URL that starts with https:// and has no credentials'
   },
 )
 const Body = Type.String({ minLength: 1, maxLength: 1600, examples: ['Hello, Ada.'] })
 
 const Sent = <C extends (typeof CHANNELS)[number]>(channel: C) => ({
-  messageId: Type.String({ description: 'What the provider calls it.' }),
+  messageId: Type.String({ description: 'The provider’s id of the message.' }),
   status: Type.Literal('sent'),
   channel: Type.Literal(channel),
-  to: Type.String({ description: 'Several are joined with ", ".' }),
+  to: Type.String({ description: 'The recipient; several are joined with ", ".' }),
 })
 const LogFields = {
   _id: Type.String(),
   channel: Type.Enum(CHANNELS),
   to: Type.String(),
   subject: Type.Optional(
-    Type.String({ description: 'Of mail that a caller sent; never of the service’s own.' }),
+    Type.String({ description: 'Only of emails that a caller sent, not of those of the service.' }),
   ),
   template: Type.Optional(Type.String()),
   status: Type.Enum(STATUSES),
   messageId: Type.Optional(
-    Type.String({ description: 'What the provider calls it; absent until it took it.' }),
+    Type.String({ description: 'The provider’s id of the message; absent until a provider accepted it.' }),
   ),
   provider: Type.Optional(Type.String()),
   error: Type.Optional(Type.String()),
@@ -111,12 +115,12 @@ const HealthFields = {
 const Received = Type.Object({ received: Type.Literal(true) }, { title: 'Received' })
 const RECEIVED = { received: true } as const
 
-/** A provider reports on all messages from a few addresses. */
+/** For each client address; a provider sends the reports on all messages from a few addresses. */
 const REPORTS_LIMIT = '6000/min'
 
 const sendErrors = [messagingErrors.send_failed, errors.provider_not_configured] as const
 
-/** Everything that the wire answers. */
+/** All routes of the wire. */
 export function messagingRoutes({
   sender,
   receivers,
@@ -130,14 +134,14 @@ export function messagingRoutes({
   sender: Sender
   receivers: ReportReceivers
   list: MessageLog
-  /** Says which messages a caller sees. */
+  /** Decides which messages a caller may see. */
   policy: Policy
   health: () => Promise<MessagingHealth>
   limit: RateLimit
   providers: Providers
   publicUrl: string
 }) {
-  const sending = (channel: Channel) =>
+  const sendSpec = (channel: Channel) =>
     ({
       access: 'user',
       limit,
@@ -152,17 +156,21 @@ export function messagingRoutes({
     route(
       'POST /messaging/email',
       {
-        ...sending('email'),
+        ...sendSpec('email'),
         summary: 'Send an email',
         description:
-          'Answers once a provider took it. Under the policy guarded a plain user may only write to their own address.',
+          'Answers as soon as a provider accepted the email. Under the policy guarded, a user without the role admin may send to their own verified address only.',
         body: json(
           withRule(
             Type.Object({
               to: addresses(TO),
               subject: Line({ minLength: 1, maxLength: 998, examples: ['Hello'] }),
-              body: Type.String({ minLength: 1, description: 'HTML.', examples: ['<p>Hello, Ada.</p>'] }),
-              text: Type.Optional(Type.String({ description: 'The same for readers without HTML.' })),
+              body: Type.String({
+                minLength: 1,
+                description: 'The HTML of the email.',
+                examples: ['<p>Hello, Ada.</p>'],
+              }),
+              text: Type.Optional(Type.String({ description: 'The text for readers without HTML.' })),
               cc: Type.Optional(addresses()),
               bcc: Type.Optional(addresses()),
               replyTo: Type.Optional(address()),
@@ -178,7 +186,7 @@ export function messagingRoutes({
     route(
       'POST /messaging/email/template',
       {
-        ...sending('email'),
+        ...sendSpec('email'),
         summary: 'Send an email from a template',
         body: json(
           Type.Object({
@@ -186,7 +194,8 @@ export function messagingRoutes({
             template: Type.String({ minLength: 1, maxLength: 100, examples: ['magic-link'] }),
             data: Type.Optional(
               Type.Record(Type.String(), Type.Unknown(), {
-                description: 'Values for the template; one that it needs and that is missing is a 400.',
+                description:
+                  'Values for the template. A value that the template shows and that is missing is answered 400.',
                 examples: [{ link: 'https://app.example/sign-in' }],
               }),
             ),
@@ -202,7 +211,7 @@ export function messagingRoutes({
     route(
       'POST /messaging/sms',
       {
-        ...sending('sms'),
+        ...sendSpec('sms'),
         summary: 'Send an SMS',
         body: json(Type.Object({ to: Phone, body: Body })),
         reply: { 200: Type.Object(Sent('sms')) },
@@ -213,10 +222,10 @@ export function messagingRoutes({
     route(
       'POST /messaging/whatsapp',
       {
-        ...sending('whatsapp'),
+        ...sendSpec('whatsapp'),
         summary: 'Send a WhatsApp message',
         description:
-          'Of the media Twilio is told the url only, which it asks for the type; contentType and filename are not used.',
+          'Twilio uses the url of the media only, and gets the content type from there; contentType and filename are ignored.',
         body: json(
           Type.Object({
             to: Phone,
@@ -238,12 +247,12 @@ export function messagingRoutes({
     route(
       'GET /messaging/logs',
       {
-        summary: 'List messages, newest first',
+        summary: 'List messages',
         access: 'user',
         query: Type.Object({
           channel: Type.Optional(Type.Enum(CHANNELS)),
           to: Type.Optional(
-            Type.String({ description: 'Everybody whom it went to, those in copy as well.' }),
+            Type.String({ description: 'An address or number; recipients in cc and bcc match, too.' }),
           ),
           status: Type.Optional(Type.Enum(STATUSES)),
           ...PageQuery,
@@ -272,9 +281,9 @@ export function messagingRoutes({
     route(
       'POST /messaging/reports/:provider',
       {
-        summary: 'Receive a delivery report of a provider',
+        summary: 'Receive a delivery report from a provider',
         description:
-          'For the provider, in its own format and signed as it signs. A provider that is not configured, or sends no reports, is a 400.',
+          'Called by the provider, in its own format and with its own signature. If no provider of this name that sends reports is configured, the answer is 400.',
         access: 'public',
         authorize: (headers) => receivers.authorize(headers),
         limit: REPORTS_LIMIT,
@@ -282,7 +291,7 @@ export function messagingRoutes({
           provider: Type.String({
             minLength: 1,
             maxLength: 100,
-            description: 'The name of the provider, as the log shows it.',
+            description: 'The name of the provider, as in the log.',
             examples: ['twilio'],
           }),
         }),
@@ -300,8 +309,9 @@ export function messagingRoutes({
     route(
       `POST ${REPORT_ALIASES.twilio}`,
       {
-        summary: 'Receive a delivery report of Twilio',
-        description: 'https://www.twilio.com/docs/messaging/guides/track-outbound-message-status',
+        summary: 'Receive a delivery report from Twilio',
+        description:
+          'Called by Twilio: https://www.twilio.com/docs/messaging/guides/track-outbound-message-status',
         access: 'public',
         authorize: (headers) => receivers.authorize(headers, 'twilio'),
         limit: REPORTS_LIMIT,
@@ -334,7 +344,7 @@ export function messagingRoutes({
     route(
       `POST ${REPORT_ALIASES.smtp}`,
       {
-        summary: 'Receive a report of a bounced or delivered email',
+        summary: 'Report a bounced or delivered email',
         description: 'Send the value of MAIL_BOUNCE_SECRET as "Authorization: Bearer".',
         access: 'public',
         authorize: (headers) => receivers.authorize(headers, 'smtp'),

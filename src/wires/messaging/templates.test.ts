@@ -189,7 +189,7 @@ describe('a name', () => {
       const [issue, ...more] = await issuesOf(builtIn.render(name, {}))
       assert.deepEqual(more, [])
       assert.equal(issue?.path, '/body/template')
-      assert.ok(issue.message.endsWith(`there are ${NAMES.join(', ')}.`))
+      assert.ok(issue.message.endsWith(`the templates are ${NAMES.join(', ')}.`))
       assert.ok(issue.message.length < 400)
     })
 
@@ -355,7 +355,7 @@ describe('a file with a fault', () => {
     [
       'an unknown line',
       { 'a.html': '---\nsubject: x\nfrom: y\n---\nx' },
-      /"from: y" in its front matter is not known/,
+      /"from: y" in its front matter is unknown/,
     ],
     ['an open tag', { 'a.html': letter('{{x') }, /a\.html: Unclosed tag/],
     ['an open section', { 'a.html': letter('{{#x}}') }, /a\.html: Unclosed section "x"/],
@@ -364,7 +364,7 @@ describe('a file with a fault', () => {
       { 'a.html': letter('{{#x}}{{#y}}{{/x}}{{/y}}') },
       /a\.html: Unclosed section/,
     ],
-    ['a partial', { 'a.html': letter('{{#x}}{{> b}}{{/x}}') }, /a\.html: \{\{> b\}\} can't be used/],
+    ['a partial', { 'a.html': letter('{{#x}}{{> b}}{{/x}}') }, /a\.html: \{\{> b\}\} is a partial/],
     ['a fault in the text', { 'a.html': letter('x'), 'a.txt': '{{/x}}' }, /a\.txt: Unopened section/],
     [
       'a layout without the mail',

@@ -8,19 +8,19 @@ import { StartError } from '../../base/start-error.ts'
 import { readTemplate, type Frame, type Template } from './mustache-template.ts'
 import { plainText } from './plain-text.ts'
 
-/** What a template makes. The subject is one line. */
+/** A rendered template. The subject is one line. */
 export type RenderedMail = { subject: string; html: string; text: string }
 
 export type Templates = {
   /**
-   * Fills a template in.
+   * Renders a template.
    *
-   * @param at JSON pointer of `data`, for errors; the one of the template's name is `template` beside it
-   * @throws VALIDATION_ERROR where there is no such template, or `data` lacks values that it shows: all of them
-   * @throws StartError where a file of the template is not well-formed; the line is for whoever wrote it
+   * @param at JSON pointer of `data`, for errors; the name of the template is `template` beside it
+   * @throws VALIDATION_ERROR if the template does not exist, or with all values that it shows and `data` lacks
+   * @throws StartError if a file of the template is malformed, with a line for its author
    */
   render(name: string, data: Readonly<Record<string, unknown>>, at?: string): Promise<RenderedMail>
-  /** Every template there is, sorted. */
+  /** The names of all templates, sorted. */
   names(): Promise<string[]>
 }
 
@@ -33,26 +33,26 @@ const FRONT_MATTER = /^\ufeff?---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\
 type Source = { file: string; text: string }
 
 /**
- * Mails from files, in Mustache: `<name>.html` with its subject in front matter, a `<name>.txt` where the text is not
- * to be made from the HTML, and `layout.html` around every HTML, which shows the `{{{content}}}`. A file in the
- * application's folder stands before the built-in one of its name. Files are read anew each time, so a change shows
- * at once.
+ * Renders emails from Mustache files: `<name>.html` with the subject in its front matter; optionally `<name>.txt`,
+ * which replaces the text made from the HTML; and `layout.html` around every HTML, which shows the `{{{content}}}`. A
+ * file in the application's folder takes precedence over the built-in one of the same name. Files are read each time,
+ * so a change takes effect at once.
  *
  *     ---
  *     subject: Your order {{number}}
  *     ---
  *     <p>Hello{{#name}} {{name}}{{/name}},</p>
  *
- * What is put into HTML is escaped. A value that is shown must be there; what may be missing stands in a section.
- * Beside the values given there are `app`, `appUrl`, and in the layout `subject`.
+ * Values are escaped in HTML. A value that is shown must exist; optional parts are written as sections. Besides the
+ * values of `data` there are `app`, `appUrl`, and in the layout `subject`.
  *
  * @param options.folder the application's templates; it need not exist
- * @param options.app name of the application
+ * @param options.app the name of the application
  */
 export function createTemplates(options: { folder: string; app: string; appUrl: string }): Templates {
   const { folder, app, appUrl } = options
 
-  /** The application's file, else the built-in one. */
+  /** The application's file, or else the built-in one. */
   async function source(file: string): Promise<Source | undefined> {
     for (const place of [folder, BUILT_IN]) {
       const path = join(place, file)
@@ -73,11 +73,11 @@ export function createTemplates(options: { folder: string; app: string; appUrl: 
     return [...new Set(found)].filter((name) => NAME.test(name) && name !== LAYOUT).toSorted()
   }
 
-  async function unknown(name: string, at: string): Promise<Error> {
-    const wrong = NAME.test(name)
+  async function unknownTemplate(name: string, at: string): Promise<Error> {
+    const reason = NAME.test(name)
       ? `There is no template "${name}"`
-      : 'The name of a template has small letters, digits and hyphens only'
-    return invalid({ path: at, message: `${wrong}: there are ${(await names()).join(', ')}.` })
+      : 'The name of a template consists of lower-case letters, digits and hyphens'
+    return invalid({ path: at, message: `${reason}: the templates are ${(await names()).join(', ')}.` })
   }
 
   return {
@@ -85,41 +85,41 @@ export function createTemplates(options: { folder: string; app: string; appUrl: 
 
     async render(name, data, at = '/body/data') {
       const nameAt = `${at.slice(0, at.lastIndexOf('/'))}/template`
-      // Never a path: the name was checked before any file is looked for.
+      // The name is checked before any file is read, so it can never be a path.
       const [html, text, layout] =
         NAME.test(name) && name !== LAYOUT
           ? await Promise.all([source(`${name}.html`), source(`${name}.txt`), source(`${LAYOUT}.html`)])
           : []
-      if (!html) throw await unknown(name, nameAt)
+      if (!html) throw await unknownTemplate(name, nameAt)
       const { subject, body } = split(html)
 
-      const lacking = new Map<string, Issue>()
-      const note = (issue: Issue): void => {
-        if (lacking.size < ISSUES_SHOWN && !lacking.has(issue.path)) lacking.set(issue.path, issue)
+      const issues = new Map<string, Issue>()
+      const addIssue = (issue: Issue): void => {
+        if (issues.size < ISSUES_SHOWN && !issues.has(issue.path)) issues.set(issue.path, issue)
       }
       const frames: Frame[] = [
         { value: { app, appUrl }, at },
         { value: data, at },
       ]
-      const fill = (
+      const render = (
         template: Template,
         escape: (text: string) => string,
         more: readonly Frame[] = [],
-      ): string => template.render([...frames, ...more], escape, note)
+      ): string => template.render([...frames, ...more], escape, addIssue)
 
-      const filledSubject = subjectLine(fill(read(html.file, subject), asItIs))
-      const content = fill(read(html.file, body), escapeHtml)
-      const filledHtml = layout
-        ? fill(readLayout(layout), escapeHtml, [{ value: { content, subject: filledSubject }, at }])
+      const mailSubject = subjectLine(render(read(html.file, subject), unescaped))
+      const content = render(read(html.file, body), escapeHtml)
+      const mailHtml = layout
+        ? render(readLayout(layout), escapeHtml, [{ value: { content, subject: mailSubject }, at }])
         : content
-      const filledText = text ? fill(read(text.file, text.text), asItIs) : await plainText(filledHtml)
-      if (lacking.size > 0) throw invalid(...lacking.values())
-      return { subject: filledSubject, html: filledHtml, text: filledText }
+      const mailText = text ? render(read(text.file, text.text), unescaped) : await plainText(mailHtml)
+      if (issues.size > 0) throw invalid(...issues.values())
+      return { subject: mailSubject, html: mailHtml, text: mailText }
     },
   }
 }
 
-/** Divides a template into the subject of its front matter and what comes after. */
+/** Splits a template into the subject of its front matter and its body. */
 function split({ file, text }: Source): { subject: string; body: string } {
   const [all = '', lines = ''] = FRONT_MATTER.exec(text) ?? []
   let subject = ''
@@ -127,12 +127,14 @@ function split({ file, text }: Source): { subject: string; body: string } {
     if (/^\s*(#.*)?$/.test(line)) continue
     const [, key = '', value = ''] = /^\s*(\w+)\s*:\s*(.*?)\s*$/.exec(line) ?? []
     if (key !== 'subject')
-      throw new StartError(`${file}: "${line.trim()}" in its front matter is not known: there is subject`)
+      throw new StartError(
+        `${file}: "${line.trim()}" in its front matter is unknown: the only field is subject`,
+      )
     subject = value.replace(/^(["'])(.*)\1$/, '$2')
   }
   if (subject === '')
     throw new StartError(
-      `${file}: the subject is missing: begin the file with the lines ---, subject: ... and ---`,
+      `${file}: the subject is missing: start the file with the lines ---, subject: ... and ---`,
     )
   return { subject, body: text.slice(all.length) }
 }
@@ -147,13 +149,13 @@ function read(file: string, text: string): Template {
 
 function readLayout({ file, text }: Source): Template {
   if (!/\{\{(\{\s*content\s*\}|&\s*content\s*)\}\}/.test(text))
-    throw new StartError(`${file}: {{{content}}} is missing, where the mail itself goes`)
+    throw new StartError(`${file}: {{{content}}} is missing: add it where the content of the email goes`)
   return read(file, text)
 }
 
-const asItIs = (text: string): string => text
+const unescaped = (text: string): string => text
 
-/** A line break would end the header of the subject. */
+/** One line, because a line break would end the header field of the subject. */
 const subjectLine = (text: string): string => text.replace(/[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+/g, ' ').trim()
 
 function unlessMissing(error: NodeJS.ErrnoException): undefined {
