@@ -189,4 +189,21 @@ eachEngine((engine) => {
       assert.deepEqual(seen, [1, engine.name === 'postgres' && isolation === 'read committed' ? 2 : 1])
     }
   })
+
+  test('rows that are read for update are not changed by others until the transaction ends', async () => {
+    await db.write(insert('locked', { n: 0 }))
+    const addOne = (one: Database): Promise<unknown> =>
+      one.transaction(
+        async (tx) => {
+          const row = await tx.get(
+            sql<{ n: number }>`select n from items where id = 'locked' ${sql.forUpdate}`,
+          )
+          await tx.write(sql`update items set n = ${row!.n + 1} where id = 'locked'`)
+        },
+        { isolation: 'read committed' },
+      )
+    await Promise.all(Array.from({ length: 10 }, (_, at) => addOne(at % 2 === 0 ? db : other)))
+    const row = await db.get(sql<{ n: number }>`select n from items where id = 'locked'`)
+    assert.equal(row!.n, 10)
+  })
 })
