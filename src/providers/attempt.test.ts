@@ -57,11 +57,12 @@ eachEngine((engine) => {
         ).length > 0,
       call: provider.call,
       lookUp: provider.lookUp,
-      async settle(outcome) {
+      async settle(outcome, isLookedUp) {
         const payment = outcome.kind === 'accepted' ? outcome.paymentId : null
         await to.write(
           sql`update attempts set state = ${outcome.kind}, payment = ${payment} where id = ${id}`,
         )
+        assert.equal(isLookedUp, states.length > 0)
         states.push(outcome.kind)
         return outcome.kind
       },
@@ -150,6 +151,36 @@ eachEngine((engine) => {
       const told = await clock.through(attempt(steps, { clock, log, about, limitMs: LIMIT_MS }))
       assert.deepEqual([told, states, provider.counts.calls], ['unknown', ['unknown'], 1])
       assert.ok(provider.counts.looks > 1 && provider.counts.looks < 20)
+    })
+
+    test('is not looked up after its deadline', async () => {
+      const provider = scripted([lost], [paid])
+      const { steps, states } = stepsOf(newAttempt(), provider)
+      const clock = testClock()
+      const deadline = clock.elapsed() + 100
+      const told = await clock.through(attempt(steps, { clock, log, about, limitMs: LIMIT_MS, deadline }))
+      assert.deepEqual([told, states, provider.counts.looks], ['unknown', ['unknown'], 0])
+    })
+
+    test('logs why a call was not accepted, once, however often its outcome is written', async () => {
+      const lines: object[] = []
+      const clock = testClock()
+      const { steps } = stepsOf(newAttempt(), scripted([lost], [absent, paid]))
+      let writes = 0
+      const settle: typeof steps.settle = async (outcome, isLookedUp) => {
+        if (++writes < 3) throw errors.unavailable()
+        return steps.settle(outcome, isLookedUp)
+      }
+      await clock.through(
+        attempt(
+          { ...steps, settle },
+          { clock, log: { warn: (fields) => lines.push(fields) }, about, limitMs: LIMIT_MS },
+        ),
+      )
+      assert.deepEqual(lines, [
+        { ...about, outcome: 'unknown', reason: 'the answer was lost' },
+        { ...about, outcome: 'retry', reason: 'there is no such payment' },
+      ])
     })
 
     test('survives a provider that throws, hangs and answers garbage', async () => {

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { before, beforeEach, describe, test } from 'node:test'
 
 import { newId } from '../../base/ids.ts'
+import { startProxy } from '../../db/postgres-proxy.fixture.ts'
 import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { testClock } from '../../testing/clock.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
-import type { MailProvider } from './provider.ts'
+import type { MailProvider, Outcome } from './provider.ts'
 import { environmentOf, settled, startTextServer, type TextServer } from './providers.fixture.ts'
 
 const MINUTE = 60_000
@@ -352,6 +353,50 @@ describe('the outbox', () => {
       const lost = await send()
       assert.deepEqual([lost.status, lost.body.error.code], [500, 'SEND_FAILED'])
     })
+  })
+})
+
+// Only PostgreSQL is reached over a network, which can break on the way to it.
+eachEngine((engine) => {
+  if (engine.name === 'sqlite') return
+  test('what a provider said while the database was away is recorded once it is back', async (t) => {
+    const databaseUrl = await engine.migratedUrl()
+    const proxy = await startProxy(databaseUrl)
+    t.after(() => proxy.down())
+    const outcomes: Outcome[] = [
+      { kind: 'retry', reason: 'busy' },
+      { kind: 'unknown', reason: 'lost' },
+      { kind: 'accepted', id: 'taken' },
+      { kind: 'refused', reason: 'no such mailbox' },
+    ]
+    const provider: MailProvider = {
+      name: 'ours',
+      channel: 'email',
+      async send() {
+        await proxy.down()
+        setTimeout(() => void proxy.up(), 300)
+        return outcomes.shift()!
+      },
+      check: async () => undefined,
+      close: async () => undefined,
+    }
+    const app = await startApp(t, engine, {
+      databaseUrl: proxy.url,
+      config: { messaging: { email: [provider] } },
+    })
+    const { key: token } = await app.app.service('auth').keys.create('test', ['*'])
+    const body = { to: 'a@example.com', subject: 'Hello', body: '<p>Hello</p>' }
+    const sent = await app.request('POST', '/messaging/email', { token, body })
+    assert.deepEqual([sent.status, sent.body.messageId], [200, 'taken'], sent.text)
+    const refused = await app.request('POST', '/messaging/email', { token, body })
+    assert.deepEqual([refused.status, refused.body.error.code], [500, 'SEND_FAILED'], refused.text)
+    assert.deepEqual(
+      (await rows(app)).map(({ status, attempts }) => [status, attempts]),
+      [
+        ['sent', 3],
+        ['failed', 1],
+      ],
+    )
   })
 })
 

@@ -5,13 +5,14 @@ import { before, describe, test, type TestContext } from 'node:test'
 import official from 'twilio'
 
 import { errors } from '../../base/errors.ts'
-import { receiveErrors } from '../../providers/receive.ts'
+import { receiveErrors, type WebhookRequest } from '../../providers/receive.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
+import { testClock } from '../../testing/clock.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { startSilence } from '../../testing/silence.ts'
 import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 import { twilio } from './providers/twilio.ts'
-import type { TextProvider } from './provider.ts'
+import type { OutgoingText, Outcome, TextProvider } from './provider.ts'
 
 const OTHER_TOKEN = 'the token of another account'
 const FORM = 'application/x-www-form-urlencoded'
@@ -127,26 +128,32 @@ describe('providers of texts in the configuration file', () => {
     test('that an operator wrote are told where to report, verify it themselves, and may break', async (t) => {
       const told: string[] = []
       let answer: () => unknown = () => ({ kind: 'accepted', id: `acme-${told.length}` })
-      const acme: TextProvider = {
-        name: 'acme & sons',
-        channel: 'sms',
-        async send(text) {
+      class Acme implements TextProvider {
+        readonly name = 'acme & sons'
+        readonly channel = 'sms'
+        readonly #secret = 'secret'
+        async send(text: OutgoingText) {
           told.push(text.reportTo!)
-          return answer() as Awaited<ReturnType<TextProvider['send']>>
-        },
-        check: async () => undefined,
-        close: async () => undefined,
-        async receive({ headers, bytes, publicUrl }) {
-          if (headers['x-acme'] !== 'secret') throw receiveErrors.invalid_signature()
+          return answer() as Outcome
+        }
+        async check() {
+          assert.equal(this.#secret, 'secret')
+        }
+        close = async () => undefined
+        authorize(headers: WebhookRequest['headers']) {
+          if (headers['x-acme'] !== this.#secret) throw receiveErrors.invalid_signature()
+        }
+        async receive({ headers, bytes, publicUrl }: WebhookRequest) {
+          this.authorize(headers)
           if (bytes.includes('later')) throw errors.unavailable()
           if (bytes.includes('break')) throw new Error('a bug')
           const id = new URL(publicUrl).searchParams.get('id')!
-          return [{ id, messageId: bytes.toString(), status: 'delivered' }]
-        },
+          return [{ id, messageId: bytes.toString(), status: 'delivered' } as const]
+        }
       }
       const app = await startApp(t, engine, {
         environment: { PUBLIC_URL: 'https://shop.example' },
-        config: { messaging: { sms: [acme] } },
+        config: { messaging: { sms: [new Acme()] } },
       })
       const { key: token } = await app.app.service('auth').keys.create('test', ['*'])
       const send = () =>
@@ -180,6 +187,26 @@ describe('providers of texts in the configuration file', () => {
       }
       // Each outcome was unknown, so nothing was sent a second time.
       assert.equal(told.length, 4)
+    })
+
+    test('that answer no ids to a look leave the outcome unknown, and are asked again later', async (t) => {
+      const looks: unknown[] = [['a', 7], undefined, 'acme-1']
+      let calls = 0
+      const acme: TextProvider = {
+        name: 'acme',
+        channel: 'sms',
+        send: async () => ({ kind: 'unknown', reason: `lost ${++calls}` }),
+        find: async () => (looks.length > 0 ? looks.shift() : ['acme-1']) as string[],
+        check: async () => undefined,
+        close: async () => undefined,
+      }
+      const app = await startApp(t, engine, { clock: testClock(), config: { messaging: { sms: [acme] } } })
+      const { key: token } = await app.app.service('auth').keys.create('test', ['*'])
+      const body = { to: '+4915112345678', body: 'Hello' }
+      const sent = await app.clock.through(app.request('POST', '/messaging/sms', { token, body }))
+      assert.deepEqual([sent.status, sent.body.messageId, calls], [200, 'acme-1', 1], sent.text)
+      assert.match(app.log(), /"reason":"lost 1"/)
+      assert.match(app.log(), /the provider answered no list of ids/)
     })
 
     test('that can not prove a report are asked for none', async (t) => {
