@@ -44,6 +44,11 @@ export type Job<P = unknown> = {
   isLastAttempt: boolean
   /** Aborts when the server ends. What the handler throws after that is no attempt: the job is done after the next start. */
   stopping: AbortSignal
+  /**
+   * The statement that deletes this job, for the batch that finishes its work. Work of the same id that is added after
+   * that batch is kept.
+   */
+  deleteSql: Sql
 }
 
 /** The work is not finished yet and nothing is wrong: it is done again after this many milliseconds, and no attempt is counted. */
@@ -356,6 +361,7 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
         attempt: attempts,
         isLastAttempt: attempts >= retry.attempts,
         stopping: stopping.signal,
+        deleteSql: doneSql([job]),
       })
       if (answer) return requeueSql(job, timeIn(answer.againInMs))
       return intervalMs === undefined ? 'done' : requeueSql(job, timeIn(intervalMs), 0)

@@ -33,8 +33,8 @@ export type Claim = {
   id: string
   channel: Channel
   token: string
-  /** Settling the message deletes its job; undefined if that job itself is at work. */
-  deleteJobSql?: Sql
+  /** Settling the message deletes its job. */
+  deleteJobSql: Sql
   /** An earlier call whose outcome is unknown; `isSecond` if that was so of one before it, too. */
   unknownCall: { provider: string; since: number; isSecond: boolean } | undefined
 }
@@ -59,7 +59,7 @@ export type OutboxRows = {
    */
   insertSql(message: Message, begun?: { claim: Claim; provider: string }): Step[]
   /** Claims a message for its job; undefined if it is settled. `content` is undefined if it was sealed with another secret. */
-  claim(id: string): Promise<{ claim: Claim; content: Content | undefined } | undefined>
+  claim(id: string): Promise<{ claim: Omit<Claim, 'deleteJobSql'>; content: Content | undefined } | undefined>
   /**
    * Claims a failed message for a caller who repeats the call, unless it may have arrived as a text.
    *
@@ -225,7 +225,7 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       const { deleteJobSql } = claim
       try {
         // The job stays if the claim is void: it is another's then.
-        await db.batch([requireRow(settleSql, () => isVoid), deleteJobSql ? [deleteJobSql] : []])
+        await db.batch([requireRow(settleSql, () => isVoid), deleteJobSql])
         return end
       } catch (error) {
         if (error !== isVoid) throw error

@@ -87,10 +87,12 @@ export function createOutbox(
     persist(() => rows.settle(claim, { status: 'failed', provider, error }, unknownOutcome), clock)
 
   /** Sends a message that no caller waits for. Throws if it is to be retried. */
-  async function sendQueued({ payload, attempt }: Job<SendJob>): Promise<void> {
+  async function sendQueued({ payload, attempt, deleteSql }: Job<SendJob>): Promise<void> {
     const found = await rows.claim(payload.messageId)
     if (!found) return
-    const { claim, content } = found
+    const { content } = found
+    // With the message, not after it: a caller may repeat the call between, and needs a job of its own.
+    const claim: Claim = { ...found.claim, deleteJobSql: deleteSql }
     if (attempt > ATTEMPTS)
       return void (await fail(claim, { provider: null, error: ENDLESS, unknownOutcome: true }))
     const isLast = attempt === ATTEMPTS
