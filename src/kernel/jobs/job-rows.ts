@@ -79,7 +79,7 @@ export const nextDueSql = (
 const stillClaimed = ({ id, claim }: ClaimedJob): Sql => sql`id = ${id} and claimed_by = ${claim}`
 
 export const renewSql = (job: ClaimedJob, now: number): Sql =>
-  sql`update sixwire_jobs set run_at = ${now + LEASE_MS} where ${stillClaimed(job)}`
+  sql`update sixwire_jobs set run_at = ${now + LEASE_MS} where ${stillClaimed(job)} returning id`
 
 /** Deletes jobs that are done. */
 export const doneSql = (jobs: readonly ClaimedJob[]): Sql => sql`

@@ -330,8 +330,9 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
   async function renew(job: ClaimedJob, one: Running): Promise<void> {
     const now = clock.now()
     try {
-      await db.write(renewSql(job, now))
-      one.leaseUntil = now + LEASE_MS
+      const [renewed] = await db.write(renewSql(job, now))
+      // Claimed by another replica since: never begun again here while it runs.
+      one.leaseUntil = renewed ? now + LEASE_MS : 0
     } catch (error) {
       log.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed')
     }
