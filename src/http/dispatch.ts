@@ -165,7 +165,9 @@ export function registerRoute(
     perform: (recordId: string) => unknown,
   ): Promise<KeptAnswer> {
     const { caller } = request
-    const fingerprint = JSON.stringify([one.key, request.params, content])
+    // Only if there is one, so that keys of the version before stay what they are.
+    const query = Object.keys(request.query as object).length > 0 ? [request.query] : []
+    const fingerprint = JSON.stringify([one.key, request.params, content, ...query])
     const who = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(fingerprint)
     let start = await options.idempotency.begin(who, key, fingerprint)
     while (start.state === 'done') {

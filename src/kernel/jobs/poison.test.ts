@@ -46,29 +46,33 @@ eachEngine((engine) => {
     assert.ok((await stored())[0]!.last_error)
   })
 
-  test('a job whose lease another replica took over is not begun again where it still runs', { timeout: 20_000 }, async (t) => {
-    t.mock.timers.enable({ apis: ['setInterval'] })
-    const { db, clock, replica, stored } = await setUp(t, engine)
-    const runner = await replica()
-    let [begun, end] = [0, () => {}]
-    const kind = runner.define('slow', { payload: Payload, retry: { ...RETRY, attempts: 9 } }, async () => {
-      begun++
-      await new Promise<void>((resolve) => (end = resolve))
-    })
-    await runner.start()
-    await kind.enqueue({})
-    await until(() => begun === 1)
-    // This machine slept; meanwhile another replica claimed the job, and died later.
-    clock.advance(120_000)
-    await db.write(sql`update sixwire_jobs set claimed_by = 'another', run_at = ${clock.now() + 30_000}`)
-    t.mock.timers.tick(20_000)
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    clock.advance(31_000)
-    await kind.enqueue({}, { id: 'z', runAt: clock.now() + 3_600_000 }) // looks again
-    await new Promise((resolve) => setTimeout(resolve, 1_000))
-    const times = begun
-    end()
-    assert.equal(times, 1)
-    assert.equal((await stored()).length, 2)
-  })
+  test(
+    'a job whose lease another replica took over is not begun again where it still runs',
+    { timeout: 20_000 },
+    async (t) => {
+      t.mock.timers.enable({ apis: ['setInterval'] })
+      const { db, clock, replica, stored } = await setUp(t, engine)
+      const runner = await replica()
+      let [begun, end] = [0, () => {}]
+      const kind = runner.define('slow', { payload: Payload, retry: { ...RETRY, attempts: 9 } }, async () => {
+        begun++
+        await new Promise<void>((resolve) => (end = resolve))
+      })
+      await runner.start()
+      await kind.enqueue({})
+      await until(() => begun === 1)
+      // This machine slept; meanwhile another replica claimed the job, and died later.
+      clock.advance(120_000)
+      await db.write(sql`update sixwire_jobs set claimed_by = 'another', run_at = ${clock.now() + 30_000}`)
+      t.mock.timers.tick(20_000)
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      clock.advance(31_000)
+      await kind.enqueue({}, { id: 'z', runAt: clock.now() + 3_600_000 }) // looks again
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      const times = begun
+      end()
+      assert.equal(times, 1)
+      assert.equal((await stored()).length, 2)
+    },
+  )
 })

@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import twilio from 'twilio'
 
+import { sql } from '../../db/sql.ts'
 import { eachEngine, type Ending } from '../../testing/engines.ts'
 import { ADA, begin, setFault, shown, waiting } from './phone.fixture.ts'
 
@@ -85,6 +86,22 @@ eachEngine((engine) => {
       )
     }
     await until(async () => (await waiting(app)) === 0)
+  })
+
+  test('a status callback is signed when it is sent: what waits holds neither headers nor a signature', async (t) => {
+    const { client, phone, app } = await begin(t, engine)
+    await setFault(app, { callback: 'late' })
+    const statusCallback = 'http://127.0.0.1:9/status?id=17'
+    await client.messages.create({ to: ADA, from: phone.from, body: 'x', statusCallback })
+    const rows = await app.app.db.all<{ payload: string }>(
+      sql`select payload from sixwire_jobs where kind like 'sandbox.%'`,
+    )
+    const waitingPayloads = rows.map(({ payload }) => payload).filter((text) => text.includes(statusCallback))
+    assert.equal(waitingPayloads.length, 3)
+    for (const payload of waitingPayloads) {
+      assert.doesNotMatch(payload, /signature|headers/i)
+      assert.ok(!payload.includes(phone.authToken))
+    }
   })
 
   test('numbers that nothing reaches: accepted, then undelivered or failed, and not on the phone', async (t) => {

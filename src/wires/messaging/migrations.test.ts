@@ -175,7 +175,15 @@ eachEngine((engine) => {
     for (const [at, id] of [...ids.entries()].toReversed()) {
       const content: Content = {
         channel: 'email',
-        mail: { messageId: `${id}@example.com`, to: [to], cc: [], bcc: [], subject: id, html: 'Hi', attachments: [] },
+        mail: {
+          messageId: `${id}@example.com`,
+          to: [to],
+          cc: [],
+          bcc: [],
+          subject: id,
+          html: 'Hi',
+          attachments: [],
+        },
       }
       await db.batch([
         sql`insert into messaging_messages (id, channel, recipient, status, attempts, lease_until, payload, created_at, updated_at)

@@ -5,6 +5,7 @@ import { openDatabase } from '../../db/open.ts'
 import type { Database } from '../../db/database.ts'
 import { readMigrations } from '../../db/migrations.ts'
 import { sql } from '../../db/sql.ts'
+import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
@@ -24,6 +25,20 @@ const counted = (db: Database) =>
     ) as each group by collection, owner order by collection, owner`)
 
 eachEngine((engine) => {
+  if (engine.name === 'postgres')
+    test('counters are changed once for each statement, not for each row', async (t) => {
+      const { db } = (await startApp(t, engine)).app
+      // Bit 0 of tgtype: https://www.postgresql.org/docs/current/catalog-pg-trigger.html
+      const triggers = await db.all<{ counted: string; row_level: number }>(sql`
+        select c.relname as counted, t.tgtype & 1 as row_level from pg_trigger t join pg_class c on c.oid = t.tgrelid
+        where not t.tgisinternal and c.relname in ('store_documents', 'messaging_messages')`)
+      assert.deepEqual(new Set(triggers.map(({ counted }) => counted)).size, 2)
+      assert.deepEqual(
+        triggers.filter(({ row_level }) => row_level !== 0),
+        [],
+      )
+    })
+
   test('counters go on from a database of an earlier version', async () => {
     const db = await openDatabase(await engine.freshUrl())
     const migrations = await readMigrations('store', folder, engine.name)
