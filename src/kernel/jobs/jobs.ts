@@ -179,8 +179,13 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
   let settlements: Settlement[] = []
   let looking: Promise<void> = Promise.resolve()
   let sleep = new AbortController()
+  /** When something is due that was added since the last claim began. */
+  let addedDue = Infinity
 
-  const wake = (): void => sleep.abort()
+  function wake(due = Infinity): void {
+    addedDue = Math.min(addedDue, due)
+    sleep.abort()
+  }
 
   function checkerOf(kind: string, schema: TSchema): Kind['check'] {
     const check = validate('body', schema)
@@ -219,14 +224,16 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
       const text = JSON.stringify(payload) ?? 'null'
       const checked = check(parseJson(text)) as Static<S>
       const { id = newId(now), runAt = now } = options
-      return afterCommit(insertSql({ id, kind, payload: text, lane: lane?.(checked), runAt, now }), wake)
+      return afterCommit(insertSql({ id, kind, payload: text, lane: lane?.(checked), runAt, now }), () =>
+        wake(runAt),
+      )
     }
     return {
       enqueueSql,
       async enqueue(payload, options) {
         await db.batch([enqueueSql(payload, options)])
       },
-      retryLaneSql: (lane) => afterCommit(retryLaneSql(kind, lane, clock.now()), wake),
+      retryLaneSql: (lane) => afterCommit(retryLaneSql(kind, lane, clock.now()), () => wake(0)),
       deleteSql: (id) =>
         sql`delete from sixwire_jobs where id = ${id} and kind = ${kind} and claimed_by is null`,
       deleteAllSql: () => sql`delete from sixwire_jobs where kind = ${kind}`,
@@ -263,20 +270,25 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
     return [...over, ...unwritten]
   }
 
+  const nextDueIn = (rooms: readonly PoolRoom[], except: readonly string[]): Sql<{ due: number | null }> =>
+    nextDueSql(
+      rooms.flatMap(({ kinds }) => kinds.map(({ kind }) => kind)),
+      except,
+    )
+
   /** When the next job is due that there is room for. */
   async function nextDue(rooms: readonly PoolRoom[]): Promise<number> {
-    const names = rooms.flatMap(({ kinds }) => kinds.map(({ kind }) => kind))
-    if (names.length === 0) return Infinity
-    const row = await db.get(nextDueSql(names, lapsed(clock.now())))
+    if (rooms.length === 0) return Infinity
+    const row = await db.get(nextDueIn(rooms, lapsed(clock.now())))
     return row?.due ?? Infinity
   }
 
   /**
-   * Writes down how jobs ended and claims others, in one batch.
+   * Writes down how jobs ended, claims others, and asks when the next one is due, in one batch.
    *
-   * @returns how many were claimed
+   * @returns how many were claimed, and when the next one of the same kinds is due
    */
-  async function exchange(rooms: readonly PoolRoom[]): Promise<number> {
+  async function exchange(rooms: readonly PoolRoom[]): Promise<{ count: number; due: number }> {
     const [ended, now, claim] = [settlements, clock.now(), newId()]
     settlements = []
     const done = ended.filter(({ query }) => query === 'done').map(({ job }) => job)
@@ -284,11 +296,15 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
       ...(done.length > 0 ? [doneSql(done)] : []),
       ...ended.flatMap(({ query }) => (query === 'done' ? [] : [query])),
     ]
-    const claims = rooms.length > 0 ? [claimSql(rooms, { now, claim, except: lapsed(now) })] : []
+    const except = lapsed(now)
     try {
-      const [, [claimed = []]] = await db.batch([steps, claims])
+      const [, [claimed = []], [next = []]] = await db.batch([
+        steps,
+        rooms.length > 0 ? [claimSql(rooms, { now, claim, except })] : [],
+        rooms.length > 0 ? [nextDueIn(rooms, except)] : [],
+      ])
       for (const row of claimed) begin({ ...row, claim }, now + LEASE_MS)
-      return claimed.length
+      return { count: claimed.length, due: next[0]?.due ?? Infinity }
     } catch (error) {
       settlements.push(...ended)
       throw error
@@ -310,7 +326,8 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
     const isWritten = job.lane !== null && (await settleAlone(job, query))
     running.delete(job.id)
     if (!isWritten) settlements.push({ job, query })
-    wake()
+    // Its place is free, and the next one of its lane ready.
+    wake(clock.now())
   }
 
   /**
@@ -384,26 +401,32 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
 
   async function look(): Promise<void> {
     const isOver = (): boolean => stopping.signal.aborted && running.size === 0 && settlements.length === 0
+    let due = Infinity
+    let isPoll = true
     while (!isOver()) {
       sleep = new AbortController()
       let pauseMs = POLL_MS
       try {
         const rooms = stopping.signal.aborted ? [] : freeRooms()
-        if (settlements.length > 0) {
-          await exchange(rooms)
-          continue
-        }
-        const dueMs = (await nextDue(rooms)) - clock.now()
-        if (dueMs <= 0) {
-          if ((await exchange(rooms)) > 0) continue
+        if (isPoll) due = await nextDue(rooms)
+        isPoll = false
+        due = Math.min(due, addedDue)
+        const isDue = rooms.length > 0 && due <= clock.now()
+        if (isDue || settlements.length > 0) {
+          addedDue = Infinity
+          const next = await exchange(rooms)
+          // What is due already is of a kind that is full by now, or another replica is about to claim it.
+          due = next.due > clock.now() ? next.due : await nextDue(freeRooms())
+          if (next.count > 0 || due > clock.now()) continue
           pauseMs = CONTENDED_MS
-        } else pauseMs = Math.min(POLL_MS, dueMs)
+        } else if (rooms.length > 0) pauseMs = Math.min(POLL_MS, due - clock.now())
       } catch (error) {
         log.warn({ err: error }, 'the queue of jobs could not be read')
         // The work is done all the same; the end of the lease brings it back.
         if (stopping.signal.aborted) settlements = []
       }
       await clock.sleep(pauseMs, { signal: sleep.signal, idle: true })
+      isPoll = !sleep.signal.aborted
     }
   }
 
