@@ -2,9 +2,9 @@ import type { Clock } from '../../base/clock.ts'
 import type { Key } from '../../base/crypto.ts'
 import { errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
-import type { Outcome } from '../../providers/outcome.ts'
 import { requireRow, type Database, type Step } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
+import type { Outcome } from '../../providers/outcome.ts'
 import { isRepeatable, readContent, writeContent, type Content } from './content.ts'
 import type { Channel } from './provider.ts'
 
@@ -53,7 +53,7 @@ export type Settled =
  */
 export type OutboxRows = {
   /**
-   * The steps that keep a message; the first answers its id if it is new.
+   * The steps that insert a message; the first answers its id if it is new.
    *
    * @param begun the claim of the caller and the provider that it calls first
    */
