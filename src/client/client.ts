@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody } from '../http/bodies.ts'
 import type { Route, RouteKey, RouteSpec } from '../http/route.ts'
 
-/** Bytes with their type, or without one: then name it in the headers. */
+/** Bytes. A Blob has a content type; for a Uint8Array set it in the headers. */
 type Bytes = Blob | Uint8Array<ArrayBuffer>
 
 type SpecOf<Api extends Route, K> = Extract<Api, { key: K }>['spec']
@@ -16,7 +16,7 @@ type PathParams<K> = K extends `${string}/:${infer Name}/${infer Rest}`
     : never
 
 type ParamsInput<K> = [PathParams<K>] extends [never] ? object : { params: Record<PathParams<K>, string> }
-/** What is sent as a body of each kind. Only of JSON the types say more: `fetch` sends the others as they are. */
+/** The body of a call for each kind of body. Only JSON has a type of its own; `fetch` sends the others unchanged. */
 type BodyOf<B> =
   B extends JsonBody<infer T>
     ? Static<T>
@@ -43,20 +43,41 @@ type Reply<S> = S extends RouteSpec
 
 type Arguments<K, S> = object extends Input<K, S> ? [input?: Input<K, S>] : [input: Input<K, S>]
 
-/** Calls a route by its name: `call('POST /auth/login', { body: { email, password } })`. */
+/** A typed client; see `createClient`. */
 export type Client<Api extends Route> = {
+  /**
+   * Calls a route by its method and path, and returns the body of the answer.
+   *
+   * @param input `params` of the path, `query`, `body`, `headers`, a `token` for this call, and a `signal` that aborts it
+   * @throws CallError if the server answers with an error
+   * @throws TypeError if a value of `params` cannot be part of a path; otherwise what `fetch` throws
+   * @example
+   * const { user } = await api.call('POST /auth/login', { body: { email, password } })
+   */
   call<K extends Api['key'] & RouteKey>(
     key: K,
     ...input: Arguments<K, SpecOf<Api, K>>
   ): Promise<Reply<SpecOf<Api, K>>>
-  /** The token sent with calls that name none. */
+  /** The token for calls without a token of their own. It can be changed. */
   token: string | undefined
 }
 
-/** The server answered with an error. */
+/**
+ * An error that the server answered.
+ *
+ * @example
+ * try {
+ *   await api.call('POST /auth/login', { body })
+ * } catch (error) {
+ *   if (error instanceof CallError && error.code === 'RATE_LIMITED') await wait(error.headers.get('retry-after'))
+ *   else throw error
+ * }
+ */
 export class CallError extends Error {
   override name = 'CallError'
+  /** The HTTP status. */
   readonly status: number
+  /** The code of the error, such as `NOT_FOUND`; `UNKNOWN` if the answer is not the server's own. */
   readonly code: string
   readonly details: Record<string, unknown> | undefined
   readonly headers: Headers
@@ -81,18 +102,18 @@ type AnyInput = {
   signal?: AbortSignal
 }
 
-/** Whether a body is sent as it is, with a content type that `fetch` or the caller gives it. */
+/** Whether `fetch` sends a body unchanged; `fetch` or the caller sets the content type. */
 const isReady = (body: unknown): body is URLSearchParams | FormData | Bytes =>
   [URLSearchParams, FormData, Blob, Uint8Array].some((kind) => body instanceof kind)
 
-/** A value of the path, encoded. Of `.`, `..` and nothing at all an address would be made that is another one. */
+/** Encodes a value of the path. An empty value, `.` and `..` are refused, because they would make another path. */
 function segment(name: string, value: string | undefined): string {
   if (value === undefined || value === '' || value === '.' || value === '..')
-    throw new TypeError(`${name}: "${value ?? ''}" can't stand in a path`)
+    throw new TypeError(`${name}: "${value ?? ''}" cannot be part of a path`)
   return encodeURIComponent(value)
 }
 
-/** What the server says went wrong; nothing where something in between answered. */
+/** The error of an answer; empty if something between client and server answered. */
 function errorIn(text: string): { code?: string; message?: string; details?: Record<string, unknown> } {
   try {
     const { error } = JSON.parse(text) as { error?: unknown }
@@ -103,14 +124,15 @@ function errorIn(text: string): { code?: string; message?: string; details?: Rec
 }
 
 /**
- * A client whose calls are typed by the server's own routes.
+ * Creates a client whose calls are typed by the routes of the server. It needs `fetch` only, so it works in browsers.
  *
- *     const api = createClient<Api>('http://localhost:3000')
- *     const { token } = await api.call('POST /auth/login', { body: { email, password } })
- *
- * @param baseUrl where the server is reached, with the prefix of a proxy where there is one
- * @throws CallError for every answer that is not a success; TypeError where a path can't be made of the parameters,
- *   and what `fetch` throws where no answer comes
+ * @param baseUrl the URL of the server, with the path prefix of a proxy if there is one
+ * @param options.token the token of calls without a token of their own
+ * @param options.fetch replaces the global `fetch`
+ * @example
+ * const api = createClient<Api>('http://localhost:3000')
+ * const { token } = await api.call('POST /auth/login', { body: { email, password } })
+ * api.token = token
  */
 export function createClient<Api extends Route>(
   baseUrl: string,
@@ -119,8 +141,8 @@ export function createClient<Api extends Route>(
   const send = options.fetch ?? fetch
   const client: Client<Api> = {
     token: options.token,
-    async call(key, ...[given]) {
-      const input: AnyInput = given ?? {}
+    async call(key, ...[first]) {
+      const input: AnyInput = first ?? {}
       const [method, path] = key.split(' ') as [string, string]
       const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => segment(name, input.params?.[name]))
       const url = new URL(baseUrl.replace(/\/+$/, '') + filled)

@@ -7,49 +7,51 @@ import type { IsRefused } from './addresses.ts'
 import { createSend, type Method, type Reply } from './exchange.ts'
 
 const CONNECT_MS = 3_000
-/** How much of a call's time connecting may take, so that some is left for another provider. */
+/** The share of a call's time that connecting may take, so that time is left for another provider. */
 const CONNECT_SHARE = 0.4
 const LIMIT_MS = 10_000
 const MAX_BYTES = 1_048_576
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-/** What may be said to another origin than the one that a call was meant for. */
+/** The headers that a redirect to another origin may carry. */
 const PUBLIC_HEADERS: ReadonlySet<string> = new Set(['accept', 'accept-language', 'user-agent'])
 
+/** Options of a client for one provider, or for any address. */
 export type OutboundOptions = {
-  /** What the peer is called in reasons, such as `Twilio`. Default: the origin of the address. */
+  /** The name of the peer in reasons, such as `Twilio`. Default: the origin of the address. */
   name?: string
-  /** `https://api.example/v1`: each path starts below it. Without a base, calls name whole addresses. */
+  /** `https://api.example/v1`: the paths of calls are below it. Without a base, calls have absolute URLs. */
   base?: string | URL
   /** Sent with each call, such as `authorization`. */
   headers?: Readonly<Record<string, string>>
-  /** Milliseconds for DNS, TCP and TLS together; default 3,000, and at most 40 % of the call's limit. */
+  /** Milliseconds for DNS, TCP and TLS together. Default: 3,000, but at most 40 % of the call's limit. */
   connectMs?: number
-  /** Milliseconds for a call with its answer, where the call says no other; default 10,000. */
+  /** Milliseconds for a call with its answer; a call can have its own. Default: 10,000. */
   limitMs?: number
-  /** The largest body of an answer; default 1 MiB. */
+  /** The largest body of an answer, in bytes. Default: 1 MiB. */
   maxBytes?: number
-  /** How many redirects a GET or HEAD follows; default 0, where a redirect is an answer like any other. */
+  /** How many redirects a GET or HEAD follows. Default: 0; a redirect is then an answer like any other. */
   redirects?: number
   /**
-   * Whether addresses outside of the public internet are refused: for URLs that users give. It is decided on the
-   * address that is connected to, of each redirect anew. Default false.
+   * Whether addresses outside of the public internet are refused: for URLs that users enter. The address that is
+   * connected to is checked, for each redirect again. Default: false.
    */
   refusePrivate?: boolean
   /**
-   * Whether connections are kept for further calls. On a kept one, a request can meet the end that the peer puts to it,
-   * and then nobody knows whether it was read. Default false.
+   * Whether connections are reused. The peer can close an idle connection at the moment when a request is sent on it;
+   * the outcome of that call is then unknown. Default: false.
    */
   keepAlive?: boolean
   /** Default: the system's clock. */
   clock?: Clock
   /** Default: the system's resolver. */
   lookup?: LookupFunction
-  /** Replaces what `refusePrivate` refuses. */
+  /** Decides instead of `refusePrivate` which addresses are refused. */
   isRefused?: IsRefused
-  /** What certificates are checked against, in PEM. Default: the roots of Node. */
+  /** The certificate authorities to trust, in PEM. Default: those of Node. */
   ca?: string
 }
 
+/** One call. Without a body the method is GET by default, else POST. */
 export type OutboundCall = {
   method?: Method
   headers?: Readonly<Record<string, string | undefined>>
@@ -57,35 +59,48 @@ export type OutboundCall = {
   json?: unknown
   /** Sent as `application/x-www-form-urlencoded`. */
   form?: URLSearchParams | Readonly<Record<string, string>>
-  /** Sent as it is; its type stands in `headers`. */
+  /** Sent unchanged; set its content type in `headers`. */
   body?: string | Buffer
-  /** Milliseconds for this call with its answer. */
+  /** Milliseconds for this call with its answer. Default: that of the client. */
   limitMs?: number
 }
 
 export type { Method, Reply }
+/** A reply with an HTTP answer, whatever its status. */
 export type Answered = Reply & { kind: 'answered' }
 
-/** Calls out. Resolves within the limit, never rejects, and never sends a request twice. */
+/** A client for calls to other servers. */
 export type Outbound = {
   /**
-   * @param address below the base, beginning with a slash; without a base a whole address
+   * Calls a server. Resolves within the limit, never rejects, and never sends a request twice. The reply is `answered`
+   * (with any status), `not-sent` (certainly), or `unknown` (sent, but without a complete answer).
+   *
+   * @param address a path below the base that starts with a slash; without a base an absolute URL
    * @example
    * const reply = await outbound.call('/messages', { method: 'POST', form: { To: '+4915112345678' } })
    * if (reply.kind === 'answered' && reply.status === 201) …
    */
   call(address: string | URL, call?: OutboundCall): Promise<Reply>
-  /** Ends kept connections that no call uses. */
+  /** Closes idle connections. */
   close: () => void
 }
 
 /**
- * The way to call an outside HTTP server. Every call of a provider goes through here.
+ * Creates a client for calls to other HTTP servers. Every HTTP call to a provider uses one.
  *
- * An answer is what came, whatever its status; redirects are followed only where `redirects` allows it, and then
- * headers other than `accept` go to no other origin. Bodies are never decompressed: none is asked for compressed.
+ * An answer with any status is returned as it is. Redirects are followed only if `redirects` allows it; only `accept`,
+ * `accept-language` and `user-agent` are sent to another origin. Answers are requested without compression, and never
+ * decompressed.
  *
- * @throws StartError if the base is not an http or https address, or holds credentials
+ * @throws StartError if the base is not an http or https URL, or has credentials
+ * @example
+ * const outbound = createOutbound({
+ *   name: 'Acme',
+ *   base: 'https://api.acme.example/v1',
+ *   headers: { authorization: `Bearer ${token}` },
+ * })
+ * const reply = await outbound.call('/messages', { json: { to: '+4915112345678' }, limitMs: 5_000 })
+ * if (reply.kind !== 'answered') throw new Error(reply.reason)
  */
 export function createOutbound(options: OutboundOptions = {}): Outbound {
   const { clock = systemClock, maxBytes = MAX_BYTES, redirects = 0, keepAlive = false, ca, lookup } = options
@@ -139,7 +154,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   return { call, close }
 }
 
-/** The JSON value of an answer; undefined where its body is none. */
+/** Parses the body of an answer as JSON; returns undefined if it is not JSON. */
 export function jsonOf({ body }: Pick<Answered, 'body'>): unknown {
   try {
     return JSON.parse(body.toString())

@@ -3,37 +3,38 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { ApiError, defineErrors, errors } from '../base/errors.ts'
 import type { RawRequest } from '../http/raw-request.ts'
 
+/** The errors of a webhook: throw `receiveErrors.invalid_signature()` if a request is not the provider's. */
 export const receiveErrors = defineErrors({
   invalid_signature: [400, 'The signature of this report is not valid.'],
 })
 
-/** A request as it came, and where it was sent to. */
+/** A webhook request before anything has parsed it, and the URL that it was sent to. */
 export type WebhookRequest = RawRequest & {
-  /** The whole URL that the provider was told, with the query of this request: by the configuration, never by Host. */
+  /** The configured public URL of the webhook with the query of this request; never made from the Host header. */
   publicUrl: string
 }
 
-/** What verifies and reads the webhook of one provider. */
+/** Verifies and reads the webhook of one provider. */
 export type Receiver<E> = {
   /**
-   * Refuses a request by its headers, before its body is read. What it lets in is still verified.
+   * Refuses a request by its headers, before its body is read. `receive` verifies every request that this accepts.
    *
-   * @throws invalid_signature (400) if no request with these headers can be the provider's
+   * @throws invalid_signature (400) if a request with these headers cannot be the provider's
    */
   authorize?(headers: IncomingHttpHeaders): void
   /**
-   * Verifies a request over its bytes, and answers the events that it tells of; none for kinds that are not used.
+   * Verifies a request over its bytes and returns its events; none for kinds that are not used.
    *
-   * @throws invalid_signature (400) if the request is not the provider's; unavailable (503) if that cannot be checked
-   *   now, so that the provider sends it again
+   * @throws invalid_signature (400) if the request is not the provider's; unavailable (503) if that cannot be verified
+   *   now, so that the provider sends the request again
    */
   receive(request: WebhookRequest): Promise<readonly E[]>
 }
 
 /**
- * Refuses a request that none of several receivers would read, by its headers.
+ * Refuses a request by its headers if all of the receivers refuse it.
  *
- * @throws invalid_signature (400), as the last of them said it
+ * @throws invalid_signature (400), the error of the last receiver
  */
 export function authorizeByOneOf(
   receivers: readonly Receiver<unknown>[],
@@ -50,10 +51,11 @@ export function authorizeByOneOf(
 }
 
 /**
- * Has the first of several receivers read a request that knows it: providers of one kind may have several accounts, each
- * with a secret of its own. A receiver that breaks counts as one that cannot check now.
+ * Returns the events of the first receiver that accepts the request: providers of one kind may have several accounts,
+ * each with its own secret. A receiver that throws another error counts as one that cannot verify now.
  *
- * @throws unavailable (503) if none knows the request, and one could not check it; else invalid_signature (400)
+ * @throws unavailable (503) if no receiver accepts the request and one could not verify it; else invalid_signature
+ *   (400)
  */
 export async function receiveByOneOf<E>(
   receivers: readonly Receiver<E>[],
@@ -64,10 +66,10 @@ export async function receiveByOneOf<E>(
     try {
       const events: unknown = await receiver.receive(request)
       if (!Array.isArray(events))
-        throw new TypeError('a provider read a request as what is no list of events')
+        throw new TypeError('the receive() of a provider did not return a list of events')
       return events as E[]
     } catch (error) {
-      // A request that was verified, and then is not one that the provider may send.
+      // The request was verified, and its content is invalid.
       if (error instanceof ApiError && error.status === 400 && !isForged(error)) throw error
       if (!isForged(error)) unchecked = error
     }

@@ -22,17 +22,20 @@ const DAY_MS = 24 * HOUR_MS
 
 export type { MessagingOptions, Templates }
 
-/** What other wires send through. */
+/** The service of the messaging wire, with which other wires send email. */
 export type Messaging = {
-  /** Whether a provider for email is configured. */
+  /** Whether a provider of email is configured. */
   readonly sendsMail: boolean
   /**
-   * The steps that put a templated mail into the outbox, for the batch that decides it. Mails to one address are sent in
-   * the order in which they were put there.
+   * Makes the steps that queue an email from a template, for the batch that decides it. Emails to one address are sent
+   * in the order in which they were queued, one at a time.
    *
-   * @param mail.id the same again changes nothing
-   * @throws VALIDATION_ERROR where there is no such template, or a value that it needs is missing
-   * @throws PROVIDER_NOT_CONFIGURED where no mail can be sent
+   * @param mail.id the id of the message; queueing the same id again changes nothing. Default: a new id
+   * @throws VALIDATION_ERROR if the template does not exist, or a value that it shows is missing
+   * @throws PROVIDER_NOT_CONFIGURED if no provider of email is configured
+   * @example
+   * const steps = await messaging.mail({ to: 'ada@example.com', template: 'order', data: { number: '1007' } })
+   * await db.batch([insertOrderSql(order), steps])
    */
   mail(mail: {
     id?: string
@@ -42,13 +45,13 @@ export type Messaging = {
   }): Promise<readonly Step[]>
 }
 
-/** The templates of mails, as the configuration names them. */
+/** Opens the email templates of the configured folder. */
 export const openTemplates = (
   { appDir, name, appUrl }: Pick<Settings, 'appDir' | 'name' | 'appUrl'>,
   options: Pick<Static<typeof MessagingOptions>, 'templates'>,
 ): Templates => createTemplates({ folder: resolve(appDir, options.templates), app: name, appUrl })
 
-/** Email, SMS and WhatsApp messages, and the log of them. */
+/** Sends email, SMS and WhatsApp messages, and keeps a log of them. */
 export const messaging = defineWire({
   name: 'messaging',
   description: 'Email, SMS and WhatsApp messages, and the log of them.',
@@ -88,7 +91,7 @@ export const messaging = defineWire({
         publicUrl: settings.publicUrl,
       }),
       service,
-      // A provider that is away for a while is no reason to take this server down: GET /messaging/health tells of it.
+      // A provider that is unavailable is no reason to stop this server: GET /messaging/health reports it.
       health: () => db.ping(),
       checks: checksOf(providers),
       async close() {

@@ -5,7 +5,7 @@ import type { Receiver } from '../../providers/receive.ts'
 export const CHANNELS = ['email', 'sms', 'whatsapp'] as const
 export type Channel = (typeof CHANNELS)[number]
 
-/** An address that was refused while the mail went to the others. */
+/** An address that the provider refused, while it accepted the email for the others. */
 export type RefusedRecipient = { address: string; reason: string }
 
 /**
@@ -17,11 +17,12 @@ export type Accepted = { id: string; refusedRecipients?: readonly RefusedRecipie
 /** How sending ended; see `providers/outcome.ts`. */
 export type Outcome = OutcomeWith<Accepted>
 
+/** A file that is attached to an email. */
 export type Attachment = { filename: string; contentType: string; content: Buffer }
 
-/** A mail as a provider gets it: every address was checked alone, no field holds a line break. */
+/** An email for a provider: each address was parsed separately, and no header field has a line break. */
 export type OutgoingMail = {
-  /** Without angle brackets; the same for every try, so that a recipient who gets it twice can tell. */
+  /** Without angle brackets; the same in every attempt, so that a duplicate can be recognised. */
   messageId: string
   to: readonly string[]
   cc: readonly string[]
@@ -33,62 +34,66 @@ export type OutgoingMail = {
   attachments: readonly Attachment[]
 }
 
+/** An SMS or WhatsApp message for a provider. */
 export type OutgoingText = {
-  /** Our id. */
+  /** The id of the message in the log. */
   id: string
   /** E.164. */
   to: string
   body: string
   media?: { url: string; contentType?: string; filename?: string }
-  /** The absolute URL for reports of what becomes of it; its parameter `id` is our id. */
+  /** The absolute URL for the provider's delivery reports; its parameter `id` is this `id`. */
   reportTo?: string
 }
 
-/** What a provider reports of a text after it took it. */
+/** A delivery report on an SMS or WhatsApp message. */
 export type TextReport = {
-  /** Our id, from the URL that the report was sent to. */
+  /** The id of the message in the log, from the URL that the report was sent to. */
   id: string
-  /** What the provider calls it. */
+  /** The provider's id of the message. */
   messageId: string
   status: 'sent' | 'delivered' | 'failed'
-  /** Why it failed, one line. */
+  /** The reason of a failure, one line. */
   error?: string
 }
 
-/** What is reported of a mail after a provider took it. */
+/** A report on an email that a provider accepted. */
 export type MailReport = {
-  /** The Message-ID, with or without angle brackets, or what the provider calls the mail. */
+  /** The Message-ID, with or without angle brackets, or the provider's id of the email. */
   messageId: string
   status: 'bounced' | 'delivered'
-  /** Why it bounced, one line. */
+  /** The reason of a bounce, one line. */
   reason?: string
 }
 
 type Provider<Report> = Partial<Receiver<Report>> & {
-  /** As logs and `details.provider` show it: `smtp`, `twilio`. Its reports go to `/messaging/reports/` and this name. */
+  /** The name in logs and in `details.provider`: `smtp`, `twilio`. Reports go to `/messaging/reports/` and this name. */
   readonly name: string
-  /** Rejects, with a sentence for the operator, if the provider cannot be reached or does not know us. */
+  /** Rejects, with a sentence for the operator, if the provider cannot be reached or refuses the credentials. */
   check(): Promise<void>
-  /** Resolves when nothing that it was to send is under way. */
+  /** Resolves when no call is in progress. */
   close(): Promise<void>
 }
 
+/** A provider of email, such as `smtp()`. `receive` and `authorize` are optional. */
 export type MailProvider = Provider<MailReport> & {
   readonly channel: 'email'
-  /** Resolves within `limitMs`, whatever happens; never rejects. */
+  /** Sends an email. Resolves within `limitMs` milliseconds and never rejects. */
   send(mail: OutgoingMail, limitMs: number): Promise<Outcome>
 }
 
-/** A provider of text messages, of one channel. */
+/** A provider of SMS or of WhatsApp messages, such as `twilio()`. `find`, `receive` and `authorize` are optional. */
 export type TextProvider = Provider<TextReport> & {
   readonly channel: 'sms' | 'whatsapp'
-  /** Resolves within `limitMs`, whatever happens; never rejects. */
+  /** Sends a message. Resolves within `limitMs` milliseconds and never rejects. */
   send(text: OutgoingText, limitMs: number): Promise<Outcome>
   /**
-   * Looks for a message whose outcome is unknown, created at or after this time (milliseconds).
+   * Looks up a message whose outcome is unknown.
    *
-   * @returns the provider's ids of all that it may be, oldest first, since equal texts cannot be told apart; none if
-   *   it certainly has no such message
+   * @param since milliseconds since 1970; the provider created the message at this time or later
+   * @param limitMs milliseconds for the call
+   * @returns the provider's ids of all messages that it may be, oldest first, because equal texts cannot be
+   *   distinguished; an empty list if the provider certainly has no such message
    * @throws Error if the provider cannot be asked within `limitMs`
    */
   find?(text: OutgoingText, since: number, limitMs: number): Promise<readonly string[]>

@@ -18,27 +18,34 @@ const SILENCE_MS = 30_000
 const IDLE_MS = 30_000
 
 /**
- * Sends mail by SMTP over a pool of connections.
+ * A provider that sends email by SMTP, over a pool of connections.
  *
  * Outcomes of `send`:
- * - `accepted`: the server took the mail. `id` is our Message-ID, by which its log can be searched as well. Where it
- *   took the mail for some recipients and refused others, that is `accepted` too, since another try would send it
- *   twice to those who have it; the refused ones are in `refusedRecipients`.
+ * - `accepted`: the server accepted the email. `id` is our Message-ID, which the server's log has as well. If the
+ *   server accepted it for some recipients only, the others are in `refusedRecipients`; it is not sent again, because
+ *   the first ones would get it twice.
  * - `refused`: the server answered MAIL, RCPT or DATA with 5xx.
- * - `retry`: it answered 4xx or 503, or there was no connection, no TLS or no sign-in, or time was over, before the
- *   first byte of the mail left. A refused sign-in is here whatever its code: it says nothing about the mail.
- * - `unknown`: the connection or the time ended after the first byte of the mail had left.
+ * - `retry`: before the first byte of the email was sent, the server answered 4xx or 503, the connection, TLS or the
+ *   sign-in failed, or the time limit ended. A refused sign-in is always `retry`: it says nothing about the email.
+ * - `unknown`: the connection or the time limit ended after the first byte of the email was sent.
  *
- * @param options.url `smtp://user:password@host:port`, with STARTTLS, which must be where a password is said to another
- *   machine (`?requireTLS=false` goes on without it), and is used where it is offered otherwise; `smtp+starttls://`, or
- *   `?requireTLS=true`, insists on it always; `smtps://` is TLS from the start. Further parameters: `name` (said to the server as EHLO), `maxConnections` (5), `maxMessages` (how
- *   many go over one connection before another is opened, 100), `tls.servername`, `tls.rejectUnauthorized` (`false`
- *   takes any certificate). Special characters are percent-encoded.
- * @param options.from `hello@shop.example` or `Shop <hello@shop.example>`. Without it: `no-reply@` and the domain of
- *   the user where that is an address, else the host of `appUrl`, else the server's.
- * @param options.appUrl only for the default of `from`
- * @param clock for the limit of a send
- * @throws StartError where `url` or `from` can't be read
+ * @param options.url `smtp://user:password@host:port` uses STARTTLS if the server offers it, and requires it to send a
+ *   password to another machine (`?requireTLS=false` does not). `smtp+starttls://` or `?requireTLS=true` always
+ *   requires it; `smtps://` uses TLS from the first byte. Other parameters: `name` (in EHLO), `maxConnections`
+ *   (default 5), `maxMessages` (emails over one connection before it is replaced, default 100), `tls.servername`,
+ *   `tls.rejectUnauthorized` (`false` accepts any certificate). Special characters are percent-encoded.
+ * @param options.from `hello@shop.example` or `Shop <hello@shop.example>`. Default: `no-reply@` and the domain of the
+ *   user if that is an address, else the host of `appUrl`, else that of the server
+ * @param options.appUrl used for the default of `from` only
+ * @param clock for the time limit of a call
+ * @throws StartError if `url` or `from` is invalid
+ * @example
+ * import { defineConfig } from 'sixwire'
+ * import { smtp } from 'sixwire/smtp'
+ *
+ * export default defineConfig({
+ *   messaging: { email: [smtp({ url: 'smtps://user:password@mail.example:465', from: 'hello@shop.example' })] },
+ * })
  */
 export function smtp(
   options: { url: string; from?: string; appUrl?: string },

@@ -12,16 +12,26 @@ const API_BASE = 'https://api.twilio.com'
 const CHECK_MS = 10_000
 
 /**
- * Sends SMS or WhatsApp messages through Twilio's Messages resource. Whether one arrives Twilio reports later, to the
- * `reportTo` of the text. That is left out if only this machine could reach it and Twilio is elsewhere: Twilio would
- * refuse the message for it.
+ * A provider that sends SMS or WhatsApp messages through Twilio's Messages resource
+ * (https://www.twilio.com/docs/messaging/api/message-resource). Twilio reports the delivery later, to the `reportTo` of
+ * the message. If only this machine can reach that URL, and Twilio is elsewhere, it is left out, because Twilio would
+ * refuse the message.
  *
- * @param options.authToken also what Twilio signs its reports with
- * @param options.from E.164, a short code or a sender's name; for SMS also the sid of a messaging service (`MG…`).
- *   WhatsApp's `whatsapp:` is put before it and the receiver if it is not there yet.
- * @param options.apiBase the address of Twilio's API; default Twilio's own
- * @param clock for the limits of calls
- * @throws StartError if `apiBase` is no address
+ * @param options.authToken the auth token of the account; Twilio signs its reports with it, too
+ * @param options.from a number in E.164, a short code or a sender name; for SMS also the SID of a messaging service
+ *   (`MG…`). For WhatsApp, `whatsapp:` is added to it and to the recipient.
+ * @param options.apiBase the address of Twilio's API. Default: https://api.twilio.com
+ * @param clock for the time limits of calls
+ * @throws StartError if `apiBase` is not a URL
+ * @example
+ * import { defineConfig } from 'sixwire'
+ * import { twilio } from 'sixwire/twilio'
+ *
+ * export default defineConfig({
+ *   messaging: {
+ *     sms: [twilio({ channel: 'sms', accountSid: 'AC…', authToken: '…', from: '+15005550006' })],
+ *   },
+ * })
  */
 export function twilio(
   options: {
@@ -58,7 +68,7 @@ export function twilio(
     const fields = new URLSearchParams({ To: address(to), Body: body })
     const service = channel === 'sms' && /^MG[0-9a-f]{32}$/i.test(from)
     fields.set(service ? 'MessagingServiceSid' : 'From', address(from))
-    // Twilio asks the address for its type, and has no field for a name.
+    // Twilio gets the content type from the URL, and has no field for a file name.
     if (media) fields.set('MediaUrl', media.url)
     if (reportTo !== undefined && (!isLocal(reportTo) || isLocal(base)))
       fields.set('StatusCallback', reportTo)
