@@ -27,13 +27,13 @@ eachEngine((engine) => {
     })
     const balance = async (token: string) => (await api.call('GET /loyalty/balance', { token })).points
 
-    test('wants longer passwords than Sixwire does', async () => {
+    test('requires longer passwords than the default', async () => {
       const body = { email: 'short@example.com', password: 'nine chars'.slice(1) }
       const { status } = await app.request('POST', '/auth/register', { body })
       assert.equal(status, 400)
     })
 
-    test('gives every customer points to begin with, and takes what they spend', async () => {
+    test('starts every customer with points, and subtracts what they spend', async () => {
       const { token } = await app.register()
       assert.equal(await balance(token), 100)
       assert.deepEqual(await api.call('POST /loyalty/redeem', { token, body: { points: 30 } }), {
@@ -54,7 +54,7 @@ eachEngine((engine) => {
       await assert.rejects(api.call('GET /loyalty/balance'), { status: 401 })
     })
 
-    test('lets the administrator grant points, and nobody else', async () => {
+    test('lets only administrators and service keys grant points', async () => {
       const { token, email } = await app.register()
       const grant = (as: string, to = email) =>
         api.call('POST /loyalty/grants', { token: as, body: { email: to, points: 50 } })
@@ -67,7 +67,7 @@ eachEngine((engine) => {
       assert.deepEqual(await grant(key), { points: 200 })
     })
 
-    test('grants and spends once, however often the same key is sent', async () => {
+    test('grants and spends once per Idempotency-Key', async () => {
       const { token, email } = await app.register()
       const headers = { 'idempotency-key': 'birthday' }
       for (const attempt of [1, 2, 3])
@@ -85,7 +85,7 @@ eachEngine((engine) => {
       assert.equal(await balance(token), 130)
     })
 
-    test('never lets more be spent than there is, however many spend at once', async () => {
+    test('keeps the balance from becoming negative when many spend concurrently', async () => {
       const { token } = await app.register()
       const spent = await Promise.all(
         Array.from({ length: 20 }, () =>
@@ -97,7 +97,7 @@ eachEngine((engine) => {
       assert.equal(await balance(token), 0)
     })
 
-    test('describes its routes beside Sixwire’s own', async () => {
+    test('describes its routes in /openapi.json', async () => {
       const { body } = await app.request('GET', '/openapi.json')
       const { paths, tags } = resolved(body)
       assert.deepEqual(
@@ -128,7 +128,7 @@ eachEngine((engine) => {
         return `/store/${collection}/${made.body._id}`
       }
 
-      test('products: anybody reads, whoever added one changes it', async () => {
+      test('products: everybody reads, the owner changes', async () => {
         const [ada, eve] = [await app.register(), await app.register()]
         const product = await make('products', ada.token)
         assert.equal(await status('GET', '/store/products'), 200)
@@ -140,7 +140,7 @@ eachEngine((engine) => {
         assert.equal(await status('PUT', product, admin, { n: 3 }), 200)
       })
 
-      test('reviews: anybody reads, anybody signed in writes, each their own', async () => {
+      test('reviews: everybody reads, signed-in users create and change their own', async () => {
         const [ada, eve] = [await app.register(), await app.register()]
         const review = await make('reviews', ada.token)
         assert.equal(await status('GET', review), 200)
@@ -148,7 +148,7 @@ eachEngine((engine) => {
         assert.equal(await status('DELETE', review, ada.token), 200)
       })
 
-      test('prices: the administrator’s alone', async () => {
+      test('prices: administrators only', async () => {
         const { token } = await app.register()
         const price = await make('prices', admin)
         for (const as of [undefined, token]) {
@@ -162,7 +162,7 @@ eachEngine((engine) => {
         assert.equal(await status('GET', price, admin), 200)
       })
 
-      test('any other: each their own', async () => {
+      test('other collections: each user their own', async () => {
         const [ada, eve] = [await app.register(), await app.register()]
         const note = await make('notes', ada.token)
         assert.equal(await status('GET', note, ada.token), 200)

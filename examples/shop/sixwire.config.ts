@@ -8,7 +8,7 @@ export default defineConfig({
   auth: { local: { passwordMinLength: 10 } },
   store: {
     collections: {
-      products: 'public-read', // anybody reads the catalogue, whoever added a product changes it
+      products: 'public-read', // everybody reads the catalogue; the owner of a product changes it
       reviews: { read: 'public', create: 'user', update: 'owner', delete: 'owner' },
       prices: 'admin',
     },

@@ -3,7 +3,7 @@ import { auth, defineWire, Type } from 'sixwire'
 import { createPoints } from './points.ts'
 import { loyaltyRoutes } from './routes.ts'
 
-/** A wire of the shop's own: points that customers collect and spend. */
+/** The loyalty wire: points that customers collect and spend. */
 export const loyalty = defineWire({
   name: 'loyalty',
   description: 'Points that customers collect and spend.',

@@ -4,9 +4,9 @@ import { errors } from './errors.ts'
 
 export type Points = ReturnType<typeof createPoints>
 
-/** Points of users. Every rule is one statement, or one batch that happens whole. */
+/** The points of customers. Every rule is one statement or one batch, so it holds for concurrent calls, too. */
 export function createPoints({ db, clock }: Pick<WireContext, 'db' | 'clock'>, welcomePoints: number) {
-  const open = (userId: string) => sql`
+  const insertAccountSql = (userId: string) => sql`
     insert into loyalty_accounts (user_id, points) values (${userId}, ${welcomePoints})
     on conflict (user_id) do nothing`
 
@@ -14,7 +14,7 @@ export function createPoints({ db, clock }: Pick<WireContext, 'db' | 'clock'>, w
     const account = await db.get<{ points: number }>(
       sql`select points from loyalty_accounts where user_id = ${userId}`,
     )
-    // An account is opened with its first booking.
+    // An account is created by its first booking.
     return account?.points ?? welcomePoints
   }
 
@@ -22,24 +22,24 @@ export function createPoints({ db, clock }: Pick<WireContext, 'db' | 'clock'>, w
     balance,
 
     /**
-     * Gives points, or spends them where the number is negative; answers what is left.
+     * Adds points, or subtracts them if the number is negative, and returns the balance.
      *
-     * @param id the booking's own: the same one again books nothing more
-     * @throws not_enough_points, however many spend at the same moment
+     * @param id the id of the booking; a repetition with the same id changes nothing
+     * @throws NOT_ENOUGH_POINTS if the balance would be negative
      */
     async book(id: string, userId: string, points: number): Promise<number> {
-      const booked = sql`
+      const insertBookingSql = sql`
         insert into loyalty_bookings (id, user_id, points, booked_at)
         values (${id}, ${userId}, ${points}, ${clock.now()})
         on conflict (id) do nothing returning id`
-      const changed = sql`
+      const updateBalanceSql = sql`
         update loyalty_accounts set points = points + ${points}
         where user_id = ${userId} and points + ${points} >= 0 returning points`
       try {
         await db.batch([
-          open(userId),
-          requireRow(booked, () => errors.already_booked()),
-          requireRow(changed, () => errors.not_enough_points()),
+          insertAccountSql(userId),
+          requireRow(insertBookingSql, () => errors.already_booked()),
+          requireRow(updateBalanceSql, () => errors.not_enough_points()),
         ])
       } catch (error) {
         if (!(error instanceof ApiError && error.code === errors.already_booked.code)) throw error

@@ -3,9 +3,12 @@ import { errors as common, json, route, Type, type ServiceOf, type auth } from '
 import { errors } from './errors.ts'
 import type { Points } from './points.ts'
 
-// A schema with a title stands under this name in /openapi.json, once for all routes.
-const Balance = Type.Object({ points: Type.Integer({ description: 'What is left.' }) }, { title: 'Balance' })
-const Some = Type.Integer({ minimum: 1, maximum: 1_000_000, examples: [30] })
+// A schema with a title is a component of this name in /openapi.json, which all routes refer to.
+const Balance = Type.Object(
+  { points: Type.Integer({ description: 'The points that are left.' }) },
+  { title: 'Balance' },
+)
+const Amount = Type.Integer({ minimum: 1, maximum: 1_000_000, examples: [30] })
 const Email = Type.String({ maxLength: 320, format: 'email', examples: ['ada@example.com'] })
 
 export function loyaltyRoutes(points: Points, accounts: ServiceOf<typeof auth>) {
@@ -21,13 +24,13 @@ export function loyaltyRoutes(points: Points, accounts: ServiceOf<typeof auth>) 
         summary: 'Grant points to a customer',
         access: 'admin',
         idempotent: true,
-        body: json(Type.Object({ email: Email, points: Some })),
+        body: json(Type.Object({ email: Email, points: Amount })),
         reply: { 201: Balance },
         errors: [common.not_found],
       },
       async ({ body, recordId }) => {
         const account = await accounts.users.find(body.email)
-        if (!account) throw common.not_found({ message: `Nobody here has the address ${body.email}.` })
+        if (!account) throw common.not_found({ message: `No account has the address ${body.email}.` })
         return { points: await points.book(recordId, account.id, body.points) }
       },
     ),
@@ -38,7 +41,7 @@ export function loyaltyRoutes(points: Points, accounts: ServiceOf<typeof auth>) 
         access: 'session',
         idempotent: true,
         limit: '30/min',
-        body: json(Type.Object({ points: Some })),
+        body: json(Type.Object({ points: Amount })),
         reply: { 200: Balance },
         errors: [errors.not_enough_points],
       },
