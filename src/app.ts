@@ -35,19 +35,23 @@ export { defineConfig, loadConfig, type Api, type Config } from './wires.ts'
 // The longest time for which an answer with tokens stays stored after its last replay.
 const CLEANING_MS = 60_000
 
+/** Options of `createApp`. */
 export type AppOptions = {
+  /** The configuration, such as that of `loadConfig`. Default: empty. */
   config?: Config
-  /** Environment variables; they take precedence over the configuration. Default `process.env`. */
+  /** Environment variables; they take precedence over the configuration. Default: `process.env`. */
   environment?: Record<string, string | undefined>
-  /** The application's folder. Default the current one. */
+  /** The application's folder. Default: the current one. */
   folder?: string
+  /** The clock of timers and times. Default: the system's. */
   clock?: Clock
-  /** Whether the sandbox may open if the settings enable it; a command needs none. Default true. */
+  /** Whether the sandbox may open if the settings enable it; a command needs none. Default: true. */
   standIns?: boolean
-  /** The destination of log lines. Default standard output. */
+  /** The destination of log lines. Default: standard output. */
   logTo?: DestinationStream
 }
 
+/** A server; see `createApp`. */
 export type App = {
   readonly settings: Settings
   readonly db: Database
@@ -56,9 +60,9 @@ export type App = {
   /** The routes of each wire. */
   readonly routes: readonly RouteGroup[]
   /**
-   * The service of a wire.
+   * Returns the service of a wire, which does what its routes do without HTTP.
    *
-   * @throws StartError if it is not loaded
+   * @throws StartError if the wire is not loaded
    */
   service<N extends keyof BuiltIn>(name: N): ServiceOf<BuiltIn[N]>
   /** Runs the migrations, and does nothing else. */
@@ -71,14 +75,18 @@ export type App = {
   health(): ReadonlyMap<string, () => Promise<void>>
   /** The further checks of each wire, by name. */
   checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
-  /** Finishes requests and jobs under way, refuses new ones, then releases everything; after 30 s without waiting. */
+  /** Refuses new requests, waits for those in progress and for jobs (30 s at most), then closes everything. */
   close(): Promise<void>
 }
 
 /**
- * Builds a server from the wires. Nothing listens before `listen`, and nothing is in the database before `start`.
+ * Creates a server from the wires. No port is open before `listen`, and no table exists before `start`.
  *
- * @throws StartError with what can't work
+ * @throws StartError with one line that says what is wrong in the configuration
+ * @example
+ * const app = await createApp({ config: await loadConfig(process.cwd()) })
+ * const url = await app.listen()
+ * await app.close()
  */
 export async function createApp(options: AppOptions = {}): Promise<App> {
   const { config = {}, environment = process.env, folder = process.cwd(), clock = systemClock } = options

@@ -1,4 +1,12 @@
-// What an application imports: import { defineConfig, defineWire, route } from 'sixwire'
+/**
+ * What an application imports. docs/extending.md shows how to use it; `sixwire/smtp` and `sixwire/twilio` export the
+ * built-in providers of messages.
+ *
+ * @example
+ * import { defineConfig, defineWire, route, Type } from 'sixwire'
+ *
+ * @module
+ */
 export {
   createApp,
   defineConfig,

@@ -3,21 +3,22 @@ import { Sql, type Dialect, type Row } from './sql.ts'
 
 export type { Row }
 
-/** A statement of a batch with what else belongs to it. */
+/** A statement of a batch with a condition or a callback: see `requireRow` and `afterCommit`. */
 export type StepWith<R = Row> = {
   readonly query: Sql<R>
-  /** Makes the error that is thrown if the statement changes and returns no row; nothing of the batch is kept then. */
+  /** Makes the error to throw if the statement changes and returns no row; the batch is then rolled back. */
   readonly otherwise?: () => ApiError
-  /** Called once the batch or transaction is committed, and not at all if it is rolled back. Must not throw. */
+  /** Called after the commit of the batch or transaction, never after a rollback. Must not throw. */
   readonly committed?: () => void
 }
 
+/** A statement of a batch. */
 export type Step<R = Row> = Sql<R> | StepWith<R>
 
-/** Steps, and lists of steps, whose rows are answered as a list of lists. */
+/** The steps of a batch; the rows of a nested list of steps are a list of lists. */
 export type Steps = readonly (Step | readonly Step[])[]
 
-/** The rows of each step of a batch, in the batch's own shape. */
+/** The rows of each step of a batch, in the shape of the batch. */
 export type BatchRows<S extends Steps> = {
   -readonly [K in keyof S]: S[K] extends readonly Step<infer R>[]
     ? R[][]
@@ -27,25 +28,39 @@ export type BatchRows<S extends Steps> = {
 }
 
 /**
- * A statement that must change or return at least one row.
+ * Makes a step that must change or return at least one row.
  *
- * @param otherwise makes the error that is thrown if it does not; nothing of its batch is kept then
+ * @param otherwise makes the error to throw if it does not; the batch is then rolled back
+ * @example
+ * await db.batch([
+ *   requireRow(
+ *     sql`update accounts set points = points - ${points} where id = ${id} and points >= ${points} returning points`,
+ *     () => errors.not_enough_points(),
+ *   ),
+ *   sql`insert into bookings (id, account_id, points) values (${recordId}, ${id}, ${points})`,
+ * ])
  */
 export const requireRow = <R>(step: Step<R>, otherwise: () => ApiError): StepWith<R> => ({
   ...withParts(step),
   otherwise,
 })
 
-/** Calls `committed` once the statement's batch or transaction is committed; `committed` must not throw. */
+/**
+ * Makes a step with a callback for the commit of its batch or transaction. After a rollback it is not called.
+ *
+ * @param committed must not throw
+ * @example
+ * await db.batch([afterCommit(sql`delete from carts where id = ${id}`, () => cache.delete(id))])
+ */
 export const afterCommit = <R>(step: Step<R>, committed: () => void): StepWith<R> => ({
   ...withParts(step),
   committed,
 })
 
-/** A step in its long form. */
+/** A step as an object. */
 export const withParts = <R>(step: Step<R>): StepWith<R> => (step instanceof Sql ? { query: step } : step)
 
-/** A statement broke a rule that the tables keep. */
+/** Thrown if a statement violates a constraint of a table. */
 export class ConstraintError extends Error {
   readonly kind: 'unique' | 'foreign_key' | 'check' | 'not_null'
   constructor(kind: ConstraintError['kind'], message: string, options?: ErrorOptions) {
@@ -55,7 +70,7 @@ export class ConstraintError extends Error {
   }
 }
 
-/** What can be done inside an interactive transaction. */
+/** The statements of an interactive transaction. See `Database` for each of them. */
 export type Transaction = {
   readonly dialect: Dialect
   get<R = Row>(query: Sql<R>): Promise<R | undefined>
@@ -65,68 +80,72 @@ export type Transaction = {
 
 export type TransactionOptions = {
   /**
-   * What of others' commits a transaction sees on PostgreSQL; SQLite always runs one at a time, as `serializable` does.
+   * The isolation level on PostgreSQL. SQLite runs one transaction at a time, which is `serializable`.
    * https://www.postgresql.org/docs/current/transaction-iso.html
    */
   readonly isolation?: 'serializable' | 'repeatable read' | 'read committed'
 }
 
 /**
- * The database, the same whichever engine is behind it.
- * Anything may throw `unavailable` (503) while the engine is out of reach, `validation_error` (400) for text that
- * can't be kept (U+0000, half of a surrogate pair), and `ConstraintError`.
- * After `unavailable` a write may have happened where the connection was lost; it is never repeated by itself then.
- * `get`, `all` and `scan` only read.
+ * The database, with the same behaviour on both engines. `get`, `all` and `scan` only read.
+ *
+ * All statements may throw UNAVAILABLE (503) if the engine cannot be reached, VALIDATION_ERROR (400) for text that
+ * cannot be stored (U+0000, a lone surrogate), and `ConstraintError`. If the connection was lost during a write, it may
+ * have been committed although it throws UNAVAILABLE; it is never repeated automatically.
  */
 export type Database = {
   readonly dialect: Dialect
 
-  /** One row, found by an index. */
+  /** Reads one row by an index; undefined if there is none. */
   get<R = Row>(query: Sql<R>): Promise<R | undefined>
 
-  /** A few rows, found by an index. */
+  /** Reads a few rows by an index. */
   all<R = Row>(query: Sql<R>): Promise<R[]>
 
-  /** Rows of a query that may look at a whole table: runs where it stalls nobody, 30 s at most. */
+  /** Reads rows with a query that may scan a whole table. It blocks no other work, and ends after 30 s at most. */
   scan<R = Row>(query: Sql<R>): Promise<R[]>
 
-  /** One durable statement; answers the rows of its `returning`. Durable means: it survives a power cut once this resolves. */
+  /** Runs one statement and returns the rows of its `returning`. Once this resolves, the write survives a power cut. */
   write<R = Row>(query: Sql<R>): Promise<R[]>
 
   /**
-   * Several statements, all or nothing, durable; answers the rows of each, in the shape in which they are given:
-   * `const [users, [], rest] = await db.batch([insertUser, [], steps])`. On PostgreSQL each statement sees what
-   * others have committed until then, so a rule that must hold stands in the statement that depends on it.
+   * Runs several statements, all or nothing, durably, and returns the rows of each in the shape of the batch. On
+   * PostgreSQL each statement sees what others have committed until then, so a rule that must hold is a condition of
+   * the statement that depends on it.
+   *
+   * @throws the error of a `requireRow` whose statement changed and returned no row
+   * @example
+   * const [[order]] = await db.batch([insertOrderSql, receipt.enqueueSql({ orderId })])
    */
   batch<const S extends Steps>(steps: S): Promise<BatchRows<S>>
 
   /**
-   * Statements that need a program between them, as if no other ran at the same time. Holds the writer of SQLite,
-   * so it must be short (10 s at most) and must never wait for anything outside; `write` and `batch` are better
-   * wherever they do. On PostgreSQL it may run more than once (serialisation failures, lost connections),
-   * so `work` must only touch the transaction. A refused statement dooms it, also where `work` catches the error.
+   * Runs statements with code between them, isolated from others. Use `write` or `batch` if they are enough. On SQLite
+   * it blocks all other writes, so it must be short (10 s at most) and must not wait for anything outside of the
+   * database. On PostgreSQL `work` may run more than once (serialisation failures, lost connections), so it must change
+   * nothing but the transaction. If a statement fails, the transaction is rolled back, even if `work` catches the error.
    *
-   * @param options.isolation `serializable` unless it says otherwise; under the others a rule that must hold stands
-   *   in one statement, or in rows that are locked (`sql.forUpdate`)
+   * @param options.isolation default `serializable`; with the others a rule that must hold is one statement, or needs
+   *   locked rows (`sql.forUpdate`)
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
 
   /**
-   * A number that is another one whenever something was committed, for what is remembered of earlier reads:
-   * what this process has committed shows at once, what another has shows from the next turn of the event loop on.
-   * Undefined where only a query could tell.
+   * A number that changes with each commit, to invalidate caches of earlier reads. A commit of this process changes it
+   * at once; one of another process changes it from the next turn of the event loop on. Undefined on engines that
+   * would need a query for it.
    */
   revision(): number | undefined
 
   /** Resolves when the engine answers. */
   ping(): Promise<void>
 
-  /** Brings the tables up to what the program needs; see `migrations.ts`. */
+  /** Runs the migrations that have not been applied; see `migrations.ts`. */
   migrate(migrations: readonly Migration[]): Promise<void>
 
-  /** Waits for what runs, then lets go of files and connections. */
+  /** Waits for running statements, then closes files and connections. */
   close(): Promise<void>
 }
 
-/** A step of a wire's tables, in the words of one engine. */
+/** A migration of a wire, in the SQL of one engine. */
 export type Migration = { wire: string; name: string; text: string }

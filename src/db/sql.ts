@@ -1,6 +1,6 @@
 import { errors } from '../base/errors.ts'
 
-/** What can be bound to a statement. Integers beyond 2^53 are bigint; bytes are kept as text. */
+/** A value that can be bound to a statement. Integers beyond 2^53 are bigint; bytes are stored as text. */
 export type SqlScalar = string | number | bigint | null
 
 /**
@@ -11,12 +11,12 @@ export type Row = Record<string, SqlScalar>
 
 export type Dialect = 'sqlite' | 'postgres'
 
-/** A statement in one engine's words, ready to run. */
+/** A statement in the SQL of one engine, ready to run. */
 export type Statement = { readonly text: string; readonly params: SqlScalar[] }
 
 type Part = SqlScalar | Sql<unknown> | Choice
 
-/** A piece of SQL that each engine writes in its own way. */
+/** SQL that differs between the engines. */
 class Choice {
   readonly sqlite: Sql
   readonly postgres: Sql
@@ -27,9 +27,9 @@ class Choice {
 }
 
 /**
- * SQL with its bound values: text is only ever what the source code says, values are only ever bound.
+ * SQL with its bound values. The text is from the source code only; values are never part of it.
  *
- * @typeParam R the rows that it answers
+ * @typeParam R the rows that it returns
  */
 export class Sql<R = Row> {
   declare readonly row: R
@@ -41,10 +41,10 @@ export class Sql<R = Row> {
   }
 
   /**
-   * The statement as one engine takes it: `?` on SQLite, `$1` on PostgreSQL.
+   * The statement for one engine, with the placeholders `?` on SQLite and `$1` on PostgreSQL.
    *
-   * @throws VALIDATION_ERROR for text with U+0000 or half of a surrogate pair, which no engine keeps as it is
-   * @throws TypeError for a value that is no `SqlScalar`, or NaN
+   * @throws VALIDATION_ERROR for text with U+0000 or a lone surrogate, which an engine cannot store
+   * @throws TypeError for a value that is not an `SqlScalar`, or NaN
    */
   render(dialect: Dialect): Statement {
     const params: SqlScalar[] = []
@@ -57,7 +57,7 @@ export class Sql<R = Row> {
   }
 }
 
-/** A row to be inserted unless its key exists; statements of one table can be run as one. See `sql.insert`. */
+/** An insert of a row unless its key exists; inserts into one table can run as one statement. See `sql.insert`. */
 export class Insert<R = Row> extends Sql<R> {
   readonly shape: InsertShape
   constructor(shape: InsertShape, values: readonly SqlScalar[]) {
@@ -66,7 +66,7 @@ export class Insert<R = Row> extends Sql<R> {
   }
 }
 
-/** What rows of a table that are inserted alike have in common. */
+/** The table and columns of inserts that can run as one statement. */
 export type InsertShape = {
   readonly table: string
   readonly columns: readonly string[]
@@ -102,7 +102,7 @@ const known: Record<Dialect, WeakMap<readonly string[], string>> = {
 
 const isPiece = (part: Part): part is Sql<unknown> | Choice => part instanceof Sql || part instanceof Choice
 
-/** PostgreSQL refuses U+0000, SQLite's functions end at it, and UTF-8 has no half of a surrogate pair. */
+/** PostgreSQL refuses U+0000, SQLite's functions end at it, and UTF-8 has no lone surrogates. */
 function checked(value: SqlScalar): SqlScalar {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed())
@@ -145,9 +145,9 @@ function write(
 }
 
 /**
- * Writes SQL with values that are bound, never spliced. Pieces nest.
+ * Makes SQL from a template. Values are bound as parameters; templates can be nested.
  *
- * @typeParam R the rows that the statement answers
+ * @typeParam R the rows that the statement returns
  * @example sql<{ body: string }>`select body from documents where collection = ${name} and id = ${id}`
  */
 export function sql<R = Row>(strings: TemplateStringsArray, ...parts: Part[]): Sql<R> {
@@ -155,10 +155,10 @@ export function sql<R = Row>(strings: TemplateStringsArray, ...parts: Part[]): S
 }
 
 /**
- * Inserts a row unless one with its key exists. Answers the key's columns if it was inserted, and no row if not.
+ * Inserts a row unless one with its key exists. Returns the columns of the key if it was inserted, and no row if not.
  * On PostgreSQL, calls of `db.write` that arrive together for the same table and columns run as one statement.
  *
- * @param table a table's name, and `row` its columns: words of this program's own source only
+ * @param table the name of a table. It and the names of the columns in `row` must be from the source code
  * @param key columns of the primary key or of a unique index; their values are text
  * @example db.write(sql.insert('store_documents', { collection, id, body }, ['collection', 'id']))
  */
@@ -169,23 +169,23 @@ sql.insert = <K extends string, const C extends K>(
 ): Insert<Record<C, string>> =>
   new Insert(shapeOf(table, Object.keys(row), key), Object.values<SqlScalar>(row))
 
-/** A piece that differs between the engines. */
+/** SQL that differs between the engines. */
 sql.either = (pieces: { sqlite: Sql; postgres: Sql }): Choice => new Choice(pieces.sqlite, pieces.postgres)
 
-/** Pieces or values with a separator between them. */
+/** Joins values or templates with a separator. */
 sql.join = (parts: readonly Part[], separator = ', '): Sql =>
   parts.length === 0
     ? new Sql([''], [])
     : new Sql(['', ...Array.from({ length: parts.length - 1 }, () => separator), ''], parts)
 
-/** Text taken as SQL as it is. For words of this program's own source only. */
+/** Text that is used as SQL unchanged. It must be from the source code. */
 sql.literal = (text: string): Sql => new Sql([text], [])
 
-/** `for update skip locked` where rows are locked; SQLite has one writer and needs none. */
+/** `for update skip locked` on PostgreSQL. SQLite has one writer and needs no locks. */
 sql.skipLocked = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for update skip locked') })
 
-/** `for update`: nobody else changes or locks these rows until the transaction ends; SQLite has one writer and needs none. */
+/** `for update` on PostgreSQL: no other transaction changes or locks these rows until this one ends. SQLite needs no locks. */
 sql.forUpdate = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for update') })
 
-/** `for share`: what is read stays as it is until the transaction ends; SQLite has one writer and needs none. */
+/** `for share` on PostgreSQL: these rows do not change until the transaction ends. SQLite needs no locks. */
 sql.sharedLock = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for share') })
