@@ -64,7 +64,12 @@ export function defineErrors<const T extends Record<string, ErrorEntry>>(
   return kinds as { readonly [K in keyof T]: ErrorKind }
 }
 
-/** The errors that any wire may answer. */
+/**
+ * The errors that any wire may answer.
+ *
+ * @example
+ * throw errors.not_found({ message: `No account has the address ${email}.` })
+ */
 export const errors = defineErrors({
   validation_error: [400, 'The request is not valid.'],
   provider_not_configured: [400, 'The provider for this is not configured.'],
@@ -93,9 +98,11 @@ export type Issue = { path: string; message: string }
 export const ISSUES_SHOWN = 20
 
 /**
- * A 400 `VALIDATION_ERROR` with one or more issues.
+ * Makes a 400 `VALIDATION_ERROR` with one or more issues.
  *
- * @param issues `path` is a JSON pointer that begins with the part of the request: `/body/email`.
+ * @param issues `path` is a JSON pointer that begins with the part of the request: `/body/email`
+ * @example
+ * throw invalid({ path: '/body/currency', message: 'must be a currency of this shop' })
  */
 export function invalid(...issues: Issue[]): ApiError {
   const [first] = issues

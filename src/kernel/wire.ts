@@ -41,7 +41,7 @@ export type ServerStatus = {
   metrics(): Promise<{ text: string; contentType: string }>
 }
 
-/** What `setup` of every wire gets. */
+/** The first argument of the `setup` of a wire; the services of the wires in `needs` are added by name. */
 export type WireContext = {
   db: Database
   clock: Clock
@@ -54,12 +54,12 @@ export type WireContext = {
   server: ServerStatus
 }
 
-/** What a wire's `setup` returns. */
+/** The return value of the `setup` of a wire. */
 export type Running<Service = unknown, Routes extends readonly Route[] = readonly Route[]> = {
   routes: Routes
   /** The largest body in bytes of the routes that name none of their own. Default 1 MiB. */
   bodyLimit?: number
-  /** What the wires that need this one get. */
+  /** The object that wires which need this one get. */
   service: Service
   /** Runs once the tables exist, before the server is ready. */
   start?: () => Promise<void>
@@ -124,12 +124,12 @@ export type Wire<Name extends string, Options, Service, Routes extends readonly 
 /** The options as they are written: everything may be left out. */
 type Input<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Input<T[K]> } : T
 
-/** The routes of a wire, for the typed client. */
+/** The routes of a wire, for the typed client: `createClient<Api | RoutesOf<typeof greetings>>(url)`. */
 export type RoutesOf<W> = W extends (...options: never[]) => ConfiguredWire<string, unknown, infer R>
   ? R[number]
   : never
 
-/** The service of a wire. */
+/** The service of a wire: `ServiceOf<typeof auth>`. */
 export type ServiceOf<W> = W extends Need<string, infer Service> ? Service : never
 
 const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWire>[0]>]: Field } = {
@@ -160,6 +160,26 @@ const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWir
  * `setup` must not use the database, because its tables may not exist yet. `start` may.
  *
  * @throws StartError with the field that is missing, unknown or does not fit
+ * @example
+ * export const greetings = defineWire({
+ *   name: 'greetings',
+ *   options: Type.Object({ word: Type.String({ default: 'Hello' }) }),
+ *   setup: (_context, { word }) => ({
+ *     routes: [
+ *       route(
+ *         'GET /greetings/:name',
+ *         {
+ *           summary: 'Read a greeting',
+ *           access: 'user',
+ *           params: Type.Object({ name: Type.String({ maxLength: 40 }) }),
+ *           reply: { 200: Type.Object({ text: Type.String() }) },
+ *         },
+ *         ({ params }) => ({ text: `${word}, ${params.name}!` }),
+ *       ),
+ *     ] as const,
+ *     service: undefined,
+ *   }),
+ * })
  */
 export function defineWire<
   const Name extends string,
