@@ -1,9 +1,9 @@
 const SCHEME = /^Bearer +/i
 
 /**
- * What an Authorization header says after `Bearer` (RFC 6750, section 2.1), whatever form it has.
+ * The text after `Bearer` in an Authorization header (RFC 6750, section 2.1), in any form.
  *
- * @returns undefined where the header says nothing of the kind
+ * @returns undefined if the header has another scheme
  */
 export function bearerToken(header: string): string | undefined {
   const scheme = SCHEME.exec(header)

@@ -287,7 +287,7 @@ export async function startBodies(ending: Ending, engine: Engine) {
       const bugs = app
         .log()
         .split('\n')
-        .filter((line) => line.includes('a bug answered 500') && !line.includes('careless'))
+        .filter((line) => line.includes('an unexpected error answered 500') && !line.includes('careless'))
       assert.deepEqual(bugs, [])
       assert.deepEqual(uncaught, [])
       assert.equal((await app.request('GET', '/ready')).status, 200)

@@ -50,8 +50,8 @@ export const json = <const S extends TSchema>(schema: S, limits: BodyLimits = {}
 })
 
 /**
- * A body of `application/x-www-form-urlencoded`, checked by the schema. Each field is text, and sent at most once:
- * nobody could tell which one of two was signed, or meant.
+ * A body of `application/x-www-form-urlencoded`, checked by the schema. Each field is text and may be sent
+ * only once: of two values it would be unclear which was signed, or meant.
  */
 export const form = <const S extends TSchema>(schema: S, limits: BodyLimits = {}): FormBody<S> => ({
   kind: 'form',
@@ -60,8 +60,8 @@ export const form = <const S extends TSchema>(schema: S, limits: BodyLimits = {}
 })
 
 /**
- * A body that nothing parses: the handler is given the bytes that came, as a `RawRequest`. For webhooks, whose
- * signatures are made over them.
+ * A body that is not parsed: the handler gets its bytes, in a `RawRequest`. For webhooks, whose signatures cover the
+ * bytes.
  *
  * @example
  * route('POST /hooks/shop', { …, body: raw({ maxBytes: 65_536 }) }, ({ body }) => verify(body.bytes, body.headers))
@@ -83,7 +83,7 @@ const NO_FIELDS = Type.Object({})
  * })
  * route('POST /store/upload', { …, body }, async ({ body: { file, fields } }) => {
  *   await pipeline(file.stream, createWriteStream(path))
- *   const { metadata } = await fields() // throws unless the whole body was right: then remove the file
+ *   const { metadata } = await fields() // throws if any part of the body is wrong: delete the file then
  * })
  */
 export function multipart<const O extends MultipartOptions>(
@@ -116,23 +116,23 @@ export type UploadedFile = {
   name: string
   /** The media type that the client declared, without parameters. */
   contentType: string
-  /** Fails with what is to be answered if the rest does not arrive or is too large. */
+  /** Fails with the error to answer if the rest does not arrive or is too large. */
   stream: Readable
 }
 
-/** What a handler is given of a multipart body. */
+/** A multipart body as its handler gets it. */
 export type Upload<Fields, Required extends boolean = boolean> = {
   file: Required extends true ? UploadedFile : UploadedFile | undefined
   /**
    * Waits for the end of the body, and checks the fields before and after the file. A file that the handler does not
    * read is skipped; one that it reads must be read to its end.
    *
-   * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE: nothing of the upload may be kept then
+   * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE: delete the whole upload then
    */
   fields: () => Promise<Fields>
 }
 
-/** What a handler is given for each kind of body. */
+/** A body of each kind as its handler gets it. */
 export type ReceivedBody<B extends RouteBody> = B extends JsonBody<infer S> | FormBody<infer S>
   ? Static<S>
   : B extends RawBody
@@ -141,7 +141,7 @@ export type ReceivedBody<B extends RouteBody> = B extends JsonBody<infer S> | Fo
       ? Upload<Static<S>, Required>
       : never
 
-/** The schema of what is checked in a body; undefined if nothing is. */
+/** The schema that a body is checked by; undefined if it is not checked. */
 export const schemaOfBody = (body: RouteBody | undefined): TSchema | undefined =>
   body === undefined || body.kind === 'raw'
     ? undefined
@@ -149,6 +149,6 @@ export const schemaOfBody = (body: RouteBody | undefined): TSchema | undefined =
       ? body.fields
       : body.schema
 
-/** The largest body in bytes that a route names, or of a multipart body the largest file. */
+/** The largest body in bytes by the route itself; of a multipart body, the largest file. */
 export const maxBytesOf = (body: RouteBody | undefined): number | undefined =>
   body?.kind === 'multipart' ? body.file.maxBytes : body?.maxBytes

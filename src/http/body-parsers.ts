@@ -12,13 +12,13 @@ export const MULTIPART_TYPE = 'multipart/form-data'
 export type BodyKind = RouteBody['kind']
 
 declare module 'fastify' {
-  // What a route registers with the engine, read again from its requests.
+  // Set by each route; read from its requests.
   interface FastifyContextConfig {
     body?: RouteBody | undefined
   }
 }
 
-/** Reads whole bodies of a media type; what the reading throws is answered. */
+/** Reads whole bodies of a media type; errors of `read` are answered. */
 function readWhole(engine: FastifyInstance, type: string, read: (bytes: Buffer) => unknown): void {
   engine.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, bytes, done) => {
     try {
@@ -38,7 +38,7 @@ function refuseOthers(engine: FastifyInstance, type: string): void {
 /** The parser of each kind of body. */
 const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void | Promise<void> } = {
   json(engine) {
-    // The schema names what an empty body lacks.
+    // The schema finds what an empty body lacks.
     readWhole(engine, JSON_MEDIA_TYPE, (bytes) =>
       bytes.length === 0 ? undefined : parseStrictJson(decodeUtf8(bytes)),
     )
@@ -66,7 +66,7 @@ const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void 
   },
 }
 
-/** Makes the routes of an engine take bodies of this kind, and no others. */
+/** Makes the routes of an engine accept bodies of this kind only. */
 export async function addBodyParser(engine: FastifyInstance, kind: BodyKind): Promise<void> {
   engine.removeAllContentTypeParsers()
   await PARSERS[kind](engine)
@@ -86,7 +86,7 @@ function parseForm(text: string): Record<string, string> {
   return Object.fromEntries(fields)
 }
 
-/** The body of a raw route, whether or not there was one. */
+/** The body of a raw route; empty if none was sent. */
 export const rawRequestOf = ({
   headers,
   url,

@@ -3,9 +3,9 @@ import type { ServerResponse } from 'node:http'
 import { errors } from '../base/errors.ts'
 
 /**
- * A signal that aborts if the client goes before it is answered, or at the end of a time limit.
+ * A signal that aborts if the client disconnects before it is answered, or at the end of a time limit.
  *
- * @param timeLimit `leftMs` counts from now, `limitMs` is what the answer says
+ * @param timeLimit `leftMs` counts from now; `limitMs` is the figure in the error
  */
 export function signalOf(
   response: ServerResponse,

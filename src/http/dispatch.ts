@@ -13,17 +13,17 @@ import {
   isFinal,
   refuseUnlessNew,
   type IdempotencyStore,
-  type KeptAnswer,
+  type StoredAnswer,
 } from './idempotency.ts'
 import { isSameCaller, type ExpectedCallers } from './expected-callers.ts'
 import { clientOf, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
 import { createFieldChecks, MultipartReader, type FieldChecks } from './multipart.ts'
 import {
   ReceivedCall,
-  type Admitted,
+  type AdmittedRequest,
   type CallOptions,
   type Exchange,
-  type OwnOfCall,
+  type CallExtras,
 } from './received-call.ts'
 import type { Admission, Caller } from './access.ts'
 import { Answer, answer, JsonText, type Call, type Route, type RouteGroup, type RouteSpec } from './route.ts'
@@ -35,7 +35,7 @@ export type DispatchOptions = CallOptions & {
   policy: Admission
   /** The caller that a bearer token belongs to; undefined if it is not valid. */
   authenticate: (token: string) => Promise<Caller | undefined>
-  /** Who sent a token last, if reads begin while it is being authenticated again; see `readsOnly`. */
+  /** The last callers of tokens, if reads may start while a token is authenticated again; see `readsOnly`. */
   expectedCallers: ExpectedCallers | undefined
   /** The counters of calls: see `limitIn` of a route. */
   limiters: Readonly<Record<NonNullable<RouteSpec['limitIn']>, RateLimiter>>
@@ -48,7 +48,7 @@ export type DispatchOptions = CallOptions & {
 export const prepareRequests = (engine: FastifyInstance): void =>
   void engine.decorateRequest('caller', undefined).decorateRequest('authentication', undefined)
 
-/** Registers one route of a wire in the engine: who may call it, how often, and how it is answered. */
+/** Registers one route of a wire in the engine: access, rate limit, handler and answer. */
 export function registerRoute(
   engine: FastifyInstance,
   options: DispatchOptions,
@@ -58,12 +58,12 @@ export function registerRoute(
 ): void {
   const { spec, method, path } = one
   const { body } = spec
-  const limited = options.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
-  const limit = limited && { ...parseRateLimit(limited.limit), countsCallers: limited.countsCallers }
-  const limiter = options.limiters[limited?.limitIn ?? 'database']
+  const limitSpec = options.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
+  const limit = limitSpec && { ...parseRateLimit(limitSpec.limit), countsCallers: limitSpec.countsCallers }
+  const limiter = options.limiters[limitSpec?.limitIn ?? 'database']
   const ownBodyLimit = maxBytesOf(body) ?? bodyLimit
   const fieldChecks = body?.kind === 'multipart' ? createFieldChecks(body, validation) : undefined
-  const [usualStatus] = Object.keys(spec.reply).map(Number)
+  const [defaultStatus] = Object.keys(spec.reply).map(Number)
 
   const routeAccess = { access: spec.access, wire, method }
   const expectedCallers =
@@ -71,33 +71,33 @@ export function registerRoute(
       ? options.expectedCallers
       : undefined
 
-  async function admit(request: FastifyRequest): Promise<void> {
-    const admitted = request as Admitted
-    let refused: ApiError | undefined
+  async function admit(fastifyRequest: FastifyRequest): Promise<void> {
+    const request = fastifyRequest as AdmittedRequest
+    let refusal: ApiError | undefined
     if (spec.access !== 'public') {
       const { authorization } = request.headers
       if (authorization !== undefined) {
         const token = bearerToken(authorization)
         const authentication = token === undefined ? undefined : options.authenticate(token)
         if (token !== undefined && authentication && expectedCallers) {
-          admitted.authentication = expectedCallers.update(token, authentication)
-          admitted.caller = expectedCallers.get(token)
-          if (admitted.caller && isAdmitted(admitted.caller)) return
-          admitted.authentication = undefined
+          request.authentication = expectedCallers.update(token, authentication)
+          request.caller = expectedCallers.get(token)
+          if (request.caller && isAdmitted(request.caller)) return
+          request.authentication = undefined
         }
-        admitted.caller = await authentication
-        if (!admitted.caller) refused = refusedToken(authorization)
+        request.caller = await authentication
+        if (!request.caller) refusal = invalidToken(authorization)
       }
-      if (!refused) options.policy.admit(admitted.caller, routeAccess)
+      if (!refusal) options.policy.admit(request.caller, routeAccess)
     }
-    await countCall(admitted)
+    await countCall(request)
     // A call with an invalid token is counted as well.
-    if (refused) throw refused
+    if (refusal) throw refusal
     spec.authorize?.(request.headers)
-    if (ownBodyLimit === undefined && !admitted.caller) refuseLargeBody(request.headers)
+    if (ownBodyLimit === undefined && !request.caller) refuseLargeBody(request.headers)
   }
 
-  async function countCall({ caller, ip }: Admitted): Promise<void> {
+  async function countCall({ caller, ip }: AdmittedRequest): Promise<void> {
     if (!limit || (caller && !limit.countsCallers)) return
     await takeCall(limiter, `${spec.limitName ?? one.key} ${caller?.id ?? clientOf(ip)}`, limit)
   }
@@ -111,35 +111,35 @@ export function registerRoute(
     }
   }
 
-  /** What the handler returns, for a caller whose token holds. */
-  async function handled(exchange: Exchange): Promise<unknown> {
+  /** Calls the handler; resolves once the caller's token is known to be valid. */
+  async function callHandler(exchange: Exchange): Promise<unknown> {
     const { request } = exchange
-    // With `attachValidation` a request that is not valid comes this far, because 401 goes before 400.
-    const { authentication, caller: expected, validationError } = request
+    // With `attachValidation` an invalid request gets this far, because 401 takes precedence over 400.
+    const { authentication, caller: expectedCaller, validationError } = request
     if (!authentication) {
       if (validationError) throw validationError
       return one.handle(callOf(exchange))
     }
-    const early = validationError
+    const earlyResult = validationError
       ? Promise.reject(validationError)
       : Promise.resolve(callOf(exchange)).then((call) => one.handle(call))
-    early.catch(() => undefined) // looked at below, or of no interest
+    earlyResult.catch(() => undefined) // returned below, or not needed
     const caller = await authentication
-    if (isSameCaller(caller, expected)) return early
+    if (isSameCaller(caller, expectedCaller)) return earlyResult
     request.caller = caller
     await countCall(request)
-    if (!caller) throw refusedToken(request.headers.authorization!)
+    if (!caller) throw invalidToken(request.headers.authorization!)
     options.policy.admit(caller, routeAccess)
     if (validationError) throw validationError
     return one.handle(callOf(exchange))
   }
 
-  /** What the handler returned, as it is sent. */
-  function rendered(returned: unknown, reply: FastifyReply): KeptAnswer | Answer<unknown> {
-    const answered: Answer<unknown> = returned instanceof Answer ? returned : answer(returned, {})
-    const content: unknown = answered.body
-    const { status = usualStatus!, headers } = answered
-    if (typeof content === 'string' || Buffer.isBuffer(content) || isStream(content)) return answered
+  /** A result of the handler in the form in which it is sent. */
+  function render(result: unknown, reply: FastifyReply): StoredAnswer | Answer<unknown> {
+    const response: Answer<unknown> = result instanceof Answer ? result : answer(result, {})
+    const content: unknown = response.body
+    const { status = defaultStatus!, headers } = response
+    if (typeof content === 'string' || Buffer.isBuffer(content) || isStream(content)) return response
     const text =
       content instanceof JsonText
         ? content.text
@@ -147,52 +147,52 @@ export function registerRoute(
     return { status, headers, body: text }
   }
 
-  const brief = typeof spec.idempotent === 'object' ? spec.idempotent : undefined
+  const briefReplay = typeof spec.idempotent === 'object' ? spec.idempotent : undefined
 
-  /** An error holds no tokens, so it is replayed like the answer of every other route. */
-  const isCurrent = async ({ status, body }: KeptAnswer): Promise<boolean> =>
-    !brief || status >= 400 || brief.isCurrent(JSON.parse(body))
+  /** An error contains no tokens, so it is replayed like the answers of other routes. */
+  const isCurrent = async ({ status, body }: StoredAnswer): Promise<boolean> =>
+    !briefReplay || status >= 400 || briefReplay.isCurrent(JSON.parse(body))
 
   /**
-   * The answer under an Idempotency-Key: the one that was given before, or that of the only call that is made.
+   * Answers under an Idempotency-Key: with the stored answer, or by making the call.
    *
-   * @param content what the call is made with; other content under the same key is a conflict
+   * @param content what calls are compared by; other content under the same key is a conflict
    */
   async function answerOnce(
     key: string,
     content: unknown,
     { request, reply }: Exchange,
     perform: (recordId: string) => unknown,
-  ): Promise<KeptAnswer> {
+  ): Promise<StoredAnswer> {
     const { caller } = request
     // Only if there is one, so that keys of the version before stay what they are.
     const query = Object.keys(request.query as object).length > 0 ? [request.query] : []
     const fingerprint = JSON.stringify([one.key, request.params, content, ...query])
-    const who = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(fingerprint)
-    let start = await options.idempotency.begin(who, key, fingerprint)
+    const callerKey = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(fingerprint)
+    let start = await options.idempotency.begin(callerKey, key, fingerprint)
     while (start.state === 'done') {
       if (await isCurrent(start.answer)) {
         reply.header('idempotency-replayed', 'true')
         return start.answer
       }
-      await options.idempotency.expire(who, key)
-      start = await options.idempotency.begin(who, key, fingerprint)
+      await options.idempotency.expire(callerKey, key)
+      start = await options.idempotency.begin(callerKey, key, fingerprint)
     }
     refuseUnlessNew(start)
     try {
-      const answered = rendered(await perform(start.recordId), reply)
-      if (answered instanceof Answer)
+      const response = render(await perform(start.recordId), reply)
+      if (response instanceof Answer)
         throw new Error(`${one.key} takes an Idempotency-Key and must answer JSON`)
-      await options.idempotency.finish(who, key, answered, brief && brief.seconds * 1000)
-      return answered
+      await options.idempotency.finish(callerKey, key, response, briefReplay && briefReplay.seconds * 1000)
+      return response
     } catch (error) {
       if (error instanceof ApiError && isFinal(error.status))
-        await options.idempotency.finish(who, key, {
+        await options.idempotency.finish(callerKey, key, {
           status: error.status,
           headers: error.headers ?? {},
           body: JSON.stringify(envelope(error, spec.errorDetails)),
         })
-      else await options.idempotency.release(who, key)
+      else await options.idempotency.release(callerKey, key)
       throw error
     }
   }
@@ -203,12 +203,12 @@ export function registerRoute(
       ? [request.headers['content-type'], sha256(rawRequestOf(request).bytes)]
       : request.body
 
-  /** Calls the handler of a multipart body, which itself says what the body is compared by, once its bytes have come. */
+  /** Calls the handler of a multipart body, which gives the body's fingerprint itself once it has read the bytes. */
   async function receiveUpload(
     key: string | undefined,
     exchange: Exchange,
     checks: FieldChecks,
-  ): Promise<KeptAnswer | Answer<unknown>> {
+  ): Promise<StoredAnswer | Answer<unknown>> {
     const { request, reply } = exchange
     if (!request.isMultipart()) throw invalid({ path: '/body', message: 'is required' })
     const reader = new MultipartReader(request, checks)
@@ -222,46 +222,46 @@ export function registerRoute(
     }
     try {
       await reader.open()
-      const answered = rendered(await one.handle(callOf(exchange, { once })), reply)
+      const response = render(await one.handle(callOf(exchange, { once })), reply)
       if (!isKeyUsed)
-        throw new Error(`${one.key} takes an Idempotency-Key and must answer what call.once answers`)
-      return answered
+        throw new Error(`${one.key} takes an Idempotency-Key and must return what call.once returns`)
+      return response
     } finally {
       reader.close()
     }
   }
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const exchange = { request: request as Admitted, reply }
+    const exchange = { request: request as AdmittedRequest, reply }
     work.begin()
     try {
       const key = spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
-      const answered = fieldChecks
+      const response = fieldChecks
         ? await receiveUpload(key, exchange, fieldChecks)
         : key === undefined
-          ? rendered(await handled(exchange), reply)
+          ? render(await callHandler(exchange), reply)
           : await answerOnce(key, contentOf(request), exchange, (recordId) =>
               one.handle(callOf(exchange, { recordId })),
             )
-      return await send(reply, answered)
+      return await send(reply, response)
     } finally {
       work.end()
     }
   }
 
-  const callOf = (exchange: Exchange, own?: OwnOfCall): Call =>
-    new ReceivedCall(exchange, spec, options, own) as unknown as Call
+  const callOf = (exchange: Exchange, extras?: CallExtras): Call =>
+    new ReceivedCall(exchange, spec, options, extras) as unknown as Call
 
-  // Of a multipart body the reader checks the fields.
-  const checkedBody = body?.kind === 'multipart' ? undefined : schemaOfBody(body)
+  // MultipartReader checks the fields of a multipart body.
+  const bodySchema = body?.kind === 'multipart' ? undefined : schemaOfBody(body)
   engine.route({
     method,
     url: path,
-    bodyLimit: ownBodyLimit ?? (spec.access === 'public' ? STRANGERS_BODY_LIMIT : BODY_LIMIT),
+    bodyLimit: ownBodyLimit ?? (spec.access === 'public' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
     schema: {
       ...(spec.params && { params: spec.params }),
       ...(spec.query && { querystring: spec.query }),
-      ...(checkedBody && { body: checkedBody }),
+      ...(bodySchema && { body: bodySchema }),
       ...(spec.headers && { headers: spec.headers }),
       response: spec.reply,
     },
@@ -274,40 +274,40 @@ export function registerRoute(
 
 const isStream = (body: unknown): boolean => typeof (body as { pipe?: unknown } | null)?.pipe === 'function'
 
-function send(reply: FastifyReply, answered: KeptAnswer | Answer<unknown>): FastifyReply {
-  if (answered instanceof Answer)
+function send(reply: FastifyReply, response: StoredAnswer | Answer<unknown>): FastifyReply {
+  if (response instanceof Answer)
     return reply
-      .code(answered.status ?? 200)
-      .headers(answered.headers)
-      .send(answered.body)
+      .code(response.status ?? 200)
+      .headers(response.headers)
+      .send(response.body)
   return reply
-    .code(answered.status)
-    .headers(answered.headers)
+    .code(response.status)
+    .headers(response.headers)
     .header('content-type', JSON_TYPE)
-    .send(answered.body)
+    .send(response.body)
 }
 
-// Only for the message: a token that is valid is not looked at this way.
+// For the error message only: valid tokens are not matched against it.
 const BEARER = /^Bearer +[\w.~+/=-]{1,4096}$/i
 
-// JSON of a mebibyte can hold the event loop for a fifth of a second.
-const STRANGERS_BODY_LIMIT = 65_536
+// A mebibyte of JSON can block the event loop for a fifth of a second.
+const ANONYMOUS_BODY_LIMIT = 65_536
 
-/** @throws PAYLOAD_TOO_LARGE for a body that is larger than what is read without a token, or may be */
+/** @throws PAYLOAD_TOO_LARGE if the body is larger than is read without a token, or could be */
 function refuseLargeBody(headers: IncomingHttpHeaders): void {
   const isSized = headers['transfer-encoding'] === undefined
-  if (isSized && Number(headers['content-length'] ?? 0) <= STRANGERS_BODY_LIMIT) return
+  if (isSized && Number(headers['content-length'] ?? 0) <= ANONYMOUS_BODY_LIMIT) return
   throw errors.payload_too_large({
     message: isSized
-      ? `The body is larger than ${STRANGERS_BODY_LIMIT} bytes, the most that is read without a token.`
-      : 'Send the body with its content-length: without a token one of unknown length is not read.',
+      ? `The body is larger than ${ANONYMOUS_BODY_LIMIT} bytes, the most that is read without a token.`
+      : 'Send the body with a content-length: without a token, a body of unknown length is not read.',
   })
 }
 
-/** The refusal of an Authorization header that belongs to no caller. */
-const refusedToken = (header: string) =>
+/** The error for an Authorization header that belongs to no caller. */
+const invalidToken = (header: string) =>
   errors.unauthorized({
     message: BEARER.test(header)
-      ? 'This token is not valid, or no longer: sign in again or refresh it.'
+      ? 'This token is invalid, expired or revoked: sign in again or refresh it.'
       : 'The Authorization header must be "Bearer <token>".',
   })

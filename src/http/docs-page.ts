@@ -2,7 +2,7 @@ import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui'
 
 import { escapeHtml } from '../base/html.ts'
 
-// The page loads nothing from anywhere else; its library sets styles of elements from script.
+// The page loads nothing from other origins; its library sets styles of elements by script.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -14,7 +14,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-// No bar with the library's name and a field for other descriptions; the ground is dark at once where the reader's is.
+// Hides the bar with the library's name and a field for other descriptions. The background is dark from the start if the
+// reader prefers a dark one.
 const STYLE = `
 .swagger-ui .topbar { display: none }
 .swagger-ui .info { margin: 32px 0 16px }
@@ -27,7 +28,7 @@ html.dark-mode body { background: #1c2022 }
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#173b57"/>
 <path d="M7 6v20M10.6 6v20M14.2 6v20M17.8 6v20M21.4 6v20M25 6v20" stroke="#7fd4c1" stroke-width="1.6" stroke-linecap="round"/></svg>`
 
-/** The page at `/docs`, where a person reads the description and tries calls. */
+/** The page at `/docs`, which shows the description and can try calls. */
 export const docsPage = (title: string): FastifySwaggerUiOptions => ({
   routePrefix: '/docs',
   staticCSP: POLICY,

@@ -4,8 +4,8 @@ import type { Caller, UserCaller } from './access.ts'
 const TOKENS = 10_000
 
 /**
- * Who called with a token last time. It says nothing of whether the token still holds, so what begins for an expected
- * caller is answered only once the token was authenticated again, as the same caller.
+ * The last caller of each token. The token may be invalid by now, so work that starts for an expected caller is answered
+ * only after the token has been authenticated again, as the same caller.
  */
 export class ExpectedCallers {
   readonly #callers = new BoundedMap<string, Caller>(TOKENS)
@@ -14,15 +14,15 @@ export class ExpectedCallers {
     return this.#callers.get(token)
   }
 
-  /** Notes who a token turns out to belong to. */
+  /** Records the caller of a token once it is authenticated. */
   update(token: string, authentication: Promise<Caller | undefined>): Promise<Caller | undefined> {
-    const noted = authentication.then((caller) => {
+    const recording = authentication.then((caller) => {
       if (caller) this.#callers.set(token, caller)
       else this.#callers.delete(token)
       return caller
     })
-    noted.catch(() => undefined) // whoever waits for it learns of it
-    return noted
+    recording.catch(() => undefined) // the caller of `update` handles it
+    return recording
   }
 }
 

@@ -10,12 +10,12 @@ const Status = Type.Enum(['healthy', 'unhealthy'])
 
 export type HealthStatus = 'healthy' | 'unhealthy'
 
-/** Whether a check resolves within two seconds, as the word that a health route answers. */
+/** The status of a health route: `healthy` if the check resolves within two seconds. */
 export const healthStatus = async (check: () => Promise<unknown>): Promise<HealthStatus> =>
   (await succeedsWithin(LONGEST_WAIT_MS, check)) ? 'healthy' : 'unhealthy'
 
 /**
- * A health route, which anybody may call: 200 if the status is `healthy`, else 503.
+ * A public health route: 200 if the status is `healthy`, else 503.
  *
  * @example
  * healthRoute(
@@ -26,7 +26,7 @@ export const healthStatus = async (check: () => Promise<unknown>): Promise<Healt
  *
  * @param options.title the name of the answer's schema
  * @param options.fields schemas of what is answered beside `status`
- * @param options.limitIn `process` if the route has to answer while the database is away
+ * @param options.limitIn `process` if the route must answer while the database is unavailable
  */
 export function healthRoute<const K extends RouteKey, F extends Record<string, TSchema>>(
   key: K,

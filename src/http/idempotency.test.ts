@@ -49,7 +49,7 @@ test('a call that may not run now is refused with what to do', () => {
   assert.throws(() => refuseUnlessNew({ state: 'running' }), {
     code: 'IDEMPOTENCY_CONFLICT',
     status: 409,
-    message: /still under way/,
+    message: /still running/,
     retryAfter: 1,
   })
 })

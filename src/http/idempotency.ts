@@ -1,45 +1,45 @@
 import { errors, invalid } from '../base/errors.ts'
 
-/** An answer as it is kept to be given again. */
-export type KeptAnswer = { status: number; headers: Record<string, string>; body: string }
+/** An answer in the form in which it is stored and replayed. */
+export type StoredAnswer = { status: number; headers: Record<string, string>; body: string }
 
 export type IdempotentStart =
   | { state: 'new'; recordId: string }
-  | { state: 'done'; answer: KeptAnswer }
+  | { state: 'done'; answer: StoredAnswer }
   | { state: 'running' }
   | { state: 'mismatch' }
 
-/** Remembers for 24 h what was answered under which key, where every replica and the next start see it. */
+/** Stores answers by key for 24 hours, for all replicas and across restarts. */
 export type IdempotencyStore = {
-  /** Who calls without a token: told apart by what they ask, so that strangers who choose the same key do not meet. */
-  stranger(request: string): string
+  /** The caller of a request without a token: made of the request, so that callers with the same key stay apart. */
+  anonymous(request: string): string
   /**
-   * Takes a key, or tells what became of the call that took it before.
+   * Claims a key, or returns the state of the call that claimed it before.
    *
-   * @param request everything that makes the call what it is; another one under the same key is a `mismatch`
+   * @param request everything that identifies the call; another request under the same key is a `mismatch`
    */
   begin(caller: string, key: string, request: string): Promise<IdempotentStart>
   /**
-   * Keeps the answer; from now on `begin` gives it. The first one stands.
+   * Stores the answer, which `begin` returns from now on. It never replaces an earlier one.
    *
-   * @param keepMs after this the answer is erased and its key free; default 24 h
+   * @param keepMs milliseconds after which the answer is deleted and its key is free; default 24 h
    */
-  finish(caller: string, key: string, answer: KeptAnswer, keepMs?: number): Promise<void>
-  /** Erases a kept answer: the key is free from now on. */
+  finish(caller: string, key: string, answer: StoredAnswer, keepMs?: number): Promise<void>
+  /** Deletes a stored answer, which frees the key. */
   expire(caller: string, key: string): Promise<void>
-  /** Lets the same call be tried again now, with the same record id, after a fault that another try may not meet. */
+  /** Allows the same call again at once, with the same record id, after an error that may be temporary. */
   release(caller: string, key: string): Promise<void>
 }
 
-// Answers that say "not now" or "not you": the same call may well succeed later.
-const PASSING = new Set([401, 403, 423, 429])
+// With these the same call may succeed later.
+const TEMPORARY = new Set([401, 403, 423, 429])
 
-/** Whether an answer is the call's last word, to be given again, or another try may go differently. */
-export const isFinal = (status: number): boolean => status < 500 && !PASSING.has(status)
+/** Whether an answer is final and replayed; otherwise another attempt may succeed. */
+export const isFinal = (status: number): boolean => status < 500 && !TEMPORARY.has(status)
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 
-/** Reads the header; undefined where it is not sent. */
+/** Reads the header; undefined if it is not sent. */
 export function idempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined
   if (typeof header !== 'string' || !KEY.test(header))
@@ -47,7 +47,7 @@ export function idempotencyKey(header: string | string[] | undefined): string | 
   return header
 }
 
-/** Throws where the call may not run now. */
+/** @throws IDEMPOTENCY_CONFLICT if the call may not run now */
 export function refuseUnlessNew(start: Exclude<IdempotentStart, { state: 'done' }>): asserts start is {
   state: 'new'
   recordId: string
@@ -59,8 +59,8 @@ export function refuseUnlessNew(start: Exclude<IdempotentStart, { state: 'done' 
     })
   if (start.state === 'running')
     throw errors.idempotency_conflict({
-      message: 'The first request with this Idempotency-Key is still under way: ask again shortly.',
-      // Nearly every call ends within a second; one whose process died is refused until its lease is over.
+      message: 'The first request with this Idempotency-Key is still running: try again shortly.',
+      // Nearly every call ends within a second; if its process died, it is refused until its lease expires.
       retryAfter: 1,
     })
 }

@@ -7,7 +7,7 @@ export type RateLimiter = {
   /**
    * Takes one call out of a bucket that holds `count` and refills evenly over `periodMs`.
    *
-   * @returns undefined if the call may go on, else the milliseconds after which the next one may
+   * @returns undefined if the call may go on, else the milliseconds to wait for the next one
    */
   take(bucket: string, count: number, periodMs: number): Promise<number | undefined>
 }
@@ -58,7 +58,7 @@ export async function takeCall(
 
 /**
  * The client that an address stands for: one IPv4 address, or the IPv6 network of 64 bits that one customer is assigned,
- * in whatever form a proxy writes it. Text that is no address is one client by its beginning.
+ * in any form that a proxy writes. Text that is not an address is one client by its first characters.
  */
 export function clientOf(ip: string): string {
   // Some proxies write the port too.

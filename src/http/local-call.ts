@@ -26,9 +26,9 @@ export function hostNameOf(host = ''): string {
 
 /** The callers and host names that count as this machine. */
 export type LocalRules = {
-  /** Whether a caller's IP address is of this machine, or as trusted. */
+  /** Whether a caller's IP address belongs to this machine, or is trusted like it. */
   isLocalPeer: (address: string) => boolean
-  /** Whether a host name, in the form of URLs, is of this machine. */
+  /** Whether a host name, in the form of URLs, belongs to this machine. */
   isLocalName: (hostname: string) => boolean
 }
 
@@ -41,12 +41,12 @@ export function foreignCalls(
 ): string | undefined {
   const peer = socket.remoteAddress ?? 'an unknown address'
   if (!isLocalPeer(peer)) return `calls from other machines, such as this from ${peer}`
-  // These come from this machine, but anybody may have sent them.
+  // They come from this machine, but the original sender may be anybody.
   if (Object.keys(headers).some(isForwarding)) return 'calls that a proxy or a tunnel forwards'
   // A tunnel that adds no headers; or a web page whose own name points to 127.0.0.1 (DNS rebinding).
   if (!isLocalName(hostNameOf(headers.host))) return 'calls to a host name other than localhost'
   return undefined
 }
 
-/** Whether a call comes from this machine, to a loopback name, and nobody forwarded it. */
+/** Whether a call comes from this machine to a loopback name, without a proxy between. */
 export const isLocalCall = (request: IncomingMessage): boolean => foreignCalls(request) === undefined

@@ -10,7 +10,7 @@ import { decodeUtf8, parseStrictJson } from '../base/json.ts'
 import type { MultipartBody, Upload, UploadedFile } from './bodies.ts'
 import type { Validate, Validation } from './validation.ts'
 
-// For all fields together; the same again is left for what frames the parts.
+// For all fields together; as much again is allowed for the headers and boundaries of parts.
 const FIELDS_MAX_BYTES = 65_536
 
 /** A multipart body of a route, and the checks of its fields: of each as it arrives, and of all at the end. */
@@ -27,17 +27,17 @@ export type FieldChecks = {
 /** @param validation compiles a schema when it is first needed */
 export function createFieldChecks(body: MultipartBody, validation: Validation): FieldChecks {
   const { properties } = body.fields as { properties?: Record<string, TSchema & { type?: string }> }
-  const known = new Map(Object.entries(properties ?? {}))
+  const schemas = new Map(Object.entries(properties ?? {}))
   const checks = new Map(
-    Array.from(known, ([name, schema]) => {
-      const alone = { type: 'object', properties: { [name]: schema } } as TSchema
-      return [name, validation('body', alone)] as const
+    Array.from(schemas, ([name, schema]) => {
+      const single = { type: 'object', properties: { [name]: schema } } as TSchema
+      return [name, validation('body', single)] as const
     }),
   )
   return {
     body,
-    partsMax: known.size + 1,
-    isText: (name) => (known.get(name)?.type ?? 'string') === 'string',
+    partsMax: schemas.size + 1,
+    isText: (name) => (schemas.get(name)?.type ?? 'string') === 'string',
     one: (name) => checks.get(name),
     all: validation('body', body.fields),
   }
@@ -71,7 +71,7 @@ export class MultipartReader implements Upload<unknown> {
     this.#request = request
     this.#body = checks.body
     this.#checks = checks
-    // Every part as a stream: of fields the parser would read JSON less strictly, and take bytes that are not UTF-8.
+    // Every part is read as a stream: the parser reads JSON in fields less strictly, and accepts bytes that are not UTF-8.
     this.#parts = request.parts({
       isPartAFile: () => true,
       throwFileSizeLimit: false,
@@ -91,21 +91,21 @@ export class MultipartReader implements Upload<unknown> {
     const bodyMaxBytes = file.maxBytes + 2 * FIELDS_MAX_BYTES
     if (Number(this.#request.headers['content-length'] ?? 0) > bodyMaxBytes) throw tooLarge(file.maxBytes)
     const first = this.#readFields()
-    let received = 0
+    let byteCount = 0
     // Attached after the parser, which has begun to read above.
     this.#request.raw.on('data', ({ length }: Buffer) => {
-      received += length
-      if (received > bodyMaxBytes) this.fail(tooLarge(file.maxBytes))
+      byteCount += length
+      if (byteCount > bodyMaxBytes) this.fail(tooLarge(file.maxBytes))
     })
     await first
     if (this.file === undefined && file.required)
       throw invalid({ path: `/body/${file.field}`, message: 'is required' })
   }
 
-  // Handlers take it out of the object.
+  // A property with a function, because handlers destructure it.
   readonly fields = (): Promise<unknown> => (this.#rest ??= this.#readRest())
 
-  /** Ends the reading: what waits for a part, or for bytes of the file, fails with this error. */
+  /** Stops reading: calls that wait for a part, or for bytes of the file, fail with this error. */
   fail(error: ApiError): void {
     this.#failure ??= error
     this.#failed.reject(this.#failure)
@@ -123,9 +123,9 @@ export class MultipartReader implements Upload<unknown> {
     const stream = this.file?.stream
     if (stream && !stream.readableEnded) await finished(isRead(stream) ? stream : stream.resume())
     await this.#readFields()
-    const checked = this.#checks.all(this.#values)
-    if ('error' in checked) throw checked.error
-    return checked.value
+    const result = this.#checks.all(this.#values)
+    if ('error' in result) throw result.error
+    return result.value
   }
 
   /** Reads fields up to the next file, or to the end of the body. */
@@ -145,8 +145,8 @@ export class MultipartReader implements Upload<unknown> {
       if (filename !== undefined) throw invalid({ path, message: 'must be a field, not a file' })
       if (Object.hasOwn(this.#values, name)) throw invalid({ path, message: 'may be given only once' })
       this.#values[name] = this.#valueOf(name, await this.#readField(part))
-      const checked = check({ [name]: this.#values[name] })
-      if ('error' in checked) throw checked.error
+      const result = check({ [name]: this.#values[name] })
+      if ('error' in result) throw result.error
     }
   }
 
@@ -196,7 +196,7 @@ export class MultipartReader implements Upload<unknown> {
     }
   }
 
-  /** The bytes of a part. What its reading throws is the client's fault; what its reader throws is not. */
+  /** The bytes of a part. Errors of reading them are the client's fault; errors of the code that consumes them are not. */
   async *#bytesOf(file: Part['file'], maxBytes = Infinity): AsyncGenerator<Buffer> {
     const chunks = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>
     const next = () =>

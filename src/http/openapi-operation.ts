@@ -8,7 +8,7 @@ import { ErrorSchema, exampleOf, type Components, type Schema } from './openapi-
 import type { Access } from './access.ts'
 import type { ErrorDetails, Route } from './route.ts'
 
-/** Every code that a route may answer beside its success, from what the route is. */
+/** The errors that a route may answer, from its specification. */
 export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
   const kinds = new Set<ErrorKind>([errors.internal_error, errors.unavailable, ...(spec.errors ?? [])])
   if (spec.body || spec.query || spec.params || spec.headers || spec.idempotent)
@@ -29,12 +29,14 @@ export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
   return [...kinds]
 }
 
-/** The envelope, with the codes of one status and the details that are always there. */
-function failureSchema(kinds: readonly ErrorKind[], always: ErrorDetails | undefined): Schema {
-  const details = always && {
+/** The schema of an error, with the codes of one status and the details of every error of the route. */
+function failureSchema(kinds: readonly ErrorKind[], routeDetails: ErrorDetails | undefined): Schema {
+  const details = routeDetails && {
     type: 'object',
-    required: Object.keys(always),
-    properties: Object.fromEntries(Object.keys(always).map((name) => [name, { type: ['string', 'null'] }])),
+    required: Object.keys(routeDetails),
+    properties: Object.fromEntries(
+      Object.keys(routeDetails).map((name) => [name, { type: ['string', 'null'] }]),
+    ),
   }
   const code = { type: 'string', enum: kinds.map((kind) => kind.code) }
   const error = {
@@ -45,7 +47,7 @@ function failureSchema(kinds: readonly ErrorKind[], always: ErrorDetails | undef
   return { allOf: [ErrorSchema, { type: 'object', properties: { error } }] }
 }
 
-/** What a route answers: under each status its own reply, its failures, or either. */
+/** The responses of a route by status: its own reply, its errors, or either. */
 function responsesOf(route: Route, { schemaOf, responseOf }: Components): Record<string, unknown> {
   const { reply: replies, errorDetails } = route.spec
   const failures = Map.groupBy(errorsOf(route), (kind) => kind.status)
@@ -66,7 +68,7 @@ function responsesOf(route: Route, { schemaOf, responseOf }: Components): Record
       // A handler that answers a string sends it as it is.
       const type = reply?.['type'] === 'string' ? 'text/plain' : 'application/json'
       const response = { description, content: { [type]: { schema } } }
-      // Failures are the same for many routes, so they are named by what they are made of.
+      // Many routes share a response of errors, so its name is made of its content.
       const name = [...kinds.map((kind) => kind.code), ...Object.keys(errorDetails ?? {})].join('.')
       return [status, reply ? response : responseOf(name, response)]
     }),
@@ -85,13 +87,14 @@ const SECURITY: Record<Access, Requirement[]> = {
 }
 
 const AUTHORIZATION = 'authorization'
-// `security` describes the first one, and clients set the others themselves.
+// `security` describes the first one; clients set the others themselves.
 const NOT_PARAMETERS = new Set([AUTHORIZATION, 'accept', 'content-type', 'cookie', 'host'])
 
 const IDEMPOTENCY_KEY = {
   'idempotency-key': {
     type: 'string',
-    description: 'The same key and body within 24 hours answer the first answer again, and do nothing twice.',
+    description:
+      'A repetition with the same key and body within 24 hours gets the first answer, and does nothing again.',
   },
 }
 
@@ -100,24 +103,24 @@ const propertiesOf = (schema: unknown): Properties =>
   (schema as { properties?: Properties } | undefined)?.properties ?? {}
 
 function parametersOf({ spec, path }: Route, { schemaOf }: Components): object[] {
-  const parameter = (place: string, name: string, required: boolean, whole: Schema) => {
-    const { description, examples: _, ...schema } = whole
-    const example = required || whole['examples'] ? exampleOf(whole) : undefined
+  const parameter = (place: string, name: string, required: boolean, annotated: Schema) => {
+    const { description, examples: _, ...schema } = annotated
+    const example = required || annotated['examples'] ? exampleOf(annotated) : undefined
     return {
       name,
       in: place,
       required,
       ...(description !== undefined && { description }),
       // A component has its description and examples wherever it is used.
-      schema: schemaOf(whole['title'] === undefined ? schema : whole),
+      schema: schemaOf(annotated['title'] === undefined ? schema : annotated),
       ...(example !== undefined && { example }),
     }
   }
   const inPath = propertiesOf(spec.params)
-  const listed = (place: string, container: unknown, properties: Properties) => {
+  const parametersIn = (place: string, container: unknown, properties: Properties) => {
     const { required = [] } = (container ?? {}) as { required?: string[] }
     return Object.entries(properties).map(([name, schema]) =>
-      // One with a default can be left out, which its schema, made for the handler, does not say.
+      // A parameter with a default is optional, although its schema, made for the handler, requires it.
       parameter(place, name, required.includes(name) && !Object.hasOwn(schema, 'default'), schema),
     )
   }
@@ -126,8 +129,8 @@ function parametersOf({ spec, path }: Route, { schemaOf }: Components): object[]
     ...[...path.matchAll(/:(\w+)/g)].map(([, name = '']) =>
       parameter('path', name, true, inPath[name] ?? { type: 'string' }),
     ),
-    ...listed('query', spec.query, propertiesOf(spec.query)),
-    ...listed(
+    ...parametersIn('query', spec.query, propertiesOf(spec.query)),
+    ...parametersIn(
       'header',
       spec.headers,
       Object.fromEntries(headers.filter(([name]) => !NOT_PARAMETERS.has(name))),

@@ -2,7 +2,7 @@ import { Type } from '../base/schema.ts'
 import { schemaOfBody } from './bodies.ts'
 import type { Route, RouteGroup } from './route.ts'
 
-/** A JSON schema, as it is written down. */
+/** A JSON schema. */
 export type Schema = Readonly<Record<string, unknown>>
 
 // Keywords whose value is a map of schemas, and keywords whose value is data.
@@ -15,23 +15,23 @@ const isObject = (value: unknown): value is Schema =>
 const mapValues = (object: Schema, change: (value: unknown, name: string) => unknown): Schema =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 
-/** Replaces each schema that stands directly in a schema. */
+/** Replaces each direct subschema of a schema. */
 function mapSchemas(schema: Schema, change: (inner: Schema) => unknown): Schema {
-  const changed = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(changed) : isObject(value) ? change(value) : value
+  const changeEach = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(changeEach) : isObject(value) ? change(value) : value
   return mapValues(schema, (value, keyword) =>
     DATA.has(keyword)
       ? value
       : SCHEMA_MAPS.has(keyword) && isObject(value)
-        ? mapValues(value, changed)
-        : changed(value),
+        ? mapValues(value, changeEach)
+        : changeEach(value),
   )
 }
 
 const ANY_KEY = '^.*$'
 
-/** Writes a schema with the keywords that most generators of clients know. */
-function simplified({ const: literal, patternProperties, ...rest }: Schema): Schema {
+/** Writes a schema with the keywords that most client generators know. */
+function simplify({ const: literal, patternProperties, ...rest }: Schema): Schema {
   if (literal !== undefined) return { ...rest, enum: [literal] }
   const { enum: values, type } = rest
   if (Array.isArray(values) && type === undefined && values.every((one) => typeof one === 'string'))
@@ -54,9 +54,9 @@ export function createComponents() {
   const schemas: Record<string, Schema> = {}
   const responses: Record<string, object> = {}
 
-  /** A schema as it stands in the description: where it or one within has a title, a reference to the component. */
+  /** A schema for the description: one with a title, also a nested one, becomes a reference to its component. */
   function schemaOf(schema: Schema): Schema {
-    const { title, ...own } = simplified(mapSchemas(schema, schemaOf))
+    const { title, ...own } = simplify(mapSchemas(schema, schemaOf))
     if (typeof title !== 'string') return own
     schemas[title] = own
     return { $ref: `#/components/schemas/${title}` }
@@ -123,12 +123,12 @@ const schemasIn = ({ spec }: Route): unknown[] => [
   ...Object.values(spec.reply),
 ]
 
-/** Finds a title that is no name for a component, or that two different schemas have; says so in one line. */
+/** Why the titles of schemas can't name components, in one line: one is invalid, or two different schemas share it. */
 export function titleFault(groups: readonly RouteGroup[]): string | undefined {
   const owners = new Map([['Error', { schema: ErrorSchema as unknown as Schema, owner: 'Sixwire' }]])
   const faults: string[] = []
 
-  function look(schema: Schema, owner: string): void {
+  function visit(schema: Schema, owner: string): void {
     const { title } = schema
     if (typeof title === 'string') {
       const first = owners.get(title) ?? { schema, owner }
@@ -142,11 +142,11 @@ export function titleFault(groups: readonly RouteGroup[]): string | undefined {
           `the schemas titled "${title}" of ${first.owner} and of ${owner} differ: give one of them another title`,
         )
     }
-    mapSchemas(schema, (inner) => look(inner, owner))
+    mapSchemas(schema, (inner) => visit(inner, owner))
   }
 
   for (const { routes } of groups)
     for (const one of routes)
-      for (const schema of schemasIn(one)) if (schema !== undefined) look(schema as Schema, one.key)
+      for (const schema of schemasIn(one)) if (schema !== undefined) visit(schema as Schema, one.key)
   return faults[0]
 }

@@ -10,7 +10,7 @@ import { operationOf } from './openapi-operation.ts'
 import { createComponents } from './openapi-schemas.ts'
 import type { Route, RouteGroup } from './route.ts'
 
-const ABOUT = `JSON in, JSON out. Every call has an example that can be sent as it is. For those that need a user, sign up
+const ABOUT = `Requests and answers are JSON. Every call has an example that can be sent as it is. For calls that need a user, sign up
 with \`POST /auth/register\`, copy the \`token\` of the answer, press **Authorize** and paste it.`
 
 const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
@@ -52,7 +52,7 @@ function describe(about: About, groups: readonly RouteGroup[]): object {
   return {
     openapi: '3.1.0',
     info: { title: about.title, version: about.version, description: ABOUT },
-    // Calls go to the server that was asked, under whatever name it was reached; only a prefix must be known.
+    // Calls go to the server that the description comes from; only a path prefix must be named.
     ...(prefix !== '/' && { servers: [{ url: prefix }] }),
     tags: groups.map(({ wire, description }) => ({ name: wire, ...(description && { description }) })),
     components: {
@@ -64,17 +64,17 @@ function describe(about: About, groups: readonly RouteGroup[]): object {
   }
 }
 
-/** Where the description is answered. */
+/** The addresses of the description. */
 export const DESCRIPTION = [
   { method: 'GET', path: '/openapi.json' },
   { method: 'GET', path: '/docs' },
 ] as const
 
 /**
- * Serves the description of every route at `/openapi.json`, and a page to try them at `/docs`. It is made when it is
- * first asked for, so that a start does not pay for it, and kept.
+ * Serves the description of every route at `/openapi.json`, and a page to try them at `/docs`. It is built at
+ * the first request and cached, so that it does not slow the start.
  *
- * @param admit throws where a request for either is not answered
+ * @param admit throws if a request for either may not be answered
  */
 export async function registerDescription(
   engine: FastifyInstance,
@@ -82,8 +82,8 @@ export async function registerDescription(
   groups: readonly RouteGroup[],
   admit: (request: FastifyRequest) => Promise<void>,
 ): Promise<void> {
-  // The page takes the description from this plugin. What the plugin would make of the engine's routes is not used: it
-  // knows neither names for schemas nor examples.
+  // The page takes the description from this plugin. What the plugin itself derives from the engine's routes is
+  // not used: it has neither names of schemas nor examples.
   await engine.register(swagger, { hideUntagged: true, transformObject: () => describe(about, groups) })
 
   let cached: { text: string; etag: string } | undefined
@@ -96,9 +96,9 @@ export async function registerDescription(
         cached = { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
       }
       const { text, etag } = cached
-      const known = request.headers['if-none-match'] ?? ''
+      const ifNoneMatch = request.headers['if-none-match'] ?? ''
       reply.headers({ etag, 'cache-control': 'no-cache' })
-      if (known === '*' || known.includes(etag)) return reply.code(304).send()
+      if (ifNoneMatch === '*' || ifNoneMatch.includes(etag)) return reply.code(304).send()
       return reply.type(JSON_TYPE).send(text)
     })
   })

@@ -7,7 +7,7 @@ import { idPattern } from '../base/ids.ts'
 const LIMIT = 20
 const LIMIT_MAX = 1000
 
-/** What the lists of records take, newest first: ids sort by the time of making, so an id is a place in such a list. */
+/** The query of lists of records, newest first. Ids sort by time of creation, so an id is a position in such a list. */
 export const PageQuery = {
   limit: Type.Integer({
     minimum: 1,
@@ -22,7 +22,7 @@ export const PageQuery = {
   ),
 }
 
-/** What they answer beside their records. */
+/** The fields of their answers beside the records. */
 export const PageReply = {
   total: Type.Integer(),
   limit: Type.Integer(),
@@ -30,11 +30,11 @@ export const PageReply = {
   nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
 }
 
-/** A page that was asked for. */
+/** The page that a query asks for. */
 export type Page = {
   limit: number
   offset: number
-  /** Only records with a lesser id than this. */
+  /** Only records with a smaller id than this. */
   before: string | undefined
 }
 
@@ -58,9 +58,9 @@ export function pageOf({
 }
 
 /**
- * A page of rows, of which one more than asked for was read to see whether there are more.
+ * Cuts rows to a page. There must be one row more than the limit if there is a next page.
  *
- * @param id of a row
+ * @param id returns the id of a row
  */
 export function cutPage<R>(
   rows: readonly R[],
@@ -68,6 +68,6 @@ export function cutPage<R>(
   id: (row: R) => string,
 ): { rows: readonly R[]; nextCursor?: string } {
   if (rows.length <= limit) return { rows }
-  const shown = rows.slice(0, limit)
-  return { rows: shown, nextCursor: Buffer.from(id(shown.at(-1)!)).toString('base64url') }
+  const page = rows.slice(0, limit)
+  return { rows: page, nextCursor: Buffer.from(id(page.at(-1)!)).toString('base64url') }
 }

@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 /**
- * A request as it came, before anything has parsed it: what the signature of a webhook is checked over. It is the body
- * that a route with `raw({ … })` is given.
+ * A request that is not parsed, to check the signature of a webhook. It is the body of a route with `raw({ … })`.
  */
 export type RawRequest = {
   headers: IncomingHttpHeaders

@@ -6,15 +6,15 @@ import { signalOf } from './call-signal.ts'
 import { isLocalCall } from './local-call.ts'
 import type { RouteSpec } from './route.ts'
 
-/** A request between the hook that admits it and its handler, with who calls. */
-export type Admitted = FastifyRequest & {
+/** A request with its caller, between the hook that admits it and its handler. */
+export type AdmittedRequest = FastifyRequest & {
   caller: Caller | undefined
-  /** Answers who calls, if `caller` is only who called with this token last time. */
+  /** Resolves to the caller, if `caller` is only the last one of this token. */
   authentication: Promise<Caller | undefined> | undefined
 }
 
 /** A request that was admitted, and its reply. */
-export type Exchange = { request: Admitted; reply: FastifyReply }
+export type Exchange = { request: AdmittedRequest; reply: FastifyReply }
 
 /** What a call needs of its server. */
 export type CallOptions = {
@@ -23,31 +23,31 @@ export type CallOptions = {
   log: FastifyBaseLogger
 }
 
-/** What a call has that is not read from its request. */
-export type OwnOfCall = {
+/** The parts of a call that are not read from its request. */
+export type CallExtras = {
   recordId?: string
   once?: (fingerprint: unknown, perform: (recordId: string) => unknown) => Promise<unknown>
 }
 
-/** What a handler is given, each part read from the request when it is asked for. */
+/** The argument of a handler. Each part is read from the request when it is used. */
 export class ReceivedCall {
-  readonly #request: Admitted
+  readonly #request: AdmittedRequest
   readonly #reply: FastifyReply
   readonly #spec: RouteSpec
   readonly #options: CallOptions
-  readonly #begunAt: number
-  readonly once: OwnOfCall['once']
+  readonly #startedAt: number
+  readonly once: CallExtras['once']
   #recordId: string | undefined
   #signal: AbortSignal | undefined
 
-  constructor({ request, reply }: Exchange, spec: RouteSpec, options: CallOptions, own: OwnOfCall = {}) {
+  constructor({ request, reply }: Exchange, spec: RouteSpec, options: CallOptions, extras: CallExtras = {}) {
     this.#request = request
     this.#reply = reply
     this.#spec = spec
     this.#options = options
-    this.#begunAt = spec.timeLimitMs === undefined ? 0 : performance.now()
-    this.once = own.once
-    this.#recordId = own.recordId
+    this.#startedAt = spec.timeLimitMs === undefined ? 0 : performance.now()
+    this.once = extras.once
+    this.#recordId = extras.recordId
   }
 
   get params() {
@@ -80,7 +80,7 @@ export class ReceivedCall {
   get signal() {
     const limitMs = this.#spec.timeLimitMs
     const timeLimit =
-      limitMs === undefined ? undefined : { limitMs, leftMs: this.#begunAt + limitMs - performance.now() }
+      limitMs === undefined ? undefined : { limitMs, leftMs: this.#startedAt + limitMs - performance.now() }
     return (this.#signal ??= signalOf(this.#reply.raw, timeLimit))
   }
   get recordId() {

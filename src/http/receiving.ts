@@ -2,10 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { type ApiError, invalid } from '../base/errors.ts'
 
-// Where the route says nothing else.
+// The default of routes.
 const RECEIVE_MS = 60_000
 
-// How long a request that was answered already is read on: if its connection is closed at once, the client can lose the answer.
+// How long the rest of a request is read after its answer: if the connection closed at once, the client could lose it.
 const LINGER_MS = 10_000
 
 const hasBody = ({ headers }: FastifyRequest['raw']): boolean =>
@@ -34,7 +34,7 @@ export function limitReceiving(
   raw.once('close', () => clearTimeout(timer))
   reply.raw.once('close', () => {
     if (raw.readableEnded || raw.destroyed) return
-    // Else the next request on this connection would wait behind what nobody reads.
+    // Otherwise the next request on this connection would wait behind an unread body.
     raw.unpipe().resume()
     clearTimeout(timer)
     if (!raw.complete) timer = setTimeout(() => raw.socket.destroy(), LINGER_MS)

@@ -13,10 +13,10 @@ export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 export type Method = (typeof METHODS)[number]
 
-/** `POST /auth/login`: how a route is named everywhere, also by the typed client. */
+/** The name of a route, also in the typed client: `POST /auth/login`. */
 export type RouteKey = `${Method} /${string}`
 
-/** `30/min` or `5/hour`: so many calls, spread over so long, for each client address or caller. */
+/** Calls per period for each client address or caller: `30/min`, `5/hour`. */
 export type RateLimit = `${number}/${'min' | 'hour'}`
 
 export type RouteSpec = {
@@ -25,24 +25,24 @@ export type RouteSpec = {
   description?: string
   access: Access
   /**
-   * Checks what a webhook's sender proves by its headers, for example a shared secret, before the body is read.
-   * Throws what is answered instead.
+   * Checks credentials in the headers, for example the shared secret of a webhook, before the body is read. Throws the
+   * error to answer.
    */
   authorize?: (headers: IncomingHttpHeaders) => void
-  /** How often it may be called. Routes that need no token have a limit in any case: see `limitOf`. */
+  /** How often it may be called. Routes that need no token always have a limit: see `limitOf`. */
   limit?: RateLimit
   /**
-   * Where calls are counted: in the database, for all replicas together, or in this process, for a route that has to
-   * answer while the database is away. Default `database`.
+   * Where calls are counted: in the database, for all replicas together, or in this process, for a route that must
+   * answer while the database is unavailable. Default `database`.
    */
   limitIn?: 'database' | 'process'
-  /** Which limits hold even where `SIXWIRE_RATE_LIMITS` is off. */
+  /** Whether the limit applies even if `SIXWIRE_RATE_LIMITS` is off. */
   limitAlways?: boolean
-  /** Routes with the same name count together; without one each counts for itself. */
+  /** Routes with the same name share a limit. Default: the route has its own. */
   limitName?: string
   /**
-   * Whether the handler only reads, from the database alone. It may then begin while it is being asked whether the
-   * caller's token still holds, if that takes a round trip; nothing is answered before it does.
+   * Whether the handler only reads, and only from the database. It may then start while the caller's token is checked, if
+   * that takes a round trip; nothing is answered before the token is found valid.
    */
   readsOnly?: boolean
   /** Takes an `Idempotency-Key`: every POST that creates, sends, charges or signs. */
@@ -54,22 +54,22 @@ export type RouteSpec = {
   /** The time after which `call.signal` aborts, in milliseconds from the start of the handler. Default: none. */
   timeLimitMs?: number
   headers?: TSchema
-  /** A schema for each status that the handler answers; the lowest one is the usual. */
+  /** A schema for each status that the handler answers; the lowest status is the default. */
   reply: Record<number, TSchema>
-  /** What it may answer beyond the errors that its access, body and limit bring along. */
+  /** The errors that it may answer, beyond those that follow from its access, body and limit. */
   errors?: readonly ErrorKind[]
-  /** Fields that stand in `error.details` of every error it answers; an error's own details win. */
+  /** Fields in `error.details` of every error it answers; details of the error itself take precedence. */
   errorDetails?: ErrorDetails
 }
 
 /**
- * Of a route whose answer holds tokens: it is replayed for a short time, and only while the tokens may be given again.
- * From then on a repetition is a new call with another `recordId`, and the handler must refuse it as it refuses every
- * other one of its kind. An answer of its own would tell who knows the key that the body, with its password, is right.
+ * For a route whose answer contains tokens: it is replayed for a short time, and only while the tokens are current.
+ * After that a repetition is a new call with another `recordId`, and the handler must refuse it like any other call of
+ * its kind: a special answer would tell a caller who knows the key that the body, with its password, is right.
  */
 export type BriefReplay = {
   seconds: number
-  /** Whether the answer with this body may be given again now. */
+  /** Whether the answer with this body may still be replayed. */
   isCurrent(body: unknown): Promise<boolean>
 }
 
@@ -84,7 +84,7 @@ type CallerOf<A extends Access> = A extends 'public'
       ? UserCaller
       : Caller
 
-/** What a handler is given: the validated parts of the request and who calls. */
+/** The argument of a handler: the validated parts of the request, and the caller. */
 export type Call<S extends RouteSpec = RouteSpec> = {
   params: Part<S, 'params'>
   query: Part<S, 'query'>
@@ -94,36 +94,36 @@ export type Call<S extends RouteSpec = RouteSpec> = {
   /** The client's address; a forwarded one only from a proxy that `TRUST_PROXY` names. */
   ip: string
   userAgent: string
-  /** Whether the call comes from this machine, to a loopback name, and nobody forwarded it. */
+  /** Whether the call comes from this machine to a loopback name, without a proxy between. */
   isLocal: boolean
   requestId: string
   /**
-   * The id for the record that this call makes. A repetition under the same `Idempotency-Key`,
-   * after a crash too, is given the same one, so making the record again changes nothing.
+   * The id for the record that this call creates. A repetition under the same `Idempotency-Key` gets the same id, also
+   * after a crash, so creating the record again changes nothing.
    */
   recordId: string
   /** Only if the route takes an `Idempotency-Key` with a multipart body; `recordId` is then the one of `once`. */
   once: S extends { body: MultipartBody; idempotent: true | BriefReplay } ? Once : undefined
-  /** Aborts if the client goes before it is answered, or after the route's `timeLimitMs`. */
+  /** Aborts if the client disconnects before it is answered, or after the route's `timeLimitMs`. */
   signal: AbortSignal
   log: FastifyBaseLogger
 }
 
 /**
- * Makes a record once under an `Idempotency-Key`, whose content is known only after it was received. If the key was
- * used before with an equal fingerprint, this answers the first answer and does not perform the work; the handler
- * returns what this answers, and removes what it received.
+ * Creates a record once under an `Idempotency-Key`, for content that is known only after it is received. If the key was
+ * used before with an equal fingerprint, this returns the first answer and does not perform the work; the handler returns
+ * the result of this, and deletes what it received.
  *
- * @param fingerprint says what was received, as JSON: for example the SHA-256 of the file, and the fields
- * @throws IDEMPOTENCY_CONFLICT if the key was used with another fingerprint, or its first call is under way
+ * @param fingerprint identifies the received content, as JSON: for example the SHA-256 of the file, and the fields
+ * @throws IDEMPOTENCY_CONFLICT if the key was used with another fingerprint, or its first call is running
  * @example
  * async ({ body, once }) => {
- *   const stored = await storeBytes(body.file.stream)
+ *   const upload = await storeBytes(body.file.stream)
  *   try {
  *     const fields = await body.fields()
- *     return await once([stored.sha256, fields], (recordId) => keepFile(recordId, stored, fields))
+ *     return await once([upload.sha256, fields], (recordId) => createFile(recordId, upload, fields))
  *   } finally {
- *     await stored.removeUnlessKept()
+ *     await upload.deleteUnlessUsed()
  *   }
  * }
  */
@@ -143,7 +143,7 @@ export class JsonText<T> {
   }
 }
 
-/** Sends JSON text as it is; the caller vouches that it has the shape `T`. */
+/** Sends JSON text as it is; the caller must ensure that it has the shape `T`. */
 export const jsonText = <T>(text: string): JsonText<T> => new JsonText<T>(text)
 
 /** A body with a status or headers of its own. */
@@ -158,25 +158,23 @@ export class Answer<T> {
   }
 }
 
-/** Answers with a status or headers of one's own; a string is sent as it is, with the content type that the headers say. */
+/** An answer with its own status or headers; a string is sent as it is, with the content type of the headers. */
 export const answer = <T>(
   body: Answer<T>['body'],
   options: { status?: number; headers?: Record<string, string> },
 ): Answer<T> => new Answer<T>(body, options)
 
-type Returned<T> = T | JsonText<T> | Answer<T>
+type Result<T> = T | JsonText<T> | Answer<T>
 
-export type Handler<S extends RouteSpec> = (
-  call: Call<S>,
-) => Returned<ReplyOf<S>> | Promise<Returned<ReplyOf<S>>>
+export type Handler<S extends RouteSpec> = (call: Call<S>) => Result<ReplyOf<S>> | Promise<Result<ReplyOf<S>>>
 
-/** A route as the rest of the program sees it; its types are what the typed client reads. */
+/** A route for the rest of the program; the typed client reads its types. */
 export type Route<K extends RouteKey = RouteKey, S extends RouteSpec = RouteSpec> = {
   readonly key: K
   readonly spec: S
   readonly method: Method
   readonly path: string
-  // The handler takes its own narrower call; the frame, which validated it, hands it the wide one.
+  // The handler declares a narrower call; the frame has validated it and passes the wide type.
   handle(call: Call): unknown
 }
 
@@ -193,7 +191,7 @@ export function route<const K extends RouteKey, const S extends RouteSpec>(
   return { key, spec, method, path, handle: handler }
 }
 
-/** Routes of one wire, and the largest body in bytes of those that name none of their own. */
+/** Routes of one wire; `bodyLimit` is the largest body in bytes of those that set no limit themselves. */
 export type RouteGroup = {
   wire: string
   description?: string | undefined

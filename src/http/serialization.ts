@@ -2,8 +2,8 @@ import fastJson from 'fast-json-stringify'
 import type { FastifySerializerCompiler } from 'fastify'
 
 /**
- * Makes the functions that write replies as their schemas say. Each is compiled for the first reply that needs it: a
- * start does not pay for routes that nobody calls.
+ * Makes the functions that write replies by their schemas. Each is compiled for its first reply, so that unused routes
+ * do not slow the start.
  */
 export const lazySerializer: FastifySerializerCompiler<unknown> = ({ schema }) => {
   let write: ((reply: unknown) => string) | undefined

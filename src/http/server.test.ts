@@ -146,7 +146,7 @@ eachEngine((engine) => {
       const note = (error: Error) => void uncaught.push(error)
       process.on('uncaughtExceptionMonitor', note)
       t.after(() => process.off('uncaughtExceptionMonitor', note))
-      const bugs = () => production.log().split('a bug answered 500').length
+      const bugs = () => production.log().split('an unexpected error answered 500').length
       const bugsBefore = bugs()
       const login = JSON.stringify({ email: 'gone@example.com', password: 'correct horse battery' })
       for (const bytes of [
@@ -230,7 +230,7 @@ eachEngine((engine) => {
             if (one === production) assert.doesNotMatch(text, /s3cret|TypeError|thrown|\.ts/)
             const lines = one.log().split('\n')
             const bugs = lines.filter(
-              (line) => line.includes(requestId) && line.includes('a bug answered 500'),
+              (line) => line.includes(requestId) && line.includes('an unexpected error answered 500'),
             )
             assert.equal(bugs.length, 1, bugs.join('\n'))
             assert.ok(JSON.parse(bugs[0]!).err)

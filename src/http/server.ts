@@ -32,7 +32,7 @@ const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 /** What the log and the metrics record of an answer. */
-export type Answered = {
+export type AnswerRecord = {
   requestId: string
   method: string
   /** The route's pattern; undefined if no route answered. */
@@ -46,7 +46,7 @@ export type Answered = {
 export type ServerOptions = DispatchOptions & {
   groups: readonly RouteGroup[]
   /** Called once for each answer, for the log and the metrics. */
-  onAnswer: (answered: Answered) => void
+  onAnswer: (answer: AnswerRecord) => void
   /** Title and version for `/openapi.json`, and the address of the server. */
   description: About
   /** Origins of browsers that may read answers, `*` for any; outside production loopback origins may as well. */
@@ -56,7 +56,7 @@ export type ServerOptions = DispatchOptions & {
   mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
   /** Which proxies may name the client they forward: a number of hops, or addresses and networks. */
   trustProxy: number | string
-  /** What is answered instead of everything but core's routes: while the server starts and while it goes down. */
+  /** The error that all routes but core's answer while the server starts or shuts down; undefined otherwise. */
   refusal: () => ApiError | undefined
 }
 
@@ -65,13 +65,13 @@ export type Server = {
   readonly engine: FastifyInstance
   /** Opens the port; answers the address it listens on. */
   listen(options: { host: string; port: number }): Promise<string>
-  /** Resolves when no request is under way, and no work for one whose client has gone. */
+  /** Resolves when no request is running, nor work for a request whose client has disconnected. */
   idle(): Promise<void>
-  /** Closes the port, and every connection: what is still under way is cut off. */
+  /** Closes the port and every connection: requests that are still running are cut off. */
   close(): Promise<void>
 }
 
-// The API answers JSON, never a page that a browser should run, frame or sniff.
+// The API answers JSON, which a browser must not run, frame or sniff.
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -88,12 +88,12 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     bodyLimit: BODY_LIMIT,
     trustProxy: trustOf(options.trustProxy),
     genReqId: (raw) => {
-      const given = raw.headers['x-request-id']
-      return typeof given === 'string' && REQUEST_ID.test(given) ? given : options.newId()
+      const requestId = raw.headers['x-request-id']
+      return typeof requestId === 'string' && REQUEST_ID.test(requestId) ? requestId : options.newId()
     },
     // Node's limit for a whole request would end long uploads: bodies have limits of their own, see limitReceiving.
     requestTimeout: 0,
-    // By then nothing is under way any more, or has had its time.
+    // Requests have ended before, or have had their time.
     forceCloseConnections: true,
     return503OnClosing: false,
     frameworkErrors: answerError,
@@ -101,7 +101,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       if (socket.destroyed || !socket.writable) return
       endWith(socket, unreadable(error.code), options.newId())
     },
-    // As long as an address can be: the routes' own schemas say what is too long.
+    // The longest possible address: the schemas of the routes limit parameters.
     routerOptions: { maxParamLength: maxHeaderSize },
   }
   const engine: FastifyInstance = fastify(settings)
@@ -122,9 +122,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
   engine.addHook('onRequest', (request, reply, done) => {
-    const begun = performance.now()
+    const startedAt = performance.now()
     work.begin()
-    // The engine's own onResponse is not called for a client that goes before its answer.
+    // The engine's own onResponse is not called if the client disconnects before its answer.
     reply.raw.on('close', () => {
       work.end()
       options.onAnswer({
@@ -133,10 +133,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         route: request.routeOptions.url,
         path: pathOf(request.url),
         status: reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE,
-        ms: performance.now() - begun,
+        ms: performance.now() - startedAt,
       })
     })
-    // The client has reset the connection: there is nobody to answer, and no address to count.
+    // The client has reset the connection: there is no client to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
     limitReceiving(request, reply, (late) => {
@@ -171,15 +171,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     methods: [...METHODS],
     exposedHeaders: 'etag, idempotency-replayed, retry-after, x-request-id',
     maxAge: 600,
-    // OPTIONS from whatever is not a browser is answered in the same way.
+    // OPTIONS from clients that are not browsers is answered in the same way.
     strictPreflight: false,
   })
   // After the headers above, so that a page of another origin can read the refusal too.
   engine.addHook('onRequest', (request, _reply, done) => {
-    const refused = alwaysAnswered.has(request.routeOptions.url ?? '') ? undefined : options.refusal()
+    const refusal = alwaysAnswered.has(request.routeOptions.url ?? '') ? undefined : options.refusal()
     // Not only in the handler above, so that no body is read.
     const isUnknown = request.is404 && !options.mounts.some(({ prefix }) => isWithin(request.url, prefix))
-    done(refused ?? (isUnknown ? unknownAddress(request) : undefined))
+    done(refusal ?? (isUnknown ? unknownAddress(request) : undefined))
   })
   prepareRequests(engine)
   const descriptionLimit = parseRateLimit('600/min')
@@ -208,17 +208,19 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 }
 
 const unknownAddress = ({ url }: FastifyRequest): ApiError =>
-  errors.not_found({ message: `Nothing answers at ${pathOf(url).slice(0, 200)}: /docs shows every route.` })
+  errors.not_found({
+    message: `No route has the address ${pathOf(url).slice(0, 200)}: /docs lists all routes.`,
+  })
 
 const noTunnel = (): ApiError => {
   const allow = ['HEAD', 'OPTIONS', ...METHODS].toSorted().join(', ')
   return errors.method_not_allowed({
-    message: `This server is no proxy: it answers ${allow} only.`,
+    message: `This server is not a proxy: it answers ${allow} only.`,
     headers: { allow },
   })
 }
 
-/** Answers on a connection that no request came out of, and closes it. */
+/** Answers on a connection without a request, and closes it. */
 function endWith(socket: Duplex, error: ApiError, requestId: string): void {
   const body = JSON.stringify(envelope(error))
   const headers = {
@@ -253,23 +255,23 @@ function pathOf(url: string): string {
   return end < 0 ? url : url.slice(0, end)
 }
 
-/** The nearest `hops` proxies are the operator's own, or those at these addresses. */
-const trustOf = (trusted: number | string): FastifyServerOptions['trustProxy'] =>
-  typeof trusted === 'string'
-    ? trusted
-    : trusted === 0
+/** Trusts that number of nearest proxies, or those at these addresses. */
+const trustOf = (proxies: number | string): FastifyServerOptions['trustProxy'] =>
+  typeof proxies === 'string'
+    ? proxies
+    : proxies === 0
       ? false
-      : (_address: string, hop: number) => hop < trusted
+      : (_address: string, hop: number) => hop < proxies
 
-/** Has every address answer methods that it does not have with 405 and those that it has. */
+/** Makes every address answer other methods than its own with 405, and with a list of its own. */
 function refuseOtherMethods(
   engine: FastifyInstance,
-  answered: readonly Pick<Route, 'method' | 'path'>[],
+  allRoutes: readonly Pick<Route, 'method' | 'path'>[],
 ): void {
-  // Of these the engine reads no body.
+  // The engine reads no body with these methods.
   for (const method of OTHER_METHODS) engine.addHttpMethod(method, { overrideExisting: true })
-  // The engine sees one address where only the names of its parameters differ.
-  const addresses = Map.groupBy(answered, ({ path }) => path.replaceAll(/:\w+/g, ':'))
+  // Addresses that differ only in the names of parameters are one to the engine.
+  const addresses = Map.groupBy(allRoutes, ({ path }) => path.replaceAll(/:\w+/g, ':'))
   for (const routes of addresses.values()) {
     const allowed = routes.map(({ method }) => method)
     const url = routes[0]!.path

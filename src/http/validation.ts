@@ -12,10 +12,10 @@ import { RULE, type Fault } from '../base/with-rule.ts'
 import { errors, invalid, ISSUES_SHOWN, type Issue } from '../base/errors.ts'
 import { pointerTo } from '../base/json-pointer.ts'
 
-const VALUES_OF_SMALL = 200
+const SMALL_VALUES_MAX = 200
 const ID_PARAMETER = /^\/params\/(?:id|\w+Id)$/
 
-/** Which part of a request a schema is for; the first step of every fault's path. */
+/** The part of a request that a schema is for; the first step of the path of every fault. */
 export type RequestPart = 'body' | 'query' | 'params' | 'headers'
 
 export type Validate = (value: unknown) => { value: unknown } | { error: Error }
@@ -41,26 +41,27 @@ export function createValidation(): Validation {
   const first = compilerOf(settings)
   let all: Ajv | undefined
   return (part, schema) => {
-    // Compiled when it is first needed: a start does not pay for routes that nobody calls.
+    // Compiled at its first use, so that unused routes do not slow the start.
     let compiled: ValidateFunction | undefined
     let checkAll: ValidateFunction | undefined
     const read = part === 'body' ? undefined : textReader(part, schema)
 
-    function faultsOf(value: unknown, found: readonly ErrorObject[]): readonly ErrorObject[] {
-      if (!isSmall(value)) return found
+    /** @param firstFaults of a check that stops at the first fault */
+    function faultsOf(value: unknown, firstFaults: readonly ErrorObject[]): readonly ErrorObject[] {
+      if (!isSmall(value)) return firstFaults
       all ??= compilerOf({ ...settings, allErrors: true })
       checkAll ??= all.compile(schema)
       checkAll(value)
-      return checkAll.errors ?? found
+      return checkAll.errors ?? firstFaults
     }
     return (value) => {
       const check = (compiled ??= first.compile(schema))
-      const seen = read ? read(value) : { value, issues: [] }
-      const found = check(seen.value) ? [] : issuesOf(part, faultsOf(seen.value, check.errors!))
-      // What could not be read is not in the value, and is not missing for that.
-      const unread = new Set(seen.issues.map(({ path }) => path))
-      const issues = [...seen.issues, ...found.filter(({ path }) => !unread.has(path))]
-      return issues.length === 0 ? { value: seen.value } : { error: refusal(issues) }
+      const input = read ? read(value) : { value, issues: [] }
+      const faults = check(input.value) ? [] : issuesOf(part, faultsOf(input.value, check.errors!))
+      // A field that could not be read is not in the value, but it is not missing.
+      const unreadable = new Set(input.issues.map(({ path }) => path))
+      const issues = [...input.issues, ...faults.filter(({ path }) => !unreadable.has(path))]
+      return issues.length === 0 ? { value: input.value } : { error: refusal(issues) }
     }
   }
 }
@@ -85,26 +86,26 @@ function compilerOf(settings: Options): Ajv {
   return new Ajv(settings).addKeyword({ keyword: RULE, validate })
 }
 
-/** Whether all faults may be looked for: of a large value there could be more than memory is good for. */
+/** Whether all faults may be collected: a large value could have more than fit into memory. */
 function isSmall(value: unknown): boolean {
-  const waiting = [value]
-  for (let count = 0; waiting.length > 0; count++) {
-    if (count + waiting.length > VALUES_OF_SMALL) return false
-    const next = waiting.pop()
+  const queue = [value]
+  for (let count = 0; queue.length > 0; count++) {
+    if (count + queue.length > SMALL_VALUES_MAX) return false
+    const next = queue.pop()
     if (typeof next === 'object' && next !== null)
-      for (const inner of Object.values(next)) if (waiting.push(inner) > VALUES_OF_SMALL) return false
+      for (const inner of Object.values(next)) if (queue.push(inner) > SMALL_VALUES_MAX) return false
   }
   return true
 }
 
-/** An id of a form that no record has is as good as one that no record has. */
+/** An id of an invalid form is answered like an id that no record has. */
 const refusal = (issues: readonly Issue[]): Error =>
   issues.every(({ path }) => ID_PARAMETER.test(path))
     ? errors.not_found({ message: 'No record has an id of this form.' })
     : invalid(...issues)
 
 function issuesOf(part: RequestPart, faults: readonly ErrorObject[]): Issue[] {
-  return telling(faults)
+  return withoutRepetitions(faults)
     .slice(0, ISSUES_SHOWN)
     .map((fault) => ({ path: `/${part}${pathOf(fault)}`, message: messageOf(fault) }))
 }
@@ -119,7 +120,7 @@ function messageOf({ keyword, schema, parentSchema, message = 'is not valid' }: 
   if (keyword === 'required') return 'is required'
   if (keyword === 'const') return `must be ${String(schema)}`
   if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`
-  // A pattern says nothing to most people; what the schema says of itself mostly does.
+  // The description of a schema tells most readers more than its pattern.
   const { description } = parentSchema as { description?: string }
   if (keyword === 'pattern' && description !== undefined)
     return `does not fit: ${description} (pattern ${String(schema)})`
@@ -127,15 +128,14 @@ function messageOf({ keyword, schema, parentSchema, message = 'is not valid' }: 
   return message
 }
 
-// What a value is of the wrong kind for; other faults say more than the list of the kinds that there are.
+// Keywords whose faults only say that the value is of the wrong kind; other faults are more specific.
 const OF_KIND = new Set(['type', 'const', 'enum', 'anyOf'])
 
 /**
- * Leaves out what the faults of alternatives say again, each from its own side, and what an added rule says of a value
- * that its schema refuses.
+ * Removes faults of alternatives that repeat each other, and faults of rules for values that their schemas refuse.
  */
-function telling(faults: readonly ErrorObject[]): ErrorObject[] {
-  const left = new Set(faults)
+function withoutRepetitions(faults: readonly ErrorObject[]): ErrorObject[] {
+  const remaining = new Set(faults)
   for (const union of faults.filter(({ keyword }) => keyword === 'anyOf')) {
     const within = faults.filter(
       (fault) =>
@@ -145,15 +145,15 @@ function telling(faults: readonly ErrorObject[]): ErrorObject[] {
     const inner = within.filter(
       (fault) => pathOf(fault) !== union.instancePath || !OF_KIND.has(fault.keyword),
     )
-    if (inner.length > 0) left.delete(union)
-    for (const fault of within) if (!inner.includes(fault)) left.delete(fault)
+    if (inner.length > 0) remaining.delete(union)
+    for (const fault of within) if (!inner.includes(fault)) remaining.delete(fault)
   }
-  const { true: added = [], false: bySchema = [] } = Object.groupBy(
-    left,
+  const { true: byRule = [], false: bySchema = [] } = Object.groupBy(
+    remaining,
     ({ keyword }) => `${keyword === RULE}`,
   )
-  const refused = new Set(bySchema.map(pathOf))
-  return [...bySchema, ...added.filter((fault) => !refused.has(pathOf(fault)))]
+  const paths = new Set(bySchema.map(pathOf))
+  return [...bySchema, ...byRule.filter((fault) => !paths.has(pathOf(fault)))]
 }
 
 type Alternative = { const?: unknown; enum?: unknown[]; type?: string; anyOf?: Alternative[] }
@@ -172,23 +172,23 @@ function alternatives(schemas: readonly Alternative[]): string {
 const WHOLE = /^-?\d{1,30}$/
 const DECIMAL = /^-?\d{1,15}(\.\d{1,15})?$/
 
-// Beyond these a whole number is as good as endless: limits are clamped anyway.
+// Larger numbers mean the same: limits are clamped anyway.
 const safeInteger = (text: string): number =>
   Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))
 
-/** Addresses and headers hold text only: reads numbers and booleans from it where the schema has them. */
+/** Addresses and headers contain text only: reads numbers and booleans from it if the schema has them. */
 function textReader(part: RequestPart, schema: TSchema) {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {}
-  const known = Object.entries(properties).map(([name, { type }]) => ({
+  const fields = Object.entries(properties).map(([name, { type }]) => ({
     name,
     type,
     path: pointerTo(`/${part}`, name),
   }))
-  return (given: unknown): { value: Record<string, unknown>; issues: Issue[] } => {
-    const source = given as Record<string, unknown>
+  return (container: unknown): { value: Record<string, unknown>; issues: Issue[] } => {
+    const source = container as Record<string, unknown>
     const value: Record<string, unknown> = {}
     const issues: Issue[] = []
-    for (const { name, type, path } of known) {
+    for (const { name, type, path } of fields) {
       const text = source[name]
       if (text === undefined) continue
       if (typeof text !== 'string') issues.push({ path, message: 'may be given only once' })

@@ -1,13 +1,13 @@
 export type Work = ReturnType<typeof countWork>
 
-/** Counts what is under way: requests until their last byte has gone, and handlers, which may outlast their client. */
+/** Counts running requests, until their last byte is sent, and handlers, which may outlast their client. */
 export function countWork() {
-  let underWay = 0
+  let running = 0
   let idle = Promise.withResolvers<void>()
-  const begin = (): void => void underWay++
+  const begin = (): void => void running++
   const end = (): void => {
-    underWay--
-    if (underWay === 0) {
+    running--
+    if (running === 0) {
       idle.resolve()
       idle = Promise.withResolvers()
     }
@@ -16,7 +16,7 @@ export function countWork() {
     begin,
     end,
     async idle(): Promise<void> {
-      if (underWay > 0) await idle.promise
+      if (running > 0) await idle.promise
     },
   }
 }

@@ -6,7 +6,7 @@ import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
 import { openFrame } from './frame.fixture.ts'
 import { stillClock } from '../testing/clock.ts'
-import type { IdempotentStart, KeptAnswer } from '../http/idempotency.ts'
+import type { IdempotentStart, StoredAnswer } from '../http/idempotency.ts'
 import { createIdempotencyStore } from './idempotency.ts'
 import { eachEngine } from '../testing/engines.ts'
 
@@ -14,7 +14,7 @@ const SECOND = 1000
 const DAY = 24 * 3_600_000
 const SECRET = 'the secret of the operator'
 
-const answer: KeptAnswer = {
+const answer: StoredAnswer = {
   status: 201,
   headers: { etag: '"1"' },
   body: '{"token":"s3cr3t-token","text":"it\'s 😀 \\u0000 \\ud800"}',

@@ -3,7 +3,7 @@ import { deriveKey } from '../base/crypto.ts'
 import { newId } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import type { IdempotencyStore, KeptAnswer } from '../http/idempotency.ts'
+import type { IdempotencyStore, StoredAnswer } from '../http/idempotency.ts'
 
 const RETENTION_MS = 24 * 3_600_000
 // Longer than any call: only a call whose process died is in progress for so long.
@@ -27,13 +27,13 @@ export function createIdempotencyStore(
 ): IdempotencyStore & { deleteExpired(): Promise<void> } {
   const key = deriveKey(secret, 'idempotency')
   return {
-    stranger: (request) => `stranger:${key.mac(request)}`,
+    anonymous: (request) => `stranger:${key.mac(request)}`,
 
     async begin(caller, name, request) {
       const now = clock.now()
       const fingerprint = key.mac(request)
       // Claims a key that is new or expired, and takes over the same call if its process died.
-      const [taken] = await db.write<{ record_id: string }>(sql`
+      const [claim] = await db.write<{ record_id: string }>(sql`
         insert into sixwire_idempotency as stored (caller, key, fingerprint, record_id, answer, lease_until, expires_at)
         values (${caller}, ${name}, ${fingerprint}, ${newId(now)}, null, ${now + LEASE_MS}, ${now + RETENTION_MS})
         on conflict (caller, key) do update set
@@ -46,7 +46,7 @@ export function createIdempotencyStore(
           or (stored.answer is null and stored.lease_until <= ${now}
             and stored.fingerprint = excluded.fingerprint)
         returning record_id`)
-      if (taken) return { state: 'new', recordId: taken.record_id }
+      if (claim) return { state: 'new', recordId: claim.record_id }
       const stored = await db.get<Stored>(sql`
         select fingerprint, answer from sixwire_idempotency
         where caller = ${caller} and key = ${name}`)
@@ -54,7 +54,7 @@ export function createIdempotencyStore(
       if (!stored) return { state: 'running' }
       if (stored.fingerprint !== fingerprint) return { state: 'mismatch' }
       if (stored.answer === null) return { state: 'running' }
-      return { state: 'done', answer: JSON.parse(key.open(stored.answer)) as KeptAnswer }
+      return { state: 'done', answer: JSON.parse(key.open(stored.answer)) as StoredAnswer }
     },
 
     async finish(caller, name, answer, keepMs = RETENTION_MS) {

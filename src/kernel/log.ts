@@ -1,9 +1,9 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 
 import type { Settings } from './config.ts'
-import type { Answered } from '../http/server.ts'
+import type { AnswerRecord } from '../http/server.ts'
 
-// No secret is logged knowingly; this is the second lock on that door.
+// No code logs a secret on purpose; this is a second protection.
 const SECRETS = [
   'authorization',
   'cookie',
@@ -16,10 +16,10 @@ const SECRETS = [
 ]
 
 export type Log = {
-  /** For whatever wires and the frame have to say. */
+  /** The logger of the wires and the frame. */
   log: Logger
   /** Writes the line of an answer. */
-  answered: (answer: Answered) => void
+  answered: (answer: AnswerRecord) => void
 }
 
 const INFO = 30
@@ -45,10 +45,10 @@ export async function createLog(
   const { names, networks } = settings.sandboxHost
   const isPrivateSandbox = settings.sandbox && names.length + networks.length === 0
   // Calls of others, and those that are refused, are logged like calls to any other route.
-  const isOwnCall = ({ path, status }: Answered): boolean =>
+  const isOwnCall = ({ path, status }: AnswerRecord): boolean =>
     isPrivateSandbox && status < 400 && SANDBOX.test(path)
-  // There is one for each answer, and it holds no secret by its making: it is spared the search for one.
-  const answered = (answer: Answered): void => {
+  // Written for each answer. By its construction it contains no secret, so it is not searched for one.
+  const answered = (answer: AnswerRecord): void => {
     const level = isOwnCall(answer) ? DEBUG : INFO
     if (level < log.levelVal) return
     stream.write(`{"level":${level},"time":${Date.now()},${fieldsOf(answer)}}\n`)
@@ -59,11 +59,11 @@ export async function createLog(
 const tenths = (ms: number): number => Math.round(ms * 10) / 10
 
 /** Written by hand, because that takes a fifth of the time: only the path can hold what JSON has to escape. */
-const propertiesOf = ({ requestId, method, path, status, ms }: Answered): string =>
+const propertiesOf = ({ requestId, method, path, status, ms }: AnswerRecord): string =>
   `"requestId":"${requestId}","method":"${method}","path":${JSON.stringify(path)},"status":${status},"ms":${tenths(ms)}`
 
 /** At a terminal each property would have a line of its own. */
-const messageOf = ({ method, path, status, ms }: Answered): string =>
+const messageOf = ({ method, path, status, ms }: AnswerRecord): string =>
   `"msg":${JSON.stringify(`${method} ${path} ${status} ${tenths(ms)} ms`)}`
 
 /** Lines of JSON as lines of text. */
@@ -73,7 +73,7 @@ async function textLines(to: DestinationStream): Promise<DestinationStream> {
   return { write: (line) => to.write(textOf(line)) }
 }
 
-// Written in blocks; the rest follows within a second, and at the end. Not by another thread: to hand a block over
-// takes longer than to write it, and what a slow reader leaves waiting would pile up in memory.
+// Written in blocks; the rest follows within a second, and at the end. Not by another thread: passing a block to it takes
+// longer than writing it, and with a slow reader blocks would pile up in memory.
 const standardOutput = (): DestinationStream =>
   pino.destination({ sync: true, minLength: 4096, periodicFlush: 1000 })

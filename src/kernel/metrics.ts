@@ -1,42 +1,42 @@
 import { within } from '../base/within.ts'
-import type { Answered } from '../http/server.ts'
+import type { AnswerRecord } from '../http/server.ts'
 import type { JobState } from './jobs/job-list.ts'
 
-// A scrape must not wait for a database that is away.
+// A scrape must not wait for a database that is unavailable.
 const COUNT_LIMIT_MS = 2_000
 
 /** The server's figures in the text format of Prometheus. */
 export type Metrics = {
-  observe(answered: Answered): void
+  observe(answer: AnswerRecord): void
   read(): Promise<{ text: string; contentType: string }>
 }
 
 type CountJobs = () => Promise<readonly { kind: string; state: JobState; count: number }[]>
 
 /**
- * Counts answers from the first one on. The library is loaded with that, so that neither a start nor a command waits for
- * it; what it watches of the process (garbage collection, delays of the event loop) costs something all the time, and is
- * watched from the first reading on.
+ * Counts answers from the first one on. The first answer also loads the library, so that neither a start nor a command
+ * waits for it. Metrics of the process (garbage collection, delays of the event loop) have a constant cost, so they are
+ * collected from the first scrape on.
  *
  * @param countJobs is called at each reading; left out if it takes longer than 2 seconds or fails
  */
 export function createMetrics(countJobs: CountJobs): Metrics {
   let registry: ReturnType<typeof openRegistry> | undefined
-  let count: ((answered: Answered) => void) | undefined
-  const early: Answered[] = []
+  let count: ((answer: AnswerRecord) => void) | undefined
+  const buffer: AnswerRecord[] = []
 
   async function open() {
-    const opened = await (registry ??= openRegistry(countJobs))
-    for (const answered of early.splice(0)) opened.observe(answered)
-    count = opened.observe
-    return opened
+    const metrics = await (registry ??= openRegistry(countJobs))
+    for (const answer of buffer.splice(0)) metrics.observe(answer)
+    count = metrics.observe
+    return metrics
   }
 
   return {
-    observe(answered) {
-      if (count) return count(answered)
-      early.push(answered)
-      if (early.length === 1) void open()
+    observe(answer) {
+      if (count) return count(answer)
+      buffer.push(answer)
+      if (buffer.length === 1) void open()
     },
     read: async () => (await open()).read(),
   }
@@ -65,7 +65,7 @@ async function openRegistry(countJobs: CountJobs) {
   })
   let isWatching = false
   return {
-    observe: ({ method, route = '(none)', status, ms }: Answered): void =>
+    observe: ({ method, route = '(none)', status, ms }: AnswerRecord): void =>
       requests.observe({ method, path: route, status }, ms / 1000),
     async read() {
       if (!isWatching) collectDefaultMetrics({ register: registry })

@@ -43,7 +43,7 @@ export const createAnswerError =
   (log: FastifyBaseLogger) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const known = twilioErrorOf(error)
-    if (!known) log.error({ requestId: request.id, err: error }, 'a bug answered 500')
+    if (!known) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')
     const { code, message, status } = known ?? statusError(500)
     if (status === 401) reply.header('www-authenticate', 'Basic realm="Twilio API"')
     void reply
