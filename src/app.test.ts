@@ -461,7 +461,7 @@ describe('a wire that can not work stops the start with one line', () => {
 
   test('for a folder of migrations that is not there, or is none', async (t) => {
     for (const [path, line] of [
-      ['./nope/', /^StartError: shop: the folder of its migrations, .*\/nope\/, is not there$/],
+      ['./nope/', /^StartError: shop: the folder of its migrations, .*\/nope\/, does not exist$/],
       ['./app.ts', /^StartError: shop: the folder of its migrations, .*\/app\.ts, can't be read: ENOTDIR/],
     ] as const) {
       const shop = shopOf({ ...running({ routes: [] }), migrations: new URL(path, import.meta.url) })

@@ -2,10 +2,10 @@ import { withParts, type BatchRows, type Steps, type StepWith } from './database
 import type { Row } from './sql.ts'
 
 /**
- * Runs the steps of a batch in order, calls what they ask for once they are committed, and answers their rows in the
- * batch's own shape.
+ * Runs the steps of a batch in order, calls their callbacks once they are committed, and returns their rows in the shape
+ * of the batch.
  *
- * @param run commits all of them or nothing, and answers the rows of each
+ * @param run commits all of them or none, and returns the rows of each
  */
 export async function runBatch<S extends Steps>(
   steps: S,

@@ -1,29 +1,29 @@
 import { BoundedMap } from '../base/bounded-map.ts'
 import type { Database } from './database.ts'
 
-const KEPT = 10_000
+const ENTRIES_MAX = 10_000
 
 /**
- * What `read` found under a key, remembered for as long as nothing at all was committed to the database.
- * Where the engine can't tell cheaply whether something was, it reads each time. So an answer is never older than
- * one that was read again; what depends on the time of day has to be judged by the caller.
+ * Caches the results of `read` by key until anything is committed to the database. If the engine can't tell cheaply
+ * whether something was committed, each call reads. So a result is never older than a new read would be; the caller must
+ * check what depends on the time itself.
  */
 export function cachedUntilWrite<T>(
   db: Database,
   read: (key: string) => Promise<T>,
 ): (key: string) => T | Promise<T> {
-  const known = new BoundedMap<string, { revision: number; found: T }>(KEPT)
+  const cache = new BoundedMap<string, { revision: number; value: T }>(ENTRIES_MAX)
 
-  async function readAndKeep(key: string, revision: number): Promise<T> {
-    const found = await read(key)
-    known.set(key, { revision, found })
-    return found
+  async function readAndCache(key: string, revision: number): Promise<T> {
+    const value = await read(key)
+    cache.set(key, { revision, value })
+    return value
   }
 
   return (key) => {
     const revision = db.revision()
     if (revision === undefined) return read(key)
-    const kept = known.get(key)
-    return kept?.revision === revision ? kept.found : readAndKeep(key, revision)
+    const entry = cache.get(key)
+    return entry?.revision === revision ? entry.value : readAndCache(key, revision)
   }
 }

@@ -7,11 +7,11 @@ import { StartError } from '../base/start-error.ts'
  * Opens the database that an address names.
  *
  * @param url `sqlite:path/to/file.db` or `postgres://user:password@host:port/name`
- * @throws StartError with the one line that says why it can't be opened
+ * @throws StartError with the reason why it can't be opened
  */
 export async function openDatabase(url: string): Promise<Database> {
-  // Each engine is loaded only where it is used: it saves start time and memory.
-  // There is no `:memory:`, which each of the engine's connections would have its own of.
+  // Each engine is loaded only if it is used: this saves start time and memory.
+  // `:memory:` is refused: each of the engine's connections would have its own database.
   const [, file] = /^sqlite:([^:].*)$/s.exec(url) ?? []
   if (file !== undefined) {
     const { SqliteDatabase } = await import('./sqlite.ts')

@@ -11,27 +11,27 @@ export const BUSY_WAIT_MS = 5_000
 const BUSY = 5
 const BUSY_PAUSE_MS = 5
 
-const STATEMENTS_KEPT = 256
+const STATEMENTS_MAX = 256
 const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
 
-// Scans and writes pass over most pages once; the system keeps the file in memory besides.
+// Scans and writes read most pages once; the operating system also caches the file.
 const CACHE_KIB: Record<Use, number> = { reader: 4000, scanner: 1000, writer: 2000 }
 const BEGIN: Statement = { text: 'begin', params: [] }
 const COMMIT: Statement = { text: 'commit', params: [] }
 // https://www.sqlite.org/pragma.html#pragma_data_version
 const REVISION: Statement = { text: 'pragma data_version', params: [] }
 
-type Prepared = { statement: StatementSync; columns: readonly string[]; changesRows: boolean }
+type PreparedStatement = { statement: StatementSync; columns: readonly string[]; changesRows: boolean }
 
 const columnsOf = (statement: StatementSync): string[] => statement.columns().map(({ name }) => name)
 
 /** The names of the columns of a row; a migration may have added some since the statement was prepared. */
-function namesOf(prepared: Prepared, row: readonly SqlScalar[] | undefined): readonly string[] {
+function namesOf(prepared: PreparedStatement, row: readonly SqlScalar[] | undefined): readonly string[] {
   if (row && row.length !== prepared.columns.length) prepared.columns = columnsOf(prepared.statement)
   return prepared.columns
 }
 
-// node:sqlite binds every number as a double, which a column of text would keep as `1.0` and `/` would divide otherwise.
+// node:sqlite binds every number as a double: a text column would store it as `1.0`, and `/` would divide differently.
 const bindable = (value: SqlScalar): SqlScalar => (Number.isSafeInteger(value) ? BigInt(value!) : value)
 
 const listsOf = (rows: unknown): SqlScalar[][] => rows as SqlScalar[][]
@@ -44,10 +44,10 @@ function rowOf(columns: readonly string[], values: readonly SqlScalar[]): Row {
 }
 
 /**
- * SQLite's own waiting does not reach this: of several that open a new file at the same moment, it answers some at once
- * that the file is locked (https://www.sqlite.org/c3ref/busy_handler.html, "might deadlock").
+ * SQLite's own timeout does not cover this: if several processes open a new file at the same time, some get "locked" at
+ * once (https://www.sqlite.org/c3ref/busy_handler.html, "might deadlock").
  */
-function goOverToWal(db: DatabaseSync): void {
+function switchToWal(db: DatabaseSync): void {
   const until = performance.now() + BUSY_WAIT_MS
   for (;;)
     try {
@@ -62,13 +62,13 @@ function goOverToWal(db: DatabaseSync): void {
 /** One connection to the file, with its prepared statements. Lives in one thread; everything in it is synchronous. */
 export class SqliteConnection {
   readonly #db: DatabaseSync
-  readonly #prepared = new BoundedMap<string, Prepared>(STATEMENTS_KEPT)
-  #viewing = false
+  readonly #prepared = new BoundedMap<string, PreparedStatement>(STATEMENTS_MAX)
+  #hasSnapshot = false
 
   constructor(file: string, use: Use) {
     this.#db = new DatabaseSync(file, { timeout: BUSY_WAIT_MS, enableForeignKeyConstraints: true })
-    // WAL lets readers and the writer work side by side; FULL makes every commit survive a power cut.
-    goOverToWal(this.#db)
+    // WAL lets readers and the writer work at the same time; FULL makes every commit survive a power cut.
+    switchToWal(this.#db)
     this.#db.exec(`
       pragma synchronous = full;
       pragma cache_size = -${CACHE_KIB[use]};
@@ -81,12 +81,12 @@ export class SqliteConnection {
     return this.#db.isTransaction
   }
 
-  /** Runs SQL of the program's own, without values. */
+  /** Runs SQL text of this program, without values. */
   exec(text: string): void {
     this.#db.exec(text)
   }
 
-  /** Rows that the statement returns; of one that returns none an empty row where it changed something. */
+  /** The rows that the statement returns. If it has no columns: one empty row if it changed something. */
   run({ text, params }: Statement): Row[] {
     const prepared = this.#prepare(text)
     const { statement } = prepared
@@ -106,26 +106,26 @@ export class SqliteConnection {
     return row && rowOf(namesOf(prepared, row), row)
   }
 
-  /** Holds every read from now on to what is committed now. */
-  beginView(): void {
-    if (this.#viewing) return
+  /** From now on every read sees what is committed now. */
+  beginSnapshot(): void {
+    if (this.#hasSnapshot) return
     this.run(BEGIN)
-    this.#viewing = true
+    this.#hasSnapshot = true
   }
 
-  endView(): void {
-    if (!this.#viewing) return
-    this.#viewing = false
+  endSnapshot(): void {
+    if (!this.#hasSnapshot) return
+    this.#hasSnapshot = false
     // An error of the disk may have ended it already.
     if (this.inTransaction) this.run(COMMIT)
   }
 
-  /** Another number whenever another connection, of this or any process, has committed something. */
+  /** A number that changes when another connection, of this or any process, commits something. */
   revision(): number {
     return this.get(REVISION)!['data_version'] as number
   }
 
-  #prepare(text: string): Prepared {
+  #prepare(text: string): PreparedStatement {
     let prepared = this.#prepared.get(text)
     if (prepared === undefined) {
       const statement = this.#db.prepare(text)
@@ -141,7 +141,7 @@ export class SqliteConnection {
   }
 
   close(): void {
-    this.endView()
+    this.endSnapshot()
     this.#prepared.clear()
     this.#db.close()
   }

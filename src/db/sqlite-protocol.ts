@@ -1,15 +1,15 @@
 import type { Migration, Row } from './database.ts'
 import type { SqlScalar, Statement } from './sql.ts'
 
-/** Point reads, long reads, or writes. Both kinds of reader refuse every statement that would change something. */
+/** Point reads, long reads, or writes. Connections of the first two refuse statements that change something. */
 export type Use = 'reader' | 'scanner' | 'writer'
 
-/** Statements that happen together; those with `requiresRow` have to change or return a row. */
+/** Statements that are committed all or not at all; those with `requiresRow` must change or return a row. */
 export type Operation = readonly (Statement & { requiresRow?: boolean })[]
 
 /**
- * Operations that are committed together, as they cross to the thread: each text once, because the same few statements
- * come again and again, and each statement as the place of its text, its values, and whether it must have an effect.
+ * Operations that are committed together, in the form that is sent to the thread: each text once, because a few
+ * statements recur, and each statement as the index of its text, its values, and whether it must have an effect.
  */
 export type Group = {
   readonly texts: readonly string[]
@@ -19,20 +19,20 @@ export type Group = {
 export type PackedStatement = readonly [text: number, params: SqlScalar[], requiresRow: boolean]
 
 export function pack(operations: readonly Operation[]): Group {
-  const places = new Map<string, number>()
-  const placeOf = (text: string): number => {
-    const place = places.get(text) ?? places.size
-    places.set(text, place)
-    return place
+  const indexes = new Map<string, number>()
+  const indexOf = (text: string): number => {
+    const index = indexes.get(text) ?? indexes.size
+    indexes.set(text, index)
+    return index
   }
-  const packed = operations.map((operation) =>
+  const packedOperations = operations.map((operation) =>
     operation.map(({ text, params, requiresRow = false }): PackedStatement => [
-      placeOf(text),
+      indexOf(text),
       params,
       requiresRow,
     ]),
   )
-  return { texts: [...places.keys()], operations: packed }
+  return { texts: [...indexes.keys()], operations: packedOperations }
 }
 
 /** What the main thread asks of a thread with a connection. */
@@ -47,10 +47,10 @@ export type Request = { id: number } & (
 /** What `node:sqlite` threw: its message, and SQLite's extended result code or 0. */
 export type Fault = { message: string; errcode: number }
 
-/** How one operation ended: rows of each statement, or the step that found nothing, or the engine's fault. */
+/** The outcome of one operation: the rows of each statement, or the step without the row it requires, or a fault. */
 export type Outcome = {
   rows?: Row[][]
-  unmet?: number
+  stepWithoutRow?: number
   fault?: Fault
 }
 

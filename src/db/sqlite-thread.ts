@@ -29,16 +29,16 @@ function runSteps(texts: Group['texts'], operation: PackedOperation): Outcome {
   const rows: Outcome['rows'] = []
   for (const [at, [text, params, requiresRow]] of operation.entries()) {
     const answer = connection.run({ text: texts[text]!, params })
-    if (requiresRow && answer.length === 0) return { unmet: at }
+    if (requiresRow && answer.length === 0) return { stepWithoutRow: at }
     rows.push(answer)
   }
   return { rows }
 }
 
-/** One operation of a group: it happens whole, or not at all without touching the others. */
+/** Runs one operation of a group, all of it or nothing, without an effect on the others. */
 function runOperation(texts: Group['texts'], operation: PackedOperation): Outcome {
   try {
-    // A single statement that fails undoes itself; more than one needs a point to go back to.
+    // A single statement that fails undoes itself; several need a savepoint.
     if (operation.length === 1) return runSteps(texts, operation)
     connection.exec('savepoint operation')
     try {
@@ -51,15 +51,15 @@ function runOperation(texts: Group['texts'], operation: PackedOperation): Outcom
       throw error
     }
   } catch (error) {
-    // A full disk or a read error can end the whole transaction: then nothing of the group was kept.
+    // A full disk or a read error can end the whole transaction: then all of the group is rolled back.
     if (!connection.inTransaction) throw error
     return faultOf(error)
   }
 }
 
 /**
- * Commits operations that arrived together with one flush to the disk. Where that fails as a whole (a deferred
- * foreign key, a disk that one of them filled) nothing was kept, and each has its own commit.
+ * Commits operations that arrived together with one flush to the disk. If that fails as a whole (a deferred foreign
+ * key, a disk that one of them filled), all of it is rolled back, and each is committed alone.
  */
 function commitGroup({ texts, operations }: Group): Outcome[] {
   try {
@@ -80,7 +80,7 @@ function commitGroup({ texts, operations }: Group): Outcome[] {
 }
 
 function migrate(migrations: readonly Migration[]): void {
-  // Of several programs starting at once one migrates; the others wait here and find it done.
+  // If several processes start at the same time, one migrates; the others wait here and find it done.
   connection.exec(`pragma busy_timeout = ${MIGRATION_WAIT_MS}`)
   connection.exec('begin immediate')
   try {

@@ -26,32 +26,34 @@ const TEMPORARY = new Set([
   15, // locking protocol
 ])
 
-/** The error that a caller sees, of one of `node:sqlite`. */
+/** The error for callers, from an error of `node:sqlite`. */
 export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error {
   if (use !== 'writer' && (errcode & 0xff) === READ_ONLY)
-    return new Error(`get, all and scan only read: use write for what changes something (${message})`)
+    return new Error(
+      `get, all and scan only read: use write for statements that change something (${message})`,
+    )
   // `on delete restrict` is a trigger inside SQLite.
-  const restricted = errcode === TRIGGER && message.startsWith('FOREIGN KEY')
-  const kind = restricted ? 'foreign_key' : CONSTRAINTS[errcode]
+  const isRestrict = errcode === TRIGGER && message.startsWith('FOREIGN KEY')
+  const kind = isRestrict ? 'foreign_key' : CONSTRAINTS[errcode]
   if (kind) return new ConstraintError(kind, message)
   const cause = new Error(message)
   return TEMPORARY.has(errcode & 0xff) ? errors.unavailable({ retryAfter: 1, cause }) : cause
 }
 
-// V8 lets a heap grow in proportion to its limit. A scanner may have a page of 32 MiB of documents in its hands, twice.
+// V8 lets a heap grow in proportion to its limit. A scanner may hold a page of 32 MiB of documents twice.
 const LARGEST_HEAP_MB = { writer: 32, scanner: 128 }
 
-/** A connection on the main thread only does point reads. */
+/** Point reads run on the main thread. */
 type ThreadUse = keyof typeof LARGEST_HEAP_MB
 
-type Asked = { resolve: (outcomes: Outcome[]) => void; reject: (error: Error) => void }
-type Ask = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
+type PendingRequest = { resolve: (outcomes: Outcome[]) => void; reject: (error: Error) => void }
+type RequestBody = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
 
-/** A connection in a thread of its own, spoken to by messages. Holds the process only while it is asked something. */
+/** A connection in its own thread, which is used by messages. Keeps the process running only while a request is pending. */
 export class SqliteWorker {
   readonly #worker: Worker
   readonly #use: ThreadUse
-  readonly #asked = new Map<number, Asked>()
+  readonly #pending = new Map<number, PendingRequest>()
   #nextId = 1
   #broken: Error | undefined
   #closed = false
@@ -66,10 +68,10 @@ export class SqliteWorker {
       resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
     })
     this.#worker.on('message', ({ id, outcomes }: Answer) => {
-      const asked = this.#asked.get(id)
-      this.#asked.delete(id)
-      asked?.resolve(outcomes)
-      if (this.#asked.size === 0 && !this.#closed) this.#worker.unref()
+      const request = this.#pending.get(id)
+      this.#pending.delete(id)
+      request?.resolve(outcomes)
+      if (this.#pending.size === 0 && !this.#closed) this.#worker.unref()
     })
     this.#worker.on('error', (error) => this.#break(error as Error))
     this.#worker.on('exit', () => this.#break(new Error('the database thread has ended')))
@@ -78,38 +80,39 @@ export class SqliteWorker {
 
   #break(error: Error): void {
     this.#broken ??= error
-    for (const { reject } of this.#asked.values()) reject(errors.unavailable({ retryAfter: 5, cause: error }))
-    this.#asked.clear()
+    for (const { reject } of this.#pending.values())
+      reject(errors.unavailable({ retryAfter: 5, cause: error }))
+    this.#pending.clear()
   }
 
-  /** Whether the thread has ended, and another one is needed. */
+  /** Whether the thread has ended, so that a new one is needed. */
   get broken(): boolean {
     return this.#broken !== undefined
   }
 
   /** How many requests it has not answered yet. */
   get waiting(): number {
-    return this.#asked.size
+    return this.#pending.size
   }
 
-  /** @throws unavailable where the thread is gone, also where it goes before it answers */
-  ask(request: Ask): Promise<Outcome[]> {
+  /** @throws UNAVAILABLE if the thread has ended, or ends before it answers */
+  ask(request: RequestBody): Promise<Outcome[]> {
     return new Promise((resolve, reject) => {
       if (this.#broken) throw errors.unavailable({ retryAfter: 5, cause: this.#broken })
       const id = this.#nextId++
-      if (this.#asked.size === 0) this.#worker.ref()
-      this.#asked.set(id, { resolve, reject })
+      if (this.#pending.size === 0) this.#worker.ref()
+      this.#pending.set(id, { resolve, reject })
       this.#worker.postMessage({ id, ...request } satisfies Request)
     })
   }
 
-  async askOne(request: Ask): Promise<Row[]> {
+  async askOne(request: RequestBody): Promise<Row[]> {
     const [outcome] = await this.ask(request)
     if (outcome?.fault) throw errorOf(outcome.fault, this.#use)
     return outcome?.rows?.[0] ?? []
   }
 
-  /** Waits for what it was asked before, then ends it. */
+  /** Waits for the pending requests, then ends the thread. */
   async close(): Promise<void> {
     if (this.#broken) return
     const ended = new Promise((resolve) => this.#worker.once('exit', resolve))

@@ -3,12 +3,12 @@ import { pack, type Operation, type Outcome } from './sqlite-protocol.ts'
 import { SqliteWorker } from './sqlite-worker.ts'
 
 type Write = { operation: Operation; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
-type Turn = Write | { run: () => Promise<void> }
+type Task = Write | { run: () => Promise<void> }
 
-// What the thread is handed at a time stays far below the memory it is allowed.
+// A group stays far below the memory limit of the thread.
 const GROUP_CHARACTERS = 2_000_000
 
-/** How much text an operation carries. */
+/** The length of the text in the values of an operation. */
 function lengthOf(operation: Operation): number {
   let characters = 0
   for (const { params } of operation)
@@ -16,92 +16,92 @@ function lengthOf(operation: Operation): number {
   return characters
 }
 
-/** Whether an operation is better handed to the thread statement by statement. */
+/** Whether an operation must be sent to the thread statement by statement. */
 export const isLarge = (operation: Operation): boolean => lengthOf(operation) > GROUP_CHARACTERS
 
 /**
- * The one writer of the file. Everything takes its turn in order of arrival: writes that stand together
- * are committed together, with one flush to the disk, and a transaction has the connection to itself.
+ * The only writer of the file, in order of arrival: consecutive writes are committed together, with one flush to the
+ * disk, and a transaction uses the connection alone.
  */
 export class SqliteWriter {
   readonly #file: string
   #worker: SqliteWorker
-  #turns: Turn[] = []
-  #working: Promise<void> | undefined
+  #queue: Task[] = []
+  #running: Promise<void> | undefined
   #closed = false
-  /** How many turns have come to their end. */
-  settled = 0
+  /** The number of groups and transactions that have ended. */
+  finished = 0
 
   constructor(file: string) {
     this.#file = file
     this.#worker = new SqliteWorker(file, 'writer')
   }
 
-  /** Statements that happen whole or not at all. Resolves once they are on the disk. */
+  /** Commits all statements or none. Resolves once they are on the disk. */
   write(operation: Operation): Promise<Outcome> {
     return new Promise((resolve, reject) => this.#enqueue({ operation, resolve, reject }))
   }
 
-  /** Lends the connection out; what comes after this waits until `use` is through. */
+  /** Gives `use` the connection alone; later writes wait until it settles. */
   exclusively<T>(use: (worker: SqliteWorker) => Promise<T>): Promise<T> {
     const run = async (): Promise<T> => {
       try {
         return await use(this.#connection())
       } finally {
-        this.settled++
+        this.finished++
       }
     }
     return new Promise((resolve, reject) => this.#enqueue({ run: () => run().then(resolve, reject) }))
   }
 
-  /** Waits for everything that was begun, then lets go of the file. */
+  /** Waits for all writes that were accepted, then closes the file. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#working
+    await this.#running
     await this.#worker.close()
   }
 
-  /** Whether something is being written, or waits for it. */
+  /** Whether a write is running or waiting. */
   get busy(): boolean {
-    return this.#working !== undefined
+    return this.#running !== undefined
   }
 
-  #enqueue(turn: Turn): void {
+  #enqueue(task: Task): void {
     if (this.#closed) throw errors.unavailable({ cause: new Error('the database is closed') })
-    this.#turns.push(turn)
-    this.#working ??= this.#work()
+    this.#queue.push(task)
+    this.#running ??= this.#run()
   }
 
   #connection(): SqliteWorker {
-    // A thread that ended for want of memory left nothing half-written: SQLite undid what it had begun.
+    // If a thread ended for lack of memory, SQLite has rolled back its transaction.
     if (this.#worker.broken) this.#worker = new SqliteWorker(this.#file, 'writer')
     return this.#worker
   }
 
-  async #work(): Promise<void> {
-    // Waits for the end of this turn of the event loop, so that requests read together are committed together.
+  async #run(): Promise<void> {
+    // Waits for the end of this iteration of the event loop, so that requests that are read together are committed together.
     await new Promise((resolve) => setImmediate(resolve))
-    while (this.#turns.length > 0) {
+    while (this.#queue.length > 0) {
       const group = this.#takeWrites()
       if (group.length > 0) {
         await this.#commit(group)
         continue
       }
-      const turn = this.#turns.shift()
-      if (turn && 'run' in turn) await turn.run()
+      const task = this.#queue.shift()
+      if (task && 'run' in task) await task.run()
     }
-    this.#working = undefined
+    this.#running = undefined
   }
 
   #takeWrites(): Write[] {
     const group: Write[] = []
     let characters = 0
-    for (const turn of this.#turns) {
-      if (!('operation' in turn) || characters > GROUP_CHARACTERS) break
-      characters += lengthOf(turn.operation)
-      group.push(turn)
+    for (const task of this.#queue) {
+      if (!('operation' in task) || characters > GROUP_CHARACTERS) break
+      characters += lengthOf(task.operation)
+      group.push(task)
     }
-    this.#turns.splice(0, group.length)
+    this.#queue.splice(0, group.length)
     return group
   }
 
@@ -111,11 +111,11 @@ export class SqliteWriter {
         kind: 'group',
         group: pack(group.map(({ operation }) => operation)),
       })
-      this.settled++
+      this.finished++
       for (const [at, { resolve }] of group.entries()) resolve(outcomes[at] ?? outcomes[0]!)
     } catch (error) {
-      // It may have been written all the same.
-      this.settled++
+      // It may have been committed.
+      this.finished++
       for (const { reject } of group) reject(error as Error)
     }
   }

@@ -13,19 +13,19 @@ import { isLarge, SqliteWriter } from './sqlite-writer.ts'
 import { Sql, type Row } from './sql.ts'
 import { refuseInside, runWork } from './transaction.ts'
 
-// More would wait for longer than a query may take.
-const WAITING_SCANS = 128
+// More would wait longer than a query may take.
+const WAITING_SCANS_MAX = 128
 const SCAN_LIMIT_MS = 30_000
 const SCANNERS = 2
 const SCANNERS_WITH_STUCK_ONES = 8
 
-/** What is known for the rest of a turn of the event loop: the revision, as of so many settled writes. */
-type Turn = { settled: number; revision: number }
+/** The revision in this iteration of the event loop, after a number of finished writes. */
+type Iteration = { finished: number; revision: number }
 
 /**
- * The embedded engine. Three kinds of connection to one file:
+ * The embedded engine. It has three kinds of connections to one file:
  * point reads run on the main thread (microseconds each), scans in reader threads,
- * and every write in one writer thread that commits together what arrived together
+ * and writes in one writer thread, which commits those that arrived together in one group
  * while the main thread reads the next requests.
  */
 export class SqliteDatabase implements Database {
@@ -35,7 +35,7 @@ export class SqliteDatabase implements Database {
   readonly #writer: SqliteWriter
   #scanners: SqliteWorker[] = []
   readonly #stuck = new Set<SqliteWorker>()
-  #turn: Turn | undefined
+  #iteration: Iteration | undefined
   #closing: Promise<void> | undefined
 
   private constructor(file: string) {
@@ -44,10 +44,10 @@ export class SqliteDatabase implements Database {
     this.#writer = new SqliteWriter(file)
   }
 
-  /** @param file path of the database file; its folder is made where it is missing */
+  /** @param file path of the database file; its folder is created if it is missing */
   static async open(file: string): Promise<SqliteDatabase> {
     try {
-      // It holds password hashes: nobody else on the machine has to read it.
+      // It contains password hashes: other users of the machine must not read it.
       await mkdir(dirname(file), { recursive: true, mode: 0o700 })
       createPrivate(file)
       const database = new SqliteDatabase(file)
@@ -70,18 +70,18 @@ export class SqliteDatabase implements Database {
 
   revision(): number {
     this.#refuseWhenClosed()
-    const turn = this.#inTurn()
-    // What this process has committed since then is seen at once; what another has, from the next turn on.
-    if (turn.settled !== this.#writer.settled) {
-      turn.settled = this.#writer.settled
-      turn.revision = this.#reader.revision()
+    const iteration = this.#currentIteration()
+    // Commits of this process show at once; those of others from the next iteration on.
+    if (iteration.finished !== this.#writer.finished) {
+      iteration.finished = this.#writer.finished
+      iteration.revision = this.#reader.revision()
     }
-    return turn.revision
+    return iteration.revision
   }
 
   #read<T>(read: (reader: SqliteConnection) => T): T {
     this.#refuseWhenClosed()
-    this.#inTurn()
+    this.#currentIteration()
     try {
       return read(this.#reader)
     } catch (error) {
@@ -91,20 +91,20 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Reads of one turn of the event loop share one view of the database, because to begin and to end a view costs
-   * half of a point read. Not while something is being written: a view would hide it, and keep the log from being
-   * emptied. What is to be written later in the turn waits for its end too, so it finds no view.
+   * Reads of one iteration of the event loop share one snapshot of the database, because beginning and ending one costs
+   * half of a point read. There is none while the writer is busy: it would hide the new rows, and keep the log from being
+   * truncated. Writes that are asked for later in the iteration start after its end, when the snapshot has ended.
    */
-  #inTurn(): Turn {
-    if (this.#turn === undefined) {
-      this.#turn = { settled: -1, revision: 0 }
+  #currentIteration(): Iteration {
+    if (this.#iteration === undefined) {
+      this.#iteration = { finished: -1, revision: 0 }
       setImmediate(() => {
-        this.#turn = undefined
-        this.#reader.endView()
+        this.#iteration = undefined
+        this.#reader.endSnapshot()
       })
     }
-    if (!this.#writer.busy) this.#reader.beginView()
-    return this.#turn
+    if (!this.#writer.busy) this.#reader.beginSnapshot()
+    return this.#iteration
   }
 
   #refuseWhenClosed(): void {
@@ -129,14 +129,14 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** The reader thread with the least to do. */
+  /** The reader thread with the shortest queue. */
   #scanner(): SqliteWorker {
     this.#scanners = this.#scanners.filter((scanner) => !scanner.broken)
     const [least] = this.#scanners.toSorted((a, b) => a.waiting - b.waiting)
     const full =
       this.#scanners.length >= SCANNERS ||
       this.#scanners.length + this.#stuck.size >= SCANNERS_WITH_STUCK_ONES
-    if (least && (least.waiting === 0 || full) && least.waiting < WAITING_SCANS) return least
+    if (least && (least.waiting === 0 || full) && least.waiting < WAITING_SCANS_MAX) return least
     if (full)
       throw errors.unavailable({ retryAfter: 30, message: 'Too many long queries at once: try again later.' })
     const scanner = new SqliteWorker(this.#file, 'scanner')
@@ -144,7 +144,7 @@ export class SqliteDatabase implements Database {
     return scanner
   }
 
-  /** Nothing can interrupt SQLite from outside its thread: the thread ends when its query does, and others scan on. */
+  /** SQLite can't be interrupted from outside its thread: the thread ends after its query, and others take over. */
   #abandon(scanner: SqliteWorker): void {
     this.#scanners = this.#scanners.filter((one) => one !== scanner)
     this.#stuck.add(scanner)
@@ -168,7 +168,7 @@ export class SqliteDatabase implements Database {
       ...query.render('sqlite'),
       requiresRow: otherwise !== undefined,
     }))
-    // More than the thread should hold at once.
+    // Too large to be sent to the thread at once.
     if (steps.length > 1 && isLarge(operation))
       return this.#transact(async (tx) => {
         const rows: Row[][] = []
@@ -176,9 +176,9 @@ export class SqliteDatabase implements Database {
           rows.push(await tx.write(otherwise ? { query, otherwise } : query))
         return rows
       })
-    const { fault, unmet, rows } = await this.#writer.write(operation)
+    const { fault, stepWithoutRow, rows } = await this.#writer.write(operation)
     if (fault) throw errorOf(fault)
-    if (unmet !== undefined) throw steps[unmet]!.otherwise!()
+    if (stepWithoutRow !== undefined) throw steps[stepWithoutRow]!.otherwise!()
     return rows!
   }
 
@@ -193,11 +193,11 @@ export class SqliteDatabase implements Database {
       try {
         const run = (query: Sql<unknown>) =>
           worker.askOne({ kind: 'single', statement: query.render('sqlite') })
-        const done = await runWork(this, run, work)
+        const outcome = await runWork(this, run, work)
         await worker.askOne({ kind: 'exec', text: 'commit' })
-        return done
+        return outcome
       } catch (error) {
-        // Some faults have ended the transaction already: then there is nothing to roll back, and that is as good.
+        // Some faults have ended the transaction already: then there is nothing to roll back.
         await worker.ask({ kind: 'exec', text: 'rollback' }).catch(() => undefined)
         throw error
       }
@@ -227,24 +227,24 @@ export class SqliteDatabase implements Database {
 const PRIVATE = 0o600
 
 /**
- * SQLite itself would create the file as the umask has it. An existing file must not even be opened here: closing it
- * drops every lock that this process has on it (https://www.sqlite.org/howtocorrupt.html, section 2.2).
+ * SQLite itself would create the file with the mode of the umask. An existing file must not even be opened here: closing
+ * it releases every lock that this process has on it (https://www.sqlite.org/howtocorrupt.html, section 2.2).
  */
 function createPrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', PRIVATE))
   } catch {
-    // It exists, or SQLite says in a moment why it can't be created.
+    // It exists, or SQLite will report why it can't be created.
   }
 }
 
-/** Takes the others' rights to a file of an earlier start away. SQLite gives a new log the mode of the database. */
+/** Removes access for other users from an existing file. SQLite gives a new log the mode of the database. */
 function makePrivate(file: string): void {
   const path = realpathSync(file)
   for (const suffix of ['', '-wal', '-shm'])
     try {
       chmodSync(path + suffix, PRIVATE)
     } catch {
-      // No log yet, or the file is another user's or on a disk without modes: its owner decides who reads it.
+      // No log yet, or the file belongs to another user or is on a disk without modes: its owner decides who reads it.
     }
 }

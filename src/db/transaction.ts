@@ -5,32 +5,32 @@ import type { Row, Sql } from './sql.ts'
 
 const LIMIT_MS = 10_000
 
-/** The work went on for too long: what it holds is held by nobody else meanwhile. */
+/** The transaction took too long: it blocks others while it is open. */
 export class TransactionTimeout extends Error {
   override name = 'TransactionTimeout'
 }
 
-/** Whose transaction the running code is a part of. */
+/** The transaction that the running code belongs to. */
 const current = new AsyncLocalStorage<{ db: Database; open: boolean }>()
 
 /**
- * Refuses a write past the transaction that the running code is a part of: on SQLite it would wait for the end
- * of that transaction, which waits for it, and on PostgreSQL it would be kept where the transaction is undone.
+ * Refuses a write outside the transaction that the running code belongs to: on SQLite it would wait for the end of the
+ * transaction, which waits for it, and on PostgreSQL it would stay if the transaction is rolled back.
  */
 export function refuseInside(db: Database): void {
   const transaction = current.getStore()
   if (transaction?.open && transaction.db === db)
-    throw new Error('inside a transaction, use what the transaction is given, not the database itself')
+    throw new Error('inside a transaction, use its tx, not the database itself')
 }
 
 /**
- * Runs the program between the statements of a transaction, with the same rules on both engines:
- * a refused statement dooms the transaction, also where the program catches its error, because PostgreSQL would
- * undo in silence what SQLite would keep; and nothing reaches the connection once the transaction is over.
+ * Runs the work of a transaction, with the same rules on both engines: a statement that fails rolls the transaction
+ * back, even if the work catches its error, because PostgreSQL would roll back silently what SQLite would commit; and no
+ * statement reaches the connection once the transaction has ended.
  * The caller commits if this resolves and rolls back if it rejects.
  *
  * @param statement runs one statement on the transaction's connection
- * @returns `committed`: to be called once it is committed
+ * @returns `committed`, which the caller must call once it has committed
  */
 export async function runWork<T>(
   db: Database,
@@ -39,14 +39,14 @@ export async function runWork<T>(
 ): Promise<{ result: T; committed: () => void }> {
   const { dialect } = db
   const transaction = { db, open: true }
-  let refused: { error: unknown } | undefined
+  let failure: { error: unknown } | undefined
   let last: Promise<unknown> = Promise.resolve()
 
   const afterwards: (() => void)[] = []
 
   async function runOne(step: Step<unknown>): Promise<Row[]> {
     if (!transaction.open) throw new Error('this transaction has ended')
-    if (refused) throw refused.error
+    if (failure) throw failure.error
     try {
       const { query, otherwise, committed } = withParts(step)
       const rows = await statement(query)
@@ -54,28 +54,28 @@ export async function runWork<T>(
       if (committed) afterwards.push(committed)
       return rows
     } catch (error) {
-      refused ??= { error }
+      failure ??= { error }
       throw error
     }
   }
   const run = <R>(step: Step<R>): Promise<R[]> => {
-    const turn = last.then(() => runOne(step))
-    last = turn.catch(() => undefined)
-    return turn as Promise<R[]>
+    const rows = last.then(() => runOne(step))
+    last = rows.catch(() => undefined)
+    return rows as Promise<R[]>
   }
-  async function whole(): Promise<T> {
+  async function runAll(): Promise<T> {
     const result = await work({
       dialect,
       all: run,
       write: run,
       get: async (query) => (await run(query))[0],
     })
-    await last // also statements that the program did not wait for
-    if (refused) throw refused.error
+    await last // includes statements that the work did not wait for
+    if (failure) throw failure.error
     return result
   }
 
-  const working = current.run(transaction, whole)
+  const working = current.run(transaction, runAll)
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(

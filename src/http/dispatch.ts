@@ -168,7 +168,7 @@ export function registerRoute(
     // Only if there is one, so that keys of the version before stay what they are.
     const query = Object.keys(request.query as object).length > 0 ? [request.query] : []
     const fingerprint = JSON.stringify([one.key, request.params, content, ...query])
-    const callerKey = caller ? `${caller.kind}:${caller.id}` : options.idempotency.stranger(fingerprint)
+    const callerKey = caller ? `${caller.kind}:${caller.id}` : options.idempotency.anonymous(fingerprint)
     let start = await options.idempotency.begin(callerKey, key, fingerprint)
     while (start.state === 'done') {
       if (await isCurrent(start.answer)) {
