@@ -1,4 +1,4 @@
-// What a frontend of Sixwire does to sign people up and in. All tabs share the tokens, since a link in a mail opens one.
+// Signs people up and in, as a frontend of Sixwire does. All tabs share the tokens, because a link in a mail opens a new one.
 const TOKEN = 'sixwire-sandbox-token'
 const REFRESH_TOKEN = 'sixwire-sandbox-refresh-token'
 const SIGN_IN_MS = 600_000
@@ -6,7 +6,7 @@ const SIGN_IN_MS = 600_000
 const api = document.documentElement.dataset.api
 const byId = (id) => document.getElementById(id)
 
-/** @returns {Promise<any>} the answer's body; throws an Error with the server's own sentence, and its status */
+/** @returns {Promise<any>} the answer's body; throws an Error with the server's message and status */
 async function call(route, body, token) {
   const [method, path] = route.split(' ')
   const response = await fetch(api + path, {

@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ApiError, invalid } from '../../base/errors.ts'
 import { formOf } from '../forms.ts'
 import { CONSENT_POLICY, consentPage, refusalPage, type Look } from './consent-page.ts'
-import type { Asked, Grants } from './grants.ts'
+import type { AuthorizationRequest, Grants } from './grants.ts'
 import { queryOf } from './parameters.ts'
 import type { People, Person, PersonInput } from './people.ts'
 
 /** The result of checking an authorization request. */
 export type Checked =
   /** The consent page is shown. */
-  | { ask: Asked; hint?: string }
+  | { ask: AuthorizationRequest; hint?: string }
   /** The browser is redirected to the application with an error. */
   | { redirect: string }
   /** An error page is shown: the redirect address can't be trusted. */
@@ -32,7 +32,7 @@ export type ConsentOptions = {
   grants: Grants
   check: (query: URLSearchParams) => Promise<Checked>
   /** The address to which the browser takes this code, or the denial if there is none. */
-  answer: (asked: Asked, code: string | undefined) => string
+  answer: (request: AuthorizationRequest, code: string | undefined) => string
 }
 
 /**
@@ -65,15 +65,15 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
     return found
   }
 
-  async function decide(asked: Asked, choice: Choice): Promise<string> {
-    if ('deny' in choice) return answer(asked, undefined)
+  async function decide(request: AuthorizationRequest, choice: Choice): Promise<string> {
+    if ('deny' in choice) return answer(request, undefined)
     const person = await whoIs(choice)
-    return answer(asked, await grants.code(person.id, asked))
+    return answer(request, await grants.code(person.id, request))
   }
 
   async function ask(
     reply: FastifyReply,
-    { ask, hint }: { ask: Asked; hint?: string },
+    { ask, hint }: { ask: AuthorizationRequest; hint?: string },
     fault?: { message: string; name: string; email: string; verified: boolean },
   ) {
     return page(

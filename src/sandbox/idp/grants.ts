@@ -5,7 +5,7 @@ import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 
 /** The authorization request of a code. */
-export type Asked = {
+export type AuthorizationRequest = {
   /** Exactly as it was sent; if it was left out, the client's own. */
   redirectUri: string
   /** Whether the request named it. */
@@ -18,12 +18,12 @@ export type Asked = {
 }
 
 /** What a code was issued for. */
-export type Grant = { personId: string; asked: Asked; grantedAt: number; codeHash: string }
+export type Grant = { personId: string; request: AuthorizationRequest; grantedAt: number; codeHash: string }
 
 /** The codes and access tokens of one provider, stored as hashes. */
 export type Grants = {
   /** Issues a single-use code that expires after ten minutes. */
-  code(personId: string, asked: Asked): Promise<string>
+  code(personId: string, request: AuthorizationRequest): Promise<string>
   /** Uses up a code and returns its grant. A second use revokes the tokens of the code (RFC 6749, section 4.1.2). */
   take(code: string): Promise<Grant | undefined>
   /** @param lifeMs the lifetime of the token */
@@ -45,14 +45,14 @@ const TOKENS_KEPT = 500
  */
 export function createGrants(db: Database, clock: Clock, provider: string, prefix = ''): Grants {
   return {
-    async code(personId, asked) {
+    async code(personId, request) {
       const code = randomToken()
       const now = clock.now()
       await db.batch([
         sql`delete from sandbox_codes where expires_at <= ${now}`,
         sql`delete from sandbox_tokens where expires_at <= ${now}`,
         sql`insert into sandbox_codes (code_hash, provider, person_id, details, created_at, expires_at)
-            values (${sha256(code)}, ${provider}, ${personId}, ${JSON.stringify(asked)}, ${now}, ${now + CODE_MS})`,
+            values (${sha256(code)}, ${provider}, ${personId}, ${JSON.stringify(request)}, ${now}, ${now + CODE_MS})`,
       ])
       return code
     },
@@ -76,17 +76,17 @@ export function createGrants(db: Database, clock: Clock, provider: string, prefi
       if (row.expires_at <= clock.now()) return undefined
       return {
         personId: row.person_id,
-        asked: parseJson(row.details) as Asked,
+        request: parseJson(row.details) as AuthorizationRequest,
         grantedAt: row.created_at,
         codeHash,
       }
     },
 
-    async token({ personId, asked, codeHash }, lifeMs) {
+    async token({ personId, request, codeHash }, lifeMs) {
       const token = prefix + randomToken()
       await db.batch([
         sql`insert into sandbox_tokens (token_hash, provider, person_id, code_hash, scope, expires_at)
-            values (${sha256(token)}, ${provider}, ${personId}, ${codeHash}, ${asked.scope}, ${clock.now() + lifeMs})`,
+            values (${sha256(token)}, ${provider}, ${personId}, ${codeHash}, ${request.scope}, ${clock.now() + lifeMs})`,
         sql`delete from sandbox_tokens where provider = ${provider} and (expires_at, token_hash) <= (
               select expires_at, token_hash from sandbox_tokens where provider = ${provider}
               order by expires_at desc, token_hash desc limit 1 offset ${TOKENS_KEPT})`,

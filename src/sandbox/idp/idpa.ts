@@ -7,7 +7,7 @@ import { sha256 } from '../../base/crypto.ts'
 import { formOf, takeForms } from '../forms.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import type { Checked } from './consent.ts'
-import type { Asked, Grant } from './grants.ts'
+import type { AuthorizationRequest, Grant } from './grants.ts'
 import { parametersOf } from './parameters.ts'
 import type { Person } from './people.ts'
 import { createProvider } from './provider.ts'
@@ -60,7 +60,7 @@ export function createIdpa(context: StandInContext): StandIn {
       return { refuse: `client_id: no application is registered as "${get('client_id') ?? ''}".` }
     if (repeated === 'redirect_uri' || get('redirect_uri') !== redirectUri)
       return { refuse: `redirect_uri: this application is registered with ${redirectUri} only.` }
-    const asked: Asked = {
+    const request: AuthorizationRequest = {
       redirectUri,
       redirectUriGiven: true,
       scope: get('scope') ?? '',
@@ -69,25 +69,27 @@ export function createIdpa(context: StandInContext): StandIn {
       ...optional('challenge', get('code_challenge')),
     }
     const fail = (error: string, error_description: string): Checked => ({
-      redirect: back(asked, { error, error_description }),
+      redirect: back(request, { error, error_description }),
     })
     if (repeated !== undefined) return fail('invalid_request', `${repeated} came more than once`)
-    if (get('request') !== undefined) return fail('request_not_supported', 'request objects are not taken')
+    if (get('request') !== undefined)
+      return fail('request_not_supported', 'request objects are not supported')
     if (get('request_uri') !== undefined)
-      return fail('request_uri_not_supported', 'request objects are not taken')
+      return fail('request_uri_not_supported', 'request objects are not supported')
     if (get('response_type') !== 'code')
       return fail('unsupported_response_type', 'response_type must be code')
     if ((get('response_mode') ?? 'query') !== 'query')
       return fail('invalid_request', 'response_mode must be query')
-    if (!asked.scope.split(' ').includes('openid')) return fail('invalid_scope', 'scope must hold openid')
+    if (!request.scope.split(' ').includes('openid'))
+      return fail('invalid_scope', 'scope must contain openid')
     const method = get('code_challenge_method')
-    if (asked.challenge === undefined ? method !== undefined : method !== 'S256')
+    if (request.challenge === undefined ? method !== undefined : method !== 'S256')
       return fail('invalid_request', 'code_challenge_method must be S256, with a code_challenge')
-    if (asked.challenge !== undefined && !S256_CHALLENGE.test(asked.challenge))
+    if (request.challenge !== undefined && !S256_CHALLENGE.test(request.challenge))
       return fail('invalid_request', 'code_challenge must be a SHA-256 in base64url')
     // There are no sessions here, so there is always a page to show.
     if (get('prompt') === 'none') return fail('login_required', 'nobody is signed in')
-    return { ask: asked, ...optional('hint', get('login_hint')) }
+    return { ask: request, ...optional('hint', get('login_hint')) }
   }
 
   const claimsOf = (person: Person, scope: string): Record<string, unknown> => {
@@ -99,12 +101,16 @@ export function createIdpa(context: StandInContext): StandIn {
     }
   }
 
-  async function idToken(person: Person, { asked, grantedAt }: Grant, accessToken: string): Promise<string> {
+  async function idToken(
+    person: Person,
+    { request, grantedAt }: Grant,
+    accessToken: string,
+  ): Promise<string> {
     const { kid, privateKey } = await signingKey()
     const now = Math.floor(clock.now() / 1000)
     return new SignJWT({
-      ...claimsOf(person, asked.scope),
-      ...optional('nonce', asked.nonce),
+      ...claimsOf(person, request.scope),
+      ...optional('nonce', request.nonce),
       auth_time: Math.floor(grantedAt / 1000),
       at_hash: createHash('sha256').update(accessToken).digest().subarray(0, 16).toString('base64url'),
     })
@@ -140,27 +146,27 @@ export function createIdpa(context: StandInContext): StandIn {
     // The code is used up from here on, whatever else is wrong.
     const grant = await grants.take(code)
     if (!grant) return fail(400, 'invalid_grant', 'the code is unknown, used or expired')
-    if (get('redirect_uri') !== grant.asked.redirectUri)
-      return fail(400, 'invalid_grant', 'redirect_uri is not the one that the code was asked for with')
-    if (!isVerified(get('code_verifier'), grant.asked.challenge))
+    if (get('redirect_uri') !== grant.request.redirectUri)
+      return fail(400, 'invalid_grant', 'redirect_uri differs from that of the authorization request')
+    if (!isVerified(get('code_verifier'), grant.request.challenge))
       return fail(400, 'invalid_grant', 'code_verifier does not match the code_challenge')
     const person = await people.find(grant.personId)
-    if (!person) return fail(400, 'invalid_grant', 'the person is gone')
+    if (!person) return fail(400, 'invalid_grant', 'the person was deleted')
     const accessToken = await grants.token(grant, TOKEN_SECONDS * 1000)
     return {
       access_token: accessToken,
       token_type: 'Bearer',
       expires_in: TOKEN_SECONDS,
-      scope: grant.asked.scope,
+      scope: grant.request.scope,
       id_token: await idToken(person, grant, accessToken),
     }
   }
 
   async function userinfo(request: FastifyRequest, reply: FastifyReply) {
-    const [, given = ''] = /^Bearer ([\w.~+/=-]+)$/i.exec(request.headers.authorization ?? '') ?? []
-    const held = await grants.holder(given)
-    const person = held && (await people.find(held.personId))
-    if (person) return claimsOf(person, held.scope)
+    const [, accessToken = ''] = /^Bearer ([\w.~+/=-]+)$/i.exec(request.headers.authorization ?? '') ?? []
+    const holder = await grants.holder(accessToken)
+    const person = holder && (await people.find(holder.personId))
+    if (person) return claimsOf(person, holder.scope)
     reply.code(401).header('www-authenticate', 'Bearer error="invalid_token"')
     return { error: 'invalid_token', error_description: 'the access token is unknown or expired' }
   }

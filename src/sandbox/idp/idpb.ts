@@ -5,7 +5,7 @@ import { FORM_TYPE } from '../../http/body-parsers.ts'
 import { formOf, takeForms } from '../forms.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import type { Checked } from './consent.ts'
-import type { Asked } from './grants.ts'
+import type { AuthorizationRequest } from './grants.ts'
 import { parametersOf, queryOf } from './parameters.ts'
 import type { Person } from './people.ts'
 import { createProvider } from './provider.ts'
@@ -49,11 +49,11 @@ export function createIdpb(context: StandInContext): StandIn {
   /** GitHub's rule: the registered host and port, and the registered path or one below it. */
   function mayRedirectTo(uri: string): boolean {
     if (!URL.canParse(uri)) return false
-    const [asked, own] = [new URL(uri), new URL(registered)]
+    const [target, own] = [new URL(uri), new URL(registered)]
     return (
-      asked.origin === own.origin &&
-      asked.username === '' &&
-      (asked.pathname === own.pathname || asked.pathname.startsWith(`${own.pathname}/`))
+      target.origin === own.origin &&
+      target.username === '' &&
+      (target.pathname === own.pathname || target.pathname.startsWith(`${own.pathname}/`))
     )
   }
 
@@ -61,10 +61,10 @@ export function createIdpb(context: StandInContext): StandIn {
     const { get } = parametersOf(query)
     if (get('client_id') !== clientId)
       return { refuse: `client_id: no application is registered as "${get('client_id') ?? ''}".` }
-    const [given, state, challenge] = [get('redirect_uri'), get('state'), get('code_challenge')]
-    const asked: Asked = {
+    const [redirectUri, state, challenge] = [get('redirect_uri'), get('state'), get('code_challenge')]
+    const request: AuthorizationRequest = {
       redirectUri: registered,
-      redirectUriGiven: given !== undefined,
+      redirectUriGiven: redirectUri !== undefined,
       scope: (get('scope') ?? '')
         .split(/[ ,]+/)
         .filter((one) => Object.hasOwn(LOOK.scopes, one))
@@ -73,9 +73,9 @@ export function createIdpb(context: StandInContext): StandIn {
       ...(challenge !== undefined && { challenge }),
     }
     const fail = (error: string, error_description: string): Checked => ({
-      redirect: back(asked, { error, error_description, error_uri: ERRORS }),
+      redirect: back(request, { error, error_description, error_uri: ERRORS }),
     })
-    if (given !== undefined && !mayRedirectTo(given))
+    if (redirectUri !== undefined && !mayRedirectTo(redirectUri))
       return fail(
         'redirect_uri_mismatch',
         'The redirect_uri MUST match the registered callback URL for this application.',
@@ -83,7 +83,7 @@ export function createIdpb(context: StandInContext): StandIn {
     if (challenge !== undefined && get('code_challenge_method') !== 'S256')
       return fail('invalid_request', 'The code_challenge_method must be S256.')
     const hint = get('login')
-    return { ask: { ...asked, ...(given !== undefined && { redirectUri: given }) }, ...(hint && { hint }) }
+    return { ask: { ...request, ...(redirectUri !== undefined && { redirectUri }) }, ...(hint && { hint }) }
   }
 
   async function exchange(get: (name: string) => string | undefined): Promise<Record<string, string>> {
@@ -99,33 +99,33 @@ export function createIdpb(context: StandInContext): StandIn {
     // The code is used up from here on, whatever else is wrong.
     const grant = await grants.take(get('code') ?? '')
     if (!grant) return badCode
-    const { asked } = grant
+    const { request } = grant
     const redirectUri = get('redirect_uri')
-    if (redirectUri === undefined ? asked.redirectUriGiven : redirectUri !== asked.redirectUri)
+    if (redirectUri === undefined ? request.redirectUriGiven : redirectUri !== request.redirectUri)
       return {
         error: 'redirect_uri_mismatch',
         error_description: 'The redirect_uri MUST match the registered callback URL for this application.',
       }
     const verifier = get('code_verifier') ?? ''
-    if (asked.challenge !== undefined && sha256(verifier) !== asked.challenge) return badCode
+    if (request.challenge !== undefined && sha256(verifier) !== request.challenge) return badCode
     return {
       access_token: await grants.token(grant, TOKEN_MS),
-      scope: asked.scope.replaceAll(' ', ','),
+      scope: request.scope.replaceAll(' ', ','),
       token_type: 'bearer',
     }
   }
 
   async function token(request: FastifyRequest, reply: FastifyReply) {
     const { get } = parametersIn(request)
-    const answered = await exchange(get)
-    if (answered['error'] !== undefined) answered['error_uri'] = ERRORS
+    const result = await exchange(get)
+    if (result['error'] !== undefined) result['error_uri'] = ERRORS
     reply.header('cache-control', 'no-store')
-    if (/\bjson\b/.test(request.headers.accept ?? '')) return answered
+    if (/\bjson\b/.test(request.headers.accept ?? '')) return result
     reply.type(`${FORM_TYPE}; charset=utf-8`)
-    return new URLSearchParams(answered).toString()
+    return new URLSearchParams(result).toString()
   }
 
-  /** Whom the request's token stands for; otherwise it is answered already. */
+  /** The person and scopes of the request's token, or the fault to answer. */
   async function holder(request: FastifyRequest, reply: FastifyReply) {
     const fail = (status: number, message: string) => {
       reply.code(status)
@@ -133,25 +133,26 @@ export function createIdpb(context: StandInContext): StandIn {
     }
     if (!request.headers['user-agent'])
       return fail(403, 'Request forbidden by administrative rules. Send a User-Agent header.')
-    const [, given] = /^(?:Bearer|token) ([\w.~+/=-]+)$/i.exec(request.headers.authorization ?? '') ?? []
-    if (given === undefined) return fail(401, 'Requires authentication')
-    const held = await grants.holder(given)
-    const person = held && (await people.find(held.personId))
+    const [, accessToken] =
+      /^(?:Bearer|token) ([\w.~+/=-]+)$/i.exec(request.headers.authorization ?? '') ?? []
+    if (accessToken === undefined) return fail(401, 'Requires authentication')
+    const grant = await grants.holder(accessToken)
+    const person = grant && (await people.find(grant.personId))
     if (!person) return fail(401, 'Bad credentials')
-    reply.header('x-oauth-scopes', held.scope.replaceAll(' ', ', '))
-    return { person, scopes: held.scope.split(' '), notFound: () => fail(404, 'Not Found').fault }
+    reply.header('x-oauth-scopes', grant.scope.replaceAll(' ', ', '))
+    return { person, scopes: grant.scope.split(' '), notFound: () => fail(404, 'Not Found').fault }
   }
 
   async function user(request: FastifyRequest, reply: FastifyReply) {
-    const held = await holder(request, reply)
-    return 'fault' in held ? held.fault : userOf(held.person, address)
+    const result = await holder(request, reply)
+    return 'fault' in result ? result.fault : userOf(result.person, address)
   }
 
   async function emails(request: FastifyRequest, reply: FastifyReply) {
-    const held = await holder(request, reply)
-    if ('fault' in held) return held.fault
-    if (!held.scopes.some((scope) => scope === 'user:email' || scope === 'user')) return held.notFound()
-    return emailsOf(held.person)
+    const result = await holder(request, reply)
+    if ('fault' in result) return result.fault
+    if (!result.scopes.some((scope) => scope === 'user:email' || scope === 'user')) return result.notFound()
+    return emailsOf(result.person)
   }
 
   return provider.standIn({

@@ -44,12 +44,12 @@ type Fields = { name?: string; email?: string; verified?: boolean }
 
 const NAME_MAX = 100
 
-const BEGINNERS = [
+const FIRST_PEOPLE = [
   { id: '100000001', name: 'Ada Lovelace', email: 'ada@example.com', verified: true },
   { id: '100000002', name: 'Grace Hopper', email: 'grace@example.com', verified: true },
   { id: '100000003', name: 'Mallory', email: 'mallory@example.com', verified: false },
 ] as const
-const BEGINNING = Date.UTC(2026, 0, 1)
+const FIRST_CREATED_AT = Date.UTC(2026, 0, 1)
 // Above the ids of the first people, and within 32 bits, in which a client may store GitHub's ids.
 const FIRST_ID = 100_001_000
 const LAST_ID = 2_147_483_647
@@ -87,7 +87,7 @@ function read({ name, email, verified }: PersonInput, at: string): Fields {
 }
 
 const added = sql`id not in (${sql.join(
-  BEGINNERS.map(({ id }) => sql`${id}`),
+  FIRST_PEOPLE.map(({ id }) => sql`${id}`),
   ', ',
 )})`
 
@@ -136,19 +136,19 @@ export function createPeople(db: Database, clock: Clock): People {
     },
 
     async start() {
-      await db.batch(beginners())
+      await db.batch(firstPeopleSql())
     },
 
     async reset() {
-      await db.batch([sql`delete from sandbox_people`, ...beginners()])
+      await db.batch([sql`delete from sandbox_people`, ...firstPeopleSql()])
     },
   }
 }
 
-/** They come before everybody who is added, whatever the time. */
-const beginners = () =>
-  BEGINNERS.map(
+/** They sort before all people who are added, whatever the time. */
+const firstPeopleSql = () =>
+  FIRST_PEOPLE.map(
     ({ id, name, email, verified }, at) => sql`
       insert into sandbox_people (id, name, email, verified, created_at)
-      values (${id}, ${name}, ${email}, ${verified ? 1 : 0}, ${BEGINNING + at}) on conflict (id) do nothing`,
+      values (${id}, ${name}, ${email}, ${verified ? 1 : 0}, ${FIRST_CREATED_AT + at}) on conflict (id) do nothing`,
   )

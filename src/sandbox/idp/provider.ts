@@ -5,7 +5,7 @@ import { faulty, type Handler } from '../faults.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { consentRoutes, type Checked } from './consent.ts'
 import type { Look } from './consent-page.ts'
-import { createGrants, type Asked, type Grants } from './grants.ts'
+import { createGrants, type AuthorizationRequest, type Grants } from './grants.ts'
 import { createPeople, type People } from './people.ts'
 
 /** What both identity providers have: an address, one registered application, people and their grants. */
@@ -32,7 +32,7 @@ export type Provider = {
   ): void
   /** The address to which the browser takes an answer, with its `state`. */
   readonly back: (
-    asked: Pick<Asked, 'redirectUri' | 'state'>,
+    request: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
     answer: Readonly<Record<string, string>>,
   ) => string
   /** Makes the stand-in of this provider. */
@@ -62,13 +62,13 @@ export function createProvider(
   const grants = createGrants(db, clock, name, options.tokenPrefix)
 
   function back(
-    asked: Pick<Asked, 'redirectUri' | 'state'>,
+    request: Pick<AuthorizationRequest, 'redirectUri' | 'state'>,
     answer: Readonly<Record<string, string>>,
   ): string {
-    const url = new URL(asked.redirectUri)
+    const url = new URL(request.redirectUri)
     const parameters = {
       ...answer,
-      ...(asked.state !== undefined && { state: asked.state }),
+      ...(request.state !== undefined && { state: request.state }),
       ...options.says,
     }
     for (const [key, value] of Object.entries(parameters)) url.searchParams.set(key, value)
@@ -93,7 +93,7 @@ export function createProvider(
         people,
         grants,
         check,
-        answer: (asked, code) => back(asked, code === undefined ? denied : { code }),
+        answer: (request, code) => back(request, code === undefined ? denied : { code }),
       })
     },
     back,

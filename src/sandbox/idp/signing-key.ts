@@ -9,7 +9,7 @@ export const ALGORITHM = 'RS256'
 
 export type SigningKey = { kid: string; privateKey: CryptoKey; publicJwk: JWK }
 
-type Kept = { private: JWK; public: JWK }
+type KeyPair = { private: JWK; public: JWK }
 
 /**
  * The issuer's key, created at its first use and stored encrypted, for all later starts and replicas. One that was
@@ -17,31 +17,31 @@ type Kept = { private: JWK; public: JWK }
  */
 export function createSigningKey(db: Database, secret: string): () => Promise<SigningKey> {
   const seal = deriveKey(secret, 'sandbox-signing-key')
-  let known: Promise<SigningKey> | undefined
+  let cached: Promise<SigningKey> | undefined
 
-  async function kept(): Promise<{ sealed: string; pair: Kept | undefined } | undefined> {
+  async function read(): Promise<{ sealed: string; pair: KeyPair | undefined } | undefined> {
     const row = await db.get<{ sealed: string }>(sql`select sealed from sandbox_keys where name = 'idpa'`)
     if (!row) return undefined
     try {
-      return { sealed: row.sealed, pair: JSON.parse(seal.open(row.sealed)) as Kept }
+      return { sealed: row.sealed, pair: JSON.parse(seal.open(row.sealed)) as KeyPair }
     } catch {
       return { sealed: row.sealed, pair: undefined }
     }
   }
 
-  async function readOrMake(): Promise<SigningKey> {
-    let found = await kept()
-    if (!found?.pair) {
+  async function readOrCreate(): Promise<SigningKey> {
+    let stored = await read()
+    if (!stored?.pair) {
       const { publicKey, privateKey } = await generateKeyPair(ALGORITHM, { extractable: true })
       const pair = { private: await exportJWK(privateKey), public: await exportJWK(publicKey) }
       // If several servers create one at the same time, all use the first.
       await db.write(sql`
         insert into sandbox_keys (name, sealed) values ('idpa', ${seal.seal(JSON.stringify(pair))})
         on conflict (name) do update set sealed = excluded.sealed
-        where sandbox_keys.sealed = ${found?.sealed ?? ''}`)
-      found = await kept()
+        where sandbox_keys.sealed = ${stored?.sealed ?? ''}`)
+      stored = await read()
     }
-    const { private: privateJwk, public: jwk } = found!.pair!
+    const { private: privateJwk, public: jwk } = stored!.pair!
     const kid = await calculateJwkThumbprint(jwk)
     return {
       kid,
@@ -51,10 +51,10 @@ export function createSigningKey(db: Database, secret: string): () => Promise<Si
   }
 
   return () => {
-    known ??= readOrMake().catch((error: unknown) => {
-      known = undefined
+    cached ??= readOrCreate().catch((error: unknown) => {
+      cached = undefined
       throw error
     })
-    return known
+    return cached
   }
 }

@@ -71,7 +71,7 @@ eachEngine((engine) => {
     )
     assert.equal((await bounced(app, token)).error, REASON)
     await untilReported(app)
-    assert.equal((await stateOf(app)).magic['returned@…'], 'taken, and reported as bounced a moment later')
+    assert.equal((await stateOf(app)).magic['returned@…'], 'accepted, and reported as bounced a moment later')
   })
 
   test('one such receiver of several is enough; of other mail nothing is reported', async (t) => {

@@ -7,26 +7,26 @@ import { NO_MAILBOX } from './magic.ts'
 /** Printable ASCII, as in RFC 5322, section 3.6.4, and no longer than a line. */
 const MESSAGE_ID = /^[!-~]{1,998}$/
 
-/** How long after it was accepted a mail bounces, in milliseconds. */
+/** The time after which an accepted mail bounces, in milliseconds. */
 const BOUNCED_MS = 250
 
 type Report = { messageId: string; status: 'bounced'; reason: string }
 
 export type Bounces = {
-  /** The steps that promise the report of a bounced mail, for the batch that keeps it. */
+  /** The steps that enqueue the report of a bounced mail, for the batch that stores the mail. */
   insertSql(messageId: string | undefined, fault: Fault['callback']): Step[]
-  /** The statement that deletes the reports which are still to be sent. */
+  /** The statement that deletes the pending reports. */
   deleteSql: () => Step
-  /** How many reports are still to be sent. */
+  /** Counts the pending reports. */
   waiting(): Promise<number>
-  /** @param secret that reports are sent with; undefined if the application takes none */
+  /** @param secret the secret of the reports; undefined if the application accepts none */
   start(secret: string | undefined): void
 }
 
 /**
  * Reports mail that was accepted and then bounced, as a mail service does.
  *
- * @param url where the application takes such reports
+ * @param url the address of the application that accepts such reports
  */
 export function createBounces(clock: Clock, queue: CallbackQueue, url: string): Bounces {
   let secret: string | undefined
@@ -40,7 +40,7 @@ export function createBounces(clock: Clock, queue: CallbackQueue, url: string): 
   )
   return {
     insertSql(messageId, fault) {
-      // A report names the mail by its Message-ID, and the application takes only what looks like one.
+      // A report names the mail by its Message-ID, and the application accepts only valid ones.
       if (secret === undefined || messageId === undefined || !MESSAGE_ID.test(messageId)) return []
       const reason = `${NO_MAILBOX.code} ${NO_MAILBOX.words}`
       const message: Report = { messageId, status: 'bounced', reason }
@@ -51,6 +51,6 @@ export function createBounces(clock: Clock, queue: CallbackQueue, url: string): 
     },
     deleteSql: () => callbacks.deleteSql(),
     waiting: () => callbacks.waiting(),
-    start: (configured) => void (secret = configured),
+    start: (value) => void (secret = value),
   }
 }

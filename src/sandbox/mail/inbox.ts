@@ -27,17 +27,17 @@ export type InboxMail = {
   receivedAt: string
 }
 
-/** A mail with all that is in it. */
+/** A mail with its envelope, headers and attachments. */
 export type WholeMail = InboxMail & {
-  /** The envelope: everybody it was delivered to. */
+  /** The recipients in the envelope. */
   receivers: string[]
   cc: string
   replyTo: string
-  /** As they came, in order. */
+  /** Unchanged, in their order. */
   headers: { name: string; value: string }[]
   attachments: {
     filename: string | null
-    /** What `cid:` addresses in the HTML name it by; null where it is no part of that. */
+    /** Its name in `cid:` addresses of the HTML; null if it has none. */
     contentId: string | null
     contentType: string
     size: number
@@ -47,29 +47,29 @@ export type WholeMail = InboxMail & {
 
 export type Inbox = {
   /**
-   * Keeps a message; it is on the disk once this resolves.
+   * Stores a message; it is on the disk once this resolves.
    *
-   * @param raw the message of RFC 5322, as it came
-   * @param receivers everybody whom the envelope named
-   * @param beside steps that are kept with it or not at all; it gets the Message-ID
+   * @param raw the message (RFC 5322), unchanged
+   * @param receivers the recipients in the envelope
+   * @param stepsFor returns steps for the same batch; it gets the Message-ID
    */
   add(
     raw: Buffer,
     receivers: readonly string[],
-    beside: (messageId: string | undefined) => readonly Step[],
+    stepsFor: (messageId: string | undefined) => readonly Step[],
   ): Promise<void>
-  /** Whether a message is seen for the first time, going by its Message-ID. Says so once. */
-  isFirstTry(raw: Buffer): Promise<boolean>
+  /** Whether this is the first attempt to send a message, by its Message-ID; records the attempt. */
+  isFirstAttempt(raw: Buffer): Promise<boolean>
   /** The newest first. */
   list(filter: { to?: string | undefined; limit: number }): Promise<InboxMail[]>
   /** @throws NOT_FOUND */
   find(id: string): Promise<WholeMail>
   count(): Promise<number>
-  /** @param beside steps that are kept with it or not at all */
-  empty(beside: readonly Step[]): Promise<void>
+  /** @param steps further steps of the same batch */
+  empty(steps: readonly Step[]): Promise<void>
 }
 
-/** How many mails are kept: the oldest go. */
+/** The number of mails that are kept; the oldest are deleted. */
 export const MAILS_KEPT = 500
 
 type Row = { id: string; view: string; received_at: number }
@@ -91,7 +91,7 @@ function viewOf(mail: Email, receivers: readonly string[]): View {
   }
 }
 
-/** Mail that was accepted, in the database, so that it survives a restart. */
+/** Accepted mail, in the database, so that it survives a restart. */
 export function createInbox(db: Database, clock: Clock): Inbox {
   const mailOf = ({ id, view, received_at }: Row): InboxMail => ({
     id,
@@ -99,7 +99,7 @@ export function createInbox(db: Database, clock: Clock): Inbox {
     receivedAt: isoTime(received_at),
   })
   return {
-    async add(raw, receivers, beside) {
+    async add(raw, receivers, stepsFor) {
       const mail = await PostalMime.parse(raw)
       const view = viewOf(mail, receivers)
       const now = clock.now()
@@ -114,10 +114,10 @@ export function createInbox(db: Database, clock: Clock): Inbox {
         sql`delete from sandbox_mail where (received_at, id) <= (
               select received_at, id from sandbox_mail order by received_at desc, id desc limit 1 offset ${MAILS_KEPT})
               and id <> ${id} -- the newest, whatever the clock says`,
-        ...beside(mail.messageId),
+        ...stepsFor(mail.messageId),
       ])
     },
-    async isFirstTry(raw) {
+    async isFirstAttempt(raw) {
       const { messageId } = await PostalMime.parse(raw)
       const message = sha256(messageId ?? raw.toString('latin1'))
       const [rows] = await db.batch([
@@ -131,9 +131,9 @@ export function createInbox(db: Database, clock: Clock): Inbox {
       return rows.length > 0
     },
     async list({ to, limit }) {
-      const theirs = sql`where id in (select mail_id from sandbox_mail_receivers where address = ${emailKey(to ?? '')})`
+      const filterSql = sql`where id in (select mail_id from sandbox_mail_receivers where address = ${emailKey(to ?? '')})`
       const rows = await db.scan<Row>(sql`
-        select id, view, received_at from sandbox_mail ${to === undefined ? sql.literal('') : theirs}
+        select id, view, received_at from sandbox_mail ${to === undefined ? sql.literal('') : filterSql}
         order by received_at desc, id desc limit ${limit}`)
       return rows.map(mailOf)
     },
@@ -141,7 +141,7 @@ export function createInbox(db: Database, clock: Clock): Inbox {
       const row = await db.get<Row & { raw: string }>(
         sql`select id, raw, view, received_at from sandbox_mail where id = ${id}`,
       )
-      if (!row) throw errors.not_found({ message: 'There is no such mail in the inbox.' })
+      if (!row) throw errors.not_found({ message: 'No mail in the inbox has this id.' })
       const receivers = await db.all<{ address: string }>(
         sql`select address from sandbox_mail_receivers where mail_id = ${id} order by address`,
       )
@@ -165,12 +165,12 @@ export function createInbox(db: Database, clock: Clock): Inbox {
       const row = await db.get<{ count: number }>(sql`select count(*) as count from sandbox_mail`)
       return row!.count
     },
-    async empty(beside) {
+    async empty(steps) {
       await db.batch([
         sql`delete from sandbox_mail_receivers`,
         sql`delete from sandbox_mail`,
         sql`delete from sandbox_mail_deferred`,
-        ...beside,
+        ...steps,
       ])
     },
   }

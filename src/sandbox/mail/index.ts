@@ -8,9 +8,9 @@ import { MAGIC_ADDRESSES } from './magic.ts'
 import { createSmtp } from './smtp.ts'
 
 const USER = 'sandbox'
-const FROM = 'no-reply@sandbox.test' // RFC 6761, section 6.2: nobody has an address there
+const FROM = 'no-reply@sandbox.test' // RFC 6761, section 6.2: no address exists there
 
-/** Stands in for a mail server: accepts every mail, and shows it instead of delivering it. */
+/** Stands in for a mail server: accepts mail, and shows it instead of delivering it. */
 export function createMail({ db, clock, settings, log, faults, callbacks: queue }: StandInContext): StandIn {
   const inbox = createInbox(db, clock)
   const key = deriveKey(settings.secret, 'sandbox.mail')
@@ -20,7 +20,7 @@ export function createMail({ db, clock, settings, log, faults, callbacks: queue 
     user: USER,
     password,
     port: stablePort(settings, 'mail'),
-    // Like the server's own port: callers of these networks may sign in here, too.
+    // Like the server's own port: these networks may connect here, too.
     ...(settings.sandboxHost.networks.length > 0 && {
       listenAt: settings.host,
       networks: settings.sandboxHost.networks,
@@ -36,8 +36,8 @@ export function createMail({ db, clock, settings, log, faults, callbacks: queue 
 
   const empty = (): Promise<void> => inbox.empty([bounces.deleteSql()])
 
-  async function list(asked: unknown): Promise<{ messages: InboxMail[] }> {
-    return { messages: await inbox.list(readQuery(asked)) }
+  async function list(query: unknown): Promise<{ messages: InboxMail[] }> {
+    return { messages: await inbox.list(readQuery(query)) }
   }
 
   return {

@@ -1,7 +1,7 @@
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** A character reference of HTML as the character that it means; one that is not known stays as it is. */
-function unescaped(text: string): string {
+/** Replaces character references of HTML by their characters; unknown ones stay. */
+function unescapeHtml(text: string): string {
   return text.replaceAll(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|([a-z]{2,4}));/gi, (whole, hex, decimal, name) => {
     if (name !== undefined) return ENTITIES[String(name).toLowerCase()] ?? whole
     const code = hex === undefined ? Number(decimal) : Number.parseInt(String(hex), 16)
@@ -11,17 +11,17 @@ function unescaped(text: string): string {
 
 const isWeb = (address: string): boolean => /^https?:\/\/./i.test(address)
 
-/** What a person would click in plain text: without the full stop or bracket after it. */
+/** The addresses in plain text, without a full stop or bracket at the end. */
 const inText = (text: string): string[] =>
   (text.match(/\bhttps?:\/\/[^\s<>"']+/gi) ?? []).map((address) => address.replace(/[.,;:!?)\]}]{1,9}$/, ''))
 
-/** Where links of HTML lead, then addresses that merely stand in it. Each pattern stays within one tag. */
+/** The targets of links in HTML, then addresses in its text. Each pattern stays within one tag. */
 function inHtml(html: string): string[] {
   const hrefs = (html.match(/<a\s[^<>]*>/gi) ?? []).flatMap((tag) => {
     const [, double, single, bare] = /\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i.exec(tag) ?? []
-    return [unescaped(double ?? single ?? bare ?? '').trim()]
+    return [unescapeHtml(double ?? single ?? bare ?? '').trim()]
   })
-  return [...hrefs.filter(isWeb), ...inText(unescaped(html.replaceAll(/<[^<>]*>/g, ' ')))]
+  return [...hrefs.filter(isWeb), ...inText(unescapeHtml(html.replaceAll(/<[^<>]*>/g, ' ')))]
 }
 
 /** The http and https addresses of a mail, in order: those of its HTML first, none twice. */

@@ -19,11 +19,11 @@ const LOOPBACK = '127.0.0.1'
 export type SmtpOptions = {
   user: string
   password: string
-  /** The port to listen on, unless another program does. */
+  /** The port to listen on, unless another program uses it. */
   port: number
   /** The address to listen at. Default 127.0.0.1. */
   listenAt?: string
-  /** Networks whose callers it answers, beside this machine. */
+  /** Networks that may connect, beside this machine. */
   networks?: readonly string[]
   inbox: Inbox
   bounces: Bounces
@@ -33,11 +33,11 @@ export type SmtpOptions = {
 }
 
 export type Smtp = {
-  /** Where a client on this machine reaches it. */
+  /** Its host for clients on this machine. */
   readonly host: string
-  /** The final one once it is open. */
+  /** Final once it is open. */
   readonly port: number
-  /** Listens; on any free port if another program has the wanted one. */
+  /** Listens; on any free port if another program uses the preferred one. */
   open(): Promise<void>
   /** From now on it accepts mail; before, it answers 451. */
   start(): void
@@ -56,7 +56,7 @@ const WILDCARD = new Set(['0.0.0.0', '::', '[::]'])
 export function createSmtp({
   user,
   password,
-  port: wanted,
+  port: preferredPort,
   listenAt = LOOPBACK,
   networks = [],
   inbox,
@@ -66,30 +66,30 @@ export function createSmtp({
   log,
 }: SmtpOptions): Smtp {
   const isInNetwork = networkFilter(networks)
-  let port = wanted
+  let port = preferredPort
   const sockets = new Map<number, Socket>()
   const underWay = new Set<Promise<void>>()
   const closing = new AbortController()
-  let started = false
+  let isStarted = false
 
-  /** Answers nothing where the connection is broken on purpose. */
-  async function take(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<'taken' | 'lost'> {
+  /** Stores a message. Returns `lost` if a fault has closed the connection instead of an answer. */
+  async function store(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<'stored' | 'lost'> {
     const raw = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>))
     if (stream.sizeExceeded) throw refusal(552, `5.3.4 The message is larger than ${SIZE_MAX} bytes`)
     const receivers = session.envelope.rcptTo.map(({ address }) => address)
     const magic = new Set(receivers.map(magicOf))
     const fault = await faults.next('mail', closing.signal)
     closing.signal.throwIfAborted()
-    if (fault.error !== undefined) throw refusal(fault.error, 'The sandbox was told to answer this')
-    if (magic.has('later') && (await inbox.isFirstTry(raw)))
-      throw refusal(451, '4.7.1 Greylisted: come again')
-    const comesBack = magic.has('returned')
+    if (fault.error !== undefined) throw refusal(fault.error, 'A fault is set for mail at /sandbox')
+    if (magic.has('later') && (await inbox.isFirstAttempt(raw)))
+      throw refusal(451, '4.7.1 Greylisted: try again')
+    const isReturned = magic.has('returned')
     await inbox.add(raw, receivers, (messageId) =>
-      comesBack ? bounces.insertSql(messageId, fault.callback) : [],
+      isReturned ? bounces.insertSql(messageId, fault.callback) : [],
     )
     if (magic.has('slow')) await clock.sleep(SLOW_MS, { signal: closing.signal })
     closing.signal.throwIfAborted()
-    if (!fault.loseAnswer) return 'taken'
+    if (!fault.loseAnswer) return 'stored'
     sockets.get(session.remotePort)?.destroy()
     return 'lost'
   }
@@ -100,13 +100,13 @@ export function createSmtp({
     done: (error?: Error | null, message?: string) => void,
   ): Promise<void> {
     try {
-      if ((await take(stream, session)) === 'taken') done(null, 'In the inbox')
+      if ((await store(stream, session)) === 'stored') done(null, 'In the inbox')
     } catch (error) {
-      // No answer any more: the client can't know whether the message was kept, and sends it again or not.
+      // There is no answer: the client can't know whether the message was stored.
       if (closing.signal.aborted || stream.errored) return
       if ((error as { responseCode?: number }).responseCode !== undefined) return done(error as Error)
-      log.warn({ err: error }, 'the mail server of the sandbox could not take a message')
-      done(refusal(451, '4.3.0 This could not be kept: come again'))
+      log.warn({ err: error }, 'the mail server of the sandbox could not store a message')
+      done(refusal(451, '4.3.0 The message could not be stored: try again'))
     }
   }
 
@@ -122,12 +122,12 @@ export function createSmtp({
       const mayConnect = isLoopbackAddress(remoteAddress) || isInNetwork(remoteAddress)
       done(mayConnect ? null : refusal(554, 'SIXWIRE_SANDBOX_HOST does not name your network'))
     },
-    onAuth(given, _session, done) {
-      if (given.username === user && given.password === password) done(null, { user })
+    onAuth(credentials, _session, done) {
+      if (credentials.username === user && credentials.password === password) done(null, { user })
       else done(refusal(535, '5.7.8 Wrong user or password: GET /sandbox/api shows them'))
     },
     onMailFrom(_address, _session, done) {
-      done(started ? null : refusal(451, '4.3.2 The server is starting: come again'))
+      done(isStarted ? null : refusal(451, '4.3.2 The server is starting: try again'))
     },
     onRcptTo({ address }, _session, done) {
       done(magicOf(address) === 'bounce' ? refusal(NO_MAILBOX.code, NO_MAILBOX.words) : null)
@@ -137,7 +137,7 @@ export function createSmtp({
       underWay.add(work)
     },
   })
-  // Of a client that breaks off, nobody needs to hear.
+  // Clients may disconnect at any time.
   server.on('error', (error: Error) => log.debug({ err: error }, 'a connection of the mail server failed'))
   server.server.on('connection', (socket: Socket) => {
     const port = socket.remotePort!
@@ -155,17 +155,17 @@ export function createSmtp({
       return port
     },
     async open() {
-      await listen(wanted).catch(async () => {
+      await listen(preferredPort).catch(async () => {
         await listen(0).catch((error: unknown) => {
           throw new StartError(
             `HOST: the mail server of the sandbox can't listen at ${listenAt}: ${(error as Error).message}`,
           )
         })
-        log.info(`port ${wanted} is taken: the mail server of the sandbox listens on another one`)
+        log.info(`port ${preferredPort} is in use: the mail server of the sandbox listens on another one`)
       })
       port = (server.server.address() as AddressInfo).port
     },
-    start: () => void (started = true),
+    start: () => void (isStarted = true),
     async close() {
       const closed = Promise.withResolvers<void>()
       server.close(closed.resolve)

@@ -1,9 +1,9 @@
 /**
- * Makes an element. Children are elements or text; text is never read as HTML.
+ * Creates an element. Children are elements or text; text is never parsed as HTML.
  *
  * @param {string} tag
  * @param {Record<string, string | number | boolean | undefined | ((event: Event) => void)>} [attributes] a function is
- *   a listener; true, false and undefined are what HTML means by them
+ *   a listener; true adds an empty attribute, false and undefined add none
  * @param {...(Node | string | undefined | false)} children
  */
 export function make(tag, attributes = {}, ...children) {
@@ -21,7 +21,7 @@ export function make(tag, attributes = {}, ...children) {
 export const byId = (id) => document.getElementById(id)
 
 /**
- * Brings a list up to date and leaves what has not changed alone, so that nobody loses their place or focus.
+ * Updates a list and leaves unchanged elements alone, so that the reader keeps scroll position and focus.
  *
  * @template T
  * @param {Element} parent
@@ -30,12 +30,12 @@ export const byId = (id) => document.getElementById(id)
  * @param {(item: T) => Element} write
  */
 export function update(parent, items, keyOf, write) {
-  const known = new Map([...parent.children].map((element) => [element.dataset.key, element]))
+  const existing = new Map([...parent.children].map((element) => [element.dataset.key, element]))
   items.forEach((item, at) => {
     const key = keyOf(item)
     const text = JSON.stringify(item)
-    let element = known.get(key)
-    known.delete(key)
+    let element = existing.get(key)
+    existing.delete(key)
     if (!element || element.dataset.text !== text) {
       const fresh = write(item)
       fresh.dataset.key = key
@@ -49,12 +49,12 @@ export function update(parent, items, keyOf, write) {
     }
     if (parent.children[at] !== element) parent.insertBefore(element, parent.children[at] ?? null)
   })
-  for (const gone of known.values()) gone.remove()
+  for (const element of existing.values()) element.remove()
 }
 
 const FOCUSABLE = 'a[href], button, input, select, textarea, summary'
 
-/** Which of an element's controls has the focus; -1 where none has. */
+/** The index of the control in an element that has the focus; -1 if none has. */
 const focusWithin = (element) => [...element.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement)
 const focusAgain = (element, at) => element.querySelectorAll(FOCUSABLE)[at]?.focus()
 
@@ -84,13 +84,13 @@ export const command = (text, what) =>
     copyButton(text, what),
   )
 
-/** Text in which addresses of the web are links. */
+/** Text with web addresses as links. */
 export const linked = (text) =>
   text
     .split(/(https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]}'])/)
     .map((part, at) => (at % 2 === 1 ? outside(part, part) : part))
 
-/** A link that opens in a tab of its own; plain text where it is no address of the web. */
+/** A link that opens in a new tab; plain text if it is not a web address. */
 export const outside = (url, text) =>
   /^https?:\/\//i.test(url)
     ? make('a', { href: url, target: '_blank', rel: 'noopener noreferrer' }, text)
@@ -104,7 +104,7 @@ const dayTime = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
 })
 
-/** A moment: the time where it was today, and the day before it where not. */
+/** A time element: the time of today, or the day and the time. */
 export function time(iso) {
   const date = new Date(iso)
   const isToday = date.toDateString() === new Date().toDateString()
@@ -115,7 +115,7 @@ export function time(iso) {
   )
 }
 
-/** Lets the arrow keys, Home and End go through the links of a list. */
+/** Moves the focus through the links of a list with the arrow keys, Home and End. */
 export function arrowKeys(list) {
   list.addEventListener('keydown', (event) => {
     const links = [...list.querySelectorAll('a')]

@@ -99,9 +99,9 @@ export function createInbox(page) {
       if (openId !== undefined && !isFirst && messages.length === 0) location.hash = '#inbox'
       show()
       if (isFirst) return
-      const come = messages.filter(({ id }) => !before.has(id))
-      if (come.length === 1) page.announce(`New mail for ${come[0].to}: ${come[0].subject}`)
-      else if (come.length > 1) page.announce(`${come.length} new mails`)
+      const arrivals = messages.filter(({ id }) => !before.has(id))
+      if (arrivals.length === 1) page.announce(`New mail for ${arrivals[0].to}: ${arrivals[0].subject}`)
+      else if (arrivals.length > 1) page.announce(`${arrivals.length} new mails`)
     },
   }
 }
@@ -176,9 +176,9 @@ function attachment({ filename, contentType, size, content }) {
   return make('span', {}, make('a', { href, download: name }, name), ` ${contentType}, ${size} bytes`)
 }
 
-/** One panel at a time. Arrow keys go from tab to tab: https://www.w3.org/WAI/ARIA/apg/patterns/tabs/ */
-function tabs(given) {
-  const choices = given.filter(Boolean)
+/** Shows one panel at a time. The arrow keys change the tab: https://www.w3.org/WAI/ARIA/apg/patterns/tabs/ */
+function tabs(items) {
+  const choices = items.filter(Boolean)
   const panel = make('div', { class: 'panel-content', role: 'tabpanel' })
   const buttons = choices.map(([name], at) =>
     make('button', { role: 'tab', type: 'button', id: `tab-${at}`, click: () => choose(at) }, name),

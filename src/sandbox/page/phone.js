@@ -47,12 +47,12 @@ export function createPhone(page) {
       isOpen: to === number,
     }))
     update(panes.list, all, ({ to }) => to, numberRow)
-    const theirs = number === undefined ? undefined : conversations().get(number)
-    panes.rest({ isEmpty: messages.length === 0, isChosen: theirs !== undefined })
-    if (theirs) showConversation(theirs.toReversed())
+    const conversation = number === undefined ? undefined : conversations().get(number)
+    panes.rest({ isEmpty: messages.length === 0, isChosen: conversation !== undefined })
+    if (conversation) showConversation(conversation.toReversed())
   }
 
-  function showConversation(theirs) {
+  function showConversation(items) {
     panes.fill(`number ${number}`, () => [
       panes.back('Back to the numbers'),
       make('h3', { tabindex: -1 }, number),
@@ -60,7 +60,7 @@ export function createPhone(page) {
     ])
     const conversation = panes.reader.querySelector('ol')
     const count = conversation.children.length
-    update(conversation, theirs, ({ id }) => id, bubble)
+    update(conversation, items, ({ id }) => id, bubble)
     if (conversation.children.length > count)
       conversation.lastElementChild.scrollIntoView({ block: 'nearest' })
   }
@@ -75,24 +75,24 @@ export function createPhone(page) {
     )
 
   return {
-    open(given) {
-      const isOther = number !== given
-      number = given
-      panes.open(given)
+    open(to) {
+      const isOther = number !== to
+      number = to
+      panes.open(to)
       unread = 0
       page.count('phone', 0)
       if (!messages) return
       show()
-      if (isOther && given !== undefined) panes.focus()
+      if (isOther && to !== undefined) panes.focus()
     },
     async refresh() {
       const before = messages && new Set(messages.map(({ id }) => id))
       messages = (await ask('GET', '/phone')).messages
       show()
-      const come = before ? messages.filter(({ id }) => !before.has(id)) : []
-      for (const { channel, to } of come) page.announce(`New ${CHANNELS[channel]} message for ${to}`)
+      const arrivals = before ? messages.filter(({ id }) => !before.has(id)) : []
+      for (const { channel, to } of arrivals) page.announce(`New ${CHANNELS[channel]} message for ${to}`)
       if (messages.length === 0) unread = 0
-      else if (panes.view.hidden) unread += come.length
+      else if (panes.view.hidden) unread += arrivals.length
       page.count('phone', unread)
     },
   }

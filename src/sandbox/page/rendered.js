@@ -1,27 +1,27 @@
 import { make } from './dom.js'
 
-// A picture from elsewhere tells its sender who reads, and when; without a network the page would wait for it.
+// A remote picture tells its sender who reads the mail, and when; without a network the page would wait for it.
 const CLOSED = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 const WITH_PICTURES = `${CLOSED} http: https:`
 
 /**
- * A stranger's HTML in a frame: no scripts, no forms, no origin, and nothing is fetched. Its links open in a tab of
- * their own, which is free of the frame's limits, because that is where the application runs.
+ * Untrusted HTML in a frame: no scripts, no forms, no origin, and nothing is fetched. Its links open in a new tab without
+ * the frame's restrictions, because the application runs there.
  *
  * @param {{ html: string, attachments: { contentId: string | null, contentType: string, content: string }[] }} mail
  */
 export function rendered({ html, attachments }) {
   // A document that is only parsed runs and fetches nothing.
   const mail = new DOMParser().parseFromString(html, 'text/html')
-  // A policy does not stop what a link element announces for later.
+  // The policy does not prevent preloads by link elements.
   for (const element of mail.querySelectorAll('base, link, meta[http-equiv]')) element.remove()
   for (const link of mail.querySelectorAll('a, area')) {
     link.setAttribute('target', '_blank')
     link.setAttribute('rel', 'noopener noreferrer')
   }
-  const enclosed = new Map(attachments.map((one) => [`cid:${one.contentId}`, one]))
+  const byContentId = new Map(attachments.map((one) => [`cid:${one.contentId}`, one]))
   for (const picture of mail.querySelectorAll('[src^="cid:" i]')) {
-    const found = enclosed.get(`cid:${decoded(picture.getAttribute('src').slice(4))}`)
+    const found = byContentId.get(`cid:${decodeText(picture.getAttribute('src').slice(4))}`)
     if (found) picture.setAttribute('src', `data:${found.contentType};base64,${found.content}`)
   }
   const policy = make('meta', { 'http-equiv': 'content-security-policy' })
@@ -61,12 +61,12 @@ const pictureNotice = (load) => {
   return notice
 }
 
-/** Whether it names pictures elsewhere; an address in a style sheet may be of something else, which is not loaded. */
+/** Whether a mail has remote pictures; an address in a style sheet may also be something that is never loaded. */
 const hasRemotePictures = (mail) =>
   mail.querySelector('[src^="http" i], [src^="//"], [srcset], [background]') !== null ||
   /url\(\s*["']?(?:https?:)?\/\//i.test(mail.documentElement.outerHTML)
 
-function decoded(text) {
+function decodeText(text) {
   try {
     return decodeURIComponent(text)
   } catch {

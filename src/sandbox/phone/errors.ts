@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError } from '../../base/errors.ts'
 
-/** A refusal in Twilio's words, https://www.twilio.com/docs/usage/twilios-response#exceptions */
+/** An error in Twilio's form, https://www.twilio.com/docs/usage/twilios-response#exceptions */
 export class TwilioError extends Error {
   readonly code: number
   readonly status: number
@@ -23,7 +23,7 @@ const WORDS: Record<number, string> = {
   503: 'Service is currently unavailable. Please try again later.',
 }
 
-/** A refusal for an HTTP status alone. */
+/** An error for an HTTP status alone. */
 export const statusError = (status: number, message?: string): TwilioError =>
   new TwilioError(
     20_000 + (status === 401 ? 3 : status),

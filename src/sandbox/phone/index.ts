@@ -29,8 +29,8 @@ export function createPhone({
   const messages = createMessages(db, clock, callbacks.subjects)
   const readQuery = createListReader()
 
-  async function list(asked: unknown): Promise<{ messages: ReceivedMessage[] }> {
-    const { to, limit } = readQuery(asked)
+  async function list(query: unknown): Promise<{ messages: ReceivedMessage[] }> {
+    const { to, limit } = readQuery(query)
     return { messages: await messages.received(to === undefined ? undefined : numberOf(to), limit) }
   }
 

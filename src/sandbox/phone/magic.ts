@@ -1,4 +1,4 @@
-/** How Twilio refuses, and what it says. */
+/** A refusal by Twilio, with its code and message. */
 export type Refusal = {
   code: number
   /** Default 400. */
@@ -6,7 +6,7 @@ export type Refusal = {
   message: (pair: { to: string; from: string }) => string
 }
 
-/** The number that the stand-in sends from: of Twilio's test numbers the one that works. */
+/** The number that the stand-in sends from: the only one of Twilio's test numbers that works. */
 export const OWN_NUMBER = '+15005550006'
 
 /** The number of Twilio's own sandbox for WhatsApp. */
@@ -15,7 +15,7 @@ export const OWN_WHATSAPP_NUMBER = '+14155238886'
 type RefusedReceiver = Refusal & { words: string }
 
 /**
- * Receivers to whom nothing can be sent; `words` are for people.
+ * Receivers to whom nothing can be sent; `words` describe them for people.
  *
  * @see https://www.twilio.com/docs/iam/test-credentials
  */
@@ -67,14 +67,14 @@ export const REFUSED_SENDERS = new Map(
   }),
 )
 
-/** How a message ends. */
+/** The final status of a message. */
 export type Outcome = 'delivered' | 'undelivered' | 'failed'
 
 type UnreachedReceiver = { words: string; outcome: Outcome; errorCode: number; message: string }
 
 /**
- * Receivers who get nothing although the message was accepted. Twilio has no test numbers for that: these are ours,
- * the codes are Twilio's.
+ * Receivers who get nothing although the message is accepted. Twilio has no test numbers for that: the numbers are the
+ * sandbox's own, the codes are Twilio's.
  *
  * @see https://www.twilio.com/docs/api/errors
  */
@@ -90,7 +90,7 @@ export const UNREACHED_RECEIVERS = new Map(
   }),
 )
 
-/** What each of these receivers does, in a few words. */
+/** The effect of each of these receivers, in a few words. */
 export const MAGIC_NUMBERS: Readonly<Record<string, string>> = {
   ...wordsOf(REFUSED_RECEIVERS, ({ words, code }) => `refused: ${words} (${code})`),
   ...wordsOf(UNREACHED_RECEIVERS, ({ words, errorCode }) => `accepted, then ${words} (${errorCode})`),

@@ -7,19 +7,19 @@ import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { Outcome } from './magic.ts'
 
-/** A message is `queued` until then, and `sent` until it has its outcome; milliseconds since it was accepted. */
+/** A message is `queued` until the first and `sent` until the second; milliseconds since it was accepted. */
 export const SENT_MS = 100
 export const OUTCOME_MS = 250
 
-/** How many messages are kept: the oldest go, once nothing is to be reported of them. */
+/** The number of messages that are kept; the oldest are deleted once they have no pending reports. */
 export const MESSAGES_KEPT = 500
 
 export type Channel = 'sms' | 'whatsapp'
 
 export type Message = {
-  /** In the order of making. */
+  /** Sorts by time of creation. */
   id: string
-  /** Twilio's name for it: `SM…`, or `MM…` where it has media. */
+  /** Twilio's id of it: `SM…`, or `MM…` if it has media. */
   sid: string
   channel: Channel
   /** E.164, as `from`. */
@@ -29,7 +29,7 @@ export type Message = {
   media: string[]
   outcome: Outcome
   errorCode: number | null
-  /** Milliseconds, in the clock's time. */
+  /** Milliseconds since 1970. */
   createdAt: number
 }
 
@@ -51,7 +51,7 @@ export type Filter = {
   /** Milliseconds, both inclusive. */
   since?: number
   until?: number
-  /** Only those before this one of an earlier list. */
+  /** Only messages with a smaller id. */
   before?: string
   limit: number
 }
@@ -86,7 +86,7 @@ const messageOf = (row: Row): Message => ({
   createdAt: row.created_at,
 })
 
-/** Where a message is at a time, in Twilio's words. Nothing has to be written for it to move on. */
+/** The status of a message at a time. It follows from its age, so nothing is written when it changes. */
 export function statusAt({ createdAt, outcome }: Message, now: number): 'queued' | 'sent' | Outcome {
   const age = now - createdAt
   if (age >= OUTCOME_MS) return outcome
@@ -94,23 +94,23 @@ export function statusAt({ createdAt, outcome }: Message, now: number): 'queued'
 }
 
 export type Messages = {
-  make(message: Omit<Message, 'id' | 'sid' | 'createdAt'>): Message
-  /** To stand in the batch that accepts it. */
-  insertions(message: Message): Sql[]
+  create(message: Omit<Message, 'id' | 'sid' | 'createdAt'>): Message
+  /** The statements that store a message, for the batch that accepts it. */
+  insertSql(message: Message): Sql[]
   find(sid: string): Promise<Message | undefined>
   /** The newest first. */
   list(filter: Filter): Promise<Message[]>
-  /** What has reached somebody, the newest first. */
+  /** Delivered messages, the newest first. */
   received(to: string | undefined, limit: number): Promise<ReceivedMessage[]>
   count(): Promise<number>
 }
 
 /**
- * Messages that the telephone network has accepted, in the database, so that they survive a restart.
+ * Accepted messages, in the database, so that they survive a restart.
  *
- * @param reported a query for the ids of those of which something is still to be reported
+ * @param pendingIds a query for the ids of messages with pending reports
  */
-export function createMessages(db: Database, clock: Clock, reported: Sql): Messages {
+export function createMessages(db: Database, clock: Clock, pendingIds: Sql): Messages {
   async function list(where: readonly Sql[], limit: number): Promise<Message[]> {
     const rows = await db.scan<Row>(sql`
       select ${COLUMNS} from sandbox_phone_messages
@@ -119,19 +119,19 @@ export function createMessages(db: Database, clock: Clock, reported: Sql): Messa
     return rows.map(messageOf)
   }
   return {
-    make(message) {
+    create(message) {
       const now = clock.now()
       const prefix = message.media.length > 0 ? 'MM' : 'SM'
       return { ...message, id: newId(now), sid: prefix + randomBytes(16).toString('hex'), createdAt: now }
     },
-    insertions: (message) => [
+    insertSql: (message) => [
       sql`insert into sandbox_phone_messages (${COLUMNS})
       values (${message.id}, ${message.sid}, ${message.channel}, ${message.to}, ${message.from}, ${message.body},
               ${JSON.stringify(message.media)}, ${message.outcome}, ${message.errorCode}, ${message.createdAt})`,
       sql`delete from sandbox_phone_messages
           where id <= (select id from sandbox_phone_messages order by id desc limit 1 offset ${MESSAGES_KEPT})
             and id <> ${message.id} -- the newest, whatever the clock says
-            and id not in (${reported})`,
+            and id not in (${pendingIds})`,
     ],
     async find(sid) {
       const row = await db.get<Row>(sql`select ${COLUMNS} from sandbox_phone_messages where sid = ${sid}`)

@@ -3,15 +3,15 @@ import { createHmac, randomUUID } from 'node:crypto'
 import type { Callback, CallbackRequest } from '../callbacks.ts'
 import { OUTCOME_MS, SENT_MS, type Channel, type Message } from './messages.ts'
 
-/** Of Twilio's API, in its addresses and its callbacks. */
+/** The version of Twilio's API, in its addresses and callbacks. */
 export const API_VERSION = '2010-04-01'
 
 export type Account = { sid: string; token: string }
 
-/** What is reported: the parameters, and the token under which a report is repeated. */
+/** The parameters of a report, and the token that all its attempts have in common. */
 export type Report = { params: Record<string, string>; token: string }
 
-/** An address of a channel as Twilio writes it. */
+/** A number with its channel, in Twilio's form. */
 export const channelAddress = (channel: Channel, number: string): string =>
   channel === 'whatsapp' ? `whatsapp:${number}` : number
 
@@ -47,7 +47,7 @@ export const signReport = (
 })
 
 /**
- * The status callbacks of a message, as Twilio makes them: one when it is queued, one when it is sent, one when it ends.
+ * The status callbacks of a message, as Twilio makes them: when it is queued, when it is sent, and with its outcome.
  *
  * @see https://www.twilio.com/docs/messaging/guides/track-outbound-message-status
  */

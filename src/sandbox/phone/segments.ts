@@ -1,4 +1,4 @@
-// GSM 03.38: the characters that a text message holds in 7 bits, and those that take two of them.
+// GSM 03.38: the characters that a text message encodes in 7 bits, and those that need two of these.
 const BASIC = new Set(
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿' +
     'abcdefghijklmnopqrstuvwxyzäöñüà',
@@ -6,7 +6,7 @@ const BASIC = new Set(
 const EXTENDED = new Set('\f^{}\\[~]|€')
 
 /**
- * How many text messages a body is sent in: 160 characters of GSM 03.38 or 70 UTF-16 units, and in several 153 or 67.
+ * The number of text messages for a body: 160 characters of GSM 03.38 or 70 UTF-16 units in one, 153 or 67 in several.
  *
  * @see https://www.twilio.com/docs/glossary/what-sms-character-limit
  */

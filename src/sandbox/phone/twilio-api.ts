@@ -48,9 +48,9 @@ const isE164 = (number: string): boolean => /^\+[1-9]\d{6,14}$/.test(number)
 const isWebAddress = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
 /**
- * What a caller asks to be sent, or Twilio's refusal of it.
+ * Reads the message that a caller sends.
  *
- * @throws TwilioError
+ * @throws TwilioError with Twilio's own code and message
  */
 function readMessage(
   form: URLSearchParams,
@@ -82,9 +82,9 @@ function readMessage(
       "Invalid 'From' and 'To' pair. 'From' and 'To' should be of the same channel",
     )
   const pair = { to: toText, from: fromText }
-  const refused = ({ code, message, status }: Refusal) => new TwilioError(code, message(pair), status)
+  const refusalOf = ({ code, message, status }: Refusal) => new TwilioError(code, message(pair), status)
   const refusedSender = REFUSED_SENDERS.get(from.number)
-  if (refusedSender) throw refused(refusedSender)
+  if (refusedSender) throw refusalOf(refusedSender)
   if (from.channel === 'whatsapp' && from.number !== OWN_WHATSAPP_NUMBER)
     throw new TwilioError(63007, 'Twilio could not find a Channel with the specified From address')
   if (from.channel === 'sms' && from.number !== OWN_NUMBER)
@@ -94,7 +94,7 @@ function readMessage(
     )
   if (!isE164(to.number)) throw new TwilioError(21211, `Invalid 'To' Phone Number: ${toText}`)
   const refusedReceiver = REFUSED_RECEIVERS.get(to.number)
-  if (refusedReceiver) throw refused(refusedReceiver)
+  if (refusedReceiver) throw refusalOf(refusedReceiver)
   const unreached = UNREACHED_RECEIVERS.get(to.number)
   return {
     channel: to.channel,
@@ -108,7 +108,7 @@ function readMessage(
   }
 }
 
-/** A day, or a moment to the second, as the range of milliseconds that it means. */
+/** A day, or a time to the second, as a range of milliseconds. */
 function readTime(text: string): { from: number; until: number } {
   const from = Date.parse(text)
   if (Number.isNaN(from)) throw new TwilioError(20001, `Invalid date: ${text}`)
@@ -125,11 +125,11 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
   const root = `/${API_VERSION}/Accounts/${account.sid}`
   const credentials = `Basic ${Buffer.from(`${account.sid}:${account.token}`).toString('base64')}`
 
-  /** @param now when it is looked at, in the clock's time */
+  /** @param now milliseconds since 1970 */
   function resourceOf(message: Message, now: number): Record<string, unknown> {
     const { sid, channel, to, from, body, media, outcome, errorCode, createdAt } = message
     const status = statusAt(message, now)
-    const isOver = status === outcome
+    const isFinal = status === outcome
     const uri = `${root}/Messages/${sid}`
     return {
       account_sid: account.sid,
@@ -137,10 +137,10 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
       body,
       date_created: rfcTime(createdAt),
       date_sent: status === 'queued' ? null : rfcTime(createdAt + SENT_MS),
-      date_updated: rfcTime(isOver ? createdAt + OUTCOME_MS : createdAt),
+      date_updated: rfcTime(isFinal ? createdAt + OUTCOME_MS : createdAt),
       direction: 'outbound-api',
-      error_code: isOver ? errorCode : null,
-      error_message: isOver ? (UNREACHED_RECEIVERS.get(to)?.message ?? null) : null,
+      error_code: isFinal ? errorCode : null,
+      error_message: isFinal ? (UNREACHED_RECEIVERS.get(to)?.message ?? null) : null,
       from: channelAddress(channel, from),
       messaging_service_sid: null,
       num_media: String(media.length),
@@ -160,10 +160,10 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
   const answering = (handle: Handler) => faulty(faults, 'phone', refuse, handle)
 
   async function create({ body }: FastifyRequest, reply: FastifyReply, fault: Fault): Promise<Answer> {
-    const { callback, ...asked } = readMessage(formOf(body))
-    const message = messages.make(asked)
+    const { callback, ...input } = readMessage(formOf(body))
+    const message = messages.create(input)
     await db.batch([
-      ...messages.insertions(message),
+      ...messages.insertSql(message),
       ...(callback === undefined
         ? []
         : callbacks.insertSql(reportsOf(account, message, callback), fault.callback)),
@@ -175,7 +175,7 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
   async function find(request: FastifyRequest): Promise<Answer> {
     const { name } = request.params as { name: string }
     const message = name.endsWith('.json') ? await messages.find(name.slice(0, -'.json'.length)) : undefined
-    if (!message) throw nothingAt(request)
+    if (!message) throw notFound(request)
     return resourceOf(message, clock.now())
   }
 
@@ -196,7 +196,7 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
       ...(channel && { channel }),
       ...(to && { to: to.number }),
       ...(from && { from: from.number }),
-      // What is still queued has no such date, and is in no list that asks for one.
+      // A queued message has no such date, so lists by date do not contain it.
       ...((on ?? since ?? until) && {
         since: Math.max(on?.from ?? 0, since?.from ?? 0) - SENT_MS,
         until: Math.min(on?.until ?? Infinity, until?.until ?? Infinity, clock.now()) - SENT_MS,
@@ -248,7 +248,7 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
     takeForms(engine)
     engine.setErrorHandler(createAnswerError(log))
     engine.setNotFoundHandler((request) => {
-      throw nothingAt(request)
+      throw notFound(request)
     })
     engine.addHook('onRequest', async ({ headers }) => {
       if (headers.authorization !== credentials) throw statusError(401)
@@ -264,7 +264,7 @@ const refuse = (status: number): never => {
   throw statusError(status)
 }
 
-const nothingAt = ({ url }: FastifyRequest): TwilioError => {
+const notFound = ({ url }: FastifyRequest): TwilioError => {
   const [path] = url.split('?', 1) as [string]
   const below = path.slice(Math.max(0, path.indexOf(`/${API_VERSION}/`)))
   return statusError(404, `The requested resource ${below} was not found`)

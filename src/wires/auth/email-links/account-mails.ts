@@ -10,27 +10,27 @@ import type { MailPurpose, MailTokens } from './mail-tokens.ts'
 import type { UserRow, Users } from '../users.ts'
 
 /**
- * The mails about accounts. Each is a row of work first; only that work looks at whether there is an account, so
- * nobody who asks can tell by the answer or its time. Links lead to `APP_URL` and nowhere else, with the token in the
- * fragment: no server on the way, log or `Referer` header sees it; the page there posts it.
+ * The mails about accounts. Each is a job first, and only the job checks whether the account exists, so a caller can't
+ * tell from the answer or its time. Links lead to `APP_URL` only, with the token in the fragment: no server, log or
+ * `Referer` header contains it; the page at `APP_URL` posts it.
  */
 export type AccountMails = {
-  /** Whether mails can be sent at all. Where not, nothing is put into the queue. */
+  /** Whether mails can be sent. If not, nothing is enqueued. */
   readonly areSent: boolean
   /** Sends a link to reset the password to the account of this address. */
   reset(id: string, email: EmailAddress): Promise<void>
   /** Sends a link to sign in, also to an address without an account while registration is open. */
   magicLink(id: string, email: EmailAddress): Promise<void>
-  /** The statements after which a new account's address is sent a link to verify it. */
+  /** The steps that enqueue a link for a new account to verify its address. */
   verification(userId: string): readonly Step[]
-  /** Sends such a link to an account that is there, as one that is asked for. */
+  /** Sends such a link to an existing account on request. */
   verifyAgain(id: string, userId: string): Promise<void>
-  /** The statements after which the account's owner is told that its password was changed just now. */
+  /** The steps that enqueue a notice to the account's owner that the password was changed now. */
   passwordChanged(userId: string): readonly Step[]
   /**
-   * The statements after which the owner is told that somebody signed in with a provider for the first time just now.
+   * The steps that enqueue a notice to the owner that somebody signed in with a provider for the first time.
    *
-   * @param by.provider what people know it by
+   * @param by.provider the provider's name for people
    */
   signedIn(userId: string, by: { provider: string; ip: string }): readonly Step[]
 }
@@ -41,16 +41,16 @@ const TEMPLATES: Record<MailPurpose, string> = {
   verification: 'verify-email',
 }
 
-/** Only where the address is proven: a stranger who registers it could have us write anything to its owner. */
+/** The name only if the address is verified: otherwise anybody could register it and choose text for a mail to its owner. */
 const nameOf = (user: UserRow | undefined): { name?: string } =>
   user && user.name !== null && user.email_verified_at !== null ? { name: user.name } : {}
 
-/** The address as its account keeps it: mail goes there and nowhere else. */
+/** The address that the account has stored: mails are sent there only. */
 const addressOf = ({ email, email_key }: UserRow): EmailAddress => ({ address: email, key: email_key })
 
-type Happening = { userId: string; at: number }
+type AccountEvent = { userId: string; at: number }
 
-/** @param options.registration whether a link makes an account for an address that has none */
+/** @param options.registration whether a link creates an account for an address without one */
 export function createAccountMails(
   { db, clock, jobs, log, settings }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'settings'>,
   {
@@ -61,7 +61,7 @@ export function createAccountMails(
   }: { messaging: Messaging | undefined; users: Users; tokens: MailTokens; limit: MailLimit },
   options: { registration: 'open' | 'closed' },
 ): AccountMails {
-  /** Sends a link, unless this work has sent it before or the address has had its mails of this hour. */
+  /** Sends a link, unless this job has sent it before or the address has reached its hourly limit. */
   async function sendLink(
     id: string,
     purpose: MailPurpose,
@@ -69,11 +69,11 @@ export function createAccountMails(
     user: UserRow | undefined,
     count: MailCount = purpose,
   ): Promise<void> {
-    // The provider was taken out of the configuration since.
+    // The provider may have been removed from the configuration since.
     if (!messaging?.sendsMail) return
-    const over = errors.rate_limited()
-    const repeated = errors.conflict()
-    const { token, steps } = tokens.issue(purpose, { id, email, user }, () => repeated)
+    const limitReached = errors.rate_limited()
+    const repetition = errors.conflict()
+    const { token, steps } = tokens.issue(purpose, { id, email, user }, () => repetition)
     const link = mailLink(settings.appUrl, purpose, token)
     const mail = await messaging.mail({
       id,
@@ -83,36 +83,36 @@ export function createAccountMails(
     })
     try {
       await db.batch([
-        limit.takeSql(count, email.key, () => over),
+        limit.takeSql(count, email.key, () => limitReached),
         // Tokens of one purpose are issued one after the other, however they are counted.
         ...(count === purpose ? [] : [limit.waitSql(purpose, email.key)]),
         ...steps,
         ...mail,
       ])
     } catch (error) {
-      if (error === over)
-        log.info({ purpose: count }, 'an address has had its mails of this hour: this one is not sent')
-      else if (error !== repeated) throw error
+      if (error === limitReached)
+        log.info({ purpose: count }, 'an address has reached its hourly limit of mails: this one is not sent')
+      else if (error !== repetition) throw error
     }
   }
 
-  // A lane for each address: its tokens are issued in the order in which they were asked for, and so are its mails sent.
-  // A later token voids the earlier ones, so the last mail to arrive has to be the one whose link works.
-  const toAddress = {
+  // A lane for each address: its tokens are issued, and its mails sent, in the order of the requests. A later token voids
+  // the earlier ones, so the mail that arrives last must be the one whose link works.
+  const perAddress = {
     payload: Type.Object({ address: Type.String() }),
     lane: ({ address }: { address: string }) => emailKey(address),
   }
 
-  const reset = jobs.define('auth.reset-mail', toAddress, async ({ id, payload }) => {
+  const reset = jobs.define('auth.reset-mail', perAddress, async ({ id, payload }) => {
     const user = await users.byEmail(parseAddress(payload.address, '').key)
     if (user && user.disabled_at === null) await sendLink(id, 'reset', addressOf(user), user)
   })
 
-  const magicLink = jobs.define('auth.magic-link-mail', toAddress, async ({ id, payload }) => {
+  const magicLink = jobs.define('auth.magic-link-mail', perAddress, async ({ id, payload }) => {
     const email = parseAddress(payload.address, '')
     const user = await users.byEmail(email.key)
-    const mayEnter = user ? user.disabled_at === null : options.registration === 'open'
-    if (mayEnter) await sendLink(id, 'magic-link', user ? addressOf(user) : email, user)
+    const maySignIn = user ? user.disabled_at === null : options.registration === 'open'
+    if (maySignIn) await sendLink(id, 'magic-link', user ? addressOf(user) : email, user)
   })
 
   const verification = jobs.define(
@@ -129,15 +129,15 @@ export function createAccountMails(
     },
   )
 
-  /** Tells an account's owner what happened to it. */
+  /** Notifies an account's owner of an event. */
   async function notify(
     id: string,
     template: string,
-    { userId, at }: Happening,
+    { userId, at }: AccountEvent,
     details: Record<string, string> = {},
   ): Promise<void> {
     const user = await users.byId(userId)
-    // Either may be gone since.
+    // The account may be deleted since, or the provider removed.
     if (!user || !messaging?.sendsMail) return
     const data = { ...nameOf(user), when: new Date(at).toUTCString(), ...details }
     await db.batch(await messaging.mail({ id, to: user.email, template, data }))
