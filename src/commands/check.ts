@@ -22,10 +22,10 @@ Exits with 1 if a check fails.`,
     return withApp(async (app) => {
       console.log('ok      configuration')
       // All checks run at once; their lines are printed in order.
-      const asked = checksOf(app).map(async (one) => ({ name: one.name, fault: await faultOf(one) }))
+      const results = checksOf(app).map(async (one) => ({ name: one.name, fault: await faultOf(one) }))
       let failed = 0
-      for (const answered of asked) {
-        const { name, fault } = await answered
+      for (const result of results) {
+        const { name, fault } = await result
         if (fault !== undefined) failed++
         console.log(fault === undefined ? `ok      ${name}` : `failed  ${name}: ${fault}`)
       }

@@ -19,10 +19,10 @@ export const dev: Command = {
     let busy = false
     let isEnding = false
 
-    function begin(): void {
-      const begun = spawnServer()
-      server = begun
-      begun.on('exit', (code, signal) => {
+    function startServer(): void {
+      const child = spawnServer()
+      server = child
+      child.on('exit', (code, signal) => {
         if (busy || isEnding) return
         server = undefined
         console.log(
@@ -37,10 +37,10 @@ export const dev: Command = {
       console.log(`sixwire dev: ${relative(folder, path)} has changed`)
       await end(server)
       busy = false
-      if (!isEnding) begin()
+      if (!isEnding) startServer()
     }
 
-    begin()
+    startServer()
     const unwatch = watchSources(folder, [resolve(process.env['DATA_DIR'] ?? 'data')], restart)
     await new Promise<void>((enough) =>
       onSignals(

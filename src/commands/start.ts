@@ -20,7 +20,7 @@ and exits with 0; a second one, or 30 seconds, ends it at once.
 
 Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
   async run() {
-    const signalled = untilSignal()
+    const signal = untilSignal()
     Buffer.poolSize = BUFFER_POOL_BYTES
     const folder = process.cwd()
     const app = await createApp({ config: await loadConfig(folder), folder })
@@ -28,8 +28,8 @@ Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SEC
     // A start that a signal interrupts may fail; that is no error then.
     running.catch(() => undefined)
     try {
-      await Promise.race([running, signalled])
-      await signalled
+      await Promise.race([running, signal])
+      await signal
     } finally {
       await app.close()
     }

@@ -25,7 +25,7 @@ export const checksumOf = (migration: Migration): string =>
 /** The error for a migration that the engine refused. */
 export const failedMigration = ({ wire, name }: Migration, error: unknown): StartError =>
   new StartError(
-    `the migration ${wire}/${name} failed and is rolled back: ${(error as Error).message.replaceAll(/\s+/g, ' ')}`,
+    `the migration ${wire}/${name} failed, and is rolled back: ${(error as Error).message.replaceAll(/\s+/g, ' ')}`,
     { cause: error },
   )
 

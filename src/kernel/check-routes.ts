@@ -148,7 +148,7 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
 }
 
 /**
- * What a wire's setup returned, held against what it may return.
+ * Checks the result of a wire's setup.
  *
  * @throws StartError with the wire and the field that is missing, unknown or does not fit
  */
@@ -161,10 +161,9 @@ export function checkRunning(wire: string, running: unknown): void {
 }
 
 /**
- * Finds what would be found out later, or never: routes that are not whole, a route that says nothing valid of who may
- * call it, two that answer the same address, routes
- * for signed-in callers where nobody can sign in, two limits that are counted together and differ, and two schemas of one
- * name.
+ * Finds errors that would otherwise show late or never: incomplete routes, a route without a valid access, two routes with
+ * the same address, routes for signed-in callers if no wire has accounts, two limits that are counted together and differ,
+ * and two schemas with the same name.
  *
  * @throws StartError with the wire and the route
  */

@@ -14,12 +14,12 @@ type Bounds = { interval: number; latest: number; absurd: number }
 
 /** What a bucket of `count` calls a period is compared with, in microseconds. */
 function boundsOf(now: number, count: number, periodMs: number): Bounds {
-  // Rounded down, and all else taken from it, or the last call of a burst would have no room.
+  // Rounded down, and all else taken from it, or the last call of a burst would be refused.
   const interval = Math.floor((periodMs * 1000) / count)
   return {
     interval,
     latest: now + interval * (count - 1),
-    // A bucket that is full only later than this was filled before a clock was set back: it begins anew.
+    // A bucket whose time is later than this was written before a clock was set back: it starts again.
     absurd: now + 2 * periodMs * 1000,
   }
 }
@@ -30,8 +30,8 @@ const waitMs = (fullAt: number, latest: number): number => Math.max(1, Math.ceil
 export type DatabaseRateLimiter = RateLimiter & {
   /**
    * The step that takes one call out of a bucket that holds `count` and refills evenly over `periodMs`. If the bucket is
-   * empty, nothing of the batch is kept and the error is thrown. Batches of one bucket wait for each other at this step,
-   * so what follows it in the batch happens one after the other.
+   * empty, the batch is rolled back and the error is thrown. Batches of one bucket wait for each other at this step,
+   * so the later steps of such batches run one batch after the other.
    *
    * @example
    * await db.batch([rateLimiter.takeSql(`payout ${userId}`, 5, 3_600_000), insertPayoutSql(payout)])
@@ -40,9 +40,9 @@ export type DatabaseRateLimiter = RateLimiter & {
    *   `Retry-After`
    */
   takeSql(bucket: string, count: number, periodMs: number, otherwise?: () => ApiError): StepWith
-  /** The statement at which a batch waits for others of the bucket, without taking anything. */
+  /** The statement at which a batch waits for other batches of the bucket; it takes no call. */
   waitSql(bucket: string): Sql
-  /** Deletes full buckets: they are as good as new ones. */
+  /** Deletes full buckets, which are equal to new ones. */
   deleteFull(): Promise<void>
 }
 
@@ -65,8 +65,8 @@ export function createRateLimiter(db: Database, clock: Clock): DatabaseRateLimit
     async take(bucket, count, periodMs) {
       const now = nowMicros(clock)
       const bounds = boundsOf(now, count, periodMs)
-      const [passed] = await db.write(insertSql(bucket, now, bounds))
-      if (passed) return undefined
+      const [row] = await db.write(insertSql(bucket, now, bounds))
+      if (row) return undefined
       const stored = await db.get<{ full_at: number }>(
         sql`select full_at from sixwire_rate_limits where bucket = ${bucket}`,
       )
@@ -93,7 +93,7 @@ export function createRateLimiter(db: Database, clock: Clock): DatabaseRateLimit
   }
 }
 
-/** The same buckets in this process alone: for routes that have to answer while the database is away. */
+/** The same buckets in this process alone: for routes that must answer while the database is unavailable. */
 export function createProcessRateLimiter(clock: Clock): RateLimiter {
   const buckets = new BoundedMap<string, number>(BUCKETS_MAX)
   return {
