@@ -30,12 +30,12 @@ export const stillClock = (now = Date.UTC(2026, 0, 1)): TestClock =>
   )
 
 type Kind = 'pause' | 'idle' | 'limit'
-type Waiting = { kind: Kind; due: number; end: () => void }
+type Pending = { kind: Kind; due: number; end: () => void }
 
 function clockFrom(now: () => number, sinceStart: () => number): TestClock {
   let ahead = 0
   let passed = 0
-  const waiting = new Set<Waiting>()
+  const waiting = new Set<Pending>()
   const elapsed = (): number => sinceStart() + passed
 
   function wait(kind: Kind, ms: number, call: () => void): () => void {
@@ -47,14 +47,14 @@ function clockFrom(now: () => number, sinceStart: () => number): TestClock {
       clear()
       call()
     }
-    const one: Waiting = { kind, due: elapsed() + ms, end }
+    const one: Pending = { kind, due: elapsed() + ms, end }
     const timer = setTimeout(end, ms)
     if (kind === 'idle') timer.unref()
     waiting.add(one)
     return clear
   }
 
-  const inOrder = (kinds: readonly Kind[]): Waiting[] =>
+  const inOrder = (kinds: readonly Kind[]): Pending[] =>
     [...waiting].filter(({ kind }) => kinds.includes(kind)).toSorted((a, b) => a.due - b.due)
 
   function advance(ms: number): void {
@@ -62,7 +62,7 @@ function clockFrom(now: () => number, sinceStart: () => number): TestClock {
     passed += Math.max(0, ms) // a clock that is set back makes no time pass backwards
     for (const one of inOrder(['pause', 'idle', 'limit'])) if (one.due <= elapsed()) one.end()
   }
-  const advanceTo = ({ due }: Waiting): void => advance(Math.ceil(Math.max(0, due - elapsed())))
+  const advanceTo = ({ due }: Pending): void => advance(Math.ceil(Math.max(0, due - elapsed())))
 
   return {
     now: () => now() + ahead,

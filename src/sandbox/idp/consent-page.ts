@@ -79,7 +79,7 @@ const personButton = ({ id, name, email, verified }: Person, asked: boolean): Ht
     <button name="person" value="${id}" class="person" ${asked && html`autofocus`}>
       <span class="initials" aria-hidden="true">${initials(name)}</span>
       <span class="who"><strong>${name}</strong><span>${email}</span></span>
-      <span class="badge ${verified ? 'good' : 'doubtful'}">${verified ? 'verified' : 'not verified'}</span>
+      <span class="badge ${verified ? 'good' : 'warning'}">${verified ? 'verified' : 'not verified'}</span>
     </button>
   </li>`
 

@@ -58,7 +58,7 @@ export function createProviders(page) {
   function card(name, variables) {
     const [title, protocol] = NAMES[name] ?? [name, '']
     const figures = make('div')
-    const flag = make('span', { class: 'badge doubtful', hidden: true }, 'fault set')
+    const flag = make('span', { class: 'badge warning', hidden: true }, 'fault set')
     const faults = createFaultForm(name, (fault) => set(name, fault))
     const element = make(
       'section',
