@@ -38,11 +38,18 @@ function readOutcome<T extends object>(
     string,
     unknown
   >
-  const { kind, afterMs } = outcome
+  const { kind, afterMs, code, details } = outcome
   const why: unknown = outcome['reason'] ?? 'the provider did not say why'
   const reason = oneLine(typeof why === 'string' ? why : JSON.stringify(why), REASON_MAX)
   if (kind === 'accepted' && isAccepted(outcome)) return outcome as Outcome<T>
-  if (kind === 'refused' || kind === 'unknown') return { kind, reason }
+  if (kind === 'refused')
+    return {
+      kind,
+      reason,
+      ...(typeof code === 'string' && { code }),
+      ...(isTexts(details) && { details }),
+    }
+  if (kind === 'unknown') return { kind, reason }
   if (kind === 'retry') {
     const isDelay = typeof afterMs === 'number' && afterMs > 0 && Number.isFinite(afterMs)
     return { kind, reason, ...(isDelay && { afterMs }) }
@@ -50,3 +57,6 @@ function readOutcome<T extends object>(
   const text = oneLine(JSON.stringify(answered) ?? String(answered), REASON_MAX)
   return { kind: 'unknown', reason: `the provider answered no outcome: ${text}` }
 }
+
+const isTexts = (value: unknown): value is Readonly<Record<string, string>> =>
+  typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string')

@@ -13,9 +13,20 @@ export type Outcome<T extends object = object> = ({ kind: 'accepted' } & T) | No
 
 /** An outcome other than `accepted`. */
 export type NotAccepted =
-  | { kind: 'refused'; reason: string }
+  | Refused
   | { kind: 'retry'; reason: string; afterMs?: number }
   | { kind: 'unknown'; reason: string }
+
+/**
+ * A refusal. `code` says what it is about where callers act on it, in the words of the port that the provider implements;
+ * `details` are further facts, such as the address at which a buyer can choose another card.
+ */
+export type Refused = {
+  kind: 'refused'
+  reason: string
+  code?: string
+  details?: Readonly<Record<string, string>>
+}
 
 /** How to read the answers of a provider's API. */
 export type ReplyReader<T extends object> = {
@@ -29,6 +40,8 @@ export type ReplyReader<T extends object> = {
   isPassing?(reply: Answered): boolean
   /** The reason in any other answer, as one line. Default: its status. */
   sentence?(reply: Answered): string
+  /** What a refusal is about, for `code` and `details` of the outcome. */
+  refusal?(reply: Answered): Pick<Refused, 'code' | 'details'> | undefined
 }
 
 /**
@@ -66,5 +79,5 @@ export function outcomeOf<T extends object>(reply: Reply, reader: ReplyReader<T>
     const seconds = Number(headers['retry-after'] ?? Number.NaN)
     return { kind: 'retry', reason, ...(seconds > 0 && { afterMs: seconds * 1000 }) }
   }
-  return { kind: 'refused', reason }
+  return { kind: 'refused', reason, ...reader.refusal?.(reply) }
 }

@@ -15,6 +15,7 @@ import { createIdpa } from './idp/idpa.ts'
 import { createIdpb } from './idp/idpb.ts'
 import { createPage } from './page.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
+import { createWebhookLog } from './webhooks.ts'
 
 /** Local stand-ins for the providers that an application has not configured. */
 export type Sandbox = {
@@ -47,14 +48,15 @@ const STAND_INS: readonly CreateStandIn[] = [createMail, createPhone, createDire
 
 /** Creates the sandbox; nothing listens before `open`, and nothing is stored before `start`. */
 export function createSandbox(
-  frame: Omit<StandInContext, 'faults' | 'callbacks' | 'base'>,
+  frame: Omit<StandInContext, 'faults' | 'callbacks' | 'webhooks' | 'base'>,
   creators: readonly CreateStandIn[] = STAND_INS,
 ): Sandbox {
   const { db, clock, log, settings } = frame
   const faults = createFaults(db, clock)
   const callbacks = createCallbackQueue(frame.jobs, { clock, log })
   const mayCall = createAccess(settings)
-  const context = { ...frame, faults, callbacks, base: settings.sandboxUrl }
+  const webhooks = createWebhookLog(callbacks)
+  const context = { ...frame, faults, callbacks, webhooks, base: settings.sandboxUrl }
   const standIns = creators.map((create) => create(context))
   const used = new Set<StandIn>()
   const describe = () => describeAll(standIns, used, faults)

@@ -8,6 +8,7 @@ import type { Variables } from '../kernel/options.ts'
 import type { CallbackQueue } from './callbacks.ts'
 import type { Version } from './events.ts'
 import type { Faults } from './faults.ts'
+import type { WebhookLog } from './webhooks.ts'
 
 /** What every stand-in gets. */
 export type StandInContext = {
@@ -20,6 +21,8 @@ export type StandInContext = {
   faults: Faults
   /** Sends what it reports to the application. */
   callbacks: CallbackQueue
+  /** Sends webhooks of payments to the application, and keeps a log of them. */
+  webhooks: WebhookLog
   /** The sandbox's address for this server and for a browser on its machine: `http://localhost:3000/sandbox`. */
   base: string
 }

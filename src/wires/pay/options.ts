@@ -1,0 +1,46 @@
+import { Type } from '../../base/schema.ts'
+import type { PaymentProvider } from './provider.ts'
+
+const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+
+/** The options of the pay wire. */
+export const PayOptions = Type.Object({
+  stripe: Type.Optional(
+    Type.Object({
+      secretKey: text('The secret key (sk_…) or a restricted key (rk_…) from the Stripe dashboard.'),
+      webhookSecret: text('The signing secret (whsec_…) of the webhook endpoint.'),
+      apiBase: text('The address of Stripe’s API. Default: https://api.stripe.com.'),
+    }),
+  ),
+  paypal: Type.Optional(
+    Type.Object({
+      clientId: text('The client ID of the REST app from the PayPal dashboard.'),
+      clientSecret: text('The secret of the REST app.'),
+      webhookId: text('The ID of the webhook in the REST app.'),
+      apiBase: text('The address of PayPal’s API. Default: https://api-m.paypal.com.'),
+    }),
+  ),
+  cardpay: Type.Optional(Type.Unsafe<PaymentProvider>({ type: 'object' })),
+  walletpay: Type.Optional(Type.Unsafe<PaymentProvider>({ type: 'object' })),
+})
+
+/** The environment variables of the providers. */
+export const PAY_PROVIDERS = {
+  stripe: {
+    env: {
+      STRIPE_SECRET_KEY: 'secretKey',
+      STRIPE_WEBHOOK_SECRET: 'webhookSecret',
+      STRIPE_API_BASE: 'apiBase',
+    },
+    replacedBy: { cardpay: ['secretKey', 'webhookSecret', 'apiBase'] },
+  },
+  paypal: {
+    env: {
+      PAYPAL_CLIENT_ID: 'clientId',
+      PAYPAL_CLIENT_SECRET: 'clientSecret',
+      PAYPAL_WEBHOOK_ID: 'webhookId',
+      PAYPAL_API_BASE: 'apiBase',
+    },
+    replacedBy: { walletpay: ['clientId', 'clientSecret', 'webhookId', 'apiBase'] },
+  },
+} as const
