@@ -69,7 +69,8 @@ export type Conformance<M> = {
 
 const LIMIT_MS = 20_000
 const KINDS: ReadonlySet<string> = new Set(['accepted', 'refused', 'retry', 'unknown'])
-const GARBAGE = [
+/** Answers that no provider gives. */
+export const GARBAGE = [
   '',
   '\n',
   '\r\n\r\n',
