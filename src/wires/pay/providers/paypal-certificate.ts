@@ -1,0 +1,129 @@
+import type { KeyObject, X509Certificate } from 'node:crypto'
+import { isIP } from 'node:net'
+
+import { BoundedMap } from '../../../base/bounded-map.ts'
+import type { Clock } from '../../../base/clock.ts'
+import type { Reply } from '../../../outbound/outbound.ts'
+import { certificatesOf, isCurrent, type Roots } from './paypal-chain.ts'
+
+const HOSTS: ReadonlySet<string> = new Set([
+  'api.paypal.com',
+  'api-m.paypal.com',
+  'api.sandbox.paypal.com',
+  'api-m.sandbox.paypal.com',
+])
+/** Whom the certificates that sign webhooks are made out to. */
+const SIGNERS = [
+  'messageverificationcerts.paypal.com',
+  'messageverificationcerts.sandbox.paypal.com',
+  ...HOSTS,
+]
+
+const URL_MAX = 500
+const FETCH_MS = 3_000
+const FETCHES_A_MINUTE = 20
+const CACHED_MAX = 20
+const CACHED_MS = 6 * 3_600_000
+const FAILED_MAX = 1_000
+const FAILED_MS = 60_000
+const RSA_BITS_MIN = 2048
+
+/** The certificate at an address. */
+export type Certificate = {
+  key: KeyObject
+  /** Whether its chain ends at a trusted root, or PayPal confirmed a signature of it. */
+  isTrusted: boolean
+  /** Remembers that PayPal confirmed a signature of this certificate. */
+  confirm(): void
+}
+
+/** The certificates that sign webhooks. */
+export type Certificates = {
+  /**
+   * Reads the address of a certificate; undefined if it is not one of PayPal's: https at a host of PayPal's API, or the
+   * origin of `apiBase` itself.
+   */
+  addressOf(text: string): URL | undefined
+  /** Returns the certificate at an address, cached; undefined if there is none that can be used now. */
+  get(address: URL): Promise<Certificate | undefined>
+}
+
+type Cached = { leaf: X509Certificate; isTrusted: boolean; until: number }
+
+/**
+ * Fetches and checks the certificates that sign webhooks. What can be made to fetch by forged webhooks is limited: failures are
+ * remembered for a minute, callers share a fetch, and at most 20 are made in a minute.
+ */
+export function createCertificates(options: {
+  /** Fetches an address without following redirects. */
+  fetch: (address: URL, limitMs: number) => Promise<Reply>
+  apiBase: URL
+  roots: Roots
+  clock: Clock
+}): Certificates {
+  const { fetch, apiBase, roots, clock } = options
+  const cached = new BoundedMap<string, Cached>(CACHED_MAX)
+  const failed = new BoundedMap<string, number>(FAILED_MAX)
+  const fetching = new Map<string, Promise<Cached | undefined>>()
+  let fetches: number[] = []
+
+  function isMadeOutTo(leaf: X509Certificate, address: URL): boolean {
+    if (HOSTS.has(address.host)) return SIGNERS.some((name) => leaf.checkHost(name) !== undefined)
+    const host = address.hostname.replace(/^\[(.*)\]$/, '$1')
+    return (isIP(host) === 0 ? leaf.checkHost(host) : leaf.checkIP(host)) !== undefined
+  }
+
+  async function load(address: URL): Promise<Cached | undefined> {
+    const reply = await fetch(address, FETCH_MS)
+    const [leaf, ...others] =
+      (reply.kind === 'answered' && reply.status === 200 && certificatesOf(reply.body.toString('latin1'))) ||
+      []
+    if (!leaf || !isRsa(leaf.publicKey) || !isCurrent(leaf, clock.now())) {
+      failed.set(address.href, clock.elapsed() + FAILED_MS)
+      return undefined
+    }
+    const isTrusted = isMadeOutTo(leaf, address) && roots.vouchFor(leaf, others, clock.now())
+    const certificate = { leaf, isTrusted, until: clock.elapsed() + CACHED_MS }
+    cached.set(address.href, certificate)
+    return certificate
+  }
+
+  function find(address: URL): Promise<Cached | undefined> | Cached | undefined {
+    const { href } = address
+    const known = cached.get(href)
+    if (known && clock.elapsed() < known.until && isCurrent(known.leaf, clock.now())) return known
+    cached.delete(href)
+    const pending = fetching.get(href)
+    if (pending) return pending
+    if (clock.elapsed() < (failed.get(href) ?? 0)) return undefined
+    fetches = fetches.filter((at) => at > clock.elapsed() - 60_000)
+    if (fetches.length >= FETCHES_A_MINUTE) return undefined
+    fetches.push(clock.elapsed())
+    const loading = load(address).finally(() => fetching.delete(href))
+    fetching.set(href, loading)
+    return loading
+  }
+
+  return {
+    addressOf(text) {
+      if (text.length > URL_MAX || !URL.canParse(text)) return undefined
+      const url = new URL(text)
+      if (url.username || url.password || url.hash) return undefined
+      const isPayPals = url.protocol === 'https:' && HOSTS.has(url.host)
+      return isPayPals || url.origin === apiBase.origin ? url : undefined
+    },
+    async get(address) {
+      const certificate = await find(address)
+      return (
+        certificate && {
+          key: certificate.leaf.publicKey,
+          isTrusted: certificate.isTrusted,
+          confirm: () => void (certificate.isTrusted = true),
+        }
+      )
+    },
+  }
+}
+
+const isRsa = ({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean =>
+  asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= RSA_BITS_MIN

@@ -1,0 +1,106 @@
+import type { Clock } from '../../../base/clock.ts'
+import type { Outcome, ProviderEvent } from '../provider.ts'
+import type { Client } from './paypal-client.ts'
+import { eventOf } from './paypal-event.ts'
+import { linkOf, objectOf, timeOf, type Fields } from './paypal-fields.ts'
+import { outcomeOf } from './paypal-outcome.ts'
+
+const PATH = '/v1/notifications/webhooks-events'
+const PAGE_SIZE = 100
+/** A window with more pages is halved. */
+const PAGES_MAX = 10
+const WINDOW_MIN_MS = 1_000
+const WINDOW_MAX_MS = 24 * 3_600_000
+/** An event is listed some time after it was created. */
+const DELAY_MS = 60_000
+
+type Listed = { events: readonly ProviderEvent[]; until: number }
+
+/**
+ * Makes the function that lists events since a time, oldest first: in windows of at most a day, each read to its last
+ * page. PayPal keeps events for 30 days.
+ */
+export function createEventList(client: Client, clock: Clock) {
+  // How much PayPal has in a time is found out once, and not at each call.
+  let windowMs = WINDOW_MAX_MS
+
+  async function readWindow(
+    start: number,
+    end: number,
+    deadline: number,
+  ): Promise<Outcome<{ objects: Fields[] }> | 'too long'> {
+    const objects: Fields[] = []
+    let path: string | undefined = `${PATH}?${new URLSearchParams({
+      page_size: String(PAGE_SIZE),
+      start_time: new Date(start).toISOString(),
+      end_time: new Date(end).toISOString(),
+    }).toString()}`
+    for (let page = 0; path !== undefined; page++) {
+      if (page === PAGES_MAX) return 'too long'
+      const left = deadline - clock.elapsed()
+      if (left <= 0) return { kind: 'retry', reason: 'PayPal lists too many events to be read in time' }
+      const outcome: Outcome<{ listed: Fields[]; next: string | undefined }> = outcomeOf(
+        await client.call(path, { limitMs: left }),
+        {
+          call: 'read',
+          expects: 'a list of events',
+          accept(answer) {
+            const { events, links } = objectOf(answer)
+            if (!Array.isArray(events)) return undefined
+            const link = linkOf(links, 'next')
+            const next = link === undefined ? undefined : below(link)
+            return next === '' ? undefined : { listed: events.map(objectOf), next }
+          },
+        },
+      )
+      if (outcome.kind !== 'accepted') return outcome
+      objects.push(...outcome.listed)
+      // An empty page is the last one, whatever its links say.
+      path = outcome.listed.length === 0 ? undefined : outcome.next
+    }
+    return { kind: 'accepted', objects }
+  }
+
+  return async (since: number, limitMs: number): Promise<Outcome<Listed>> => {
+    const deadline = clock.elapsed() + limitMs
+    const now = clock.now()
+    const found = new Map<string, ProviderEvent>()
+    const listed = (until: number): Outcome<Listed> => ({
+      kind: 'accepted',
+      events: [...found.values()],
+      until: Math.max(since, Math.min(until, now - DELAY_MS)),
+    })
+    let start = Math.min(since, now)
+    while (start < now) {
+      const end = Math.min(start + windowMs, now)
+      const window = await readWindow(start, end, deadline)
+      if (window === 'too long' && end - start > WINDOW_MIN_MS) {
+        windowMs = Math.max(WINDOW_MIN_MS, Math.floor((end - start) / 2))
+        continue
+      }
+      if (window === 'too long')
+        return {
+          kind: 'unknown',
+          reason: `PayPal lists more than ${PAGES_MAX * PAGE_SIZE} events of one second`,
+        }
+      // What was read whole before counts, also if the rest cannot be read.
+      if (window.kind !== 'accepted') return start > since ? listed(start) : window
+      const inOrder = window.objects.toSorted((a, b) => createdAt(a) - createdAt(b))
+      for (const object of inOrder) {
+        const event = eventOf(object)
+        if (event && !found.has(event.id)) found.set(event.id, event)
+      }
+      if (window.objects.length < PAGE_SIZE) windowMs = Math.min(WINDOW_MAX_MS, windowMs * 2)
+      start = end
+    }
+    return listed(now)
+  }
+}
+
+const createdAt = (event: Fields): number => timeOf(event['create_time']) ?? 0
+
+/** PayPal's own next page, but always below our base: the token goes nowhere else. Empty if it is something else. */
+function below(link: string): string {
+  const { pathname, search } = new URL(link)
+  return pathname.endsWith(PATH) ? PATH + search : ''
+}

@@ -1,0 +1,189 @@
+import { BoundedMap } from '../../../base/bounded-map.ts'
+import type { Clock } from '../../../base/clock.ts'
+import type { NotAccepted } from '../../../providers/outcome.ts'
+import type { Entry, Outcome, Snapshot, Subject } from '../provider.ts'
+import type { Client } from './paypal-client.ts'
+import { idOf, objectOf, ourIdOf, type Fields } from './paypal-fields.ts'
+import { isGone, outcomeOf } from './paypal-outcome.ts'
+import { chargeOf, disputeOf, orderIdOf, orderOf, refundOf, withoutForeignCall } from './paypal-snapshot.ts'
+
+/** Refunds whose call is known: it never changes. */
+const ATTRIBUTED_MAX = 10_000
+
+type RefundEntry = Entry & { kind: 'refund' }
+type Found = { object: NonNullable<Subject['objects']>[number]; answer: unknown }
+
+/** A call of a look ended otherwise than it should have. */
+class Stop extends Error {
+  readonly outcome: NotAccepted
+  constructor(outcome: NotAccepted) {
+    super(outcome.reason)
+    this.outcome = outcome
+  }
+}
+
+/** What fetches a transaction with everything that PayPal has for it. */
+export type Look = (subject: Subject, limitMs: number) => Promise<Outcome<{ snapshot: Snapshot }>>
+
+/**
+ * Makes the function that fetches a transaction: the order with its captures and refunds, and the objects that no order
+ * shows. PayPal cannot list orders, so what has neither an order nor a payment is not found.
+ */
+export function createLook(client: Client, clock: Clock): Look {
+  const callOfRefund = new BoundedMap<string, string | undefined>(ATTRIBUTED_MAX)
+
+  return async (subject, limitMs) => {
+    const deadline = clock.elapsed() + limitMs
+
+    /** Returns the object at a path; undefined if PayPal has none there. */
+    async function fetchObject(path: string): Promise<Fields | undefined> {
+      const left = deadline - clock.elapsed()
+      if (left <= 0)
+        throw new Stop({ kind: 'retry', reason: 'PayPal has too much of this to be read in time' })
+      const reply = await client.call(path, { limitMs: left })
+      if (reply.kind === 'answered' && isGone(reply)) return undefined
+      const outcome = outcomeOf(reply, {
+        call: 'read',
+        expects: 'an object',
+        accept(answer) {
+          const object = objectOf(answer)
+          return idOf(object['id'] ?? object['dispute_id']) === undefined ? undefined : { object }
+        },
+      })
+      // A look that is refused decides nothing about the transaction.
+      if (outcome.kind === 'refused') throw new Stop({ kind: 'unknown', reason: outcome.reason })
+      if (outcome.kind !== 'accepted') throw new Stop(outcome)
+      return outcome.object
+    }
+    const fetchCapture = (id: string) => fetchObject(`/v2/payments/captures/${encodeURIComponent(id)}`)
+    const fetchRefund = (id: string) => fetchObject(`/v2/payments/refunds/${encodeURIComponent(id)}`)
+
+    /** Fetches what a webhook named. An object that PayPal does not have any more is left out. */
+    async function fetchNamed(): Promise<Found[]> {
+      const found: Found[] = []
+      for (const object of subject.objects ?? []) {
+        const id = encodeURIComponent(object.id)
+        const answer =
+          object.kind === 'dispute'
+            ? await fetchObject(`/v1/customer/disputes/${id}`)
+            : await fetchRefund(object.id)
+        if (answer || object.kind === 'reversal') found.push({ object, answer })
+      }
+      return found
+    }
+
+    async function fetchOrder(reference: string): Promise<Snapshot | undefined> {
+      const answer = await fetchObject(`/v2/checkout/orders/${encodeURIComponent(reference)}`)
+      if (!answer) return undefined
+      const view = orderOf(answer)
+      if (!view || view.snapshot.reference !== reference) throw incomplete('an order that can be read')
+      const { snapshot, unattributed } = view
+      // An order need not show by which call of ours a refund was made; the refund itself does.
+      for (const id of unattributed) {
+        if (callOfRefund.has(id)) continue
+        const refund = await fetchRefund(id)
+        callOfRefund.set(id, ourIdOf(refund?.['custom_id']))
+      }
+      return {
+        ...snapshot,
+        entries: snapshot.entries.map((entry) => {
+          const callId = callOfRefund.get(entry.objectId)
+          if (entry.kind !== 'refund' || callId === undefined || callId === snapshot.transactionId)
+            return entry
+          return { ...entry, callId }
+        }),
+      }
+    }
+
+    /** A payment whose order is not known any more, or that has none. */
+    function snapshotOfCapture(capture: Fields, reference: string): Snapshot {
+      const charge = chargeOf(capture, true)
+      if (!charge || charge === 'none') throw incomplete('a capture that can be read')
+      const transactionId = ourIdOf(capture['custom_id'])
+      return {
+        reference,
+        paymentId: charge.objectId,
+        entries: [charge],
+        ...(transactionId !== undefined && { transactionId }),
+      }
+    }
+
+    async function fetchSnapshot(found: readonly Found[]): Promise<Snapshot | undefined> {
+      const { reference } = subject
+      const order = reference === undefined ? undefined : await fetchOrder(reference)
+      if (order) return order
+      const paymentId = subject.paymentId ?? paymentOf(found)
+      const capture = paymentId === undefined ? undefined : await fetchCapture(paymentId)
+      if (!capture || paymentId === undefined) return undefined
+      const orderId = orderIdOf(capture)
+      const ofCapture = orderId === undefined || orderId === reference ? undefined : await fetchOrder(orderId)
+      return ofCapture ?? snapshotOfCapture(capture, orderId ?? reference ?? paymentId)
+    }
+
+    /** The snapshot with the objects that were named: they are not in the order, or newer than it. */
+    async function withNamed(snapshot: Snapshot, found: readonly Found[]): Promise<Snapshot> {
+      const entries = new Map(snapshot.entries.map((entry) => [entry.objectId, entry]))
+      for (const { object, answer } of found) {
+        const entry =
+          object.kind === 'dispute'
+            ? disputeOf(answer)?.entry
+            : object.kind === 'refund'
+              ? refundOf(answer)
+              : await reversalOf(object.id, answer, snapshot)
+        if (!entry) throw incomplete(`a ${object.kind} that can be read`)
+        entries.set(
+          object.kind === 'reversal' ? `reversal ${entry.objectId}` : entry.objectId,
+          entry.kind === 'refund' ? withoutForeignCall(entry, snapshot.transactionId) : entry,
+        )
+        // A reversal looks like a refund, and an order may list it as one.
+        if (object.kind === 'reversal' && entries.get(object.id)?.kind === 'refund') entries.delete(object.id)
+      }
+      return { ...snapshot, entries: [...entries.values()] }
+    }
+
+    /** A reversal is an object like a refund, or the capture itself; of the whole payment if PayPal shows neither. */
+    async function reversalOf(id: string, answer: unknown, snapshot: Snapshot): Promise<Entry | undefined> {
+      const refund: RefundEntry | undefined = refundOf(answer)
+      const charge = refund ?? snapshot.entries.find(({ kind }) => kind === 'charge')
+      if (!charge) return undefined
+      const { amount, currency, createdAt } = charge
+      return {
+        kind: 'reversal',
+        objectId: id,
+        status: 'completed',
+        amount,
+        currency,
+        ...(refund && createdAt !== undefined && { createdAt }),
+      }
+    }
+
+    try {
+      const { reference, paymentId, objects = [] } = subject
+      if (
+        reference === undefined &&
+        paymentId === undefined &&
+        !objects.some(({ kind }) => kind === 'dispute')
+      )
+        return {
+          kind: 'unknown',
+          reason: 'PayPal does not list orders: this one can only be found by its id',
+        }
+      const found = await fetchNamed()
+      const snapshot = await fetchSnapshot(found)
+      if (!snapshot) return { kind: 'refused', code: 'gone', reason: 'PayPal has no such order or payment' }
+      return { kind: 'accepted', snapshot: await withNamed(snapshot, found) }
+    } catch (error) {
+      if (error instanceof Stop) return error.outcome
+      throw error
+    }
+  }
+}
+
+const incomplete = (expected: string): Stop =>
+  new Stop({ kind: 'unknown', reason: `PayPal answered 200 without ${expected}` })
+
+/** The payment of a dispute that was fetched. */
+const paymentOf = (found: readonly Found[]): string | undefined => {
+  const dispute = found.find(({ object }) => object.kind === 'dispute')
+  return dispute && disputeOf(dispute.answer)?.paymentId
+}

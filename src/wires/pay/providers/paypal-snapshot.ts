@@ -1,0 +1,198 @@
+import type { Entry, Snapshot } from '../provider.ts'
+import {
+  idOf,
+  linkedId,
+  linkOf,
+  listOf,
+  objectOf,
+  ourIdOf,
+  timeOf,
+  wordsOf,
+  type Fields,
+} from './paypal-fields.ts'
+import { moneyOf } from './paypal-money.ts'
+
+type RefundEntry = Entry & { kind: 'refund' }
+type ChargeEntry = Entry & { kind: 'charge' }
+type DisputeEntry = Entry & { kind: 'dispute' }
+
+const ORDER_STATES: ReadonlySet<unknown> = new Set([
+  'CREATED',
+  'SAVED',
+  'APPROVED',
+  'VOIDED',
+  'COMPLETED',
+  'PAYER_ACTION_REQUIRED',
+])
+const CHARGED: ReadonlySet<unknown> = new Set(['COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED'])
+const NOT_CHARGED: ReadonlySet<unknown> = new Set(['DECLINED', 'FAILED'])
+
+const REFUND_STATES: ReadonlyMap<unknown, RefundEntry['status']> = new Map([
+  ['PENDING', 'pending'],
+  ['COMPLETED', 'completed'],
+  ['FAILED', 'failed'],
+  ['CANCELLED', 'failed'],
+])
+
+/** How disputes end: https://developer.paypal.com/docs/api/customer-disputes/v1/ */
+const DISPUTE_OUTCOMES: ReadonlyMap<unknown, DisputeEntry['status']> = new Map([
+  ['RESOLVED_SELLER_FAVOUR', 'won'],
+  ['CANCELED_BY_BUYER', 'won'],
+  ['DENIED', 'won'],
+  ['RESOLVED_WITH_PAYOUT', 'won'],
+  ['RESOLVED_BUYER_FAVOUR', 'lost'],
+  ['ACCEPTED', 'lost'],
+])
+
+/** An order of PayPal with what was paid for it. */
+export type OrderView = {
+  snapshot: Snapshot
+  status: string
+  links: unknown
+  /** The latest capture was declined, and the order is not over: the buyer may choose another way to pay. */
+  isDeclined: boolean
+  /** The refunds of which the answer does not say by which call they were made. */
+  unattributed: readonly string[]
+}
+
+/** Reads an order; undefined if something is missing, or has a state that is not known. */
+export function orderOf(answer: unknown): OrderView | undefined {
+  const order = objectOf(answer)
+  const { status, links } = order
+  const reference = idOf(order['id'])
+  const units = listOf(order['purchase_units'])
+  const [unit] = units
+  if (reference === undefined || !ORDER_STATES.has(status) || typeof status !== 'string') return undefined
+  const payments = units.map(({ payments }) => objectOf(payments))
+  const captures = payments.flatMap(({ captures }) => listOf(captures))
+  const refunds = payments.flatMap(({ refunds }) => listOf(refunds))
+
+  const charges = captures.map((capture) => chargeOf(capture, status === 'COMPLETED'))
+  const refundEntries = refunds.map(refundOf)
+  if (charges.includes(undefined) || refundEntries.includes(undefined)) return undefined
+  const paid = charges.filter((charge) => charge && charge !== 'none') as ChargeEntry[]
+  // A capture that failed before another one says nothing about the payment.
+  const isPaid = paid.some((charge) => charge.status !== 'failed')
+  const counted = isPaid ? paid.filter((charge) => charge.status !== 'failed') : paid.slice(-1)
+  const money = moneyOf(unit?.['amount']) ?? counted[0]
+  const voided: Entry[] =
+    status === 'VOIDED' && money
+      ? [
+          {
+            kind: 'session',
+            objectId: reference,
+            status: 'cancelled',
+            amount: money.amount,
+            currency: money.currency,
+          },
+        ]
+      : []
+  if (status === 'VOIDED' && !money) return undefined
+
+  const transactionId = ourIdOf(unit?.['custom_id']) ?? ourIdOf(captures[0]?.['custom_id'])
+  const isOpen = status !== 'VOIDED' && status !== 'COMPLETED' && counted.length === 0
+  const url = isOpen ? linkOf(links, 'payer-action', 'approve') : undefined
+  const paymentId = counted[0]?.objectId
+  return {
+    snapshot: {
+      reference,
+      entries: [
+        ...voided,
+        ...counted,
+        ...(refundEntries as RefundEntry[]).map((refund) => withoutForeignCall(refund, transactionId)),
+      ],
+      ...(transactionId !== undefined && { transactionId }),
+      ...(paymentId !== undefined && { paymentId }),
+      ...(url !== undefined && { url }),
+    },
+    status,
+    links,
+    isDeclined: counted.length === 0 && captures.some((capture) => NOT_CHARGED.has(capture['status'])),
+    unattributed: refunds.flatMap(({ id, custom_id }) => (custom_id === undefined ? (idOf(id) ?? []) : [])),
+  }
+}
+
+/**
+ * Reads a capture as the charge of an order; `none` if it was declined and the order is not over; undefined if something
+ * is missing, or its state is not known.
+ */
+export function chargeOf(capture: Fields, isOver: boolean): ChargeEntry | 'none' | undefined {
+  const { status } = capture
+  if (NOT_CHARGED.has(status) && !isOver) return 'none'
+  const state = CHARGED.has(status)
+    ? 'completed'
+    : status === 'PENDING'
+      ? 'pending'
+      : NOT_CHARGED.has(status)
+        ? 'failed'
+        : undefined
+  const objectId = idOf(capture['id'])
+  const money = moneyOf(capture['amount'])
+  if (objectId === undefined || !money || state === undefined) return undefined
+  return { kind: 'charge', objectId, status: state, ...money, ...factsOf(capture) }
+}
+
+/** Reads a refund; undefined if something is missing, or its state is not known. */
+export function refundOf(value: unknown): RefundEntry | undefined {
+  const refund = objectOf(value)
+  const objectId = idOf(refund['id'])
+  const status = REFUND_STATES.get(refund['status'])
+  const money = moneyOf(refund['amount'])
+  if (objectId === undefined || status === undefined || !money) return undefined
+  const callId = ourIdOf(refund['custom_id'])
+  return {
+    kind: 'refund',
+    objectId,
+    status,
+    ...money,
+    ...(callId !== undefined && { callId }),
+    ...factsOf(refund),
+  }
+}
+
+/** A refund made elsewhere may have the `custom_id` of its payment: it is not of a call of ours then. */
+export function withoutForeignCall(refund: RefundEntry, transactionId: string | undefined): RefundEntry {
+  if (refund.callId === undefined || refund.callId !== transactionId) return refund
+  const { callId: _callId, ...rest } = refund
+  return rest
+}
+
+/**
+ * Reads a dispute; undefined if something is missing. PayPal holds the money at every stage, so it is `open` at each
+ * until it has an outcome that is known.
+ */
+export function disputeOf(value: unknown): { entry: DisputeEntry; paymentId?: string } | undefined {
+  const dispute = objectOf(value)
+  const objectId = idOf(dispute['dispute_id'])
+  const money = moneyOf(dispute['dispute_amount'])
+  if (objectId === undefined || !money) return undefined
+  const { outcome_code } = objectOf(dispute['dispute_outcome'])
+  const isResolved = dispute['status'] === 'RESOLVED'
+  const createdAt = timeOf(dispute['create_time'])
+  const reason = wordsOf(dispute['reason'], isResolved ? outcome_code : dispute['status'])
+  const [transaction] = listOf(dispute['disputed_transactions'])
+  const paymentId = idOf(transaction?.['seller_transaction_id'])
+  return {
+    entry: {
+      kind: 'dispute',
+      objectId,
+      status: (isResolved ? DISPUTE_OUTCOMES.get(outcome_code) : undefined) ?? 'open',
+      ...money,
+      version: timeOf(dispute['update_time']) ?? createdAt ?? 0,
+      ...(reason !== undefined && { reason }),
+      ...(createdAt !== undefined && { createdAt }),
+    },
+    ...(paymentId !== undefined && { paymentId }),
+  }
+}
+
+/** The order that a capture belongs to. */
+export const orderIdOf = (capture: Fields): string | undefined =>
+  idOf(objectOf(objectOf(capture['supplementary_data'])['related_ids'])['order_id']) ??
+  linkedId(capture['links'], 'orders')
+
+function factsOf(object: Fields): { reason?: string; createdAt?: number } {
+  const reason = wordsOf(objectOf(object['status_details'])['reason'])
+  const createdAt = timeOf(object['create_time'])
+  return { ...(reason !== undefined && { reason }), ...(createdAt !== undefined && { createdAt }) }
+}

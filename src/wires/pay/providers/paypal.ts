@@ -1,0 +1,195 @@
+import { getCACertificates } from 'node:tls'
+
+import { systemClock } from '../../../base/clock.ts'
+import { StartError } from '../../../base/start-error.ts'
+import { createOutbound } from '../../../outbound/outbound.ts'
+import { trackCalls } from '../../../providers/under-way.ts'
+import type {
+  CaptureOrder,
+  Entry,
+  Order,
+  Outcome,
+  PaymentProvider,
+  RefundOrder,
+  Snapshot,
+} from '../provider.ts'
+import { createCertificates } from './paypal-certificate.ts'
+import { rootsOf } from './paypal-chain.ts'
+import { createClient } from './paypal-client.ts'
+import { createEventList } from './paypal-event-list.ts'
+import { idOf, linkOf, objectOf } from './paypal-fields.ts'
+import { createLook } from './paypal-look.ts'
+import { amountOf, CURRENCIES } from './paypal-money.ts'
+import { outcomeOf, refusedAt, sentence } from './paypal-outcome.ts'
+import { orderOf, refundOf } from './paypal-snapshot.ts'
+import { paypalReceiver } from './paypal-webhook.ts'
+
+const API_BASE = 'https://api-m.paypal.com'
+const CHECK_MS = 10_000
+const CERTIFICATE_BYTES_MAX = 65_536
+const ORDERS = '/v2/checkout/orders'
+
+/**
+ * A provider of payments through PayPal: orders (https://developer.paypal.com/docs/api/orders/v2/), payments
+ * (https://developer.paypal.com/docs/api/payments/v2/), and their webhooks.
+ *
+ * @param options.webhookId the ID of the webhook at PayPal; without it webhooks are refused, and events are found by
+ *   listing them only
+ * @param options.apiBase the address of PayPal's API. Default: https://api-m.paypal.com
+ * @param clock for the time limits of calls, and the age of webhooks
+ * @param roots the root certificates, in PEM, to which the certificates of webhooks must lead. Default: those of Node
+ * @throws StartError if `apiBase` is not a URL
+ * @example
+ * import { defineConfig } from 'sixwire'
+ * import { paypal } from 'sixwire/paypal'
+ *
+ * export default defineConfig({
+ *   pay: { walletpay: paypal({ clientId: '…', clientSecret: '…', webhookId: '…' }) },
+ * })
+ */
+export function paypal(
+  options: { clientId: string; clientSecret: string; webhookId?: string; apiBase?: string },
+  clock = systemClock,
+  roots: () => readonly string[] = () => getCACertificates('default'),
+): PaymentProvider & Required<Pick<PaymentProvider, 'capture' | 'authorize'>> {
+  const apiBase = readBase(options.apiBase ?? API_BASE)
+  const headers = { accept: 'application/json' }
+  const outbound = createOutbound({ name: 'PayPal', base: apiBase, headers, clock })
+  const client = createClient(outbound, options, clock)
+  const certificateOutbound = createOutbound({ name: 'PayPal', maxBytes: CERTIFICATE_BYTES_MAX, clock })
+  const look = createLook(client, clock)
+  const events = createEventList(client, clock)
+  const calls = trackCalls()
+
+  /** Changes something at PayPal, once under its key, and asks for the whole object in the answer. */
+  const change = (path: string, key: string, json: object, limitMs: number) =>
+    client.call(path, {
+      headers: { 'paypal-request-id': key, prefer: 'return=representation' },
+      json,
+      limitMs,
+    })
+
+  async function create(order: Order, limitMs: number): Promise<Outcome<{ reference: string; url: string }>> {
+    if (!Object.hasOwn(CURRENCIES, order.currency))
+      return {
+        kind: 'refused',
+        code: 'parameter',
+        reason: `PayPal does not take ${order.currency}`,
+        details: { parameter: 'currency' },
+      }
+    const unit = {
+      reference_id: 'default',
+      custom_id: order.id,
+      invoice_id: order.id,
+      ...(order.description !== undefined && { description: order.description }),
+      amount: amountOf(order),
+    }
+    const context = {
+      return_url: order.successUrl,
+      cancel_url: order.cancelUrl,
+      user_action: 'PAY_NOW',
+      shipping_preference: 'NO_SHIPPING',
+    }
+    const body = {
+      intent: 'CAPTURE',
+      purchase_units: [unit],
+      payment_source: { paypal: { experience_context: context } },
+    }
+    return outcomeOf(await change(ORDERS, order.id, body, limitMs), {
+      call: 'create',
+      expects: 'an order to approve',
+      accept(answer) {
+        const { id, status, links } = objectOf(answer)
+        const reference = idOf(id)
+        const url = linkOf(links, 'payer-action', 'approve')
+        if (status !== 'CREATED' && status !== 'PAYER_ACTION_REQUIRED') return undefined
+        return reference === undefined || url === undefined ? undefined : { reference, url }
+      },
+    })
+  }
+
+  async function capture(
+    { id, reference }: CaptureOrder,
+    limitMs: number,
+  ): Promise<Outcome<{ snapshot: Snapshot }>> {
+    const path = `${ORDERS}/${encodeURIComponent(reference)}/capture`
+    return outcomeOf(await change(path, id, {}, limitMs), {
+      call: 'capture',
+      expects: 'a captured order',
+      accept(answer) {
+        const view = orderOf(answer)
+        if (view?.snapshot.reference !== reference) return undefined
+        const { snapshot, status, links, isDeclined } = view
+        if (isDeclined) return refusedAt('declined', 'PayPal declined the capture', links)
+        if (status === 'PAYER_ACTION_REQUIRED')
+          return refusedAt('not_approved', 'PayPal needs the buyer to approve the order', links)
+        return snapshot.entries.some(({ kind }) => kind === 'charge') ? { snapshot } : undefined
+      },
+    })
+  }
+
+  async function refund(
+    order: RefundOrder,
+    limitMs: number,
+  ): Promise<Outcome<{ entry: Entry & { kind: 'refund' } }>> {
+    const path = `/v2/payments/captures/${encodeURIComponent(order.paymentId)}/refund`
+    const body = { amount: amountOf(order), custom_id: order.id }
+    return outcomeOf(await change(path, order.id, body, limitMs), {
+      call: 'refund',
+      expects: 'a refund',
+      accept(answer) {
+        const entry = refundOf(answer)
+        return entry && { entry: { ...entry, callId: order.id } }
+      },
+    })
+  }
+
+  async function check(): Promise<void> {
+    const reply = await client.call('/v1/notifications/webhooks', { limitMs: CHECK_MS })
+    if (reply.kind !== 'answered') throw new Error(reply.reason)
+    if (reply.status !== 200) throw new Error(sentence(reply))
+  }
+
+  return {
+    name: 'paypal',
+    currencies: CURRENCIES,
+    create: (order, limitMs) => calls.track(create(order, limitMs)),
+    capture: (order, limitMs) => calls.track(capture(order, limitMs)),
+    refund: (order, limitMs) => calls.track(refund(order, limitMs)),
+    look: (subject, limitMs) => calls.track(look(subject, limitMs)),
+    events: (since, limitMs) => calls.track(events(since, limitMs)),
+    check: () => calls.track(check()),
+    ...paypalReceiver({
+      webhookId: options.webhookId,
+      certificates: createCertificates({
+        fetch: (address, limitMs) => calls.track(certificateOutbound.call(address, { limitMs })),
+        apiBase,
+        roots: rootsOf(roots),
+        clock,
+      }),
+      ask: (body, limitMs) =>
+        calls.track(
+          client.call('/v1/notifications/verify-webhook-signature', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body,
+            limitMs,
+          }),
+        ),
+      clock,
+    }),
+    async close() {
+      await calls.ended()
+      await client.ended()
+    },
+  }
+}
+
+function readBase(base: string): URL {
+  const url = /^https?:\/\/./i.test(base) && URL.canParse(base) ? new URL(base) : undefined
+  if (!url)
+    throw new StartError(
+      `PAYPAL_API_BASE, or the apiBase of paypal(): "${base}" is not an address like ${API_BASE}`,
+    )
+  return url
+}
