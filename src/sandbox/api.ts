@@ -3,6 +3,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { errors } from '../base/errors.ts'
 import { createFaultReader, type Faults } from './faults.ts'
 import type { StandIn } from './stand-in.ts'
+import type { WebhookLog } from './webhooks.ts'
 
 /**
  * The body of `GET /sandbox/api`: every stand-in, and the faults that are set. One that stands in for a provider says
@@ -35,6 +36,7 @@ export const createApi =
     standIns: readonly StandIn[],
     describe: () => Promise<Record<string, unknown>>,
     faults: Faults,
+    webhooks: WebhookLog,
   ): FastifyPluginAsync =>
   async (engine) => {
     const readFault = createFaultReader()
@@ -55,7 +57,7 @@ export const createApi =
           throw errors.not_found({
             message: `There is no such provider: there are ${providers.join(', ')}.`,
           })
-        const fault = readFault(body)
+        const fault = readFault(body, webhooks.providers.includes(provider))
         await faults.set(provider, fault)
         return fault
       },

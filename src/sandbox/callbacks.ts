@@ -7,8 +7,10 @@ import { sql, type Sql } from '../db/sql.ts'
 import type { Job, Jobs } from '../kernel/jobs/jobs.ts'
 import type { Fault } from './faults.ts'
 
-const ANSWER_MS = 5_000
-const LATE_MS = 30_000
+/** How long the application may take to answer. */
+export const ANSWER_MS = 5_000
+/** By how much a fault delays callbacks. */
+export const LATE_MS = 30_000
 /** Eight attempts within some two minutes. Real providers have more patience, but do not end with the server they call. */
 const RETRY = { firstMs: 1_000, maxMs: 64_000, attempts: 8 }
 const POOL = { name: 'sandbox', atOnce: 16 }
@@ -29,7 +31,7 @@ export type CallbackRequest = { headers: Readonly<Record<string, string>>; body:
 
 /** The callbacks of one stand-in. */
 export type Callbacks<M> = {
-  /** The steps that promise callbacks, for the batch of what they report. */
+  /** The steps that promise callbacks, for the batch of what they report. They can't be held: no log shows them. */
   insertSql(callbacks: readonly Callback<M>[], fault: Fault['callback']): Step[]
   /** The statement that deletes those which are still to be sent. */
   deleteSql(): Sql

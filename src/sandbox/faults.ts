@@ -29,8 +29,9 @@ const faultSchema = Type.Object({
     }),
   ),
   callback: Type.Optional(
-    Type.Enum(['lost', 'doubled', 'late'], {
-      description: 'What happens to its webhook or callback.',
+    Type.Enum(['lost', 'doubled', 'late', 'held'], {
+      description:
+        'What happens to its webhook or callback. A webhook that is held is sent or dropped by hand.',
     }),
   ),
   times: Type.Optional(
@@ -45,14 +46,14 @@ const faultSchema = Type.Object({
 export type Fault = Static<typeof faultSchema>
 
 /**
- * Makes the function that reads a fault from a request's body.
+ * Makes the function that reads a fault from a request's body. `canHold`: whether the provider's webhooks are in the log.
  *
  * @throws VALIDATION_ERROR with the path of each fault, also for a name that means nothing: it would do nothing
  */
-export function createFaultReader(): (body: unknown) => Fault {
+export function createFaultReader(): (body: unknown, canHold: boolean) => Fault {
   const read = createReader('body', faultSchema)
   const names = Object.keys(faultSchema.properties)
-  return (body) => {
+  return (body, canHold) => {
     const fault = read(body)
     const unknown = Object.keys(fault).filter((name) => !names.includes(name))
     if (unknown.length > 0)
@@ -62,6 +63,11 @@ export function createFaultReader(): (body: unknown) => Fault {
           message: `means nothing here: there are ${names.join(', ')}`,
         })),
       )
+    if (fault.callback === 'held' && !canHold)
+      throw invalid({
+        path: '/body/callback',
+        message: 'must not be held: only webhooks of payments can be, as the log shows them',
+      })
     return fault
   }
 }

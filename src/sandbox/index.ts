@@ -15,6 +15,7 @@ import { createIdpa } from './idp/idpa.ts'
 import { createIdpb } from './idp/idpb.ts'
 import { createPage } from './page.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
+import { createWebhooks } from './webhook-routes.ts'
 import { createWebhookLog } from './webhooks.ts'
 
 /** Local stand-ins for the providers that an application has not configured. */
@@ -44,7 +45,14 @@ export type Sandbox = {
 type CreateStandIn = (context: StandInContext) => StandIn
 
 // One line per stand-in.
-const STAND_INS: readonly CreateStandIn[] = [createMail, createPhone, createDirectory, createIdpa, createIdpb]
+const STAND_INS: readonly CreateStandIn[] = [
+  createMail,
+  createPhone,
+  createDirectory,
+  createIdpa,
+  createIdpb,
+  createWebhooks,
+]
 
 /** Creates the sandbox; nothing listens before `open`, and nothing is stored before `start`. */
 export function createSandbox(
@@ -55,7 +63,7 @@ export function createSandbox(
   const faults = createFaults(db, clock)
   const callbacks = createCallbackQueue(frame.jobs, { clock, log })
   const mayCall = createAccess(settings)
-  const webhooks = createWebhookLog(callbacks)
+  const webhooks = createWebhookLog({ db, clock, jobs: frame.jobs, log })
   const context = { ...frame, faults, callbacks, webhooks, base: settings.sandboxUrl }
   const standIns = creators.map((create) => create(context))
   const used = new Set<StandIn>()
@@ -90,7 +98,7 @@ export function createSandbox(
       const unused = standIns.filter((one) => !used.has(one)).map(({ name }) => name)
       await engine.register(createPage(context.base, settings.appUrl, unused))
       await engine.register(createFrontend(settings))
-      await engine.register(createApi(standIns, describe, faults))
+      await engine.register(createApi(standIns, describe, faults, webhooks))
       await engine.register(events.plugin)
       for (const { routes } of standIns) await engine.register(routes)
     },

@@ -3,7 +3,8 @@ import type { Static, TSchema } from 'typebox'
 
 import { createValidation, type RequestPart } from '../http/validation.ts'
 
-const LIST_MAX = 1_000
+/** The longest list that is answered. */
+export const LIST_MAX = 1_000
 
 /**
  * Makes the function that reads a part of a request.

@@ -49,7 +49,7 @@ eachEngine((engine) => {
   ] as [string, StartOptions][])
     test(`${JSON.stringify(options)} ends the stand-in ${provider} alone`, async (t) => {
       const app = await startApp(t, engine, { ...options, sandbox: true })
-      const { people, faults, ...standIns } = await stateOf(app)
+      const { people, webhooks, faults, ...standIns } = await stateOf(app)
       assert.deepEqual(
         Object.entries(standIns as Record<string, Json>)
           .filter(([, one]) => !one.inUse)
@@ -60,7 +60,7 @@ eachEngine((engine) => {
       assert.deepEqual([inUse, takesFaults, state], [false, true, {}])
       assert.ok(Object.keys(variables).length > 2, 'it says what it would be')
       assert.equal(await isOpen(standIns.mail.variables.SMTP_URL), provider !== 'mail')
-      assert.ok(people.people > 0 && faults)
+      assert.ok(people.people > 0 && webhooks && faults)
       const page = (await app.request('GET', '/sandbox')).text
       assert.match(page, new RegExp(`data-unused="${provider}"`))
     })
