@@ -1,0 +1,93 @@
+import type Stripe from 'stripe'
+
+import type { Outcome, Snapshot, Subject } from '../provider.ts'
+import { all, Ended, pages, type CallOptions, type StripeClient } from './stripe-client.ts'
+import { fieldsOf, idOf, metadataOf, type Fields } from './stripe-fields.ts'
+import { lookRefusal } from './stripe-outcome.ts'
+import { snapshotOf } from './stripe-snapshot.ts'
+
+/** Stripe's clock and ours differ. */
+const CLOCK_SLACK_MS = 60_000
+const EXPAND = ['payment_intent', 'payment_intent.latest_charge']
+
+type Look = { stripe: Stripe; options: () => CallOptions; subject: Subject & { since: number } }
+
+/** Fetches a checkout session, its payment, and that payment's refunds and disputes. */
+export const look = (
+  client: StripeClient,
+  subject: Subject & { since: number },
+  limitMs: number,
+): Promise<Outcome<{ snapshot: Snapshot }>> => {
+  let isFound = false
+  return client.run(
+    // Only a missing session means that there is no payment.
+    { limitMs, expects: 'a session', refusal: (problem) => (isFound ? undefined : lookRefusal(problem)) },
+    async (stripe, options) => {
+      const one: Look = { stripe, options, subject }
+      const reference = subject.reference ?? (await find(one))
+      const session = await stripe.checkout.sessions.retrieve(reference, { expand: EXPAND }, options())
+      if (idOf(session) === undefined) return undefined
+      isFound = true
+      const payment = await paymentOf(one, session)
+      const snapshot = snapshotOf({ session, payment, ...(await movementsOf(one, payment)) })
+      return snapshot && { snapshot }
+    },
+  )
+}
+
+/**
+ * Finds the id of a session by its payment, else by our transaction.
+ *
+ * @throws Ended with `gone` if all were listed and it is not among them
+ */
+async function find({ stripe, options, subject }: Look): Promise<string> {
+  const { paymentId, transactionId, since } = subject
+  const created = { gte: Math.max(0, Math.floor((since - CLOCK_SLACK_MS) / 1000)) }
+  const filter = paymentId === undefined ? { created } : { payment_intent: paymentId }
+  const isWanted = (session: Fields): boolean =>
+    paymentId !== undefined ||
+    (transactionId !== undefined &&
+      (metadataOf(session, 'transaction_id') === transactionId ||
+        session['client_reference_id'] === transactionId))
+  for await (const { objects } of pages((page) =>
+    stripe.checkout.sessions.list({ ...filter, ...page }, options()),
+  )) {
+    const found = idOf(objects.find(isWanted))
+    if (found !== undefined) return found
+  }
+  const of = paymentId === undefined ? 'transaction' : 'payment'
+  throw new Ended({
+    kind: 'refused',
+    code: 'gone',
+    reason: `Stripe has no checkout session of this ${of}`,
+  })
+}
+
+/** The payment intent of a session, which Stripe creates when the buyer first pays. */
+async function paymentOf({ stripe, options }: Look, session: unknown): Promise<Fields> {
+  const { payment_intent: payment } = fieldsOf(session)
+  // A server may not expand objects.
+  return fieldsOf(
+    typeof payment === 'string' && idOf(payment) !== undefined
+      ? await stripe.paymentIntents.retrieve(payment, { expand: ['latest_charge'] }, options())
+      : payment,
+  )
+}
+
+/** The refunds and disputes of a payment that succeeded. */
+async function movementsOf(
+  { stripe, options, subject }: Look,
+  payment: Fields,
+): Promise<{ refunds?: Fields[]; disputes?: Fields[] }> {
+  const id = idOf(payment)
+  if (id === undefined || payment['status'] !== 'succeeded') return {}
+  const refunds = await all((page) => stripe.refunds.list({ payment_intent: id, ...page }, options()))
+  const isUndisputed =
+    fieldsOf(payment['latest_charge'])['disputed'] === false &&
+    !subject.objects?.some(({ kind }) => kind === 'dispute')
+  if (isUndisputed) return { refunds }
+  return {
+    refunds,
+    disputes: await all((page) => stripe.disputes.list({ payment_intent: id, ...page }, options())),
+  }
+}

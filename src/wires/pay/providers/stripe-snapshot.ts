@@ -1,0 +1,168 @@
+import { oneLine } from '../../../base/one-line.ts'
+import type { Entry, EntryKind, Snapshot } from '../provider.ts'
+import {
+  amountOf,
+  currencyOf,
+  fieldsOf,
+  idOf,
+  metadataOf,
+  momentOf,
+  textOf,
+  type Fields,
+} from './stripe-fields.ts'
+
+const REASON_MAX = 100
+
+type Of<K extends EntryKind> = Entry & { kind: K }
+
+/** https://docs.stripe.com/api/refunds/object#refund_object-status */
+const REFUND_STATUS: Readonly<Record<string, Of<'refund'>['status']>> = {
+  pending: 'pending',
+  requires_action: 'pending',
+  succeeded: 'completed',
+  failed: 'failed',
+  canceled: 'failed',
+}
+
+/** https://docs.stripe.com/api/disputes/object#dispute_object-status; `warning_…` are inquiries, which move no money. */
+const DISPUTE_STATUS: Readonly<Record<string, Of<'dispute'>['status']>> = {
+  warning_needs_response: 'inquiry',
+  warning_under_review: 'inquiry',
+  warning_closed: 'won',
+  prevented: 'won',
+  needs_response: 'open',
+  under_review: 'open',
+  appeal_needs_response: 'open',
+  appeal_under_review: 'open',
+  won: 'won',
+  lost: 'lost',
+}
+
+/** What was fetched about a payment. */
+export type Fetched = {
+  session: unknown
+  /** The payment intent. */
+  payment?: unknown
+  refunds?: readonly unknown[]
+  disputes?: readonly unknown[]
+}
+
+/**
+ * What Stripe's objects say about a transaction; undefined if the session is none. Unknown values add no entry: "no change, look again".
+ */
+export function snapshotOf({ session, payment, refunds = [], disputes = [] }: Fetched): Snapshot | undefined {
+  const fields = fieldsOf(session)
+  const intent = fieldsOf(payment)
+  const reference = idOf(session)
+  if (reference === undefined) return undefined
+  const transactionId = metadataOf(fields, 'transaction_id') ?? metadataOf(intent, 'transaction_id')
+  const paymentId = idOf(payment) ?? idOf(fields['payment_intent'])
+  const url = fields['status'] === 'open' ? httpUrlOf(fields['url']) : undefined
+  const entries = [
+    sessionEntry(reference, fields, intent),
+    chargeEntry(fields, intent),
+    ...refunds.map(refundEntryOf),
+    ...disputes.map(disputeEntry),
+  ]
+  return {
+    reference,
+    ...(transactionId !== undefined && { transactionId }),
+    ...(paymentId !== undefined && { paymentId }),
+    ...(url !== undefined && { url }),
+    entries: entries.filter((entry) => entry !== undefined),
+  }
+}
+
+/** The entry of a refund; undefined if something in it is unknown. */
+export function refundEntryOf(refund: unknown): Of<'refund'> | undefined {
+  const fields = fieldsOf(refund)
+  const status = wordIn(REFUND_STATUS, fields['status'])
+  const facts = factsOf(fields, fields['amount'])
+  const callId = metadataOf(fields, 'refund_id')
+  if (!facts || status === undefined) return undefined
+  return {
+    kind: 'refund',
+    ...facts,
+    status,
+    ...(callId !== undefined && { callId }),
+    ...reasonOf(status === 'failed' ? (fields['failure_reason'] ?? fields['status']) : undefined),
+  }
+}
+
+/** An http or https URL. */
+export const httpUrlOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value) ? value : undefined
+
+/** How a session ended without a payment: https://docs.stripe.com/api/checkout/sessions/object */
+function sessionEntry(objectId: string, session: Fields, intent: Fields): Of<'session'> | undefined {
+  const currency = currencyOf(session['currency'])
+  const status = sessionEnd(session, intent)
+  if (currency === undefined || status === undefined) return undefined
+  const createdAt = momentOf(session['created'])
+  return {
+    kind: 'session',
+    objectId,
+    status,
+    amount: amountOf(session['amount_total']) ?? 0n,
+    currency,
+    ...(createdAt !== undefined && { createdAt }),
+    ...reasonOf(status === 'failed' ? fieldsOf(intent['last_payment_error'])['code'] : undefined),
+  }
+}
+
+function sessionEnd(session: Fields, intent: Fields): Of<'session'>['status'] | undefined {
+  if (intent['status'] === 'succeeded') return undefined
+  if (session['status'] === 'expired') return 'expired'
+  if (intent['status'] === 'canceled') return 'cancelled'
+  // A payment that comes later, such as a debit, has failed. A declined card leaves the session open.
+  return isUnpaid(session) && intent['status'] === 'requires_payment_method' ? 'failed' : undefined
+}
+
+/** https://docs.stripe.com/payments/paymentintents/lifecycle */
+function chargeEntry(session: Fields, intent: Fields): Of<'charge'> | undefined {
+  if (intent['status'] === 'succeeded') {
+    const facts = factsOf(intent, intent['amount_received'])
+    return facts && { kind: 'charge', ...facts, status: 'completed' }
+  }
+  if (intent['status'] !== 'processing' || !isUnpaid(session)) return undefined
+  const facts = factsOf(intent, intent['amount'])
+  return facts && { kind: 'charge', ...facts, status: 'pending' }
+}
+
+const isUnpaid = (session: Fields): boolean =>
+  session['status'] === 'complete' && session['payment_status'] === 'unpaid'
+
+function disputeEntry(dispute: unknown): Of<'dispute'> | undefined {
+  const fields = fieldsOf(dispute)
+  const status = wordIn(DISPUTE_STATUS, fields['status'])
+  const facts = factsOf(fields, fields['amount'])
+  if (!facts || status === undefined) return undefined
+  const { balance_transactions: movements } = fields
+  return {
+    kind: 'dispute',
+    ...facts,
+    status,
+    version: Array.isArray(movements) ? movements.length : 0,
+    ...reasonOf(fields['reason']),
+  }
+}
+
+function factsOf(
+  object: Fields,
+  amount: unknown,
+): Pick<Entry, 'objectId' | 'amount' | 'currency' | 'createdAt'> | undefined {
+  const objectId = idOf(object)
+  const units = amountOf(amount)
+  const currency = currencyOf(object['currency'])
+  if (objectId === undefined || units === undefined || currency === undefined) return undefined
+  const createdAt = momentOf(object['created'])
+  return { objectId, amount: units, currency, ...(createdAt !== undefined && { createdAt }) }
+}
+
+const reasonOf = (value: unknown): { reason?: string } => {
+  const reason = textOf(value)
+  return reason === undefined ? {} : { reason: oneLine(reason, REASON_MAX) }
+}
+
+const wordIn = <T>(words: Readonly<Record<string, T>>, word: unknown): T | undefined =>
+  typeof word === 'string' && Object.hasOwn(words, word) ? words[word] : undefined

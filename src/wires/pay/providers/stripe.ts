@@ -1,0 +1,136 @@
+import { systemClock } from '../../../base/clock.ts'
+import { StartError } from '../../../base/start-error.ts'
+import type { Order, PaymentProvider } from '../provider.ts'
+import { createStripeClient } from './stripe-client.ts'
+import { STRIPE_CURRENCIES } from './stripe-currencies.ts'
+import { listEvents } from './stripe-events.ts'
+import { idOf } from './stripe-fields.ts'
+import { look } from './stripe-look.ts'
+import { createRefusal, refundRefusal } from './stripe-outcome.ts'
+import { httpUrlOf, refundEntryOf } from './stripe-snapshot.ts'
+import { stripeReceiver } from './stripe-webhook.ts'
+
+const API_BASE = 'https://api.stripe.com'
+const CHECK_MS = 10_000
+
+/** Options of the provider of card payments. */
+export type StripeOptions = {
+  /** `sk_…`, or a restricted key `rk_…` that may write sessions and refunds and read events, disputes and the balance. */
+  secretKey: string
+  /** `whsec_…` of the endpoint; without it no webhook is accepted, and payments are found by looking them up. */
+  webhookSecret?: string
+  /** The address of Stripe's API. Default: https://api.stripe.com */
+  apiBase?: string
+}
+
+/**
+ * A provider of card payments by Stripe Checkout (https://docs.stripe.com/payments/checkout), through the `stripe` package. The
+ * endpoint of its webhooks subscribes to `checkout.session.*`, `payment_intent.*`, `charge.*` and `refund.*`.
+ *
+ * @param clock for the time limits of calls, and for the age of webhooks
+ * @throws StartError if `apiBase` is not a URL, or `secretKey` is not a secret key
+ * @example
+ * import { defineConfig } from 'sixwire'
+ * import { stripe } from 'sixwire/stripe'
+ *
+ * export default defineConfig({
+ *   pay: { cardpay: stripe({ secretKey: 'sk_…', webhookSecret: 'whsec_…' }) },
+ * })
+ */
+export function stripe(options: StripeOptions, clock = systemClock): PaymentProvider {
+  const secretKey = checkedKey(options.secretKey)
+  const base = options.apiBase ?? API_BASE
+  if (httpUrlOf(base) === undefined)
+    throw new StartError(
+      `STRIPE_API_BASE, or the apiBase of stripe(): "${base}" is not an address like ${API_BASE}`,
+    )
+  const secret = options.webhookSecret?.trim()
+  const isLive = /^[sr]k_live_/.test(secretKey)
+  const client = createStripeClient({ secretKey, base }, clock)
+
+  return {
+    name: 'stripe',
+    currencies: STRIPE_CURRENCIES,
+
+    async create(order, limitMs) {
+      if (order.amount > BigInt(Number.MAX_SAFE_INTEGER))
+        return { kind: 'refused', code: 'parameter', reason: 'This amount is too large for Stripe.' }
+      return client.run(
+        { limitMs, expects: 'a session', refusal: createRefusal },
+        async (stripe, callOptions) => {
+          const session = await stripe.checkout.sessions.create(sessionOf(order), {
+            ...callOptions(),
+            idempotencyKey: order.id,
+          })
+          const [reference, url] = [idOf(session), httpUrlOf(session.url)]
+          return reference === undefined || url === undefined ? undefined : { reference, url }
+        },
+      )
+    },
+
+    refund: ({ id, transactionId, paymentId, amount }, limitMs) =>
+      client.run({ limitMs, expects: 'a refund', refusal: refundRefusal }, async (stripe, callOptions) => {
+        const refund = await stripe.refunds.create(
+          {
+            payment_intent: paymentId,
+            amount: Number(amount),
+            metadata: { transaction_id: transactionId, refund_id: id },
+          },
+          { ...callOptions(), idempotencyKey: id },
+        )
+        const entry = refundEntryOf(refund)
+        return entry && { entry }
+      }),
+
+    look: (subject, limitMs) => look(client, subject, limitMs),
+    events: (since, limitMs) => listEvents(client, { since, limitMs, isLive }),
+    ...stripeReceiver({ secret: secret === '' ? undefined : secret, isLive }, clock),
+
+    async check() {
+      const outcome = await client.run(
+        { limitMs: CHECK_MS, expects: 'a balance' },
+        async (stripe, callOptions) => {
+          const balance = await stripe.balance.retrieve({}, callOptions())
+          return balance.object === 'balance' ? {} : undefined
+        },
+      )
+      if (outcome.kind !== 'accepted') throw new Error(outcome.reason)
+    },
+
+    // No connection outlives its call.
+    close: () => client.ended(),
+  }
+}
+
+/** The session of an order: https://docs.stripe.com/api/checkout/sessions/create */
+function sessionOf({ id, amount, currency, items, description, successUrl, cancelUrl }: Order) {
+  const metadata = { transaction_id: id }
+  const sold = items ?? [{ name: description ?? 'Payment', amount, quantity: 1 }]
+  return {
+    mode: 'payment' as const,
+    line_items: sold.map((item) => ({
+      price_data: {
+        currency: currency.toLowerCase(),
+        unit_amount: Number(item.amount),
+        product_data: { name: item.name },
+      },
+      quantity: item.quantity,
+    })),
+    success_url: successUrl,
+    cancel_url: cancelUrl,
+    client_reference_id: id,
+    metadata,
+    payment_intent_data: { metadata },
+  }
+}
+
+/** A key that cannot be a secret one is refused at the start; whether Stripe knows it, `check` says. */
+function checkedKey(key: string): string {
+  const name = 'STRIPE_SECRET_KEY, or the secretKey of stripe()'
+  if (!/^[\x21-\x7e]+$/.test(key)) throw new StartError(`${name}: set the secret key of the account, sk_…`)
+  const other = /^(pk|whsec)_/.exec(key)?.[1]
+  if (other === 'pk') throw new StartError(`${name}: this is the publishable key, set the secret key sk_…`)
+  if (other === 'whsec')
+    throw new StartError(`${name}: this is the secret of the webhook, set the secret key sk_…`)
+  return key
+}
