@@ -133,7 +133,7 @@ export default defineConfig({
   },
   overrides: [
     {
-      files: ['**/*.test.ts', '**/*.long.ts', 'src/testing/**', 'src/sandbox/*/*.js'],
+      files: ['**/*.test.ts', '**/*.long.ts', '**/*.fixture.ts', 'src/testing/**', 'src/sandbox/*/*.js'],
       rules: {
         'typescript/no-unsafe-argument': 'off',
         'typescript/no-unsafe-assignment': 'off',

@@ -20,6 +20,27 @@ export const PayOptions = Type.Object({
       apiBase: text('The address of PayPal’s API. Default: https://api-m.paypal.com.'),
     }),
   ),
+  sweep: Type.Object(
+    {
+      firstSeconds: Type.Integer({
+        minimum: 1,
+        default: 10,
+        description: 'How long after its last change a transaction that is not settled is looked up.',
+      }),
+      maxSeconds: Type.Integer({
+        minimum: 1,
+        default: 3_600,
+        description: 'The longest time between two looks: the distances double until then.',
+      }),
+      eventsSeconds: Type.Integer({
+        minimum: 1,
+        default: 3_600,
+        description:
+          'How often the events of the providers are listed, to find those whose webhook was lost.',
+      }),
+    },
+    { default: {} },
+  ),
   cardpay: Type.Optional(Type.Unsafe<PaymentProvider>({ type: 'object' })),
   walletpay: Type.Optional(Type.Unsafe<PaymentProvider>({ type: 'object' })),
 })

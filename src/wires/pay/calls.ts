@@ -1,0 +1,145 @@
+import type { Clock } from '../../base/clock.ts'
+import type { ApiError } from '../../base/errors.ts'
+import { invalid } from '../../base/errors.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import { attempt, type Attempt } from '../../providers/attempt.ts'
+import { isEntry, isSnapshot } from './answers.ts'
+import { payErrors } from './errors.ts'
+import type { Account, Ledger } from './ledger.ts'
+import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
+import type { Entry, PaymentProvider, Snapshot } from './provider.ts'
+import type { CallRow, TransactionRow } from './transaction-rows.ts'
+
+/** Milliseconds for one call of a provider, and for a request with all of its calls. */
+export const CALL_MS = 10_000
+export const REQUEST_MS = 15_000
+/** A running call is not made again before this many milliseconds: longer than any call, and than a process may stall. */
+export const LEASE_MS = 20_000
+
+export const leaseOf = (clock: Pick<Clock, 'now'>): { now: number; leaseUntil: number } => {
+  const now = clock.now()
+  return { now, leaseUntil: now + LEASE_MS }
+}
+
+/** How a call ended: the transaction after it, and the outcome if the provider did not accept it. */
+export type Called = { account: Account; failure: NotAccepted | undefined }
+
+type Done = { snapshot: Snapshot } | { entry: Entry }
+
+export type Calls = {
+  /**
+   * Captures an order, or gives money back, by a call whose row exists already as running. Its outcome is recorded; an
+   * unknown one is looked up until the deadline.
+   *
+   * @param options.isRepeated whether the call was made before with an unknown outcome: what it answers now, other than that
+   *   it is done, says nothing about the first time
+   * @param options.lookUp whether to look up an unknown outcome
+   */
+  make(
+    account: Account,
+    call: Pick<CallRow, 'id' | 'kind' | 'amount'>,
+    options: { cause: string; deadline: number; isRepeated?: boolean },
+  ): Promise<Called>
+}
+
+export function createCalls(
+  { clock, log }: Pick<WireContext, 'clock' | 'log'>,
+  ledger: Ledger,
+  providerOf: (row: TransactionRow) => PaymentProvider,
+): Calls {
+  function perform(
+    provider: PaymentProvider,
+    row: TransactionRow,
+    call: Pick<CallRow, 'id' | 'kind' | 'amount'>,
+    limitMs: number,
+  ): Promise<Outcome<Done>> {
+    const subject = { id: call.id, transactionId: row.id, reference: row.reference! }
+    if (call.kind === 'capture') return provider.capture!(subject, limitMs)
+    const money = { amount: BigInt(call.amount!), currency: row.currency }
+    return provider.refund({ ...subject, ...money, paymentId: row.payment_id! }, limitMs)
+  }
+
+  return {
+    async make(account, call, { cause, deadline, isRepeated = false }) {
+      const { row } = account
+      const provider = providerOf(row)
+      const record = (change: Omit<Parameters<Ledger['record']>[1], 'cause'>): Promise<Account | undefined> =>
+        ledger.record(row.id, { cause, ...change })
+      const steps: Attempt<Done, Called> = {
+        // The row of the call was written with its reservation.
+        begin: async () => true,
+        call: (limitMs) => perform(provider, row, call, limitMs),
+        async settle(outcome, isLookedUp) {
+          if (outcome.kind === 'accepted') {
+            const snapshot = 'snapshot' in outcome ? outcome.snapshot : { entries: [outcome.entry] }
+            const after = await record({ snapshot, call: { id: call.id, status: 'accepted', reason: null } })
+            return { account: after ?? account, failure: undefined }
+          }
+          const isCertain =
+            outcome.kind === 'refused' || (outcome.kind === 'retry' && !isLookedUp && !isRepeated)
+          const status = isCertain ? 'refused' : 'unknown'
+          const after = await record({ call: { id: call.id, status, reason: outcome.reason } })
+          return { account: after ?? account, failure: outcome }
+        },
+        lookUp: isRepeated
+          ? undefined
+          : async (limitMs) => {
+              const { id, reference, payment_id, created_at } = row
+              const subject = {
+                transactionId: id,
+                ...(reference !== null && { reference }),
+                ...(payment_id !== null && { paymentId: payment_id }),
+                since: created_at,
+              }
+              const outcome = await provider.look(subject, limitMs)
+              if (outcome.kind !== 'accepted') return { kind: 'unknown', reason: outcome.reason }
+              return isDone(call, outcome.snapshot)
+                ? outcome
+                : { kind: 'unknown', reason: 'the provider does not show yet that it was done' }
+            },
+      }
+      const ended = await attempt(steps, {
+        clock,
+        log,
+        about: { transaction: row.id, call: call.id, kind: call.kind, provider: provider.name },
+        limitMs: Math.min(CALL_MS, Math.max(0, deadline - clock.elapsed())),
+        deadline,
+        isAccepted: ({ snapshot, entry }) => isSnapshot(snapshot) || isEntry(entry),
+      })
+      return ended!
+    },
+  }
+}
+
+/** Whether a snapshot shows what a call was to do. */
+const isDone = ({ id, kind }: Pick<CallRow, 'id' | 'kind'>, { entries }: Snapshot): boolean =>
+  kind === 'refund'
+    ? entries.some((entry) => entry.kind === 'refund' && entry.callId === id)
+    : entries.some((entry) => entry.kind === 'charge')
+
+/** The error that a caller gets for a call that was not accepted. */
+export function errorOf(
+  failure: NotAccepted,
+  { provider, parameters = {} }: { provider: string; parameters?: Readonly<Record<string, string>> },
+): ApiError {
+  const { kind, reason } = failure
+  const details = { provider }
+  if (kind === 'refused' && failure.code === 'parameter') {
+    const named = failure.details?.['parameter'] ?? ''
+    const path = Object.entries(parameters).find(([word]) => named.includes(word))?.[1] ?? '/body'
+    return invalid({ path, message: `the provider refuses it: ${reason}` })
+  }
+  if (kind === 'refused' && failure.code === 'state')
+    return payErrors.invalid_state({ message: `The provider refuses it: ${reason}`, details })
+  if (kind === 'refused')
+    return payErrors.provider_error({ message: `The provider refused it: ${reason}`, details })
+  if (kind === 'retry')
+    return payErrors.provider_error({
+      message: `The provider could not be asked, nothing was done: ${reason}`,
+      details,
+    })
+  return payErrors.provider_error({
+    message: `The provider did not say whether it was done: ${reason}. GET /pay/transactions/:id shows the outcome once it is known.`,
+    details,
+  })
+}

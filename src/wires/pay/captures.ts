@@ -1,0 +1,127 @@
+import { errors } from '../../base/errors.ts'
+import { newId } from '../../base/ids.ts'
+import { sql } from '../../db/sql.ts'
+import type { RowFilter } from '../../http/access.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import { errorOf, leaseOf, REQUEST_MS, type Calls } from './calls.ts'
+import { payErrors } from './errors.ts'
+import { isOpen, type Account, type Ledger } from './ledger.ts'
+import type { Reconcile } from './reconcile.ts'
+import { claimCallSql, insertCallSql, selectTransactionsSql, type CallRow } from './transaction-rows.ts'
+
+const WAIT_MS = 200
+
+export type Captured = { orderId: string; status: 'COMPLETED' | 'PENDING'; transactionId: string }
+
+export type Captures = {
+  /**
+   * Captures an approved order. An order that is captured already is answered as the first time; of several calls at the
+   * same time one captures, and all answer its outcome.
+   *
+   * @throws NOT_FOUND, INVALID_STATE if nobody approved it, PAYMENT_DECLINED, PROVIDER_ERROR
+   */
+  capture(orderId: string, options: { rowFilter: RowFilter; cause: string }): Promise<Captured>
+}
+
+export function createCaptures(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { ledger, calls, reconcile }: { ledger: Ledger; calls: Calls; reconcile: Reconcile },
+): Captures {
+  /** The answer, if it follows from what is known; undefined if the order is to be captured. */
+  function answerOf({ row, summary }: Account): Captured | undefined {
+    const answer = { orderId: row.reference!, transactionId: row.id }
+    if (summary.captured > 0n) return { ...answer, status: 'COMPLETED' }
+    if (summary.isChargePending) return { ...answer, status: 'PENDING' }
+    if (row.status !== 'pending')
+      throw payErrors.invalid_state({
+        message: `This order is ${row.status}: create a new one.`,
+        details: detailsOf(),
+      })
+    if (summary.mismatch)
+      throw payErrors.invalid_state({
+        message: 'PayPal took another amount than this order is for: see the history of the transaction.',
+        details: detailsOf(),
+      })
+    return undefined
+  }
+
+  /** Makes the call, unless another request does; undefined then. */
+  async function make(account: Account, cause: string, deadline: number): Promise<Captured | undefined> {
+    const { row } = account
+    const open = account.calls.find((call) => call.kind === 'capture' && isOpen(call))
+    let call: Pick<CallRow, 'id' | 'kind' | 'amount'>
+    if (open) {
+      // The outcome of an earlier call is unknown, and the order was just looked up: the same key again.
+      call = open
+      if ((await db.write(claimCallSql(open.id, leaseOf(clock)))).length === 0) return undefined
+    } else {
+      call = { id: newId(clock.now()), kind: 'capture', amount: null }
+      const inserted = await db.write(
+        insertCallSql({ id: call.id, kind: 'capture', transaction_id: row.id }, leaseOf(clock)),
+      )
+      if (inserted.length === 0) return undefined
+    }
+    const isRepeated = open !== undefined
+    const { account: after, failure } = await calls.make(account, call, { cause, deadline, isRepeated })
+    const answer = answerOf(after)
+    if (answer) return answer
+    throw failure ? captureError(failure, after) : errors.unavailable()
+  }
+
+  return {
+    async capture(orderId, { rowFilter: { owner }, cause }) {
+      const deadline = clock.elapsed() + REQUEST_MS
+      const [found] = await db.all(
+        selectTransactionsSql(sql`provider = 'walletpay' and reference = ${orderId}`),
+      )
+      if (!found || (owner !== undefined && found.owner !== owner))
+        throw errors.not_found({ message: `There is no order ${JSON.stringify(orderId.slice(0, 64))}.` })
+      for (;;) {
+        let account = (await ledger.read(found.id))!
+        const isUnknown = account.calls.some((call) => call.kind === 'capture' && isOpen(call))
+        if (account.summary.isChargePending || isUnknown) {
+          const looked = await reconcile(found.id, { cause, repeats: false })
+          if (looked.account) account = looked.account
+        }
+        const answer = answerOf(account) ?? (await make(account, cause, deadline))
+        if (answer) return answer
+        if (clock.elapsed() + WAIT_MS >= deadline)
+          throw payErrors.provider_error({
+            message: 'This order is being captured by another request: ask again shortly.',
+            details: detailsOf(),
+          })
+        await clock.sleep(WAIT_MS)
+      }
+    },
+  }
+}
+
+const detailsOf = (url?: string | null): Record<string, unknown> => ({
+  provider: 'walletpay',
+  ...(typeof url === 'string' && { approvalUrl: url }),
+})
+
+function captureError(failure: Parameters<typeof errorOf>[0], { row }: Account) {
+  if (failure.kind !== 'refused') return errorOf(failure, { provider: 'walletpay' })
+  const details = detailsOf(failure.details?.['url'] ?? row.url)
+  switch (failure.code) {
+    case 'declined':
+      return payErrors.payment_declined({
+        message: `The payment was declined: ${failure.reason}. The buyer can choose another way to pay at details.approvalUrl.`,
+        details,
+      })
+    case 'not_approved':
+      return payErrors.invalid_state({
+        message: 'The buyer has not approved this order: send the buyer to details.approvalUrl first.',
+        details,
+      })
+    case 'gone':
+      return payErrors.invalid_state({
+        message: 'PayPal does not know this order any more: create a new one.',
+        details,
+      })
+    case undefined:
+    default:
+      return errorOf(failure, { provider: 'walletpay' })
+  }
+}

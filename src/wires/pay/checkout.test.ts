@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { startTill, URLS, type Till } from './pay.fixture.ts'
+
+describe('a checkout', () => {
+  eachEngine((engine) => {
+    test('is pending until the provider has the money, and then completed', async (t) => {
+      const till = await startTill(t, engine)
+      const answered = await till.call('POST /pay/cardpay/checkout', {
+        items: [
+          { name: 'Momo', amount: 1250, currency: 'eur', quantity: 2 },
+          { name: 'Postage', amount: 300, currency: 'EUR' },
+        ],
+        ...URLS,
+      })
+      assert.equal(answered.status, 200, answered.text)
+      const { sessionId, url, transactionId } = answered.body
+      assert.equal(url, `https://bank.example/${sessionId}`)
+      const pending = await till.transaction(transactionId)
+      assert.deepEqual(
+        [pending.provider, pending.status, pending.amount, pending.displayAmount, pending.currency],
+        ['cardpay', 'pending', 2800, '28.00', 'EUR'],
+      )
+      assert.equal(pending.reference, sessionId)
+      till.pay(sessionId)
+      const [event] = till.card.outgoing
+      await till.deliver()
+      const completed = await till.transaction(transactionId)
+      assert.equal(completed.status, 'completed')
+      assert.deepEqual(
+        completed.history.map(({ status, cause }) => [status, cause]),
+        [
+          ['pending', pending.history[0]!.cause],
+          ['completed', `event ${event!.id}`],
+        ],
+      )
+      assert.match(pending.history[0]!.cause, /^request [\w-]+$/)
+    })
+
+    test('completes by the sweep if every webhook is lost', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id, reference } = await till.checkout()
+      till.pay(reference)
+      till.card.outgoing.length = 0
+      await till.sweep()
+      const { status, history } = await till.transaction(_id)
+      assert.equal(status, 'completed')
+      assert.equal(history[1]!.cause, 'sweep')
+    })
+
+    for (const [fault, status] of [
+      ['lost', 200],
+      ['dropped', 200],
+      ['unsent', 502],
+      ['refused', 502],
+    ] as const)
+      test(`whose call is ${fault} is answered ${status}, and creates one session at most`, async (t) => {
+        const till = await startTill(t, engine)
+        till.card.faults = [fault]
+        const answering = till.call(
+          'POST /pay/cardpay/checkout',
+          { items: [{ name: 'Book', amount: 500, currency: 'eur' }], ...URLS },
+          { key: 'once' },
+        )
+        const timer = setInterval(() => till.app.clock.advance(200), 2)
+        const answered = await answering
+        clearInterval(timer)
+        assert.equal(answered.status, status, answered.text)
+        if (status === 502) {
+          assert.equal(answered.body.error.code, 'PROVIDER_ERROR')
+          const { total } = (await till.call('GET /pay/transactions')).body
+          assert.equal(total, 0)
+          assert.equal(till.card.sessions.size, 0)
+          return
+        }
+        assert.equal(till.card.sessions.size, 1)
+        const [session] = till.card.sessions.values()
+        assert.equal(answered.body.sessionId, session!.reference)
+        assert.equal(answered.body.transactionId, session!.transactionId)
+      })
+
+    test('with the same Idempotency-Key is the same checkout', async (t) => {
+      const till = await startTill(t, engine)
+      const body = { items: [{ name: 'Book', amount: 500, currency: 'eur' }], ...URLS }
+      const first = await till.call('POST /pay/cardpay/checkout', body, { key: 'one' })
+      const second = await till.call('POST /pay/cardpay/checkout', body, { key: 'one' })
+      assert.deepEqual(second.body, first.body)
+      assert.equal(second.headers.get('idempotency-replayed'), 'true')
+      assert.equal(till.card.sessions.size, 1)
+    })
+
+    test('that expires is expired, and a declined card changes nothing', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id, reference } = await till.checkout()
+      till.card.act(reference, () => undefined, 'charge.failed')
+      await till.deliver()
+      assert.equal((await till.transaction(_id)).status, 'pending')
+      till.card.act(reference, (session) => (session.status = 'expired'), 'checkout.expired')
+      await till.deliver()
+      assert.equal((await till.transaction(_id)).status, 'expired')
+    })
+
+    test('that is paid with another amount stays pending, and says so', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id, reference } = await till.checkout()
+      till.card.sessions.get(reference)!.amount = 1n
+      till.pay(reference)
+      await till.deliver()
+      const { status, history } = await till.transaction(_id)
+      assert.equal(status, 'pending')
+      assert.equal(history.length, 2)
+      assert.match(history[1]!.cause, /1 minor units of EUR instead of/)
+      assert.match(till.app.log(), /"level":50.*a payment is of another amount or currency/)
+    })
+  })
+})
+
+describe('bad input of a checkout', () => {
+  eachEngine((engine) => {
+    const end = endOfSuite()
+    let starting: Promise<Till> | undefined
+    const till = () => (starting ??= startTill(end, engine))
+    const item = { name: 'Book', amount: 500, currency: 'eur' }
+    const of = (change: object) => ({ items: [{ ...item, ...change }], ...URLS })
+
+    for (const [what, input, path] of [
+      ['an amount of 0', of({ amount: 0 }), '/body/items/0/amount'],
+      ['a negative amount', of({ amount: -1 }), '/body/items/0/amount'],
+      ['a fraction of a minor unit', of({ amount: 1.005 }), '/body/items/0/amount'],
+      ['1e21', of({ amount: 1e21 }), '/body/items/0/amount'],
+      ['an amount as text', of({ amount: '10' }), '/body/items/0/amount'],
+      ['no amount', of({ amount: undefined }), '/body/items/0/amount'],
+      ['an unknown currency', of({ currency: 'xyz' }), '/body/items/0/currency'],
+      ['a currency of an object', of({ currency: 'constructor' }), '/body/items/0/currency'],
+      ['KWD with a last digit', of({ currency: 'kwd', amount: 1001 }), '/body/items/0/amount'],
+      ['two currencies', { items: [item, { ...item, currency: 'usd' }], ...URLS }, '/body/items/1/currency'],
+      ['no items', { items: [], ...URLS }, '/body/items'],
+      ['101 items', { items: Array.from({ length: 101 }, () => item), ...URLS }, '/body/items'],
+      ['a name of a million characters', of({ name: 'x'.repeat(1_000_000) }), '/body/items/0/name'],
+      ['a name with NUL', of({ name: 'a\0b' }), '/body/items/0/name'],
+      ['a name with a lone surrogate', of({ name: 'a\ud800' }), undefined],
+      ['an empty name', of({ name: '' }), '/body/items/0/name'],
+      ['a quantity of 0', of({ quantity: 0 }), '/body/items/0/quantity'],
+      ['half a piece', of({ quantity: 1.5 }), '/body/items/0/quantity'],
+      ['a sum beyond all money', of({ amount: 999_999_999_999, quantity: 2 }), '/body/items'],
+      ['a relative URL', { ...of({}), successUrl: '/paid' }, '/body/successUrl'],
+      ['a javascript: URL', { ...of({}), successUrl: 'javascript:alert(1)' }, '/body/successUrl'],
+      ['a URL with credentials', { ...of({}), cancelUrl: 'https://a:b@shop.example/' }, '/body/cancelUrl'],
+      ['a URL with a line break', { ...of({}), cancelUrl: 'https://shop.example/\r\nx' }, '/body/cancelUrl'],
+      ['no URL', { items: [item] }, '/body/successUrl'],
+    ] as [string, object, string | undefined][])
+      test(`${what} is answered 400, and calls nobody`, async () => {
+        const one = await till()
+        const { status, body, text } = await one.call('POST /pay/cardpay/checkout', input)
+        assert.equal(status, 400, text)
+        assert.equal(body.error.code, 'VALIDATION_ERROR')
+        if (path !== undefined)
+          assert.ok(
+            body.error.details.issues.some((issue: { path: string }) => issue.path.startsWith(path)),
+            text,
+          )
+        assert.equal(one.card.counts.create, 0)
+        assert.equal((await one.call('GET /pay/transactions')).body.total, 0)
+      })
+  })
+})

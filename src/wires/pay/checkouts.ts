@@ -1,0 +1,154 @@
+import type { Caller } from '../../http/access.ts'
+import { sql } from '../../db/sql.ts'
+import type { Step } from '../../db/database.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import { attempt } from '../../providers/attempt.ts'
+import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
+import { isSnapshot } from './answers.ts'
+import { CALL_MS, errorOf, leaseOf, REQUEST_MS } from './calls.ts'
+import type { CallProvider } from './errors.ts'
+import type { Ledger } from './ledger.ts'
+import type { Order, PaymentProvider } from './provider.ts'
+import {
+  claimCallSql,
+  insertCallSql,
+  insertHistorySql,
+  selectTransactionsSql,
+  type TransactionRow,
+} from './transaction-rows.ts'
+
+/** What a checkout or an order is made of, beside what the service adds. */
+export type NewOrder = Omit<Order, 'id' | 'createdAt'>
+
+/** A transaction that the buyer can pay at `url`. */
+export type Opened = { transactionId: string; reference: string; url: string }
+
+export type Checkouts = {
+  /**
+   * Creates a transaction and its checkout session or order at the provider. The same id again, after a crash or an unknown
+   * outcome, goes on where the first call ended, under the same idempotency key.
+   *
+   * @param options.parameters the paths of the request by words in the provider's names of parameters
+   * @throws VALIDATION_ERROR if the provider refuses a parameter; PROVIDER_ERROR
+   */
+  create(
+    order: NewOrder,
+    options: {
+      id: string
+      caller: Caller
+      provider: CallProvider
+      cause: string
+      parameters: Readonly<Record<string, string>>
+    },
+  ): Promise<Opened>
+}
+
+type Created = { reference: string; url: string }
+
+export function createCheckouts(
+  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  ledger: Ledger,
+  options: {
+    providers: ReadonlyMap<CallProvider, PaymentProvider>
+    /** The step that has a new transaction looked up later. */
+    watchSql: (transactionId: string) => Step
+  },
+): Checkouts {
+  const { providers, watchSql } = options
+
+  /** Inserts the transaction with the row of its first call; answers false if it exists. */
+  async function insert(row: TransactionRow, cause: string): Promise<boolean> {
+    const { id } = row
+    const lease = leaseOf(clock)
+    const [inserted] = await db.batch([
+      sql.insert('pay_transactions', row, ['id']),
+      insertHistorySql({ transactionId: id, seq: 0, status: 'pending', cause }, lease.now),
+      insertCallSql({ id, transaction_id: id, kind: 'create' }, lease),
+      watchSql(id),
+    ])
+    return inserted.length > 0
+  }
+
+  return {
+    async create(order, { id, caller, provider: name, cause, parameters }) {
+      const provider = providers.get(name)!
+      const deadline = clock.elapsed() + REQUEST_MS
+      const now = clock.now()
+      const row: TransactionRow = {
+        id,
+        owner: caller.id,
+        provider: name,
+        status: 'pending',
+        reference: null,
+        payment_id: null,
+        url: null,
+        amount: Number(order.amount),
+        currency: order.currency,
+        exponent: provider.currencies[order.currency]!.exponent,
+        captured: 0,
+        refunded: 0,
+        reserved: 0,
+        is_settled: 0,
+        version: 0,
+        created_at: now,
+        updated_at: now,
+      }
+      let createdAt = now
+      if (!(await insert(row, cause))) {
+        const existing = await db.get(selectTransactionsSql(sql`id = ${id}`))
+        if (typeof existing?.reference === 'string' && existing.url !== null)
+          return { transactionId: id, reference: existing.reference, url: existing.url }
+        createdAt = existing?.created_at ?? now
+        const claimed = await db.write(claimCallSql(id, leaseOf(clock)))
+        if (claimed.length === 0)
+          throw errorOf({ kind: 'unknown', reason: 'the first call is still under way' }, { provider: name })
+      }
+
+      const settle = async (outcome: Outcome<Created>): Promise<Opened | NotAccepted> => {
+        if (outcome.kind === 'accepted') {
+          const { reference, url } = outcome
+          const call = { id, status: 'accepted', reason: null } as const
+          await ledger.record(id, { snapshot: { reference, url, entries: [] }, call, cause })
+          return { transactionId: id, reference, url }
+        }
+        // Nothing was created, so there is no transaction either.
+        if (outcome.kind !== 'unknown')
+          await db.write(sql`delete from pay_transactions where id = ${id} and reference is null`)
+        else await ledger.record(id, { call: { id, status: 'unknown', reason: outcome.reason }, cause })
+        return outcome
+      }
+      const make = (limitMs: number): Promise<Outcome<Created>> =>
+        provider.create({ ...order, id, createdAt }, limitMs)
+      const ended = (await attempt<Created, Opened | NotAccepted>(
+        {
+          begin: async () => true,
+          call: make,
+          settle,
+          async lookUp(limitMs) {
+            const found = await provider.look({ transactionId: id, since: createdAt }, limitMs / 2)
+            if (found.kind === 'accepted') {
+              const { reference, url } = found.snapshot
+              return url === undefined || !isSnapshot(found.snapshot)
+                ? { kind: 'unknown', reason: 'the provider shows no address at which to pay' }
+                : { kind: 'accepted', reference, url }
+            }
+            // Looked for first, made again second: the key makes one session of both, and no money moves.
+            const again = await make(limitMs / 2)
+            return again.kind === 'accepted' ? again : { kind: 'unknown', reason: again.reason }
+          },
+        },
+        {
+          clock,
+          log,
+          about: { transaction: id, call: id, kind: 'create', provider: provider.name },
+          limitMs: CALL_MS,
+          deadline,
+          isAccepted: ({ reference, url }) =>
+            typeof reference === 'string' && reference !== '' && typeof url === 'string' && URL.canParse(url),
+        },
+      ))!
+      if ('kind' in ended) throw errorOf(ended, { provider: name, parameters })
+      return ended
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import { defineErrors, type ApiError } from '../../base/errors.ts'
+import { notConfigured as providerNotConfigured } from '../../providers/health.ts'
+
+/** The errors of the pay wire. */
+export const payErrors = defineErrors({
+  invalid_state: [409, 'The state of this payment does not allow this.'],
+  amount_exceeded: [422, 'The amount is more than what is left of the payment.'],
+  payment_declined: [422, 'The payment was declined: the buyer can choose another way to pay.'],
+  provider_error: [502, 'The payment provider could not do this.'],
+})
+
+/** The ways to pay that calls go to. */
+export type CallProvider = 'cardpay' | 'walletpay'
+
+const VARIABLES: Readonly<Record<CallProvider, string>> = {
+  cardpay: 'STRIPE_SECRET_KEY',
+  walletpay: 'PAYPAL_CLIENT_ID and PAYPAL_CLIENT_SECRET',
+}
+
+/** PROVIDER_NOT_CONFIGURED, with the variables that configure the provider. */
+export const notConfigured = (provider: CallProvider): ApiError =>
+  providerNotConfigured({ what: provider, variables: VARIABLES[provider] })

@@ -1,0 +1,212 @@
+import { oneLine } from '../../base/one-line.ts'
+import { parseJson } from '../../base/json.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import { guarded } from '../../providers/guard.ts'
+import { isSnapshot } from './answers.ts'
+import { CALL_MS } from './calls.ts'
+import type { CallProvider } from './errors.ts'
+import type { PaymentProvider, ProviderEvent, Subject } from './provider.ts'
+import type { Reconcile } from './reconcile.ts'
+import { selectTransactionsSql, type TransactionRow } from './transaction-rows.ts'
+
+const CLAIMED_AT_ONCE = 50
+/** Few, so that a burst of webhooks leaves the event loop to others. */
+const LOOKS_AT_ONCE = 4
+const LEASE_MS = 60_000
+const FIRST_RETRY_MS = 10_000
+const LONGEST_RETRY_MS = 3_600_000
+const ATTEMPTS = 40
+const REASON_MAX = 300
+const DAY_MS = 24 * 3_600_000
+/** Providers send an event again for days; an event that is forgotten would be handled again. */
+const KEEP_DAYS = 90
+const FORGOTTEN_AT_ONCE = 500
+
+type EventRow = {
+  provider: CallProvider
+  event_id: string
+  type: string
+  subject: string
+  attempts: number
+}
+
+export type Events = {
+  /**
+   * Stores an event, and has it handled; one that is there already changes nothing. When this resolves, it survives a power
+   * cut.
+   *
+   * @param body as it was received
+   */
+  store(provider: CallProvider, event: ProviderEvent, body: string | null): Promise<void>
+  /** Handles the events that are due: those just stored, and those whose handling failed. */
+  handleDue(): Promise<void>
+  /** Deletes events that were handled long ago. */
+  forget(): Promise<void>
+  /** Waits for what is being handled, and begins nothing more. */
+  close(): Promise<void>
+}
+
+/**
+ * The events of the providers. Each is a row before it is acknowledged; afterwards the objects that it names are fetched, and
+ * what these say is recorded, so that the order and number of events do not matter.
+ */
+export function createEvents(
+  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  providers: ReadonlyMap<CallProvider, PaymentProvider>,
+  reconcile: Reconcile,
+): Events {
+  let isDue = false
+  let isClosed = false
+  let handling: Promise<void> | undefined
+
+  /** Handles events in the background until none is due. */
+  function wake(): Promise<void> {
+    isDue = true
+    handling ??= handleAll().finally(() => (handling = undefined))
+    return handling
+  }
+
+  async function handleAll(): Promise<void> {
+    while (isDue && !isClosed) {
+      isDue = false
+      try {
+        const rows = await claim()
+        if (rows.length === CLAIMED_AT_ONCE) isDue = true
+        await handleRows(rows)
+      } catch (error) {
+        log.error({ err: error }, 'events of payments could not be handled: they are handled later')
+      }
+    }
+  }
+
+  function claim(): Promise<EventRow[]> {
+    const now = clock.now()
+    return db.write<EventRow>(sql`
+      with due as materialized (
+        select provider, event_id from pay_events where due_at <= ${now} order by due_at limit ${CLAIMED_AT_ONCE}
+        ${sql.skipLocked})
+      update pay_events set due_at = ${now + LEASE_MS}, attempts = attempts + 1
+      where (provider, event_id) in (select provider, event_id from due)
+      returning provider, event_id, type, subject, attempts`)
+  }
+
+  /** Events of one transaction need one look. */
+  async function handleRows(rows: readonly EventRow[]): Promise<void> {
+    const groups = [...Map.groupBy(rows, ({ provider, subject }) => `${provider} ${subject}`).values()]
+    const next = groups.values()
+    const worker = async (): Promise<void> => {
+      for (const group of next) await handleGroup(group)
+    }
+    await Promise.all(Array.from({ length: Math.min(LOOKS_AT_ONCE, groups.length) }, worker))
+  }
+
+  async function handleGroup(group: readonly EventRow[]): Promise<void> {
+    const [first] = group as [EventRow]
+    try {
+      const result = await handle(first)
+      await db.write(sql`
+        update pay_events set due_at = null, result = ${result} where ${idsSql(group)}`)
+    } catch (error) {
+      const reason = oneLine(error instanceof Error ? error.message : String(error), REASON_MAX)
+      const events = group.map(({ event_id }) => event_id)
+      const isGivenUp = first.attempts >= ATTEMPTS
+      log[isGivenUp ? 'error' : 'warn'](
+        { provider: first.provider, events, reason },
+        isGivenUp ? 'an event of a payment was given up' : 'an event of a payment is handled again later',
+      )
+      const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (first.attempts - 1), LONGEST_RETRY_MS)
+      await db.write(sql`
+        update pay_events set due_at = ${isGivenUp ? null : clock.now() + pauseMs}, result = ${reason}
+        where ${idsSql(group)}`)
+    }
+  }
+
+  /** Returns what became of the event; throws if it is to be handled again. */
+  async function handle(event: EventRow): Promise<string> {
+    const { provider: name, event_id } = event
+    const subject = parseJson(event.subject) as Subject
+    const row = (await find(name, subject)) ?? (await findAtProvider(name, subject))
+    if (!row) return 'not a transaction of this server'
+    const { objects = [] } = subject
+    const { failure } = await reconcile(row.id, { cause: `event ${event_id}`, objects, repeats: false })
+    if (!failure) return `recorded for ${row.id}`
+    if (failure.kind === 'refused')
+      return `the provider has no such object: ${failure.reason}`.slice(0, REASON_MAX)
+    throw new Error(failure.reason)
+  }
+
+  async function find(provider: string, subject: Subject): Promise<TransactionRow | undefined> {
+    const { transactionId, reference, paymentId } = subject
+    const conditions: Sql[] = [
+      ...(reference === undefined ? [] : [sql`reference = ${reference}`]),
+      ...(paymentId === undefined ? [] : [sql`payment_id = ${paymentId}`]),
+      ...(transactionId === undefined ? [] : [sql`id = ${transactionId}`]),
+    ]
+    for (const condition of conditions) {
+      const [row] = await db.all(selectTransactionsSql(sql`provider = ${provider} and ${condition}`))
+      // The metadata of another application's session may hold an id of ours.
+      if (row && (reference === undefined || row.reference === null || row.reference === reference))
+        return row
+    }
+    return undefined
+  }
+
+  /** The transaction of a payment that is known by nothing but the provider's id. */
+  async function findAtProvider(name: CallProvider, subject: Subject): Promise<TransactionRow | undefined> {
+    const provider = providers.get(name)
+    if (!provider || subject.paymentId === undefined) return undefined
+    const { paymentId } = subject
+    const outcome = await guarded(
+      () => provider.look({ paymentId, since: clock.now() - KEEP_DAYS * DAY_MS }, CALL_MS),
+      { limitMs: CALL_MS, clock, isAccepted: ({ snapshot }) => isSnapshot(snapshot) },
+    )
+    if (outcome.kind === 'refused') return undefined
+    if (outcome.kind !== 'accepted') throw new Error(outcome.reason)
+    const { transactionId, reference } = outcome.snapshot
+    return find(name, { reference, ...(transactionId !== undefined && { transactionId }) })
+  }
+
+  return {
+    async store(provider, { id, type, subject }, body) {
+      const now = clock.now()
+      const inserted = await db.write(
+        sql.insert(
+          'pay_events',
+          {
+            provider,
+            event_id: id,
+            type,
+            subject: subject === undefined ? null : JSON.stringify(subject),
+            body,
+            received_at: now,
+            due_at: subject === undefined ? null : now,
+            attempts: 0,
+            result: subject === undefined ? 'not used' : null,
+          },
+          ['provider', 'event_id'],
+        ),
+      )
+      if (inserted.length > 0 && subject !== undefined) void wake()
+    },
+    handleDue: wake,
+    async forget() {
+      for (;;) {
+        const deleted = await db.write(sql`
+          with old as materialized (
+            select provider, event_id from pay_events
+            where received_at < ${clock.now() - KEEP_DAYS * DAY_MS} and due_at is null
+            order by received_at limit ${FORGOTTEN_AT_ONCE})
+          delete from pay_events where (provider, event_id) in (select provider, event_id from old) returning event_id`)
+        if (deleted.length < FORGOTTEN_AT_ONCE) return
+      }
+    },
+    async close() {
+      isClosed = true
+      await handling
+    },
+  }
+}
+
+const idsSql = (rows: readonly EventRow[]): Sql =>
+  sql`provider = ${rows[0]!.provider} and event_id in (${sql.join(rows.map(({ event_id }) => event_id))})`

@@ -1,0 +1,118 @@
+import { sql } from '../../db/sql.ts'
+import { defineWire } from '../../kernel/wire.ts'
+import { createCalls } from './calls.ts'
+import { createCaptures } from './captures.ts'
+import { createCheckouts } from './checkouts.ts'
+import { notConfigured, type CallProvider } from './errors.ts'
+import { createEventList } from './event-list.ts'
+import { createEvents } from './events.ts'
+import { createHealth } from './health.ts'
+import { createLedger } from './ledger.ts'
+import { PAY_PROVIDERS, PayOptions } from './options.ts'
+import { openProviders } from './providers.ts'
+import { createReconcile, type Reconcile } from './reconcile.ts'
+import { createRefunds } from './refunds.ts'
+import { payRoutes } from './routes.ts'
+import { createTransactions, type Transactions } from './transactions.ts'
+import { createWatch } from './watch.ts'
+import { createWebhooks } from './webhooks.ts'
+
+const EVENTS_MS = 10_000
+const HOUR_MS = 3_600_000
+const UNDER_WAY_MAX = 10_000
+
+/** The service of the pay wire. */
+export type Pay = {
+  readonly transactions: Transactions
+  /**
+   * Brings a transaction up to what its provider has now, as the sweep does; answers false if the provider does not say.
+   */
+  lookUp(transactionId: string): Promise<boolean>
+}
+
+/** Payments by card and wallet, refunds, and the ledger of them. */
+export const pay = defineWire({
+  name: 'pay',
+  description: 'Payments by card and by wallet, refunds, and the ledger of all of them.',
+  options: PayOptions,
+  providers: PAY_PROVIDERS,
+  migrations: new URL('./migrations/', import.meta.url),
+  async setup(context, options) {
+    const { db, clock, jobs, log, settings, policy } = context
+    const providers = await openProviders(options, clock)
+    const watch = createWatch(
+      context,
+      { firstMs: options.sweep.firstSeconds * 1000, maxMs: options.sweep.maxSeconds * 1000 },
+      (id) => reconcile(id, { cause: 'sweep', repeats: true }),
+    )
+    const ledger = createLedger(context, (id) => watch.watchSql(id))
+    const calls = createCalls(context, ledger, ({ provider }) => providers.get(provider as CallProvider)!)
+    const reconcile: Reconcile = createReconcile(context, ledger, calls, providers)
+    const events = createEvents(context, providers, reconcile)
+    const eventList = createEventList(context, {
+      providers,
+      events,
+      intervalMs: options.sweep.eventsSeconds * 1000,
+    })
+    const transactions = createTransactions(db, ledger)
+    const service: Pay = {
+      transactions,
+      lookUp: async (id) => (await reconcile(id, { cause: 'sweep', repeats: true })).failure === undefined,
+    }
+    jobs.every('pay.handle-events', EVENTS_MS, () => events.handleDue())
+    jobs.every('pay.clean', HOUR_MS, () => events.forget())
+
+    return {
+      routes: payRoutes({
+        checkouts: createCheckouts(context, ledger, { providers, watchSql: (id) => watch.watchSql(id) }),
+        captures: createCaptures(context, { ledger, calls, reconcile }),
+        refunds: createRefunds(context, {
+          ledger,
+          calls,
+          isConfigured(name) {
+            if (!providers.has(name)) throw notConfigured(name)
+          },
+          watchSql: (transactionId, callId) => watch.watchSql(transactionId, { callId }),
+        }),
+        transactions,
+        webhooks: createWebhooks(providers, events),
+        providers,
+        health: createHealth(providers, clock),
+        policy,
+        publicUrl: settings.publicUrl,
+        isProduction: settings.production,
+      }),
+      service,
+      async start() {
+        for (const [name, variable] of [
+          ['stripe', 'STRIPE_WEBHOOK_SECRET'],
+          ['paypal', 'PAYPAL_WEBHOOK_ID'],
+        ] as const) {
+          const { webhookSecret, webhookId } = {
+            webhookSecret: undefined,
+            webhookId: undefined,
+            ...options[name],
+          }
+          if (options[name] && webhookSecret === undefined && webhookId === undefined)
+            log.warn(
+              `${variable} is not set: webhooks are refused, and payments complete when the sweep looks them up`,
+            )
+        }
+        const underWay = await db.all<{ transaction_id: string }>(sql`
+          select distinct transaction_id from pay_calls where status in ('running', 'unknown') limit ${UNDER_WAY_MAX}`)
+        for (const { transaction_id } of underWay)
+          await db.batch([watch.watchSql(transaction_id, { isNow: true })])
+        if (providers.size > 0) await eventList.listSoon()
+      },
+      // A provider that is unavailable is no reason to stop this server: GET /pay/health reports it.
+      health: () => db.ping(),
+      checks: new Map(
+        Array.from(providers, ([name, provider]) => [`${name} by ${provider.name}`, () => provider.check()]),
+      ),
+      async close() {
+        await events.close()
+        await Promise.all(Array.from(providers.values(), (provider) => provider.close()))
+      },
+    }
+  },
+})

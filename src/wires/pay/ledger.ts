@@ -1,0 +1,251 @@
+import { errors } from '../../base/errors.ts'
+import { newId } from '../../base/ids.ts'
+import { oneLine } from '../../base/one-line.ts'
+import { requireRow, type Step } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import type { Entry, Snapshot } from './provider.ts'
+import { stepsBetween, summaryOf, type Status, type Summary } from './state.ts'
+import {
+  entryOf,
+  insertEntrySql,
+  insertHistorySql,
+  selectCallsSql,
+  selectEntriesSql,
+  selectTransactionsSql,
+  settleCallSql,
+  type CallRow,
+  type TransactionRow,
+} from './transaction-rows.ts'
+
+const TEXT_MAX = 300
+/** Changes of one transaction at the same time: each round at least one of them is written. */
+const ROUNDS = 200
+/** More states than one change passes through. */
+const STEPS_OF_VERSION = 8
+const FINAL: ReadonlySet<Status> = new Set<Status>(['failed', 'expired', 'cancelled', 'refunded', 'lost'])
+
+/** A transaction with everything that it is computed from. */
+export type Account = {
+  row: TransactionRow
+  entries: readonly (Entry & { createdAt: number })[]
+  calls: readonly CallRow[]
+  summary: Summary
+}
+
+/** What is to be written about a transaction. */
+export type Change = {
+  /** What was seen at the provider. */
+  snapshot?: Pick<Snapshot, 'entries'> & Partial<Snapshot>
+  /** What caused it, for the history: `request …`, `event …`, `sweep`. */
+  cause: string
+  /** How a call of ours ended. */
+  call?: { id: string; status: CallRow['status']; reason: string | null }
+  /** Further steps of the same batch. */
+  steps?: readonly Step[]
+}
+
+export type Ledger = {
+  /** Reads a transaction with its entries and calls; undefined if it does not exist. */
+  read(id: string): Promise<Account | undefined>
+  /**
+   * Adds entries to the ledger and computes the transaction from all of them, in one batch. What is there already
+   * changes nothing, so it may be called again with the same, by several processes at once and in any order.
+   *
+   * @returns the transaction afterwards; undefined if it does not exist
+   */
+  record(id: string, change: Change): Promise<Account | undefined>
+}
+
+/** @param watchSql the step that has a transaction looked up later */
+export function createLedger(
+  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  watchSql: (transactionId: string) => Step,
+): Ledger {
+  async function read(id: string): Promise<Account | undefined> {
+    // The row is read first: what changes after it changes its version, too.
+    const row = await db.get(selectTransactionsSql(sql`id = ${id}`))
+    if (!row) return undefined
+    const [rows, calls] = await Promise.all([db.all(selectEntriesSql(id)), db.all(selectCallsSql(id))])
+    const entries = rows.map(entryOf)
+    return { row, entries, calls, summary: summaryOf(moneyOf(row), entries) }
+  }
+
+  /** Returns undefined if another change was written meanwhile. */
+  async function tryRecord(before: Account, change: Change): Promise<Account | undefined> {
+    const { row } = before
+    const { id } = row
+    const now = clock.now()
+    const { snapshot, call, cause, steps = [] } = change
+    const known = new Set(before.entries.map(keyOf))
+    const added = (snapshot?.entries ?? [])
+      .map(readable)
+      .filter((entry) => !known.has(keyOf(entry)) && known.add(keyOf(entry)))
+      .map((entry) => ({ ...entry, createdAt: entry.createdAt ?? now }))
+    const entries = [...before.entries, ...added]
+    const summary = summaryOf(moneyOf(row), entries)
+    const calls = settledCalls(before.calls, call, summary, row.reference ?? snapshot?.reference)
+    const changedCalls = calls.filter((one, at) => one !== before.calls[at])
+    const history = historyOf(before, summary, added)
+    const after: TransactionRow = {
+      ...row,
+      status: history.at(-1) ?? row.status,
+      reference: row.reference ?? snapshot?.reference ?? null,
+      payment_id: snapshot?.paymentId ?? row.payment_id,
+      url: snapshot?.url ?? row.url,
+      captured: Number(summary.captured),
+      refunded: Number(summary.refunded),
+      reserved: Number(reservedBy(summary, calls)),
+      is_settled: isSettled(summary, calls) ? 1 : 0,
+    }
+    const isChanged =
+      added.length > 0 || changedCalls.length > 0 || COMPUTED.some((column) => after[column] !== row[column])
+    if (!isChanged && steps.length === 0) return before
+    after.version = row.version + 1
+    after.updated_at = now
+    await db.batch([
+      requireRow(
+        sql`update pay_transactions set
+            status = ${after.status}, reference = ${after.reference}, payment_id = ${after.payment_id}, url = ${after.url},
+            captured = ${after.captured}, refunded = ${after.refunded}, reserved = ${after.reserved},
+            is_settled = ${after.is_settled}, version = ${after.version}, updated_at = ${now}
+          where id = ${id} and version = ${row.version} returning id`,
+        () => changedMeanwhile,
+      ),
+      ...added.map((entry) => insertEntrySql(entry, { id: newId(now), transactionId: id, now })),
+      ...history.map((status, at) =>
+        insertHistorySql(
+          {
+            transactionId: id,
+            seq: after.version * STEPS_OF_VERSION + at,
+            status,
+            cause: mismatchOf(before, summary, cause),
+          },
+          now,
+        ),
+      ),
+      ...changedCalls.map((one) => settleCallSql(one.id, one.status, one.reason)),
+      ...(row.is_settled === 1 && after.is_settled === 0 ? [watchSql(id)] : []),
+      ...steps,
+    ])
+    return { row: after, entries, calls, summary }
+  }
+
+  /** The states to add to the history; logs what a transaction of ours never does. */
+  function historyOf(
+    { row, summary: before }: Account,
+    summary: Summary,
+    added: readonly Entry[],
+  ): readonly Status[] {
+    const { id, provider, status } = row
+    if (summary.mismatch && !before.mismatch) {
+      const { amount, currency } = summary.mismatch
+      log.error(
+        { transaction: id, provider, paid: `${amount} ${currency}`, asked: `${row.amount} ${row.currency}` },
+        'a payment is of another amount or currency than its transaction: it is not completed',
+      )
+      return [status]
+    }
+    const steps = stepsBetween(status, summary.status)
+    if (steps) return steps
+    if (added.length > 0)
+      log.error(
+        { transaction: id, provider, from: status, to: summary.status },
+        'a transaction cannot go from one of these states to the other: its state stays, its ledger has what happened',
+      )
+    return []
+  }
+
+  return {
+    read,
+    async record(id, change) {
+      for (let round = 1; ; round++) {
+        const before = await read(id)
+        if (!before) return undefined
+        try {
+          return await tryRecord(before, change)
+        } catch (error) {
+          if (error !== changedMeanwhile || round === ROUNDS) throw error
+          await clock.sleep(Math.random() * Math.min(round, 20))
+        }
+      }
+    },
+  }
+}
+
+const COMPUTED = [
+  'status',
+  'reference',
+  'payment_id',
+  'url',
+  'captured',
+  'refunded',
+  'reserved',
+  'is_settled',
+] as const
+
+const changedMeanwhile = errors.unavailable({
+  message: 'This payment is being changed by many requests at once: try again shortly.',
+  retryAfter: 1,
+})
+
+const moneyOf = ({ amount, currency }: TransactionRow) => ({ amount: BigInt(amount), currency })
+
+/** What identifies an entry: seen again, it says nothing new. */
+const keyOf = ({ kind, objectId, status, version = 0, amount, currency }: Entry): string =>
+  [kind, objectId, version, status, amount, currency].join(' ')
+
+/** Text of a provider, fit for a database. */
+const readable = (entry: Entry): Entry => ({
+  ...entry,
+  ...(entry.reason !== undefined && { reason: oneLine(entry.reason, TEXT_MAX) }),
+})
+
+const mismatchOf = (before: Account, { mismatch }: Summary, cause: string): string =>
+  mismatch && !before.summary.mismatch
+    ? `${cause}: the provider shows ${mismatch.amount} minor units of ${mismatch.currency} instead of the amount asked for`
+    : cause
+
+/** Whether it is not known how a call ended. */
+export const isOpen = ({ status }: Pick<CallRow, 'status'>): boolean =>
+  status === 'running' || status === 'unknown'
+
+/** The calls with what is known about them now: what they were to do counts before what they answered. */
+function settledCalls(
+  calls: readonly CallRow[],
+  settled: Change['call'],
+  summary: Summary,
+  reference: string | undefined,
+): CallRow[] {
+  const refunds = new Set(summary.refunds.map(({ callId }) => callId))
+  const isPaid = summary.captured > 0n || summary.isChargePending || summary.status !== 'pending'
+  const isDone = ({ id, kind }: CallRow): boolean =>
+    kind === 'refund' ? refunds.has(id) : kind === 'capture' ? isPaid : reference !== undefined
+  return calls.map((call) => {
+    const isOwn = call.id === settled?.id
+    if (isDone(call) && (isOpen(call) || (isOwn && settled.status === 'accepted')))
+      return call.status === 'accepted' ? call : { ...call, status: 'accepted', reason: null }
+    return isOwn && isOpen(call) ? { ...call, ...settled } : call
+  })
+}
+
+/** What refunds take of a payment, those included that may have been made. */
+export function reservedBy({ refunds }: Summary, calls: readonly CallRow[]): bigint {
+  const seen = new Set(refunds.map(({ callId }) => callId))
+  const inLedger = refunds.reduce((sum, one) => sum + (one.status === 'failed' ? 0n : one.amount), 0n)
+  return calls
+    .filter((call) => call.kind === 'refund' && isOpen(call) && !seen.has(call.id))
+    .reduce((sum, { amount }) => sum + BigInt(amount ?? 0), inLedger)
+}
+
+/** Whether nothing more is expected to happen, other than what an event will tell. */
+function isSettled(summary: Summary, calls: readonly CallRow[]): boolean {
+  const { status, refunds, disputes } = summary
+  const isEnded = FINAL.has(status) || status === 'completed' || status === 'partially_refunded'
+  return (
+    isEnded &&
+    !calls.some(isOpen) &&
+    !refunds.some((one) => one.status === 'pending') &&
+    !disputes.some((one) => one.status === 'open')
+  )
+}

@@ -1,0 +1,60 @@
+import type { Static } from 'typebox'
+
+import type { Clock } from '../../base/clock.ts'
+import { StartError } from '../../base/start-error.ts'
+import type { CallProvider } from './errors.ts'
+import type { PayOptions } from './options.ts'
+import type { PaymentProvider } from './provider.ts'
+
+type Options = Static<typeof PayOptions>
+
+const VERBS = ['create', 'refund', 'look', 'events', 'receive', 'check', 'close'] as const
+
+/**
+ * Makes the provider of each way to pay from the options: that of the configuration file, or the one that the environment
+ * names.
+ *
+ * @throws StartError if a provider's options are incomplete or wrong
+ */
+export async function openProviders(
+  options: Options,
+  clock: Clock,
+): Promise<ReadonlyMap<CallProvider, PaymentProvider>> {
+  const cardpay = options.cardpay ?? (await cardProvider(options.stripe, clock))
+  const walletpay = options.walletpay ?? (await walletProvider(options.paypal, clock))
+  const providers = new Map<CallProvider, PaymentProvider>()
+  for (const [name, provider, verbs] of [
+    ['cardpay', cardpay, VERBS],
+    ['walletpay', walletpay, [...VERBS, 'capture']],
+  ] as const) {
+    if (!provider) continue
+    const missing = verbs.find((verb) => typeof provider[verb as (typeof VERBS)[number]] !== 'function')
+    if (missing !== undefined) throw new StartError(`pay.${name}: its provider has no ${missing}()`)
+    providers.set(name, provider)
+  }
+  return providers
+}
+
+async function cardProvider(options: Options['stripe'], clock: Clock): Promise<PaymentProvider | undefined> {
+  if (!options) return undefined
+  const { secretKey, ...rest } = options
+  if (secretKey === undefined)
+    throw new StartError('STRIPE_SECRET_KEY: it is not set, but other names of Stripe are')
+  // Loaded only if it is configured, as the other one below.
+  const { stripe } = await import('./providers/stripe.ts')
+  return stripe({ secretKey, ...rest }, clock)
+}
+
+async function walletProvider(
+  options: Options['paypal'],
+  clock: Clock,
+): Promise<PaymentProvider | undefined> {
+  if (!options) return undefined
+  const { clientId, clientSecret, ...rest } = options
+  if (clientId === undefined || clientSecret === undefined)
+    throw new StartError(
+      `PAYPAL_CLIENT_${clientId === undefined ? 'ID' : 'SECRET'}: it is not set, but other names of PayPal are`,
+    )
+  const { paypal } = await import('./providers/paypal.ts')
+  return paypal({ clientId, clientSecret, ...rest }, clock)
+}

@@ -1,0 +1,114 @@
+import type { WireContext } from '../../kernel/wire.ts'
+import { guarded } from '../../providers/guard.ts'
+import type { NotAccepted } from '../../providers/outcome.ts'
+import { isSnapshot } from './answers.ts'
+import { CALL_MS, leaseOf, type Calls } from './calls.ts'
+import type { CallProvider } from './errors.ts'
+import { isOpen, type Account, type Ledger } from './ledger.ts'
+import type { Entry, PaymentProvider, Subject } from './provider.ts'
+import { claimCallSql } from './transaction-rows.ts'
+
+const HOUR_MS = 3_600_000
+/** How long an unpaid session or order lives at its provider: one that is not found before that may be elsewhere. */
+const SESSION_LIVES_MS: Readonly<Record<CallProvider, number>> = {
+  cardpay: 24 * HOUR_MS,
+  walletpay: 3 * HOUR_MS,
+}
+
+export type Reconciled = {
+  /** The transaction afterwards; undefined if there is none. */
+  account: Account | undefined
+  /** Why the provider did not say what it has. */
+  failure: NotAccepted | undefined
+}
+
+/**
+ * Brings a transaction up to what its provider has: fetches everything about it, and then, if it may, makes calls of
+ * unknown outcome again that left no trace, under the same keys. A call that may still be under way is never repeated.
+ *
+ * @param options.objects objects that only an event names
+ * @param options.repeats whether calls may be made again
+ */
+export type Reconcile = (
+  transactionId: string,
+  options: { cause: string; objects?: Subject['objects']; repeats: boolean },
+) => Promise<Reconciled>
+
+export function createReconcile(
+  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  ledger: Ledger,
+  calls: Calls,
+  providers: ReadonlyMap<string, PaymentProvider>,
+): Reconcile {
+  /** What the provider has, as the change of the ledger. */
+  async function look(
+    account: Account,
+    provider: PaymentProvider,
+    objects: NonNullable<Subject['objects']>,
+  ): Promise<readonly Entry[] | NotAccepted | { snapshot: Parameters<Ledger['record']>[1]['snapshot'] }> {
+    const { row } = account
+    const outcome = await guarded(
+      () =>
+        provider.look(
+          {
+            transactionId: row.id,
+            ...(row.reference !== null && { reference: row.reference }),
+            ...(row.payment_id !== null && { paymentId: row.payment_id }),
+            objects: [...objects, ...unsettledObjects(account)],
+            since: row.created_at,
+          },
+          CALL_MS,
+        ),
+      { limitMs: CALL_MS, clock, isAccepted: ({ snapshot }) => isSnapshot(snapshot) },
+    )
+    if (outcome.kind === 'accepted') {
+      const { snapshot } = outcome
+      if (row.reference === null || row.reference === snapshot.reference) return { snapshot }
+      return { kind: 'refused', reason: `the provider answered with ${snapshot.reference}, another session` }
+    }
+    if (!isExpired(account, outcome)) return outcome
+    const objectId = row.reference ?? row.id
+    return [{ kind: 'session', objectId, status: 'expired', amount: 0n, currency: row.currency }]
+  }
+
+  /** A session that its provider has no more, or that it never had. */
+  function isExpired({ row, entries }: Account, failure: NotAccepted): boolean {
+    const isOver = clock.now() - row.created_at >= SESSION_LIVES_MS[row.provider as CallProvider]
+    if (row.status !== 'pending' || entries.length > 0 || !isOver) return false
+    return row.reference === null || (failure.kind === 'refused' && failure.code === 'gone')
+  }
+
+  return async (id, { cause, objects = [], repeats }) => {
+    const before = await ledger.read(id)
+    const provider = before && providers.get(before.row.provider)
+    if (!before) return { account: undefined, failure: undefined }
+    if (!provider)
+      return { account: before, failure: { kind: 'retry', reason: 'it is not configured any more' } }
+    const found = await look(before, provider, objects)
+    if ('kind' in found) {
+      log.warn({ transaction: id, provider: provider.name, ...found }, 'a payment could not be looked up')
+      return { account: before, failure: found }
+    }
+    const snapshot = 'snapshot' in found ? found.snapshot! : { entries: found }
+    let account = await ledger.record(id, { snapshot, cause })
+    if (repeats)
+      for (const call of account?.calls ?? []) {
+        // Nobody waits any more for the address of a session that was never created.
+        if (!isOpen(call) || call.kind === 'create') continue
+        if ((await db.write(claimCallSql(call.id, leaseOf(clock)))).length === 0) continue
+        const deadline = clock.elapsed() + CALL_MS
+        account = (await calls.make(account!, call, { cause, deadline, isRepeated: true })).account
+      }
+    return { account, failure: undefined }
+  }
+}
+
+/** Objects whose state may change, and that the provider does not show with the payment. */
+const unsettledObjects = ({ summary }: Account): NonNullable<Subject['objects']> => [
+  ...summary.refunds.flatMap((one) =>
+    one.status === 'pending' ? [{ kind: 'refund' as const, id: one.objectId }] : [],
+  ),
+  ...summary.disputes.flatMap((one) =>
+    one.status === 'open' || one.status === 'inquiry' ? [{ kind: 'dispute' as const, id: one.objectId }] : [],
+  ),
+]

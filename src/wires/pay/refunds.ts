@@ -1,0 +1,158 @@
+import { errors } from '../../base/errors.ts'
+import { requireRow, type Step } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+import type { RowFilter } from '../../http/access.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import { numberOf } from './amounts.ts'
+import { errorOf, leaseOf, REQUEST_MS, type Calls } from './calls.ts'
+import { payErrors, type CallProvider } from './errors.ts'
+import type { Account, Ledger } from './ledger.ts'
+import { insertCallSql, type CallRow, type TransactionRow } from './transaction-rows.ts'
+
+/** How often a refund of all that is left is tried again because another refund was faster. */
+const ROUNDS = 100
+
+export type RefundAnswer = {
+  refundId: string
+  transactionId: string
+  provider: CallProvider
+  status: 'pending' | 'completed' | 'failed'
+  amount: number
+  currency: string
+}
+
+export type Refunds = {
+  /**
+   * Gives back a part of a payment, or all that is left. The amount is reserved before the provider is called, in one
+   * statement, so refunds at the same time never give back more than was paid; a definite refusal gives it back.
+   *
+   * @param refund.id of the refund: the same one again does not refund again
+   * @param refund.amount reads the amount by the transaction's currency, in minor units; undefined: all that is left
+   * @throws NOT_FOUND, INVALID_STATE, AMOUNT_EXCEEDED, PROVIDER_ERROR
+   */
+  refund(refund: {
+    id: string
+    transactionId: string
+    provider: CallProvider
+    amount: ((row: TransactionRow) => bigint) | undefined
+    rowFilter: RowFilter
+    cause: string
+  }): Promise<RefundAnswer>
+}
+
+export function createRefunds(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  {
+    ledger,
+    calls,
+    isConfigured,
+    watchSql,
+  }: {
+    ledger: Ledger
+    calls: Calls
+    /** Throws PROVIDER_NOT_CONFIGURED. */
+    isConfigured: (provider: CallProvider) => void
+    /** The step that has a call looked up later. */
+    watchSql: (transactionId: string, callId: string) => Step
+  },
+): Refunds {
+  /** Reserves an amount; answers false if the transaction has changed so that it cannot be reserved. */
+  async function reserve(id: string, row: TransactionRow, amount: bigint): Promise<boolean> {
+    const lease = leaseOf(clock)
+    try {
+      await db.batch([
+        requireRow(
+          sql`update pay_transactions set
+              reserved = reserved + ${amount}, version = version + 1, is_settled = 0, updated_at = ${lease.now}
+            where id = ${row.id} and status in ('completed', 'partially_refunded')
+              and captured - reserved >= ${amount} returning id`,
+          () => notReserved,
+        ),
+        requireRow(
+          insertCallSql({ id, transaction_id: row.id, kind: 'refund', amount }, lease),
+          () => notReserved,
+        ),
+        watchSql(row.id, id),
+      ])
+      return true
+    } catch (error) {
+      if (error !== notReserved) throw error
+      return false
+    }
+  }
+
+  async function find(transactionId: string, provider: CallProvider, { owner }: RowFilter): Promise<Account> {
+    const account = await ledger.read(transactionId)
+    if (!account || account.row.provider !== provider || (owner !== undefined && account.row.owner !== owner))
+      throw errors.not_found({ message: `There is no ${provider} transaction of this id.` })
+    return account
+  }
+
+  return {
+    async refund({ id, transactionId, provider, amount: readAmount, rowFilter, cause }) {
+      const deadline = clock.elapsed() + REQUEST_MS
+      isConfigured(provider)
+      let account = await find(transactionId, provider, rowFilter)
+      for (let round = 1; ; round++) {
+        // The same request was made before, and its answer was lost.
+        const earlier = account.calls.find((call) => call.id === id)
+        if (earlier) return repeat(account, earlier)
+        const { row } = account
+        refuseState(row)
+        const left = BigInt(row.captured) - BigInt(row.reserved)
+        const amount = readAmount?.(row) ?? left
+        if (amount <= 0n || amount > left) throw exceeded(row, left)
+        if (await reserve(id, row, amount)) {
+          const call: Pick<CallRow, 'id' | 'kind' | 'amount'> = { id, kind: 'refund', amount: Number(amount) }
+          const ended = await calls.make(account, call, { cause, deadline })
+          const { account: after, failure } = ended
+          if (failure && failure.kind !== 'unknown') throw errorOf(failure, { provider })
+          return answerOf(after, call)
+        }
+        if (round === ROUNDS) throw errors.unavailable({ retryAfter: 1 })
+        account = await find(transactionId, provider, rowFilter)
+      }
+    },
+  }
+
+  function repeat(account: Account, call: CallRow): RefundAnswer {
+    if (call.status === 'refused')
+      throw payErrors.provider_error({
+        message: `The provider refused this refund: ${call.reason ?? ''}. Send a new Idempotency-Key to try again.`,
+        details: { provider: account.row.provider },
+      })
+    return answerOf(account, call)
+  }
+}
+
+const notReserved = errors.unavailable()
+
+function refuseState({ status, provider }: TransactionRow): void {
+  if (status === 'completed' || status === 'partially_refunded' || status === 'refunded') return
+  throw payErrors.invalid_state({
+    message: `This transaction is ${status}: only what is paid, and not disputed, can be refunded.`,
+    details: { provider },
+  })
+}
+
+const exceeded = (row: TransactionRow, left: bigint) =>
+  payErrors.amount_exceeded({
+    message:
+      left <= 0n
+        ? 'Nothing is left of this payment to refund: all of it is refunded, or refunds of it are pending.'
+        : `Only ${numberOf(left, row)} ${row.currency} of this payment are left to refund.`,
+    details: { provider: row.provider, left: left <= 0n ? 0 : numberOf(left, row) },
+  })
+
+/** The answer for a refund by what the ledger has. */
+function answerOf({ row, summary }: Account, call: Pick<CallRow, 'id' | 'amount'>): RefundAnswer {
+  const seen = summary.refunds.find(({ callId }) => callId === call.id)
+  return {
+    refundId: call.id,
+    transactionId: row.id,
+    provider: row.provider as CallProvider,
+    status: seen?.status ?? 'pending',
+    amount: numberOf(seen?.amount ?? BigInt(call.amount!), row),
+    currency: row.currency,
+  }
+}

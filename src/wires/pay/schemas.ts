@@ -1,0 +1,126 @@
+import { Type } from '../../base/schema.ts'
+import { withRule } from '../../base/with-rule.ts'
+import { isLoopback } from '../../base/loopback.ts'
+import { PROVIDERS } from './provider.ts'
+import { STATUSES } from './state.ts'
+
+const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' })
+
+/** One line of text that is shown to the buyer. */
+export const Line = (options: {
+  minLength?: number
+  maxLength: number
+  description: string
+  examples: string[]
+}) =>
+  withRule(Type.String({ ...options, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }), (text) =>
+    text.isWellFormed() ? undefined : 'holds a half of a surrogate pair: send well-formed Unicode',
+  )
+
+/**
+ * An address of the application that the buyer's browser is sent to.
+ *
+ * @param isProduction whether it must be https
+ */
+export const ReturnUrl = (isProduction: boolean, description: string) =>
+  withRule(
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description: `${description} An absolute http or https URL${isProduction ? ', in production https' : ''}.`,
+      examples: ['https://shop.example/paid'],
+    }),
+    (text) => {
+      const url = URL.canParse(text) ? new URL(text) : undefined
+      if (!url || !/^https?:\/\//i.test(text) || !/^https?:$/.test(url.protocol))
+        return 'must be an absolute URL that starts with https:// or http://'
+      if (url.username !== '' || url.password !== '') return 'must not have credentials'
+      if (isProduction && url.protocol !== 'https:' && !isLoopback(url.hostname))
+        return 'must start with https://'
+      return /[\0-\x20\x7f]/.test(text) || !text.isWellFormed()
+        ? 'must not have spaces or control characters'
+        : undefined
+    },
+  )
+
+export const CardCurrency = Type.String({
+  minLength: 3,
+  maxLength: 3,
+  description: 'ISO 4217, in any case.',
+  examples: ['eur'],
+})
+
+const TransactionFields = {
+  _id: Type.String(),
+  provider: Type.Enum(PROVIDERS),
+  status: Type.Enum(STATUSES, {
+    description:
+      'pending, then completed, failed, expired or cancelled; completed becomes partially_refunded, refunded, disputed or lost.',
+  }),
+  reference: Type.Optional(
+    Type.String({ description: 'The id of the checkout session, order or payment request.' }),
+  ),
+  amount: Type.Number({
+    description: 'As the provider’s own routes take it: of cardpay in minor units, else a decimal number.',
+  }),
+  displayAmount: Type.String({ description: 'The exact decimal in major units.', examples: ['12.30'] }),
+  currency: Type.String({ description: 'In upper case.' }),
+  refundedAmount: Type.Number({ description: 'In the unit of amount.' }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+}
+export const Transaction = Type.Object(TransactionFields, { title: 'Transaction' })
+
+const RefundFields = {
+  refundId: Type.String(),
+  amount: Type.Number({ description: 'In the unit of the transaction’s amount.' }),
+  status: Type.Enum(['pending', 'completed', 'failed']),
+  createdAt: Timestamp,
+}
+
+export const TransactionDetails = Type.Object(
+  {
+    ...TransactionFields,
+    refunds: Type.Array(Type.Object(RefundFields, { title: 'TransactionRefund' })),
+    dispute: Type.Optional(
+      Type.Object(
+        {
+          status: Type.Enum(['inquiry', 'open', 'won', 'lost']),
+          amount: Type.Number(),
+          reason: Type.Optional(Type.String()),
+          createdAt: Timestamp,
+        },
+        { title: 'TransactionDispute' },
+      ),
+    ),
+    history: Type.Array(
+      Type.Object(
+        {
+          status: Type.Enum(STATUSES),
+          at: Timestamp,
+          cause: Type.String({
+            description: 'The request, event or sweep that caused it.',
+            examples: ['event evt_1PfVd2'],
+          }),
+        },
+        { title: 'TransactionChange' },
+      ),
+      { description: 'Each change of status, oldest first.' },
+    ),
+  },
+  { title: 'TransactionDetails' },
+)
+
+export const Refund = Type.Object(
+  {
+    refundId: Type.String(),
+    transactionId: Type.String(),
+    provider: Type.Enum(['cardpay', 'walletpay']),
+    status: Type.Enum(['pending', 'completed', 'failed'], {
+      description: 'pending also while the outcome at the provider is unknown.',
+    }),
+    amount: Type.Number({ description: 'In the unit of the transaction’s amount.' }),
+    currency: Type.String(),
+  },
+  { title: 'Refund' },
+)

@@ -1,0 +1,137 @@
+import { ENTRY_STATES, type Entry, type Money } from './provider.ts'
+
+/** The states of a transaction. */
+export const STATUSES = [
+  'pending',
+  'completed',
+  'failed',
+  'expired',
+  'cancelled',
+  'partially_refunded',
+  'refunded',
+  'disputed',
+  'lost',
+] as const
+export type Status = (typeof STATUSES)[number]
+
+const NEXT: Readonly<Record<Status, readonly Status[]>> = {
+  pending: ['completed', 'failed', 'expired', 'cancelled'],
+  completed: ['partially_refunded', 'refunded', 'disputed'],
+  partially_refunded: ['refunded', 'completed', 'disputed'],
+  refunded: ['partially_refunded', 'completed'],
+  disputed: ['completed', 'partially_refunded', 'lost'],
+  failed: [],
+  expired: [],
+  cancelled: [],
+  lost: [],
+}
+
+/** States of which the next step may have been seen before they were. */
+const BETWEEN: Readonly<Partial<Record<Status, Status>>> = {
+  completed: 'disputed',
+  partially_refunded: 'disputed',
+  pending: 'completed',
+  disputed: 'completed',
+}
+
+/**
+ * The states that a transaction passes through to another one: several if what happened between was not seen, none if
+ * it is there already.
+ *
+ * @returns undefined if a transaction never goes from the one to the other
+ */
+export function stepsBetween(from: Status, to: Status): readonly Status[] | undefined {
+  if (from === to) return []
+  if (NEXT[from].includes(to)) return [to]
+  const between = BETWEEN[from]
+  if (between === undefined || to === 'pending') return undefined
+  if (from !== 'pending') return NEXT[between].includes(to) ? [between, to] : undefined
+  const rest = stepsBetween(between, to)
+  return rest && [between, ...rest]
+}
+
+/** A refund as the ledger has it. */
+export type RefundState = Entry & { kind: 'refund' }
+/** A dispute as the ledger has it. */
+export type DisputeState = Entry & { kind: 'dispute' }
+
+/** What the ledger says about a transaction. */
+export type Summary = {
+  status: Status
+  captured: bigint
+  /** What completed refunds gave back. */
+  refunded: bigint
+  refunds: readonly RefundState[]
+  disputes: readonly DisputeState[]
+  /** A payment that is completed, but not the one that was asked for. */
+  mismatch: Money | undefined
+  /** Whether the provider has a payment that is neither completed nor failed. */
+  isChargePending: boolean
+}
+
+/**
+ * Computes a transaction from its entries. Their order and repetitions do not matter.
+ *
+ * @param order what the buyer was asked to pay
+ */
+export function summaryOf(order: Money, entries: readonly Entry[]): Summary {
+  const objects = latestOf(entries)
+  const has = (kind: Entry['kind'], status: string): boolean =>
+    objects.some((one) => one.kind === kind && one.status === status)
+  const charges = objects.filter(({ kind }) => kind === 'charge')
+  const paid = charges.find((one) => one.status === 'completed' && isSameMoney(one, order))
+  const reversals = new Set(objects.flatMap((one) => (one.kind === 'reversal' ? [one.objectId] : [])))
+  // PayPal shows a reversal among the refunds, too.
+  const refunds = objects.filter(
+    (one) => one.kind === 'refund' && one.currency === order.currency && !reversals.has(one.objectId),
+  ) as RefundState[]
+  const disputes = objects.filter(({ kind }) => kind === 'dispute') as DisputeState[]
+  const refunded = refunds.reduce((sum, one) => sum + (one.status === 'completed' ? one.amount : 0n), 0n)
+  const facts = {
+    captured: paid?.amount ?? 0n,
+    refunded,
+    refunds,
+    disputes,
+    mismatch: paid ? undefined : charges.find(({ status }) => status === 'completed'),
+    // An asynchronous payment that failed ends the session; its charge stays as it was.
+    isChargePending: !paid && has('charge', 'pending') && !has('session', 'failed'),
+  }
+
+  function status(): Status {
+    if (paid) {
+      if (refunded >= paid.amount) return 'refunded'
+      if (reversals.size > 0 || has('dispute', 'lost')) return 'lost'
+      if (has('dispute', 'open')) return 'disputed'
+      return refunded > 0n ? 'partially_refunded' : 'completed'
+    }
+    if (facts.mismatch || facts.isChargePending) return 'pending'
+    if (has('session', 'failed') || has('charge', 'failed')) return 'failed'
+    if (has('session', 'expired')) return 'expired'
+    return has('session', 'cancelled') ? 'cancelled' : 'pending'
+  }
+  return { status: status(), ...facts }
+}
+
+/** The entry that counts of each object: the one with the greatest version, and among these the furthest state. */
+function latestOf(entries: readonly Entry[]): Entry[] {
+  const objects = new Map<string, Entry>()
+  for (const entry of entries) {
+    const key = `${entry.kind} ${entry.objectId}`
+    const known = objects.get(key)
+    if (!known || isLater(entry, known)) objects.set(key, entry)
+  }
+  return [...objects.values()]
+}
+
+function isLater(one: Entry, other: Entry): boolean {
+  const byVersion = (one.version ?? 0) - (other.version ?? 0)
+  const byState = rankOf(one) - rankOf(other)
+  if (byVersion !== 0) return byVersion > 0
+  // The same object never has two amounts; if it has, the order must not matter either.
+  return byState === 0 ? one.amount > other.amount : byState > 0
+}
+
+const rankOf = ({ kind, status }: Entry): number => (ENTRY_STATES[kind] as readonly string[]).indexOf(status)
+
+const isSameMoney = (one: Money, other: Money): boolean =>
+  one.amount === other.amount && one.currency === other.currency

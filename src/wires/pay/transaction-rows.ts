@@ -1,0 +1,121 @@
+import { sql, type Sql } from '../../db/sql.ts'
+import type { Entry, ProviderName } from './provider.ts'
+import type { Status } from './state.ts'
+
+/** A transaction as it is stored. Amounts are minor units. */
+export type TransactionRow = {
+  id: string
+  owner: string
+  provider: ProviderName
+  status: Status
+  reference: string | null
+  payment_id: string | null
+  url: string | null
+  amount: number
+  currency: string
+  exponent: number
+  captured: number
+  refunded: number
+  reserved: number
+  is_settled: number
+  version: number
+  created_at: number
+  updated_at: number
+}
+
+export const TRANSACTION_COLUMNS = sql.literal(
+  'id, owner, provider, status, reference, payment_id, url, amount, currency, exponent, captured, refunded, reserved, is_settled, version, created_at, updated_at',
+)
+
+export const selectTransactionsSql = (where: Sql): Sql<TransactionRow> =>
+  sql<TransactionRow>`select ${TRANSACTION_COLUMNS} from pay_transactions where ${where}`
+
+/** A call that changes something at a provider. */
+export type CallRow = {
+  id: string
+  transaction_id: string
+  kind: 'create' | 'capture' | 'refund'
+  amount: number | null
+  status: 'running' | 'unknown' | 'accepted' | 'refused'
+  lease_until: number
+  reason: string | null
+  created_at: number
+}
+
+export const selectCallsSql = (transactionId: string): Sql<CallRow> => sql<CallRow>`
+  select id, transaction_id, kind, amount, status, lease_until, reason, created_at
+  from pay_calls where transaction_id = ${transactionId} order by id`
+
+/** Inserts a call that is about to be made; it is under way until `leaseUntil` at the latest. */
+export const insertCallSql = (
+  call: Pick<CallRow, 'id' | 'transaction_id' | 'kind'> & { amount?: bigint },
+  { now, leaseUntil }: { now: number; leaseUntil: number },
+): Sql<{ id: string }> => sql<{ id: string }>`
+  insert into pay_calls (id, transaction_id, kind, amount, status, lease_until, reason, created_at)
+  values (${call.id}, ${call.transaction_id}, ${call.kind}, ${call.amount ?? null}, 'running', ${leaseUntil}, null, ${now})
+  on conflict do nothing returning id`
+
+/** Claims a call of unknown outcome, to make it again under the same key, unless it is still under way. */
+export const claimCallSql = (
+  id: string,
+  { now, leaseUntil }: { now: number; leaseUntil: number },
+): Sql => sql`
+  update pay_calls set status = 'running', lease_until = ${leaseUntil}
+  where id = ${id} and (status = 'unknown' or (status = 'running' and lease_until <= ${now})) returning id`
+
+export const settleCallSql = (id: string, status: CallRow['status'], reason: string | null): Sql => sql`
+  update pay_calls set status = ${status}, reason = ${reason} where id = ${id}`
+
+/** An entry of the ledger with its place in it. */
+export type LedgerRow = {
+  id: string
+  kind: Entry['kind']
+  object_id: string
+  status: string
+  version: number
+  amount: number
+  currency: string
+  call_id: string | null
+  reason: string | null
+  created_at: number
+  seen_at: number
+}
+
+export type HistoryRow = { status: Status; cause: string; at: number }
+
+export const selectHistorySql = (transactionId: string): Sql<HistoryRow> => sql<HistoryRow>`
+  select status, cause, at from pay_history where transaction_id = ${transactionId} order by seq`
+
+export const selectEntriesSql = (transactionId: string): Sql<LedgerRow> => sql<LedgerRow>`
+  select id, kind, object_id, status, version, amount, currency, call_id, reason, created_at, seen_at
+  from pay_ledger where transaction_id = ${transactionId} order by id`
+
+export const entryOf = (row: LedgerRow): Entry & { createdAt: number } =>
+  ({
+    kind: row.kind,
+    objectId: row.object_id,
+    status: row.status,
+    version: row.version,
+    amount: BigInt(row.amount),
+    currency: row.currency,
+    createdAt: row.created_at,
+    ...(row.call_id !== null && { callId: row.call_id }),
+    ...(row.reason !== null && { reason: row.reason }),
+  }) as Entry & { createdAt: number }
+
+export const insertEntrySql = (
+  entry: Entry,
+  { id, transactionId, now }: { id: string; transactionId: string; now: number },
+): Sql => sql`
+  insert into pay_ledger (id, transaction_id, kind, object_id, status, version, amount, currency, call_id, reason,
+    created_at, seen_at)
+  values (${id}, ${transactionId}, ${entry.kind}, ${entry.objectId}, ${entry.status}, ${entry.version ?? 0},
+    ${entry.amount}, ${entry.currency}, ${entry.callId ?? null}, ${entry.reason ?? null}, ${entry.createdAt ?? now}, ${now})
+  on conflict do nothing`
+
+export const insertHistorySql = (
+  item: { transactionId: string; seq: number; status: Status; cause: string },
+  now: number,
+): Sql => sql`
+  insert into pay_history (transaction_id, seq, status, cause, at)
+  values (${item.transactionId}, ${item.seq}, ${item.status}, ${item.cause}, ${now}) on conflict do nothing`

@@ -1,0 +1,148 @@
+import { isoTime } from '../../base/clock.ts'
+import { errors } from '../../base/errors.ts'
+import { leastIdOf } from '../../base/ids.ts'
+import type { Database } from '../../db/database.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import type { RowFilter } from '../../http/access.ts'
+import type { Page } from '../../http/page.ts'
+import { createCountedList } from '../../kernel/counted-list.ts'
+import { displayOf, numberOf } from './amounts.ts'
+import { isOpen, type Account, type Ledger } from './ledger.ts'
+import type { ProviderName } from './provider.ts'
+import type { Status } from './state.ts'
+import { selectHistorySql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
+
+export type Transaction = {
+  _id: string
+  provider: ProviderName
+  status: Status
+  /** The checkout session, order or payment request; absent until the provider has answered. */
+  reference?: string
+  amount: number
+  displayAmount: string
+  currency: string
+  refundedAmount: number
+  createdAt: string
+  updatedAt: string
+}
+
+export type TransactionRefund = {
+  refundId: string
+  amount: number
+  status: 'pending' | 'completed' | 'failed'
+  createdAt: string
+}
+
+export type TransactionDispute = {
+  status: 'inquiry' | 'open' | 'won' | 'lost'
+  amount: number
+  reason?: string
+  createdAt: string
+}
+
+export type TransactionDetails = Transaction & {
+  refunds: TransactionRefund[]
+  dispute?: TransactionDispute
+  history: { status: Status; at: string; cause: string }[]
+}
+
+/** The filters of the list; times are milliseconds since 1970, `from` inclusive, `to` exclusive. */
+export type TransactionQuery = {
+  provider?: ProviderName
+  status?: Status
+  reference?: string
+  from?: number
+  to?: number
+}
+
+export type TransactionPage = { transactions: Transaction[]; total: number; nextCursor?: string }
+
+export type Transactions = {
+  /** Reads one page, newest first. */
+  list(rowFilter: RowFilter, query: TransactionQuery, page: Page): Promise<TransactionPage>
+  /** @throws NOT_FOUND */
+  get(id: string, rowFilter: RowFilter): Promise<TransactionDetails>
+}
+
+export function createTransactions(db: Database, ledger: Ledger): Transactions {
+  const list = createCountedList<TransactionRow, 'provider' | 'status'>(db, {
+    name: 'pay.transactions',
+    table: sql.literal('pay_transactions'),
+    columns: TRANSACTION_COLUMNS,
+    facets: ['provider', 'status'],
+  })
+  return {
+    async list(rowFilter, { provider, status, reference, from, to }, page) {
+      const conditions: Sql[] = [
+        ...(reference === undefined ? [] : [sql`reference = ${reference}`]),
+        // An id begins with the time of its creation.
+        ...(from === undefined ? [] : [sql`id >= ${leastIdOf(from)}`]),
+        ...(to === undefined ? [] : [sql`id < ${leastIdOf(to)}`]),
+      ]
+      const { rows, ...rest } = await list(rowFilter, conditions, page, { provider, status })
+      return { transactions: rows.map(transactionOf), ...rest }
+    },
+
+    async get(id, { owner }) {
+      const [account, history] = await Promise.all([ledger.read(id), db.all(selectHistorySql(id))])
+      if (!account || (owner !== undefined && account.row.owner !== owner))
+        throw errors.not_found({ message: 'There is no transaction of this id.' })
+      const dispute = disputeOf(account)
+      return {
+        ...transactionOf(account.row),
+        refunds: refundsOf(account),
+        ...(dispute && { dispute }),
+        history: history.map(({ status, at, cause }) => ({ status, at: isoTime(at), cause })),
+      }
+    },
+  }
+}
+
+const transactionOf = (row: TransactionRow): Transaction => ({
+  _id: row.id,
+  provider: row.provider,
+  status: row.status,
+  ...(row.reference !== null && { reference: row.reference }),
+  amount: numberOf(BigInt(row.amount), row),
+  displayAmount: displayOf(BigInt(row.amount), row),
+  currency: row.currency,
+  refundedAmount: numberOf(BigInt(row.refunded), row),
+  createdAt: isoTime(row.created_at),
+  updatedAt: isoTime(row.updated_at),
+})
+
+/** Refunds that the provider has, and those that may have been made, oldest first. */
+function refundsOf({ row, calls, summary }: Account): TransactionRefund[] {
+  const seen = new Set(summary.refunds.map(({ callId }) => callId))
+  const refunds = summary.refunds.map((one) => ({
+    // A refund made at the provider is known by the provider's id.
+    refundId: one.callId ?? one.objectId,
+    amount: numberOf(one.amount, row),
+    status: one.status,
+    at: calls.find(({ id }) => id === one.callId)?.created_at ?? one.createdAt!,
+  }))
+  const pending = calls
+    .filter((call) => call.kind === 'refund' && isOpen(call) && !seen.has(call.id))
+    .map((call) => ({
+      refundId: call.id,
+      amount: numberOf(BigInt(call.amount!), row),
+      status: 'pending' as const,
+      at: call.created_at,
+    }))
+  return [...refunds, ...pending]
+    .toSorted((one, other) => one.at - other.at)
+    .map(({ at, ...refund }) => ({ ...refund, createdAt: isoTime(at) }))
+}
+
+/** The dispute that counts: an open one, else the latest. */
+function disputeOf({ row, summary }: Account): TransactionDispute | undefined {
+  const latest = summary.disputes.toSorted((one, other) => (one.createdAt ?? 0) - (other.createdAt ?? 0))
+  const dispute = latest.find(({ status }) => status === 'open') ?? latest.at(-1)
+  if (!dispute) return undefined
+  return {
+    status: dispute.status,
+    amount: numberOf(dispute.amount, row),
+    ...(dispute.reason !== undefined && { reason: dispute.reason }),
+    createdAt: isoTime(dispute.createdAt ?? row.updated_at),
+  }
+}

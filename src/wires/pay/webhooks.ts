@@ -1,0 +1,45 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+import { decodeUtf8 } from '../../base/json.ts'
+import { authorizeByOneOf, receiveByOneOf, type WebhookRequest } from '../../providers/receive.ts'
+import { isEvent } from './answers.ts'
+import { notConfigured, type CallProvider } from './errors.ts'
+import type { Events } from './events.ts'
+import type { PaymentProvider } from './provider.ts'
+
+export type Webhooks = {
+  /**
+   * Refuses a webhook by its headers, before its body is read.
+   *
+   * @throws INVALID_SIGNATURE, PROVIDER_NOT_CONFIGURED
+   */
+  authorize(provider: CallProvider, headers: IncomingHttpHeaders): void
+  /**
+   * Verifies a webhook and stores its event; what it changes is done afterwards.
+   *
+   * @throws INVALID_SIGNATURE, PROVIDER_NOT_CONFIGURED, UNAVAILABLE if it cannot be verified or stored now
+   */
+  receive(provider: CallProvider, request: WebhookRequest): Promise<void>
+}
+
+export function createWebhooks(
+  providers: ReadonlyMap<CallProvider, PaymentProvider>,
+  events: Events,
+): Webhooks {
+  function receiversOf(name: CallProvider): readonly PaymentProvider[] {
+    const provider = providers.get(name)
+    if (!provider) throw notConfigured(name)
+    return [provider]
+  }
+
+  return {
+    authorize: (name, headers) => authorizeByOneOf(receiversOf(name), headers),
+    async receive(name, request) {
+      const received: readonly unknown[] = await receiveByOneOf(receiversOf(name), request)
+      if (!received.every(isEvent))
+        throw new TypeError(`the provider of ${name} read a webhook as what is no event`)
+      const body = decodeUtf8(request.bytes)
+      for (const event of received) await events.store(name, event, body)
+    },
+  }
+}
