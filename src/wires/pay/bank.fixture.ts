@@ -48,6 +48,8 @@ export type Session = {
   status: 'open' | 'approved' | 'paid' | 'pending' | 'failed' | 'expired' | 'cancelled'
   /** Whether the buyer's bank declines the next capture. */
   isDeclined: boolean
+  /** Whether it is captured in a second step. */
+  wallet: boolean
   paidAt: number
   refunds: Refund[]
   disputes: Dispute[]
@@ -214,6 +216,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
           currency,
           status: 'open',
           isDeclined: false,
+          wallet: name === 'walletpay',
           paidAt: 0,
           refunds: [],
           disputes: [],
@@ -253,7 +256,9 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
           (sum, one) => sum + (one.status === 'failed' ? 0n : one.amount),
           0n,
         )
-        const isOpen = session.status === 'paid' && !session.disputes.some(({ status }) => status === 'open')
+        const isOpen =
+          session.status === 'paid' &&
+          !session.disputes.some(({ status }) => status === 'open' || status === 'lost')
         if (!isOpen || given + amount > session.amount)
           return { kind: 'refused', reason: 'more than is left', code: 'state' }
         const refund: Refund = { id: idOf('re'), callId: id, amount, status: 'completed', at: clock.now() }

@@ -16,7 +16,7 @@ const OLDEST_MS = 29 * 24 * 3_600_000
 /**
  * Finds events whose webhook was lost, in the lists of the providers: once in each interval, and at once after a start.
  *
- * @returns has them listed as soon as jobs run
+ * @returns `list` lists them now, `listSoon` as soon as jobs run
  */
 export function createEventList(
   { db, clock, log, jobs }: Pick<WireContext, 'db' | 'clock' | 'log' | 'jobs'>,
@@ -25,8 +25,8 @@ export function createEventList(
     events,
     intervalMs,
   }: { providers: ReadonlyMap<CallProvider, PaymentProvider>; events: Events; intervalMs: number },
-): { listSoon(): Promise<void> } {
-  async function list(name: CallProvider, provider: PaymentProvider): Promise<void> {
+): { list(): Promise<void>; listSoon(): Promise<void> } {
+  async function listOne(name: CallProvider, provider: PaymentProvider): Promise<void> {
     const now = clock.now()
     const cursor = await db.get<{ listed_until: number }>(
       sql`select listed_until from pay_event_cursors where provider = ${name}`,
@@ -59,10 +59,10 @@ export function createEventList(
       on conflict (provider) do update set listed_until = excluded.listed_until`)
 
   async function listAll(): Promise<void> {
-    await Promise.all(Array.from(providers, ([name, provider]) => list(name, provider)))
+    await Promise.all(Array.from(providers, ([name, provider]) => listOne(name, provider)))
   }
 
   const soon = jobs.define('pay.list-events-now', { payload: Type.Object({}) }, listAll)
   jobs.every('pay.list-events', intervalMs, listAll)
-  return { listSoon: () => soon.enqueue({}, { id: 'pay-list-events-now' }) }
+  return { list: listAll, listSoon: () => soon.enqueue({}, { id: 'pay-list-events-now' }) }
 }

@@ -28,6 +28,8 @@ export type Pay = {
    * Brings a transaction up to what its provider has now, as the sweep does; answers false if the provider does not say.
    */
   lookUp(transactionId: string): Promise<boolean>
+  /** Finds events whose webhook was lost in the lists of the providers, as the sweep does. */
+  listEvents(): Promise<void>
 }
 
 /** Payments by card and wallet, refunds, and the ledger of them. */
@@ -58,6 +60,7 @@ export const pay = defineWire({
     const service: Pay = {
       transactions,
       lookUp: async (id) => (await reconcile(id, { cause: 'sweep', repeats: true })).failure === undefined,
+      listEvents: () => eventList.list(),
     }
     jobs.every('pay.handle-events', EVENTS_MS, () => events.handleDue())
     jobs.every('pay.clean', HOUR_MS, () => events.forget())

@@ -29,7 +29,9 @@ export type Till = {
   captured(amount?: number): Promise<{ _id: string; reference: string }>
   transaction(id: string): Promise<TransactionDetails>
   /** Delivers all events that were not delivered yet, and waits until they are handled. */
-  deliver(events?: ProviderEvent[]): Promise<void>
+  deliver(): Promise<void>
+  /** Delivers these webhooks, and waits until they are handled. */
+  receive(provider: string, events: readonly ProviderEvent[]): Promise<void>
   /** Waits until every event is handled. */
   quiet(): Promise<void>
   /** Looks up everything that is not settled, as the sweep does. */
@@ -109,16 +111,18 @@ export async function startTill(
       assert.equal(status, 200, text)
       return body as TransactionDetails
     },
-    async deliver(events) {
+    async deliver() {
       for (const [name, bank] of [
         ['cardpay', card],
         ['walletpay', wallet],
       ] as const)
-        for (const event of events ?? bank.outgoing.splice(0)) {
-          const path = `/pay/${name}/webhook`
-          const { status, text } = await app.request('POST', path, webhookOf(event))
-          assert.equal(status, 200, text)
-        }
+        await till.receive(name, bank.outgoing.splice(0))
+    },
+    async receive(name, events) {
+      for (const event of events) {
+        const { status, text } = await app.request('POST', `/pay/${name}/webhook`, webhookOf(event))
+        assert.equal(status, 200, text)
+      }
       await till.quiet()
     },
     async quiet() {

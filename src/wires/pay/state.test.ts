@@ -38,7 +38,12 @@ const STEPS: Record<Status, Partial<Record<Status, string>>> = {
     disputed: 'disputed',
     lost: 'disputed lost',
   },
-  refunded: { completed: 'completed', partially_refunded: 'partially_refunded' },
+  refunded: {
+    completed: 'completed',
+    partially_refunded: 'partially_refunded',
+    disputed: 'partially_refunded disputed',
+    lost: 'partially_refunded disputed lost',
+  },
   disputed: {
     completed: 'completed',
     partially_refunded: 'partially_refunded',

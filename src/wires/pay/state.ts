@@ -26,28 +26,20 @@ const NEXT: Readonly<Record<Status, readonly Status[]>> = {
   lost: [],
 }
 
-/** States of which the next step may have been seen before they were. */
-const BETWEEN: Readonly<Partial<Record<Status, Status>>> = {
-  completed: 'disputed',
-  partially_refunded: 'disputed',
-  pending: 'completed',
-  disputed: 'completed',
-}
-
 /**
- * The states that a transaction passes through to another one: several if what happened between was not seen, none if
- * it is there already.
+ * The states that a transaction passes through to another one, by the shortest way: several if what happened between was
+ * not seen, none if it is there already.
  *
- * @returns undefined if a transaction never goes from the one to the other
+ * @returns undefined if a transaction never gets from the one to the other
  */
 export function stepsBetween(from: Status, to: Status): readonly Status[] | undefined {
-  if (from === to) return []
-  if (NEXT[from].includes(to)) return [to]
-  const between = BETWEEN[from]
-  if (between === undefined || to === 'pending') return undefined
-  if (from !== 'pending') return NEXT[between].includes(to) ? [between, to] : undefined
-  const rest = stepsBetween(between, to)
-  return rest && [between, ...rest]
+  const ways = new Map<Status, readonly Status[]>([[from, []]])
+  // A map is read in the order in which it grows.
+  for (const [status, way] of ways) {
+    if (status === to) return way
+    for (const next of NEXT[status]) if (!ways.has(next)) ways.set(next, [...way, next])
+  }
+  return undefined
 }
 
 /** A refund as the ledger has it. */

@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { startTill, type Till } from './pay.fixture.ts'
+
+const REFUND = 'POST /pay/cardpay/refund'
+
+describe('a refund', () => {
+  eachEngine((engine) => {
+    test('of a part, of another part and of the rest add up to the payment', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const first = await till.call(REFUND, { transactionId, amount: 400 })
+      assert.equal(first.status, 200, first.text)
+      const { refundId, ...rest } = first.body
+      assert.deepEqual(rest, {
+        transactionId,
+        provider: 'cardpay',
+        status: 'completed',
+        amount: 400,
+        currency: 'EUR',
+      })
+      const part = await till.transaction(transactionId)
+      assert.deepEqual([part.status, part.refundedAmount], ['partially_refunded', 400])
+      assert.deepEqual(
+        part.refunds.map((one) => [one.refundId, one.amount, one.status]),
+        [[refundId, 400, 'completed']],
+      )
+      assert.equal((await till.call(REFUND, { transactionId, amount: 100 })).status, 200)
+      const last = await till.call(REFUND, { transactionId })
+      assert.equal(last.body.amount, 500)
+      await till.deliver()
+      const all = await till.transaction(transactionId)
+      assert.deepEqual([all.status, all.refundedAmount, all.amount], ['refunded', 1000, 1000])
+      assert.deepEqual(
+        all.history.map(({ status }) => status),
+        ['pending', 'completed', 'partially_refunded', 'refunded'],
+      )
+    })
+
+    test('of a wallet payment is in decimal numbers', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.captured(12.3)
+      const { status, body, text } = await till.call('POST /pay/walletpay/refund', {
+        transactionId,
+        amount: 6.15,
+      })
+      assert.equal(status, 200, text)
+      assert.equal(body.amount, 6.15)
+      const { amount, refundedAmount, displayAmount } = await till.transaction(transactionId)
+      assert.deepEqual([amount, refundedAmount, displayAmount], [12.3, 6.15, '12.30'])
+    })
+
+    test('50 at once on two servers never give back more than was paid', async (t) => {
+      const till = await startTill(t, engine, { replicas: true })
+      const { _id: transactionId } = await till.paid(1000)
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_, at) =>
+          till.call(REFUND, { transactionId, amount: 90 }, { app: at % 2 === 0 ? till.app : till.other }),
+        ),
+      )
+      const count = (status: number) => answers.filter((one) => one.status === status).length
+      assert.deepEqual([count(200), count(422)], [11, 39], answers.map(({ text }) => text).join('\n'))
+      for (const { status, body } of answers)
+        if (status === 422) assert.equal(body.error.code, 'AMOUNT_EXCEEDED')
+      await till.deliver()
+      const { refundedAmount, refunds } = await till.transaction(transactionId)
+      assert.deepEqual([refundedAmount, refunds.length], [990, 11])
+      assert.equal(till.card.counts.refund, 11)
+      const { refunds: atBank } = till.card.sessionOf(transactionId)
+      assert.equal(
+        atBank.reduce((sum, one) => sum + one.amount, 0n),
+        990n,
+      )
+    })
+
+    test('of all that is left, 10 at once, is made once', async (t) => {
+      const till = await startTill(t, engine, { replicas: true })
+      const { _id: transactionId } = await till.paid(1000)
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, at) =>
+          till.call(REFUND, { transactionId }, { app: at % 2 === 0 ? till.app : till.other }),
+        ),
+      )
+      assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+      assert.equal((await till.transaction(transactionId)).refundedAmount, 1000)
+    })
+
+    for (const [fault, made] of [
+      ['lost', 1],
+      ['dropped', 0],
+    ] as const)
+      test(`whose answer is ${fault} is pending, stays reserved, and is settled by the sweep`, async (t) => {
+        const till = await startTill(t, engine)
+        const { _id: transactionId } = await till.paid(1000)
+        till.card.faults = [fault]
+        // The look within the request fails as well.
+        till.card.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
+        const timer = setInterval(() => till.app.clock.advance(500), 2)
+        const answered = await till.call(REFUND, { transactionId, amount: 800 }, { key: 'refund' })
+        clearInterval(timer)
+        assert.equal(answered.status, 200, answered.text)
+        assert.equal(answered.body.status, 'pending')
+        assert.equal(till.card.sessionOf(transactionId).refunds.length, made)
+        assert.equal((await till.call(REFUND, { transactionId, amount: 300 })).status, 422)
+        const pending = await till.transaction(transactionId)
+        assert.deepEqual(
+          [pending.refundedAmount, pending.refunds.map(({ status, amount }) => [status, amount])],
+          [0, [['pending', 800]]],
+        )
+        till.card.lookFaults = []
+        till.app.clock.advance(30_000)
+        await till.sweep()
+        const settled = await till.transaction(transactionId)
+        assert.deepEqual(
+          [
+            settled.status,
+            settled.refundedAmount,
+            settled.refunds.map(({ status, refundId }) => [status, refundId]),
+          ],
+          ['partially_refunded', 800, [['completed', answered.body.refundId]]],
+        )
+        assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
+      })
+
+    test('that was begun by a server that died is looked up at once by the next one', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const began = Promise.withResolvers<void>()
+      till.card.hold = () => (began.resolve(), new Promise(() => undefined))
+      const answering = till.call(REFUND, { transactionId, amount: 800 }).catch(() => undefined)
+      await began.promise
+      till.card.hold = async () => undefined
+      const looks = till.card.counts.look
+      till.app.clock.advance(1)
+      const { databaseUrl } = till.app.app.settings
+      const next = await startTill(t, engine, {
+        banks: [till.card, till.wallet],
+        clock: till.app.clock,
+        databaseUrl,
+      })
+      while (till.card.counts.look === looks) await new Promise((resolve) => setTimeout(resolve, 5))
+      // The call may still be under way: it is not repeated yet.
+      assert.equal(till.card.counts.refund, 1)
+      next.app.clock.advance(40_000)
+      await next.sweep()
+      assert.equal(till.card.counts.refund, 2)
+      const { refundedAmount } = await next.transaction(transactionId)
+      assert.equal(refundedAmount, 800)
+      assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
+      void answering
+    })
+
+    test('that the provider refuses gives its reservation back', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId, reference } = await till.paid(1000)
+      for (const [fault, status, code] of [
+        ['refused', 502, 'PROVIDER_ERROR'],
+        ['unsent', 502, 'PROVIDER_ERROR'],
+      ] as const) {
+        till.card.faults = [fault]
+        const answered = await till.call(REFUND, { transactionId, amount: 1000 })
+        assert.deepEqual([answered.status, answered.body.error.code], [status, code], answered.text)
+      }
+      // Another refund, made at the provider, of which nothing is known here yet.
+      till.card.sessions.get(reference)!.refunds.push({
+        id: 're_dashboard',
+        amount: 900n,
+        status: 'completed',
+        at: till.app.clock.now(),
+      })
+      const refused = await till.call(REFUND, { transactionId, amount: 500 })
+      assert.deepEqual([refused.status, refused.body.error.code], [409, 'INVALID_STATE'], refused.text)
+      till.card.act(reference, () => undefined, 'charge.refunded')
+      await till.deliver()
+      const { refundedAmount, refunds } = await till.transaction(transactionId)
+      assert.deepEqual([refundedAmount, refunds.map(({ refundId }) => refundId)], [900, ['re_dashboard']])
+      assert.equal((await till.call(REFUND, { transactionId })).body.amount, 100)
+    })
+
+    test('that fails later takes the transaction back', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId, reference } = await till.paid(1000)
+      await till.call(REFUND, { transactionId })
+      await till.deliver()
+      till.card.act(reference, ({ refunds }) => (refunds[0]!.status = 'failed'), 'refund.failed')
+      await till.deliver()
+      const { status, refundedAmount, refunds, history } = await till.transaction(transactionId)
+      assert.deepEqual([status, refundedAmount, refunds[0]!.status], ['completed', 0, 'failed'])
+      assert.deepEqual(
+        history.map((one) => one.status),
+        ['pending', 'completed', 'refunded', 'completed'],
+      )
+      assert.equal((await till.call(REFUND, { transactionId })).status, 200)
+    })
+
+    test('the same Idempotency-Key refunds once, also after the answer was lost', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const first = await till.call(REFUND, { transactionId, amount: 100 }, { key: 'r1' })
+      const second = await till.call(REFUND, { transactionId, amount: 100 }, { key: 'r1' })
+      assert.deepEqual(second.body, first.body)
+      assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
+    })
+  })
+})
+
+describe('a refund that is not possible', () => {
+  eachEngine((engine) => {
+    const end = endOfSuite()
+    let starting: Promise<Till> | undefined
+    const start = () => (starting ??= startTill(end, engine))
+
+    for (const [what, body, status, code] of [
+      ['over what was paid', { amount: 1001 }, 422, 'AMOUNT_EXCEEDED'],
+      ['of 0', { amount: 0 }, 400, 'VALIDATION_ERROR'],
+      ['of a negative amount', { amount: -1 }, 400, 'VALIDATION_ERROR'],
+      ['of a fraction of a minor unit', { amount: 1.5 }, 400, 'VALIDATION_ERROR'],
+      ['of 1e21', { amount: 1e21 }, 400, 'VALIDATION_ERROR'],
+      ['of text', { amount: '10' }, 400, 'VALIDATION_ERROR'],
+      ['of null', { amount: null }, 400, 'VALIDATION_ERROR'],
+      [
+        'of a transaction that does not exist',
+        { transactionId: '01arz3ndektsv4rrffq69g5fav' },
+        404,
+        'NOT_FOUND',
+      ],
+      ['of what is no id', { transactionId: "' or 1=1" }, 400, 'VALIDATION_ERROR'],
+    ] as [string, object, number, string][])
+      test(`${what} is answered ${status}, and changes nothing`, async () => {
+        const till = await start()
+        const { _id: transactionId } = await till.paid(1000)
+        const answered = await till.call(REFUND, { transactionId, ...body })
+        assert.deepEqual([answered.status, answered.body.error.code], [status, code], answered.text)
+        assert.equal((await till.transaction(transactionId)).status, 'completed')
+        assert.equal(till.card.sessionOf(transactionId).refunds.length, 0)
+      })
+
+    test('of a transaction of the other provider is answered 404', async () => {
+      const till = await start()
+      const { _id: transactionId } = await till.paid()
+      assert.equal((await till.call('POST /pay/walletpay/refund', { transactionId })).status, 404)
+    })
+
+    for (const [state, change] of [
+      ['pending', undefined],
+      ['expired', 'expired'],
+      ['cancelled', 'cancelled'],
+      ['failed', 'failed'],
+    ] as const)
+      test(`of what is ${state} is answered 409`, async () => {
+        const till = await start()
+        const { _id: transactionId, reference } = await till.checkout()
+        if (change) till.card.act(reference, (session) => (session.status = change), 'session.changed')
+        await till.deliver()
+        assert.equal((await till.transaction(transactionId)).status, state)
+        const { status, body } = await till.call(REFUND, { transactionId })
+        assert.deepEqual([status, body.error.code], [409, 'INVALID_STATE'])
+      })
+
+    test('of what is disputed or lost is answered 409, and of what was won again is made', async () => {
+      const till = await start()
+      const { _id: transactionId, reference } = await till.paid()
+      const dispute = (status: 'open' | 'won' | 'lost', version: number) =>
+        till.card.act(
+          reference,
+          (session) =>
+            (session.disputes = [
+              { id: `dp_${reference}`, amount: 1000n, status, version, at: till.app.clock.now() },
+            ]),
+          'dispute.changed',
+        )
+      dispute('open', 1)
+      await till.deliver()
+      const disputed = await till.transaction(transactionId)
+      assert.deepEqual(
+        [disputed.status, disputed.dispute?.status, disputed.dispute?.amount, disputed.dispute?.reason],
+        ['disputed', 'open', 1000, 'product_not_received'],
+      )
+      assert.equal((await till.call(REFUND, { transactionId })).status, 409)
+      dispute('won', 2)
+      await till.deliver()
+      assert.equal((await till.transaction(transactionId)).status, 'completed')
+      assert.equal((await till.call(REFUND, { transactionId, amount: 1 })).status, 200)
+      dispute('lost', 3)
+      await till.deliver()
+      assert.equal((await till.transaction(transactionId)).status, 'lost')
+      assert.equal((await till.call(REFUND, { transactionId })).status, 409)
+    })
+
+    test('without the role is answered 403 before anything is looked up, with the policy guarded', async (t) => {
+      const till = await startTill(t, engine, {
+        environment: { SIXWIRE_POLICY: 'guarded', SIXWIRE_ADMINS: 'boss@example.com' },
+      })
+      const { token } = await till.app.register()
+      const { key } = await till.app.app.service('auth').keys.create('reader', ['pay:read'])
+      const { _id: transactionId } = await till.paid()
+      for (const one of [token, key]) {
+        const { status, body } = await till.call(
+          REFUND,
+          { transactionId: `${transactionId}` },
+          { token: one },
+        )
+        assert.deepEqual([status, body.error.code], [403, 'FORBIDDEN'])
+      }
+      assert.equal((await till.transaction(transactionId)).status, 'completed')
+    })
+  })
+})
