@@ -20,6 +20,11 @@ eachEngine((engine) => {
             { title: 'ClinicHealth', summary: 'Check the clinic', fields: { beds: Type.Integer() } },
             async () => ({ status: await healthStatus(check), beds: 3 }),
           ),
+          healthRoute(
+            'GET /clinic/laboratory',
+            { title: 'Laboratory', summary: 'Check the laboratory', fields: {}, isAlways200: true },
+            async () => ({ status: await healthStatus(check) }),
+          ),
         ] as const,
       }),
     })
@@ -35,6 +40,8 @@ eachEngine((engine) => {
       throw new Error('closed at once')
     }
     assert.deepEqual(await ask(), [503, { status: 'unhealthy', beds: 3 }])
+    assert.deepEqual((await app.request('GET', '/clinic/laboratory')).body, { status: 'unhealthy' })
+    assert.equal((await app.request('GET', '/clinic/laboratory')).status, 200)
     check = () => new Promise(() => undefined)
     assert.deepEqual(await ask(), [503, { status: 'unhealthy', beds: 3 }])
   })

@@ -15,7 +15,7 @@ export const healthStatus = async (check: () => Promise<unknown>): Promise<Healt
   (await succeedsWithin(LONGEST_WAIT_MS, check)) ? 'healthy' : 'unhealthy'
 
 /**
- * A public health route: 200 if the status is `healthy`, else 503.
+ * A public health route: 200 if the status is `healthy`, else 503, or always 200.
  *
  * @example
  * healthRoute(
@@ -26,21 +26,26 @@ export const healthStatus = async (check: () => Promise<unknown>): Promise<Healt
  *
  * @param options.title the name of the answer's schema
  * @param options.fields schemas of what is answered beside `status`
+ * @param options.isAlways200 whether it answers 200 if the status is `unhealthy` too, because what it reports on is outside
+ *   of this server, which can do its other work
  * @param options.limitIn `process` if the route must answer while the database is unavailable
  */
 export function healthRoute<const K extends RouteKey, F extends Record<string, TSchema>>(
   key: K,
-  options: { title: string; summary: string; fields: F; limitIn?: 'database' | 'process' },
+  options: {
+    title: string
+    summary: string
+    fields: F
+    limitIn?: 'database' | 'process'
+    isAlways200?: boolean
+  },
   read: () => Promise<{ status: HealthStatus } & Static<TObject<F>>>,
 ) {
-  const { title, summary, fields, limitIn = 'database' } = options
+  const { title, summary, fields, limitIn = 'database', isAlways200 = false } = options
   const Health = Type.Object({ status: Status, ...fields }, { title })
-  return route(
-    key,
-    { summary, access: 'public', limit: '600/min', limitIn, reply: { 200: Health, 503: Health } },
-    async () => {
-      const health = await read()
-      return answer(health as never, { status: health.status === 'healthy' ? 200 : 503 })
-    },
-  )
+  const reply: Record<number, typeof Health> = isAlways200 ? { 200: Health } : { 200: Health, 503: Health }
+  return route(key, { summary, access: 'public', limit: '600/min', limitIn, reply }, async () => {
+    const health = await read()
+    return answer(health as never, { status: isAlways200 || health.status === 'healthy' ? 200 : 503 })
+  })
 }
