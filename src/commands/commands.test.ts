@@ -301,7 +301,10 @@ eachEngine((engine) => {
         await refusedLine(t, 'key', 'create', 'x', '--scope', 'stor'),
         /there is no wire "stor": use one of core, messaging, auth, store/,
       )
-      assert.match(await refusedLine(t, 'key', 'create', 'x', '--scope', 'store:write'), /store:write/)
+      assert.match(
+        await refusedLine(t, 'key', 'create', 'x', '--scope', 'store:write'),
+        /--scope store:write: use one of store, store:read$/m,
+      )
     })
 
     test('sixwire jobs lists what failed for good, and has the server do it after all', async (t) => {

@@ -1,4 +1,5 @@
 import { StartError } from '../base/start-error.ts'
+import type { RouteGroup } from '../http/route.ts'
 import { UsageError, type Command } from './command.ts'
 import { table, withApp } from './with-app.ts'
 
@@ -6,7 +7,8 @@ export const key: Command = {
   summary: 'Create, list and revoke service keys, with which your own backend calls this server',
   usage: 'sixwire key create NAME --scope SCOPE … | list | revoke ID',
   help: `create NAME      creates a key and prints it, once; repeat --scope for several scopes:
-                 "*" everything, "store" all routes of a wire, "store:read" its GET routes
+                 "*" everything, "store" all routes of a wire, "store:read" its GET routes,
+                 "pay:refund" the routes with this scope, as /docs names it
 list             lists the keys, without the secrets
 revoke ID        revokes a key at once
 
@@ -50,16 +52,31 @@ The backend sends the key as "Authorization: Bearer sk_…".`,
       throw new UsageError('a key needs at least one scope: --scope store, for example')
     return withApp(async (app) => {
       const keys = app.service('auth').keys
-      const unknownScope = scopes.find(
-        (scope) => scope !== '*' && !app.wires.includes(scope.replace(/:.*$/, '')),
-      )
-      if (unknownScope !== undefined)
-        throw new StartError(
-          `--scope ${unknownScope}: there is no wire "${unknownScope.replace(/:.*$/, '')}": use one of ${app.wires.join(', ')}`,
-        )
+      const known = scopesOf(app.routes)
+      const unknownScope = scopes.find((scope) => !known.includes(scope))
+      if (unknownScope !== undefined) throw new StartError(unknownLine(unknownScope, app.wires, known))
       const created = await keys.create(word, scopes)
       console.log(`${created.key}\n\nThe key is shown once. Its id is ${created.id}.`)
       return 0
     })
   },
+}
+
+/** Every scope that a key may have. */
+const scopesOf = (groups: readonly RouteGroup[]): string[] => [
+  '*',
+  ...new Set(
+    groups.flatMap(({ wire, routes }) => [
+      wire,
+      `${wire}:read`,
+      ...routes.flatMap(({ spec }) => spec.scope ?? []),
+    ]),
+  ),
+]
+
+function unknownLine(scope: string, wires: readonly string[], known: readonly string[]): string {
+  const wire = scope.replace(/:.*$/, '')
+  return wires.includes(wire)
+    ? `--scope ${scope}: use one of ${known.filter((one) => one.split(':')[0] === wire).join(', ')}`
+    : `--scope ${scope}: there is no wire "${wire}": use one of ${wires.join(', ')}`
 }

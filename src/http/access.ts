@@ -25,7 +25,7 @@ export type UserCaller = {
 export type KeyCaller = {
   kind: 'key'
   id: string
-  /** `*`, a wire's name, or a wire's name with `:read`. */
+  /** `*`, a wire's name, a wire's name with `:read`, or the scope of routes: `pay:refund`. */
   scopes: readonly string[]
 }
 
@@ -40,5 +40,8 @@ export type RowFilter = { owner: string | undefined }
 /** Decides whether a caller may use a route. */
 export type Admission = {
   /** @throws UNAUTHORIZED, FORBIDDEN or EMAIL_NOT_VERIFIED if the caller may not use the route */
-  admit(caller: Caller | undefined, route: { access: Access; wire: string; method: string }): void
+  admit(
+    caller: Caller | undefined,
+    route: { access: Access; wire: string; method: string; scope?: string | undefined },
+  ): void
 }

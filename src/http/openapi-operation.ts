@@ -176,10 +176,13 @@ export function operationOf(wire: string, route: Route, operationId: string, com
   const parameters = parametersOf(route, components)
   const requestBody = requestBodyOf(route, components)
   const readsToken = Object.hasOwn(propertiesOf(spec.headers), AUTHORIZATION)
+  const scopeNote =
+    spec.scope && `A service key needs one of the scopes \`*\`, \`${wire}\` and \`${spec.scope}\`.`
+  const description = [spec.description, scopeNote].filter(Boolean).join('\n\n')
   return {
     operationId,
     summary: spec.summary,
-    ...(spec.description && { description: spec.description }),
+    ...(description && { description }),
     tags: [wire],
     security: spec.access === 'public' && readsToken ? MAYBE_SIGNED_IN : SECURITY[spec.access],
     ...(parameters.length > 0 && { parameters }),

@@ -15,6 +15,7 @@ import { answer, route } from './route.ts'
 
 type Schema = { type?: string; description?: string } & Record<string, unknown>
 type Described = {
+  description?: string
   operationId: string
   summary?: string
   tags: string[]
@@ -62,6 +63,7 @@ const shop = defineWire({
           summary: 'Change a part',
           description: 'At length.',
           access: 'admin',
+          scope: 'shop:change',
           limit: '10/hour',
           idempotent: true,
           params: Type.Object({
@@ -211,6 +213,10 @@ eachEngine((engine) => {
         const names = (schema: unknown) => Object.keys((schema as Schema | undefined)?.['properties'] ?? {})
         assert.equal(it.summary, spec.summary, key)
         assert.deepEqual(it.tags, [wire], key)
+        const scopes =
+          spec.scope && `A service key needs one of the scopes \`*\`, \`${wire}\` and \`${spec.scope}\`.`
+        const text = [spec.description, scopes].filter((part) => part !== undefined).join('\n\n')
+        assert.equal(it.description ?? '', text, key)
         const bearer = [{ bearer: [] }]
         const readsToken = names(spec.headers).includes('authorization')
         const security =

@@ -25,6 +25,11 @@ export type RouteSpec = {
   description?: string
   access: Access
   /**
+   * A scope of this route, and of others with the same: a service key may call it with `*`, the wire's name, or this one,
+   * which is the wire's name and a word: `pay:refund`. Not for `public` and `session`, which take no service keys.
+   */
+  scope?: string
+  /**
    * Checks credentials in the headers, for example the shared secret of a webhook, before the body is read. Throws the
    * error to answer.
    */

@@ -93,6 +93,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   summary: TEXT,
   description: optional(TEXT),
   access: oneOf(ACCESS),
+  scope: optional(TEXT), // see checkScope
   authorize: optional(FUNCTION),
   limit: optional({
     takes: 'calls a minute or an hour, like 30/min or 5/hour',
@@ -217,6 +218,7 @@ function checkRoute(wire: string, route: unknown): void {
   if (key.startsWith('GET ') && spec.body !== undefined)
     throw new StartError(`wires: ${wire}: ${key}: a GET has no body: use query, or another method`)
   checkBody(`wires: ${wire}: ${key}: body`, spec.body)
+  checkScope(`wires: ${wire}: ${key}`, wire, spec)
   const inPath = namesIn(key)
   const unknown = Object.keys((spec.params as { properties?: object })?.properties ?? {}).find(
     (name) => !inPath.includes(name),
@@ -229,6 +231,20 @@ function checkRoute(wire: string, route: unknown): void {
     throw new StartError(
       `wires: ${wire}: ${key}: the handler, the third argument of route, must be a function`,
     )
+}
+
+function checkScope(where: string, wire: string, { scope, access }: RouteSpec): void {
+  if (scope === undefined) return
+  if (
+    !/^:[a-z][a-z\d-]*$/.test(scope.slice(wire.length)) ||
+    !scope.startsWith(wire) ||
+    scope === `${wire}:read`
+  )
+    throw new StartError(
+      `${where}: scope can't be ${shown(scope)}: it takes the wire's name and a word other than read, like "${wire}:refund"`,
+    )
+  if (access === 'public' || access === 'session')
+    throw new StartError(`${where}: access "${access}" takes no service keys: leave out scope`)
 }
 
 function checkBody(where: string, body: RouteBody | undefined): void {

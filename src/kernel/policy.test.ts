@@ -195,6 +195,42 @@ test('a refused key is told which scope it lacks', () => {
   refuse('POST')
 })
 
+// Who may call a route of store with the scope store:share.
+const SHARING = key('store:share')
+const scoped: [caller: Caller, access: Access, method: string, expected: string][] = [
+  [SHARING, 'user', 'POST', OK],
+  [SHARING, 'admin', 'GET', OK],
+  [key('store:read', 'store:share'), 'admin', 'POST', OK],
+  [callers['key *'], 'admin', 'POST', OK],
+  [callers['key store'], 'admin', 'POST', OK],
+  [callers['key store:read'], 'admin', 'GET', OK],
+  [callers['key store:read'], 'admin', 'POST', NO],
+  [key('store:shared'), 'admin', 'POST', NO],
+  [key('messaging:share'), 'admin', 'POST', NO],
+  [callers.user, 'admin', 'POST', NO],
+  [callers.admin, 'admin', 'POST', OK],
+]
+for (const [caller, access, method, expected] of scoped)
+  test(`${method} of a route for ${access} with a scope: ${expected} for ${caller.kind === 'key' ? caller.scopes.join() : caller.role}`, () => {
+    const route = { access, wire: 'store', method, scope: 'store:share' }
+    assert.equal(
+      outcome(() => createPolicy('guarded', () => true).admit(caller, route)),
+      expected,
+    )
+  })
+
+test('a key with the scope of one route may not call a route without it, and is told the scope', () => {
+  const admit = (scope?: string) => () =>
+    createPolicy('guarded', () => true).admit(key('store:share', 'store:list'), {
+      access: 'user',
+      wire: 'store',
+      method: 'POST',
+      scope,
+    })
+  assert.equal(outcome(admit()), NO)
+  assert.throws(admit('store:remove'), { message: 'This service key lacks the scope "store:remove".' })
+})
+
 // Whose records an action reaches: everybody's, those of the caller, or an error.
 const ALL = 'all'
 const OWN = 'u1'

@@ -28,7 +28,7 @@ export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boole
   return {
     name,
     requiresVerifiedEmail,
-    admit(caller, { access, wire, method }) {
+    admit(caller, { access, wire, method, scope }) {
       if (access === 'public') return
       if (caller === undefined) {
         if (access === 'optional') return
@@ -37,8 +37,10 @@ export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boole
       if (caller.kind === 'key') {
         if (access === 'session')
           throw errors.forbidden({ message: 'A service key has no session: sign in as a user.' })
-        const wanted = method === 'GET' ? ['*', wire, `${wire}:read`] : ['*', wire]
-        if (!wanted.some((scope) => caller.scopes.includes(scope)))
+        const wanted = ['*', wire]
+        if (method === 'GET') wanted.push(`${wire}:read`)
+        if (scope !== undefined) wanted.push(scope)
+        if (!wanted.some((one) => caller.scopes.includes(one)))
           throw errors.forbidden({ message: `This service key lacks the scope "${wanted.at(-1)}".` })
         return
       }

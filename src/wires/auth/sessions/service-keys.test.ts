@@ -23,7 +23,12 @@ const shop = defineWire({
         kind: caller.kind,
       })),
     ])
-    return { routes, service: undefined }
+    const cancel = route(
+      'POST /shop/cancel',
+      { summary: 'Cancel', access: 'admin', scope: 'shop:cancel', reply: { 200: Who } },
+      ({ caller }) => ({ kind: caller.kind }),
+    )
+    return { routes: [...routes, cancel], service: undefined }
   },
 })
 
@@ -51,6 +56,21 @@ describe('service keys', () => {
         [200, 200, 200],
         [200, 403, 403],
         [403, 403, 403],
+      ])
+    })
+
+    test('may call the routes of a scope, and no others', async () => {
+      const { key } = await keys().create('cancels', ['shop:cancel'])
+      const seen = []
+      for (const token of [key, (await keys().create('reader', ['shop:read', 'store:cancel'])).key])
+        seen.push([
+          await call('POST /shop/cancel', token),
+          await call('POST /shop/admin', token),
+          await call('GET /shop/user', token),
+        ])
+      assert.deepEqual(seen, [
+        [200, 403, 403],
+        [403, 403, 200],
       ])
     })
 
@@ -112,7 +132,9 @@ describe('service keys', () => {
         ['x'.repeat(101), ['*']],
         ['a', []],
         ['a', ['']],
-        ['a', ['shop:write']],
+        ['a', ['shop:']],
+        ['a', ['shop:Read']],
+        ['a', ['shop:read:all']],
         ['a', ['shop store']],
         ['a', ['*:read']],
       ] as const)

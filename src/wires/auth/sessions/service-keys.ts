@@ -10,7 +10,7 @@ import type { KeyCaller } from '../../../http/access.ts'
 /** The prefix of every service key, by which secret scanners recognise it. */
 const PREFIX = 'sk_'
 const NAME_MAX = 100
-const SCOPE = /^(\*|[a-z][a-z0-9-]*(:read)?)$/
+const SCOPE = /^(\*|[a-z][a-z0-9-]*(:[a-z][a-z0-9-]*)?)$/
 // The last use is stored to the hour, so that a busy key writes once an hour.
 const LAST_USE_MS = 3_600_000
 
@@ -36,7 +36,7 @@ export type ServiceKeys = {
   /**
    * Creates a key.
    *
-   * @param scopes `*`, a wire's name, or a wire's name with `:read` for its GET routes
+   * @param scopes `*`, a wire's name, a wire's name with `:read` for its GET routes, or the scope of routes: `pay:refund`
    * @returns the key, which is not shown again
    * @throws VALIDATION_ERROR
    */
@@ -84,7 +84,7 @@ export function createServiceKeys(
       if (at >= 0)
         throw invalid({
           path: `/scopes/${at}`,
-          message: `"${scopes[at]}" is not *, a wire, or a wire with :read`,
+          message: `"${scopes[at]}" is not *, a wire, a wire with :read, or a scope of routes like pay:refund`,
         })
       const now = clock.now()
       const id = newId(now)
