@@ -11,6 +11,7 @@ import { stripeOutcome, withoutKeys, type RefusalReader } from './stripe-outcome
 /** The version of the API whose types the package has: a newer package may not change what Stripe answers unnoticed. */
 const API_VERSION = '2026-10-28.endive'
 const PAGE_SIZE = 100
+const TIMEOUT_MAX_MS = 600_000
 /** A page of events has their objects. */
 const MAX_BYTES = 16 * 1_048_576
 /** What Stripe needs to know; the package would also describe this machine. */
@@ -82,8 +83,8 @@ export function createStripeClient(
   ): Promise<Outcome<T>> {
     const deadline = clock.elapsed() + limitMs
     const options = (): CallOptions => {
-      // The package would replace 0 by its own 80 seconds.
-      const timeout = Math.floor(deadline - clock.elapsed())
+      // What is no whole number above 0, the package replaces by its own 80 seconds.
+      const timeout = Math.min(Math.floor(deadline - clock.elapsed()), TIMEOUT_MAX_MS)
       if (timeout > 0) return { timeout, maxNetworkRetries: 0 }
       const seconds = Math.round(limitMs / 100) / 10
       throw new Ended({
@@ -181,7 +182,7 @@ class OutboundClient extends Stripe.HttpClient {
     })
     const isSuccess = reply.kind === 'answered' && reply.status >= 200 && reply.status < 300
     const json = isSuccess ? jsonOf(reply) : undefined
-    if (!isSuccess || typeof json !== 'object' || json === null || Array.isArray(json))
+    if (!isSuccess || typeof json !== 'object' || json === null || Array.isArray(json) || 'error' in json)
       throw new NoSuccess(reply)
     return new OutboundResponse(reply.status, json)
   }

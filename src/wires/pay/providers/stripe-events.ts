@@ -30,7 +30,8 @@ const LAG_MS = 60_000
 const FEW_EVENTS = 50
 
 /**
- * Reads an event; undefined if it is none. It has no subject if it is about nothing of ours, or of another mode than the key.
+ * Reads an event; undefined if it is none. It has no subject if it is about nothing of ours, or of another mode than the
+ * key.
  *
  * @param isLive the mode of the key
  */
@@ -70,8 +71,8 @@ function subjectOf(object: Fields): Subject | undefined {
 }
 
 /**
- * Lists the events since a time, the oldest first. Stripe lists the newest first, so that of many a list is only complete at its end:
- * they are listed in windows of time, each of about a page.
+ * Lists the events since a time, the oldest first. Stripe lists the newest first, so that a list of many is complete only at
+ * its end: they are listed in windows of time, each of about a page.
  *
  * @returns with `until`, up to which the list is complete
  */

@@ -18,6 +18,7 @@ const OF_CALLER_CODES: ReadonlySet<string> = new Set(['amount_too_large', 'amoun
 
 /** Refusals of a refund because of the payment: https://docs.stripe.com/error-codes */
 const STATE_CODES: ReadonlySet<string> = new Set([
+  'amount_too_large',
   'charge_already_refunded',
   'charge_disputed',
   'charge_not_refundable',
@@ -44,8 +45,8 @@ export const refundRefusal: RefusalReader = ({ type, param, code = '' }) => {
 export const lookRefusal: RefusalReader = ({ code }) => (code === 'resource_missing' ? 'gone' : undefined)
 
 /**
- * The outcome of a call that has not succeeded, see `providers/outcome.ts`. Stripe stores most refusals under the idempotency key,
- * so that only those before the work began pass: of the key (401, 403), of the rate, of a lock.
+ * The outcome of a call that has not succeeded, see `providers/outcome.ts`. Stripe stores most refusals under the idempotency
+ * key, so that only those before the work began pass: of the secret key (401, 403), of the rate, of a lock.
  *
  * @param options.expects what a success contains, for reasons: `a session`
  * @param options.secretKey is removed from reasons

@@ -48,7 +48,8 @@ export type Fetched = {
 }
 
 /**
- * What Stripe's objects say about a transaction; undefined if the session is none. Unknown values add no entry: "no change, look again".
+ * What Stripe's objects say about a transaction; undefined if the session is none. Unknown values add no entry: "no change,
+ * look again".
  */
 export function snapshotOf({ session, payment, refunds = [], disputes = [] }: Fetched): Snapshot | undefined {
   const fields = fieldsOf(session)

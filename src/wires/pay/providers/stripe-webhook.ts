@@ -45,8 +45,8 @@ export function stripeReceiver(
 }
 
 /**
- * Whether Stripe signed these bytes: HMAC-SHA256 of time and bytes, in hexadecimal. There are several signatures while the secret
- * is being replaced.
+ * Whether Stripe signed these bytes: HMAC-SHA256 of time and bytes, in hexadecimal. There are several signatures while the
+ * secret is being replaced.
  *
  * @param now milliseconds since 1970
  */

@@ -24,8 +24,8 @@ export type StripeOptions = {
 }
 
 /**
- * A provider of card payments by Stripe Checkout (https://docs.stripe.com/payments/checkout), through the `stripe` package. The
- * endpoint of its webhooks subscribes to `checkout.session.*`, `payment_intent.*`, `charge.*` and `refund.*`.
+ * A provider of card payments by Stripe Checkout (https://docs.stripe.com/payments/checkout), through the `stripe` package.
+ * The endpoint of its webhooks subscribes to the events `EVENT_TYPES` of stripe-events.ts.
  *
  * @param clock for the time limits of calls, and for the age of webhooks
  * @throws StartError if `apiBase` is not a URL, or `secretKey` is not a secret key
