@@ -108,11 +108,18 @@ export const ENDS: readonly CallEnd[] = [
       what: 'the first call with the key is under way',
       verb,
       kind: 'unknown',
+      reason: 'Stripe idempotency_key_in_use: Another request is being processed',
       start: scripted(409, {
         type: 'idempotency_error',
         code: 'idempotency_key_in_use',
         message: 'Another request is being processed',
       }),
+    },
+    {
+      what: 'another call is under way',
+      verb,
+      kind: 'unknown',
+      start: scripted(409, { message: 'Conflict' }),
     },
     ...[500, 502, 503].map((status): CallEnd => ({
       what: `Stripe answers ${status}, and that it should be repeated`,

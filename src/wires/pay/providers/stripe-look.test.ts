@@ -92,6 +92,28 @@ describe('a look at Stripe', () => {
     )
   })
 
+  test('leaves out what is of another payment, where a server does not filter', async (t) => {
+    const { apiBase } = await serve(t, (one, response) => {
+      one.query.delete('payment_intent')
+      answers({
+        sessions: [session({ id: 'cs_2', payment_intent: payment({ id: 'pi_2' }) }), disputed],
+        refunds: [refund({ id: 're_2', payment_intent: 'pi_2' })],
+        disputes: [dispute({ id: 'dp_2', payment_intent: 'pi_2' }), dispute({ payment_intent: null })],
+      })(one, response)
+    })
+    const outcome = await open({ apiBase }).look({ paymentId: 'pi_1', since: SINCE }, PATIENCE)
+    assert.deepEqual(outcome.kind === 'accepted' && outcome.snapshot.entries, [
+      PAID,
+      { ...DISPUTED, status: 'open', version: 0 },
+    ])
+  })
+
+  test('does not take another session for the one asked for', async (t) => {
+    const { apiBase } = await serve(t, (_one, response) => json(response, 200, session({ id: 'cs_2' })))
+    const outcome = await open({ apiBase }).look({ reference: 'cs_1', since: SINCE }, PATIENCE)
+    assert.deepEqual(outcome, { kind: 'unknown', reason: 'Stripe answered without a session' })
+  })
+
   test('finds a session by its payment', async (t) => {
     const other = session({ id: 'cs_2', payment_intent: payment({ id: 'pi_2' }) })
     const account = { sessions: [other, paid] }

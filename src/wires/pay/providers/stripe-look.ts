@@ -4,7 +4,7 @@ import type { Outcome, Snapshot, Subject } from '../provider.ts'
 import { all, Ended, pages, type CallOptions, type StripeClient } from './stripe-client.ts'
 import { fieldsOf, idOf, metadataOf, type Fields } from './stripe-fields.ts'
 import { lookRefusal } from './stripe-outcome.ts'
-import { snapshotOf } from './stripe-snapshot.ts'
+import { snapshotOf, type Fetched } from './stripe-snapshot.ts'
 
 /** Stripe's clock and ours differ. */
 const CLOCK_SLACK_MS = 60_000
@@ -26,7 +26,7 @@ export const look = (
       const one: Look = { stripe, options, subject }
       const reference = subject.reference ?? (await find(one))
       const session = await stripe.checkout.sessions.retrieve(reference, { expand: EXPAND }, options())
-      if (idOf(session) === undefined) return undefined
+      if (idOf(session) !== reference) return undefined
       isFound = true
       const payment = await paymentOf(one, session)
       const snapshot = snapshotOf({ session, payment, ...(await movementsOf(one, payment)) })
@@ -45,10 +45,11 @@ async function find({ stripe, options, subject }: Look): Promise<string> {
   const created = { gte: Math.max(0, Math.floor((since - CLOCK_SLACK_MS) / 1000)) }
   const filter = paymentId === undefined ? { created } : { payment_intent: paymentId }
   const isWanted = (session: Fields): boolean =>
-    paymentId !== undefined ||
-    (transactionId !== undefined &&
-      (metadataOf(session, 'transaction_id') === transactionId ||
-        session['client_reference_id'] === transactionId))
+    paymentId === undefined
+      ? transactionId !== undefined &&
+        (metadataOf(session, 'transaction_id') === transactionId ||
+          session['client_reference_id'] === transactionId)
+      : idOf(session['payment_intent']) === paymentId
   for await (const { objects } of pages((page) =>
     stripe.checkout.sessions.list({ ...filter, ...page }, options()),
   )) {
@@ -78,16 +79,17 @@ async function paymentOf({ stripe, options }: Look, session: unknown): Promise<F
 async function movementsOf(
   { stripe, options, subject }: Look,
   payment: Fields,
-): Promise<{ refunds?: Fields[]; disputes?: Fields[] }> {
+): Promise<Pick<Fetched, 'refunds' | 'disputes'>> {
   const id = idOf(payment)
   if (id === undefined || payment['status'] !== 'succeeded') return {}
+  // Of a server that does not filter, what is of another payment is left out.
+  const ofPayment = ({ payment_intent: payment }: Fields): boolean => (idOf(payment) ?? id) === id
   const refunds = await all((page) => stripe.refunds.list({ payment_intent: id, ...page }, options()))
   const isUndisputed =
     fieldsOf(payment['latest_charge'])['disputed'] === false &&
     !subject.objects?.some(({ kind }) => kind === 'dispute')
-  if (isUndisputed) return { refunds }
-  return {
-    refunds,
-    disputes: await all((page) => stripe.disputes.list({ payment_intent: id, ...page }, options())),
-  }
+  const disputes = isUndisputed
+    ? []
+    : await all((page) => stripe.disputes.list({ payment_intent: id, ...page }, options()))
+  return { refunds: refunds.filter(ofPayment), disputes: disputes.filter(ofPayment) }
 }

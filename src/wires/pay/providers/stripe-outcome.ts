@@ -57,11 +57,9 @@ export function stripeOutcome(
 ): NotAccepted {
   const { expects, refusal, secretKey } = options
   const problem = reply.kind === 'answered' ? problemOf(reply) : {}
-  if (reply.kind === 'answered' && reply.status < 500 && problem.code === 'idempotency_key_in_use')
-    return {
-      kind: 'unknown',
-      reason: 'the first call with this idempotency key is still under way at Stripe',
-    }
+  // Another call is under way, perhaps the first one with this key.
+  if (reply.kind === 'answered' && reply.status === 409 && problem.code !== 'lock_timeout')
+    return { kind: 'unknown', reason: sentence(409, problem, secretKey) }
   const outcome = outcomeWith<never>(reply, {
     name: 'Stripe',
     expects,
