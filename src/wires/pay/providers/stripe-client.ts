@@ -27,6 +27,8 @@ const HEADERS: ReadonlySet<string> = new Set([
 /** What each call of the package is given: the time that is left for it. */
 export type CallOptions = { timeout: number; maxNetworkRetries: 0 }
 
+type Call = { limitMs: number; expects: string; refusal?: RefusalReader; isRead?: boolean }
+
 /** Calls of Stripe's API by the official package, over our own HTTP client. */
 export type StripeClient = {
   /**
@@ -34,10 +36,11 @@ export type StripeClient = {
    *
    * @param call.expects what the last answer contains, for reasons: `a session`
    * @param call.refusal what a refusal is about
+   * @param call.isRead whether nothing is to be done: a refusal that is about nothing then leaves the outcome unknown
    * @param work undefined if an answer is not as expected: the outcome is then unknown
    */
   run<T extends object>(
-    call: { limitMs: number; expects: string; refusal?: RefusalReader },
+    call: Call,
     work: (stripe: Stripe, options: () => CallOptions) => Promise<T | undefined>,
   ): Promise<Outcome<T>>
   /** Resolves when no call is in progress. */
@@ -74,11 +77,7 @@ export function createStripeClient(
   const calls = trackCalls()
 
   async function run<T extends object>(
-    {
-      limitMs,
-      expects,
-      refusal = () => undefined,
-    }: { limitMs: number; expects: string; refusal?: RefusalReader },
+    { limitMs, expects, refusal = () => undefined, isRead = false }: Call,
     work: (stripe: Stripe, options: () => CallOptions) => Promise<T | undefined>,
   ): Promise<Outcome<T>> {
     const deadline = clock.elapsed() + limitMs
@@ -99,7 +98,11 @@ export function createStripeClient(
     } catch (error) {
       if (error instanceof Ended) return error.outcome
       const { detail } = error as { detail?: unknown }
-      if (detail instanceof NoSuccess) return stripeOutcome(detail.reply, { expects, refusal, secretKey })
+      if (detail instanceof NoSuccess) {
+        const outcome = stripeOutcome(detail.reply, { expects, refusal, secretKey })
+        const isAboutNothing = isRead && outcome.kind === 'refused' && outcome.code === undefined
+        return isAboutNothing ? { kind: 'unknown', reason: outcome.reason } : outcome
+      }
       return { kind: 'unknown', reason: withoutKeys(String(error), secretKey) }
     }
   }

@@ -39,7 +39,6 @@ const REFUSALS: readonly Refusal[] = [
   ['refund', { code: 'resource_missing', param: 'payment_intent', message: 'No such intent' }, 'gone'],
   ['refund', { type: 'idempotency_error', message: 'Keys need the same parameters' }],
   ['look', { code: 'resource_missing', param: 'session', message: 'No such session' }, 'gone'],
-  ['look', { code: 'url_invalid', message: 'What is that' }],
 ]
 
 type Passing = [status: number, error: Parameters<typeof problem>[0], reason?: string]
@@ -176,7 +175,7 @@ export const ENDS: readonly CallEnd[] = [
   {
     what: 'a page without an error of Stripe says 404',
     verb: 'look',
-    kind: 'refused',
+    kind: 'unknown',
     start: answered((_asked, response) => response.writeHead(404).end('<h1>no</h1>')),
   },
   {
@@ -185,6 +184,13 @@ export const ENDS: readonly CallEnd[] = [
     kind: 'unknown',
     start: answered((_asked, response) => json(response, 200, { id: 5 })),
   },
+  ...(['look', 'events'] as const).map((verb): CallEnd => ({
+    what: 'Stripe refuses the call for another reason than a missing object',
+    verb,
+    kind: 'unknown',
+    reason: 'Stripe parameter_unknown: Unknown parameter: expand',
+    start: scripted(400, { code: 'parameter_unknown', message: 'Unknown parameter: expand' }),
+  })),
   {
     what: 'the answer is no list',
     verb: 'events',

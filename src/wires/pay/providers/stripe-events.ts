@@ -83,7 +83,7 @@ export async function listEvents(
   const events: ProviderEvent[] = []
   const first = Math.max(0, Math.floor(since / 1000))
   let start = first
-  const outcome = await client.run({ limitMs, expects: 'events' }, async (stripe, options) => {
+  const outcome = await client.run({ limitMs, expects: 'events', isRead: true }, async (stripe, options) => {
     // Seconds; undefined without an end.
     let length: number | undefined
     let newest = 0

@@ -21,7 +21,12 @@ export const look = (
   let isFound = false
   return client.run(
     // Only a missing session means that there is no payment.
-    { limitMs, expects: 'a session', refusal: (problem) => (isFound ? undefined : lookRefusal(problem)) },
+    {
+      limitMs,
+      expects: 'a session',
+      isRead: true,
+      refusal: (problem) => (isFound ? undefined : lookRefusal(problem)),
+    },
     async (stripe, options) => {
       const one: Look = { stripe, options, subject }
       const reference = subject.reference ?? (await find(one))
