@@ -16,6 +16,7 @@ import { createIdpb } from './idp/idpb.ts'
 import { createPage } from './page.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
 import { createWebhooks } from './webhook-routes.ts'
+import { createWalletpay } from './walletpay/index.ts'
 import { createWebhookLog } from './webhooks.ts'
 
 /** Local stand-ins for the providers that an application has not configured. */
@@ -52,6 +53,7 @@ const STAND_INS: readonly CreateStandIn[] = [
   createIdpa,
   createIdpb,
   createWebhooks,
+  createWalletpay,
 ]
 
 /** Creates the sandbox; nothing listens before `open`, and nothing is stored before `start`. */

@@ -1,0 +1,121 @@
+import { html, type Html } from '../html.ts'
+import type { Funding } from './order.ts'
+
+export type ApprovalPage = {
+  /** The path of the sandbox's files and of this page's. */
+  assets: { common: string; own: string }
+  merchant: string
+  amount: string
+  currency: string
+  description: string | undefined
+  items: readonly { name: string; quantity: string; amount: string }[]
+  /** Where the buyer goes on, without path and query; undefined if the merchant named no address. */
+  returnsTo: string | undefined
+  /** Whether the last way to pay was declined. */
+  wasDeclined: boolean
+}
+
+/** The ways to pay; each decides what the capture answers. */
+export const FUNDING_LABELS: Readonly<Record<Funding, { label: string; hint: string }>> = {
+  balance: { label: 'Balance', hint: 'The payment is completed at once.' },
+  declined: { label: 'Card that is declined', hint: 'The capture is refused; you can choose again.' },
+  pending: {
+    label: 'Bank transfer that stays pending',
+    hint: 'The capture and its refunds wait until they are settled at /sandbox.',
+  },
+}
+
+// Without form-action: Chromium applies it to the redirect that answers a form, too.
+export const APPROVAL_POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const frame = ({ common, own }: ApprovalPage['assets'], title: string, content: Html): string =>
+  html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title}</title>
+        <link rel="icon" href="${common}/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="${common}/base.css" />
+        <link rel="stylesheet" href="${own}/approval.css" />
+      </head>
+      <body>
+        <header>
+          <span class="mark" aria-hidden="true"></span>
+          <p><strong>Sandbox Wallet</strong> <span class="protocol">PayPal's protocol</span></p>
+        </header>
+        <main>${content}</main>
+        <footer>A stand-in of the Sixwire sandbox: it needs no real account, and no money is moved.</footer>
+      </body>
+    </html>`.text
+
+const fundingChoice = (name: Funding, isChosen: boolean): Html => {
+  const { label, hint } = FUNDING_LABELS[name]
+  return html`<label class="funding">
+    <input type="radio" name="funding" value="${name}" required ${isChosen && html`checked`} />
+    <span><strong>${label}</strong><span class="hint">${hint}</span></span>
+  </label>`
+}
+
+/** The page where the buyer approves an order. Its form is sent to its own address. */
+export function approvalPage(page: ApprovalPage): string {
+  const { assets, merchant, amount, currency, description, items, returnsTo, wasDeclined } = page
+  return frame(
+    assets,
+    `Pay ${merchant}`,
+    html`
+      <h1>Pay ${merchant}</h1>
+      ${
+        wasDeclined &&
+        html`<p class="fault" role="alert">The last way to pay was declined. Choose another one.</p>`
+      }
+      <dl class="order">
+        ${
+          description !== undefined &&
+          html`<div>
+            <dt>For</dt>
+            <dd>${description}</dd>
+          </div>`
+        }
+        ${items.map(
+          (one) =>
+            html`<div>
+              <dt>${one.name}${one.quantity !== '1' && html` × ${one.quantity}`}</dt>
+              <dd>${one.amount} ${currency}</dd>
+            </div>`,
+        )}
+        <div class="total">
+          <dt>Total</dt>
+          <dd>${amount} ${currency}</dd>
+        </div>
+      </dl>
+      <form method="post">
+        <fieldset>
+          <legend>Pay with</legend>
+          ${(['balance', 'declined', 'pending'] as const).map((one) => fundingChoice(one, one === 'balance'))}
+        </fieldset>
+        <div class="actions">
+          <button name="action" value="approve" class="primary">Approve and Pay</button>
+          <button name="action" value="cancel" class="secondary" formnovalidate>Cancel and return</button>
+        </div>
+        ${returnsTo !== undefined && html`<p class="returns">You return to <code>${returnsTo}</code>.</p>`}
+      </form>
+    `,
+  )
+}
+
+/** A page that says something and offers nothing. */
+export const noticePage = (assets: ApprovalPage['assets'], title: string, text: string): string =>
+  frame(
+    assets,
+    title,
+    html`<h1>${title}</h1>
+      <p class="notice" role="status">${text}</p>`,
+  )

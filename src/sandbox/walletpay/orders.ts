@@ -1,0 +1,183 @@
+import type { Clock } from '../../base/clock.ts'
+import { newId } from '../../base/ids.ts'
+import { parseJson } from '../../base/json.ts'
+import type { Database, Step as DatabaseStep, Transaction } from '../../db/database.ts'
+import { sql, type Sql } from '../../db/sql.ts'
+import { notFound, unprocessable } from './errors.ts'
+import { fundsOf, isForgotten, type Order } from './order.ts'
+import { createRequests, type Answer, type RequestKey } from './requests.ts'
+import type { Report, Step } from './steps.ts'
+
+/** How an order is found: by its own id, or by that of one of its objects. */
+export type Target = { order: string } | { object: string }
+
+type Row = { id: string; state: string; revision: number }
+
+/** The steps that store what the provider reports, and send it. */
+export type WriteReports = (order: Order, reports: readonly Report[], now: number) => DatabaseStep[]
+
+export type Change = {
+  request?: RequestKey | undefined
+  write: WriteReports
+  /** Pure: it may run more than once. */
+  step: (order: Order, now: number) => Step
+  answer: (order: Order, step: Step) => Answer
+}
+
+export type Orders = {
+  create(
+    order: (now: number) => Order,
+    change: Pick<Change, 'request'> & { answer: (order: Order) => Answer },
+  ): Promise<Answer>
+  /**
+   * Changes an order: the change, its events and the first answer to its idempotency key are stored together. Of changes at
+   * the same moment each sees the one before.
+   *
+   * @throws PayPalError
+   */
+  change(target: Target, change: Change): Promise<Answer>
+  /** @throws PayPalError 404, also for an order that PayPal no longer knows */
+  find(target: Target): Promise<Order>
+  /** The newest first. */
+  list(limit: number): Promise<Order[]>
+  /** What the merchant has in each currency, in minor units, and the number of orders. */
+  totals(): Promise<{ count: number; balances: Map<string, { available: bigint; onHold: bigint }> }>
+  /** Changes with each change of an order. */
+  version(): Promise<string>
+  deleteSql(): Sql[]
+}
+
+const orderOf = (row: Pick<Row, 'state'>): Order => parseJson(row.state) as Order
+
+const where = (target: Target): Sql =>
+  'order' in target
+    ? sql`id = ${target.order}`
+    : sql`id = (select order_id from sandbox_walletpay_objects where id = ${target.object})`
+
+/** Sums over parts of 10^9, which no sum of amounts exceeds. */
+const PART = 1_000_000_000
+
+/** Orders in the database, with everything that belongs to them. */
+export function createOrders(db: Database, clock: Clock): Orders {
+  const requests = createRequests()
+
+  async function inTransaction(
+    request: RequestKey | undefined,
+    work: (tx: Transaction, now: number) => Promise<{ answer: Answer; refusal?: Error | undefined }>,
+  ): Promise<Answer> {
+    const { answer, refusal } = await db.transaction(
+      async (tx) => {
+        const now = clock.now()
+        const first = request && (await requests.claim(tx, request, now))
+        if (first) return first
+        const done = await work(tx, now)
+        if (request) await requests.store(tx, request, done)
+        return done
+      },
+      { isolation: 'read committed' },
+    )
+    if (refusal) throw refusal
+    return answer
+  }
+
+  async function insertObjects(
+    tx: Transaction,
+    orderId: string,
+    { objects = [], invoice }: Step,
+  ): Promise<void> {
+    for (const id of objects)
+      await tx.write(sql`insert into sandbox_walletpay_objects (id, order_id) values (${id}, ${orderId})`)
+    if (!invoice) return
+    const rows = await tx.write(sql`
+      insert into sandbox_walletpay_objects (id, order_id) values (${invoice}, ${orderId})
+      on conflict (id) do nothing returning id`)
+    if (rows.length === 0)
+      throw unprocessable('DUPLICATE_INVOICE_ID', 'The invoice id was used by another payment.')
+  }
+
+  async function find(target: Target): Promise<Order> {
+    const row = await db.get<Row>(
+      sql`select id, state, revision from sandbox_walletpay_orders where ${where(target)}`,
+    )
+    const order = row && orderOf(row)
+    if (!order || isForgotten(order, clock.now())) throw notFound()
+    return order
+  }
+
+  return {
+    create: (make, { request, answer }) =>
+      inTransaction(request, async (tx, now) => {
+        const order = make(now)
+        await tx.write(sql`
+          insert into sandbox_walletpay_orders (id, sequence, state, revision, currency, available, on_hold)
+          values (${order.id}, ${newId(now)}, ${JSON.stringify(order)}, 1, ${order.request.currency}, 0, 0)`)
+        return { answer: answer(order) }
+      }),
+
+    change: (target, { request, write, step, answer }) =>
+      inTransaction(request, async (tx, now) => {
+        const row = await tx.get<Row>(
+          sql`select id, state, revision from sandbox_walletpay_orders where ${where(target)} ${sql.forUpdate}`,
+        )
+        const before = row && orderOf(row)
+        if (!before || isForgotten(before, now)) throw notFound()
+        const done = step(before, now)
+        const { order } = done
+        const { available, onHold } = fundsOf(order)
+        await insertObjects(tx, order.id, done)
+        await tx.write(sql`
+          update sandbox_walletpay_orders
+          set state = ${JSON.stringify(order)}, revision = revision + 1,
+              available = ${available}, on_hold = ${onHold}
+          where id = ${order.id}`)
+        for (const one of write(order, done.reports, now)) await tx.write(one)
+        return { answer: answer(order, done), refusal: done.refusal }
+      }),
+
+    find,
+
+    async list(limit) {
+      const rows = await db.scan<Row>(sql`
+        select id, state, revision from sandbox_walletpay_orders order by sequence desc limit ${limit}`)
+      const now = clock.now()
+      return rows.map(orderOf).filter((one) => !isForgotten(one, now))
+    },
+
+    async totals() {
+      const rows = await db.scan<Record<string, string> & { currency: string }>(sql`
+        select currency, cast(count(*) as text) as count,
+          cast(sum(available / ${PART}) as text) as available_parts,
+          cast(sum(available % ${PART}) as text) as available_rest,
+          cast(sum(on_hold / ${PART}) as text) as held_parts,
+          cast(sum(on_hold % ${PART}) as text) as held_rest
+        from sandbox_walletpay_orders group by currency order by currency`)
+      const sumOf = (parts: string, rest: string): bigint => BigInt(parts) * BigInt(PART) + BigInt(rest)
+      return {
+        count: rows.reduce((sum, one) => sum + Number(one['count']), 0),
+        balances: new Map(
+          rows.map((one) => [
+            one.currency,
+            {
+              available: sumOf(one['available_parts']!, one['available_rest']!),
+              onHold: sumOf(one['held_parts']!, one['held_rest']!),
+            },
+          ]),
+        ),
+      }
+    },
+
+    async version() {
+      const [row] = await db.scan<{ version: string }>(sql`
+        select coalesce(max(sequence), '') || ' ' || cast(coalesce(sum(revision), 0) as text) as version
+        from sandbox_walletpay_orders`)
+      return row!.version
+    },
+
+    deleteSql: () => [
+      sql`delete from sandbox_walletpay_objects`,
+      sql`delete from sandbox_walletpay_orders`,
+      sql`delete from sandbox_walletpay_requests`,
+      sql`delete from sandbox_walletpay_events`,
+    ],
+  }
+}

@@ -1,0 +1,248 @@
+// What can happen to an order. Each step is a pure function of the order: it returns the order afterwards, and what the
+// provider reports of it. A step that is not possible throws PayPal's own error.
+import { unprocessable, type Link } from './errors.ts'
+import type { EventType } from './events.ts'
+import { newDisputeId, newObjectId } from './ids.ts'
+import { refundableOf, type Capture, type Dispute, type Funding, type Order, type Refund } from './order.ts'
+
+/** What an event is about: the order, or an object of it. */
+export type Report = {
+  type: EventType
+  about: 'order' | 'approval' | Capture | Refund | Dispute
+}
+
+export type Step = {
+  order: Order
+  reports: readonly Report[]
+  /** Ids of new objects, by which the order is found. */
+  objects?: readonly string[]
+  /** An invoice id that this step uses up. */
+  invoice?: string | undefined
+  /** What the caller is refused with although the order has changed. */
+  refusal?: Error
+}
+
+/** Per hundred of the captured amount. The fee is not given back by refunds. */
+const FEE_PERCENT = 3n
+
+const touch = (order: Order, now: number, changes: Partial<Order>): Order => ({
+  ...order,
+  ...changes,
+  updatedAt: Math.max(now, order.updatedAt + 1),
+})
+
+const notPossible = (what: string): Error => unprocessable('NOT_SUPPORTED', what)
+
+/** The buyer approves with a way to pay; again as long as nothing is captured. */
+export function approve(order: Order, funding: Funding, now: number): Step {
+  if (order.status === 'COMPLETED' || order.status === 'VOIDED')
+    throw notPossible('The order is over: create another one.')
+  const approved = touch(order, now, { status: 'APPROVED', funding, wasDeclined: false, approvedAt: now })
+  return { order: approved, reports: [{ type: 'CHECKOUT.ORDER.APPROVED', about: 'order' }] }
+}
+
+/** An order that is not paid is given up. */
+export function voidOrder(order: Order, now: number): Step {
+  if (order.status === 'COMPLETED' || order.status === 'VOIDED') throw notPossible('The order is over.')
+  return {
+    order: touch(order, now, { status: 'VOIDED' }),
+    reports:
+      order.status === 'APPROVED' ? [{ type: 'CHECKOUT.PAYMENT-APPROVAL.REVERSED', about: 'approval' }] : [],
+  }
+}
+
+/** @param approvalLink where the buyer chooses another way to pay */
+export function capture(order: Order, now: number, approvalLink: Link): Step {
+  if (order.status === 'COMPLETED')
+    throw unprocessable('ORDER_ALREADY_CAPTURED', 'The order is captured already.')
+  if (order.status === 'PAYER_ACTION_REQUIRED' && order.wasDeclined)
+    throw unprocessable('PAYER_ACTION_REQUIRED', 'The payer must choose another way to pay.', {
+      links: [{ ...approvalLink, rel: 'payer-action' }],
+    })
+  if (order.status !== 'APPROVED')
+    throw unprocessable('ORDER_NOT_APPROVED', 'The payer has not approved the order yet.')
+  const amount = BigInt(order.request.amount)
+  const made = (status: Capture['status']): Capture => ({
+    id: newObjectId(),
+    status,
+    amount: String(amount),
+    fee: String((amount * FEE_PERCENT) / 100n),
+    createdAt: now,
+    updatedAt: now,
+  })
+  if (order.funding === 'declined') {
+    const declined = made('DECLINED')
+    return {
+      order: touch(order, now, {
+        status: order.request.isWalletOrder ? 'PAYER_ACTION_REQUIRED' : 'APPROVED',
+        wasDeclined: true,
+        declined: [...order.declined, declined],
+      }),
+      objects: [declined.id],
+      reports: [{ type: 'PAYMENT.CAPTURE.DECLINED', about: declined }],
+      refusal: unprocessable('INSTRUMENT_DECLINED', 'The way to pay that the payer chose was declined.', {
+        links: [{ ...approvalLink, rel: 'redirect' }],
+      }),
+    }
+  }
+  const captured = made(order.funding === 'pending' ? 'PENDING' : 'COMPLETED')
+  return {
+    order: touch(order, now, { status: 'COMPLETED', capture: captured }),
+    objects: [captured.id],
+    invoice: order.request.invoiceId && `capture ${order.request.invoiceId}`,
+    reports: [
+      { type: 'CHECKOUT.ORDER.COMPLETED', about: 'order' },
+      {
+        type: captured.status === 'PENDING' ? 'PAYMENT.CAPTURE.PENDING' : 'PAYMENT.CAPTURE.COMPLETED',
+        about: captured,
+      },
+    ],
+  }
+}
+
+/** The buyer's bank pays or denies a pending capture. */
+export function settleCapture(order: Order, status: 'completed' | 'denied', now: number): Step {
+  const pending = order.capture
+  if (pending?.status !== 'PENDING') throw notPossible('The capture is not pending.')
+  const settled: Capture = {
+    ...pending,
+    status: status === 'completed' ? 'COMPLETED' : 'DECLINED',
+    updatedAt: now,
+  }
+  return {
+    order: touch(order, now, { capture: settled }),
+    reports: [
+      {
+        type: status === 'completed' ? 'PAYMENT.CAPTURE.COMPLETED' : 'PAYMENT.CAPTURE.DENIED',
+        about: settled,
+      },
+    ],
+  }
+}
+
+export type RefundRequest = {
+  /** Minor units; default: all that is left. */
+  amount?: bigint
+  customId?: string
+  invoiceId?: string
+  note?: string
+}
+
+/** Gives money back; what is asked for concurrently never exceeds what was captured. */
+export function refund(order: Order, request: RefundRequest, now: number): Step & { refund: Refund } {
+  checkRefundable(order)
+  const left = refundableOf(order)
+  const { amount = left, customId, invoiceId, note } = request
+  if (left === 0n) throw unprocessable('CAPTURE_FULLY_REFUNDED', 'The capture is refunded already.')
+  if (amount > left)
+    throw unprocessable('REFUND_AMOUNT_EXCEEDED', 'The amount is more than what is left of the capture.', {
+      field: '/amount/value',
+    })
+  const made: Refund = {
+    id: newObjectId(),
+    status: order.funding === 'pending' ? 'PENDING' : 'COMPLETED',
+    amount: String(amount),
+    ...(customId !== undefined && { customId }),
+    ...(invoiceId !== undefined && { invoiceId }),
+    ...(note !== undefined && { note }),
+    createdAt: now,
+    updatedAt: now,
+  }
+  return {
+    order: touch(order, now, { refunds: [...order.refunds, made] }),
+    refund: made,
+    objects: [made.id],
+    invoice: invoiceId && `refund ${invoiceId}`,
+    reports: [
+      {
+        type: made.status === 'PENDING' ? 'PAYMENT.REFUND.PENDING' : 'PAYMENT.CAPTURE.REFUNDED',
+        about: made,
+      },
+    ],
+  }
+}
+
+function checkRefundable({ capture: captured, dispute, reversal }: Order): void {
+  if (captured?.status === 'PENDING')
+    throw unprocessable('PENDING_CAPTURE', 'A pending capture cannot be refunded.')
+  if (captured?.status !== 'COMPLETED')
+    throw unprocessable('REFUND_NOT_ALLOWED', 'Nothing was captured that could be refunded.')
+  if (dispute && dispute.status !== 'RESOLVED')
+    throw unprocessable('TRANSACTION_DISPUTED', 'The transaction has an open dispute.')
+  if (reversal || (dispute && dispute.outcome !== 'RESOLVED_SELLER_FAVOUR'))
+    throw unprocessable('REFUND_NOT_PERMITTED_DUE_TO_CHARGEBACK', 'The payment was taken back already.')
+}
+
+/** A pending refund arrives at the buyer or fails. A refund that fails gives its amount back. */
+export function settleRefund(order: Order, id: string, status: 'completed' | 'failed', now: number): Step {
+  const pending = order.refunds.find((one) => one.id === id)
+  if (pending?.status !== 'PENDING') throw notPossible('The refund is not pending.')
+  const settled: Refund = {
+    ...pending,
+    status: status === 'completed' ? 'COMPLETED' : 'FAILED',
+    updatedAt: now,
+  }
+  return {
+    order: touch(order, now, { refunds: order.refunds.map((one) => (one.id === id ? settled : one)) }),
+    reports: [
+      { type: status === 'completed' ? 'PAYMENT.CAPTURE.REFUNDED' : 'PAYMENT.REFUND.FAILED', about: settled },
+    ],
+  }
+}
+
+/** What is left of the payment; none of it can be disputed or reversed if it was before. */
+function takeBack(order: Order): bigint {
+  const left = refundableOf(order)
+  if (left === 0n) throw notPossible('Nothing is left of the payment that could be taken back.')
+  if (order.reversal) throw notPossible('The payment was reversed already.')
+  if (order.dispute) throw notPossible('The payment has a dispute already.')
+  return left
+}
+
+/** The buyer's bank takes the rest of the payment back without a dispute. */
+export function reverse(order: Order, now: number): Step {
+  const amount = takeBack(order)
+  const reversal: Refund = {
+    id: newObjectId(),
+    status: 'COMPLETED',
+    amount: String(amount),
+    createdAt: now,
+    updatedAt: now,
+  }
+  return {
+    order: touch(order, now, { reversal }),
+    objects: [reversal.id],
+    reports: [{ type: 'PAYMENT.CAPTURE.REVERSED', about: reversal }],
+  }
+}
+
+/** The buyer disputes the rest of the payment, which is on hold then. */
+export function openDispute(order: Order, reason: string, now: number): Step {
+  const dispute: Dispute = {
+    id: newDisputeId(),
+    status: 'WAITING_FOR_SELLER_RESPONSE',
+    reason,
+    amount: String(takeBack(order)),
+    createdAt: now,
+    updatedAt: now,
+  }
+  return {
+    order: touch(order, now, { dispute }),
+    objects: [dispute.id],
+    reports: [{ type: 'CUSTOMER.DISPUTE.CREATED', about: dispute }],
+  }
+}
+
+function changeDispute(order: Order, changes: Partial<Dispute>, type: EventType, now: number): Step {
+  const { dispute } = order
+  if (!dispute || dispute.status === 'RESOLVED') throw notPossible('There is no open dispute.')
+  const changed = { ...dispute, ...changes, updatedAt: Math.max(now, dispute.updatedAt + 1) }
+  return { order: touch(order, now, { dispute: changed }), reports: [{ type, about: changed }] }
+}
+
+/** PayPal looks at the dispute. */
+export const reviewDispute = (order: Order, now: number): Step =>
+  changeDispute(order, { status: 'UNDER_REVIEW' }, 'CUSTOMER.DISPUTE.UPDATED', now)
+
+export const closeDispute = (order: Order, outcome: NonNullable<Dispute['outcome']>, now: number): Step =>
+  changeDispute(order, { status: 'RESOLVED', outcome }, 'CUSTOMER.DISPUTE.RESOLVED', now)
