@@ -5,6 +5,7 @@ import type { Variables } from '../kernel/options.ts'
 import { createAccess, logAccess } from './access.ts'
 import { createApi, describeAll } from './api.ts'
 import { createCallbackQueue } from './callbacks.ts'
+import { createCardpay } from './cardpay/index.ts'
 import { createEvents, type Version } from './events.ts'
 import { createFaults } from './faults.ts'
 import { createFrontend } from './frontend.ts'
@@ -52,6 +53,7 @@ const STAND_INS: readonly CreateStandIn[] = [
   createDirectory,
   createIdpa,
   createIdpb,
+  createCardpay,
   createWebhooks,
   createWalletpay,
 ]

@@ -1,0 +1,239 @@
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+
+import type { Clock } from '../../base/clock.ts'
+import type { Database } from '../../db/database.ts'
+import { formOf, takeForms } from '../forms.ts'
+import type { Changes, Origin } from './change.ts'
+import {
+  authenticationPage,
+  CHECKOUT_POLICY,
+  DEFAULT_FIELDS,
+  endedPage,
+  payPage,
+  type CardFields,
+  type PageFrame,
+} from './checkout-page.ts'
+import { bankDebitOf } from './checkout-session.ts'
+import { StripeError } from './errors.ts'
+import { find, type Stored } from './objects.ts'
+import { authenticate, pay, type Attempt } from './payments.ts'
+import type { PaymentIntent, Session } from './stripe-types.ts'
+import { isCardNumber } from './test-cards.ts'
+
+export type CheckoutOptions = PageFrame & {
+  db: Database
+  clock: Clock
+  changes: Changes
+  originOf: () => Promise<Origin>
+  expireOverdue: () => Promise<void>
+}
+
+const FIELD_MAX = 200
+
+/**
+ * What is wrong with a card, as a sentence; undefined if nothing is.
+ *
+ * @param now milliseconds since 1970
+ */
+function cardError({ number, expiry, cvc }: CardFields, now: number): string | undefined {
+  if (!isCardNumber(number)) return 'Your card number is invalid.'
+  const [, month = '', year = ''] = /^(0?[1-9]|1[0-2])\s*\/?\s*(?:20)?(\d\d)$/.exec(expiry.trim()) ?? []
+  if (month === '') return "Your card's expiration date is incomplete: write it as 12 / 34."
+  if (Date.UTC(2000 + Number(year), Number(month)) <= now)
+    return "Your card's expiration date is in the past."
+  return /^\d{3,4}$/.test(cvc.trim()) ? undefined : "Your card's security code is incomplete."
+}
+
+/** Where the browser goes after paying. */
+const successUrlOf = ({ success_url: url, id }: Session): string =>
+  url!.replaceAll('{CHECKOUT_SESSION_ID}', id).replaceAll(/%7BCHECKOUT_SESSION_ID%7D/gi, id)
+
+/** A form of another page would carry that page's origin. */
+function isForeign({ headers }: FastifyRequest): boolean {
+  const { origin, host } = headers
+  return origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host)
+}
+
+/**
+ * The hosted checkout page: `GET /:id` shows it, `POST` pays, cancels, or pays by bank debit; `/:id/authenticate` is the page
+ * of the bank.
+ */
+export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => {
+  const { db, clock, changes, originOf, expireOverdue } = options
+
+  const send = (reply: FastifyReply, status: number, text: string) =>
+    reply
+      .code(status)
+      .headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': CHECKOUT_POLICY,
+        'cache-control': 'no-store',
+      })
+      .send(text)
+
+  const notFound = (reply: FastifyReply) =>
+    send(
+      reply,
+      404,
+      endedPage(options, { title: 'This checkout does not exist', text: 'The sandbox may have been reset.' }),
+    )
+
+  const intentOf = async ({ payment_intent: id }: Session): Promise<PaymentIntent | undefined> =>
+    typeof id === 'string' ? (await find(db, 'payment_intent', id))?.object : undefined
+
+  /** The page of a session that is not open; undefined if it can be paid. */
+  function ended(session: Session, intent: PaymentIntent | undefined): string | undefined {
+    if (session.payment_status === 'paid')
+      return endedPage(options, {
+        title: 'This payment is complete',
+        text: 'There is nothing left to pay.',
+        link: successUrlOf(session),
+      })
+    if (session.status === 'expired')
+      return endedPage(options, {
+        title: 'This checkout has expired',
+        text: 'Nothing was paid.',
+        link: session.cancel_url,
+      })
+    if (intent?.status === 'canceled')
+      return endedPage(options, {
+        title: 'This payment was canceled',
+        text: 'Nothing was paid.',
+        link: session.cancel_url,
+      })
+    if (session.status === 'open') return undefined
+    return intent?.status === 'processing'
+      ? endedPage(options, {
+          title: 'This payment is processing',
+          text: 'The bank debit is paid later.',
+          link: successUrlOf(session),
+        })
+      : endedPage(options, {
+          title: 'This payment failed',
+          text: 'The bank returned the debit.',
+          link: session.cancel_url,
+        })
+  }
+
+  type Found = Stored<'session'> & { intent: PaymentIntent | undefined }
+
+  /** Handles a request about an open session; others get the page that says what has become of it. */
+  const about =
+    (handle: (found: Found, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) =>
+    async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+      const { id } = request.params as { id: string }
+      if (request.method === 'POST' && isForeign(request))
+        return send(
+          reply,
+          403,
+          endedPage(options, {
+            title: 'This form is from another page',
+            text: 'Open the checkout page itself, and pay there.',
+          }),
+        )
+      await expireOverdue()
+      const found = await find(db, 'session', id)
+      if (!found) return notFound(reply)
+      const intent = await intentOf(found.object)
+      const text = ended(found.object, intent)
+      return text === undefined ? handle({ ...found, intent }, request, reply) : send(reply, 200, text)
+    }
+
+  const show = (
+    reply: FastifyReply,
+    { object, details }: Found,
+    fields: CardFields,
+    failure?: [number, string],
+  ) =>
+    send(
+      reply,
+      failure?.[0] ?? 200,
+      payPage(options, {
+        session: object,
+        items: details.items ?? [],
+        debit: bankDebitOf(object) !== undefined,
+        fields,
+        error: failure?.[1],
+      }),
+    )
+
+  /** Runs an attempt; one that somebody else has ended meanwhile shows what has become of the session. */
+  async function attempt(
+    { object: { id } }: Found,
+    reply: FastifyReply,
+    run: () => Promise<Attempt>,
+    retry: (message: string) => unknown,
+  ): Promise<unknown> {
+    try {
+      const made = await run()
+      if (made.result === 'declined') return await retry(made.error.message)
+      return await reply.redirect(
+        made.result === 'authentication'
+          ? `${options.root}/cardpay/pay/${id}/authenticate`
+          : successUrlOf(made.session),
+        303,
+      )
+    } catch (error) {
+      if (!(error instanceof StripeError)) throw error
+      return await reply.redirect(`${options.root}/cardpay/pay/${id}`, 303)
+    }
+  }
+
+  async function submit(found: Found, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { id, cancel_url: cancelUrl } = found.object
+    const form = formOf(request.body)
+    const field = (name: string): string => (form.get(name) ?? '').slice(0, FIELD_MAX)
+    const name = field('name').trim()
+    const named = name === '' ? {} : { name }
+    const debit = bankDebitOf(found.object)
+    if (form.get('action') === 'cancel' && cancelUrl !== null) return reply.redirect(cancelUrl, 303)
+    if (form.get('action') === 'debit' && debit !== undefined) {
+      const run = async () => changes.run(await originOf(), (change) => pay(change, id, { debit, ...named }))
+      return attempt(found, reply, run, (message) => show(reply, found, DEFAULT_FIELDS, [402, message]))
+    }
+    const fields: CardFields = {
+      number: field('number').replaceAll(/[\s-]/g, ''),
+      expiry: field('expiry'),
+      cvc: field('cvc'),
+      name,
+    }
+    const error = cardError(fields, clock.now())
+    if (error !== undefined) return show(reply, found, fields, [400, error])
+    const run = async () =>
+      changes.run(await originOf(), (change) => pay(change, id, { card: fields.number, ...named }))
+    return attempt(found, reply, run, (message) => show(reply, found, fields, [402, message]))
+  }
+
+  const isAuthenticating = ({ intent }: Found): boolean => intent?.status === 'requires_action'
+
+  return async (engine) => {
+    takeForms(engine)
+    engine.get(
+      '/:id',
+      about(async (found, request, reply) => {
+        const card = (request.query as { card?: unknown }).card
+        const chosen = typeof card === 'string' && /^\d{12,19}$/.test(card) ? { number: card } : {}
+        return show(reply, found, { ...DEFAULT_FIELDS, ...chosen })
+      }),
+    )
+    engine.post('/:id', about(submit))
+    engine.get(
+      '/:id/authenticate',
+      about(async (found, _request, reply) =>
+        isAuthenticating(found)
+          ? send(reply, 200, authenticationPage(options, found.object))
+          : reply.redirect(`${options.root}/cardpay/pay/${found.object.id}`, 303),
+      ),
+    )
+    engine.post(
+      '/:id/authenticate',
+      about(async (found, request, reply) => {
+        const isComplete = formOf(request.body).get('action') === 'complete'
+        const { id } = found.object
+        const run = async () =>
+          changes.run(await originOf(), (change) => authenticate(change, id, isComplete))
+        return attempt(found, reply, run, (message) => show(reply, found, DEFAULT_FIELDS, [402, message]))
+      }),
+    )
+  }
+}

@@ -1,0 +1,361 @@
+import type { Change } from './change.ts'
+import { newCharge, newIntent, type Method } from './charge.ts'
+import { readSession } from './checkout-session.ts'
+import { StripeError, wrongState } from './errors.ts'
+import type { Stored } from './objects.ts'
+import type { Parameters } from './parameters.ts'
+import type { Charge, PaymentIntent, Session } from './stripe-types.ts'
+import { testCardOf, type Decline } from './test-cards.ts'
+
+/** What came of an attempt to pay. A declined card leaves the session open. */
+export type Attempt =
+  | { session: Session; result: 'paid' | 'processing' | 'authentication' }
+  | { session: Session; result: 'declined'; error: StripeError }
+
+const REFUSED_AUTHENTICATION: Decline = {
+  code: 'payment_intent_authentication_failure',
+  message:
+    'We are unable to authenticate your payment method. Please choose a different payment method and try again.',
+}
+const GENERIC_DECLINE: Decline = {
+  code: 'card_declined',
+  declineCode: 'generic_decline',
+  message: 'Your card was declined.',
+}
+const BOUNCED_DEBIT: Decline = {
+  code: 'payment_intent_payment_attempt_failed',
+  message: 'The payment failed: the bank returned the debit.',
+}
+
+const UNPAID = ['requires_payment_method', 'requires_action']
+
+/** Creates a checkout session. Its payment intent is created by the first attempt to pay. */
+export async function createSession(
+  change: Change,
+  params: Parameters,
+  urlOf: (id: string) => string,
+): Promise<Session> {
+  const { session, items, intent } = readSession(params, change.now, urlOf)
+  params.end()
+  await change.put('session', session, { items, intent })
+  return session
+}
+
+/** @throws StripeError if the session is not open, or its payment was canceled */
+async function openPayment(change: Change, sessionId: string): Promise<Payment> {
+  const { object: session, details } = await change.lock('session', sessionId)
+  if (session.status === 'open' && session.expires_at <= change.now)
+    await endSession(change, session, details)
+  if (session.status !== 'open')
+    throw wrongState(
+      `This Checkout Session has a status of \`${session.status}\` and cannot be paid.`,
+      'checkout_session_unexpected_state',
+    )
+  if (typeof session.payment_intent !== 'string') {
+    const intent = newIntent(session, details.intent ?? { metadata: {} }, change.now)
+    session.payment_intent = intent.id
+    await change.put('payment_intent', intent, {})
+    await change.put('session', session, details)
+    await change.emit('payment_intent.created', intent)
+    return { session, details, intent, intentDetails: {} }
+  }
+  const { object: intent, details: intentDetails } = await change.lock(
+    'payment_intent',
+    session.payment_intent,
+  )
+  if (!UNPAID.includes(intent.status))
+    throw wrongState(
+      `This PaymentIntent has a status of ${intent.status} and cannot be paid.`,
+      'payment_intent_unexpected_state',
+    )
+  return { session, details, intent, intentDetails }
+}
+
+type Payment = {
+  session: Session
+  details: Stored<'session'>['details']
+  intent: PaymentIntent
+  intentDetails: Stored<'payment_intent'>['details']
+}
+
+/**
+ * Pays a session.
+ *
+ * @param options.outcome instead of what the card does: paid, declined, or that its authentication fails; a card that needs
+ *   authentication waits for it otherwise
+ */
+export async function pay(
+  change: Change,
+  sessionId: string,
+  method: Method,
+  { outcome }: { outcome?: 'paid' | 'declined' | 'authentication_failed' | undefined } = {},
+): Promise<Attempt> {
+  const payment = await openPayment(change, sessionId)
+  if ('debit' in method) return process(change, payment, method)
+  const { decline, needsAuthentication } = testCardOf(method.card)
+  if (outcome === 'paid') return succeed(change, payment, method)
+  if (outcome === 'declined') return fail(change, payment, method, decline ?? GENERIC_DECLINE)
+  if (outcome === 'authentication_failed') return refuseAuthentication(change, payment)
+  if (decline) return fail(change, payment, method, decline)
+  if (!needsAuthentication) return succeed(change, payment, method)
+  const { session, intent } = payment
+  intent.status = 'requires_action'
+  intent.next_action = {
+    type: 'redirect_to_url',
+    redirect_to_url: { url: `${session.url}/authenticate`, return_url: session.url },
+  }
+  await change.put('payment_intent', intent, {
+    card: method.card,
+    ...(method.name !== undefined && { name: method.name }),
+  })
+  await change.emit('payment_intent.requires_action', intent)
+  return { session, result: 'authentication' }
+}
+
+/** Ends the authentication of a card. */
+export async function authenticate(
+  change: Change,
+  sessionId: string,
+  isAuthenticated: boolean,
+): Promise<Attempt> {
+  const payment = await openPayment(change, sessionId)
+  const { card, name } = payment.intentDetails
+  if (payment.intent.status !== 'requires_action' || card === undefined)
+    throw wrongState('This payment does not wait for authentication.', 'payment_intent_unexpected_state')
+  return isAuthenticated
+    ? succeed(change, payment, { card, ...(name !== undefined && { name }) })
+    : refuseAuthentication(change, payment)
+}
+
+const customerOf = (name: string | undefined): Session['customer_details'] => ({
+  address: { city: null, country: null, line1: null, line2: null, postal_code: null, state: null },
+  business_name: null,
+  email: null,
+  individual_name: null,
+  name: name ?? null,
+  phone: null,
+  tax_exempt: 'none',
+  tax_ids: [],
+})
+
+function complete(session: Session, method: Method): void {
+  session.status = 'complete'
+  session.url = null
+  session.customer_details = {
+    ...customerOf(method.name),
+    email: session.customer_email,
+  } as Session['customer_details']
+}
+
+function attach(intent: PaymentIntent, charge: Charge): void {
+  intent.latest_charge = charge.id
+  intent.payment_method = charge.payment_method
+  intent.next_action = null
+  intent.processing = null
+  intent.last_payment_error = null
+}
+
+async function succeed(
+  change: Change,
+  payment: Payment,
+  method: Method & { card: string },
+): Promise<Attempt> {
+  const { session, details, intent } = payment
+  const charge = newCharge(intent, method, change.now, 'succeeded')
+  attach(intent, charge)
+  intent.status = 'succeeded'
+  intent.amount_received = intent.amount
+  complete(session, method)
+  session.payment_status = 'paid'
+  await change.put('charge', charge, { card: method.card })
+  await change.put('payment_intent', intent, {})
+  await change.put('session', session, details)
+  await change.emit('charge.succeeded', charge)
+  await change.emit('payment_intent.succeeded', intent)
+  await change.emit('checkout.session.completed', session)
+  await bookCharge(change, charge, { card: method.card })
+  if (testCardOf(method.card).dispute) await change.later({ what: 'dispute', id: charge.id })
+  return { session, result: 'paid' }
+}
+
+/** Stripe books a charge a moment after it succeeded. */
+async function bookCharge(
+  change: Change,
+  charge: Charge,
+  details: Stored<'charge'>['details'],
+): Promise<void> {
+  const { id } = await change.book({
+    amount: charge.amount,
+    currency: charge.currency,
+    description: charge.description,
+    reporting_category: 'charge',
+    source: charge.id,
+    type: 'charge',
+  })
+  charge.balance_transaction = id
+  await change.put('charge', charge, details)
+  await change.emit('charge.updated', charge)
+}
+
+async function process(change: Change, payment: Payment, method: Method): Promise<Attempt> {
+  const { session, details, intent } = payment
+  const charge = newCharge(intent, method, change.now, 'pending')
+  attach(intent, charge)
+  intent.status = 'processing'
+  complete(session, method)
+  await change.put('charge', charge, {})
+  await change.put('payment_intent', intent, {})
+  await change.put('session', session, details)
+  await change.emit('charge.pending', charge)
+  await change.emit('payment_intent.processing', intent)
+  await change.emit('checkout.session.completed', session)
+  return { session, result: 'processing' }
+}
+
+function setError(
+  intent: PaymentIntent,
+  { code, declineCode, message }: Decline,
+  charge?: string,
+): StripeError {
+  intent.status = 'requires_payment_method'
+  intent.next_action = null
+  intent.processing = null
+  intent.payment_method = null
+  intent.last_payment_error = {
+    ...(charge !== undefined && { charge }),
+    code,
+    ...(declineCode !== undefined && { decline_code: declineCode }),
+    message,
+    type: 'card_error',
+  }
+  return new StripeError(
+    402,
+    message,
+    {
+      ...(charge !== undefined && { charge }),
+      code,
+      ...(declineCode !== undefined && { decline_code: declineCode }),
+    },
+    { type: 'card_error' },
+  )
+}
+
+async function fail(change: Change, payment: Payment, method: Method, decline: Decline): Promise<Attempt> {
+  const { session, intent } = payment
+  const charge = newCharge(intent, method, change.now, { decline })
+  intent.latest_charge = charge.id
+  const error = setError(intent, decline, charge.id)
+  await change.put('charge', charge, {})
+  await change.put('payment_intent', intent, {})
+  await change.emit('charge.failed', charge)
+  await change.emit('payment_intent.payment_failed', intent)
+  return { session, result: 'declined', error }
+}
+
+async function refuseAuthentication(change: Change, { session, intent }: Payment): Promise<Attempt> {
+  const error = setError(intent, REFUSED_AUTHENTICATION)
+  await change.put('payment_intent', intent, {})
+  await change.emit('payment_intent.payment_failed', intent)
+  return { session, result: 'declined', error }
+}
+
+/** Ends a bank debit: the money arrives, or the bank returns it. */
+export async function settle(change: Change, sessionId: string, hasSucceeded: boolean): Promise<Session> {
+  const { object: session, details } = await change.lock('session', sessionId)
+  if (session.status !== 'complete' || session.payment_status !== 'unpaid')
+    throw wrongState(
+      'This Checkout Session has no payment that is processing.',
+      'checkout_session_unexpected_state',
+    )
+  const { object: intent } = await change.lock('payment_intent', session.payment_intent as string)
+  if (intent.status !== 'processing')
+    throw wrongState(
+      'This Checkout Session has no payment that is processing.',
+      'payment_intent_unexpected_state',
+    )
+  const { object: charge } = await change.lock('charge', intent.latest_charge as string)
+  if (hasSucceeded) {
+    charge.status = 'succeeded'
+    charge.paid = true
+    charge.captured = true
+    charge.amount_captured = charge.amount
+    intent.status = 'succeeded'
+    intent.amount_received = intent.amount
+    session.payment_status = 'paid'
+  } else {
+    charge.status = 'failed'
+    charge.failure_code = BOUNCED_DEBIT.code
+    charge.failure_message = BOUNCED_DEBIT.message
+    setError(intent, BOUNCED_DEBIT, charge.id)
+  }
+  await change.put('charge', charge, {})
+  await change.put('payment_intent', intent, {})
+  await change.put('session', session, details)
+  await change.emit(hasSucceeded ? 'charge.succeeded' : 'charge.failed', charge)
+  await change.emit(hasSucceeded ? 'payment_intent.succeeded' : 'payment_intent.payment_failed', intent)
+  await change.emit(`checkout.session.async_payment_${hasSucceeded ? 'succeeded' : 'failed'}`, session)
+  if (hasSucceeded) await bookCharge(change, charge, {})
+  return session
+}
+
+async function cancel(change: Change, intent: PaymentIntent, reason: string): Promise<void> {
+  intent.status = 'canceled'
+  intent.canceled_at = change.now
+  intent.cancellation_reason = reason
+  intent.next_action = null
+  await change.put('payment_intent', intent, {})
+  await change.emit('payment_intent.canceled', intent)
+}
+
+/** Cancels a payment intent that is not paid. Its session stays as it is, and can't be paid any more. */
+export async function cancelIntent(change: Change, id: string, params: Parameters): Promise<PaymentIntent> {
+  const reason = params.choice('cancellation_reason', [
+    'duplicate',
+    'fraudulent',
+    'requested_by_customer',
+    'abandoned',
+  ])
+  params.end()
+  const { object: intent } = await change.lock('payment_intent', id, 'intent')
+  if (!UNPAID.includes(intent.status))
+    throw wrongState(
+      `You cannot cancel this PaymentIntent because it has a status of ${intent.status}. Only a PaymentIntent with one of the following statuses may be canceled: ${UNPAID.join(', ')}.`,
+      'payment_intent_unexpected_state',
+    )
+  await cancel(change, intent, reason ?? null!)
+  return intent
+}
+
+async function endSession(
+  change: Change,
+  session: Session,
+  details: Stored<'session'>['details'],
+): Promise<void> {
+  session.status = 'expired'
+  session.url = null
+  await change.put('session', session, details)
+  if (typeof session.payment_intent === 'string') {
+    const { object: intent } = await change.lock('payment_intent', session.payment_intent)
+    if (UNPAID.includes(intent.status)) await cancel(change, intent, 'expired')
+  }
+  await change.emit('checkout.session.expired', session)
+}
+
+/** Ends an open session. */
+export async function expire(change: Change, sessionId: string): Promise<Session> {
+  const { object: session, details } = await change.lock('session', sessionId)
+  if (session.status !== 'open')
+    throw wrongState(
+      `Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of \`${session.status}\`.`,
+      'checkout_session_unexpected_state',
+    )
+  await endSession(change, session, details)
+  return session
+}
+
+/** Ends a session whose time is over, unless something else has ended it. */
+export async function expireOverdue(change: Change, sessionId: string): Promise<void> {
+  const { object: session, details } = await change.lock('session', sessionId)
+  if (session.status === 'open' && session.expires_at <= change.now)
+    await endSession(change, session, details)
+}

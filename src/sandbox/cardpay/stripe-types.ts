@@ -1,0 +1,28 @@
+// The types of the official package, so that the compiler finds a field that an object lacks. Nothing of it is loaded.
+import type { Stripe } from 'stripe'
+
+export type Session = Stripe.Checkout.Session
+export type LineItem = Stripe.LineItem
+export type PaymentIntent = Stripe.PaymentIntent
+export type Charge = Stripe.Charge
+export type Refund = Stripe.Refund
+export type Dispute = Stripe.Dispute
+export type BalanceTransaction = Stripe.BalanceTransaction
+export type Balance = Stripe.Balance
+export type Account = Stripe.Account
+
+/** An event; `data.object` is the object at its time. */
+export type Event = {
+  id: string
+  object: 'event'
+  api_version: string
+  created: number
+  data: { object: unknown }
+  livemode: false
+  pending_webhooks: number
+  request: { id: string | null; idempotency_key: string | null }
+  type: string
+}
+
+/** The version of the API, as the package of this version calls it. */
+export const API_VERSION = '2026-10-28.endive'
