@@ -102,6 +102,7 @@ eachEngine((engine) => {
       [{ error: 450.5 }, '/body/error'],
       [{ loseAnswer: 1 }, '/body/loseAnswer'],
       [{ callback: 'gone' }, '/body/callback'],
+      [{ callback: 'held' }, '/body/callback'],
       [{ times: 0 }, '/body/times'],
       [{ delay: 5 }, '/body/delay'],
       [{ 'a/b~': 5, error: 450 }, '/body/a~1b~0'],
@@ -114,8 +115,8 @@ eachEngine((engine) => {
       assert.deepEqual([status, answer.error.code], [400, 'VALIDATION_ERROR'], JSON.stringify(body))
       assert.deepEqual(answer.error.details.issues.map(({ path }: Json) => path).toSorted(), paths)
     }
-    // The people are shown beside the providers, but nothing can go wrong at them.
-    for (const provider of ['pigeon', 'people']) {
+    // People and webhooks are shown beside the providers, but nothing can go wrong at them.
+    for (const provider of ['pigeon', 'people', 'webhooks']) {
       const unknown = await app.request('PUT', `/sandbox/api/faults/${provider}`, { body: { error: 500 } })
       assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'NOT_FOUND'], provider)
       assert.match(unknown.body.error.message, /: there are mail, phone, idpa, idpb\.$/)
