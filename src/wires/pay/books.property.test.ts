@@ -34,7 +34,7 @@ const fault = fc.option(fc.constantFrom<CallFault>('lost', 'dropped', 'unsent', 
   nil: undefined,
   freq: 3,
 })
-const action: fc.Arbitrary<Action> = fc.oneof(
+const action = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
@@ -253,8 +253,8 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
       )
       assert.equal(BigInt(minor(ours.refundedAmount)), refunded, where)
       assert.deepEqual(
-        ours.refunds.map((one) => [one.refundId, minor(one.amount), one.status]).toSorted(),
-        session.refunds.map((one) => [one.callId ?? one.id, Number(one.amount), one.status]).toSorted(),
+        ours.refunds.map((one) => `${one.refundId} ${minor(one.amount)} ${one.status}`).toSorted(),
+        session.refunds.map((one) => `${one.callId ?? one.id} ${one.amount} ${one.status}`).toSorted(),
         where,
       )
     }

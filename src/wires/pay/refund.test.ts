@@ -297,11 +297,7 @@ describe('a refund that is not possible', () => {
       const { key } = await till.app.app.service('auth').keys.create('reader', ['pay:read'])
       const { _id: transactionId } = await till.paid()
       for (const one of [token, key]) {
-        const { status, body } = await till.call(
-          REFUND,
-          { transactionId: `${transactionId}` },
-          { token: one },
-        )
+        const { status, body } = await till.call(REFUND, { transactionId }, { token: one })
         assert.deepEqual([status, body.error.code], [403, 'FORBIDDEN'])
       }
       assert.equal((await till.transaction(transactionId)).status, 'completed')

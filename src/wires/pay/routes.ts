@@ -28,6 +28,9 @@ const WEBHOOK_BYTES = 1_048_576
 /** For each client address: a provider sends the events of all payments from a few addresses. */
 const WEBHOOKS_LIMIT = '60000/min'
 
+/** What a service key needs to give money back, without the rights to the whole wire. */
+const OPERATOR_SCOPE = 'pay:refund'
+
 const Id = (description: string) =>
   Type.String({ pattern: idPattern, description, examples: ['01arz3ndektsv4rrffq69g5fav'] })
 
@@ -183,6 +186,7 @@ export function payRoutes(wire: {
         description:
           'Without an amount, all that is left is refunded. Under the policy guarded, administrators and service keys only.',
         access: 'admin',
+        scope: OPERATOR_SCOPE,
         idempotent: true,
         body: json(
           Type.Object({
@@ -308,6 +312,7 @@ export function payRoutes(wire: {
         description:
           'Without an amount, all that is left is refunded. Under the policy guarded, administrators and service keys only.',
         access: 'admin',
+        scope: OPERATOR_SCOPE,
         idempotent: true,
         body: json(
           Type.Object({
@@ -393,6 +398,7 @@ export function payRoutes(wire: {
       'GET /pay/health',
       {
         title: 'PayHealth',
+        isAlways200: true,
         summary: 'Check whether payments can be made',
         fields: {
           providers: Type.Object({
