@@ -47,7 +47,7 @@ describe('the wires of an application', () => {
         ],
       },
     })
-    assert.deepEqual(app.wires, ['core', 'messaging', 'auth', 'store', 'a', 'b', 'c'])
+    assert.deepEqual(app.wires, ['core', 'messaging', 'auth', 'pay', 'store', 'a', 'b', 'c'])
   })
 
   test('are handed what they need, and nothing where an optional one is not loaded', async (t) => {
@@ -361,12 +361,16 @@ eachEngine((engine) => {
         0,
         'a token that nobody has',
       )
+      // Providers send the events of all messages and payments from a few addresses.
+      const limits: [RegExp, number][] = [
+        [/^POST \/messaging\/.*(status|bounce|reports\/:provider)$/, 6_000],
+        [/^POST \/pay\/\w+\/webhook$/, 60_000],
+      ]
       for (const { routes } of app.app.routes)
         for (const { key, spec } of routes.filter(({ spec: { access } }) => access === 'public')) {
           const limit = spec.limit ?? '300/min'
           assert.ok(
-            Number(limit.split('/')[0]) <=
-              (/POST .*(status|bounce|reports\/:provider)$/.test(key) ? 6000 : 600),
+            Number(limit.split('/')[0]) <= (limits.find(([route]) => route.test(key))?.[1] ?? 600),
             key,
           )
         }

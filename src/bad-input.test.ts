@@ -5,6 +5,7 @@ import { before, test } from 'node:test'
 
 import fc from 'fast-check'
 
+import { systemClock } from './base/clock.ts'
 import { Type } from './base/schema.ts'
 import { sql } from './db/sql.ts'
 import { form, multipart, raw } from './http/bodies.ts'
@@ -27,6 +28,8 @@ import {
   type Draft,
   type Operation,
 } from './testing/operations.ts'
+import { createBank } from './wires/pay/bank.fixture.ts'
+import { RETURN_URLS, URLS } from './wires/pay/pay.fixture.ts'
 import { environmentOf, startTextServer } from './wires/messaging/providers.fixture.ts'
 
 const RUNS_PER_INPUT = isLongRun ? 300 : 20 // on each engine
@@ -159,11 +162,32 @@ eachEngine((engine) => {
     const page = await app.request('GET', '/store/things?limit=1', { token: key })
     known = { ...known, documentId: body._id, cursor: page.body.nextCursor ?? 'none' }
   }
+  /** Payments of so much that all refunds of these tests are small parts of them. */
+  async function newPayments(): Promise<void> {
+    const pay = async (path: string, body: object) =>
+      (await app.request('POST', `/pay/${path}`, { token: key, body })).body
+    const items = [{ name: 'Momo', amount: 900_000_000, currency: 'eur' }]
+    const checkout = await pay('cardpay/checkout', { items, ...URLS })
+    const order = await pay('walletpay/order', { amount: 900_000, currency: 'EUR', ...RETURN_URLS })
+    card.sessions.get(checkout.sessionId)!.status = 'paid'
+    wallet.sessions.get(order.orderId)!.status = 'approved'
+    await app.app.service('pay').lookUp(checkout.transactionId)
+    await pay(`walletpay/capture/${order.orderId}`, {})
+    known = {
+      ...known,
+      cardpayTransaction: checkout.transactionId,
+      walletpayTransaction: order.transactionId,
+      orderId: order.orderId,
+    }
+  }
+  const card = createBank('cardpay', systemClock)
+  const wallet = createBank('walletpay', systemClock)
   before(async () => {
     app = await startApp(ending, engine, {
       environment: environmentOf(await startMailServer(ending), await startTextServer(ending)),
       config: {
         wires: [kinds()],
+        pay: { cardpay: card, walletpay: wallet },
         messaging: { limit: '1000000/min', bounceSecret: 'the secret of the tests' },
         // Nobody answers there: a sign-in ends at the frontend, with an error.
         auth: {
@@ -177,6 +201,7 @@ eachEngine((engine) => {
     await newPerson()
     await newDocument()
     await newDocument()
+    await newPayments()
   })
 
   const fill = (text: string): string =>
@@ -186,8 +211,9 @@ eachEngine((engine) => {
 
   /** How many records there are: what a refused request must not change. */
   const records = async () =>
-    await app.app.db.get<{ users: number; documents: number }>(sql`
-      select (select count(*) from auth_users) as users, (select count(*) from store_documents) as documents`)
+    await app.app.db.get<Record<string, number>>(sql`
+      select (select count(*) from auth_users) as users, (select count(*) from store_documents) as documents,
+        (select count(*) from pay_transactions) as transactions, (select sum(reserved) from pay_transactions) as refunds`)
 
   function send({ method, path }: Operation, draft: Draft, body = draft.body): Promise<Exchanged> {
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

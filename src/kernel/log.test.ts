@@ -61,12 +61,16 @@ eachEngine((engine) => {
       const app = await startApp(t, engine, { ...options, environment: { LOG_LEVEL: level } })
       for (const path of ['/sandbox', '/sandbox/api/mail', '/health']) await app.request('GET', path)
       await app.stop()
-      return app
-        .log()
-        .split('\n')
-        .filter((line) => line.includes('"method"'))
-        .map((line) => JSON.parse(line) as { level: number; path: string })
-        .map(({ level, path }) => `${level} ${path}`)
+      return (
+        app
+          .log()
+          .split('\n')
+          .filter((line) => line.includes('"method"'))
+          .map((line) => JSON.parse(line) as { level: number; path: string })
+          // Without those of the server's own adapters, which ask its providers for events at the start.
+          .filter(({ path }) => !/^\/sandbox\/(cardpay|walletpay)\//.test(path))
+          .map(({ level, path }) => `${level} ${path}`)
+      )
     }
 
     test('are not logged at the level info, and at the level debug they are', async (t) => {

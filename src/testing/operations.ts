@@ -67,12 +67,26 @@ const SENSIBLE: Record<string, readonly string[]> = {
   provider: ['twilio', 'smtp', 'nobody'],
   authorization: ['Bearer the secret of the tests'],
   'idempotency-key': ['one', 'two', '{{newEmail}}'],
+  currency: ['EUR'],
+  description: ['Momo'],
+  successUrl: ['https://shop.example/paid'],
+  returnUrl: ['https://shop.example/paid'],
+  cancelUrl: ['https://shop.example/cart'],
+  orderId: ['{{orderId}}'],
+  reference: ['{{orderId}}'],
+  from: ['2026-01-01T00:00:00Z'],
 }
-const SENSIBLE_OBJECTS: Record<string, object> = {
+const SENSIBLE_VALUES: Record<string, unknown> = {
+  amount: 5,
+  items: [{ name: 'Momo', amount: 500, currency: 'eur' }],
   data: { link: 'https://app.example/' },
   media: { url: 'https://app.example/a.png' },
 }
-const SENSIBLE_IDS: Record<string, string> = { store: '{{documentId}}', auth: '{{sessionId}}' }
+const SENSIBLE_IDS: Record<string, string> = {
+  store: '{{documentId}}',
+  auth: '{{sessionId}}',
+  pay: '{{cardpayTransaction}}',
+}
 
 /** The Authorization header of each caller. */
 export const AUTHORIZATION: Record<string, string | undefined> = {
@@ -135,14 +149,19 @@ export const takesJson = ({ mediaType, body }: Operation): boolean =>
 
 const sensibleId = ({ path }: Operation): string => SENSIBLE_IDS[path.split('/')[1]!] ?? '{{documentId}}'
 
+/** A payment by the provider of a route: `{{walletpayTransaction}}`. */
+const transactionOf = ({ path }: Operation): string => `{{${path.split('/')[2]!}Transaction}}`
+
 function sensible(name: string, operation: Operation, schema: Schema): fc.Arbitrary<unknown> {
   if (name === 'id') return fc.constant(sensibleId(operation))
+  if (name === 'transactionId') return fc.constant(transactionOf(operation))
   const known = SENSIBLE[name]
   if (known) return fc.constantFrom(...known)
+  if (Object.hasOwn(SENSIBLE_VALUES, name)) return fc.constant(SENSIBLE_VALUES[name])
   if (schema.type === 'integer' || schema.type === 'number') return fc.nat(100)
   if (schema.type === 'boolean') return fc.boolean()
   if (schema.type === 'array') return fc.constant([])
-  return schema.type === 'object' ? fc.constant(SENSIBLE_OBJECTS[name] ?? {}) : fc.string()
+  return schema.type === 'object' ? fc.constant({}) : fc.string()
 }
 
 const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, weight = 4): fc.Arbitrary<T> =>
@@ -268,9 +287,11 @@ export const plainDraft = (operation: Operation): Draft => ({
 })
 
 /** Something that fits, for each field of the body. */
-export const plainBody = ({ body }: Operation): Record<string, string> =>
+export const plainBody = (operation: Operation): Record<string, unknown> =>
   Object.fromEntries(
-    Object.entries(body?.properties ?? {})
-      .filter(([name, { type }]) => SENSIBLE[name] || type === 'string')
-      .map(([name]) => [name, SENSIBLE[name]?.[0] ?? 'text']),
+    Object.entries(operation.body?.properties ?? {}).flatMap(([name, { type }]): [string, unknown][] => {
+      if (name === 'transactionId') return [[name, transactionOf(operation)]]
+      if (Object.hasOwn(SENSIBLE_VALUES, name)) return [[name, SENSIBLE_VALUES[name]]]
+      return SENSIBLE[name] || type === 'string' ? [[name, SENSIBLE[name]?.[0] ?? 'text']] : []
+    }),
   )

@@ -30,7 +30,7 @@ eachEngine((engine) => {
       assert.deepEqual(rest, {
         status: 'healthy',
         database: 'connected',
-        wires: { core: 'ready', messaging: 'ready', auth: 'ready', store: 'ready' },
+        wires: { core: 'ready', messaging: 'ready', auth: 'ready', pay: 'ready', store: 'ready' },
       })
       assert.ok(uptime > 0 && latencyMs >= 0)
       const later = await app.request('GET', '/health')
@@ -53,7 +53,7 @@ eachEngine((engine) => {
         version: '7.8.9',
         platform: JSON.parse(manifest).version,
         runtime: `node ${process.version}`,
-        wires: ['core', 'messaging', 'auth', 'store'],
+        wires: ['core', 'messaging', 'auth', 'pay', 'store'],
       })
       assert.equal(typeof uptime, 'number')
     })
@@ -141,6 +141,7 @@ eachEngine((engine) => {
       core: 'ready',
       messaging: 'ready',
       auth: 'ready',
+      pay: 'ready',
       store: 'ready',
       fine: 'ready',
       rejects: 'error',
@@ -210,7 +211,7 @@ describe('without its database', () => {
       status: 'unhealthy',
       database: 'disconnected',
       latencyMs: null,
-      wires: { core: 'ready', messaging: 'error', auth: 'error', store: 'error' },
+      wires: { core: 'ready', messaging: 'error', auth: 'error', pay: 'error', store: 'error' },
     })
     assert.equal((await app.request('GET', '/auth/health')).status, 503)
     const refused = await app.request('POST', '/auth/login', {

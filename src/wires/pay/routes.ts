@@ -132,7 +132,12 @@ export function payRoutes(wire: {
                 },
                 { title: 'CheckoutItem' },
               ),
-              { minItems: 1, maxItems: ITEMS_MAX, description: 'All in one currency.' },
+              {
+                minItems: 1,
+                maxItems: ITEMS_MAX,
+                description: 'All in one currency.',
+                examples: [[{ name: 'Momo, paperback', amount: 1099, currency: 'eur', quantity: 1 }]],
+              },
             ),
             successUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after paying.'),
             cancelUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after cancelling.'),
