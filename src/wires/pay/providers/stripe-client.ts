@@ -8,11 +8,11 @@ import type { Outcome } from '../provider.ts'
 import { fieldsOf, type Fields } from './stripe-fields.ts'
 import { stripeOutcome, withoutKeys, type RefusalReader } from './stripe-outcome.ts'
 
-/** The version of the API whose types the package has: a newer package may not change what Stripe answers unnoticed. */
+/** The version of the API whose types the package has. Pinned: an update of the package shows here as an error of types. */
 const API_VERSION = '2026-10-28.endive'
 const PAGE_SIZE = 100
 const TIMEOUT_MAX_MS = 600_000
-/** A page of events has their objects. */
+/** A page has 100 events, each with its object. */
 const MAX_BYTES = 16 * 1_048_576
 /** What Stripe needs to know; the package would also describe this machine. */
 const HEADERS: ReadonlySet<string> = new Set([
@@ -36,7 +36,7 @@ export type StripeClient = {
    *
    * @param call.expects what the last answer contains, for reasons: `a session`
    * @param call.refusal what a refusal is about
-   * @param call.isRead whether nothing is to be done: a refusal that is about nothing then leaves the outcome unknown
+   * @param call.isRead whether it only reads: a refusal without a code then leaves the outcome unknown
    * @param work undefined if an answer is not as expected: the outcome is then unknown
    */
   run<T extends object>(
@@ -82,7 +82,7 @@ export function createStripeClient(
   ): Promise<Outcome<T>> {
     const deadline = clock.elapsed() + limitMs
     const options = (): CallOptions => {
-      // What is no whole number above 0, the package replaces by its own 80 seconds.
+      // The package replaces anything but a positive integer by its own default, 80 seconds.
       const timeout = Math.min(Math.floor(deadline - clock.elapsed()), TIMEOUT_MAX_MS)
       if (timeout > 0) return { timeout, maxNetworkRetries: 0 }
       const seconds = Math.round(limitMs / 100) / 10
@@ -97,11 +97,11 @@ export function createStripeClient(
       return { kind: 'unknown', reason: `Stripe answered without ${expects}` }
     } catch (error) {
       if (error instanceof Ended) return error.outcome
-      const { detail } = error as { detail?: unknown }
+      const { detail } = fieldsOf(error)
       if (detail instanceof NoSuccess) {
         const outcome = stripeOutcome(detail.reply, { expects, refusal, secretKey })
-        const isAboutNothing = isRead && outcome.kind === 'refused' && outcome.code === undefined
-        return isAboutNothing ? { kind: 'unknown', reason: outcome.reason } : outcome
+        const isWithoutCode = isRead && outcome.kind === 'refused' && outcome.code === undefined
+        return isWithoutCode ? { kind: 'unknown', reason: outcome.reason } : outcome
       }
       return { kind: 'unknown', reason: withoutKeys(String(error), secretKey) }
     }

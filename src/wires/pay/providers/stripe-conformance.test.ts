@@ -156,6 +156,7 @@ describePaymentProvider({
       { what: 'that is not JSON', request: () => signed('{') },
       { what: 'that is not UTF-8', request: () => signed(Buffer.from([0x22, 0xff, 0x22])) },
       { what: 'without an id', request: () => signed(event({}, { id: undefined })) },
+      { what: 'whose type is no type', request: () => signed(event({}, { type: 'a\0b' })) },
       { what: 'whose id is no id', request: () => signed(event({}, { id: 'evt\0' })) },
     ],
   },

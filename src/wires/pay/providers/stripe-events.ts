@@ -1,6 +1,6 @@
 import type { Outcome, ProviderEvent, Subject } from '../provider.ts'
 import { Ended, pages, type StripeClient } from './stripe-client.ts'
-import { fieldsOf, idOf, metadataOf, momentOf, textOf, type Fields } from './stripe-fields.ts'
+import { fieldsOf, idOf, metadataOf, momentOf, type Fields } from './stripe-fields.ts'
 
 /** The events that are used, at most 20 for a list: https://docs.stripe.com/api/events/types */
 export const EVENT_TYPES = [
@@ -24,6 +24,7 @@ export const EVENT_TYPES = [
   'refund.updated',
 ] as const
 
+const TYPE = /^[\w.]{1,255}$/
 /** An event may be listed later than another one that was created after it. */
 const LAG_MS = 60_000
 /** A window with less than half a page of events is followed by a longer one. */
@@ -38,8 +39,8 @@ const FEW_EVENTS = 50
 export function eventOf(value: unknown, isLive: boolean): ProviderEvent | undefined {
   const event = fieldsOf(value)
   const id = idOf(event)
-  const type = textOf(event['type'])
-  if (id === undefined || type === undefined || type.length > 255) return undefined
+  const { type } = event
+  if (id === undefined || typeof type !== 'string' || !TYPE.test(type)) return undefined
   // Events of the second API (v2.core.event) have no object: https://docs.stripe.com/event-destinations
   const isUsed = event['object'] === 'event' && event['livemode'] === isLive
   const subject = isUsed ? subjectOf(fieldsOf(fieldsOf(event['data'])['object'])) : undefined
@@ -96,7 +97,7 @@ export async function listEvents(
       const { objects, isLast } = await read(window, length === 1)
       if (end === undefined) newest = newestOf(objects, start)
       if (!isLast) {
-        // Half of it; a window that cannot be halved is read to its end above.
+        // Halve the window; one of a second is read to its end.
         const last = Math.min(newestOf(objects, start), end ?? Infinity)
         length = Math.max(1, Math.floor((last - start + 1) / 2))
         continue
@@ -108,7 +109,7 @@ export async function listEvents(
       if (start + length! > newest) length = undefined
     }
   })
-  // What was listed before is complete, however this ended.
+  // The windows before the error are complete.
   if (outcome.kind !== 'accepted' && start > first) return { kind: 'accepted', events, until: start * 1000 }
   return outcome
 }

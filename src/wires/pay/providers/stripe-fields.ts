@@ -1,4 +1,4 @@
-// Reading what Stripe answers: whatever is not as expected is absent, and nothing here throws.
+// Reads fields of Stripe's objects: undefined if a value is not as expected. Nothing here throws.
 
 /** An object of JSON whose fields are not checked yet. */
 export type Fields = Readonly<Record<string, unknown>>

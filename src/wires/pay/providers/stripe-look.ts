@@ -87,7 +87,7 @@ async function movementsOf(
 ): Promise<Pick<Fetched, 'refunds' | 'disputes'>> {
   const id = idOf(payment)
   if (id === undefined || payment['status'] !== 'succeeded') return {}
-  // Of a server that does not filter, what is of another payment is left out.
+  // A server may ignore the filter: leave out what belongs to another payment.
   const ofPayment = ({ payment_intent: payment }: Fields): boolean => (idOf(payment) ?? id) === id
   const refunds = await all((page) => stripe.refunds.list({ payment_intent: id, ...page }, options()))
   const isUndisputed =

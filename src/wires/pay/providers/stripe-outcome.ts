@@ -31,7 +31,7 @@ export const createRefusal: RefusalReader = ({ param = '', code = '' }) =>
   OF_CALLER.test(param) || OF_CALLER_CODES.has(code) ? 'parameter' : undefined
 
 /**
- * Refunding: an amount over the rest has no code of its own. No balance to refund from is not about the payment.
+ * Refunding: Stripe has no code for an amount over the rest. An insufficient balance of the account is not about the payment.
  */
 export const refundRefusal: RefusalReader = ({ type, param, code = '' }) => {
   if (code === 'resource_missing') return 'gone'

@@ -115,7 +115,7 @@ function sessionEnd(session: Fields, intent: Fields): Of<'session'>['status'] | 
   if (intent['status'] === 'succeeded') return undefined
   if (session['status'] === 'expired') return 'expired'
   if (intent['status'] === 'canceled') return 'cancelled'
-  // A payment that comes later, such as a debit, has failed. A declined card leaves the session open.
+  // A delayed payment, such as a bank debit, has failed. A declined card leaves the session open.
   return isUnpaid(session) && intent['status'] === 'requires_payment_method' ? 'failed' : undefined
 }
 

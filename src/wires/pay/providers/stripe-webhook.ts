@@ -15,7 +15,7 @@ const TOLERANCE_S = 300
 /**
  * Verifies and reads Stripe's webhooks: https://docs.stripe.com/webhooks/signature
  *
- * The package would accept a webhook of the future, and bytes that only decode to what was signed.
+ * Not by the package: it accepts timestamps in the future, and other bytes that decode to the signed text.
  *
  * @param options.secret of the endpoint; without it each webhook is refused with PROVIDER_NOT_CONFIGURED
  * @param options.isLive the mode of the key
