@@ -16,7 +16,7 @@ import {
   type Account,
 } from './stripe.fixture.ts'
 
-const EUR = { amount: 3599n, currency: 'EUR' }
+export const EUR = { amount: 3599n, currency: 'EUR' }
 export const SESSION = { kind: 'session', objectId: 'cs_1', createdAt: CREATED * 1000, ...EUR } as const
 export const CHARGE = { kind: 'charge', objectId: 'pi_1', createdAt: (CREATED + 1) * 1000, ...EUR } as const
 export const PAID: Entry = { ...CHARGE, status: 'completed' }

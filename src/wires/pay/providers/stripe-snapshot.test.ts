@@ -14,6 +14,7 @@ import {
   complete,
   disputed,
   DISPUTED,
+  EUR,
   lookUp,
   movements,
   paid,
@@ -147,6 +148,25 @@ const CASES: readonly Case[] = [
     },
     [PAID, { ...DISPUTED, status, version }],
   ]),
+  [
+    'a dispute whose reason is no text to show',
+    {
+      sessions: [disputed],
+      disputes: [dispute({ reason: '\0' }), dispute({ id: 'dp_2', reason: ' a\nb ' })],
+    },
+    [
+      PAID,
+      {
+        kind: 'dispute',
+        objectId: 'dp_1',
+        createdAt: (CREATED + 3) * 1000,
+        ...EUR,
+        status: 'open',
+        version: 0,
+      },
+      { ...DISPUTED, objectId: 'dp_2', status: 'open', version: 0, reason: 'a b' },
+    ],
+  ],
   [
     'a dispute in a new state',
     { sessions: [disputed], disputes: [dispute({ status: 'resting' }), dispute({ amount: 0.5 })] },

@@ -161,8 +161,8 @@ function factsOf(
 }
 
 const reasonOf = (value: unknown): { reason?: string } => {
-  const reason = textOf(value)
-  return reason === undefined ? {} : { reason: oneLine(reason, REASON_MAX) }
+  const reason = oneLine(textOf(value) ?? '', REASON_MAX)
+  return reason === '' ? {} : { reason }
 }
 
 const wordIn = <T>(words: Readonly<Record<string, T>>, word: unknown): T | undefined =>
