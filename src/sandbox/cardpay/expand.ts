@@ -45,6 +45,8 @@ async function includedList(reads: Reads, { object, id }: Fields, name: string):
 async function valueOf(reads: Reads, owner: Fields, name: string, path: string): Promise<unknown> {
   const value = owner[name] ?? (await includedList(reads, owner, name))
   if (typeof value !== 'string') {
+    // A field that may have an object, and has none yet.
+    if (owner[name] === null) return null
     if (value === undefined) throw cannot(path)
     return value
   }

@@ -19,7 +19,7 @@ eachEngine((engine) => {
     const { stripe } = cardpay
     const created = await stripe.checkout.sessions.create({
       ...orderOf(cardpay, { amount: 1_250, quantity: 2 }),
-      expand: ['line_items'],
+      expand: ['line_items', 'payment_intent.latest_charge'],
     })
     assert.match(created.id, /^cs_test_/)
     assert.equal(created.status, 'open')
