@@ -22,16 +22,10 @@ const nameOf = (commonName: string): Buffer =>
   der(0x30, der(0x31, der(0x30, Buffer.from('0603550403', 'hex'), der(0x0c, Buffer.from(commonName)))))
 
 /** A UTCTime: years from 1950 to 2049. */
-const timeOf = (ms: number): Buffer =>
-  der(
-    0x17,
-    Buffer.from(
-      `${new Date(ms)
-        .toISOString()
-        .replaceAll(/[-:T]|\.\d+/g, '')
-        .slice(2)}`,
-    ),
-  )
+const timeOf = (ms: number): Buffer => {
+  const digits = new Date(ms).toISOString().replaceAll(/[-:T]|\.\d+/g, '')
+  return der(0x17, Buffer.from(digits.slice(2)))
+}
 
 /**
  * Makes a certificate, in PEM: X.509 version 3 (RFC 5280, section 4.1).

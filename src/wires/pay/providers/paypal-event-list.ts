@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { Outcome, ProviderEvent } from '../provider.ts'
 import type { Client } from './paypal-client.ts'
 import { eventOf } from './paypal-event.ts'
-import { linkOf, objectOf, timeOf, type Fields } from './paypal-fields.ts'
+import { listOf, objectOf, timeOf, type Fields } from './paypal-fields.ts'
 import { outcomeOf } from './paypal-outcome.ts'
 
 const PATH = '/v1/notifications/webhooks-events'
@@ -47,8 +47,8 @@ export function createEventList(client: Client, clock: Clock) {
           accept(answer) {
             const { events, links } = objectOf(answer)
             if (!Array.isArray(events)) return undefined
-            const link = linkOf(links, 'next')
-            const next = link === undefined ? undefined : below(link)
+            const link = listOf(links).find(({ rel }) => rel === 'next')
+            const next = link && below(link['href'])
             return next === '' ? undefined : { listed: events.map(objectOf), next }
           },
         },
@@ -100,7 +100,8 @@ export function createEventList(client: Client, clock: Clock) {
 const createdAt = (event: Fields): number => timeOf(event['create_time']) ?? 0
 
 /** PayPal's own next page, but always below our base: the token goes nowhere else. Empty if it is something else. */
-function below(link: string): string {
-  const { pathname, search } = new URL(link)
+function below(link: unknown): string {
+  if (typeof link !== 'string' || !URL.canParse(link, 'https://api.paypal.com')) return ''
+  const { pathname, search } = new URL(link, 'https://api.paypal.com')
   return pathname.endsWith(PATH) ? PATH + search : ''
 }

@@ -71,6 +71,9 @@ const AMOUNT: ReadonlySet<string> = new Set([
   'UNSUPPORTED_CURRENCY',
 ])
 
+/** Every issue that decides an outcome. */
+export const ISSUES: readonly string[] = [...LOOK, ...DECLINED, ...NOT_REFUNDABLE, ...AMOUNT]
+
 /** The fields whose values come from the caller. */
 const OUR_FIELDS = /(amount|currency_code|value|description|return_url|cancel_url)$/i
 

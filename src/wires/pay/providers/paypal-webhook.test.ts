@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, test, type TestContext } from 'node:test'
 
+import type { ApiError } from '../../../base/errors.ts'
 import { testClock, type TestClock } from '../../../testing/clock.ts'
 import { issueCertificate } from '../../../testing/certificate-chain.ts'
 import {
@@ -277,8 +278,9 @@ describe('forged webhooks', () => {
     await accepted(provider, webhook(certUrl))
     const codes = new Map<string, number>()
     for (let i = 0; i < 200; i++)
-      await provider.receive(webhook(`${certUrl}-${i}`)).catch((error: { code: string }) => {
-        codes.set(error.code, (codes.get(error.code) ?? 0) + 1)
+      await provider.receive(webhook(`${certUrl}-${i}`)).catch((error: unknown) => {
+        const { code } = error as ApiError
+        codes.set(code, (codes.get(code) ?? 0) + 1)
       })
     assert.equal(fetched().length, 20)
     assert.equal(verified().length, 60)

@@ -104,7 +104,7 @@ export const disputed = (more: Json = {}): Json => ({
   status: 'OPEN',
   dispute_amount: usd('12.30'),
   dispute_life_cycle_stage: 'INQUIRY',
-  links: [],
+  links: [link('self', api(`/v1/customer/disputes/${DISPUTE_ID}`))],
   ...more,
 })
 
