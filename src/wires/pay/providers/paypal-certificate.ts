@@ -31,10 +31,13 @@ const RSA_BITS_MIN = 2048
 /** The certificate at an address. */
 export type Certificate = {
   key: KeyObject
-  /** Whether its chain ends at a trusted root, or PayPal confirmed a signature of it. */
-  isTrusted: boolean
-  /** Remembers that PayPal confirmed a signature of this certificate. */
-  confirm(): void
+  /**
+   * Resolves if its chain ends at a trusted root, or PayPal has confirmed a signature of it; else asks PayPal. Callers that
+   * come meanwhile wait for the question of the first, and ask their own only if its answer was not a yes.
+   *
+   * @param ask rejects unless PayPal says that the caller's webhook is its own
+   */
+  confirm(ask: () => Promise<void>): Promise<void>
 }
 
 /** The certificates that sign webhooks. */
@@ -48,7 +51,13 @@ export type Certificates = {
   get(address: URL): Promise<Certificate | undefined>
 }
 
-type Cached = { leaf: X509Certificate; isTrusted: boolean; until: number }
+type Cached = {
+  leaf: X509Certificate
+  isTrusted: boolean
+  until: number
+  /** Settles, and never rejects, when PayPal has answered a question about it. */
+  confirming?: Promise<void> | undefined
+}
 
 /**
  * Fetches and checks the certificates that sign webhooks. What can be made to fetch by forged webhooks is limited: failures are
@@ -75,17 +84,39 @@ export function createCertificates(options: {
 
   async function load(address: URL): Promise<Cached | undefined> {
     const reply = await fetch(address, FETCH_MS)
-    const [leaf, ...others] =
-      (reply.kind === 'answered' && reply.status === 200 && certificatesOf(reply.body.toString('latin1'))) ||
-      []
-    if (!leaf || !isRsa(leaf.publicKey) || !isCurrent(leaf, clock.now())) {
-      failed.set(address.href, clock.elapsed() + FAILED_MS)
+    const isThere = reply.kind === 'answered' && reply.status === 200
+    const certificate = isThere ? read(reply.body.toString('latin1'), address) : undefined
+    if (certificate) cached.set(address.href, certificate)
+    else failed.set(address.href, clock.elapsed() + FAILED_MS)
+    return certificate
+  }
+
+  function read(pem: string, address: URL): Cached | undefined {
+    try {
+      const [leaf, ...others] = certificatesOf(pem) ?? []
+      if (!leaf || !isRsa(leaf.publicKey) || !isCurrent(leaf, clock.now())) return undefined
+      const isTrusted = isMadeOutTo(leaf, address) && roots.vouchFor(leaf, others, clock.now())
+      return { leaf, isTrusted, until: clock.elapsed() + CACHED_MS }
+    } catch {
+      // A certificate can be well-formed and have a key that Node cannot use.
       return undefined
     }
-    const isTrusted = isMadeOutTo(leaf, address) && roots.vouchFor(leaf, others, clock.now())
-    const certificate = { leaf, isTrusted, until: clock.elapsed() + CACHED_MS }
-    cached.set(address.href, certificate)
-    return certificate
+  }
+
+  async function confirm(certificate: Cached, ask: () => Promise<void>): Promise<void> {
+    if (certificate.confirming) await certificate.confirming
+    if (certificate.isTrusted) return
+    const asking = ask()
+    const confirming = asking
+      .then(
+        () => void (certificate.isTrusted = true),
+        () => undefined,
+      )
+      .finally(() => {
+        if (certificate.confirming === confirming) certificate.confirming = undefined
+      })
+    certificate.confirming = confirming
+    await asking
   }
 
   function find(address: URL): Promise<Cached | undefined> | Cached | undefined {
@@ -108,19 +139,14 @@ export function createCertificates(options: {
     addressOf(text) {
       if (text.length > URL_MAX || !URL.canParse(text)) return undefined
       const url = new URL(text)
-      if (url.username || url.password || url.hash) return undefined
+      // With a query, one certificate would have any number of addresses.
+      if (url.username || url.password || url.search || url.hash) return undefined
       const isPayPals = url.protocol === 'https:' && HOSTS.has(url.host)
       return isPayPals || url.origin === apiBase.origin ? url : undefined
     },
     async get(address) {
       const certificate = await find(address)
-      return (
-        certificate && {
-          key: certificate.leaf.publicKey,
-          isTrusted: certificate.isTrusted,
-          confirm: () => void (certificate.isTrusted = true),
-        }
-      )
+      return certificate && { key: certificate.leaf.publicKey, confirm: (ask) => confirm(certificate, ask) }
     },
   }
 }

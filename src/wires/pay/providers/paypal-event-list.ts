@@ -11,6 +11,8 @@ const PAGE_SIZE = 100
 const PAGES_MAX = 10
 const WINDOW_MIN_MS = 1_000
 const WINDOW_MAX_MS = 24 * 3_600_000
+/** PayPal keeps events for 30 days; an earlier time may be refused. */
+const KEPT_MS = 30 * 24 * 3_600_000 - 60_000
 /** An event is listed some time after it was created. */
 const DELAY_MS = 60_000
 
@@ -18,7 +20,7 @@ type Listed = { events: readonly ProviderEvent[]; until: number }
 
 /**
  * Makes the function that lists events since a time, oldest first: in windows of at most a day, each read to its last
- * page. PayPal keeps events for 30 days.
+ * page.
  */
 export function createEventList(client: Client, clock: Clock) {
   // How much PayPal has in a time is found out once, and not at each call.
@@ -70,7 +72,8 @@ export function createEventList(client: Client, clock: Clock) {
       events: [...found.values()],
       until: Math.max(since, Math.min(until, now - DELAY_MS)),
     })
-    let start = Math.min(since, now)
+    const earliest = Math.max(Math.min(since, now), now - KEPT_MS)
+    let start = earliest
     while (start < now) {
       const end = Math.min(start + windowMs, now)
       const window = await readWindow(start, end, deadline)
@@ -84,7 +87,7 @@ export function createEventList(client: Client, clock: Clock) {
           reason: `PayPal lists more than ${PAGES_MAX * PAGE_SIZE} events of one second`,
         }
       // What was read whole before counts, also if the rest cannot be read.
-      if (window.kind !== 'accepted') return start > since ? listed(start) : window
+      if (window.kind !== 'accepted') return start > earliest ? listed(start) : window
       const inOrder = window.objects.toSorted((a, b) => createdAt(a) - createdAt(b))
       for (const object of inOrder) {
         const event = eventOf(object)

@@ -93,6 +93,14 @@ describe('the list of events', () => {
     }
   })
 
+  test('begins 30 days ago at the earliest', async (t) => {
+    const kept = every(3, NOW - 29 * 24 * HOUR, HOUR)
+    const { outcome, asked } = await list(t, listing(kept), 0)
+    assert.equal(outcome.kind === 'accepted' && outcome.events.length, 3)
+    assert.ok(Date.parse(asked[0]!.query.get('start_time')!) > NOW - 30 * 24 * HOUR)
+    assert.equal(asked.length, 30)
+  })
+
   test('halves a time with too many events, and remembers that', async (t) => {
     const kept = every(3000, NOW - 20 * HOUR, 24_000)
     const { outcome } = await list(t, listing(kept), NOW - 24 * HOUR)

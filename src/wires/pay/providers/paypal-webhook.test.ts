@@ -150,6 +150,26 @@ describe('a certificate that is not trusted', () => {
       assert.equal(verified().length, 1)
     })
 
+  test('is asked about once for many webhooks that come together', async (t) => {
+    const { provider, verified, certUrl } = await start(t, { pem: SIGNED_BY_ITSELF })
+    await Promise.all(Array.from({ length: 50 }, () => accepted(provider, webhook(certUrl))))
+    assert.equal(verified().length, 1)
+  })
+
+  test('is asked about again by those that waited, if the first was not confirmed', async (t) => {
+    let count = 0
+    const { provider, verified, certUrl } = await start(t, {
+      pem: SIGNED_BY_ITSELF,
+      verify: (_asked, response) =>
+        json(response, 200, { verification_status: ++count === 1 ? 'FAILURE' : 'SUCCESS' }),
+    })
+    const webhooks = Array.from({ length: 4 }, () => provider.receive(webhook(certUrl)))
+    const kinds = (await Promise.allSettled(webhooks)).map(({ status }) => status)
+    assert.equal(kinds.filter((status) => status === 'fulfilled').length, 3)
+    assert.ok(verified().length >= 2)
+    await accepted(provider, webhook(certUrl))
+  })
+
   test('is not trusted after PayPal said no', async (t) => {
     let verification_status = 'FAILURE'
     const { provider, verified, certUrl } = await start(t, {
@@ -318,6 +338,8 @@ describe('forged webhooks', () => {
       'https://api.paypal.com.evil.example/CERT-1',
       'https://api.paypal.com@evil.example/CERT-1',
       'https://user:pass@api.paypal.com/CERT-1',
+      'https://api.paypal.com/CERT-1?x=1',
+      'https://api.paypal.com/CERT-1#x',
       'https://evil-api.paypal.com/CERT-1',
       'https://api.paypal.com:8443/CERT-1',
       'http://api.paypal.com/CERT-1',

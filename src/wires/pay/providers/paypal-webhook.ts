@@ -119,7 +119,6 @@ export function paypalReceiver(options: {
     async receive({ headers, bytes }) {
       const id = configured()
       const transmission = transmissionOf(headers)
-      const event = parse(bytes)
       const certificate = await certificates.get(transmission.address)
       if (certificate) {
         const message = Buffer.from(`${transmission.id}|${transmission.time}|${id}|${crc32(bytes)}`)
@@ -127,11 +126,12 @@ export function paypalReceiver(options: {
         // A certificate from PayPal's host that did not make this signature is enough to refuse it.
         if (!verify('sha256', message, certificate.key, signature)) throw receiveErrors.invalid_signature()
       }
-      if (!certificate?.isTrusted) {
+      const event = parse(bytes)
+      const ask = async (): Promise<void> => {
         if (event === undefined) throw receiveErrors.invalid_signature()
         await askPayPal(transmission, id, bytes)
-        certificate?.confirm()
       }
+      await (certificate ? certificate.confirm(ask) : ask())
       const read = eventOf(event)
       if (!read) throw invalid({ path: '/body', message: 'must be an event with an id and an event_type' })
       return [read]
