@@ -299,6 +299,25 @@ describe('a look', () => {
     ])
   })
 
+  test('leaves out a named object of another payment', async (t) => {
+    const objects = [
+      { kind: 'dispute', id: DISPUTE_ID },
+      { kind: 'refund', id: REFUND_ID },
+    ] as const
+    const dispute = disputed({ disputed_transactions: [{ seller_transaction_id: 'OTHER' }] })
+    const refund = refunded({
+      links: [{ rel: 'up', href: 'https://api.paypal.com/v2/payments/captures/OTHER' }],
+    })
+    assert.deepEqual(await entries(t, { dispute, refund }, { paymentId: CAPTURE_ID, objects }), [
+      'charge completed 1230',
+    ])
+  })
+
+  test('does not take another object for the one that was asked for', async (t) => {
+    const { outcome } = await look(t, { capture: captured({ id: 'OTHER' }) }, { paymentId: CAPTURE_ID })
+    assert.equal(outcome.kind, 'unknown')
+  })
+
   test('adds a reversal: of its own amount, or of the whole payment', async (t) => {
     const named = (id: string) => ({ paymentId: CAPTURE_ID, objects: [{ kind: 'reversal' as const, id }] })
     const refund = refunded({ custom_id: undefined, amount: { currency_code: 'USD', value: '12.00' } })

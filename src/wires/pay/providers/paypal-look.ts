@@ -3,7 +3,7 @@ import type { Clock } from '../../../base/clock.ts'
 import type { NotAccepted } from '../../../providers/outcome.ts'
 import type { Entry, Outcome, Snapshot, Subject } from '../provider.ts'
 import type { Client } from './paypal-client.ts'
-import { idOf, objectOf, ourIdOf, type Fields } from './paypal-fields.ts'
+import { linkedId, objectOf, ourIdOf, type Fields } from './paypal-fields.ts'
 import { isGone, outcomeOf } from './paypal-outcome.ts'
 import { chargeOf, disputeOf, orderIdOf, orderOf, refundOf, withoutForeignCall } from './paypal-snapshot.ts'
 
@@ -35,19 +35,19 @@ export function createLook(client: Client, clock: Clock): Look {
   return async (subject, limitMs) => {
     const deadline = clock.elapsed() + limitMs
 
-    /** Returns the object at a path; undefined if PayPal has none there. */
-    async function fetchObject(path: string): Promise<Fields | undefined> {
+    /** Returns the object with an id; undefined if PayPal has none. */
+    async function fetchObject(collection: string, id: string): Promise<Fields | undefined> {
       const left = deadline - clock.elapsed()
       if (left <= 0)
         throw new Stop({ kind: 'retry', reason: 'PayPal has too much of this to be read in time' })
-      const reply = await client.call(path, { limitMs: left })
+      const reply = await client.call(`${collection}/${encodeURIComponent(id)}`, { limitMs: left })
       if (reply.kind === 'answered' && isGone(reply)) return undefined
       const outcome = outcomeOf(reply, {
         call: 'read',
-        expects: 'an object',
+        expects: 'the object that was asked for',
         accept(answer) {
           const object = objectOf(answer)
-          return idOf(object['id'] ?? object['dispute_id']) === undefined ? undefined : { object }
+          return (object['id'] ?? object['dispute_id']) === id ? { object } : undefined
         },
       })
       // A look that is refused decides nothing about the transaction.
@@ -55,17 +55,16 @@ export function createLook(client: Client, clock: Clock): Look {
       if (outcome.kind !== 'accepted') throw new Stop(outcome)
       return outcome.object
     }
-    const fetchCapture = (id: string) => fetchObject(`/v2/payments/captures/${encodeURIComponent(id)}`)
-    const fetchRefund = (id: string) => fetchObject(`/v2/payments/refunds/${encodeURIComponent(id)}`)
+    const fetchCapture = (id: string) => fetchObject('/v2/payments/captures', id)
+    const fetchRefund = (id: string) => fetchObject('/v2/payments/refunds', id)
 
     /** Fetches what a webhook named. An object that PayPal does not have any more is left out. */
     async function fetchNamed(): Promise<Found[]> {
       const found: Found[] = []
       for (const object of subject.objects ?? []) {
-        const id = encodeURIComponent(object.id)
         const answer =
           object.kind === 'dispute'
-            ? await fetchObject(`/v1/customer/disputes/${id}`)
+            ? await fetchObject('/v1/customer/disputes', object.id)
             : await fetchRefund(object.id)
         if (answer || object.kind === 'reversal') found.push({ object, answer })
       }
@@ -73,10 +72,10 @@ export function createLook(client: Client, clock: Clock): Look {
     }
 
     async function fetchOrder(reference: string): Promise<Snapshot | undefined> {
-      const answer = await fetchObject(`/v2/checkout/orders/${encodeURIComponent(reference)}`)
+      const answer = await fetchObject('/v2/checkout/orders', reference)
       if (!answer) return undefined
       const view = orderOf(answer)
-      if (!view || view.snapshot.reference !== reference) throw incomplete('an order that can be read')
+      if (!view) throw incomplete('an order that can be read')
       const { snapshot, unattributed } = view
       // An order need not show by which call of ours a refund was made; the refund itself does.
       for (const id of unattributed) {
@@ -124,6 +123,7 @@ export function createLook(client: Client, clock: Clock): Look {
     async function withNamed(snapshot: Snapshot, found: readonly Found[]): Promise<Snapshot> {
       const entries = new Map(snapshot.entries.map((entry) => [entry.objectId, entry]))
       for (const { object, answer } of found) {
+        if (!isOf(snapshot, object.kind, answer)) continue
         const entry =
           object.kind === 'dispute'
             ? disputeOf(answer)?.entry
@@ -177,6 +177,13 @@ export function createLook(client: Client, clock: Clock): Look {
       throw error
     }
   }
+}
+
+/** Whether a named object is of the payment, as far as it says so. */
+function isOf(snapshot: Snapshot, kind: Found['object']['kind'], answer: unknown): boolean {
+  const paymentId =
+    kind === 'dispute' ? disputeOf(answer)?.paymentId : linkedId(objectOf(answer)['links'], 'captures')
+  return paymentId === undefined || snapshot.paymentId === undefined || paymentId === snapshot.paymentId
 }
 
 const incomplete = (expected: string): Stop =>
