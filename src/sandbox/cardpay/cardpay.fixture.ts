@@ -25,6 +25,7 @@ export type Answer = {
   reason: string
   error: { type: string; code: string; decline_code?: string; message: string; param?: string }
   payments: Payment[]
+  faults: Record<string, unknown>
 }
 
 /** A sandbox with the card provider alone, and an application that takes its webhooks. */

@@ -39,7 +39,8 @@ function readAmount(charge: Charge, amount: number | undefined): number {
   throw new StripeError(
     400,
     `Refund amount (${asked} ${charge.currency}) is greater than unrefunded amount on charge (${rest} ${charge.currency})`,
-    { code: 'amount_too_large', param: 'amount' },
+    // Stripe gives it no code.
+    { param: 'amount' },
     { isStored: true },
   )
 }
