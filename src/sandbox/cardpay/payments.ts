@@ -27,7 +27,8 @@ const BOUNCED_DEBIT: Decline = {
   message: 'The payment failed: the bank returned the debit.',
 }
 
-const UNPAID = ['requires_payment_method', 'requires_action']
+/** The states of a payment intent that can be paid or canceled. */
+export const UNPAID = ['requires_payment_method', 'requires_action']
 
 /** Creates a checkout session. Its payment intent is created by the first attempt to pay. */
 export async function createSession(
@@ -44,9 +45,7 @@ export async function createSession(
 /** @throws StripeError if the session is not open, or its payment was canceled */
 async function openPayment(change: Change, sessionId: string): Promise<Payment> {
   const { object: session, details } = await change.lock('session', sessionId)
-  if (session.status === 'open' && session.expires_at <= change.now)
-    await endSession(change, session, details)
-  if (session.status !== 'open')
+  if (session.status !== 'open' || session.expires_at <= change.now)
     throw wrongState(
       `This Checkout Session has a status of \`${session.status}\` and cannot be paid.`,
       'checkout_session_unexpected_state',
@@ -296,66 +295,4 @@ export async function settle(change: Change, sessionId: string, hasSucceeded: bo
   await change.emit(`checkout.session.async_payment_${hasSucceeded ? 'succeeded' : 'failed'}`, session)
   if (hasSucceeded) await bookCharge(change, charge, {})
   return session
-}
-
-async function cancel(change: Change, intent: PaymentIntent, reason: string): Promise<void> {
-  intent.status = 'canceled'
-  intent.canceled_at = change.now
-  intent.cancellation_reason = reason
-  intent.next_action = null
-  await change.put('payment_intent', intent, {})
-  await change.emit('payment_intent.canceled', intent)
-}
-
-/** Cancels a payment intent that is not paid. Its session stays as it is, and can't be paid any more. */
-export async function cancelIntent(change: Change, id: string, params: Parameters): Promise<PaymentIntent> {
-  const reason = params.choice('cancellation_reason', [
-    'duplicate',
-    'fraudulent',
-    'requested_by_customer',
-    'abandoned',
-  ])
-  params.end()
-  const { object: intent } = await change.lock('payment_intent', id, 'intent')
-  if (!UNPAID.includes(intent.status))
-    throw wrongState(
-      `You cannot cancel this PaymentIntent because it has a status of ${intent.status}. Only a PaymentIntent with one of the following statuses may be canceled: ${UNPAID.join(', ')}.`,
-      'payment_intent_unexpected_state',
-    )
-  await cancel(change, intent, reason ?? null!)
-  return intent
-}
-
-async function endSession(
-  change: Change,
-  session: Session,
-  details: Stored<'session'>['details'],
-): Promise<void> {
-  session.status = 'expired'
-  session.url = null
-  await change.put('session', session, details)
-  if (typeof session.payment_intent === 'string') {
-    const { object: intent } = await change.lock('payment_intent', session.payment_intent)
-    if (UNPAID.includes(intent.status)) await cancel(change, intent, 'expired')
-  }
-  await change.emit('checkout.session.expired', session)
-}
-
-/** Ends an open session. */
-export async function expire(change: Change, sessionId: string): Promise<Session> {
-  const { object: session, details } = await change.lock('session', sessionId)
-  if (session.status !== 'open')
-    throw wrongState(
-      `Only Checkout Sessions with a status in ["open"] can be expired. This Checkout Session has a status of \`${session.status}\`.`,
-      'checkout_session_unexpected_state',
-    )
-  await endSession(change, session, details)
-  return session
-}
-
-/** Ends a session whose time is over, unless something else has ended it. */
-export async function expireOverdue(change: Change, sessionId: string): Promise<void> {
-  const { object: session, details } = await change.lock('session', sessionId)
-  if (session.status === 'open' && session.expires_at <= change.now)
-    await endSession(change, session, details)
 }
