@@ -4,7 +4,7 @@ import { malformed, unprocessable } from './errors.ts'
 
 export type MoneyBody = { currency_code: string; value: string }
 
-const MAX = 999_999_999_999_999n
+const DIGITS_MAX = 15n
 const VALUE_PATTERN = /^((-?[0-9]+)|(-?([0-9]+)?[.][0-9]+))$/
 
 /** An amount as PayPal writes it. */
@@ -62,7 +62,7 @@ function unitsOf(text: string, exponent: number, field: string, mayBeZero: boole
     throw unprocessable('CANNOT_BE_NEGATIVE', 'The amount must not be negative.', { field })
   if (text.startsWith('-') || (units === 0n && !mayBeZero))
     throw unprocessable('CANNOT_BE_ZERO_OR_NEGATIVE', 'The amount must be greater than zero.', { field })
-  if (units > MAX * 10n ** BigInt(exponent))
+  if (units >= 10n ** (DIGITS_MAX + BigInt(exponent)))
     throw unprocessable('MAX_VALUE_EXCEEDED', 'The amount is too large.', { field })
   return units
 }

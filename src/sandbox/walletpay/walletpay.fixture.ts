@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
 import { fastify } from 'fastify'
 
 import { loadSettings } from '../../kernel/config.ts'
@@ -45,6 +47,7 @@ type RequestOptions = { raw?: string; headers?: Record<string, string> }
 export type WalletOptions = { databaseUrl?: string; port?: number; clock?: TestClock; webhookId?: string }
 
 const CHECK_MS = 10
+const CHECKS_MAX = 2_000
 const TOKEN_MS = 8 * 3_600_000
 
 /** The wallet provider alone, on an HTTP server that is also the application which receives its webhooks. */
@@ -169,7 +172,10 @@ export async function startWallet(
     drive: (method, path, body) => send(method, `/sandbox/api${path}`, body),
     state: async () => (await request('GET', '/sandbox/api')).body.walletpay,
     async webhooks(count) {
-      while (received.length < count) await new Promise((resolve) => setTimeout(resolve, CHECK_MS))
+      for (let checks = 0; received.length < count; checks++) {
+        if (checks > CHECKS_MAX) throw new Error(`${received.length} of ${count} webhooks arrived`)
+        await delay(CHECK_MS)
+      }
       return received
     },
     stop,
