@@ -73,9 +73,9 @@ export const groundLightness = (page: Page): Promise<number> =>
 const CONTROLS = `(() => {
   ${COLOURS}
   const within = document.querySelector('dialog[open]') ?? document
-  // Of a list of tabs the Tab key reaches one, and arrow keys the others.
+  // Of a list of tabs and of radio buttons the Tab key reaches one, and arrow keys the others.
   const controls = [...within.querySelectorAll(
-    'a[href], button:not([role="tab"][aria-selected="false"]), input, select, textarea, summary, [tabindex="0"]')]
+    'a[href], button:not([role="tab"][aria-selected="false"]), input:not([type="radio"]:not(:checked)), select, textarea, summary, [tabindex="0"]')]
   const notReached = new Set(controls.filter((one) => !one.disabled && isSeen(one)))
   // By the event: out of a frame, which may be a process of its own, the focus comes after the key was handled.
   globalThis.forgetReached?.()

@@ -91,6 +91,7 @@ export async function startWallet(
       return reply.code(answers.shift() ?? 200).send({})
     })
   })
+  app.get('/shop', async () => 'The shop')
   await app.register(sandbox.plugin, { prefix: '/sandbox' })
   await app.listen({ port, host: 'localhost' })
   await jobs.start()
