@@ -7,7 +7,7 @@ import { eachEngine } from '../../testing/engines.ts'
 import { pay, refund, startWallet, type Json, type Received, type WalletServer } from './walletpay.fixture.ts'
 
 const typesOf = (received: readonly Received[]): string[] =>
-  received.map(({ event }) => event.event_type).toSorted()
+  received.map(({ event }) => event.event_type as string).toSorted()
 
 const verification = ({ headers, event }: Received, webhookId: string): Json => ({
   auth_algo: headers['paypal-auth-algo'],
@@ -129,7 +129,7 @@ eachEngine((engine) => {
       const href = body.links.find((one: Json) => one.rel === 'next')?.href as string | undefined
       next = href?.slice(wallet.address.length)
     }
-    assert.deepEqual(pages.toSorted(), sent.map(({ event }) => event.id).toSorted())
+    assert.deepEqual(pages.toSorted(), sent.map(({ event }) => event.id as string).toSorted())
     const only = await wallet.call('GET', `${path}?event_type=CHECKOUT.ORDER.APPROVED`)
     assert.deepEqual(typesOf(only.body.events.map((event: Json) => ({ event }))), ['CHECKOUT.ORDER.APPROVED'])
     const later = new Date(wallet.clock.now() + 60_000).toISOString()
