@@ -14,6 +14,8 @@ import { temporaryFolder, type Ending, type Engine } from '../testing/engines.ts
 import { freePort } from '../testing/free-port.ts'
 import type { Fault } from './faults.ts'
 import { createSandbox } from './index.ts'
+import { createMail } from './mail/index.ts'
+import { createPhone } from './phone/index.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
 import type { LoggedWebhook, WebhookStatus } from './webhook-rows.ts'
 import { createWebhooks } from './webhook-routes.ts'
@@ -60,7 +62,12 @@ export const signatureOf = (eventId: string, body: string): string =>
 
 /** A stand-in that only sends webhooks; `ready` gets what it sends them by. */
 export const createSender =
-  (name: string, url: string, ready: (webhooks: Webhooks) => void) =>
+  (
+    name: string,
+    url: string,
+    ready: (webhooks: Webhooks) => void,
+    rest: Partial<Pick<StandIn, 'routes' | 'part' | 'state'>> = {},
+  ) =>
   ({ webhooks: log }: StandInContext): StandIn => {
     const webhooks = log.of(name, {
       url,
@@ -70,17 +77,24 @@ export const createSender =
     return {
       name,
       takesFaults: true,
-      describe: () => ({}),
+      describe: () => ({ [`${name.toUpperCase()}_URL`]: url }),
       routes: async () => undefined,
       state: async () => ({ callbacksWaiting: await webhooks.waiting() }),
       reset: async () => undefined,
+      ...rest,
     }
   }
 
 /** A webhook, the log, how many are in each state, or an error. */
 type Body = LoggedWebhook & { webhooks: unknown; error: { code: string; message: string } }
 
-export type StartOptions = { databaseUrl?: string; clock?: TestClock; url: string }
+export type StartOptions = {
+  databaseUrl?: string
+  clock?: TestClock
+  url: string
+  /** What the senders have besides, by name. */
+  senders?: Partial<Record<string, Parameters<typeof createSender>[3]>>
+}
 
 /** A server with a sandbox of two senders, `cardpay` and `walletpay`, and the log of their webhooks. */
 export async function startSandbox(ending: Ending, engine: Engine, options: StartOptions) {
@@ -106,12 +120,14 @@ export async function startSandbox(ending: Ending, engine: Engine, options: Star
   const jobs = createJobs(db, clock, log)
   const senders = new Map<string, Webhooks>()
   const sandbox = createSandbox({ db, clock, jobs, settings, log }, [
+    createMail,
+    createPhone,
     ...['cardpay', 'walletpay'].map((name) =>
-      createSender(name, options.url, (webhooks) => senders.set(name, webhooks)),
+      createSender(name, options.url, (webhooks) => senders.set(name, webhooks), options.senders?.[name]),
     ),
     createWebhooks,
   ])
-  await sandbox.open(new Set())
+  await sandbox.open(new Set(['CARDPAY_URL', 'WALLETPAY_URL']))
   await app.server.engine.register(sandbox.plugin, { prefix: '/sandbox' })
   await app.migrate()
   await db.migrate(await readMigrations('sandbox', sandbox.migrations, db.dialect))

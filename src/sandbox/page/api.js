@@ -12,6 +12,12 @@ export const isUnused = (name) => unused.includes(name)
 /** The address of the application's own routes. */
 export const serverUrl = location.origin + root.replace(/\/sandbox$/, '')
 
+/** Shell commands that put a user's token into TOKEN. */
+export const SIGN_IN = `TOKEN=$(curl -s ${serverUrl}/auth/login \\
+  -H 'content-type: application/json' \\
+  -d '{"email": "you@example.com", "password": "correct horse battery"}' |
+  grep -o '"token":"[^"]*' | cut -d'"' -f4)`
+
 /**
  * Calls `/sandbox/api`.
  *
@@ -30,7 +36,9 @@ export async function ask(method, path, body) {
   })
   const answer = await response.json().catch(() => ({}))
   const { ok, status } = response
-  if (!ok)
-    throw Object.assign(new Error(answer.error?.message ?? `The server answered ${status}.`), { status })
+  if (!ok) throw Object.assign(new Error(messageOf(answer) ?? `The server answered ${status}.`), { status })
   return answer
 }
+
+/** The message of an error, in this server's form, Stripe's or PayPal's. */
+const messageOf = ({ error, details, message }) => error?.message ?? details?.[0]?.description ?? message

@@ -1,7 +1,9 @@
 import { make } from './dom.js'
 
-const WITH_CALLBACKS = new Set(['mail', 'phone'])
 const CALLBACKS = { '': 'normal', lost: 'lost', doubled: 'sent twice', late: 'late' }
+const WEBHOOKS = { ...CALLBACKS, held: 'held' }
+/** What can become of the callbacks of each provider that has any. */
+const CALLBACKS_OF = { mail: CALLBACKS, phone: CALLBACKS, cardpay: WEBHOOKS, walletpay: WEBHOOKS }
 
 /** A fault in words. */
 const inWords = ({ delayMs, error, loseAnswer, callback, times }) =>
@@ -9,7 +11,7 @@ const inWords = ({ delayMs, error, loseAnswer, callback, times }) =>
     delayMs && `answers after ${delayMs} ms`,
     error && `answers ${error}`,
     loseAnswer && 'loses its answer',
-    callback && `callback ${CALLBACKS[callback] ?? callback}`,
+    callback && `callback ${WEBHOOKS[callback] ?? callback}`,
     times && `for ${times} ${times === 1 ? 'call' : 'calls'}`,
   ]
     .filter(Boolean)
@@ -43,7 +45,7 @@ export function createFaultForm(name, set) {
       placeholder: 'none',
     }),
     number('times', 'Calls', { min: 1, placeholder: 'all' }),
-    WITH_CALLBACKS.has(name) &&
+    CALLBACKS_OF[name] &&
       make(
         'label',
         {},
@@ -51,7 +53,7 @@ export function createFaultForm(name, set) {
         make(
           'select',
           { name: 'callback' },
-          ...Object.entries(CALLBACKS).map(([value, words]) => make('option', { value }, words)),
+          ...Object.entries(CALLBACKS_OF[name]).map(([value, words]) => make('option', { value }, words)),
         ),
       ),
     make(

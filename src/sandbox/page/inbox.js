@@ -2,6 +2,7 @@ import { appUrl, ask, isUnused, serverUrl } from './api.js'
 import { byId, command, linked, make, outside, time, update } from './dom.js'
 import { createPanes, row } from './panes.js'
 import { rendered } from './rendered.js'
+import { tabs } from './tabs.js'
 
 const SHOWN_MAX = 200
 const SEEN = 'sixwire-sandbox-seen'
@@ -152,7 +153,7 @@ function mailView(panes, mail) {
         make('h4', {}, 'Attachments'),
         make('ul', {}, ...mail.attachments.map((one) => make('li', {}, attachment(one)))),
       ),
-    tabs([
+    tabs('Ways to read it', [
       mail.html && ['Rendered', () => rendered(mail)],
       mail.text && ['Text', () => make('pre', { class: 'source', tabindex: 0 }, ...linked(mail.text))],
       mail.html && ['HTML', () => make('pre', { class: 'source', tabindex: 0 }, mail.html)],
@@ -174,39 +175,4 @@ function attachment({ filename, contentType, size, content }) {
   const name = filename || 'attachment'
   const href = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
   return make('span', {}, make('a', { href, download: name }, name), ` ${contentType}, ${size} bytes`)
-}
-
-/** Shows one panel at a time. The arrow keys change the tab: https://www.w3.org/WAI/ARIA/apg/patterns/tabs/ */
-function tabs(items) {
-  const choices = items.filter(Boolean)
-  const panel = make('div', { class: 'panel-content', role: 'tabpanel' })
-  const buttons = choices.map(([name], at) =>
-    make('button', { role: 'tab', type: 'button', id: `tab-${at}`, click: () => choose(at) }, name),
-  )
-  function choose(at) {
-    buttons.forEach((button, other) => {
-      button.setAttribute('aria-selected', String(other === at))
-      button.tabIndex = other === at ? 0 : -1
-    })
-    panel.setAttribute('aria-labelledby', `tab-${at}`)
-    panel.replaceChildren(choices[at][1]())
-  }
-  const bar = make(
-    'div',
-    {
-      class: 'tabs',
-      role: 'tablist',
-      'aria-label': 'Ways to read it',
-      keydown(event) {
-        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-        if (step === undefined) return
-        const at = (buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length
-        choose(at)
-        buttons[at].focus()
-      },
-    },
-    ...buttons,
-  )
-  choose(0)
-  return make('div', { class: 'mail' }, bar, panel)
 }

@@ -1,9 +1,11 @@
 import { root } from './api.js'
 import { byId } from './dom.js'
 import { createInbox } from './inbox.js'
+import { createPayments } from './payments.js'
 import { createPeople } from './people.js'
 import { createPhone } from './phone.js'
 import { createProviders } from './providers.js'
+import { createWebhooks } from './webhooks.js'
 
 const RETRY_MS = 2000
 
@@ -24,10 +26,14 @@ const parts = {
   inbox: createInbox(page),
   phone: createPhone(page),
   people: createPeople(page),
+  payments: createPayments(page),
+  webhooks: createWebhooks(page),
   providers: createProviders(page),
 }
 // New mail and messages are always counted; the rest is fetched only while it is shown.
 const ALWAYS = ['inbox', 'phone']
+// What the server calls otherwise, and what is shown in a second part: the faults of webhooks.
+const SHOWN_IN = { cardpay: ['payments'], walletpay: ['payments'], providers: ['providers', 'webhooks'] }
 
 function whereNow() {
   const [name, id] = location.hash.slice(1).split('/')
@@ -97,7 +103,7 @@ function listen() {
     for (const name of wanted()) refresh(name)
   })
   events.addEventListener('change', ({ data }) => {
-    if (wanted().has(data)) refresh(data)
+    for (const name of SHOWN_IN[data] ?? [data]) if (wanted().has(name)) refresh(name)
   })
   events.addEventListener('error', () => {
     isStreamOpen = false

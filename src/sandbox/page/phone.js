@@ -1,13 +1,10 @@
-import { ask, isUnused, serverUrl } from './api.js'
+import { ask, isUnused, serverUrl, SIGN_IN } from './api.js'
 import { command, linked, make, outside, time, update } from './dom.js'
 import { createPanes, row } from './panes.js'
 
 const CHANNELS = { sms: 'SMS', whatsapp: 'WhatsApp' }
 
-const SEND = `TOKEN=$(curl -s ${serverUrl}/auth/login \\
-  -H 'content-type: application/json' \\
-  -d '{"email": "you@example.com", "password": "correct horse battery"}' |
-  grep -o '"token":"[^"]*' | cut -d'"' -f4)
+const SEND = `${SIGN_IN}
 curl ${serverUrl}/messaging/sms \\
   -H "authorization: Bearer $TOKEN" \\
   -H 'content-type: application/json' \\

@@ -7,6 +7,8 @@ const NAMES = {
   phone: ['Phone', 'Twilio'],
   idpa: ['Provider A', 'OpenID Connect'],
   idpb: ['Provider B', 'OAuth 2.0, like GitHub'],
+  cardpay: ['Cards', 'Stripe'],
+  walletpay: ['Wallet', 'PayPal'],
 }
 
 /** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */

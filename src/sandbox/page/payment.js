@@ -1,0 +1,221 @@
+// What both providers know of a payment, in one form: what is shown of it, and what can happen to it next.
+import { choice, text } from './actions.js'
+
+const CARDS_OVER = ['won', 'lost', 'warning_closed', 'prevented']
+const FUNDING = {
+  balance: 'the balance',
+  declined: 'a card that is declined',
+  pending: 'a bank transfer that stays pending',
+}
+const TONES = {
+  paid: 'good',
+  approved: 'good',
+  open: 'warning',
+  pending: 'warning',
+  processing: 'warning',
+  failed: 'bad',
+  declined: 'bad',
+  denied: 'bad',
+  disputed: 'bad',
+  reversed: 'bad',
+}
+
+const lower = (status) => status.toLowerCase().replaceAll('_', ' ')
+
+/** A payment that was paid, by what was refunded of it; `refunded` and `amount` have the same unit. */
+function paidState({ refunded, amount, isDisputed }) {
+  if (isDisputed) return 'disputed'
+  if (Number(refunded) === 0) return 'paid'
+  return Number(refunded) < Number(amount) ? 'partly refunded' : 'refunded'
+}
+
+/** An amount as text, in minor units. Nothing is rounded: what the currency does not have is refused by the provider. */
+function minorUnits(text, decimals) {
+  const [whole, fraction = ''] = text.replace(',', '.').split('.')
+  const amount = fraction.length > decimals ? NaN : Number(whole + fraction.padEnd(decimals, '0'))
+  return Number.isSafeInteger(amount) ? amount : text
+}
+
+const majorUnits = (amount, decimals) => {
+  const digits = String(amount).padStart(decimals + 1, '0')
+  return decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+}
+
+/**
+ * A checkout session of the card provider.
+ *
+ * @param {Record<string, string>} cards what each test card does, by number
+ */
+export function cardPayment(payment, cards) {
+  const { id, paymentIntent, currency, displayAmount, description, refunded, createdAt, dispute } = payment
+  const decimals = displayAmount.split('.')[1]?.length ?? 0
+  const money = (amount) => `${majorUnits(amount, decimals)} ${currency.toUpperCase()}`
+  const isDisputed = dispute !== null && !CARDS_OVER.includes(dispute.status)
+  const state = payment.state === 'paid' ? paidState({ ...payment, isDisputed }) : payment.state
+  const path = `/cardpay/sessions/${id}`
+  const steps = {
+    open: [
+      {
+        label: 'Pay',
+        field: choice('With the card that', cardWords(cards)),
+        path: `${path}/pay`,
+        body: (card) => ({ card }),
+        done: 'The payment is paid',
+        isPrimary: true,
+      },
+      {
+        label: 'Pay by bank debit',
+        path: `${path}/pay`,
+        body: () => ({ outcome: 'processing' }),
+        done: 'The bank debit is being processed',
+      },
+      { label: 'Expire', path: `${path}/expire`, done: 'The session is expired' },
+    ],
+    processing: [true, false].map((succeeded) => ({
+      label: succeeded ? 'The bank debit succeeds' : 'The bank debit fails',
+      path: `${path}/settle`,
+      body: () => ({ succeeded }),
+      done: succeeded ? 'The bank debit succeeded' : 'The bank debit failed',
+    })),
+  }
+  const canRefund = payment.state === 'paid' && state !== 'refunded'
+  return {
+    id,
+    amount: `${displayAmount} ${currency.toUpperCase()}`,
+    state,
+    tone: TONES[state] ?? '',
+    description,
+    createdAt,
+    facts: [
+      ['Provider', 'Cards (Stripe)'],
+      ['Description', description],
+      ['Session', id],
+      ['Payment intent', paymentIntent],
+      ['Refunded', refunded > 0 && money(refunded)],
+      ['Created', new Date(createdAt).toLocaleString()],
+    ],
+    link: payment.url && payment.state === 'open' && { url: payment.url, text: 'Pay at the checkout page' },
+    next: [
+      ...(steps[payment.state] ?? []),
+      ...(canRefund
+        ? paidSteps(path, majorUnits(payment.amount - refunded, decimals), (typed) =>
+            minorUnits(typed, decimals),
+          )
+        : []),
+      canRefund && !dispute && disputeStep(path),
+    ].filter(Boolean),
+    refunds: payment.refunds.map(({ id: refundId, amount, status }) => ({
+      title: `Refund of ${money(amount)}`,
+      status: lower(status),
+      next: ['pending', 'succeeded'].includes(status)
+        ? settleSteps(
+            `/cardpay/refunds/${refundId}/settle`,
+            status === 'pending' ? ['succeeded', 'failed'] : ['failed'],
+          )
+        : [],
+    })),
+    dispute: dispute && disputeOf(dispute, isDisputed, '/cardpay'),
+  }
+}
+
+/** An order of the wallet provider. */
+export function walletPayment(order) {
+  const { id, status, capture, amount, currency, description, refunded, createdAt, dispute, funding } = order
+  const isDisputed = dispute !== null && dispute.status !== 'RESOLVED'
+  const captured = capture?.status.toLowerCase()
+  const isPaid = ['completed', 'partially_refunded'].includes(captured)
+  const isOpen = capture === null && ['CREATED', 'PAYER_ACTION_REQUIRED'].includes(status)
+  const path = `/walletpay/orders/${id}`
+  const state = isPaid ? paidState({ ...order, isDisputed }) : isOpen ? 'open' : lower(captured ?? status)
+  return {
+    id,
+    amount: `${amount} ${currency}`,
+    state,
+    tone: TONES[state] ?? '',
+    description,
+    createdAt,
+    facts: [
+      ['Provider', 'Wallet (PayPal)'],
+      ['Description', description],
+      ['Order', id],
+      ['Capture', capture?.id],
+      ['Paid from', FUNDING[funding] ?? funding],
+      ['Refunded', Number(refunded) > 0 && `${refunded} ${currency}`],
+      ['Created', new Date(createdAt).toLocaleString()],
+      ['Waits for', state === 'approved' && 'your application, which captures the payment'],
+    ],
+    link: isOpen && { url: order.approvalUrl, text: 'Approve at the approval page' },
+    next: [
+      isOpen && {
+        label: 'Approve',
+        field: choice('Pay from', FUNDING),
+        path: `${path}/approve`,
+        body: (chosen) => ({ funding: chosen }),
+        done: 'The order is approved',
+        isPrimary: true,
+      },
+      isOpen && {
+        label: 'Cancel',
+        path: `${path}/cancel`,
+        done: 'The buyer went back: the order stays open',
+      },
+      ...(captured === 'pending'
+        ? settleSteps(`/walletpay/captures/${capture.id}/settle`, ['completed', 'denied'])
+        : []),
+      ...(isPaid ? paidSteps(path, undefined, (typed) => typed.replace(',', '.')) : []),
+      isPaid && !dispute && disputeStep(path),
+      isPaid && { label: 'Reverse', path: `${path}/reverse`, done: 'The payment is reversed' },
+    ].filter(Boolean),
+    refunds: order.refunds.map((refund) => ({
+      title: `Refund of ${refund.amount} ${currency}`,
+      status: lower(refund.status),
+      next:
+        refund.status === 'PENDING'
+          ? settleSteps(`/walletpay/refunds/${refund.id}/settle`, ['completed', 'failed'])
+          : [],
+    })),
+    dispute: dispute && disputeOf(dispute, isDisputed, '/walletpay'),
+  }
+}
+
+/** The last digits tell cards with the same effect apart. */
+const cardWords = (cards) =>
+  Object.fromEntries(
+    Object.entries(cards).map(([number, words]) => [number, `${words} (…${number.slice(-4)})`]),
+  )
+
+const paidSteps = (path, rest, amountOf) => [
+  {
+    label: 'Refund',
+    field: text('Amount', rest ?? 'all that is left'),
+    path: `${path}/refund`,
+    body: (typed) => (typed === '' ? {} : { amount: amountOf(typed) }),
+    done: 'The payment is refunded',
+  },
+]
+
+const disputeStep = (path) => ({
+  label: 'Dispute',
+  path: `${path}/dispute`,
+  done: 'The payment is disputed',
+})
+
+const settleSteps = (path, statuses) =>
+  statuses.map((status) => ({
+    label: `Set to ${status}`,
+    path,
+    body: () => ({ status }),
+    done: `It is ${status} now`,
+  }))
+
+const disputeOf = ({ id, status, reason }, isOpen, root) => ({
+  text: `${lower(status)}: ${lower(reason)}`,
+  next: isOpen
+    ? ['won', 'lost'].map((outcome) => ({
+        label: outcome === 'won' ? 'The merchant wins' : 'The merchant loses',
+        path: `${root}/disputes/${id}/close`,
+        body: () => ({ outcome }),
+        done: `The dispute is ${outcome}`,
+      }))
+    : [],
+})
