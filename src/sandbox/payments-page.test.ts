@@ -85,7 +85,7 @@ async function startProviders(t: Ending, engine: Parameters<typeof startSandbox>
     refuse: (status: number, body: unknown) => (refusal = { status, body }),
     accept: () => (refusal = undefined),
     /** Changes what the providers list; pages are told. */
-    async change({ payments = lists.payments, orders = lists.orders }: Partial<typeof lists>) {
+    change: async ({ payments = lists.payments, orders = lists.orders }: Partial<typeof lists>) => {
       Object.assign(lists, { payments, orders })
       changes++
       await sandbox.report([`evt_change_${changes}`], { fault: 'lost' })
@@ -280,13 +280,13 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
       await page.getByLabel('Delay by').selectOption('1 hour')
       await button(page, 'Delay').click()
       await announced(page, 'The webhook is delayed')
-      await page.locator('.facts').getByText('waiting').waitFor()
+      await page.locator('#webhooks-reader .badge', { hasText: 'waiting' }).waitFor()
       assert.deepEqual(receiver.eventIds(), [])
       await button(page, 'Send now').click()
       await announced(page, 'The webhook is sent')
       await until(() => receiver.deliveries.length === 1)
       sandbox.clock.advance(500)
-      await page.locator('.facts').getByText('delivered').waitFor()
+      await page.locator('#webhooks-reader .badge', { hasText: 'delivered' }).waitFor()
       assert.equal(await button(page, 'Drop').count(), 0)
       await page.getByRole('tab', { name: 'Headers' }).click()
       assert.match(await page.getByRole('tabpanel').innerText(), /test-signature: [0-9a-f]{64}/)
@@ -297,7 +297,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
       await page.getByRole('link', { name: /PAYMENT\.CAPTURE\.COMPLETED/ }).click()
       await button(page, 'Drop').click()
       await announced(page, 'The webhook is dropped')
-      await page.locator('.facts').getByText('dropped').waitFor()
+      await page.locator('#webhooks-reader .badge', { hasText: 'dropped' }).waitFor()
       await page.getByRole('combobox', { name: 'Cards' }).selectOption('deliver')
       await announced(page, 'Webhooks of cards: deliver')
       assert.deepEqual(receiver.eventIds(), ['evt_1', 'evt_1'])
