@@ -54,8 +54,8 @@ const STAND_INS: readonly CreateStandIn[] = [
   createIdpa,
   createIdpb,
   createCardpay,
-  createWebhooks,
   createWalletpay,
+  createWebhooks,
 ]
 
 /** Creates the sandbox; nothing listens before `open`, and nothing is stored before `start`. */

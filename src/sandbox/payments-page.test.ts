@@ -214,7 +214,9 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
 
       await change({ orders: [{ ...order, status: 'APPROVED', funding: 'pending' }] })
       await page.getByText('your application, which captures the payment').waitFor()
-      assert.equal(await page.locator('#payments-reader .action').count(), 0)
+      assert.equal(await button(page, 'Cancel').count(), 0)
+      await button(page, 'Void').click()
+      await announced(page, 'The order is void')
       const capture = { id: 'CAP1', status: 'PENDING' }
       await change({ orders: [{ ...order, status: 'COMPLETED', capture }] })
       await button(page, 'Set to completed').click()
@@ -233,7 +235,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
       })
       await page.getByText('Refund of 3 JPY').waitFor()
       await button(page, 'Set to completed').click()
-      await until(() => asked.length === 7)
+      await until(() => asked.length === 8)
       await button(page, 'The merchant wins').click()
       await announced(page, 'The dispute is won')
       const path = `/walletpay/orders/${order.id}`
@@ -241,6 +243,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
         [`${path}/approve`, { funding: 'pending' }],
         [`${path}/approve`, { funding: 'pending' }],
         [`${path}/cancel`, null],
+        [`${path}/void`, null],
         ['/walletpay/captures/CAP1/settle', { status: 'completed' }],
         [`${path}/refund`, { amount: '3' }],
         [`${path}/reverse`, null],

@@ -1,7 +1,18 @@
 // What both providers know of a payment, in one form: what is shown of it, and what can happen to it next.
 import { choice, text } from './actions.js'
 
-const CARDS_OVER = ['won', 'lost', 'warning_closed', 'prevented']
+// States of a dispute, of both providers; any other one is over.
+const OPEN_DISPUTES = [
+  'warning_needs_response',
+  'warning_under_review',
+  'needs_response',
+  'under_review',
+  'OPEN',
+  'WAITING_FOR_SELLER_RESPONSE',
+  'WAITING_FOR_BUYER_RESPONSE',
+  'UNDER_REVIEW',
+]
+const LOST_DISPUTES = ['lost', 'RESOLVED_BUYER_FAVOUR', 'ACCEPTED']
 const FUNDING = {
   balance: 'the balance',
   declined: 'a card that is declined',
@@ -18,13 +29,17 @@ const TONES = {
   denied: 'bad',
   disputed: 'bad',
   reversed: 'bad',
+  lost: 'bad',
 }
 
 const lower = (status) => status.toLowerCase().replaceAll('_', ' ')
 
+const isOpenDispute = (dispute) => OPEN_DISPUTES.includes(dispute?.status)
+
 /** A payment that was paid, by what was refunded of it; `refunded` and `amount` have the same unit. */
-function paidState({ refunded, amount, isDisputed }) {
-  if (isDisputed) return 'disputed'
+function paidState({ refunded, amount, dispute }) {
+  if (isOpenDispute(dispute)) return 'disputed'
+  if (LOST_DISPUTES.includes(dispute?.status)) return 'lost'
   if (Number(refunded) === 0) return 'paid'
   return Number(refunded) < Number(amount) ? 'partly refunded' : 'refunded'
 }
@@ -50,8 +65,7 @@ export function cardPayment(payment, cards) {
   const { id, paymentIntent, currency, displayAmount, description, refunded, createdAt, dispute } = payment
   const decimals = displayAmount.split('.')[1]?.length ?? 0
   const money = (amount) => `${majorUnits(amount, decimals)} ${currency.toUpperCase()}`
-  const isDisputed = dispute !== null && !CARDS_OVER.includes(dispute.status)
-  const state = payment.state === 'paid' ? paidState({ ...payment, isDisputed }) : payment.state
+  const state = payment.state === 'paid' ? paidState(payment) : payment.state
   const path = `/cardpay/sessions/${id}`
   const steps = {
     open: [
@@ -78,7 +92,7 @@ export function cardPayment(payment, cards) {
       done: succeeded ? 'The bank debit succeeded' : 'The bank debit failed',
     })),
   }
-  const canRefund = payment.state === 'paid' && state !== 'refunded'
+  const canRefund = ['paid', 'partly refunded', 'disputed'].includes(state)
   return {
     id,
     amount: `${displayAmount} ${currency.toUpperCase()}`,
@@ -114,19 +128,19 @@ export function cardPayment(payment, cards) {
           )
         : [],
     })),
-    dispute: dispute && disputeOf(dispute, isDisputed, '/cardpay'),
+    dispute: dispute && disputeOf(dispute, '/cardpay'),
   }
 }
 
 /** An order of the wallet provider. */
 export function walletPayment(order) {
   const { id, status, capture, amount, currency, description, refunded, createdAt, dispute, funding } = order
-  const isDisputed = dispute !== null && dispute.status !== 'RESOLVED'
   const captured = capture?.status.toLowerCase()
   const isPaid = ['completed', 'partially_refunded'].includes(captured)
-  const isOpen = capture === null && ['CREATED', 'PAYER_ACTION_REQUIRED'].includes(status)
+  const canApprove = ['CREATED', 'PAYER_ACTION_REQUIRED', 'APPROVED'].includes(status)
+  const isOpen = canApprove && status !== 'APPROVED'
   const path = `/walletpay/orders/${id}`
-  const state = isPaid ? paidState({ ...order, isDisputed }) : isOpen ? 'open' : lower(captured ?? status)
+  const state = isPaid ? paidState(order) : isOpen ? 'open' : lower(captured ?? status)
   return {
     id,
     amount: `${amount} ${currency}`,
@@ -144,9 +158,9 @@ export function walletPayment(order) {
       ['Created', new Date(createdAt).toLocaleString()],
       ['Waits for', state === 'approved' && 'your application, which captures the payment'],
     ],
-    link: isOpen && { url: order.approvalUrl, text: 'Approve at the approval page' },
+    link: order.approvalUrl && { url: order.approvalUrl, text: 'Approve at the approval page' },
     next: [
-      isOpen && {
+      canApprove && {
         label: 'Approve',
         field: choice('Pay from', FUNDING),
         path: `${path}/approve`,
@@ -159,6 +173,7 @@ export function walletPayment(order) {
         path: `${path}/cancel`,
         done: 'The buyer went back: the order stays open',
       },
+      canApprove && { label: 'Void', path: `${path}/void`, done: 'The order is void' },
       ...(captured === 'pending'
         ? settleSteps(`/walletpay/captures/${capture.id}/settle`, ['completed', 'denied'])
         : []),
@@ -174,7 +189,7 @@ export function walletPayment(order) {
           ? settleSteps(`/walletpay/refunds/${refund.id}/settle`, ['completed', 'failed'])
           : [],
     })),
-    dispute: dispute && disputeOf(dispute, isDisputed, '/walletpay'),
+    dispute: dispute && disputeOf(dispute, '/walletpay'),
   }
 }
 
@@ -208,9 +223,9 @@ const settleSteps = (path, statuses) =>
     done: `It is ${status} now`,
   }))
 
-const disputeOf = ({ id, status, reason }, isOpen, root) => ({
+const disputeOf = ({ id, status, reason }, root) => ({
   text: `${lower(status)}: ${lower(reason)}`,
-  next: isOpen
+  next: isOpenDispute({ status })
     ? ['won', 'lost'].map((outcome) => ({
         label: outcome === 'won' ? 'The merchant wins' : 'The merchant loses',
         path: `${root}/disputes/${id}/close`,
