@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
 
+import { startApp } from '../testing/app.ts'
 import { launchChromium, withoutChromium } from '../testing/chromium.ts'
 import { anyEngine, type Ending } from '../testing/engines.ts'
 import { groundLightness, hardToReach, hardToRead } from '../testing/legibility.ts'
@@ -304,6 +305,77 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
       await page.getByRole('combobox', { name: 'Cards' }).selectOption('deliver')
       await announced(page, 'Webhooks of cards: deliver')
       assert.deepEqual(receiver.eventIds(), ['evt_1', 'evt_1'])
+      assert.deepEqual(complaints, [])
+    })
+
+    test('a session and an order of the stand-ins are paid, refunded and disputed by clicks', async (t) => {
+      const app = await startApp(t, engine, { sandbox: true })
+      const { cardpay, walletpay } = (await app.request('GET', '/sandbox/api')).body
+      const created = await fetch(`${cardpay.address}/v1/checkout/sessions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${cardpay.secretKey}` },
+        body: new URLSearchParams({
+          mode: 'payment',
+          success_url: 'https://shop.example/paid',
+          'line_items[0][quantity]': '1',
+          'line_items[0][price_data][currency]': 'eur',
+          'line_items[0][price_data][unit_amount]': '1250',
+          'line_items[0][price_data][product_data][name]': 'Tea',
+        }),
+      })
+      assert.equal(created.status, 200)
+      const { clientId, clientSecret } = walletpay
+      const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
+      const granted = await fetch(`${walletpay.address}/v1/oauth2/token`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${basic}` },
+        body: new URLSearchParams({ grant_type: 'client_credentials' }),
+      })
+      const { access_token: token } = (await granted.json()) as { access_token: string }
+      const ordered = await fetch(`${walletpay.address}/v2/checkout/orders`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          intent: 'CAPTURE',
+          purchase_units: [{ amount: { currency_code: 'EUR', value: '7.30' } }],
+        }),
+      })
+      assert.ok(ordered.ok)
+
+      const { page, complaints } = await visit(t)
+      await page.goto(`${app.app.settings.publicUrl}/sandbox#payments`)
+      const state = (text: string) =>
+        page.locator('#payments-reader .facts .badge', { hasText: text }).waitFor()
+      await page.getByRole('link', { name: /12\.50 EUR/ }).click()
+      await button(page, 'Pay').click()
+      await state('paid')
+      await page.getByLabel('Amount').fill('2.50')
+      await button(page, 'Refund').click()
+      await page.getByText('Refund of 2.50 EUR').waitFor()
+      await state('partly refunded')
+      await button(page, 'Dispute').click()
+      await state('disputed')
+      await button(page, 'The merchant loses').click()
+      await state('lost')
+      await page.getByRole('link', { name: /7\.30 EUR/ }).click()
+      await button(page, 'Approve').click()
+      await state('approved')
+      await page.getByRole('link', { name: 'Webhooks' }).click()
+      for (const type of ['checkout.session.completed', 'charge.dispute.closed', 'CHECKOUT.ORDER.APPROVED'])
+        await page.getByRole('link', { name: type }).first().waitFor()
+      for (const part of ['payments', 'webhooks', 'providers']) {
+        await page.setViewportSize({ width: 375, height: 800 })
+        await page.goto(`${app.app.settings.publicUrl}/sandbox#${part}`)
+        await page.locator(`#view-${part}:not([hidden])`).waitFor()
+        if (process.env['SANDBOX_PICTURES']) {
+          await page.waitForTimeout(300)
+          await page.screenshot({
+            path: `${process.env['SANDBOX_PICTURES']}/real ${part}.png`,
+            fullPage: true,
+          })
+        }
+        assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= 375, part)
+      }
       assert.deepEqual(complaints, [])
     })
 
