@@ -122,10 +122,14 @@ function rows(entries, isVariables = false) {
 
 const nested = (value) =>
   Object.entries(value).map(([name, one]) =>
-    make(
-      'span',
-      {},
-      Array.isArray(value) ? '' : make('code', {}, name),
-      ` ${typeof one === 'object' ? JSON.stringify(one) : one}`,
-    ),
+    make('span', {}, Array.isArray(value) ? '' : make('code', {}, name), ` ${inWords(one)}`),
   )
+
+/** A value in one line; one with names and values in it is a list of these. */
+function inWords(value) {
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (Array.isArray(value)) return JSON.stringify(value)
+  return Object.entries(value)
+    .map(([name, one]) => `${words(name)} ${one}`)
+    .join(', ')
+}
