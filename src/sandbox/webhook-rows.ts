@@ -126,6 +126,7 @@ export function createWebhookRows(db: Database, clock: Clock): WebhookRows {
   return {
     create({ provider, eventId, type, objectId, body, dueAt, url }, fault) {
       const now = clock.now()
+      const due = Math.max(now, dueAt)
       const row: WebhookRow = {
         id: newId(now),
         provider,
@@ -142,7 +143,7 @@ export function createWebhookRows(db: Database, clock: Clock): WebhookRows {
         last_status: null,
         last_error: null,
         created_at: now,
-        due_at: dueAt,
+        due_at: due,
         delivered_at: null,
       }
       return {
@@ -150,7 +151,7 @@ export function createWebhookRows(db: Database, clock: Clock): WebhookRows {
         insertSql: sql`
           insert into sandbox_webhooks (${COLUMNS}, changed_at)
           values (${row.id}, ${provider}, ${eventId}, ${type}, ${objectId}, ${body}, ${row.status}, ${row.job}, ${url},
-                  null, 0, ${ATTEMPTS}, null, null, ${now}, ${dueAt}, null, ${now})`,
+                  null, 0, ${ATTEMPTS}, null, null, ${now}, ${due}, null, ${now})`,
       }
     },
     pruneSql: (provider) => sql`

@@ -167,7 +167,7 @@ export function createWebhookLog({
           const steps = webhooks
             .flatMap((one) => Array.from({ length: copies }, () => one))
             .flatMap((one): Step[] => {
-              const dueAt = Math.max(clock.now(), one.dueAt + (fault === 'late' ? LATE_MS : 0))
+              const dueAt = one.dueAt + (fault === 'late' ? LATE_MS : 0)
               const { row, insertSql } = rows.create(
                 { ...one, dueAt, provider: standIn, url: target.url },
                 fault,
