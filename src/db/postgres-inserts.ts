@@ -1,5 +1,6 @@
 import { GroupForm } from './postgres-groups.ts'
 import type { Answer } from './postgres-pipeline.ts'
+import { TurnQueue } from './postgres-turn-queue.ts'
 import { textOf } from './postgres-values.ts'
 import type { Insert, InsertShape, Row, SqlScalar, Statement } from './sql.ts'
 
@@ -50,9 +51,10 @@ class Table {
   readonly #isRolledBack: (error: unknown) => boolean
   readonly #form: GroupForm
   readonly #keyAt: readonly number[]
-  #waiting: Waiting[] = []
-  #isScheduled = false
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #queue: TurnQueue<Waiting> = new TurnQueue(
+    () => this.#queue.underWay.size < GROUPS,
+    () => this.#insert(this.#take()),
+  )
 
   constructor(shape: InsertShape, run: RunInsert, isRolledBack: (error: unknown) => boolean) {
     this.#shape = shape
@@ -66,33 +68,12 @@ class Table {
     const statement = insert.render('postgres')
     const key = keyOf(this.#keyAt.map((at) => statement.params[at]!))
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ insert, statement, key, resolve, reject })
-      this.#schedule()
+      this.#queue.push({ insert, statement, key, resolve, reject })
     })
   }
 
-  async idle(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#underWay.size > 0) {
-      await new Promise((resolve) => setImmediate(resolve))
-      await Promise.all(this.#underWay)
-    }
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled || this.#underWay.size >= GROUPS) return
-    this.#isScheduled = true
-    // At the end of the turn, so that requests read together are written together.
-    setImmediate(() => {
-      this.#isScheduled = false
-      while (this.#waiting.length > 0 && this.#underWay.size < GROUPS) {
-        const work = this.#insert(this.#take())
-        this.#underWay.add(work)
-        void work.finally(() => {
-          this.#underWay.delete(work)
-          if (this.#waiting.length > 0) this.#schedule()
-        })
-      }
-    })
+  idle(): Promise<void> {
+    return this.#queue.idle()
   }
 
   /** The next rows, in order of arrival. Two of the same key never go together, since they are told apart by it. */
@@ -102,13 +83,13 @@ class Table {
     const keys = new Set<string>()
     let characters = 0
     let size = 0
-    for (const { key, statement } of this.#waiting) {
+    for (const { key, statement } of this.#queue.waiting) {
       if (size >= most || characters > GROUP_CHARACTERS || keys.has(key)) break
       keys.add(key)
       for (const param of statement.params) if (typeof param === 'string') characters += param.length
       size++
     }
-    return this.#waiting.splice(0, size)
+    return this.#queue.waiting.splice(0, size)
   }
 
   async #insert(group: readonly Waiting[]): Promise<void> {

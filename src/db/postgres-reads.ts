@@ -1,5 +1,6 @@
 import { GroupForm, setColumn } from './postgres-groups.ts'
 import type { Answer } from './postgres-pipeline.ts'
+import { TurnQueue } from './postgres-turn-queue.ts'
 import { rowOf, type RawRow } from './postgres-values.ts'
 import type { Row, Sql, SqlScalar, Statement } from './sql.ts'
 
@@ -36,10 +37,11 @@ export class ReadGroups {
   readonly #run: RunReads
   readonly #isRefused: (error: unknown) => boolean
   readonly #forms = new Map<string, GroupForm>()
-  #waiting: Read[] = []
-  #isScheduled = false
   #quick = 0
-  #underWay = new Set<Promise<void>>()
+  readonly #queue: TurnQueue<Read> = new TurnQueue(
+    () => this.#quick < PIPELINES,
+    () => this.#answer(this.#queue.waiting.splice(0, LARGEST_GROUP)),
+  )
 
   /** @param isRefused whether an error of `run` is the fault of one statement, so that others of its group may succeed */
   constructor(run: RunReads, isRefused: (error: unknown) => boolean) {
@@ -51,30 +53,13 @@ export class ReadGroups {
   read(query: Sql<unknown>, isPoint: boolean): Promise<Row[]> {
     const statement = query.render('postgres')
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ statement, query, isPoint, resolve, reject })
-      this.#schedule()
+      this.#queue.push({ statement, query, isPoint, resolve, reject })
     })
   }
 
   /** Resolves when no read waits or is under way. */
-  async idle(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#underWay.size > 0) {
-      await new Promise((resolve) => setImmediate(resolve))
-      await Promise.all(this.#underWay)
-    }
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled || this.#quick >= PIPELINES) return
-    this.#isScheduled = true
-    setImmediate(() => {
-      this.#isScheduled = false
-      while (this.#waiting.length > 0 && this.#quick < PIPELINES) {
-        const work = this.#answer(this.#waiting.splice(0, LARGEST_GROUP))
-        this.#underWay.add(work)
-        void work.finally(() => this.#underWay.delete(work))
-      }
-    })
+  idle(): Promise<void> {
+    return this.#queue.idle()
   }
 
   async #answer(reads: readonly Read[]): Promise<void> {
@@ -83,7 +68,7 @@ export class ReadGroups {
       if (!isQuick) return
       isQuick = false
       this.#quick--
-      if (this.#waiting.length > 0) this.#schedule()
+      this.#queue.schedule()
     }
     this.#quick++
     const timer = setTimeout(isOver, SLOW_MS)

@@ -57,7 +57,7 @@ export async function takeCall(
 }
 
 /**
- * The client that an address stands for: one IPv4 address, or the IPv6 network of 64 bits that one customer is assigned,
+ * The client that is counted by its address: one IPv4 address, or the IPv6 network of 64 bits that one customer is assigned,
  * in any form that a proxy writes. Text that is not an address is one client by its first characters.
  */
 export function clientOf(ip: string): string {

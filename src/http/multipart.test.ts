@@ -195,7 +195,7 @@ eachEngine((engine) => {
         whole(part(named('metadata'), `{"a":"${'x'.repeat(70_000)}"}`), FILE),
       ])
         assert.equal((await it.send('files', content)).status, 413)
-      // Of unknown length: the refusal comes while the client would go on for ever.
+      // Of unknown length: it is refused while the client is still sending, without an end.
       const socket = await open(it.app.url)
       const chunked = `${MULTIPART['content-type']}\r\ntransfer-encoding: chunked`
       socket.write(head('/bodies/files', `content-type: ${chunked}`))

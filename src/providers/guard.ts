@@ -4,7 +4,7 @@ import { within } from '../base/within.ts'
 import type { Outcome } from './outcome.ts'
 
 const REASON_MAX = 300
-/** A provider that ends at its own limit knows more of the outcome than whoever waits for it. */
+/** A provider that ends at its own limit knows more about the outcome than a caller that stops waiting. */
 const GRACE_MS = 500
 
 /**

@@ -5,7 +5,7 @@ import { sql, type Sql } from '../../db/sql.ts'
 
 /**
  * `ready`: it runs as soon as it is due and there is a place; `waiting`: an earlier job of its lane is not done;
- * `failed`: for good, until somebody retries or drops it.
+ * `failed`: for good, until it is retried or dropped.
  */
 export type JobState = 'ready' | 'running' | 'waiting' | 'failed'
 

@@ -14,6 +14,17 @@ const MINUTE = 60_000
 const YEAR = 365 * 24 * 60 * MINUTE
 const ONCE = { firstMs: 1000, maxMs: 1000, attempts: 1 }
 
+/** A kind whose jobs do nothing but add their payload to `done`. */
+function defineRecorded(runner: JobRunner) {
+  const done: string[] = []
+  const kind = runner.define(
+    'test',
+    { payload: Type.String() },
+    async ({ payload }) => void done.push(payload),
+  )
+  return { kind, done }
+}
+
 eachEngine((engine) => {
   test('work is done once, with its payload, and is gone then', async (t) => {
     const { replica, stored } = await setUp(t, engine)
@@ -38,12 +49,7 @@ eachEngine((engine) => {
   test('work in a batch that fails is not done, in one that succeeds it is', async (t) => {
     const { db, replica, stored } = await setUp(t, engine)
     const runner = await replica()
-    const done: string[] = []
-    const kind = runner.define(
-      'test',
-      { payload: Type.String() },
-      async ({ payload }) => void done.push(payload),
-    )
+    const { kind, done } = defineRecorded(runner)
     await runner.start()
     await assert.rejects(db.batch([kind.enqueueSql('never'), sql`insert into nowhere values (1)`]))
     await db.batch([kind.enqueueSql('well'), sql`select 1`])
@@ -54,12 +60,7 @@ eachEngine((engine) => {
   test('the same id again changes nothing while the work waits', async (t) => {
     const { replica, stored, clock } = await setUp(t, engine)
     const runner = await replica()
-    const done: string[] = []
-    const kind = runner.define(
-      'test',
-      { payload: Type.String() },
-      async ({ payload }) => void done.push(payload),
-    )
+    const { kind, done } = defineRecorded(runner)
     await kind.enqueue('first', { id: 'a', runAt: clock.now() })
     await kind.enqueue('second', { id: 'a', runAt: clock.now() + YEAR })
     await Promise.all([1, 2, 3].map((n) => kind.enqueue(`at once ${n}`, { id: 'b' })))
@@ -100,12 +101,7 @@ eachEngine((engine) => {
   test('work for later is done later, and not before', async (t) => {
     const { replica, clock } = await setUp(t, engine)
     const runner = await replica()
-    const done: string[] = []
-    const kind = runner.define(
-      'test',
-      { payload: Type.String() },
-      async ({ payload }) => void done.push(payload),
-    )
+    const { kind, done } = defineRecorded(runner)
     await runner.start()
     await kind.enqueue('later', { runAt: clock.now() + MINUTE })
     await kind.enqueue('now')

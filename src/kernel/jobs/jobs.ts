@@ -331,8 +331,8 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
   }
 
   /**
-   * Writes down how a job of a lane ended. Together with others it could hold one lane while it waits for whoever adds
-   * to another, and a slow transaction that adds to its lane would hold up the rest.
+   * Writes how a job of a lane ended, in a statement of its own. In one statement with others it could lock one lane while
+   * it waits for a transaction that adds to another, and a slow transaction that adds to its lane would delay the others.
    */
   async function settleAlone(job: ClaimedJob, query: Settlement['query']): Promise<boolean> {
     try {

@@ -68,7 +68,7 @@ export function createSender(
     if (providers[channel].length === 0) throw notConfigured(channel)
   }
 
-  /** Whoever is held to what is their own may write to themselves only: an open relay is no way to reach others. */
+  /** Callers who may touch only their own records may send mail to their own verified address only: no open relay. */
   function checkReceivers(caller: Caller, channel: Channel, keys: readonly string[]): void {
     if (policy.rowFilter(caller).owner === undefined) return
     const own =

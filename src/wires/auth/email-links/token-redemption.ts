@@ -17,7 +17,7 @@ export type TokenRedemption = {
   resetPassword(token: string, password: string): Promise<void>
   /**
    * Verifies the address, and creates an account if it has none. An account whose address was unverified until then
-   * loses its password and all sessions: whoever created it had not shown access to the mailbox.
+   * loses its password and all sessions: the person who created it had not shown access to the mailbox.
    *
    * @param id of an account that is created
    * @throws INVALID_TOKEN, also if the credentials have changed or the account was disabled since the email was sent;
@@ -27,7 +27,7 @@ export type TokenRedemption = {
   /**
    * Verifies the account's address.
    *
-   * If `SIXWIRE_ADMINS` names the address, this makes an administrator of whoever has the password. So such an account
+   * If `SIXWIRE_ADMINS` names the address, this makes the person who has the password an administrator. So such an account
    * loses its password and all sessions as by a magic link, unless the caller is signed in to it already.
    *
    * @param userId of the session that came with the token

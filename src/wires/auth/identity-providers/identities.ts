@@ -31,8 +31,8 @@ const ATTEMPTS = 4
  * Links identities to accounts. What is read first only chooses the batch; the batch checks what it depends on, and if
  * that has changed meanwhile, everything is read again.
  *
- * An identity without a verified address has access to the account that it created only until somebody verifies the
- * address: otherwise a person who claims a stranger's address could wait in the stranger's account.
+ * An identity without a verified address has access to the account that it created only until the
+ * address is verified: otherwise a person who claims a stranger's address could wait in the stranger's account.
  */
 export function createIdentities(
   db: Database,

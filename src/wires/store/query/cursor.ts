@@ -35,7 +35,7 @@ export function encodeCursor({ position, total }: Cursor, mark: string): string 
 
 /**
  * Reads a cursor that `encodeCursor` wrote for the same list.
- * It proves nothing: whoever makes one up chooses a place in a list that they may read anyway.
+ * It is not signed: a forged cursor only selects a position in a list that the caller may read anyway.
  *
  * @throws VALIDATION_ERROR at `/query/cursor`
  */
