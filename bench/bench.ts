@@ -20,6 +20,8 @@ export type Bench = {
   readonly subject: Program
   /** Starts a server over the database of that name, which is made where there is none. */
   readonly open: (program: Program, database: string, how?: How) => Promise<Server>
+  /** The `DATABASE_URL` of a database on which a server was opened. */
+  readonly databaseUrl: (database: string) => string
   /** A line of progress. */
   readonly note: (text: string) => void
 }

@@ -3,6 +3,9 @@ import type { Machine } from './machine.ts'
 import type { MailResult } from './mail.ts'
 import type { LoadName, Options } from './options.ts'
 import type { Measured } from './pairs.ts'
+import { payTables } from './report-pay.ts'
+import type { PayResult } from './pay.ts'
+import { fine, reached, table, whole } from './report-table.ts'
 import type { ScaleResult } from './scale.ts'
 import type { SignInResult } from './signin.ts'
 import type { StartResult } from './start.ts'
@@ -22,6 +25,7 @@ export type Results = {
   mail?: MailResult
   timing?: TimingResult
   jobs?: JobsResult
+  pay?: PayResult
   faults: string[]
 }
 
@@ -43,19 +47,6 @@ const SIGN_IN_FACTOR = 3
 const START_MS = 500
 const MAIL_RATIO = 0.7
 const TIMING_FACTOR = 1.3
-
-const whole = (value: number) => Math.round(value).toLocaleString('en')
-const fine = (value: number) => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
-const reached = (yes: boolean, goal: string) => `${goal} ${yes ? 'reached' : 'MISSED'}`
-
-/** A Markdown table whose columns line up; every column but the first is a figure. */
-function table(rows: string[][]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
-  const line = (row: string[]) =>
-    `| ${row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!))).join(' | ')} |`
-  const rule = `|${widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
-  return [line(rows[0]!), rule, ...rows.slice(1).map(line)].join('\n')
-}
 
 function workloadTables(
   { workloads, memory }: WorkloadResults,
@@ -196,6 +187,7 @@ export function report({
   mail,
   timing,
   jobs,
+  pay,
 }: Results): string {
   const subject = options.self ? 'floor again' : 'Sixwire'
   const { processor, cores, memoryGB, system, node, fileSystem, flushMs } = machine
@@ -212,5 +204,6 @@ export function report({
   if (mail) parts.push(mailTable(mail, subject))
   if (timing) parts.push(timingTable(timing))
   if (jobs) parts.push(jobsTable(jobs))
+  if (pay) parts.push(...payTables(pay, subject))
   return parts.join('\n\n')
 }

@@ -9,10 +9,11 @@ import { openLoad } from './load.ts'
 import { describeMachine } from './machine.ts'
 import { runMail } from './mail.ts'
 import { loadNames, readOptions, type Options, type ScenarioName } from './options.ts'
+import { runPay } from './pay.ts'
 import type { Postgres } from './postgres.ts'
 import { report, type Results } from './report.ts'
 import { runScale } from './scale.ts'
-import { startServer } from './servers.ts'
+import { sqliteUrl, startServer } from './servers.ts'
 import { runSignIns } from './signin.ts'
 import { runStarts } from './start.ts'
 import { runTiming } from './timing.ts'
@@ -42,6 +43,7 @@ function openBench(options: Options, folder: string, postgres: Postgres | undefi
     load: openLoad(options.load, options.seconds, folder),
     subject: options.self ? 'floor' : 'sixwire',
     note,
+    databaseUrl: (database) => urls.get(database) ?? sqliteUrl(join(folder, database)),
     async open(program, database, { policy = options.policy, environment, prepare } = {}) {
       if (postgres && !urls.has(database)) {
         const url = await postgres.createDatabase(database)
@@ -76,6 +78,7 @@ async function run(options: Options): Promise<Results> {
     if (wants('signin')) results.signin = await runSignIns(bench, faults)
     if (wants('start')) results.start = await runStarts(bench)
     if (wants('mail')) results.mail = await runMail(bench, faults)
+    if (wants('pay')) results.pay = await runPay(bench, faults)
     if (wants('jobs'))
       results.jobs = await runJobs(
         options,

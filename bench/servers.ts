@@ -64,6 +64,9 @@ async function signIn(base: string): Promise<string> {
 /** The floor takes any token; this one is as long as a real one, so that the same bytes cross the wire. */
 const anyToken = randomBytes(240).toString('base64url')
 
+/** The SQLite file of a server's folder. */
+export const sqliteUrl = (folder: string): string => `sqlite:${join(folder, 'bench.db')}`
+
 /**
  * Starts a server over the database in `folder`, waits until it is ready, and signs in.
  *
@@ -75,7 +78,7 @@ export async function startServer(
   program: Program,
   folder: string,
   policy: Policy,
-  databaseUrl = `sqlite:${join(folder, 'bench.db')}`,
+  databaseUrl = sqliteUrl(folder),
   environment: Record<string, string> = {},
 ): Promise<Server> {
   const port = await freePort()

@@ -1,12 +1,9 @@
-import { Agent } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Bench } from './bench.ts'
 import { ask, askFor } from './client.ts'
+import { probeHealth, type Latency } from './health-probe.ts'
 import { account } from './servers.ts'
-import { quantile } from './statistics.ts'
-
-type Latency = { samples: number; p50: number; p99: number }
 
 /** Latencies of `/health` in milliseconds; the factors are during over before. */
 export type SignInResult = {
@@ -20,23 +17,6 @@ export type SignInResult = {
 
 const SIGN_INS = 50
 const BEFORE_MS = 5_000
-const PAUSE_MS = 2
-
-/** Asks for `/health` again and again, one at a time, until `ended` resolves. */
-async function probe(base: string, ended: Promise<unknown>): Promise<Latency> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const times: number[] = []
-  let over = false
-  void ended.finally(() => (over = true))
-  while (!over) {
-    const begun = performance.now()
-    await askFor(base, 'GET /health', { agent })
-    times.push(performance.now() - begun)
-    await delay(PAUSE_MS)
-  }
-  agent.destroy()
-  return { samples: times.length, p50: quantile(times, 0.5), p99: quantile(times, 0.99) }
-}
 
 /** Does the server stay quick for others while many people sign in at the same moment? */
 export async function runSignIns(bench: Bench, faults: string[]): Promise<SignInResult> {
@@ -46,14 +26,14 @@ export async function runSignIns(bench: Bench, faults: string[]): Promise<SignIn
   bench.note(`registering ${SIGN_INS} accounts`)
   // The first one has been there since the server started.
   await Promise.all(bodies.slice(1).map((body) => askFor(base, 'POST /auth/register', { body })))
-  await probe(base, delay(1_000)) // warming up
+  await probeHealth(base, delay(1_000)) // warming up
 
   bench.note('/health before the sign-ins')
-  const before = await probe(base, delay(BEFORE_MS))
+  const before = await probeHealth(base, delay(BEFORE_MS))
   bench.note(`/health during ${SIGN_INS} sign-ins`)
   const begun = performance.now()
   const signIns = Promise.all(bodies.map((body) => ask(base, 'POST /auth/login', { body })))
-  const during = await probe(base, signIns)
+  const during = await probeHealth(base, signIns)
   const seconds = (performance.now() - begun) / 1000
   const failed = (await signIns).filter(({ status }) => status !== 200).length
   if (failed > 0) faults.push(`signin: ${failed} of ${SIGN_INS} sign-ins failed`)
