@@ -14,7 +14,7 @@ type CardPayment = {
   state: string
   displayAmount: string
   amount: number
-  refunds: { amount: number; status: string }[]
+  refunds: { id: string; amount: number; status: string }[]
   dispute: { id: string; status: string } | null
 }
 

@@ -172,8 +172,7 @@ async function run(start: () => Promise<TestApp>, actions: readonly Action[]): P
         if (payment) await api(`cardpay/sessions/${payment.id}/refund`, { amount: one.amount })
         if (order) await api(`walletpay/orders/${order.id}/refund`, { amount: (one.amount / 100).toFixed(2) })
       } else if (one.does === 'refundEnds') {
-        const refundId = (target: { refunds: object[] } | undefined) =>
-          (target?.refunds.at(-1) as { id?: string } | undefined)?.id
+        const refundId = (target: { refunds: { id: string }[] } | undefined) => target?.refunds.at(-1)?.id
         const [card, wallet] = [refundId(payment), refundId(order)]
         if (card)
           await api(`cardpay/refunds/${card}/settle`, { status: one.succeeded ? 'succeeded' : 'failed' })
