@@ -99,14 +99,13 @@ describe('a wallet order', () => {
           approve(till, reference)
           till.wallet.faults = [fault]
           till.wallet.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
-          const timer = setInterval(() => till.app.clock.advance(500), 2)
-          const unknown = await till.call(capture(reference))
-          clearInterval(timer)
+          const unknown = await till.app.clock.through(till.call(capture(reference)))
           assert.deepEqual([unknown.status, unknown.body.error.code], [502, 'PROVIDER_ERROR'], unknown.text)
           till.wallet.lookFaults = []
           till.app.clock.advance(30_000)
-          if (again === 'sweep') await till.sweep()
-          else assert.equal((await till.call(capture(reference))).status, 200)
+          if (again === 'call') assert.equal((await till.call(capture(reference))).status, 200)
+          // The job of the sweep may be at it already.
+          else while ((await till.transaction(_id)).status === 'pending') await till.sweep()
           assert.equal((await till.transaction(_id)).status, 'completed')
           const attempts = await till.app.app.db.all(
             sql`select id from pay_calls where transaction_id = ${_id} and kind = 'capture'`,

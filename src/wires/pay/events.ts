@@ -31,6 +31,13 @@ type EventRow = {
   attempts: number
 }
 
+/** Events of one transaction, and the objects that they name. */
+type Group = {
+  transactionId: string
+  events: EventRow[]
+  objects: Map<string, NonNullable<Subject['objects']>[number]>
+}
+
 export type Events = {
   /**
    * Stores an event, and has it handled; one that is there already changes nothing. When this resolves, it survives a power
@@ -91,49 +98,70 @@ export function createEvents(
       returning provider, event_id, type, subject, attempts`)
   }
 
-  /** Events of one transaction need one look. */
+  /** Handles events, those of one transaction by one look. */
   async function handleRows(rows: readonly EventRow[]): Promise<void> {
-    const groups = [...Map.groupBy(rows, ({ provider, subject }) => `${provider} ${subject}`).values()]
+    const groups = new Map<string, Group>()
+    const failed: [EventRow, unknown][] = []
+    for (const event of rows)
+      try {
+        const subject = parseJson(event.subject) as Subject
+        const row = (await find(event.provider, subject)) ?? (await findAtProvider(event.provider, subject))
+        if (!row) await settle([event], 'not a transaction of this server')
+        else {
+          const group: Group = groups.get(row.id) ?? { transactionId: row.id, events: [], objects: new Map() }
+          groups.set(row.id, group)
+          group.events.push(event)
+          for (const one of subject.objects ?? []) group.objects.set(`${one.kind} ${one.id}`, one)
+        }
+      } catch (error) {
+        failed.push([event, error])
+      }
+    for (const [event, error] of failed) await retry([event], error)
     const next = groups.values()
     const worker = async (): Promise<void> => {
       for (const group of next) await handleGroup(group)
     }
-    await Promise.all(Array.from({ length: Math.min(LOOKS_AT_ONCE, groups.length) }, worker))
+    await Promise.all(Array.from({ length: Math.min(LOOKS_AT_ONCE, groups.size) }, worker))
   }
 
-  async function handleGroup(group: readonly EventRow[]): Promise<void> {
-    const [first] = group as [EventRow]
+  async function handleGroup({ transactionId, events, objects }: Group): Promise<void> {
     try {
-      const result = await handle(first)
-      await db.write(sql`
-        update pay_events set due_at = null, result = ${result} where ${idsSql(group)}`)
+      const cause = `event ${events[0]!.event_id}`
+      const { failure } = await reconcile(transactionId, {
+        cause,
+        objects: [...objects.values()],
+        repeats: false,
+      })
+      if (failure && failure.kind !== 'refused') throw new Error(failure.reason)
+      const result = failure
+        ? `the provider has no such object: ${failure.reason}`
+        : `recorded for ${transactionId}`
+      await settle(events, result)
     } catch (error) {
-      const reason = oneLine(error instanceof Error ? error.message : String(error), REASON_MAX)
-      const events = group.map(({ event_id }) => event_id)
-      const isGivenUp = first.attempts >= ATTEMPTS
-      log[isGivenUp ? 'error' : 'warn'](
-        { provider: first.provider, events, reason },
-        isGivenUp ? 'an event of a payment was given up' : 'an event of a payment is handled again later',
-      )
-      const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (first.attempts - 1), LONGEST_RETRY_MS)
-      await db.write(sql`
-        update pay_events set due_at = ${isGivenUp ? null : clock.now() + pauseMs}, result = ${reason}
-        where ${idsSql(group)}`)
+      await retry(events, error)
     }
   }
 
-  /** Returns what became of the event; throws if it is to be handled again. */
-  async function handle(event: EventRow): Promise<string> {
-    const { provider: name, event_id } = event
-    const subject = parseJson(event.subject) as Subject
-    const row = (await find(name, subject)) ?? (await findAtProvider(name, subject))
-    if (!row) return 'not a transaction of this server'
-    const { objects = [] } = subject
-    const { failure } = await reconcile(row.id, { cause: `event ${event_id}`, objects, repeats: false })
-    if (!failure) return `recorded for ${row.id}`
-    if (failure.kind === 'refused')
-      return `the provider has no such object: ${failure.reason}`.slice(0, REASON_MAX)
-    throw new Error(failure.reason)
+  async function settle(events: readonly EventRow[], result: string): Promise<void> {
+    await db.write(sql`
+      update pay_events set due_at = null, result = ${oneLine(result, REASON_MAX)} where ${idsSql(events)}`)
+  }
+
+  /** Has events handled again later, unless that was tried often enough. */
+  async function retry(rows: readonly EventRow[], error: unknown): Promise<void> {
+    const { provider } = rows[0]!
+    const attempts = Math.max(...rows.map((one) => one.attempts))
+    const reason = oneLine(error instanceof Error ? error.message : String(error), REASON_MAX)
+    const events = rows.map(({ event_id }) => event_id)
+    const isGivenUp = attempts >= ATTEMPTS
+    log[isGivenUp ? 'error' : 'warn'](
+      { provider, events, reason },
+      isGivenUp ? 'an event of a payment was given up' : 'an event of a payment is handled again later',
+    )
+    const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
+    await db.write(sql`
+      update pay_events set due_at = ${isGivenUp ? null : clock.now() + pauseMs}, result = ${reason}
+      where ${idsSql(rows)}`)
   }
 
   async function find(provider: string, subject: Subject): Promise<TransactionRow | undefined> {
