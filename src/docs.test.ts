@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -42,8 +43,8 @@ async function applicationFolder(t: TestContext, files: Record<string, string>):
       join(folder, name),
       text
         .replaceAll("'sixwire'", JSON.stringify(pathToFileURL(library).href))
-        .replaceAll(/'sixwire\/(smtp|twilio)'/g, (_, name) =>
-          JSON.stringify(new URL(`src/wires/messaging/providers/${name}.ts`, root).href),
+        .replaceAll(/'sixwire\/(smtp|twilio|stripe|paypal)'/g, (_, name: string) =>
+          JSON.stringify(import.meta.resolve(`sixwire/${name}`)),
         ),
     )
   }
@@ -63,6 +64,45 @@ async function shell(
 
 const importFile = async (file: string): Promise<Record<string, unknown>> =>
   (await import(pathToFileURL(file).href)) as Record<string, unknown>
+
+/** The service that the provider of docs/pay.md calls, with one payment. */
+async function startAcme(t: TestContext) {
+  type Payment = { refunds: { id: string }[] } & Record<string, unknown>
+  const service: { url: string; payment?: Payment } = { url: '' }
+  function answer(address: string, body: Record<string, unknown>): unknown {
+    switch (address.split('?', 1)[0]) {
+      case '/payments':
+        return (service.payment = {
+          id: 'p-1',
+          state: 'open',
+          url: 'https://acme.example/pay/p-1',
+          refunds: [],
+          ...body,
+        })
+      case '/refunds': {
+        const refund = { id: 'r-1', state: 'completed', ...body }
+        service.payment!.refunds.push(refund)
+        return refund
+      }
+      case '/events':
+        return { events: [], until: 0 }
+      default:
+        return service.payment ?? {}
+    }
+  }
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString()
+      response.end(JSON.stringify(answer(request.url!, text === '' ? {} : JSON.parse(text))))
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => void server.close())
+  service.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return service
+}
 
 eachEngine((engine) => {
   test('the five minutes of the README', async (t) => {
@@ -189,6 +229,86 @@ eachEngine((engine) => {
     assert.deepEqual([(await report('x')).status, (await report('a token')).status], [400, 200])
     const { logs } = (await app.request('GET', '/messaging/logs?channel=sms', { token })).body
     assert.equal(logs[0].status, 'delivered')
+  })
+
+  test('the payments of docs/pay.md are made and refunded', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const { token: TOKEN } = await app.register()
+    const [checkout, pay, read, order, approve, capture, refund, list] = await blocksOf('docs/pay.md', 'sh')
+    const { sessionId, url, transactionId } = JSON.parse(await shell(checkout!, app, { TOKEN }))
+    assert.equal((await fetch(url)).status, 200)
+    await shell(pay!, app, { SESSION: sessionId })
+    const environment = { TOKEN, TRANSACTION: transactionId }
+    let paid
+    // The webhook comes after the payment.
+    do paid = JSON.parse(await shell(read!, app, environment))
+    while (paid.status === 'pending')
+    assert.deepEqual([paid.status, paid.displayAmount], ['completed', '25.00'])
+
+    const { orderId } = JSON.parse(await shell(order!, app, { TOKEN }))
+    await shell(approve!, app, { ORDER: orderId })
+    const captured = JSON.parse(await shell(capture!, app, { TOKEN, ORDER: orderId }))
+    assert.equal(captured.status, 'COMPLETED')
+
+    for (const round of ['first', 'repeated']) {
+      const { status, amount } = JSON.parse(await shell(refund!, app, environment))
+      assert.deepEqual([status, amount], ['completed', 1000], round)
+    }
+    const { transactions, total } = JSON.parse(await shell(list!, app, { TOKEN }))
+    assert.deepEqual([total, transactions[0].refundedAmount], [1, 1000])
+  })
+
+  test('the provider of docs/pay.md takes a payment, and its webhook', async (t) => {
+    const service = await startAcme(t)
+    const [, provider] = await blocksOf('docs/pay.md', 'ts')
+    const folder = await applicationFolder(t, {
+      'acme.ts': provider!,
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { acme } from './acme.ts'
+        export default defineConfig({ pay: { cardpay: acme({ url: '${service.url}', token: 'a token' }) } })`,
+    })
+    const app = await startApp(t, engine, { config: await loadConfig(folder) })
+    const { token } = await app.register()
+    const health = await app.request('GET', '/pay/health')
+    assert.equal(health.body.providers.cardpay, 'connected')
+    const items = [{ name: 'Momo', amount: 1250, currency: 'eur' }]
+    const body = { items, successUrl: 'https://shop.example/', cancelUrl: 'https://shop.example/' }
+    const { transactionId, url } = (await app.request('POST', '/pay/cardpay/checkout', { token, body })).body
+    assert.equal(url, 'https://acme.example/pay/p-1')
+
+    service.payment!.state = 'paid'
+    const event = (secret: string) => {
+      const raw = JSON.stringify({ id: 'e-1', type: 'paid', payment: 'p-1' })
+      const signature = createHmac('sha256', secret).update(raw).digest('hex')
+      return app.request('POST', '/pay/cardpay/webhook', { raw, headers: { 'x-acme-signature': signature } })
+    }
+    assert.deepEqual([(await event('x')).status, (await event('a token')).status], [400, 200])
+    const read = async () => (await app.request('GET', `/pay/transactions/${transactionId}`, { token })).body
+    // The event is handled after the answer.
+    while ((await read()).status === 'pending') await setImmediate()
+    assert.equal((await read()).history[1].cause, 'event e-1')
+
+    const refund = { token, body: { transactionId, amount: 250 } }
+    const { status, amount } = (await app.request('POST', '/pay/cardpay/refund', refund)).body
+    assert.deepEqual([status, amount], ['completed', 250])
+    assert.equal((await read()).status, 'partially_refunded')
+    assert.equal(service.payment!.refunds.length, 1)
+    await app.app.service('pay').lookUp(transactionId)
+    assert.equal((await read()).refunds.length, 1)
+  })
+
+  test('the configuration of docs/pay.md starts a server', async (t) => {
+    const [block] = await blocksOf('docs/pay.md', 'ts')
+    // Nothing is to be asked of Stripe and PayPal themselves.
+    const away = block!.replaceAll(/(secretKey|clientId): '/g, "apiBase: 'http://127.0.0.1:9', $&")
+    const folder = await applicationFolder(t, {
+      'sixwire.config.ts': `import { defineConfig } from 'sixwire'\n${away}`,
+    })
+    const app = await startApp(t, engine, { config: await loadConfig(folder) })
+    const { status, body } = await app.request('GET', '/pay/health')
+    assert.equal(status, 200)
+    assert.deepEqual(body.providers, { cardpay: 'error', walletpay: 'error', onchain: 'not_configured' })
   })
 
   test('the documents of docs/store.md are created and found', async (t) => {

@@ -1,6 +1,6 @@
 /**
  * What an application imports. docs/extending.md shows how to use it; `sixwire/smtp` and `sixwire/twilio` export the
- * built-in providers of messages.
+ * built-in providers of messages, `sixwire/stripe` and `sixwire/paypal` those of payments.
  *
  * @example
  * import { defineConfig, defineWire, route, Type } from 'sixwire'
@@ -17,6 +17,7 @@ export {
   type Config,
 } from './app.ts'
 export { ApiError, defineErrors, errors, invalid } from './base/errors.ts'
+export { amountFault, formatAmount, parseAmount } from './base/money.ts'
 export { CallError, createClient, type Client } from './client/client.ts'
 export { afterCommit, ConstraintError, requireRow, type Database } from './db/database.ts'
 export { sql } from './db/sql.ts'
@@ -25,11 +26,24 @@ export type { RawRequest } from './http/raw-request.ts'
 export { answer, jsonText, route, type Route } from './http/route.ts'
 export { defineWire, type RoutesOf, type ServiceOf, type WireContext } from './kernel/wire.ts'
 export { createOutbound, jsonOf, type Outbound } from './outbound/outbound.ts'
-export { outcomeOf } from './providers/outcome.ts'
+export { outcomeOf, type Outcome } from './providers/outcome.ts'
 export { receiveErrors } from './providers/receive.ts'
 export { auth } from './wires/auth/index.ts'
 export { core } from './wires/core/index.ts'
 export { messaging } from './wires/messaging/index.ts'
 export type { MailProvider, TextProvider } from './wires/messaging/provider.ts'
+export { pay, type Pay } from './wires/pay/index.ts'
+export type {
+  CaptureOrder,
+  Currencies,
+  Entry,
+  Money,
+  Order,
+  PaymentProvider,
+  ProviderEvent,
+  RefundOrder,
+  Snapshot,
+  Subject,
+} from './wires/pay/provider.ts'
 export { store } from './wires/store/index.ts'
 export { Type } from './base/schema.ts'
