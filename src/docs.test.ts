@@ -107,7 +107,7 @@ async function startAcme(t: TestContext) {
 eachEngine((engine) => {
   test('the five minutes of the README', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
-    const [, register, create, find, mail] = await blocksOf('README.md', 'sh')
+    const [, register, create, find, mail, checkout] = await blocksOf('README.md', 'sh')
     const made = JSON.parse(await shell(register!.replace(/^TOKEN=.*$/m, ''), app))
     assert.equal(made.user.email, 'me@example.com')
     const book = JSON.parse(await shell(create!, app, { TOKEN: made.token }))
@@ -121,6 +121,8 @@ eachEngine((engine) => {
       messages.map(({ subject }: { subject: string }) => subject),
       ['Hello'],
     )
+    const { url } = JSON.parse(await shell(checkout!, app, { TOKEN: made.token }))
+    assert.match(await (await fetch(url)).text(), /12\.50/)
 
     const [typed] = await blocksOf('README.md', 'ts')
     const folder = await applicationFolder(t, {
