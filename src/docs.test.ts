@@ -68,34 +68,35 @@ const importFile = async (file: string): Promise<Record<string, unknown>> =>
 /** The service that the provider of docs/pay.md calls, with one payment. */
 async function startAcme(t: TestContext) {
   type Payment = { refunds: { id: string }[] } & Record<string, unknown>
-  const service: { url: string; payment?: Payment } = { url: '' }
-  function answer(address: string, body: Record<string, unknown>): unknown {
-    switch (address.split('?', 1)[0]) {
-      case '/payments':
-        return (service.payment = {
-          id: 'p-1',
-          state: 'open',
-          url: 'https://acme.example/pay/p-1',
-          refunds: [],
-          ...body,
-        })
-      case '/refunds': {
-        const refund = { id: 'r-1', state: 'completed', ...body }
-        service.payment!.refunds.push(refund)
-        return refund
-      }
-      case '/events':
-        return { events: [], until: 0 }
-      default:
-        return service.payment ?? {}
-    }
+  const service: { url: string; keys: unknown[]; payment?: Payment } = { url: '', keys: [] }
+  const answers: Record<string, (body: object) => unknown> = {
+    '/payments': (body) =>
+      (service.payment = {
+        id: 'p-1',
+        state: 'open',
+        url: 'https://acme.example/pay/p-1',
+        refunds: [],
+        ...body,
+      }),
+    '/payments/p-1': () => service.payment,
+    '/refunds'(body) {
+      const refund = { id: 'r-1', state: 'completed', ...body }
+      service.payment!.refunds.push(refund)
+      return refund
+    },
+    '/events': () => ({ events: [], until: 0 }),
+    '/account': () => ({}),
   }
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const text = Buffer.concat(chunks).toString()
-      response.end(JSON.stringify(answer(request.url!, text === '' ? {} : JSON.parse(text))))
+      const key = request.headers['idempotency-key']
+      if (key !== undefined) service.keys.push(key)
+      const body = chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString())
+      const answer = answers[request.url!.split('?', 1)[0]!]
+      response.statusCode = answer ? 200 : 404
+      response.end(JSON.stringify(answer?.(body) ?? {}))
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -292,10 +293,10 @@ eachEngine((engine) => {
     assert.equal((await read()).history[1].cause, 'event e-1')
 
     const refund = { token, body: { transactionId, amount: 250 } }
-    const { status, amount } = (await app.request('POST', '/pay/cardpay/refund', refund)).body
+    const { status, amount, refundId } = (await app.request('POST', '/pay/cardpay/refund', refund)).body
     assert.deepEqual([status, amount], ['completed', 250])
     assert.equal((await read()).status, 'partially_refunded')
-    assert.equal(service.payment!.refunds.length, 1)
+    assert.deepEqual(service.keys, [transactionId, refundId])
     await app.app.service('pay').lookUp(transactionId)
     assert.equal((await read()).refunds.length, 1)
   })

@@ -110,6 +110,21 @@ type Yes<T extends true> = T
 type No<T extends false> = T
 type Login = InputOf<'POST /auth/login'>
 type Read = InputOf<'GET /store/:collection/:id'>
+type Checkout = {
+  items: { name: string; amount: number; currency: string }[]
+  successUrl: string
+  cancelUrl: string
+}
+type Status =
+  | 'pending'
+  | 'completed'
+  | 'failed'
+  | 'expired'
+  | 'cancelled'
+  | 'partially_refunded'
+  | 'refunded'
+  | 'disputed'
+  | 'lost'
 export type Compiled = [
   Yes<Accepts<Login, { body: { email: string; password: string } }>>,
   Yes<Accepts<Login, { body: { email: string; password: string }; token: string; signal: AbortSignal }>>,
@@ -139,6 +154,18 @@ export type Compiled = [
   Yes<Equal<ReplyOf<'GET /health'>['database'], 'connected' | 'disconnected'>>,
   Yes<Equal<ReplyOf<'POST /shop/orders'>, { id: string } | { later: boolean }>>,
   Yes<Equal<ReplyOf<'GET /shop/label'>, string>>,
+  Yes<Accepts<InputOf<'POST /pay/cardpay/checkout'>, { body: Checkout }>>,
+  No<Accepts<InputOf<'POST /pay/cardpay/checkout'>, { body: Omit<Checkout, 'cancelUrl'> }>>,
+  Yes<Accepts<InputOf<'POST /pay/walletpay/refund'>, { body: { transactionId: string } }>>,
+  No<Accepts<InputOf<'POST /pay/walletpay/refund'>, { body: { transactionId: string; amount: string } }>>,
+  Yes<Accepts<InputOf<'POST /pay/walletpay/capture/:orderId'>, { params: { orderId: string } }>>,
+  Yes<Accepts<InputOf<'GET /pay/transactions'>, { query: { provider: 'onchain'; status: Status } }>>,
+  No<Accepts<InputOf<'GET /pay/transactions'>, { query: { status: 'paid' } }>>,
+  Yes<Equal<ReplyOf<'GET /pay/transactions'>['transactions'][number]['status'], Status>>,
+  Yes<Equal<ReplyOf<'GET /pay/transactions/:id'>['history'][number]['status'], Status>>,
+  Yes<Equal<ReplyOf<'POST /pay/cardpay/refund'>['status'], 'pending' | 'completed' | 'failed'>>,
+  Yes<Equal<ReplyOf<'POST /pay/walletpay/capture/:orderId'>['status'], 'COMPLETED' | 'PENDING'>>,
+  Yes<Equal<ReplyOf<'GET /pay/health'>['providers']['cardpay'], 'connected' | 'not_configured' | 'error'>>,
 ]
 
 eachEngine((engine) => {
@@ -192,6 +219,33 @@ eachEngine((engine) => {
       })
       assert.deepEqual(data, [made])
       assert.equal(total, 1)
+    })
+
+    test('pays and refunds at the routes of payments', async (t) => {
+      const shopped = await startApp(t, engine, { sandbox: true })
+      const { token } = await shopped.register()
+      const own = createClient<Api>(shopped.url, { token })
+      const { sessionId, transactionId } = await own.call('POST /pay/cardpay/checkout', {
+        body: {
+          items: [{ name: 'Momo', amount: 1250, currency: 'eur' }],
+          successUrl: 'https://shop.example/paid',
+          cancelUrl: 'https://shop.example/cart',
+        },
+      })
+      await shopped.request('POST', `/sandbox/api/cardpay/sessions/${sessionId}/pay`)
+      assert.equal(await shopped.app.service('pay').lookUp(transactionId), true)
+      const { transactions, total } = await own.call('GET /pay/transactions', {
+        query: { status: 'completed', provider: 'cardpay' },
+      })
+      assert.deepEqual([total, transactions[0]!._id, transactions[0]!.amount], [1, transactionId, 1250])
+      const refund = await own.call('POST /pay/cardpay/refund', { body: { transactionId, amount: 250 } })
+      assert.deepEqual([refund.status, refund.amount], ['completed', 250])
+      const { status, refunds } = await own.call('GET /pay/transactions/:id', {
+        params: { id: transactionId },
+      })
+      assert.deepEqual([status, refunds[0]!.refundId], ['partially_refunded', refund.refundId])
+      const over = own.call('POST /pay/cardpay/refund', { body: { transactionId, amount: 1001 } })
+      await assert.rejects(over, { status: 422, code: 'AMOUNT_EXCEEDED' })
     })
 
     test('throws what the server refuses, with all that it says', async () => {

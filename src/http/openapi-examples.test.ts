@@ -30,6 +30,7 @@ const REFUSED: Record<string, string> = {
   'POST /pay/walletpay/capture/{orderId}': 'NOT_FOUND',
   'POST /pay/walletpay/refund': 'NOT_FOUND',
   'POST /pay/walletpay/webhook': 'INVALID_SIGNATURE',
+  'GET /pay/transactions/{id}': 'NOT_FOUND',
   'GET /store/{collection}/{id}': 'NOT_FOUND',
   'PUT /store/{collection}/{id}': 'NOT_FOUND',
   'DELETE /store/{collection}/{id}': 'NOT_FOUND',

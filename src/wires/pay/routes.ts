@@ -393,7 +393,7 @@ export function payRoutes(wire: {
         description: 'With its refunds, its dispute, and each change of its status.',
         access: 'user',
         readsOnly: true,
-        params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
+        params: Type.Object({ id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
         reply: { 200: TransactionDetails },
         errors: [errors.not_found],
       },
