@@ -14,6 +14,7 @@ import {
   insertCallSql,
   insertHistorySql,
   selectTransactionsSql,
+  settleCallSql,
   type TransactionRow,
 } from './transaction-rows.ts'
 
@@ -107,8 +108,12 @@ export function createCheckouts(
       const settle = async (outcome: Outcome<Created>): Promise<Opened | NotAccepted> => {
         if (outcome.kind === 'accepted') {
           const { reference, url } = outcome
-          const call = { id, status: 'accepted', reason: null } as const
-          await ledger.record(id, { snapshot: { reference, url, entries: [] }, call, cause })
+          // Not by the ledger, which reads first: nothing that was seen meanwhile is lost by this.
+          await db.batch([
+            sql`update pay_transactions set reference = ${reference}, url = ${url}, version = version + 1,
+                updated_at = ${clock.now()} where id = ${id} and reference is null`,
+            settleCallSql(id, 'accepted', null),
+          ])
           return { transactionId: id, reference, url }
         }
         // Nothing was created, so there is no transaction either.
