@@ -79,6 +79,28 @@ describe('a checkout', () => {
         assert.equal(answered.body.transactionId, session!.transactionId)
       })
 
+    test('of unknown outcome is the same checkout when it is called again, and stays known meanwhile', async (t) => {
+      const till = await startTill(t, engine)
+      const body = { items: [{ name: 'Book', amount: 500, currency: 'eur' }], ...URLS }
+      const call = () =>
+        till.app.clock.through(till.call('POST /pay/cardpay/checkout', body, { key: 'again' }))
+      till.card.faults = ['lost', 'dropped', 'dropped', 'dropped', 'dropped', 'dropped', 'dropped', 'dropped']
+      till.card.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
+      assert.equal((await call()).status, 502)
+      assert.equal((await till.call('GET /pay/transactions')).body.total, 1)
+      till.card.faults = ['unsent']
+      till.app.clock.advance(30_000)
+      assert.equal((await call()).status, 502)
+      assert.equal((await till.call('GET /pay/transactions')).body.total, 1)
+      till.card.faults = []
+      till.card.lookFaults = []
+      const { status, body: answered } = await call()
+      assert.equal(status, 200)
+      const [session, ...others] = till.card.sessions.values()
+      assert.deepEqual([answered.sessionId, others.length], [session!.reference, 0])
+      assert.equal((await till.call('GET /pay/transactions')).body.total, 1)
+    })
+
     test('with the same Idempotency-Key is the same checkout', async (t) => {
       const till = await startTill(t, engine)
       const body = { items: [{ name: 'Book', amount: 500, currency: 'eur' }], ...URLS }

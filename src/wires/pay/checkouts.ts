@@ -95,7 +95,8 @@ export function createCheckouts(
         updated_at: now,
       }
       let createdAt = now
-      if (!(await insert(row, cause))) {
+      const isNew = await insert(row, cause)
+      if (!isNew) {
         const existing = await db.get(selectTransactionsSql(sql`id = ${id}`))
         if (typeof existing?.reference === 'string' && existing.url !== null)
           return { transactionId: id, reference: existing.reference, url: existing.url }
@@ -116,8 +117,8 @@ export function createCheckouts(
           ])
           return { transactionId: id, reference, url }
         }
-        // Nothing was created, so there is no transaction either.
-        if (outcome.kind !== 'unknown')
+        // Nothing was created, so there is no transaction either. What an earlier call did is not told by one that was not sent.
+        if (outcome.kind === 'refused' || (outcome.kind === 'retry' && isNew))
           await db.write(sql`delete from pay_transactions where id = ${id} and reference is null`)
         else await ledger.record(id, { call: { id, status: 'unknown', reason: outcome.reason }, cause })
         return outcome
