@@ -48,15 +48,10 @@ function cardError({ number, expiry, cvc }: CardFields, now: number): string | u
 const successUrlOf = ({ success_url: url, id }: Session): string =>
   url!.replaceAll('{CHECKOUT_SESSION_ID}', id).replaceAll(/%7BCHECKOUT_SESSION_ID%7D/gi, id)
 
-/** A form of another page would carry that page's origin. */
-function isForeign({ headers }: FastifyRequest): boolean {
-  const { origin, host } = headers
-  return origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host)
-}
-
 /**
  * The hosted checkout page: `GET /:id` shows it, `POST` pays, cancels, or pays by bank debit; `/:id/authenticate` is the page
- * of the bank.
+ * of the bank. The id of a session is all that is needed to pay it. The origin of a form cannot be checked: browsers send
+ * `Origin: null` with the page's own forms, because of the `Referrer-Policy: no-referrer` of every answer.
  */
 export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => {
   const { db, clock, changes, originOf, expireOverdue } = options
@@ -122,15 +117,6 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
     (handle: (found: Found, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const { id } = request.params as { id: string }
-      if (request.method === 'POST' && isForeign(request))
-        return send(
-          reply,
-          403,
-          endedPage(options, {
-            title: 'This form is from another page',
-            text: 'Open the checkout page itself, and pay there.',
-          }),
-        )
       await expireOverdue()
       const found = await find(db, 'session', id)
       if (!found) return notFound(reply)
