@@ -122,7 +122,9 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
       const { page, complaints } = await visit(t)
       await page.goto(`${sandbox.url}/sandbox#payments`)
       await page.getByRole('heading', { name: 'No payments yet' }).waitFor()
-      assert.match(await page.locator('#payments-reader pre').first().innerText(), /\/pay\/cardpay\/checkout/)
+      const sample = await page.locator('#payments-reader pre').first().innerText()
+      assert.match(sample, /\/pay\/cardpay\/checkout/)
+      assert.ok(sample.includes(`"${sandbox.url}/sandbox#payments/{CHECKOUT_SESSION_ID}"`), sample)
 
       await change({ payments: [session] })
       await announced(page, 'New payment of 12.50 EUR: open')
@@ -214,7 +216,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
       await announced(page, 'the order stays open')
 
       await change({ orders: [{ ...order, status: 'APPROVED', funding: 'pending' }] })
-      await page.getByText('your application, which captures the payment').waitFor()
+      await page.getByText(`/pay/walletpay/capture/${order.id}`).waitFor()
       assert.equal(await button(page, 'Cancel').count(), 0)
       await button(page, 'Void').click()
       await announced(page, 'The order is void')

@@ -1,5 +1,6 @@
 // What both providers know of a payment, in one form: what is shown of it, and what can happen to it next.
 import { choice, text } from './actions.js'
+import { serverUrl } from './api.js'
 
 // States of a dispute, of both providers; any other one is over.
 const OPEN_DISPUTES = [
@@ -156,8 +157,10 @@ export function walletPayment(order) {
       ['Paid from', FUNDING[funding] ?? funding],
       ['Refunded', Number(refunded) > 0 && `${refunded} ${currency}`],
       ['Created', new Date(createdAt).toLocaleString()],
-      ['Waits for', state === 'approved' && 'your application, which captures the payment'],
     ],
+    capture:
+      state === 'approved' &&
+      `curl -X POST ${serverUrl}/pay/walletpay/capture/${id} \\\n  -H "authorization: Bearer $TOKEN"`,
     link: order.approvalUrl && { url: order.approvalUrl, text: 'Approve at the approval page' },
     next: [
       canApprove && {

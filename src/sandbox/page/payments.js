@@ -1,21 +1,30 @@
-import { appUrl, ask, isUnused, serverUrl, SIGN_IN } from './api.js'
+import { ask, isUnused, root, serverUrl, SIGN_IN } from './api.js'
 import { actionBar } from './actions.js'
 import { cardPayment, walletPayment } from './payment.js'
 import { command, make, outside, time, update } from './dom.js'
 import { createPanes, row } from './panes.js'
 
+/** This part of the page: where the commands send the buyer's browser. */
+const pageUrl = `${location.origin}${root}#payments`
+
 const CHECKOUT = `${SIGN_IN}
 curl ${serverUrl}/pay/cardpay/checkout \\
   -H "authorization: Bearer $TOKEN" \\
   -H 'content-type: application/json' \\
-  -d '{"items": [{"name": "Tea", "amount": 1250, "currency": "eur"}],
-       "successUrl": "${appUrl}", "cancelUrl": "${appUrl}"}'`
+  -d '{
+    "items": [{"name": "Tea", "amount": 1250, "currency": "eur"}],
+    "successUrl": "${pageUrl}/{CHECKOUT_SESSION_ID}",
+    "cancelUrl": "${pageUrl}"
+  }'`
 
 const ORDER = `curl ${serverUrl}/pay/walletpay/order \\
   -H "authorization: Bearer $TOKEN" \\
   -H 'content-type: application/json' \\
-  -d '{"amount": 12.5, "currency": "EUR", "description": "Tea",
-       "returnUrl": "${appUrl}", "cancelUrl": "${appUrl}"}'`
+  -d '{
+    "amount": 12.5, "currency": "EUR", "description": "Tea",
+    "returnUrl": "${pageUrl}",
+    "cancelUrl": "${pageUrl}"
+  }'`
 
 /** @param {{ announce(text: string): void, retry(part: string): void }} page */
 export function createPayments(page) {
@@ -31,7 +40,7 @@ export function createPayments(page) {
             make(
               'p',
               {},
-              'Create a checkout session or an order, and it appears here. The caller needs an account with a verified address: follow the link in its mail first.',
+              'Create a checkout session or an order with your own account, and it appears here. With the policy guarded, verify its address first: the link is in the inbox.',
             ),
             !isUnused('cardpay') && command(CHECKOUT, 'the command for a checkout'),
             !isUnused('walletpay') && make('p', {}, 'By wallet, with the same TOKEN:'),
@@ -124,7 +133,7 @@ const paymentRow = ({ id, amount, state, tone, description, createdAt, isOpen })
 
 const titled = (title, ...content) => make('div', { class: 'panel' }, make('h4', {}, title), ...content)
 
-function paymentView({ state, tone, facts, link, next, refunds, dispute }, actions) {
+function paymentView({ state, tone, facts, link, capture, next, refunds, dispute }, actions) {
   return [
     make(
       'dl',
@@ -136,6 +145,8 @@ function paymentView({ state, tone, facts, link, next, refunds, dispute }, actio
         .flatMap(([name, value]) => [make('dt', {}, name), make('dd', {}, value)]),
     ),
     link && make('p', { class: 'links' }, outside(link.url, link.text)),
+    capture &&
+      titled('Your application captures the order', command(capture, 'the command that captures the order')),
     next.length > 0 && titled('What happens next', actions(next)),
     ...refunds.map(({ title, status, next: steps }) =>
       titled(title, make('p', {}, status), steps.length > 0 && actions(steps)),
