@@ -1,17 +1,8 @@
 import { html, type Html } from '../html.ts'
+import { providerPage } from '../provider-page.ts'
 import { displayAmount } from './currencies.ts'
 import type { LineItem, Session } from './stripe-types.ts'
 import { DEFAULT_CARD, TEST_CARDS } from './test-cards.ts'
-
-// Without form-action, because Chromium applies it to the redirect that answers a form, too, and that leads to the
-// application's own address.
-export const CHECKOUT_POLICY = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
 
 /** What every page of the checkout needs. */
 export type PageFrame = {
@@ -37,29 +28,18 @@ const money = (amount: number, currency: string): string =>
   `${displayAmount(amount, currency)} ${currency.toUpperCase()}`
 
 const frame = ({ root }: PageFrame, title: string, content: Html): string =>
-  html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${title}</title>
-        <link rel="icon" href="${root}/page/icon.svg" type="image/svg+xml" />
-        <link rel="stylesheet" href="${root}/page/base.css" />
-        <link rel="stylesheet" href="${root}/cardpay/page/checkout.css" />
-      </head>
-      <body>
-        <header>
-          <span class="mark" aria-hidden="true"></span>
-          <p><strong>Card checkout</strong> <span class="protocol">Stripe's API</span></p>
-        </header>
-        <main>${content}</main>
-        <footer>
-          A stand-in of the Sixwire sandbox: no card is charged, and nothing leaves this machine. Do not enter
-          a real card.
-        </footer>
-      </body>
-    </html>`.text
+  providerPage(
+    {
+      assets: `${root}/page`,
+      styleSheet: `${root}/cardpay/page/checkout.css`,
+      provider: 'Card checkout',
+      protocol: "Stripe's API",
+      footer:
+        'A stand-in of the Sixwire sandbox: no card is charged, and nothing leaves this machine. Do not enter a real card.',
+    },
+    title,
+    content,
+  )
 
 const itemRow = ({ description, quantity, amount_total: amount, currency }: LineItem): Html =>
   html`<li>

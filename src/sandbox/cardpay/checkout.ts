@@ -3,10 +3,10 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../db/database.ts'
 import { formOf, takeForms } from '../forms.ts'
+import { sendPage } from '../provider-page.ts'
 import type { Changes, Origin } from './change.ts'
 import {
   authenticationPage,
-  CHECKOUT_POLICY,
   DEFAULT_FIELDS,
   endedPage,
   payPage,
@@ -56,18 +56,8 @@ const successUrlOf = ({ success_url: url, id }: Session): string =>
 export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => {
   const { db, clock, changes, originOf, expireOverdue } = options
 
-  const send = (reply: FastifyReply, status: number, text: string) =>
-    reply
-      .code(status)
-      .headers({
-        'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': CHECKOUT_POLICY,
-        'cache-control': 'no-store',
-      })
-      .send(text)
-
   const notFound = (reply: FastifyReply) =>
-    send(
+    sendPage(
       reply,
       404,
       endedPage(options, { title: 'This checkout does not exist', text: 'The sandbox may have been reset.' }),
@@ -122,7 +112,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
       if (!found) return notFound(reply)
       const intent = await intentOf(found.object)
       const text = ended(found.object, intent)
-      return text === undefined ? handle({ ...found, intent }, request, reply) : send(reply, 200, text)
+      return text === undefined ? handle({ ...found, intent }, request, reply) : sendPage(reply, 200, text)
     }
 
   const show = (
@@ -131,7 +121,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
     fields: CardFields,
     failure?: [number, string],
   ) =>
-    send(
+    sendPage(
       reply,
       failure?.[0] ?? 200,
       payPage(options, {
@@ -207,7 +197,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
       '/:id/authenticate',
       about(async (found, _request, reply) =>
         isAuthenticating(found)
-          ? send(reply, 200, authenticationPage(options, found.object))
+          ? sendPage(reply, 200, authenticationPage(options, found.object))
           : reply.redirect(`${options.root}/cardpay/pay/${found.object.id}`, 303),
       ),
     )

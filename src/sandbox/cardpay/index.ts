@@ -3,12 +3,12 @@ import { createHmac } from 'node:crypto'
 import { deriveKey } from '../../base/crypto.ts'
 import { sql } from '../../db/sql.ts'
 import { createFiles } from '../files.ts'
+import { PROVIDER_PAGE_POLICY } from '../provider-page.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { expireOverdue as endOverdue } from './cancellations.ts'
 import { createCardpayApi } from './cardpay-api.ts'
 import { createChanges, type Origin } from './change.ts'
 import { createCheckout } from './checkout.ts'
-import { CHECKOUT_POLICY } from './checkout-page.ts'
 import { disputeLater } from './disputes.ts'
 import { createIdempotentCalls } from './idempotency.ts'
 import { counts, latestChange, overdueSessions } from './objects.ts'
@@ -102,7 +102,7 @@ export function createCardpay(context: StandInContext): StandIn {
           at: `/${NAME}/page`,
           pages: [],
           words: {},
-          policy: CHECKOUT_POLICY,
+          policy: PROVIDER_PAGE_POLICY,
         }),
       )
       await engine.register(

@@ -1,4 +1,5 @@
 import { html, type Html } from '../html.ts'
+import { providerPage } from '../provider-page.ts'
 import type { Person } from './people.ts'
 
 /** The appearance of a provider's pages. */
@@ -29,16 +30,6 @@ export type ConsentPage = {
 
 const LIST = new Intl.ListFormat('en')
 
-// Without form-action, because Chromium applies it to the redirect that answers a form, too, and that leads to the
-// application's own address.
-export const CONSENT_POLICY = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
 const initials = (name: string): string =>
   name
     .split(/\s+/)
@@ -48,31 +39,18 @@ const initials = (name: string): string =>
     .toUpperCase()
 
 const frame = (look: Look, assets: string, title: string, content: Html): string =>
-  html`<!doctype html>
-    <html lang="en" class="${look.dress}">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${title}</title>
-        <link rel="icon" href="${assets}/icon.svg" type="image/svg+xml" />
-        <link rel="stylesheet" href="${assets}/base.css" />
-        <link rel="stylesheet" href="${assets}/consent.css" />
-      </head>
-      <body>
-        <header>
-          <span class="mark" aria-hidden="true"></span>
-          <p>
-            <strong>${look.name}</strong>
-            <span class="protocol">${look.protocol}</span>
-          </p>
-        </header>
-        <main>${content}</main>
-        <footer>
-          A stand-in of the Sixwire sandbox: it needs no real account, and nothing leaves this machine.
-        </footer>
-      </body>
-    </html>`.text
+  providerPage(
+    {
+      assets,
+      styleSheet: `${assets}/consent.css`,
+      theme: look.dress,
+      provider: look.name,
+      protocol: look.protocol,
+      footer: 'A stand-in of the Sixwire sandbox: it needs no real account, and nothing leaves this machine.',
+    },
+    title,
+    content,
+  )
 
 const personButton = ({ id, name, email, verified }: Person, asked: boolean): Html =>
   html` <li>

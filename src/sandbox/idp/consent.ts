@@ -2,7 +2,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 
 import { ApiError, invalid } from '../../base/errors.ts'
 import { formOf } from '../forms.ts'
-import { CONSENT_POLICY, consentPage, refusalPage, type Look } from './consent-page.ts'
+import { sendPage } from '../provider-page.ts'
+import { consentPage, refusalPage, type Look } from './consent-page.ts'
 import type { AuthorizationRequest, Grants } from './grants.ts'
 import { queryOf } from './parameters.ts'
 import type { People, Person, PersonInput } from './people.ts'
@@ -43,16 +44,6 @@ export type ConsentOptions = {
 export function consentRoutes(engine: FastifyInstance, options: ConsentOptions): void {
   const { provider, path, look, application, assets, people, grants, check, answer } = options
 
-  const page = (reply: FastifyReply, status: number, text: string) =>
-    reply
-      .code(status)
-      .headers({
-        'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': CONSENT_POLICY,
-        'cache-control': 'no-store',
-      })
-      .send(text)
-
   /** @throws VALIDATION_ERROR */
   async function whoIs(choice: Exclude<Choice, { deny: true }>): Promise<Person> {
     if ('invent' in choice) return people.add(choice.invent, '/body/invent')
@@ -76,7 +67,7 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
     { ask, hint }: { ask: AuthorizationRequest; hint?: string },
     fault?: { message: string; name: string; email: string; verified: boolean },
   ) {
-    return page(
+    return sendPage(
       reply,
       fault ? 400 : 200,
       consentPage({
@@ -94,14 +85,14 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
 
   engine.get(path, async (request, reply) => {
     const checked = await check(queryOf(request.url))
-    if ('refuse' in checked) return page(reply, 400, refusalPage(look, assets, checked.refuse))
+    if ('refuse' in checked) return sendPage(reply, 400, refusalPage(look, assets, checked.refuse))
     if ('redirect' in checked) return reply.redirect(checked.redirect)
     return ask(reply, checked)
   })
 
   engine.post(path, async (request, reply) => {
     const checked = await check(queryOf(request.url))
-    if ('refuse' in checked) return page(reply, 400, refusalPage(look, assets, checked.refuse))
+    if ('refuse' in checked) return sendPage(reply, 400, refusalPage(look, assets, checked.refuse))
     if ('redirect' in checked) return reply.redirect(checked.redirect, 303)
     const choice = choiceOfForm(formOf(request.body))
     if (!choice) return ask(reply, checked)

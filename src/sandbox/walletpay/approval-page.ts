@@ -1,4 +1,5 @@
 import { html, type Html } from '../html.ts'
+import { providerPage } from '../provider-page.ts'
 import type { Funding } from './order.ts'
 
 export type ApprovalPage = {
@@ -25,36 +26,18 @@ export const FUNDING_LABELS: Readonly<Record<Funding, { label: string; hint: str
   },
 }
 
-// Without form-action: Chromium applies it to the redirect that answers a form, too.
-export const APPROVAL_POLICY = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
 const frame = ({ common, own }: ApprovalPage['assets'], title: string, content: Html): string =>
-  html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${title}</title>
-        <link rel="icon" href="${common}/icon.svg" type="image/svg+xml" />
-        <link rel="stylesheet" href="${common}/base.css" />
-        <link rel="stylesheet" href="${own}/approval.css" />
-      </head>
-      <body>
-        <header>
-          <span class="mark" aria-hidden="true"></span>
-          <p><strong>Sandbox Wallet</strong> <span class="protocol">PayPal's protocol</span></p>
-        </header>
-        <main>${content}</main>
-        <footer>A stand-in of the Sixwire sandbox: it needs no real account, and no money is moved.</footer>
-      </body>
-    </html>`.text
+  providerPage(
+    {
+      assets: common,
+      styleSheet: `${own}/approval.css`,
+      provider: 'Sandbox Wallet',
+      protocol: "PayPal's API",
+      footer: 'A stand-in of the Sixwire sandbox: it needs no real account, and no money is moved.',
+    },
+    title,
+    content,
+  )
 
 const fundingChoice = (name: Funding, isChosen: boolean): Html => {
   const { label, hint } = FUNDING_LABELS[name]

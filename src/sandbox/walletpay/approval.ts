@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { formatAmount } from '../../base/money.ts'
 import type { Faults } from '../faults.ts'
 import { formOf, takeForms } from '../forms.ts'
-import { APPROVAL_POLICY, approvalPage, noticePage, type ApprovalPage } from './approval-page.ts'
+import { sendPage } from '../provider-page.ts'
+import { approvalPage, noticePage, type ApprovalPage } from './approval-page.ts'
 import { CURRENCIES } from './currencies.ts'
 import { PayPalError } from './errors.ts'
 import { queryOf } from './notifications-api.ts'
@@ -30,18 +31,8 @@ export function addApprovalRoutes(
   const { wallet, faults, name, root } = options
   const assets = { common: `${root}/page`, own: `${root}/walletpay/page` }
 
-  const page = (reply: FastifyReply, status: number, text: string) =>
-    reply
-      .code(status)
-      .headers({
-        'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': APPROVAL_POLICY,
-        'cache-control': 'no-store',
-      })
-      .send(text)
-
   const notice = (reply: FastifyReply, status: number, title: string, text: string) =>
-    page(reply, status, noticePage(assets, title, text))
+    sendPage(reply, status, noticePage(assets, title, text))
 
   async function orderOf(url: string): Promise<Order | undefined> {
     const id = queryOf(url).get('token') ?? ''
@@ -92,7 +83,7 @@ export function addApprovalRoutes(
   engine.get(PATH, async ({ url }, reply) => {
     const order = await orderOf(url)
     if (!order) return unknown(reply)
-    return isOver(order) ? over(reply, order) : page(reply, 200, approvalPage(viewOf(order)))
+    return isOver(order) ? over(reply, order) : sendPage(reply, 200, approvalPage(viewOf(order)))
   })
 
   async function decide(url: string, form: URLSearchParams, reply: FastifyReply) {
@@ -105,7 +96,7 @@ export function addApprovalRoutes(
         ? notice(reply, 200, 'Nothing was paid', 'You can close this page.')
         : reply.redirect(backTo(request.cancelUrl, { token: id }), 303)
     const funding = FUNDINGS.find((one) => one === form.get('funding'))
-    if (form.get('action') !== 'approve' || !funding) return page(reply, 400, approvalPage(viewOf(order)))
+    if (form.get('action') !== 'approve' || !funding) return sendPage(reply, 400, approvalPage(viewOf(order)))
     return (await approved(id, funding))
       ? goOn(reply, order)
       : over(reply, await wallet.orders.find({ order: id }))

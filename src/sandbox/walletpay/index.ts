@@ -1,8 +1,9 @@
 import { formatAmount } from '../../base/money.ts'
 import { createFiles } from '../files.ts'
+import { PROVIDER_PAGE_POLICY } from '../provider-page.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { addApprovalRoutes } from './approval.ts'
-import { APPROVAL_POLICY, FUNDING_LABELS } from './approval-page.ts'
+import { FUNDING_LABELS } from './approval-page.ts'
 import { CURRENCIES } from './currencies.ts'
 import { createPayPalApi } from './paypal-api.ts'
 import { addSimulationRoutes } from './simulation-api.ts'
@@ -35,7 +36,7 @@ export function createWalletpay(context: StandInContext): StandIn {
           at: '/walletpay/page',
           pages: [],
           words: {},
-          policy: APPROVAL_POLICY,
+          policy: PROVIDER_PAGE_POLICY,
         }),
       )
       addApprovalRoutes(engine, { wallet, faults, name: settings.name, root })
