@@ -107,6 +107,21 @@ describe('the list of events', () => {
     assert.equal(outcome.kind === 'accepted' && outcome.events.length, 3000)
   })
 
+  test('may have events that are long: a page has the orders of 100 of them', async (t) => {
+    const order = { id: '5O190127TN364715T', note: 'x'.repeat(20_000) }
+    const { outcome } = await list(
+      t,
+      (_asked, response) =>
+        json(response, 200, {
+          events: Array.from({ length: 100 }, (_, i) =>
+            happened('CHECKOUT.ORDER.APPROVED', order, { id: `WH-${i}` }),
+          ),
+        }),
+      NOW - HOUR,
+    )
+    assert.equal(outcome.kind === 'accepted' && outcome.events.length, 100)
+  })
+
   test('ends with what was read whole if PayPal fails then', async (t) => {
     const kept = every(30, NOW - 60 * HOUR, 2 * HOUR)
     let calls = 0

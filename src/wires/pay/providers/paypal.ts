@@ -26,6 +26,8 @@ import { paypalReceiver } from './paypal-webhook.ts'
 
 const API_BASE = 'https://api-m.paypal.com'
 const CHECK_MS = 10_000
+/** A page has 100 events, each with its order. */
+const ANSWER_BYTES_MAX = 16 * 1_048_576
 const CERTIFICATE_BYTES_MAX = 65_536
 const ORDERS = '/v2/checkout/orders'
 
@@ -54,7 +56,13 @@ export function paypal(
 ): PaymentProvider & Required<Pick<PaymentProvider, 'capture' | 'authorize'>> {
   const apiBase = readBase(options.apiBase ?? API_BASE)
   const headers = { accept: 'application/json' }
-  const outbound = createOutbound({ name: 'PayPal', base: apiBase, headers, clock })
+  const outbound = createOutbound({
+    name: 'PayPal',
+    base: apiBase,
+    headers,
+    maxBytes: ANSWER_BYTES_MAX,
+    clock,
+  })
   const client = createClient(outbound, options, clock)
   const certificateOutbound = createOutbound({ name: 'PayPal', maxBytes: CERTIFICATE_BYTES_MAX, clock })
   const look = createLook(client, clock)
