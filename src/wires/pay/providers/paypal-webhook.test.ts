@@ -312,6 +312,22 @@ describe('forged webhooks', () => {
     assert.equal(fetched().length, 21)
   })
 
+  test('cannot make it forget a certificate', async (t) => {
+    const { provider, clock, fetched, verified, certUrl } = await start(t, {
+      pem: ({ path }, response) =>
+        path.endsWith('CERT-1') ? response.writeHead(200).end(CHAIN_PEM) : response.writeHead(404).end(),
+      verify: (_asked, response) => json(response, 200, { verification_status: 'FAILURE' }),
+    })
+    await accepted(provider, webhook(certUrl))
+    clock.advance(7 * 3_600_000)
+    for (let i = 0; i < 20; i++) await assert.rejects(provider.receive(webhook(`${certUrl}-${i}`)), INVALID)
+    await accepted(provider, webhook(certUrl))
+    assert.deepEqual([fetched().length, verified().length], [21, 20])
+    clock.advance(61_000)
+    await accepted(provider, webhook(certUrl))
+    assert.equal(fetched().length, 22)
+  })
+
   test('ask at most four questions at once', async (t) => {
     const pending: (() => void)[] = []
     const { provider, certUrl } = await start(t, {
@@ -349,6 +365,10 @@ describe('forged webhooks', () => {
       'file:///etc/passwd',
       '/v1/notifications/certs/CERT-1',
       `https://api.paypal.com/${'x'.repeat(600)}`,
+      'https://api.paypal.com/v1/notifications/certs/CERT%2D1',
+      'https://api.paypal.com/v1/notifications//certs/CERT-1',
+      'https://api.paypal.com/v1/notifications/certs/CERT-1/',
+      'https://api.paypal.com/v1/notifications/certs/CERT-1;x=1',
     ]
     for (const url of foreign) assert.throws(() => provider.authorize(webhook(url).headers), INVALID, url)
     const { headers } = webhook(certUrl)
