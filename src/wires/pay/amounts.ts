@@ -45,6 +45,7 @@ export function readAmount(
 ): bigint {
   const { provider, currency, exponent } = unit
   const refuse = (message: string): ApiError => invalid({ path, message })
+  if (value <= 0) throw refuse('must be more than 0')
   // The shortest decimal that is this double: what the caller wrote, unless it had more digits than a double has.
   const text = String(value)
   const exponents: Exponents = { [currency]: provider === 'cardpay' ? 0 : exponent }
@@ -56,7 +57,6 @@ export function readAmount(
         : fault,
     )
   const amount = parseAmount(text, currency, exponents)
-  if (amount <= 0n) throw refuse('must be more than 0')
   if (amount > LARGEST) throw refuse(`must be at most ${numberOf(LARGEST, unit)}`)
   checkMultiple(amount, unit, path)
   return amount

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
-import { startTill, URLS, type Till } from './pay.fixture.ts'
+import { RETURN_URLS, startTill, URLS, type Till } from './pay.fixture.ts'
 
 describe('a checkout', () => {
   eachEngine((engine) => {
@@ -182,6 +182,41 @@ describe('bad input of a checkout', () => {
             text,
           )
         assert.equal(one.card.counts.create, 0)
+        assert.equal((await one.call('GET /pay/transactions')).body.total, 0)
+      })
+  })
+})
+
+describe('bad input of an order', () => {
+  eachEngine((engine) => {
+    const end = endOfSuite()
+    let starting: Promise<Till> | undefined
+    const till = () => (starting ??= startTill(end, engine))
+    const of = (change: object) => ({ amount: 12.3, currency: 'EUR', ...RETURN_URLS, ...change })
+
+    for (const [what, input, path] of [
+      ['an amount of 0', of({ amount: 0 }), '/body/amount'],
+      ['a negative amount', of({ amount: -1 }), '/body/amount'],
+      ['more digits than cents', of({ amount: 1.005 }), '/body/amount'],
+      ['1e21', of({ amount: 1e21 }), '/body/amount'],
+      ['an amount as text', of({ amount: '10' }), '/body/amount'],
+      ['no amount', of({ amount: undefined }), '/body/amount'],
+      ['yen with cents', of({ amount: 10.5, currency: 'JPY' }), '/body/amount'],
+      ['an unknown currency', of({ currency: 'xyz' }), '/body/currency'],
+      ['a description of 128 characters', of({ description: 'x'.repeat(128) }), '/body/description'],
+      ['a description with NUL', of({ description: 'a\0b' }), '/body/description'],
+      ['a description with a lone surrogate', of({ description: 'a\ud800' }), '/body/description'],
+      ['a relative URL', of({ returnUrl: '/paid' }), '/body/returnUrl'],
+      ['a javascript: URL', of({ cancelUrl: 'javascript:alert(1)' }), '/body/cancelUrl'],
+      ['a URL with credentials', of({ cancelUrl: 'https://a:b@shop.example/' }), '/body/cancelUrl'],
+      ['no URL', of({ returnUrl: undefined }), '/body/returnUrl'],
+    ] as [string, object, string][])
+      test(`${what} is answered 400, and calls nobody`, async () => {
+        const one = await till()
+        const { status, body, text } = await one.call('POST /pay/walletpay/order', input)
+        assert.equal(status, 400, text)
+        assert.deepEqual([body.error.code, body.error.details.issues[0].path], ['VALIDATION_ERROR', path])
+        assert.equal(one.wallet.counts.create, 0)
         assert.equal((await one.call('GET /pay/transactions')).body.total, 0)
       })
   })

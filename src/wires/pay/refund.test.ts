@@ -52,6 +52,18 @@ describe('a refund', () => {
       assert.deepEqual([amount, refundedAmount, displayAmount], [12.3, 6.15, '12.30'])
     })
 
+    test('in another currency than the payment is refused, and nothing is given back', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const { status, body } = await till.call(REFUND, { transactionId, amount: 400, currency: 'usd' })
+      assert.deepEqual(
+        [status, body.error.details.issues],
+        [400, [{ path: '/body/currency', message: 'must be EUR, as the payment is' }]],
+      )
+      assert.equal(till.card.counts.refund, 0)
+      assert.equal((await till.call(REFUND, { transactionId, amount: 400, currency: 'eur' })).status, 200)
+    })
+
     test('50 at once on two servers never give back more than was paid', async (t) => {
       const till = await startTill(t, engine, { replicas: true })
       const { _id: transactionId } = await till.paid(1000)

@@ -1,4 +1,4 @@
-import { errors } from '../../base/errors.ts'
+import { errors, invalid } from '../../base/errors.ts'
 import { requireRow, type Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
@@ -28,13 +28,15 @@ export type Refunds = {
    *
    * @param refund.id of the refund: the same one again does not refund again
    * @param refund.amount reads the amount by the transaction's currency, in minor units; undefined: all that is left
-   * @throws NOT_FOUND, INVALID_STATE, AMOUNT_EXCEEDED, PROVIDER_ERROR
+   * @param refund.currency must be that of the transaction, in any case
+   * @throws NOT_FOUND, VALIDATION_ERROR, INVALID_STATE, AMOUNT_EXCEEDED, PROVIDER_ERROR
    */
   refund(refund: {
     id: string
     transactionId: string
     provider: CallProvider
     amount: ((row: TransactionRow) => bigint) | undefined
+    currency: string | undefined
     rowFilter: RowFilter
     cause: string
   }): Promise<RefundAnswer>
@@ -89,7 +91,7 @@ export function createRefunds(
   }
 
   return {
-    async refund({ id, transactionId, provider, amount: readAmount, rowFilter, cause }) {
+    async refund({ id, transactionId, provider, amount: readAmount, currency, rowFilter, cause }) {
       const deadline = clock.elapsed() + REQUEST_MS
       isConfigured(provider)
       let account = await find(transactionId, provider, rowFilter)
@@ -98,6 +100,8 @@ export function createRefunds(
         const earlier = account.calls.find((call) => call.id === id)
         if (earlier) return repeat(account, earlier)
         const { row } = account
+        if (currency !== undefined && currency.toUpperCase() !== row.currency)
+          throw invalid({ path: '/body/currency', message: `must be ${row.currency}, as the payment is` })
         refuseState(row)
         const left = BigInt(row.captured) - BigInt(row.reserved)
         const amount = readAmount?.(row) ?? left

@@ -36,6 +36,15 @@ const Id = (description: string) =>
 
 const Received = Type.Object({ received: Type.Literal(true) }, { title: 'Received' })
 
+const RefundCurrency = Type.Optional(
+  Type.String({
+    minLength: 3,
+    maxLength: 3,
+    description: 'That of the payment; another one is refused.',
+    examples: ['EUR'],
+  }),
+)
+
 /** The words of Stripe's and PayPal's parameters, and where they come from in a request. */
 const CHECKOUT_PARAMETERS = {
   success_url: '/body/successUrl',
@@ -197,17 +206,19 @@ export function payRoutes(wire: {
           Type.Object({
             transactionId: Id('The _id of the transaction.'),
             amount: Type.Optional(Type.Number({ description: 'In minor units.', examples: [500] })),
+            currency: RefundCurrency,
           }),
         ),
         reply: { 200: Refund },
         errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
       },
-      ({ body: { transactionId, amount }, caller, recordId, requestId }) =>
+      ({ body: { transactionId, amount, currency }, caller, recordId, requestId }) =>
         refunds.refund({
           id: recordId,
           transactionId,
           provider: 'cardpay',
           amount: amountOf(amount, 'cardpay'),
+          currency,
           rowFilter: policy.rowFilter(caller),
           cause: causeOf(requestId),
         }),
@@ -325,17 +336,19 @@ export function payRoutes(wire: {
             amount: Type.Optional(
               Type.Number({ description: 'A decimal number in major units.', examples: [6.15] }),
             ),
+            currency: RefundCurrency,
           }),
         ),
         reply: { 200: Refund },
         errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
       },
-      ({ body: { transactionId, amount }, caller, recordId, requestId }) =>
+      ({ body: { transactionId, amount, currency }, caller, recordId, requestId }) =>
         refunds.refund({
           id: recordId,
           transactionId,
           provider: 'walletpay',
           amount: amountOf(amount, 'walletpay'),
+          currency,
           rowFilter: policy.rowFilter(caller),
           cause: causeOf(requestId),
         }),
@@ -418,8 +431,11 @@ export function payRoutes(wire: {
   ] as const
 }
 
+/** A day, or a time with its zone: `Date.parse` takes much else for a time of the server's zone. */
+const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/i
+
 function timeOf(text: string, path: string): number {
-  const time = Date.parse(text)
+  const time = TIME.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(time) || time < 0)
     throw invalid({ path, message: 'must be a time like 2026-01-31T00:00:00Z' })
   return time
