@@ -196,4 +196,23 @@ eachEngine((engine) => {
       `${cardpay.url}/done?session=${id}`,
     )
   })
+
+  test('who pays is led to an address in any script', async (t) => {
+    const cardpay = await startCardpay(t, engine)
+    const address = `${cardpay.url}/dank/für→?name=Zoë`
+    const { url } = await cardpay.stripe.checkout.sessions.create({
+      ...orderOf(cardpay),
+      success_url: address,
+      cancel_url: address,
+    })
+    for (const action of ['cancel', 'pay']) {
+      const fields = { action, number: '4242424242424242', expiry: '12/34', cvc: '123' }
+      const left = await fetch(url!, {
+        method: 'POST',
+        redirect: 'manual',
+        body: new URLSearchParams(fields),
+      })
+      assert.deepEqual([left.status, left.headers.get('location')], [303, new URL(address).href], action)
+    }
+  })
 })

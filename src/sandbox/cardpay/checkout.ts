@@ -44,9 +44,12 @@ function cardError({ number, expiry, cvc }: CardFields, now: number): string | u
   return /^\d{3,4}$/.test(cvc.trim()) ? undefined : "Your card's security code is incomplete."
 }
 
+/** An address as a header can hold it: it may be written in any script. */
+const hrefOf = (url: string): string => new URL(url).href
+
 /** Where the browser goes after paying. */
 const successUrlOf = ({ success_url: url, id }: Session): string =>
-  url!.replaceAll('{CHECKOUT_SESSION_ID}', id).replaceAll(/%7BCHECKOUT_SESSION_ID%7D/gi, id)
+  hrefOf(url!.replaceAll('{CHECKOUT_SESSION_ID}', id).replaceAll(/%7BCHECKOUT_SESSION_ID%7D/gi, id))
 
 /**
  * The hosted checkout page: `GET /:id` shows it, `POST` pays, cancels, or pays by bank debit; `/:id/authenticate` is the page
@@ -162,7 +165,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
     const name = field('name').trim()
     const named = name === '' ? {} : { name }
     const debit = bankDebitOf(found.object)
-    if (form.get('action') === 'cancel' && cancelUrl !== null) return reply.redirect(cancelUrl, 303)
+    if (form.get('action') === 'cancel' && cancelUrl !== null) return reply.redirect(hrefOf(cancelUrl), 303)
     if (form.get('action') === 'debit' && debit !== undefined) {
       const run = async () => changes.run(await originOf(), (change) => pay(change, id, { debit, ...named }))
       return attempt(found, reply, run, (message) => show(reply, found, DEFAULT_FIELDS, [402, message]))
