@@ -1,3 +1,5 @@
+import type { Static } from 'typebox'
+
 import { sql } from '../../db/sql.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { createCalls } from './calls.ts'
@@ -87,20 +89,10 @@ export const pay = defineWire({
       }),
       service,
       async start() {
-        for (const [name, variable] of [
-          ['stripe', 'STRIPE_WEBHOOK_SECRET'],
-          ['paypal', 'PAYPAL_WEBHOOK_ID'],
-        ] as const) {
-          const { webhookSecret, webhookId } = {
-            webhookSecret: undefined,
-            webhookId: undefined,
-            ...options[name],
-          }
-          if (options[name] && webhookSecret === undefined && webhookId === undefined)
-            log.warn(
-              `${variable} is not set: webhooks are refused, and payments complete when the sweep looks them up`,
-            )
-        }
+        for (const variable of withoutWebhooks(options))
+          log.warn(
+            `${variable} is not set: webhooks are refused, and payments complete when the sweep looks them up`,
+          )
         const underWay = await db.all<{ transaction_id: string }>(sql`
           select distinct transaction_id from pay_calls where status in ('running', 'unknown') limit ${UNDER_WAY_MAX}`)
         for (const { transaction_id } of underWay)
@@ -119,3 +111,12 @@ export const pay = defineWire({
     }
   },
 })
+
+/** What configured providers lack to verify webhooks. */
+function withoutWebhooks({ stripe, paypal }: Static<typeof PayOptions>): string[] {
+  const isBlank = (text: string | undefined): boolean => text === undefined || text.trim() === ''
+  return [
+    ...(stripe && isBlank(stripe.webhookSecret) ? ['STRIPE_WEBHOOK_SECRET'] : []),
+    ...(paypal && isBlank(paypal.webhookId) ? ['PAYPAL_WEBHOOK_ID'] : []),
+  ]
+}

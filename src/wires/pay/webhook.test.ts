@@ -169,6 +169,26 @@ describe('a webhook', () => {
       assert.match(history.at(-1)!.cause, /^event evt_/)
     })
 
+    test('needs a secret that is not blank, and the server says so at its start', async (t) => {
+      const app = await startApp(t, engine, {
+        environment: {
+          STRIPE_SECRET_KEY: 'sk_test_1',
+          STRIPE_WEBHOOK_SECRET: ' ',
+          STRIPE_API_BASE: 'http://127.0.0.1:1',
+          PAYPAL_CLIENT_ID: 'id',
+          PAYPAL_CLIENT_SECRET: 'secret',
+          PAYPAL_WEBHOOK_ID: ' ',
+          PAYPAL_API_BASE: 'http://127.0.0.1:1',
+        },
+      })
+      for (const variable of ['STRIPE_WEBHOOK_SECRET', 'PAYPAL_WEBHOOK_ID'])
+        assert.match(app.log(), new RegExp(`${variable} is not set: webhooks are refused`))
+      for (const name of ['cardpay', 'walletpay']) {
+        const { status, body } = await app.request('POST', `/pay/${name}/webhook`, { body: {} })
+        assert.deepEqual([status, body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'])
+      }
+    })
+
     test('is answered 400 if no such provider is configured', async (t) => {
       const app = await startApp(t, engine)
       const { status, body } = await app.request('POST', PATH, { body: {} })

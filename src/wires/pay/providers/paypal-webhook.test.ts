@@ -390,10 +390,17 @@ describe('forged webhooks', () => {
 
 test('webhooks without a webhook ID are answered with the variable to set', async (t) => {
   const { apiBase, certUrl, provider } = await start(t)
-  const none = paypal({ clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, apiBase })
   const error = { code: 'PROVIDER_NOT_CONFIGURED', status: 400, message: /PAYPAL_WEBHOOK_ID/ }
   const request = webhook(certUrl, { event: happened('A.B', {}) })
-  assert.throws(() => none.authorize(request.headers), error)
-  await assert.rejects(none.receive(request), error)
+  for (const id of [undefined, '', ' \n']) {
+    const none = paypal({
+      clientId: CLIENT_ID,
+      clientSecret: CLIENT_SECRET,
+      apiBase,
+      ...(id !== undefined && { webhookId: id }),
+    })
+    assert.throws(() => none.authorize(request.headers), error)
+    await assert.rejects(none.receive(request), error)
+  }
   await accepted(provider, request)
 })

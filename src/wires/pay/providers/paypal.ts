@@ -168,7 +168,7 @@ export function paypal(
     events: (since, limitMs) => calls.track(events(since, limitMs)),
     check: () => calls.track(check()),
     ...paypalReceiver({
-      webhookId: options.webhookId,
+      webhookId: options.webhookId?.trim() || undefined,
       certificates: createCertificates({
         fetch: (address, limitMs) => calls.track(certificateOutbound.call(address, { limitMs })),
         apiBase,
