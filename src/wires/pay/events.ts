@@ -98,11 +98,22 @@ export function createEvents(
       returning provider, event_id, type, subject, attempts`)
   }
 
+  /** Works on items, a few at once; what is not begun when the server ends is handled after the lease. */
+  async function eachOf<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+    const next = Iterator.from(items)
+    const worker = async (): Promise<void> => {
+      for (const item of next) {
+        if (isClosed) return
+        await work(item)
+      }
+    }
+    await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
+  }
+
   /** Handles events, those of one transaction by one look. */
   async function handleRows(rows: readonly EventRow[]): Promise<void> {
     const groups = new Map<string, Group>()
-    const failed: [EventRow, unknown][] = []
-    for (const event of rows)
+    await eachOf(rows, async (event) => {
       try {
         const subject = parseJson(event.subject) as Subject
         const row = (await find(event.provider, subject)) ?? (await findAtProvider(event.provider, subject))
@@ -114,14 +125,10 @@ export function createEvents(
           for (const one of subject.objects ?? []) group.objects.set(`${one.kind} ${one.id}`, one)
         }
       } catch (error) {
-        failed.push([event, error])
+        await retry([event], error)
       }
-    for (const [event, error] of failed) await retry([event], error)
-    const next = groups.values()
-    const worker = async (): Promise<void> => {
-      for (const group of next) await handleGroup(group)
-    }
-    await Promise.all(Array.from({ length: Math.min(LOOKS_AT_ONCE, groups.size) }, worker))
+    })
+    await eachOf(groups.values(), handleGroup)
   }
 
   async function handleGroup({ transactionId, events, objects }: Group): Promise<void> {

@@ -110,6 +110,24 @@ describe('a webhook', () => {
       assert.equal((await till.transaction(_id)).status, 'completed')
     })
 
+    test('of another application of the account does not wait for those before it', async (t) => {
+      const till = await startTill(t, engine)
+      let [underWay, most] = [0, 0]
+      till.card.hold = async () => {
+        most = Math.max(most, ++underWay)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        underWay--
+      }
+      const foreign = Array.from({ length: 20 }, (_, at) => ({
+        id: `evt_${at}`,
+        type: 'charge.succeeded',
+        subject: { paymentId: `pay_foreign_${at}` },
+      }))
+      await Promise.all(foreign.map((event) => till.app.request('POST', PATH, webhookOf(event))))
+      await till.quiet()
+      assert.equal(most, 4)
+    })
+
     test('is handled again while the provider does not answer', async (t) => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.checkout()
