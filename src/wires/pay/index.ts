@@ -43,7 +43,7 @@ export const pay = defineWire({
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {
     const { db, clock, jobs, log, settings, policy } = context
-    const providers = await openProviders(options, clock)
+    const providers = await openProviders(options, clock, settings)
     const watch = createWatch(
       context,
       { firstMs: options.sweep.firstSeconds * 1000, maxMs: options.sweep.maxSeconds * 1000 },

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 
 import type { Clock } from '../../base/clock.ts'
+import { isLoopback } from '../../base/loopback.ts'
 import { StartError } from '../../base/start-error.ts'
 import type { CallProvider } from './errors.ts'
 import type { PayOptions } from './options.ts'
@@ -19,7 +20,12 @@ const VERBS = ['create', 'refund', 'look', 'events', 'receive', 'check', 'close'
 export async function openProviders(
   options: Options,
   clock: Clock,
+  { production }: { production: boolean },
 ): Promise<ReadonlyMap<CallProvider, PaymentProvider>> {
+  if (production) {
+    checkBase('STRIPE_API_BASE', options.stripe?.apiBase)
+    checkBase('PAYPAL_API_BASE', options.paypal?.apiBase)
+  }
   const cardpay = options.cardpay ?? (await cardProvider(options.stripe, clock))
   const walletpay = options.walletpay ?? (await walletProvider(options.paypal, clock))
   const providers = new Map<CallProvider, PaymentProvider>()
@@ -33,6 +39,13 @@ export async function openProviders(
     providers.set(name, provider)
   }
   return providers
+}
+
+/** Over plain http, anybody on the way reads the secret key, and can say that something was paid. */
+function checkBase(variable: string, base: string | undefined): void {
+  const url = base !== undefined && URL.canParse(base) ? new URL(base) : undefined
+  if (url?.protocol === 'http:' && !isLoopback(url.hostname))
+    throw new StartError(`${variable}: "${url.origin}" must be https in production`)
 }
 
 async function cardProvider(options: Options['stripe'], clock: Clock): Promise<PaymentProvider | undefined> {
