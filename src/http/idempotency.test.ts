@@ -32,9 +32,9 @@ test('a key is one to 255 visible ASCII characters', () => {
     })
 })
 
-test('an answer is final unless it says "not now", "not you" or "our fault"', () => {
-  const final = [200, 201, 202, 204, 400, 404, 405, 409, 412, 413, 415, 422]
-  const passing = [401, 403, 423, 429, 500, 502, 503]
+test('an answer is final unless it says "not now", "not you", "not in this state" or "our fault"', () => {
+  const final = [200, 201, 202, 204, 400, 404, 405, 412, 413, 415]
+  const passing = [401, 403, 409, 422, 423, 429, 500, 502, 503]
   assert.deepEqual([...final, ...passing].filter(isFinal), final)
 })
 

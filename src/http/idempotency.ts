@@ -31,8 +31,8 @@ export type IdempotencyStore = {
   release(caller: string, key: string): Promise<void>
 }
 
-// With these the same call may succeed later.
-const TEMPORARY = new Set([401, 403, 423, 429])
+// With these the same call may succeed later: the caller, the state of the record, or the server may change.
+const TEMPORARY = new Set([401, 403, 409, 422, 423, 429])
 
 /** Whether an answer is final and replayed; otherwise another attempt may succeed. */
 export const isFinal = (status: number): boolean => status < 500 && !TEMPORARY.has(status)

@@ -24,14 +24,17 @@ describe('a wallet order', () => {
       const early = await till.call(capture(orderId))
       assert.deepEqual([early.status, early.body.error.code], [409, 'INVALID_STATE'], early.text)
       assert.equal(early.body.error.details.approvalUrl, approvalUrl)
+      // The same key is no obstacle to what was not possible before.
+      const key = 'capture'
+      assert.equal((await till.call(capture(orderId), undefined, { key })).status, 409)
       approve(till, orderId)
-      const captured = await till.call(capture(orderId))
+      const captured = await till.call(capture(orderId), undefined, { key })
       assert.deepEqual(
         [captured.status, captured.body],
         [200, { orderId, status: 'COMPLETED', transactionId }],
       )
       assert.deepEqual((await till.call(capture(orderId))).body, captured.body)
-      assert.equal(till.wallet.counts.capture, 2)
+      assert.equal(till.wallet.counts.capture, 3)
       await till.deliver()
       const { status, displayAmount, history } = await till.transaction(transactionId)
       assert.deepEqual([status, displayAmount, history.length], ['completed', '12.30', 2])

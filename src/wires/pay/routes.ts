@@ -16,7 +16,7 @@ import { notConfigured, payErrors, type CallProvider } from './errors.ts'
 import type { PayHealth } from './health.ts'
 import { PROVIDERS, type PaymentProvider } from './provider.ts'
 import type { Refunds } from './refunds.ts'
-import { CardCurrency, Line, Refund, ReturnUrl, Transaction, TransactionDetails } from './schemas.ts'
+import { Currency, Line, Refund, ReturnUrl, Transaction, TransactionDetails } from './schemas.ts'
 import { STATUSES } from './state.ts'
 import type { TransactionRow } from './transaction-rows.ts'
 import type { Transactions } from './transactions.ts'
@@ -136,7 +136,7 @@ export function payRoutes(wire: {
                     description: 'In minor units of the currency: 1099 is 10.99 EUR.',
                     examples: [1099],
                   }),
-                  currency: CardCurrency,
+                  currency: Currency,
                   quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: QUANTITY_MAX, default: 1 })),
                 },
                 { title: 'CheckoutItem' },
@@ -238,12 +238,7 @@ export function payRoutes(wire: {
         body: json(
           Type.Object({
             amount: Type.Number({ description: 'A decimal number in major units.', examples: [12.3] }),
-            currency: Type.String({
-              minLength: 3,
-              maxLength: 3,
-              description: 'ISO 4217, in any case.',
-              examples: ['EUR'],
-            }),
+            currency: Currency,
             description: Type.Optional(
               Line({ maxLength: 127, description: 'What the buyer sees.', examples: ['Momo, paperback'] }),
             ),

@@ -43,9 +43,8 @@ export const ReturnUrl = (isProduction: boolean, description: string) =>
     },
   )
 
-export const CardCurrency = Type.String({
-  minLength: 3,
-  maxLength: 3,
+export const Currency = Type.String({
+  pattern: '^[A-Za-z]{3}$',
   description: 'ISO 4217, in any case.',
   examples: ['eur'],
 })
