@@ -57,5 +57,32 @@ describe('the list of transactions', () => {
         assert.equal(status, 400, text)
         assert.equal(body.error.details.issues[0].path, path)
       })
+
+    test('is read page by page with a cursor, and its totals follow each change', async (t) => {
+      const till = await startTill(t, engine)
+      const ids: string[] = []
+      for (let count = 0; count < 5; count++) ids.unshift((await till.checkout())._id)
+      const seen: string[] = []
+      let cursor: string | undefined
+      do {
+        const query: string = `provider=cardpay&limit=2${cursor === undefined ? '' : `&cursor=${cursor}`}`
+        const { body } = await till.call(`GET /pay/transactions?${query}`)
+        assert.equal(body.total, 5)
+        seen.push(...body.transactions.map(({ _id }: { _id: string }) => _id))
+        cursor = body.nextCursor
+      } while (cursor !== undefined)
+      assert.deepEqual(seen, ids)
+
+      till.pay((await till.transaction(ids[0]!)).reference!)
+      await till.deliver()
+      for (const [status, expected] of [
+        ['pending', 4],
+        ['completed', 1],
+        ['failed', 0],
+      ] as const) {
+        const { total } = (await till.call(`GET /pay/transactions?status=${status}&limit=1`)).body
+        assert.equal(total, expected, status)
+      }
+    })
   })
 })

@@ -1,0 +1,70 @@
+// What a start with few or wrong variables does, and what /pay/health says.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { startApp, testClock } from '../../testing/app.ts'
+import { refused } from '../../testing/assemble.ts'
+import { anyEngine } from '../../testing/engines.ts'
+import { createBank } from './bank.fixture.ts'
+import { startTill } from './pay.fixture.ts'
+
+describe('a server that takes payments', () => {
+  anyEngine((engine) => {
+    test('without a provider answers PROVIDER_NOT_CONFIGURED, and names its variables', async (t) => {
+      const app = await startApp(t, engine)
+      const { token } = await app.register()
+      const urls = { successUrl: 'https://shop.example/', cancelUrl: 'https://shop.example/' }
+      const items = [{ name: 'Tea', amount: 100, currency: 'eur' }]
+      for (const [path, body, variable] of [
+        ['/pay/cardpay/checkout', { items, ...urls }, /STRIPE_SECRET_KEY/],
+        [
+          '/pay/walletpay/order',
+          { amount: 1, currency: 'EUR', returnUrl: urls.successUrl, ...urls },
+          /PAYPAL_CLIENT_ID/,
+        ],
+      ] as const) {
+        const answered = await app.request('POST', path, { token, body })
+        assert.deepEqual([answered.status, answered.body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'])
+        assert.match(answered.body.error.message, variable)
+      }
+      const { status, body } = await app.request('GET', '/pay/health')
+      const none = 'not_configured'
+      assert.equal(status, 200)
+      assert.deepEqual(body, {
+        status: 'healthy',
+        providers: { cardpay: none, walletpay: none, onchain: none },
+      })
+    })
+
+    test('does not start with half of a provider', async (t) => {
+      await refused(t, /STRIPE_SECRET_KEY: it is not set/, {
+        environment: { STRIPE_WEBHOOK_SECRET: 'whsec_1', SIXWIRE_SANDBOX: 'off' },
+      })
+      await refused(t, /PAYPAL_CLIENT_SECRET: it is not set/, {
+        environment: { PAYPAL_CLIENT_ID: 'client', SIXWIRE_SANDBOX: 'off' },
+      })
+    })
+
+    test('reports a provider as connected after a call only, and remembers that for ten seconds', async (t) => {
+      const clock = testClock()
+      const bank = createBank('cardpay', clock)
+      let calls = 0
+      bank.check = async () => {
+        if (calls++ > 0) throw new Error('the key is wrong')
+      }
+      const till = await startTill(t, engine, { clock, banks: [bank, createBank('walletpay', clock)] })
+      const health = async () => {
+        const { status, body } = await till.app.request('GET', '/pay/health')
+        assert.equal(status, 200)
+        return [body.status, body.providers.cardpay, body.providers.walletpay]
+      }
+      assert.deepEqual(await health(), ['healthy', 'connected', 'connected'])
+      assert.deepEqual(await health(), ['healthy', 'connected', 'connected'])
+      assert.equal(calls, 1)
+      till.app.clock.advance(10_001)
+      assert.deepEqual(await health(), ['unhealthy', 'error', 'connected'])
+      // A provider that is down is no reason to take the server out of service.
+      assert.equal((await till.app.request('GET', '/health')).status, 200)
+    })
+  })
+})
