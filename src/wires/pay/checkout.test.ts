@@ -101,6 +101,24 @@ describe('a checkout', () => {
       assert.equal((await till.call('GET /pay/transactions')).body.total, 1)
     })
 
+    test('that the provider never answers ends after a call of 10 s and a request of 15 s', async (t) => {
+      const till = await startTill(t, engine)
+      const { clock } = till.app
+      const held = Promise.withResolvers<void>()
+      till.card.hold = () => held.promise
+      const start = clock.now()
+      const timer = setInterval(() => clock.advance(100), 2)
+      const { status, body, text } = await till.call('POST /pay/cardpay/checkout', {
+        items: [{ name: 'Book', amount: 500, currency: 'eur' }],
+        ...URLS,
+      })
+      clearInterval(timer)
+      const seconds = (clock.now() - start) / 1000
+      held.resolve()
+      assert.deepEqual([status, body.error.code], [502, 'PROVIDER_ERROR'], text)
+      assert.ok(seconds >= 10 && seconds < 17, `answered after ${seconds} s`)
+    })
+
     test('with the same Idempotency-Key is the same checkout', async (t) => {
       const till = await startTill(t, engine)
       const body = { items: [{ name: 'Book', amount: 500, currency: 'eur' }], ...URLS }

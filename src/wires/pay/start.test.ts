@@ -66,5 +66,42 @@ describe('a server that takes payments', () => {
       // A provider that is down is no reason to take the server out of service.
       assert.equal((await till.app.request('GET', '/health')).status, 200)
     })
+
+    test('answers 400 to what the provider refuses of a request, with the provider’s sentence', async (t) => {
+      const app = await startApp(t, engine, { sandbox: true })
+      const { token } = await app.register()
+      const { status, body } = await app.request('POST', '/pay/cardpay/checkout', {
+        token,
+        body: {
+          items: [{ name: 'Tea', amount: 49, currency: 'eur' }],
+          successUrl: 'https://shop.example/',
+          cancelUrl: 'https://shop.example/',
+        },
+      })
+      assert.deepEqual([status, body.error.code], [400, 'VALIDATION_ERROR'])
+      const [issue] = body.error.details.issues
+      assert.equal(issue.path, '/body/items')
+      assert.match(issue.message, /at least 0\.50 eur/)
+      assert.equal((await app.request('GET', '/pay/transactions', { token })).body.total, 0)
+    })
+
+    test('in production takes https URLs only, but for this machine', async (t) => {
+      const clock = testClock()
+      const till = await startTill(t, engine, {
+        clock,
+        environment: { NODE_ENV: 'production', HOST: '127.0.0.1' },
+      })
+      const create = async (successUrl: string) => {
+        const { status, body } = await till.call('POST /pay/cardpay/checkout', {
+          items: [{ name: 'Tea', amount: 500, currency: 'eur' }],
+          successUrl,
+          cancelUrl: 'https://shop.example/',
+        })
+        return status === 200 ? 200 : body.error.details.issues[0].path
+      }
+      assert.equal(await create('http://shop.example/'), '/body/successUrl')
+      assert.equal(await create('https://shop.example/'), 200)
+      assert.equal(await create('http://localhost:8080/'), 200)
+    })
   })
 })
