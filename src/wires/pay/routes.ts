@@ -45,6 +45,11 @@ const RefundCurrency = Type.Optional(
   }),
 )
 
+const REFUND_AMOUNTS: Readonly<Record<CallProvider, { description: string; examples: number[] }>> = {
+  cardpay: { description: 'In minor units.', examples: [500] },
+  walletpay: { description: 'A decimal number in major units.', examples: [6.15] },
+}
+
 /** The words of Stripe's and PayPal's parameters, and where they come from in a request. */
 const CHECKOUT_PARAMETERS = {
   success_url: '/body/successUrl',
@@ -111,6 +116,38 @@ export function payRoutes(wire: {
       reply: { 200: Received },
       errors: [receiveErrors.invalid_signature, errors.provider_not_configured, errors.unavailable],
     }) as const satisfies Omit<Parameters<typeof route>[1], 'summary'>
+
+  const refundRoute = <const P extends CallProvider>(provider: P) =>
+    route(
+      `POST /pay/${provider}/refund` as const,
+      {
+        summary: `Refund a ${provider === 'cardpay' ? 'card' : 'wallet'} payment`,
+        description:
+          'Without an amount, all that is left is refunded. Under the policy guarded, administrators and service keys only.',
+        access: 'admin',
+        scope: OPERATOR_SCOPE,
+        idempotent: true,
+        body: json(
+          Type.Object({
+            transactionId: Id('The _id of the transaction.'),
+            amount: Type.Optional(Type.Number(REFUND_AMOUNTS[provider])),
+            currency: RefundCurrency,
+          }),
+        ),
+        reply: { 200: Refund },
+        errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
+      },
+      ({ body: { transactionId, amount, currency }, caller, recordId, requestId }) =>
+        refunds.refund({
+          id: recordId,
+          transactionId,
+          provider,
+          amount: amountOf(amount, provider),
+          currency,
+          rowFilter: policy.rowFilter(caller),
+          cause: causeOf(requestId),
+        }),
+    )
 
   return [
     route(
@@ -193,36 +230,7 @@ export function payRoutes(wire: {
         return { sessionId: reference, url, transactionId }
       },
     ),
-    route(
-      'POST /pay/cardpay/refund',
-      {
-        summary: 'Refund a card payment',
-        description:
-          'Without an amount, all that is left is refunded. Under the policy guarded, administrators and service keys only.',
-        access: 'admin',
-        scope: OPERATOR_SCOPE,
-        idempotent: true,
-        body: json(
-          Type.Object({
-            transactionId: Id('The _id of the transaction.'),
-            amount: Type.Optional(Type.Number({ description: 'In minor units.', examples: [500] })),
-            currency: RefundCurrency,
-          }),
-        ),
-        reply: { 200: Refund },
-        errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
-      },
-      ({ body: { transactionId, amount, currency }, caller, recordId, requestId }) =>
-        refunds.refund({
-          id: recordId,
-          transactionId,
-          provider: 'cardpay',
-          amount: amountOf(amount, 'cardpay'),
-          currency,
-          rowFilter: policy.rowFilter(caller),
-          cause: causeOf(requestId),
-        }),
-    ),
+    refundRoute('cardpay'),
     route(
       'POST /pay/cardpay/webhook',
       { ...webhookSpec('cardpay'), summary: 'Receive an event of the card provider' },
@@ -316,38 +324,7 @@ export function payRoutes(wire: {
         return captures.capture(orderId, { rowFilter: policy.rowFilter(caller), cause: causeOf(requestId) })
       },
     ),
-    route(
-      'POST /pay/walletpay/refund',
-      {
-        summary: 'Refund a wallet payment',
-        description:
-          'Without an amount, all that is left is refunded. Under the policy guarded, administrators and service keys only.',
-        access: 'admin',
-        scope: OPERATOR_SCOPE,
-        idempotent: true,
-        body: json(
-          Type.Object({
-            transactionId: Id('The _id of the transaction.'),
-            amount: Type.Optional(
-              Type.Number({ description: 'A decimal number in major units.', examples: [6.15] }),
-            ),
-            currency: RefundCurrency,
-          }),
-        ),
-        reply: { 200: Refund },
-        errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
-      },
-      ({ body: { transactionId, amount, currency }, caller, recordId, requestId }) =>
-        refunds.refund({
-          id: recordId,
-          transactionId,
-          provider: 'walletpay',
-          amount: amountOf(amount, 'walletpay'),
-          currency,
-          rowFilter: policy.rowFilter(caller),
-          cause: causeOf(requestId),
-        }),
-    ),
+    refundRoute('walletpay'),
     route(
       'POST /pay/walletpay/webhook',
       { ...webhookSpec('walletpay'), summary: 'Receive an event of the wallet provider' },
