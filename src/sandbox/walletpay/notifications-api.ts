@@ -36,7 +36,7 @@ function timeOf(query: URLSearchParams, name: string): number | undefined {
 }
 
 /** The number of items on a page. */
-export function pageSizeOf(query: URLSearchParams, largest: number): number {
+function pageSizeOf(query: URLSearchParams, largest: number): number {
   const text = query.get('page_size') ?? String(PAGE_DEFAULT)
   const size = /^\d{1,9}$/.test(text) ? Number(text) : 0
   if (size < 1 || size > largest)

@@ -21,7 +21,7 @@ export const BUYER = {
   address: { country_code: 'DE' },
 }
 
-export const MERCHANT = { merchant_id: 'SHPSANDBX2222', email_address: 'merchant@sandbox.test' }
+const MERCHANT = { merchant_id: 'SHPSANDBX2222', email_address: 'merchant@sandbox.test' }
 
 const PENDING_REASONS: Partial<Record<Funding, string>> = { pending: 'ECHECK' }
 

@@ -41,7 +41,7 @@ const REASONS = [
 ] as const
 
 /** An order as `/sandbox` lists it. */
-export function listedOrder(order: Order, approvalUrl: string): Resource {
+function listedOrder(order: Order, approvalUrl: string): Resource {
   const { id, status, request, capture, refunds, dispute, funding, createdAt } = order
   const written = (amount: string | bigint) => formatAmount(BigInt(amount), request.currency, CURRENCIES)
   const isOver = status === 'COMPLETED' || status === 'VOIDED'
@@ -70,7 +70,7 @@ export async function callbackFault(faults: Faults): Promise<Fault['callback']> 
 }
 
 /** Waits for a step, and turns PayPal's refusals into errors of the sandbox's own API. */
-export async function asApiErrors<T>(work: () => Promise<T>): Promise<T> {
+async function asApiErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -63,7 +63,7 @@ export function readAmount(
 }
 
 /** @throws VALIDATION_ERROR if the provider takes no such precision of the currency */
-export function checkMultiple(
+function checkMultiple(
   amount: bigint,
   { currency, multiple = 1 }: { currency: string; multiple?: number | undefined },
   path: string,

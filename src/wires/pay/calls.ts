@@ -31,9 +31,9 @@ export type Calls = {
    * Captures an order, or gives money back, by a call whose row exists already as running. Its outcome is recorded; an
    * unknown one is looked up until the deadline.
    *
-   * @param options.isRepeated whether the call was made before with an unknown outcome: what it answers now, other than that
-   *   it is done, says nothing about the first time
-   * @param options.lookUp whether to look up an unknown outcome
+   * @param options.isRepeated whether the call was made before with an unknown outcome: a refusal now does not tell whether
+   *   the first one was carried out
+   * @param options.deadline by `clock.elapsed()`
    */
   make(
     account: Account,

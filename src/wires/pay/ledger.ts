@@ -230,7 +230,7 @@ function settledCalls(
 }
 
 /** What refunds take of a payment, those included that may have been made. */
-export function reservedBy({ refunds }: Summary, calls: readonly CallRow[]): bigint {
+function reservedBy({ refunds }: Summary, calls: readonly CallRow[]): bigint {
   const seen = new Set(refunds.map(({ callId }) => callId))
   const inLedger = refunds.reduce((sum, one) => sum + (one.status === 'failed' ? 0n : one.amount), 0n)
   return calls
