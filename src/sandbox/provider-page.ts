@@ -42,6 +42,7 @@ export const providerPage = (
         <title>${title}</title>
         <link rel="icon" href="${assets}/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="${assets}/base.css" />
+        <link rel="stylesheet" href="${assets}/provider.css" />
         <link rel="stylesheet" href="${styleSheet}" />
       </head>
       <body>
