@@ -16,7 +16,8 @@ const LOOKS_AT_ONCE = 4
 const LEASE_MS = 60_000
 const FIRST_RETRY_MS = 10_000
 const LONGEST_RETRY_MS = 3_600_000
-const ATTEMPTS = 40
+/** A month, an hour after each other: credentials may be refused for days before somebody sees it. */
+const ATTEMPTS = 750
 const REASON_MAX = 300
 const DAY_MS = 24 * 3_600_000
 /** Providers send an event again for days; an event that is forgotten would be handled again. */
@@ -110,7 +111,7 @@ export function createEvents(
     await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
   }
 
-  /** Handles events, those of one transaction by one look. */
+  /** Handles events, the new ones of one transaction by one look. */
   async function handleRows(rows: readonly EventRow[]): Promise<void> {
     const groups = new Map<string, Group>()
     await eachOf(rows, async (event) => {
@@ -119,8 +120,10 @@ export function createEvents(
         const row = (await find(event.provider, subject)) ?? (await findAtProvider(event.provider, subject))
         if (!row) await settle([event], 'not a transaction of this server')
         else {
-          const group: Group = groups.get(row.id) ?? { transactionId: row.id, events: [], objects: new Map() }
-          groups.set(row.id, group)
+          // One that failed is handled alone: it may be what the others would fail by.
+          const key = event.attempts === 1 ? row.id : `${event.provider} ${event.event_id}`
+          const group: Group = groups.get(key) ?? { transactionId: row.id, events: [], objects: new Map() }
+          groups.set(key, group)
           group.events.push(event)
           for (const one of subject.objects ?? []) group.objects.set(`${one.kind} ${one.id}`, one)
         }
@@ -156,8 +159,7 @@ export function createEvents(
 
   /** Has events handled again later, unless that was tried often enough. */
   async function retry(rows: readonly EventRow[], error: unknown): Promise<void> {
-    const { provider } = rows[0]!
-    const attempts = Math.max(...rows.map((one) => one.attempts))
+    const { provider, attempts } = rows[0]!
     const reason = oneLine(error instanceof Error ? error.message : String(error), REASON_MAX)
     const events = rows.map(({ event_id }) => event_id)
     const isGivenUp = attempts >= ATTEMPTS

@@ -33,9 +33,10 @@ describe('a webhook', () => {
     test('with another signature, or none, is answered 400 and not stored', async (t) => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.checkout()
-      till.pay(reference)
-      const [event] = till.card.outgoing
-      const forged = await till.app.request('POST', PATH, webhookOf(event!, 'a guess'))
+      // The bank's list of events has it not: it is read at the start, and would be right.
+      till.card.sessions.get(reference)!.status = 'paid'
+      const event = { id: 'evt_1', type: 'checkout.completed', subject: { transactionId: _id, reference } }
+      const forged = await till.app.request('POST', PATH, webhookOf(event, 'a guess'))
       const unsigned = await till.app.request('POST', PATH, { body: event })
       for (const { status, body } of [forged, unsigned])
         assert.deepEqual([status, body.error.code], [400, 'INVALID_SIGNATURE'])
@@ -145,6 +146,62 @@ describe('a webhook', () => {
       await till.quiet()
       clearInterval(timer)
       assert.equal((await till.transaction(_id)).status, 'completed')
+    })
+
+    test('is not given up because of an older one about the same payment, nor after days', async (t) => {
+      const till = await startTill(t, engine)
+      const { reference } = await till.checkout()
+      const { db } = till.app.app
+      till.pay(reference)
+      const [event] = till.card.outgoing.splice(0)
+      const now = till.app.clock.now()
+      const insert = (id: string, subject: object, attempts: number) =>
+        db.write(sql`
+          insert into pay_events (provider, event_id, type, subject, body, received_at, due_at, attempts, result)
+          values ('cardpay', ${id}, 'checkout.completed', ${JSON.stringify(subject)}, null, ${now}, ${now},
+            ${attempts}, null)`)
+      await insert('evt_0', event!.subject!, 9_999)
+      // The provider was away for three days.
+      await insert('evt_00', { reference, paymentId: 'another subject' }, 80)
+      till.card.lookFaults = ['unknown', 'unknown', 'unknown']
+      assert.equal((await till.app.request('POST', PATH, webhookOf(event!))).status, 200)
+      const unhandled = () =>
+        db.all<{ event_id: string; due_at: number | null }>(
+          sql`select event_id, due_at from pay_events where result is null`,
+        )
+      while ((await unhandled()).length > 0) await new Promise((resolve) => setTimeout(resolve, 2))
+      const rows = await db.all<{ event_id: string; due_at: number | null }>(
+        sql`select event_id, due_at from pay_events`,
+      )
+      const dueInMs = (id: string) => rows.find(({ event_id }) => event_id === id)!.due_at! - now
+      assert.ok(dueInMs('evt_00') > 0)
+      assert.ok(dueInMs(event!.id) > 0)
+      assert.ok(dueInMs(event!.id) < 60_000)
+    })
+
+    test('that comes while the last look ends begins looks of its own', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id, reference } = await till.paid()
+      const { db } = till.app.app
+      const jobsOf = () =>
+        db.all<{ id: string }>(sql`select id from sixwire_jobs where kind = 'pay.look' order by id`)
+      // As another server has claimed it that saw the transaction settled, and is about to delete it.
+      const [job] = await jobsOf()
+      await db.write(
+        sql`update sixwire_jobs set claimed_by = 'other', run_at = ${till.app.clock.now() + 60_000} where id = ${job!.id}`,
+      )
+      till.card.act(
+        reference,
+        (session) =>
+          (session.disputes = [
+            { id: 'dp_1', amount: 1000n, status: 'open', version: 1, at: till.app.clock.now() },
+          ]),
+        'dispute.created',
+      )
+      await till.deliver()
+      assert.equal((await till.transaction(_id)).status, 'disputed')
+      await db.write(sql`delete from sixwire_jobs where id = ${job!.id} and claimed_by = 'other'`)
+      assert.equal((await jobsOf()).length, 1)
     })
 
     test('that another server stored before it died is handled', async (t) => {
