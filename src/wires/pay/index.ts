@@ -49,7 +49,7 @@ export const pay = defineWire({
       { firstMs: options.sweep.firstSeconds * 1000, maxMs: options.sweep.maxSeconds * 1000 },
       (id) => reconcile(id, { cause: 'sweep', repeats: true }),
     )
-    const ledger = createLedger(context, (id) => watch.watchSql(id))
+    const ledger = createLedger(context, (id, version) => watch.watchSql(id, { series: `${id}-${version}` }))
     const calls = createCalls(context, ledger, ({ provider }) => providers.get(provider as CallProvider)!)
     const reconcile: Reconcile = createReconcile(context, ledger, calls, providers)
     const events = createEvents(context, providers, reconcile)
@@ -77,7 +77,7 @@ export const pay = defineWire({
           isConfigured(name) {
             if (!providers.has(name)) throw notConfigured(name)
           },
-          watchSql: (transactionId, callId) => watch.watchSql(transactionId, { callId }),
+          watchSql: (transactionId, callId) => watch.watchSql(transactionId, { series: callId }),
         }),
         transactions,
         webhooks: createWebhooks(providers, events),

@@ -13,10 +13,11 @@ export type Watch = {
   /**
    * The step that has a transaction looked up until nothing more is expected to happen to it.
    *
-   * @param options.callId a call whose outcome may stay unknown: it begins its own series of looks
+   * @param options.series what the looks are named after, if not the transaction: looks that are about to end take no
+   *   notice of others of the same name
    * @param options.isNow whether the first look is at once
    */
-  watchSql(transactionId: string, options?: { callId?: string; isNow?: boolean }): Step
+  watchSql(transactionId: string, options?: { series?: string; isNow?: boolean }): Step
 }
 
 /**
@@ -39,11 +40,11 @@ export function createWatch(
     },
   )
   return {
-    watchSql: (transactionId, { callId, isNow = false } = {}) =>
+    watchSql: (transactionId, { series = transactionId, isNow = false } = {}) =>
       job.enqueueSql(
         { transactionId },
         {
-          id: `pay-look-${callId ?? transactionId}${isNow ? '-now' : ''}`,
+          id: `pay-look-${series}${isNow ? '-now' : ''}`,
           runAt: clock.now() + (isNow ? 0 : firstMs),
         },
       ),
