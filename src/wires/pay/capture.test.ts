@@ -117,6 +117,24 @@ describe('a wallet order', () => {
         }
       })
 
+    test('of unknown outcome is not captured again before it could be looked up', async (t) => {
+      const till = await startTill(t, engine)
+      const { reference } = await till.order()
+      approve(till, reference)
+      till.wallet.faults = ['lost']
+      till.wallet.lookFaults = Array.from({ length: 100 }, () => 'unknown' as const)
+      const timer = setInterval(() => till.app.clock.advance(500), 2)
+      for (let time = 1; time <= 2; time++) {
+        const { status, body, text } = await till.call(capture(reference))
+        assert.deepEqual([status, body.error.code], [502, 'PROVIDER_ERROR'], text)
+      }
+      clearInterval(timer)
+      assert.equal(till.wallet.counts.capture, 1)
+      till.wallet.lookFaults = []
+      assert.equal((await till.call(capture(reference))).body.status, 'COMPLETED')
+      assert.equal(till.wallet.counts.capture, 1)
+    })
+
     test('that the provider forgot is expired after three hours, and not before', async (t) => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.order()

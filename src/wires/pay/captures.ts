@@ -79,15 +79,21 @@ export function createCaptures(
       for (;;) {
         let account = (await ledger.read(found.id))!
         const isUnknown = account.calls.some((call) => call.kind === 'capture' && isOpen(call))
+        let isLookedUp = !isUnknown
         if (account.summary.isChargePending || isUnknown) {
-          const looked = await reconcile(found.id, { cause, repeats: false })
+          const limitMs = deadline - clock.elapsed()
+          const looked = await reconcile(found.id, { cause, repeats: false, limitMs })
           if (looked.account) account = looked.account
+          isLookedUp = looked.failure === undefined
         }
-        const answer = answerOf(account) ?? (await make(account, cause, deadline))
+        const known = answerOf(account)
+        if (known) return known
+        // What may have been captured is not captured again before PayPal has said what it has.
+        const answer = isLookedUp ? await make(account, cause, deadline) : undefined
         if (answer) return answer
         if (clock.elapsed() + WAIT_MS >= deadline)
           throw payErrors.provider_error({
-            message: 'This order is being captured by another request: ask again shortly.',
+            message: 'It is not known yet whether this order is captured: ask again shortly.',
             details: detailsOf(),
           })
         await clock.sleep(WAIT_MS)

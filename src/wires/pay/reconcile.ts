@@ -28,10 +28,11 @@ export type Reconciled = {
  *
  * @param options.objects objects that only an event names
  * @param options.repeats whether calls may be made again
+ * @param options.limitMs milliseconds for fetching. Default: those of a call
  */
 export type Reconcile = (
   transactionId: string,
-  options: { cause: string; objects?: Subject['objects']; repeats: boolean },
+  options: { cause: string; objects?: Subject['objects']; repeats: boolean; limitMs?: number },
 ) => Promise<Reconciled>
 
 export function createReconcile(
@@ -45,6 +46,7 @@ export function createReconcile(
     account: Account,
     provider: PaymentProvider,
     objects: NonNullable<Subject['objects']>,
+    limitMs: number,
   ): Promise<readonly Entry[] | NotAccepted | { snapshot: Parameters<Ledger['record']>[1]['snapshot'] }> {
     const { row } = account
     const outcome = await guarded(
@@ -57,9 +59,9 @@ export function createReconcile(
             objects: [...objects, ...unsettledObjects(account)],
             since: row.created_at,
           },
-          CALL_MS,
+          limitMs,
         ),
-      { limitMs: CALL_MS, clock, isAccepted: ({ snapshot }) => isSnapshot(snapshot) },
+      { limitMs, clock, isAccepted: ({ snapshot }) => isSnapshot(snapshot) },
     )
     if (outcome.kind === 'accepted') {
       const { snapshot } = outcome
@@ -78,13 +80,13 @@ export function createReconcile(
     return row.reference === null || (failure.kind === 'refused' && failure.code === 'gone')
   }
 
-  return async (id, { cause, objects = [], repeats }) => {
+  return async (id, { cause, objects = [], repeats, limitMs = CALL_MS }) => {
     const before = await ledger.read(id)
     const provider = before && providers.get(before.row.provider)
     if (!before) return { account: undefined, failure: undefined }
     if (!provider)
       return { account: before, failure: { kind: 'retry', reason: 'it is not configured any more' } }
-    const found = await look(before, provider, objects)
+    const found = await look(before, provider, objects, Math.min(limitMs, CALL_MS))
     if ('kind' in found) {
       log.warn({ transaction: id, provider: provider.name, ...found }, 'a payment could not be looked up')
       return { account: before, failure: found }
