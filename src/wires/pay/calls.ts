@@ -75,11 +75,13 @@ export function createCalls(
             const after = await record({ snapshot, call: { id: call.id, status: 'accepted', reason: null } })
             return { account: after ?? account, failure: undefined }
           }
-          const isCertain =
-            outcome.kind === 'refused' || (outcome.kind === 'retry' && !isLookedUp && !isRepeated)
-          const status = isCertain ? 'refused' : 'unknown'
-          const after = await record({ call: { id: call.id, status, reason: outcome.reason } })
-          return { account: after ?? account, failure: outcome }
+          // A repetition that was not done says nothing about the first time.
+          const { kind, reason } = outcome
+          const failure: NotAccepted =
+            kind === 'retry' && (isLookedUp || isRepeated) ? { kind: 'unknown', reason } : outcome
+          const status = failure.kind === 'unknown' ? 'unknown' : 'refused'
+          const after = await record({ call: { id: call.id, status, reason } })
+          return { account: after ?? account, failure }
         },
         lookUp: isRepeated
           ? undefined

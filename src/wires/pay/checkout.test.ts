@@ -129,6 +129,25 @@ describe('a checkout', () => {
       assert.equal(till.card.sessions.size, 1)
     })
 
+    test('of unknown outcome stays if its repetition does not reach the provider', async (t) => {
+      const till = await startTill(t, engine)
+      const body = { items: [{ name: 'Book', amount: 500, currency: 'eur' }], ...URLS }
+      const create = () => till.call('POST /pay/cardpay/checkout', body, { key: 'one' })
+      till.card.faults = ['lost', ...Array.from({ length: 40 }, () => 'dropped' as const)]
+      till.card.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
+      const timer = setInterval(() => till.app.clock.advance(500), 2)
+      assert.equal((await create()).status, 502)
+      clearInterval(timer)
+      till.app.clock.advance(30_000)
+      till.card.faults = ['unsent']
+      assert.equal((await create()).status, 502)
+      till.card.lookFaults = []
+      const [session] = till.card.sessions.values()
+      assert.equal((await till.transaction(session!.transactionId)).status, 'pending')
+      assert.equal((await create()).body.sessionId, session!.reference)
+      assert.equal(till.card.sessions.size, 1)
+    })
+
     test('that expires is expired, and a declined card changes nothing', async (t) => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.checkout()

@@ -117,11 +117,14 @@ export function createCheckouts(
           ])
           return { transactionId: id, reference, url }
         }
-        // Nothing was created, so there is no transaction either. What an earlier call did is not told by one that was not sent.
-        if (outcome.kind === 'refused' || (outcome.kind === 'retry' && isNew))
+        // A repetition that was not done says nothing about the first time.
+        const { kind, reason } = outcome
+        const failure: NotAccepted = kind === 'retry' && !isNew ? { kind: 'unknown', reason } : outcome
+        // Nothing was created, so there is no transaction either.
+        if (failure.kind !== 'unknown')
           await db.write(sql`delete from pay_transactions where id = ${id} and reference is null`)
-        else await ledger.record(id, { call: { id, status: 'unknown', reason: outcome.reason }, cause })
-        return outcome
+        else await ledger.record(id, { call: { id, status: 'unknown', reason }, cause })
+        return failure
       }
       const make = (limitMs: number): Promise<Outcome<Created>> =>
         provider.create({ ...order, id, createdAt }, limitMs)

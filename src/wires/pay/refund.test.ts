@@ -135,7 +135,28 @@ describe('a refund', () => {
           ['partially_refunded', 800, [['completed', answered.body.refundId]]],
         )
         assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
+        // What the look shows as done is not repeated.
+        assert.equal(till.card.counts.refund, made === 1 ? 1 : 2)
       })
+
+    test('of unknown outcome stays reserved if its repetition does not reach the provider', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      till.card.faults = ['dropped', ...Array.from({ length: 20 }, () => 'unsent' as const)]
+      const timer = setInterval(() => till.app.clock.advance(500), 2)
+      const { body } = await till.call(REFUND, { transactionId, amount: 800 })
+      clearInterval(timer)
+      assert.equal(body.status, 'pending')
+      till.app.clock.advance(30_000)
+      await till.sweep()
+      assert.ok(till.card.counts.refund > 1)
+      assert.equal((await till.transaction(transactionId)).refunds[0]!.status, 'pending')
+      assert.equal((await till.call(REFUND, { transactionId, amount: 300 })).status, 422)
+      till.card.faults = []
+      till.app.clock.advance(30_000)
+      await till.sweep()
+      assert.equal((await till.transaction(transactionId)).refunds[0]!.status, 'completed')
+    })
 
     test('that was begun by a server that died is looked up at once by the next one', async (t) => {
       const till = await startTill(t, engine)
