@@ -69,6 +69,8 @@ export type Bank = PaymentProvider & {
   lookFaults: ('unknown' | undefined)[]
   /** How often each verb was called. */
   counts: Record<'create' | 'capture' | 'refund' | 'look' | 'events', number>
+  /** Answers up to when a list of events is complete; undefined if it cannot be read. */
+  listedUntil: (since: number) => number | undefined
   /** Called before a call answers. */
   hold: () => Promise<void>
   /** What a buyer, a bank or the merchant's dashboard does. */
@@ -197,6 +199,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     faults: [],
     lookFaults: [],
     counts,
+    listedUntil: () => clock.now(),
     hold: async () => undefined,
     sessionOf: (transactionId) => findSession({ transactionId })!,
 
@@ -279,7 +282,9 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     async events(since) {
       counts.events++
       const events = sent.filter(({ at }) => at >= since).map(({ at: _at, ...event }) => event)
-      return { kind: 'accepted', events, until: clock.now() }
+      const until = bank.listedUntil(since)
+      if (until === undefined) return { kind: 'unknown', reason: 'the bank is closed' }
+      return { kind: 'accepted', events, until }
     },
 
     authorize(headers) {

@@ -162,6 +162,7 @@ describe('a refund', () => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(1000)
       const began = Promise.withResolvers<void>()
+      const begun = till.app.clock.now()
       till.card.hold = () => (began.resolve(), new Promise(() => undefined))
       const answering = till.call(REFUND, { transactionId, amount: 800 }).catch(() => undefined)
       await began.promise
@@ -175,6 +176,8 @@ describe('a refund', () => {
         databaseUrl,
       })
       while (till.card.counts.look === looks) await new Promise((resolve) => setTimeout(resolve, 5))
+      // Before the look that was due 10 seconds after the call began.
+      assert.ok(till.app.clock.now() - begun < 10_000)
       // The call may still be under way: it is not repeated yet.
       assert.equal(till.card.counts.refund, 1)
       next.app.clock.advance(40_000)
@@ -212,6 +215,26 @@ describe('a refund', () => {
       const { refundedAmount, refunds } = await till.transaction(transactionId)
       assert.deepEqual([refundedAmount, refunds.map(({ refundId }) => refundId)], [900, ['re_dashboard']])
       assert.equal((await till.call(REFUND, { transactionId })).body.amount, 100)
+    })
+
+    test('that is pending is looked up until it has ended', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId, reference } = await till.paid(1000)
+      const refund = { id: 're_1', amount: 300n, at: till.app.clock.now() }
+      till.card.act(
+        reference,
+        ({ refunds }) => refunds.push({ ...refund, status: 'pending' }),
+        'refund.created',
+      )
+      await till.deliver()
+      const pending = await till.transaction(transactionId)
+      assert.deepEqual([pending.status, pending.refunds[0]!.status], ['completed', 'pending'])
+      assert.equal((await till.call(REFUND, { transactionId, amount: 800 })).status, 422)
+      // Nobody is told.
+      till.card.sessions.get(reference)!.refunds[0]!.status = 'completed'
+      await till.sweep()
+      const { status, refundedAmount } = await till.transaction(transactionId)
+      assert.deepEqual([status, refundedAmount], ['partially_refunded', 300])
     })
 
     test('that fails later takes the transaction back', async (t) => {

@@ -264,6 +264,39 @@ describe('a webhook', () => {
       }
     })
 
+    test('that was lost is looked for since the end of the last list that was complete', async (t) => {
+      const till = await startTill(t, engine, { config: { pay: { sweep: { eventsSeconds: 1_000_000 } } } })
+      const { clock } = till.app
+      const cursor = async (): Promise<number | undefined> => {
+        const row = await till.app.app.db.get<{ listed_until: number }>(
+          sql`select listed_until from pay_event_cursors where provider = 'cardpay'`,
+        )
+        return row?.listed_until
+      }
+      while ((await cursor()) === undefined) await new Promise((resolve) => setTimeout(resolve, 2))
+      const first = (await cursor())!
+      clock.advance(3 * 3_600_000)
+      const asked: number[] = []
+      const list = async (until: number | undefined) => {
+        till.card.listedUntil = (since) => {
+          asked.push(since)
+          return until
+        }
+        await till.app.app.service('pay').listEvents()
+        return cursor()
+      }
+      assert.equal(await list(first + 1000), first + 1000)
+      assert.equal(await list(undefined), first + 1000)
+      assert.equal(await list(first), first + 1000)
+      // Its clock may be ahead.
+      assert.ok((await list(clock.now() + 3_600_000))! <= clock.now())
+      const overlap = 600_000
+      assert.deepEqual(
+        asked.map((since) => since - first + overlap),
+        [0, 1000, 1000, 1000],
+      )
+    })
+
     test('is answered 400 if no such provider is configured', async (t) => {
       const app = await startApp(t, engine)
       const { status, body } = await app.request('POST', PATH, { body: {} })
