@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { sql } from '../../db/sql.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { startTill, type Till } from './pay.fixture.ts'
 
@@ -156,6 +157,22 @@ describe('a refund', () => {
       till.app.clock.advance(30_000)
       await till.sweep()
       assert.equal((await till.transaction(transactionId)).refunds[0]!.status, 'completed')
+    })
+
+    test('of unknown outcome is looked up by the sweep, whose looks had ended', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const hasJobs = () =>
+        till.app.app.db.get(sql`select 1 as one from sixwire_jobs where kind = 'pay.look' limit 1`)
+      till.app.clock.advance(11_000)
+      while (await hasJobs()) await new Promise((resolve) => setTimeout(resolve, 5))
+      till.card.faults = ['dropped']
+      const timer = setInterval(() => till.app.clock.advance(500), 2)
+      const { body } = await till.call(REFUND, { transactionId, amount: 800 })
+      assert.equal(body.status, 'pending')
+      while (await hasJobs()) await new Promise((resolve) => setTimeout(resolve, 5))
+      clearInterval(timer)
+      assert.equal((await till.transaction(transactionId)).refundedAmount, 800)
     })
 
     test('that was begun by a server that died is looked up at once by the next one', async (t) => {
