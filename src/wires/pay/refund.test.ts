@@ -7,6 +7,12 @@ import { startTill, type Till } from './pay.fixture.ts'
 
 const REFUND = 'POST /pay/cardpay/refund'
 
+/** Waits until the sweep has nothing to look up any more. */
+async function looksEnded({ app }: Till): Promise<void> {
+  const job = sql`select 1 as one from sixwire_jobs where kind = 'pay.look' limit 1`
+  while (await app.app.db.get(job)) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
 describe('a refund', () => {
   eachEngine((engine) => {
     test('of a part, of another part and of the rest add up to the payment', async (t) => {
@@ -162,15 +168,13 @@ describe('a refund', () => {
     test('of unknown outcome is looked up by the sweep, whose looks had ended', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(1000)
-      const hasJobs = () =>
-        till.app.app.db.get(sql`select 1 as one from sixwire_jobs where kind = 'pay.look' limit 1`)
       till.app.clock.advance(11_000)
-      while (await hasJobs()) await new Promise((resolve) => setTimeout(resolve, 5))
+      await looksEnded(till)
       till.card.faults = ['dropped']
       const timer = setInterval(() => till.app.clock.advance(500), 2)
       const { body } = await till.call(REFUND, { transactionId, amount: 800 })
       assert.equal(body.status, 'pending')
-      while (await hasJobs()) await new Promise((resolve) => setTimeout(resolve, 5))
+      await looksEnded(till)
       clearInterval(timer)
       assert.equal((await till.transaction(transactionId)).refundedAmount, 800)
     })
@@ -178,6 +182,8 @@ describe('a refund', () => {
     test('that was begun by a server that died is looked up at once by the next one', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(1000)
+      till.app.clock.advance(11_000)
+      await looksEnded(till)
       const began = Promise.withResolvers<void>()
       const begun = till.app.clock.now()
       till.card.hold = () => (began.resolve(), new Promise(() => undefined))
