@@ -32,7 +32,7 @@ export function createEventList(
       sql`select listed_until from pay_event_cursors where provider = ${name}`,
     )
     // What happened before the first start concerns no transaction of this server.
-    const until = cursor?.listed_until ?? now
+    const until = Math.min(cursor?.listed_until ?? now, now)
     const since = Math.max(until - OVERLAP_MS, now - OLDEST_MS)
     const outcome = await guarded(() => provider.events(since, LIMIT_MS), {
       limitMs: LIMIT_MS,

@@ -291,6 +291,11 @@ describe('a webhook', () => {
       // Its clock may be ahead.
       assert.ok((await list(clock.now() + 3_600_000))! <= clock.now())
       const overlap = 600_000
+      // Our clock was ahead, and was set back.
+      const later = clock.now() + 3_600_000
+      await till.app.app.db.write(sql`update pay_event_cursors set listed_until = ${later}`)
+      assert.ok((await list(first))! < later)
+      assert.ok(asked.pop()! <= clock.now() - overlap)
       assert.deepEqual(
         asked.map((since) => since - first + overlap),
         [0, 1000, 1000, 1000],
