@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { sql } from '../../db/sql.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { RETURN_URLS, startTill, URLS, type Till } from './pay.fixture.ts'
 
@@ -129,23 +130,30 @@ describe('a checkout', () => {
       assert.equal(till.card.sessions.size, 1)
     })
 
-    test('of unknown outcome stays if its repetition does not reach the provider', async (t) => {
+    test('whose creation is never known expires, and is looked up no more', async (t) => {
       const till = await startTill(t, engine)
-      const body = { items: [{ name: 'Book', amount: 500, currency: 'eur' }], ...URLS }
-      const create = () => till.call('POST /pay/cardpay/checkout', body, { key: 'one' })
-      till.card.faults = ['lost', ...Array.from({ length: 40 }, () => 'dropped' as const)]
-      till.card.lookFaults = Array.from({ length: 40 }, () => 'unknown' as const)
+      const body = { amount: 5, currency: 'EUR', ...RETURN_URLS }
+      const create = () => till.call('POST /pay/walletpay/order', body, { key: 'one' })
+      till.wallet.faults = Array.from({ length: 40 }, () => 'dropped' as const)
       const timer = setInterval(() => till.app.clock.advance(500), 2)
       assert.equal((await create()).status, 502)
       clearInterval(timer)
-      till.app.clock.advance(30_000)
-      till.card.faults = ['unsent']
-      assert.equal((await create()).status, 502)
-      till.card.lookFaults = []
-      const [session] = till.card.sessions.values()
-      assert.equal((await till.transaction(session!.transactionId)).status, 'pending')
-      assert.equal((await create()).body.sessionId, session!.reference)
-      assert.equal(till.card.sessions.size, 1)
+      till.app.clock.advance(4 * 3_600_000)
+      await till.sweep()
+      const { transactions } = (await till.call('GET /pay/transactions')).body
+      assert.deepEqual(
+        transactions.map(({ status }: { status: string }) => status),
+        ['expired'],
+      )
+      const { db } = till.app.app
+      const unsettled = await db.all(sql`select id from pay_transactions where is_settled = 0`)
+      const underWay = await db.all(sql`select id from pay_calls where status in ('running', 'unknown')`)
+      assert.deepEqual([unsettled, underWay], [[], []])
+      till.wallet.faults = []
+      const again = await create()
+      assert.deepEqual([again.status, again.body.error.code], [502, 'PROVIDER_ERROR'], again.text)
+      assert.match(again.body.error.message, /new Idempotency-Key/)
+      assert.equal(till.wallet.sessions.size, 0)
     })
 
     test('that expires is expired, and a declined card changes nothing', async (t) => {

@@ -6,7 +6,7 @@ import { attempt } from '../../providers/attempt.ts'
 import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
 import { isSnapshot } from './answers.ts'
 import { CALL_MS, errorOf, leaseOf, REQUEST_MS } from './calls.ts'
-import type { CallProvider } from './errors.ts'
+import { payErrors, type CallProvider } from './errors.ts'
 import type { Ledger } from './ledger.ts'
 import type { Order, PaymentProvider } from './provider.ts'
 import {
@@ -101,6 +101,11 @@ export function createCheckouts(
         if (typeof existing?.reference === 'string' && existing.url !== null)
           return { transactionId: id, reference: existing.reference, url: existing.url }
         createdAt = existing?.created_at ?? now
+        if (existing && existing.status !== 'pending')
+          throw payErrors.provider_error({
+            message: `The provider never answered, and the payment is ${existing.status}. Send a new Idempotency-Key to try again.`,
+            details: { provider: name },
+          })
         const claimed = await db.write(claimCallSql(id, leaseOf(clock)))
         if (claimed.length === 0)
           throw errorOf({ kind: 'unknown', reason: 'the first call is still under way' }, { provider: name })

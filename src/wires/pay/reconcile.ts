@@ -91,8 +91,13 @@ export function createReconcile(
       log.warn({ transaction: id, provider: provider.name, ...found }, 'a payment could not be looked up')
       return { account: before, failure: found }
     }
-    const snapshot = 'snapshot' in found ? found.snapshot! : { entries: found }
-    let account = await ledger.record(id, { snapshot, cause })
+    const isFound = 'snapshot' in found
+    let account = await ledger.record(id, {
+      snapshot: isFound ? found.snapshot! : { entries: found },
+      cause,
+      // A session that expired before it was ever seen has nothing more to tell.
+      ...(!isFound && { call: { id, status: 'refused', reason: 'the provider never showed it' } }),
+    })
     if (repeats)
       for (const call of account?.calls ?? []) {
         // Nobody waits any more for the address of a session that was never created.
