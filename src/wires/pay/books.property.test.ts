@@ -187,6 +187,8 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
   // Answers that are lost are looked up within the request: its time passes by itself.
   const ticking = setInterval(() => clock.advance(300), 1)
   let current = till
+  /** The refunds that callers know of. */
+  const refundIds = new Set<string>()
   try {
     for (const one of actions) {
       if (one.kind === 'create') {
@@ -219,8 +221,12 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
           fail(bank, one.fault)
           const route = bank === card ? 'cardpay' : 'walletpay'
           const amount = one.amount === undefined ? undefined : bank === card ? one.amount : one.amount / 100
-          const { status, text } = await current.call(`POST /pay/${route}/refund`, { transactionId, amount })
+          const { status, body, text } = await current.call(`POST /pay/${route}/refund`, {
+            transactionId,
+            amount,
+          })
           assert.ok([200, 404, 409, 422, 502].includes(status), text)
+          if (status === 200) refundIds.add(body.refundId)
         } else {
           const type = change(session, one, clock.now())
           if (type !== undefined) bank.act(session.reference, () => undefined, type)
@@ -258,6 +264,10 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
         where,
       )
     }
+    // Money is given back for what a caller was told only, and once.
+    for (const { session } of all())
+      for (const { callId } of session.refunds)
+        if (callId !== undefined) assert.ok(refundIds.delete(callId), callId)
     const { total } = (await current.call('GET /pay/transactions?limit=1000')).body
     const counted = await current.app.app.db.get<{ n: number }>(
       sql`select count(*) as n from pay_transactions`,
