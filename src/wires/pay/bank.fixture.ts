@@ -62,7 +62,7 @@ export type BankBooks = { status: string; captured: bigint; refunded: bigint }
 export type Bank = PaymentProvider & {
   sessions: Map<string, Session>
   /** Events that were not delivered yet; `deliver` them as webhooks. */
-  outgoing: ProviderEvent[]
+  readonly outgoing: ProviderEvent[]
   /** Faults of the next calls that change something, in their order. */
   faults: (CallFault | undefined)[]
   /** How many looks fail, and how. */

@@ -206,7 +206,7 @@ describe('the books, with the providers of the sandbox', () => {
   eachEngine((engine) => {
     test('end equal to the providers’', async (t) => {
       await fc.assert(
-        fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 40 }), async (actions) => {
+        fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 40, size: 'max' }), async (actions) => {
           const clock = testClock()
           const databaseUrl = await engine.migratedUrl()
           const environment = { PORT: String(await freePort()) }
