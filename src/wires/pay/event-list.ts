@@ -49,7 +49,7 @@ export function createEventList(
       if (!cursor) await setCursor(name, until)
       return
     }
-    for (const event of outcome.events) if (event.subject) await events.store(name, event, null)
+    for (const event of outcome.events) if (event.subject) await events.store(name, event)
     await setCursor(name, Math.max(until, Math.min(outcome.until, now)))
   }
 

@@ -42,11 +42,9 @@ type Group = {
 export type Events = {
   /**
    * Stores an event, and has it handled; one that is there already changes nothing. When this resolves, it survives a power
-   * cut.
-   *
-   * @param body as it was received
+   * cut. Only what it is about is stored: its body may have names and addresses, and the provider is asked anyway.
    */
-  store(provider: CallProvider, event: ProviderEvent, body: string | null): Promise<void>
+  store(provider: CallProvider, event: ProviderEvent): Promise<void>
   /** Handles the events that are due: those just stored, and those whose handling failed. */
   handleDue(): Promise<void>
   /** Deletes events that were handled long ago. */
@@ -205,7 +203,7 @@ export function createEvents(
   }
 
   return {
-    async store(provider, { id, type, subject }, body) {
+    async store(provider, { id, type, subject }) {
       const now = clock.now()
       const inserted = await db.write(
         sql.insert(
@@ -215,7 +213,6 @@ export function createEvents(
             event_id: id,
             type,
             subject: subject === undefined ? null : JSON.stringify(subject),
-            body,
             received_at: now,
             due_at: subject === undefined ? null : now,
             attempts: 0,

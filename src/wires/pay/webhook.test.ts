@@ -157,9 +157,8 @@ describe('a webhook', () => {
       const now = till.app.clock.now()
       const insert = (id: string, subject: object, attempts: number) =>
         db.write(sql`
-          insert into pay_events (provider, event_id, type, subject, body, received_at, due_at, attempts, result)
-          values ('cardpay', ${id}, 'checkout.completed', ${JSON.stringify(subject)}, null, ${now}, ${now},
-            ${attempts}, null)`)
+          insert into pay_events (provider, event_id, type, subject, received_at, due_at, attempts, result)
+          values ('cardpay', ${id}, 'checkout.completed', ${JSON.stringify(subject)}, ${now}, ${now}, ${attempts}, null)`)
       await insert('evt_0', event!.subject!, 9_999)
       // The provider was away for three days.
       await insert('evt_00', { reference, paymentId: 'another subject' }, 80)
@@ -212,8 +211,8 @@ describe('a webhook', () => {
         { id: string; type: string; subject: object },
       ]
       await till.app.app.db.write(sql`
-        insert into pay_events (provider, event_id, type, subject, body, received_at, due_at, attempts, result)
-        values ('cardpay', ${id}, ${type}, ${JSON.stringify(subject)}, null, ${till.app.clock.now()},
+        insert into pay_events (provider, event_id, type, subject, received_at, due_at, attempts, result)
+        values ('cardpay', ${id}, ${type}, ${JSON.stringify(subject)}, ${till.app.clock.now()},
           ${till.app.clock.now()}, 0, null)`)
       const timer = setInterval(() => till.app.clock.advance(5_000), 5)
       await till.quiet()

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-import { decodeUtf8 } from '../../base/json.ts'
 import { authorizeByOneOf, receiveByOneOf, type WebhookRequest } from '../../providers/receive.ts'
 import { isEvent } from './answers.ts'
 import { notConfigured, type CallProvider } from './errors.ts'
@@ -38,8 +37,7 @@ export function createWebhooks(
       const received: readonly unknown[] = await receiveByOneOf(receiversOf(name), request)
       if (!received.every(isEvent))
         throw new TypeError(`the provider of ${name} read a webhook as what is no event`)
-      const body = decodeUtf8(request.bytes)
-      for (const event of received) await events.store(name, event, body)
+      for (const event of received) await events.store(name, event)
     },
   }
 }

@@ -80,7 +80,6 @@ create table pay_events (
   event_id text not null,
   type text not null,
   subject text,                       -- JSON; null: of a kind that is not used
-  body text,                          -- as it was received; null: listed by the provider
   received_at bigint not null,
   due_at bigint,                      -- when it is to be handled; null: it was
   attempts integer not null,
