@@ -80,11 +80,14 @@ export type Bank = PaymentProvider & {
 
 export const WEBHOOK_SECRET = 'a secret of the bank'
 
-export const currencies = {
-  EUR: { exponent: 2 },
-  USD: { exponent: 2 },
-  JPY: { exponent: 0 },
-  KWD: { exponent: 3, multiple: 10 },
+const CURRENCIES = {
+  walletpay: { EUR: { exponent: 2 }, USD: { exponent: 2 }, JPY: { exponent: 0 } },
+  cardpay: {
+    EUR: { exponent: 2 },
+    USD: { exponent: 2 },
+    JPY: { exponent: 0 },
+    KWD: { exponent: 3, multiple: 10 },
+  },
 }
 
 /** The headers and body of an event's webhook. */
@@ -193,7 +196,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
 
   const bank: Bank = {
     name: 'bank',
-    currencies,
+    currencies: CURRENCIES[name],
     sessions,
     outgoing,
     faults: [],
