@@ -98,8 +98,7 @@ export function booksOfSandbox(
     const isFailed = status === 'COMPLETED' && capture !== null && /^(DECLINED|FAILED)$/.test(capture.status)
     const state = isPaid ? 'paid' : isFailed ? 'failed' : status === 'VOIDED' ? 'cancelled' : 'pending'
     const isReversed = reversed.has(id)
-    const own = isReversed ? refunds.slice(0, -1) : refunds
-    const all = own.map((one) => ({ ...one, amount: cents(one.amount) }))
+    const all = refunds.map((one) => ({ ...one, amount: cents(one.amount) }))
     books.set(id, booksOf(state, amount, all, dispute, isReversed))
   }
   return books

@@ -176,7 +176,7 @@ async function run(start: () => Promise<TestApp>, actions: readonly Action[]): P
         const [card, wallet] = [refundId(payment), refundId(order)]
         if (card)
           await api(`cardpay/refunds/${card}/settle`, { status: one.succeeded ? 'succeeded' : 'failed' })
-        if (wallet && !reversed.has(order!.id))
+        if (wallet)
           await api(`walletpay/refunds/${wallet}/settle`, { status: one.succeeded ? 'completed' : 'failed' })
       } else if (one.does === 'dispute') {
         if (payment) await api(`cardpay/sessions/${payment.id}/dispute`)
