@@ -28,6 +28,16 @@ const fault = fc.option(
   { nil: undefined, freq: 2 },
 )
 const action = fc.oneof(
+  // So that most runs have payments to refund and dispute.
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      does: fc.constant('sell'),
+      wallet: fc.boolean(),
+      amount: fc.integer({ min: 5_000, max: 9_999 }),
+      card: fc.constantFrom('4242424242424242', '4000000000005126', '4000000000007726'),
+    }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({
@@ -123,6 +133,17 @@ async function run(start: () => Promise<TestApp>, actions: readonly Action[]): P
     if (one.does === 'checkout') {
       const items = [{ name: 'Book', amount: one.amount, currency: 'eur' }]
       await call('cardpay', one.fault, '/pay/cardpay/checkout', { items, ...URLS })
+    } else if (one.does === 'sell') {
+      if (one.wallet) {
+        const order = { amount: one.amount / 100, currency: 'EUR', ...RETURN_URLS }
+        const { orderId } = await json('POST', '/pay/walletpay/order', order, [200])
+        await api(`walletpay/orders/${orderId}/approve`)
+        await json('POST', `/pay/walletpay/capture/${orderId}`, undefined, [200])
+      } else {
+        const items = [{ name: 'Book', amount: one.amount, currency: 'eur' }]
+        const { sessionId } = await json('POST', '/pay/cardpay/checkout', { items, ...URLS }, [200])
+        await api(`cardpay/sessions/${sessionId}/pay`, { card: one.card })
+      }
     } else if (one.does === 'order')
       await call('walletpay', one.fault, '/pay/walletpay/order', {
         amount: one.amount / 100,
