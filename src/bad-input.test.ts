@@ -33,6 +33,7 @@ import { RETURN_URLS, URLS } from './wires/pay/pay.fixture.ts'
 import { environmentOf, startTextServer } from './wires/messaging/providers.fixture.ts'
 
 const RUNS_PER_INPUT = isLongRun ? 300 : 20 // on each engine
+const ROUNDS = 5
 const LONGEST_REFUSAL = 20_000 // characters: a refusal is not a way to have the server send much
 // More than the server reads of one request's head is refused before any route is found.
 const LONGEST_HEAD = 12_000
@@ -328,15 +329,17 @@ eachEngine((engine) => {
           earlier = await records()
         }
       })
-      const details = await fc.check(property, { numRuns: RUNS_PER_INPUT * (1 + inputsOf(operation)) })
-      if (details.failed) throw failure(operation, details)
+      // By chance none of the first requests may have been without a fault.
+      const isSeen = (): boolean => [...seen].some((status) => status < 400)
+      for (let round = 0; round === 0 || (round < ROUNDS && !isSeen()); round++) {
+        const details = await fc.check(property, { numRuns: RUNS_PER_INPUT * (1 + inputsOf(operation)) })
+        if (details.failed) throw failure(operation, details)
+        if (BY_MAIL.has(operation.key) || isSigned(operation)) break
+      }
       assert.equal((await app.request('GET', '/health')).status, 200)
       // Else the requests never got past the first check, and the test shows nothing.
       if (!BY_MAIL.has(operation.key) && !isSigned(operation))
-        assert.ok(
-          [...seen].some((status) => status < 400),
-          `${operation.key} was never answered with a success`,
-        )
+        assert.ok(isSeen(), `${operation.key} was never answered with a success`)
     }
   })
 })

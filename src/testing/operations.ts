@@ -76,6 +76,12 @@ const SENSIBLE: Record<string, readonly string[]> = {
   reference: ['{{orderId}}'],
   from: ['2026-01-01T00:00:00Z'],
 }
+/** Filters of transactions, which have other values than those of messages. */
+const SENSIBLE_FILTERS: Record<string, string> = {
+  provider: 'cardpay',
+  status: 'completed',
+  to: '2030-01-01T00:00:00Z',
+}
 const SENSIBLE_VALUES: Record<string, unknown> = {
   amount: 5,
   items: [{ name: 'Momo', amount: 500, currency: 'eur' }],
@@ -155,6 +161,8 @@ const transactionOf = ({ path }: Operation): string => `{{${path.split('/')[2]!}
 function sensible(name: string, operation: Operation, schema: Schema): fc.Arbitrary<unknown> {
   if (name === 'id') return fc.constant(sensibleId(operation))
   if (name === 'transactionId') return fc.constant(transactionOf(operation))
+  const ofPayments = operation.path === '/pay/transactions' ? SENSIBLE_FILTERS[name] : undefined
+  if (ofPayments !== undefined) return fc.constant(ofPayments)
   const known = SENSIBLE[name]
   if (known) return fc.constantFrom(...known)
   if (Object.hasOwn(SENSIBLE_VALUES, name)) return fc.constant(SENSIBLE_VALUES[name])
