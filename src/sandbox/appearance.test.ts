@@ -140,7 +140,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
   anyEngine((engine) => {
     for (const colorScheme of ['light', 'dark'] as const)
       test(
-        `can be read where somebody prefers ${colorScheme}, and used with the Tab key`,
+        `is legible in ${colorScheme} mode, and works with the Tab key`,
         { timeout: 180_000 },
         async (t) => {
           const app = await startApp(t, engine, { sandbox: true })

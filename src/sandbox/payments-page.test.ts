@@ -382,7 +382,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
     })
 
     for (const colorScheme of ['light', 'dark'] as const)
-      test(`can be read where somebody prefers ${colorScheme}, used with the Tab key, and fits a phone`, async (t) => {
+      test(`is legible in ${colorScheme} mode, works with the Tab key, and fits a phone`, async (t) => {
         const { sandbox, change, receiver } = await startProviders(t, engine)
         const { page } = await visit(t, { colorScheme, reducedMotion: 'reduce' })
         const pictures = process.env['SANDBOX_PICTURES']

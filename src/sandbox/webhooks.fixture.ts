@@ -184,7 +184,7 @@ export async function startSandbox(ending: Ending, engine: Engine, options: Star
     webhooks: (provider: string) => senders.get(provider)!,
     logged,
     /** The only webhook in the log. */
-    async only(): Promise<LoggedWebhook> {
+    async onlyWebhook(): Promise<LoggedWebhook> {
       const [webhook, ...more] = await logged()
       if (!webhook || more.length > 0) throw new Error(`there are ${more.length} more webhooks in the log`)
       return webhook

@@ -13,11 +13,11 @@ eachEngine((engine) => {
     const receiver = await startReceiver(t)
     const sandbox = await startSandbox(t, engine, receiver)
     await sandbox.report(['evt_1'])
-    await until(async () => (await sandbox.only()).status === 'delivered')
+    await until(async () => (await sandbox.onlyWebhook()).status === 'delivered')
     const [{ body, headers }] = receiver.deliveries as [(typeof receiver.deliveries)[0]]
     assert.equal(headers['test-signature'], signatureOf('evt_1', body))
     assert.equal(headers['content-type'], 'application/json')
-    const { id, createdAt, dueAt, deliveredAt, ...rest } = await sandbox.only()
+    const { id, createdAt, dueAt, deliveredAt, ...rest } = await sandbox.onlyWebhook()
     assert.match(id, /^[0-9a-z]{26}$/)
     assert.ok(createdAt <= dueAt && dueAt <= deliveredAt!)
     assert.deepEqual(rest, {
@@ -58,8 +58,8 @@ eachEngine((engine) => {
     await sandbox.report(['evt_1'])
     const pauses: number[] = []
     for (let attempts = 1; attempts <= 8; attempts++) {
-      await until(async () => (await sandbox.only()).attempts === attempts)
-      const { status, lastStatus, lastError, dueAt } = await sandbox.only()
+      await until(async () => (await sandbox.onlyWebhook()).attempts === attempts)
+      const { status, lastStatus, lastError, dueAt } = await sandbox.onlyWebhook()
       assert.equal(status, attempts < 8 ? 'waiting' : 'failed')
       assert.equal(lastStatus, 503)
       assert.match(lastError!, /^not now \[2J not now/)
@@ -74,14 +74,16 @@ eachEngine((engine) => {
     assert.equal(await sandbox.webhooks('cardpay').waiting(), 0)
     assert.match(sandbox.log(), /"level":40.*a webhook of the sandbox failed/)
 
-    // By hand it has all its attempts again.
+    // Sending it by hand resets its attempts.
     receiver.answer = ({ eventId }) =>
       receiver.deliveries.length < 10 ? { status: 500, body: eventId } : { status: 204 }
-    const { id } = await sandbox.only()
+    const { id } = await sandbox.onlyWebhook()
     const resent = await sandbox.call('POST', `/webhooks/${id}/resend`)
     assert.deepEqual([resent.status, resent.body.status], [200, 'waiting'])
-    await until(async () => (sandbox.clock.advance(1_000), (await sandbox.only()).status === 'delivered'))
-    const { attempts, lastStatus, lastError } = await sandbox.only()
+    await until(
+      async () => (sandbox.clock.advance(1_000), (await sandbox.onlyWebhook()).status === 'delivered'),
+    )
+    const { attempts, lastStatus, lastError } = await sandbox.onlyWebhook()
     assert.deepEqual([attempts, lastStatus, lastError], [10, 204, null])
   })
 
@@ -90,8 +92,8 @@ eachEngine((engine) => {
     const sandbox = await startSandbox(t, engine, receiver)
     receiver.answer = () => ({ status: 302, headers: { location: '/elsewhere' } })
     await sandbox.report(['evt_1'])
-    await until(async () => (await sandbox.only()).attempts === 1)
-    const redirected = await sandbox.only()
+    await until(async () => (await sandbox.onlyWebhook()).attempts === 1)
+    const redirected = await sandbox.onlyWebhook()
     assert.deepEqual([redirected.lastStatus, redirected.lastError], [302, 'It was answered with 302.'])
     receiver.answer = () => ({ status: 200, breaksOff: true })
     await sandbox.call('POST', `/webhooks/${redirected.id}/drop`)
@@ -103,8 +105,8 @@ eachEngine((engine) => {
 
     const deaf = await startSandbox(t, engine, { url: 'http://127.0.0.1:9/webhook' })
     await deaf.report(['evt_1'])
-    await until(async () => (await deaf.only()).attempts === 1)
-    const { status, lastStatus, lastError } = await deaf.only()
+    await until(async () => (await deaf.onlyWebhook()).attempts === 1)
+    const { status, lastStatus, lastError } = await deaf.onlyWebhook()
     assert.deepEqual([status, lastStatus], ['waiting', null])
     assert.match(lastError!, /ECONNREFUSED|bad port/)
   })
@@ -159,14 +161,14 @@ eachEngine((engine) => {
     const receiver = await startReceiver(t)
     const sandbox = await startSandbox(t, engine, receiver)
     await sandbox.report(['evt_1'])
-    await until(async () => (await sandbox.only()).status === 'delivered')
-    const { id, deliveredAt } = await sandbox.only()
+    await until(async () => (await sandbox.onlyWebhook()).status === 'delivered')
+    const { id, deliveredAt } = await sandbox.onlyWebhook()
     sandbox.clock.advance(5_000)
     await sandbox.call('POST', `/webhooks/${id}/resend`)
-    await until(async () => (await sandbox.only()).attempts === 2)
+    await until(async () => (await sandbox.onlyWebhook()).attempts === 2)
     const [first, second] = receiver.deliveries
     assert.equal(second!.body, first!.body)
-    const again = await sandbox.only()
+    const again = await sandbox.onlyWebhook()
     assert.deepEqual([again.status, again.id], ['delivered', id])
     assert.ok(again.deliveredAt! > deliveredAt!)
   })
@@ -212,24 +214,24 @@ eachEngine((engine) => {
     const drop = Promise.withResolvers<void>()
     receiver.answer = () => {
       void (async () => {
-        await sandbox.call('POST', `/webhooks/${(await sandbox.only()).id}/drop`)
+        await sandbox.call('POST', `/webhooks/${(await sandbox.onlyWebhook()).id}/drop`)
         drop.resolve()
       })()
       return { status: 500, headers: { connection: 'close' } }
     }
     await sandbox.report(['evt_1'])
     await drop.promise
-    await until(async () => (await sandbox.only()).attempts === 1)
+    await until(async () => (await sandbox.onlyWebhook()).attempts === 1)
     sandbox.clock.advance(10_000)
-    await until(async () => (await sandbox.only()).status === 'dropped')
-    assert.deepEqual([receiver.deliveries.length, (await sandbox.only()).lastStatus], [1, 500])
+    await until(async () => (await sandbox.onlyWebhook()).status === 'dropped')
+    assert.deepEqual([receiver.deliveries.length, (await sandbox.onlyWebhook()).lastStatus], [1, 500])
   })
 
   test('requests that mean nothing are refused', async (t) => {
     const receiver = await startReceiver(t)
     const sandbox = await startSandbox(t, engine, receiver)
     await sandbox.report(['evt_1'], { fault: 'held' })
-    const { id } = await sandbox.only()
+    const { id } = await sandbox.onlyWebhook()
     for (const [method, path, body, status] of [
       ['GET', '/webhooks?limit=0', undefined, 400],
       ['GET', '/webhooks?limit=1001', undefined, 400],
@@ -244,7 +246,7 @@ eachEngine((engine) => {
       ['POST', `/webhooks/${id}/lose`, undefined, 404],
     ] as [string, string, unknown, number][])
       assert.equal((await sandbox.call(method, path, body)).status, status, `${method} ${path}`)
-    assert.equal((await sandbox.only()).status, 'held')
+    assert.equal((await sandbox.onlyWebhook()).status, 'held')
   })
 
   test('a restart loses none, and what ends with the server is no attempt', async (t) => {
@@ -321,7 +323,7 @@ eachEngine((engine) => {
     assert.deepEqual(await sandbox.logged(), [])
     sandbox.clock.advance(60_000)
     await sandbox.report(['evt_2'])
-    await until(async () => (await sandbox.only()).status === 'delivered')
+    await until(async () => (await sandbox.onlyWebhook()).status === 'delivered')
     assert.deepEqual(receiver.eventIds(), ['evt_2'])
   })
 
@@ -343,7 +345,7 @@ eachEngine((engine) => {
     await reader.read()
     await sandbox.report(['evt_1'], { fault: 'held' })
     await change()
-    const { id } = await sandbox.only()
+    const { id } = await sandbox.onlyWebhook()
     await sandbox.call('POST', `/webhooks/${id}/delay`, { ms: 60_000 })
     await change()
     await sandbox.call('POST', `/webhooks/${id}/delay`, { ms: 70_000 })

@@ -131,7 +131,7 @@ describe('the checkout page in a browser', { skip: withoutChromium }, () => {
     })
 
     for (const colorScheme of ['light', 'dark'] as const)
-      test(`can be read where somebody prefers ${colorScheme}, on a phone too, and used with the Tab key`, async (t) => {
+      test(`is legible in ${colorScheme} mode, also on a phone, and works with the Tab key`, async (t) => {
         const { url } = await order({
           name: 'A very long name of a book that nobody has read to its end yet',
         })

@@ -136,7 +136,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
       }),
     )
 
-  /** Runs an attempt; one that somebody else has ended meanwhile shows what has become of the session. */
+  /** Runs a payment attempt. If another request ended the session meanwhile, the page of the session is shown. */
   async function attempt(
     { object: { id } }: Found,
     reply: FastifyReply,

@@ -111,7 +111,7 @@ anyEngine((engine) => {
     })
 
     for (const colorScheme of ['light', 'dark'] as const)
-      test(`can be read where somebody prefers ${colorScheme}, and on a phone`, async (t) => {
+      test(`is legible in ${colorScheme} mode, also on a phone`, async (t) => {
         const wallet = await startWallet(t, engine)
         const page = await open(t, { colorScheme, viewport: { width: 375, height: 800 } })
         const complaints: string[] = []

@@ -148,7 +148,7 @@ describe('a wallet order', () => {
       assert.equal((await till.call(capture(reference))).status, 409)
     })
 
-    test('of somebody else does not exist, with the policy guarded', async (t) => {
+    test('of another user is answered 404, with the policy guarded', async (t) => {
       const till = await startTill(t, engine, {
         environment: { SIXWIRE_POLICY: 'guarded', SIXWIRE_ADMINS: 'boss@example.com' },
       })

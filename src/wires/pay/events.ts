@@ -16,7 +16,7 @@ const LOOKS_AT_ONCE = 4
 const LEASE_MS = 60_000
 const FIRST_RETRY_MS = 10_000
 const LONGEST_RETRY_MS = 3_600_000
-/** A month, an hour after each other: credentials may be refused for days before somebody sees it. */
+/** One attempt an hour for a month: the operator may notice refused credentials days later. */
 const ATTEMPTS = 750
 const REASON_MAX = 300
 const DAY_MS = 24 * 3_600_000

@@ -28,7 +28,7 @@ export type AccountMails = {
   /** The steps that enqueue a notice to the account's owner that the password was changed now. */
   passwordChanged(userId: string): readonly Step[]
   /**
-   * The steps that enqueue a notice to the owner that somebody signed in with a provider for the first time.
+   * The steps that enqueue a notice to the owner of the account: a provider was used to sign in for the first time.
    *
    * @param by.provider the provider's name for people
    */

@@ -1,13 +1,13 @@
 // A server that speaks Twilio's protocol, and answers as a test tells it to.
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 
 import type { Clock } from '../../../base/clock.ts'
+import { json, startScriptedServer, type Answer, type Asked } from '../../../testing/scripted-http.ts'
 import type { OutgoingText } from '../provider.ts'
 import { twilio } from './twilio.ts'
+
+export { json, type Answer, type Asked }
 
 /** Milliseconds: no outcome but those of a limit waits for it. */
 export const PATIENCE = 20_000
@@ -18,13 +18,6 @@ export const FROM = '+15005550006'
 export const ADA = '+14155552671'
 export const MESSAGES = `/2010-04-01/Accounts/${ACCOUNT}/Messages.json`
 
-export type Asked = {
-  method: string
-  path: string
-  query: URLSearchParams
-  form: URLSearchParams
-  headers: IncomingMessage['headers']
-}
 export type Held = Record<string, unknown> & {
   sid: string
   to: string
@@ -32,7 +25,6 @@ export type Held = Record<string, unknown> & {
   date_created: string
   date_sent: string | null
 }
-export type Answer = (asked: Asked, response: ServerResponse) => void
 
 /** A message as Twilio describes it. */
 export function held(more: Partial<Held> = {}): Held {
@@ -61,15 +53,6 @@ export function held(more: Partial<Held> = {}): Held {
     uri: `/2010-04-01/Accounts/${ACCOUNT}/Messages/${sid}.json`,
     ...more,
   }
-}
-
-export function json(
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 }
 
 /** The Messages resource and the account, over what is held in `messages`, newest first. */
@@ -111,31 +94,8 @@ export function resource(messages: Held[], pageSize = 50): Answer {
 }
 
 export async function serve(t: TestContext, answer: Answer) {
-  const asked: Asked[] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const url = new URL(request.url!, 'http://localhost')
-      const one: Asked = {
-        method: request.method!,
-        path: url.pathname,
-        query: url.searchParams,
-        form: new URLSearchParams(Buffer.concat(chunks).toString()),
-        headers: request.headers,
-      }
-      asked.push(one)
-      answer(one, response)
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(async () => {
-    server.close()
-    server.closeAllConnections()
-    if (server.listening) await once(server, 'close')
-  })
-  return { asked, server, apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const { port, ...rest } = await startScriptedServer(t, answer)
+  return { ...rest, apiBase: `http://127.0.0.1:${port}` }
 }
 
 export const open = (more: Partial<Parameters<typeof twilio>[0]>, clock?: Clock) =>

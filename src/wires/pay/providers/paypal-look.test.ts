@@ -168,7 +168,7 @@ describe('an order at PayPal', () => {
     assert.equal(asked.filter(({ path }) => path.includes('refunds')).length, 1)
   })
 
-  test('of somebody else has no transaction of ours', async (t) => {
+  test('of another application has no transaction of ours', async (t) => {
     const order = ordered('COMPLETED', { captures: [captured({ custom_id: undefined })] })
     ;(order['purchase_units'] as Record<string, unknown>[])[0]!['custom_id'] = 'basket-17'
     const { outcome } = await look(t, { order })

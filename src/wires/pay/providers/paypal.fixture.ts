@@ -1,8 +1,5 @@
 // A server that speaks PayPal's protocol, and answers as a test tells it to.
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { crc32 } from 'node:zlib'
 
@@ -10,6 +7,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { newId } from '../../../base/ids.ts'
 import type { WebhookRequest } from '../../../providers/receive.ts'
 import { issueCertificate } from '../../../testing/certificate-chain.ts'
+import { json, startScriptedServer, type Answer, type Asked } from '../../../testing/scripted-http.ts'
 import type { CaptureOrder, Order, RefundOrder } from '../provider.ts'
 import { paypal } from './paypal.ts'
 
@@ -27,29 +25,12 @@ export const EVENTS = '/v1/notifications/webhooks-events'
 export const VERIFY = '/v1/notifications/verify-webhook-signature'
 export const APPROVE_URL = `https://www.paypal.com/checkoutnow?token=${ORDER_ID}`
 
+export { json, type Answer, type Asked }
+
 /** Milliseconds: no outcome but those of a limit waits for it. */
 export const PATIENCE = 10_000
 
 type Json = Record<string, unknown>
-export type Asked = {
-  method: string
-  path: string
-  query: URLSearchParams
-  body: string
-  json: Json | undefined
-  headers: IncomingMessage['headers']
-}
-export type Answer = (asked: Asked, response: ServerResponse) => void
-
-export function json(
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
-}
-
 /** An error as PayPal describes it. */
 export const problem = (name: string, issue?: string, more: Json = {}, detail: Json = {}): Json => ({
   name,
@@ -180,43 +161,16 @@ export const account =
 export async function serve(t: TestContext, answer: Answer, token?: Answer) {
   const asked: Asked[] = []
   const tokens: Asked[] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const url = new URL(request.url!, 'http://localhost')
-      const body = Buffer.concat(chunks).toString()
-      const one: Asked = {
-        method: request.method!,
-        path: url.pathname,
-        query: url.searchParams,
-        body,
-        json: body.startsWith('{') ? (JSON.parse(body) as Json) : undefined,
-        headers: request.headers,
-      }
-      const isToken = one.path === '/v1/oauth2/token'
-      ;(isToken ? tokens : asked).push(one)
-      if (!isToken) return answer(one, response)
-      if (token) return token(one, response)
-      json(response, 200, { access_token: TOKEN, token_type: 'Bearer', expires_in: 32_400 })
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(async () => {
-    server.close()
-    server.closeAllConnections()
-    if (server.listening) await once(server, 'close')
+  const { port, server } = await startScriptedServer(t, (one, response) => {
+    const isToken = one.path === '/v1/oauth2/token'
+    ;(isToken ? tokens : asked).push(one)
+    if (!isToken) return answer(one, response)
+    if (token) return token(one, response)
+    json(response, 200, { access_token: TOKEN, token_type: 'Bearer', expires_in: 32_400 })
   })
   const changes = (): number =>
     asked.filter(({ method, path }) => method === 'POST' && path !== VERIFY).length
-  return {
-    asked,
-    tokens,
-    changes,
-    server,
-    apiBase: `http://localhost:${(server.address() as AddressInfo).port}`,
-  }
+  return { asked, tokens, changes, server, apiBase: `http://localhost:${port}` }
 }
 
 export const open = (

@@ -1,14 +1,13 @@
 // A server that speaks Stripe's protocol, and answers as a test tells it to.
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-
 import type Stripe from 'stripe'
 
 import type { Clock } from '../../../base/clock.ts'
 import type { Ending } from '../../../testing/engines.ts'
+import { json, startScriptedServer, type Answer, type Asked } from '../../../testing/scripted-http.ts'
 import type { Order, RefundOrder } from '../provider.ts'
 import { stripe, type StripeOptions } from './stripe.ts'
+
+export { json, type Answer, type Asked }
 
 /** Milliseconds: no outcome but those of a limit waits for it. */
 export const PATIENCE = 20_000
@@ -125,24 +124,6 @@ export const event = (object: object, more: Readonly<Record<string, unknown>> = 
   ...more,
 })
 
-export type Asked = {
-  method: string
-  path: string
-  query: URLSearchParams
-  form: URLSearchParams
-  headers: IncomingMessage['headers']
-}
-export type Answer = (asked: Asked, response: ServerResponse) => void
-
-export function json(
-  response: ServerResponse,
-  status: number,
-  body: unknown,
-  headers: Record<string, string> = {},
-): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
-}
-
 /** An error as Stripe answers it. */
 export const problem = (error: {
   type?: string
@@ -205,31 +186,8 @@ export const answers =
 
 /** Starts a server; `asked` has each request whose body came. */
 export async function serve(ending: Ending, answer: Answer) {
-  const asked: Asked[] = []
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const url = new URL(request.url!, 'http://localhost')
-      const one: Asked = {
-        method: request.method!,
-        path: url.pathname,
-        query: url.searchParams,
-        form: new URLSearchParams(Buffer.concat(chunks).toString()),
-        headers: request.headers,
-      }
-      asked.push(one)
-      answer(one, response)
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  ending.after(async () => {
-    server.close()
-    server.closeAllConnections()
-    if (server.listening) await once(server, 'close')
-  })
-  return { asked, server, apiBase: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const { port, ...rest } = await startScriptedServer(ending, answer)
+  return { ...rest, apiBase: `http://127.0.0.1:${port}` }
 }
 
 export const posts = (asked: readonly { method: string }[]): number =>
