@@ -88,6 +88,40 @@ export const GARBAGE = [
   `220 ${'x'.repeat(10_000)}\r\n`,
 ]
 
+/** A rejection for the operator: one line that says what is wrong, without secrets. */
+export const rejectsWithSentence = (
+  check: Promise<void>,
+  sentence: RegExp,
+  secrets: readonly string[],
+): Promise<void> =>
+  assert.rejects(check, (error: Error) => {
+    assert.match(error.message, sentence)
+    assert.match(error.message, /^[^\r\n]{1,400}$/)
+    for (const secret of secrets) assert.ok(!error.message.includes(secret), error.message)
+    return true
+  })
+
+/** Shows that `close` waits for a call that the server holds, and may be called again. */
+export async function closesAfterCall(
+  provider: { close(): Promise<void> },
+  hold: (wait: () => Promise<void>) => void,
+  call: () => Promise<Outcome>,
+): Promise<void> {
+  const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  hold(() => (begun.resolve(), goOn.promise))
+  const calling = call()
+  await begun.promise
+  let isClosed = false
+  const closing = provider.close().then(() => (isClosed = true))
+  for (let i = 0; i < 5; i++) await turn()
+  const wasClosed = isClosed
+  goOn.resolve()
+  assert.equal((await calling).kind, 'accepted')
+  await closing
+  assert.equal(wasClosed, false)
+  await provider.close()
+}
+
 export function describeProvider<M>(conformance: Conformance<M>): void {
   const { name, message, secrets } = conformance
 
@@ -154,12 +188,7 @@ export function describeProvider<M>(conformance: Conformance<M>): void {
     for (const [what, start, sentence] of conformance.unusable)
       test(`says in one sentence why it cannot send if ${what}`, async (t) => {
         const provider = await start(t)
-        await assert.rejects(provider.check(), (error: Error) => {
-          assert.match(error.message, sentence)
-          assert.match(error.message, /^[^\r\n]{1,400}$/)
-          for (const secret of secrets) assert.ok(!error.message.includes(secret), error.message)
-          return true
-        })
+        await rejectsWithSentence(provider.check(), sentence, secrets)
       })
 
     test('finds what it sent, and no more, if it can look for messages', async (t) => {
@@ -182,19 +211,8 @@ export function describeProvider<M>(conformance: Conformance<M>): void {
 
     test('waits in close for what is under way', async (t) => {
       const { provider, taken, hold } = await conformance.working(t, testClock())
-      const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-      hold(() => (begun.resolve(), goOn.promise))
-      const sending = provider.send(message, LIMIT_MS)
-      await begun.promise
-      let isClosed = false
-      const closing = provider.close().then(() => (isClosed = true))
-      for (let i = 0; i < 5; i++) await turn()
-      const wasClosed = isClosed
-      goOn.resolve()
-      assert.equal((await sending).kind, 'accepted')
-      await closing
-      assert.deepEqual([wasClosed, taken()], [false, 1])
-      await provider.close()
+      await closesAfterCall(provider, hold, () => provider.send(message, LIMIT_MS))
+      assert.equal(taken(), 1)
     })
 
     const { reports } = conformance
