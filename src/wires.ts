@@ -7,11 +7,12 @@ import { checkWires, orderWires } from './kernel/wiring.ts'
 import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
 import { messaging } from './wires/messaging/index.ts'
+import { onchain } from './wires/onchain/index.ts'
 import { pay } from './wires/pay/index.ts'
 import { store } from './wires/store/index.ts'
 
 /** Sixwire's own wires, each after those that it may need. */
-export const BUILT_IN = { core, messaging, auth, pay, store }
+export const BUILT_IN = { core, messaging, onchain, auth, pay, store }
 
 export type BuiltIn = typeof BUILT_IN
 type OptionsOf<W> = W extends (options?: infer O) => ConfiguredWire ? NonNullable<O> : never

@@ -148,8 +148,8 @@ function checkInstances(map: string, names: ReadonlySet<string>): void {
   }
 }
 
-/** `polygonAmoy` and `polygon-amoy` are both `POLYGON_AMOY`. */
-const prefixOf = (instance: string): string =>
+/** The beginning of the variables of an instance: of `polygonAmoy` and of `polygon-amoy` it is `POLYGON_AMOY`. */
+export const prefixOf = (instance: string): string =>
   instance
     .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
     .replaceAll(/[^A-Za-z\d]/g, '_')

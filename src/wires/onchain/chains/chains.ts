@@ -1,0 +1,85 @@
+import type { Static } from 'typebox'
+
+import { invalid } from '../../../base/errors.ts'
+import { StartError } from '../../../base/start-error.ts'
+import { prefixOf } from '../../../kernel/provider-options.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { OnchainOptions } from '../options.ts'
+import { createChain, type Chain } from './chain.ts'
+
+/** The chains whose nodes must have these ids in production; the depths are the defaults of their confirmations. */
+const WELL_KNOWN: Readonly<Record<string, { id: number; depth: number }>> = {
+  ethereum: { id: 1, depth: 12 },
+  arbitrum: { id: 42_161, depth: 20 },
+  base: { id: 8_453, depth: 20 },
+}
+const DEPTH = 12
+
+export type Chains = {
+  readonly defaultName: string
+  /** All that the configuration has, those without a node included. */
+  readonly all: readonly Chain[]
+  /**
+   * Finds a chain by name.
+   *
+   * @param name undefined: the default one
+   * @param path of the name in the request, for the error
+   * @throws VALIDATION_ERROR naming the chains that there are
+   */
+  of(name: string | undefined, path?: string): Chain
+  close(): void
+}
+
+/** @throws StartError for chains that cannot work */
+export function createChains(
+  context: Pick<WireContext, 'db' | 'clock' | 'log' | 'settings'>,
+  options: Static<typeof OnchainOptions>,
+): Chains {
+  const { production } = context.settings
+  const names = new Set([...Object.keys(WELL_KNOWN), ...Object.keys(options.chains)])
+  const all = Array.from(names, (name) => {
+    const known = WELL_KNOWN[name]
+    const own = options.chains[name] ?? {
+      tokens: {},
+      maxFeeGwei: 500,
+      symbol: 'ETH',
+      pollMs: 1_000,
+      limits: {},
+    }
+    const variable = `${prefixOf(name)}_RPC_URL`
+    if (Object.hasOwn(own.tokens, own.symbol))
+      throw new StartError(
+        `onchain.chains.${name}.tokens: ${own.symbol} is the native coin: give the token another symbol`,
+      )
+    const id = own.id ?? (production ? known?.id : undefined)
+    if (production && own.rpcUrls && id === undefined)
+      throw new StartError(
+        `onchain.chains.${name}.id: set the chain id, so that no transaction is signed for another chain`,
+      )
+    return createChain(context, {
+      ...own,
+      name,
+      variable,
+      id,
+      depth: own.confirmations ?? known?.depth ?? DEPTH,
+    })
+  })
+  const byName = new Map(all.map((chain) => [chain.name, chain]))
+  if (!byName.has(options.defaultChain))
+    throw new StartError(
+      `DEFAULT_CHAIN: there is no chain "${options.defaultChain}": there are ${[...byName.keys()].join(', ')}`,
+    )
+  return {
+    defaultName: options.defaultChain,
+    all,
+    of(name = options.defaultChain, path = '/body/chain') {
+      const chain = byName.get(name)
+      if (chain) return chain
+      throw invalid({
+        path,
+        message: `is none of the chains that there are: ${[...byName.keys()].join(', ')}`,
+      })
+    },
+    close: () => all.forEach((chain) => chain.close()),
+  }
+}

@@ -1,0 +1,284 @@
+import type { Hex } from 'viem'
+
+import type { Clock } from '../../../base/clock.ts'
+import type { ApiError } from '../../../base/errors.ts'
+import { oneLine } from '../../../base/one-line.ts'
+import { createOutbound, type Outbound, type Reply } from '../../../outbound/outbound.ts'
+import { onchainErrors } from '../errors.ts'
+
+const LIMIT_MS = 12_000
+/** The share of the time that one node may take while there is another one to ask. */
+const SHARE = 0.4
+/** How long a node that gave no answer is asked last. */
+const REST_MS = 10_000
+const MAX_BYTES = 64 * 1_048_576
+const TEXT_MAX = 200
+/** Calls at once to a node that takes no batches. */
+const SINGLE_CALLS = 10
+
+/** One call of JSON-RPC. */
+export type RpcCall = { method: string; params?: readonly unknown[] }
+
+/** The answer to one call: what the node says, an error of the node included. */
+export type RpcAnswer = { result: unknown; error?: undefined } | { error: RpcFault; result?: undefined }
+
+/** An error that a node answers. */
+export type RpcFault = {
+  code: number
+  /** One line, without addresses. */
+  message: string
+  /** What a contract that reverts returns, if the node says it. */
+  data?: Hex
+}
+
+/**
+ * Whether the answers of a node are to be believed: undefined if they are, else a sentence of what is wrong with them. The
+ * next node is asked then.
+ */
+export type Believe = (answers: readonly RpcAnswer[]) => string | undefined
+
+export type RpcOptions = {
+  /** Milliseconds for the call with all nodes that are tried. Default: 12,000. */
+  limitMs?: number
+  believe?: Believe
+}
+
+/**
+ * The nodes of a chain: each call is tried at one after the other until one answers. So a call must be one that may reach
+ * several nodes, as reading and broadcasting are.
+ */
+export type Rpc = {
+  /** The hosts, in order: all that is ever shown of the addresses. */
+  readonly hosts: readonly string[]
+  /**
+   * Makes several calls in one request.
+   *
+   * @returns the answers in the order of the calls
+   * @throws PROVIDER_ERROR if no node answers what can be believed
+   */
+  batch(calls: readonly RpcCall[], options?: RpcOptions): Promise<RpcAnswer[]>
+  /**
+   * Makes one call.
+   *
+   * @throws PROVIDER_ERROR if no node answers, or if a node answers an error
+   */
+  call<T>(method: string, params?: readonly unknown[], options?: RpcOptions): Promise<T>
+  close(): void
+}
+
+type Node = {
+  host: string
+  url: URL
+  headers: Readonly<Record<string, string>>
+  outbound: Outbound
+  /** By `clock.elapsed()`: asked last until then. */
+  restsUntil: number
+  /** By `clock.elapsed()`: it is known until then that this is a node of the chain. */
+  isTrustedUntil: number
+  takesBatches: boolean
+}
+
+type Attempt = { answers: RpcAnswer[] } | { fault: string }
+
+/**
+ * @param options.verify asks a node whether it is one of the chain, with the function that calls it alone; answers what is wrong
+ */
+export function createRpc(options: {
+  chain: string
+  urls: readonly string[]
+  clock: Clock
+  log: { warn(fields: object, text: string): void }
+  verify: (
+    ask: (calls: readonly RpcCall[]) => Promise<readonly RpcAnswer[] | undefined>,
+  ) => Promise<string | undefined>
+  trustMs: number
+}): Rpc {
+  const { chain, clock, log } = options
+  const nodes = options.urls.map((text) => nodeAt(text, clock))
+  let id = 0
+
+  async function post(node: Node, body: unknown, limitMs: number): Promise<Reply> {
+    const call = { json: body, headers: node.headers }
+    const begun = clock.elapsed()
+    const reply = await node.outbound.call(node.url, { ...call, limitMs })
+    // A connection that was idle may have been closed by the node at the moment of the request.
+    const left = limitMs - (clock.elapsed() - begun)
+    return reply.kind === 'unknown' && left > limitMs / 2
+      ? node.outbound.call(node.url, { ...call, limitMs: left })
+      : reply
+  }
+
+  async function ask(node: Node, calls: readonly RpcCall[], limitMs: number): Promise<Attempt> {
+    if (calls.length === 0) return { answers: [] }
+    const requests = calls.map(({ method, params = [] }) => ({ jsonrpc: '2.0', id: ++id, method, params }))
+    if (calls.length > 1 && !node.takesBatches) return askSingly(node, calls, limitMs)
+    const reply = await post(node, requests.length === 1 ? requests[0] : requests, limitMs)
+    if (reply.kind !== 'answered') return { fault: reply.reason }
+    const content = contentOf(reply.body)
+    const isBatch = requests.length > 1
+    if (isBatch && !Array.isArray(content) && (isError(content) || reply.status === 400)) {
+      node.takesBatches = false
+      return askSingly(node, calls, limitMs)
+    }
+    const byId = new Map(
+      (Array.isArray(content) ? content : [content]).map((one: unknown) => [fieldsOf(one)['id'], one]),
+    )
+    const answers = requests.map((one) => answerOf(byId.get(one.id)))
+    if (answers.includes(undefined))
+      return { fault: `${node.host} answered ${reply.status} without what JSON-RPC answers` }
+    const limited = answers.find((one) => one?.error && isOverload(one.error))
+    if (limited?.error) return { fault: `${node.host}: ${limited.error.message}` }
+    return { answers: answers as RpcAnswer[] }
+  }
+
+  async function askSingly(node: Node, calls: readonly RpcCall[], limitMs: number): Promise<Attempt> {
+    const answers: RpcAnswer[] = []
+    const until = clock.elapsed() + limitMs
+    for (let at = 0; at < calls.length; at += SINGLE_CALLS) {
+      const left = until - clock.elapsed()
+      if (left <= 0) return { fault: `${node.host} took too long` }
+      const part = await Promise.all(calls.slice(at, at + SINGLE_CALLS).map((one) => ask(node, [one], left)))
+      for (const one of part) {
+        if ('fault' in one) return one
+        answers.push(...one.answers)
+      }
+    }
+    return { answers }
+  }
+
+  /** What is wrong with a node; undefined if it is one of the chain. */
+  async function verify(node: Node, limitMs: number): Promise<string | undefined> {
+    if (clock.elapsed() < node.isTrustedUntil) return undefined
+    let silence = ''
+    const fault = await options.verify(async (calls) => {
+      const attempt = await ask(node, calls, limitMs)
+      if ('answers' in attempt) return attempt.answers
+      silence = attempt.fault
+      return undefined
+    })
+    if (fault === undefined && silence === '') node.isTrustedUntil = clock.elapsed() + options.trustMs
+    return silence || (fault && `${node.host} ${fault}`)
+  }
+
+  async function tryNode(
+    node: Node,
+    calls: readonly RpcCall[],
+    limitMs: number,
+    believe?: Believe,
+  ): Promise<Attempt> {
+    const until = clock.elapsed() + limitMs
+    const stranger = await verify(node, limitMs)
+    if (stranger !== undefined) return { fault: stranger }
+    const attempt = await ask(node, calls, Math.max(1, until - clock.elapsed()))
+    if ('fault' in attempt) return attempt
+    const doubt = believe?.(attempt.answers)
+    return doubt === undefined ? attempt : { fault: `${node.host} ${doubt}` }
+  }
+
+  async function batch(
+    calls: readonly RpcCall[],
+    { limitMs = LIMIT_MS, believe }: RpcOptions = {},
+  ): Promise<RpcAnswer[]> {
+    const until = clock.elapsed() + limitMs
+    const inOrder = nodes.toSorted((one, other) => restOf(one) - restOf(other))
+    const faults: string[] = []
+    for (const [at, node] of inOrder.entries()) {
+      const left = until - clock.elapsed()
+      if (left <= 0) break
+      const isLast = at === inOrder.length - 1
+      const attempt = await tryNode(node, calls, isLast ? left : left * SHARE, believe)
+      if ('answers' in attempt) {
+        node.restsUntil = 0
+        return attempt.answers
+      }
+      node.restsUntil = clock.elapsed() + REST_MS
+      node.isTrustedUntil = 0
+      faults.push(oneLine(attempt.fault, TEXT_MAX))
+    }
+    log.warn(
+      { chain, methods: [...new Set(calls.map(({ method }) => method))], faults },
+      'no node of a chain answers',
+    )
+    throw providerError(chain, faults.join('; '))
+  }
+
+  const restOf = ({ restsUntil }: Node): number => (restsUntil > clock.elapsed() ? restsUntil : 0)
+
+  return {
+    hosts: nodes.map(({ host }) => host),
+    batch,
+    async call<T>(method: string, params: readonly unknown[] = [], rpcOptions?: RpcOptions) {
+      const [answer] = await batch([{ method, params }], rpcOptions)
+      if (answer!.error) throw providerError(chain, `${method}: ${answer!.error.message}`)
+      return answer!.result as T
+    },
+    close: () => nodes.forEach(({ outbound }) => outbound.close()),
+  }
+}
+
+/** PROVIDER_ERROR of a chain. @param why one line, without addresses */
+export const providerError = (chain: string, why: string): ApiError =>
+  onchainErrors.provider_error({ message: `The chain ${chain} gives no answer: ${why}.`, details: { chain } })
+
+/** Only the host is ever shown: providers put keys into paths, queries and user names. */
+function nodeAt(text: string, clock: Clock): Node {
+  const url = new URL(text)
+  const { host, username, password } = url
+  url.username = ''
+  url.password = ''
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return {
+    host,
+    url,
+    headers:
+      credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
+    outbound: createOutbound({ name: host, maxBytes: MAX_BYTES, keepAlive: true, clock }),
+    restsUntil: 0,
+    isTrustedUntil: 0,
+    takesBatches: true,
+  }
+}
+
+const fieldsOf = (value: unknown): Record<string, unknown> =>
+  (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+
+const isError = (content: unknown): boolean => fieldsOf(content)['error'] !== undefined
+
+function contentOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** @see https://www.jsonrpc.org/specification#response_object */
+function answerOf(content: unknown): RpcAnswer | undefined {
+  const { error, result } = fieldsOf(content)
+  if (error === undefined || error === null) return result === undefined ? undefined : { result }
+  const { code, message, data } = fieldsOf(error)
+  const hex = hexIn(data)
+  return {
+    error: {
+      code: typeof code === 'number' ? code : 0,
+      message: shown(typeof message === 'string' ? message : 'it answered an error'),
+      ...(hex !== undefined && { data: hex }),
+    },
+  }
+}
+
+/** Nodes nest it: `data`, `data.data`, `data.originalError.data`, or the text `Reverted 0x…`. */
+function hexIn(data: unknown): Hex | undefined {
+  if (typeof data === 'string') return /0x(?:[0-9a-f]{2})*/i.exec(data)?.[0] as Hex | undefined
+  const { data: inner, originalError } = fieldsOf(data)
+  const nested = inner ?? fieldsOf(originalError)['data']
+  return nested === undefined ? undefined : hexIn(nested)
+}
+
+/** A sentence of a node without the addresses and long values that may stand in it. */
+const shown = (text: string): string =>
+  oneLine(text.replaceAll(/\w+:\/\/\S+/g, 'its address').replaceAll(/(?:0x)?[0-9a-f]{64,}/gi, '…'), TEXT_MAX)
+
+// https://eips.ethereum.org/EIPS/eip-1474#error-codes: -32005 is a limit of the node's.
+const isOverload = ({ code, message }: RpcFault): boolean =>
+  (code === -32_005 || code === 429) && !/range|result|block|log/i.test(message)

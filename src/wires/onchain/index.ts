@@ -1,0 +1,91 @@
+import { defineWire } from '../../kernel/wire.ts'
+import { createChains, type Chains } from './chains/chains.ts'
+import { createFollower, type Consumer, type Follower } from './chains/follower.ts'
+import { createHealth, type OnchainHealth } from './chains/health.ts'
+import { createTokens, type Tokens } from './chains/tokens.ts'
+import { ONCHAIN_ENV, ONCHAIN_PROVIDERS, OnchainOptions } from './options.ts'
+import { healthRoutes } from './routes.ts'
+import { contractRoutes } from './contracts/contract-routes.ts'
+import { nftRoutes } from './nfts/nft-routes.ts'
+import { createConfirmations } from './transactions/confirmations.ts'
+import type { Submit } from './transactions/intent.ts'
+import { createLines } from './transactions/line.ts'
+import { createSubmit } from './transactions/submit.ts'
+import { transactionRoutes } from './transactions/transaction-routes.ts'
+import { createTransactions } from './transactions/transactions.ts'
+import { createSigners, type Signers } from './wallets/signers.ts'
+import { walletRoutes } from './wallets/wallet-routes.ts'
+import { createWallets, type Wallets } from './wallets/wallets.ts'
+
+export type { Block, BlockTransaction, Log } from './chains/blocks.ts'
+export type { Chain, Head } from './chains/chain.ts'
+export type { Chains } from './chains/chains.ts'
+export type { Consumer, Follower } from './chains/follower.ts'
+export type { Rpc, RpcAnswer, RpcCall } from './chains/rpc.ts'
+export type { Token, Tokens } from './chains/tokens.ts'
+export type { Intent, Submit } from './transactions/intent.ts'
+export type { Signer } from './wallets/signer.ts'
+
+/** The service of the onchain wire. */
+export type Onchain = {
+  readonly chains: Chains
+  readonly tokens: Tokens
+  /** Every key of this server; add a finder for keys that are no wallet's. */
+  readonly signers: Signers
+  readonly wallets: Wallets
+  readonly submit: Submit
+  /** Defines how blocks are followed for a consumer; to be called in the setup of a wire. */
+  follow(consumer: Consumer): Follower
+  health(): Promise<OnchainHealth>
+}
+
+/** Wallets on EVM chains, balances, transactions, contracts and NFTs. */
+export const onchain = defineWire({
+  name: 'onchain',
+  description: 'Wallets on EVM chains: balances, transactions, contracts and NFTs.',
+  options: OnchainOptions,
+  env: ONCHAIN_ENV,
+  providers: ONCHAIN_PROVIDERS,
+  migrations: new URL('./migrations/', import.meta.url),
+  setup(context, options) {
+    const { db, clock, policy } = context
+    const chains = createChains(context, options)
+    const tokens = createTokens()
+    const signers = createSigners()
+    const wallets = createWallets(context, options.keys)
+    signers.add((address) => wallets.signerAt(address))
+    const lines = createLines(context, { chains, signers, stuckMs: options.stuckSeconds * 1000 })
+    const confirmations = createConfirmations(context, { chains })
+    const submit = createSubmit(context, { lines, confirmations })
+    const transactions = createTransactions(context)
+    const health = createHealth(chains, clock)
+    const service: Onchain = {
+      chains,
+      tokens,
+      signers,
+      wallets,
+      submit,
+      follow: (consumer) => createFollower(context, chains, consumer),
+      health,
+    }
+    return {
+      routes: [
+        ...walletRoutes({ wallets, policy }),
+        ...transactionRoutes({ chains, wallets, submit, transactions, policy }),
+        ...contractRoutes({ chains, tokens, wallets, submit, policy }),
+        ...nftRoutes(context, { chains, wallets, submit, transactions, ipfsGateway: options.ipfsGateway }),
+        ...healthRoutes(health),
+      ] as const,
+      service,
+      async start() {
+        await wallets.start()
+        await lines.start()
+      },
+      // A chain that is down is no reason to stop this server: GET /onchain/health reports it.
+      health: () => db.ping(),
+      async close() {
+        chains.close()
+      },
+    }
+  },
+})

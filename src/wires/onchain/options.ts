@@ -1,0 +1,115 @@
+import { Type } from '../../base/schema.ts'
+import type { KeyStore } from './wallets/signer.ts'
+
+const Amount = (description: string) =>
+  Type.Optional(
+    Type.String({ pattern: '^(0|[1-9]\\d*)(\\.\\d+)?$', maxLength: 100, description, examples: ['2.5'] }),
+  )
+
+const ADDRESS = '^0x[0-9a-fA-F]{40}$'
+
+/** What an operator allows wallets to send on a chain. Amounts are decimals of the native coin. */
+export const SendingLimits = Type.Object(
+  {
+    walletPerDay: Amount('How much of the native coin one wallet may send within a day (UTC).'),
+    destinationPerDay: Amount(
+      'How much of the native coin all wallets may send to one address within a day (UTC).',
+    ),
+    contracts: Type.Optional(
+      Type.Array(Type.String({ pattern: ADDRESS }), {
+        description: 'The only contracts that wallets may call. Transfers to accounts are not affected.',
+      }),
+    ),
+    destinations: Type.Optional(
+      Type.Array(Type.String({ pattern: ADDRESS }), {
+        description: 'The only addresses that wallets may send the native coin to.',
+      }),
+    ),
+  },
+  { default: {} },
+)
+
+/** One chain. It is configured if it has an address of a node. */
+export const ChainOptions = Type.Object({
+  rpcUrls: Type.Optional(
+    Type.Array(Type.String({ pattern: '^https?://' }), {
+      minItems: 1,
+      description: 'Addresses of nodes (JSON-RPC over http or https), tried in order.',
+    }),
+  ),
+  id: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'The chain id that the nodes must have. Default: in production the well-known one, elsewhere that of the first contact.',
+    }),
+  ),
+  confirmations: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000,
+      description: 'How many blocks make a transaction or a payment final; its own block is the first.',
+    }),
+  ),
+  tokens: Type.Record(
+    Type.String({ pattern: '^[A-Za-z0-9._$-]{1,32}$' }),
+    Type.String({ pattern: ADDRESS }),
+    {
+      default: {},
+      description: 'ERC-20 tokens that payments take: their contracts by symbol.',
+    },
+  ),
+  maxFeeGwei: Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 1_000_000,
+    default: 500,
+    description: 'The most that a transaction pays per unit of gas, in gwei.',
+  }),
+  symbol: Type.String({ pattern: '^[A-Za-z0-9]{1,16}$', default: 'ETH', description: 'The native coin.' }),
+  pollMs: Type.Integer({
+    minimum: 50,
+    maximum: 600_000,
+    default: 1_000,
+    description: 'How often the nodes are asked for a new block while something is awaited, in milliseconds.',
+  }),
+  limits: SendingLimits,
+})
+
+/** The options of the onchain wire. */
+export const OnchainOptions = Type.Object({
+  defaultChain: Type.String({
+    minLength: 1,
+    default: 'ethereum',
+    description: 'The chain of requests that name none.',
+  }),
+  stuckSeconds: Type.Integer({
+    minimum: 1,
+    default: 60,
+    description: 'How long a transaction waits to be mined before it is replaced by one with a higher fee.',
+  }),
+  ipfsGateway: Type.String({
+    pattern: '^https?://',
+    default: 'https://ipfs.io/ipfs/',
+    description: 'Where metadata of NFTs with an ipfs:// address is fetched.',
+  }),
+  chains: Type.Record(Type.String({ pattern: '^[a-z][a-zA-Z0-9-]{0,31}$' }), ChainOptions, { default: {} }),
+  keys: Type.Optional(Type.Unsafe<KeyStore>({ type: 'object' })),
+})
+
+/** The environment variables of the wire itself. */
+export const ONCHAIN_ENV = { DEFAULT_CHAIN: 'defaultChain', TX_STUCK_SECONDS: 'stuckSeconds' } as const
+
+/** The environment variables of each chain. */
+export const ONCHAIN_PROVIDERS = {
+  'chains.*': {
+    instances: ['ethereum', 'arbitrum', 'base'],
+    env: {
+      '*_RPC_URL': 'rpcUrls',
+      '*_ID': 'id',
+      '*_CONFIRMATIONS': 'confirmations',
+      '*_TOKENS': 'tokens',
+      '*_MAX_FEE_GWEI': 'maxFeeGwei',
+    },
+    standInTakes: ['confirmations', 'maxFeeGwei'],
+  },
+} as const

@@ -1,0 +1,54 @@
+import { getAddress, type Address } from 'viem'
+
+import { Type } from '../../base/schema.ts'
+import { withRule } from '../../base/with-rule.ts'
+
+/** An address of 20 bytes; of mixed case it must have the checksum of EIP-55. Read it by `addressOf`. */
+export const AddressText = (description: string) =>
+  withRule(
+    Type.String({
+      pattern: '^0x[0-9a-fA-F]{40}$',
+      description: `${description} 0x and 40 hexadecimal digits; in mixed case with the checksum of EIP-55.`,
+      examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
+    }),
+    (text) =>
+      hasChecksum(text) ? undefined : 'has a wrong checksum (EIP-55): a digit or its case was mistyped',
+  )
+
+/** https://eips.ethereum.org/EIPS/eip-55: an address of one case has no checksum. */
+function hasChecksum(text: string): boolean {
+  const digits = text.slice(2)
+  return (
+    digits === digits.toLowerCase() ||
+    digits === digits.toUpperCase() ||
+    getAddress(`0x${digits.toLowerCase()}`) === text
+  )
+}
+
+/** The address of a text that fits `AddressText`, in EIP-55 form. */
+export const addressOf = (text: string): Address => getAddress(text.toLowerCase())
+
+export const ChainName = Type.Optional(
+  Type.String({
+    maxLength: 40,
+    description: 'The name of the chain. Default: DEFAULT_CHAIN.',
+    examples: ['ethereum'],
+  }),
+)
+
+export const HashText = Type.String({
+  pattern: '^0x[0-9a-fA-F]{64}$',
+  description: 'The hash of a transaction: 0x and 64 hexadecimal digits.',
+})
+
+export const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'ISO 8601, UTC, with milliseconds.',
+})
+
+/** The id of a wallet of this server. */
+export const WalletId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'The id of the wallet that sends.',
+})

@@ -1,0 +1,35 @@
+import type { Abi, Address, Hex } from 'viem'
+
+import type { Step } from '../../../db/database.ts'
+import type { Chain } from '../chains/chain.ts'
+import type { Signer } from '../wallets/signer.ts'
+import type { Kind, TransactionRow } from './transaction-rows.ts'
+
+/** What is to be sent. */
+export type Intent = {
+  chain: Chain
+  signer: Signer
+  /** The user or service key that sends. */
+  owner: string
+  /** Empty: of an address that is no wallet. */
+  walletId: string
+  kind: Kind
+  to: Address
+  /** Wei. */
+  value: bigint
+  data?: Hex
+  /** Of the contract that is called, to decode its errors. */
+  abi?: Abi
+  /** Of the caller: the same one again sends nothing, and answers what was sent. */
+  reference?: string
+  /** Further steps of the batch that stores the signed transaction. */
+  stepsSql?: (transaction: TransactionRow) => readonly Step[]
+}
+
+/**
+ * Checks, signs and stores what is to be sent. Once it resolves, the signed transaction is stored and will be sent, whatever
+ * happens to this process. What is refused is not signed.
+ *
+ * @throws CONTRACT_REVERTED with the decoded reason; INSUFFICIENT_FUNDS; LIMIT_EXCEEDED; PROVIDER_ERROR if no node answers
+ */
+export type Submit = (intent: Intent) => Promise<TransactionRow>
