@@ -214,7 +214,7 @@ eachEngine((engine) => {
   const records = async () =>
     await app.app.db.get<Record<string, number>>(sql`
       select (select count(*) from auth_users) as users, (select count(*) from store_documents) as documents,
-        (select count(*) from pay_transactions) as transactions, (select sum(reserved) from pay_transactions) as refunds`)
+        (select count(*) from pay_transactions) as transactions, (select sum(cast(reserved as bigint)) from pay_transactions) as refunds`)
 
   function send({ method, path }: Operation, draft: Draft, body = draft.body): Promise<Exchanged> {
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

@@ -120,7 +120,7 @@ eachEngine((engine) => {
     const atProvider = new Map<string, number>()
     for (const { id, refunds: made } of [...payments, ...orders]) atProvider.set(id, made.length)
     const { db } = survivor.app
-    const rows = await db.all<{ id: string; reference: string; refunded: number; reserved: number }>(
+    const rows = await db.all<{ id: string; reference: string; refunded: string; reserved: string }>(
       sql`select id, reference, refunded, reserved from pay_transactions`,
     )
     for (const { id, reference, refunded, reserved } of rows) {
@@ -133,8 +133,8 @@ eachEngine((engine) => {
 })
 
 async function isPaid(app: TestApp, id: string): Promise<boolean> {
-  const row = await app.app.db.get<{ captured: number }>(
+  const row = await app.app.db.get<{ captured: string }>(
     sql`select captured from pay_transactions where id = ${id}`,
   )
-  return row!.captured > 0
+  return row!.captured !== '0'
 }

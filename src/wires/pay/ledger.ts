@@ -93,9 +93,9 @@ export function createLedger(
       reference: row.reference ?? snapshot?.reference ?? null,
       payment_id: snapshot?.paymentId ?? row.payment_id,
       url: snapshot?.url ?? row.url,
-      captured: Number(summary.captured),
-      refunded: Number(summary.refunded),
-      reserved: Number(reservedBy(summary, calls)),
+      captured: summary.captured.toString(),
+      refunded: summary.refunded.toString(),
+      reserved: reservedBy(summary, calls).toString(),
       is_settled: isSettled(summary, calls) ? 1 : 0,
     }
     const isChanged =

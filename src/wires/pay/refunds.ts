@@ -58,16 +58,19 @@ export function createRefunds(
     watchSql: (transactionId: string, callId: string) => Step
   },
 ): Refunds {
-  /** Reserves an amount; answers false if the transaction has changed so that it cannot be reserved. */
+  /**
+   * Reserves an amount that `row` has left; answers false if another refund or the provider has changed what is left. SQL
+   * does not add amounts of 256 bits: the statement compares what the sum was made of.
+   */
   async function reserve(id: string, row: TransactionRow, amount: bigint): Promise<boolean> {
     const lease = leaseOf(clock)
     try {
       await db.batch([
         requireRow(
           sql`update pay_transactions set
-              reserved = reserved + ${amount}, version = version + 1, is_settled = 0, updated_at = ${lease.now}
+              reserved = ${(BigInt(row.reserved) + amount).toString()}, version = version + 1, is_settled = 0, updated_at = ${lease.now}
             where id = ${row.id} and status in ('completed', 'partially_refunded')
-              and captured - reserved >= ${amount} returning id`,
+              and captured = ${row.captured} and reserved = ${row.reserved} returning id`,
           () => notReserved,
         ),
         requireRow(
@@ -107,7 +110,11 @@ export function createRefunds(
         const amount = readAmount?.(row) ?? left
         if (amount <= 0n || amount > left) throw exceeded(row, left)
         if (await reserve(id, row, amount)) {
-          const call: Pick<CallRow, 'id' | 'kind' | 'amount'> = { id, kind: 'refund', amount: Number(amount) }
+          const call: Pick<CallRow, 'id' | 'kind' | 'amount'> = {
+            id,
+            kind: 'refund',
+            amount: amount.toString(),
+          }
           const ended = await calls.make(account, call, { cause, deadline })
           const { account: after, failure } = ended
           if (failure && failure.kind !== 'unknown') throw errorOf(failure, { provider })

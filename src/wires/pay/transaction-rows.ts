@@ -2,7 +2,7 @@ import { sql, type Sql } from '../../db/sql.ts'
 import type { Entry, ProviderName } from './provider.ts'
 import type { Status } from './state.ts'
 
-/** A transaction as it is stored. Amounts are minor units. */
+/** A transaction as it is stored. Amounts are minor units, or the smallest units of a token: decimal text, up to 2^256 - 1. */
 export type TransactionRow = {
   id: string
   owner: string
@@ -11,12 +11,12 @@ export type TransactionRow = {
   reference: string | null
   payment_id: string | null
   url: string | null
-  amount: number
+  amount: string
   currency: string
   exponent: number
-  captured: number
-  refunded: number
-  reserved: number
+  captured: string
+  refunded: string
+  reserved: string
   is_settled: number
   version: number
   created_at: number
@@ -35,7 +35,7 @@ export type CallRow = {
   id: string
   transaction_id: string
   kind: 'create' | 'capture' | 'refund'
-  amount: number | null
+  amount: string | null
   status: 'running' | 'unknown' | 'accepted' | 'refused'
   lease_until: number
   reason: string | null
@@ -52,7 +52,7 @@ export const insertCallSql = (
   { now, leaseUntil }: { now: number; leaseUntil: number },
 ): Sql<{ id: string }> => sql<{ id: string }>`
   insert into pay_calls (id, transaction_id, kind, amount, status, lease_until, reason, created_at)
-  values (${call.id}, ${call.transaction_id}, ${call.kind}, ${call.amount ?? null}, 'running', ${leaseUntil}, null, ${now})
+  values (${call.id}, ${call.transaction_id}, ${call.kind}, ${call.amount?.toString() ?? null}, 'running', ${leaseUntil}, null, ${now})
   on conflict do nothing returning id`
 
 /** Claims a call of unknown outcome, to make it again under the same key, unless it is still under way. */
@@ -73,7 +73,7 @@ export type LedgerRow = {
   object_id: string
   status: string
   version: number
-  amount: number
+  amount: string
   currency: string
   call_id: string | null
   reason: string | null
@@ -110,7 +110,7 @@ export const insertEntrySql = (
   insert into pay_ledger (id, transaction_id, kind, object_id, status, version, amount, currency, call_id, reason,
     created_at, seen_at)
   values (${id}, ${transactionId}, ${entry.kind}, ${entry.objectId}, ${entry.status}, ${entry.version ?? 0},
-    ${entry.amount}, ${entry.currency}, ${entry.callId ?? null}, ${entry.reason ?? null}, ${entry.createdAt ?? now}, ${now})
+    ${entry.amount.toString()}, ${entry.currency}, ${entry.callId ?? null}, ${entry.reason ?? null}, ${entry.createdAt ?? now}, ${now})
   on conflict do nothing`
 
 export const insertHistorySql = (
