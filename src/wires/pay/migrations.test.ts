@@ -1,0 +1,66 @@
+// What migrations make of the transactions of older versions.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { readMigrations } from '../../db/migrations.ts'
+import { openDatabase } from '../../db/open.ts'
+import { ConstraintError } from '../../db/database.ts'
+import { sql } from '../../db/sql.ts'
+import { startApp } from '../../testing/app.ts'
+import { eachEngine } from '../../testing/engines.ts'
+
+const FULL = { amount: '1099', captured: '1099', refunded: '400', reserved: '500' }
+
+eachEngine((engine) => {
+  test('amounts that were integers are text with the same digits, and all else is as it was', async (t) => {
+    const databaseUrl = await engine.freshUrl()
+    const db = await openDatabase(databaseUrl)
+    const pay = await readMigrations('pay', new URL('./migrations/', import.meta.url), db.dialect)
+    await db.migrate([
+      ...(await readMigrations('sixwire', new URL('../../kernel/migrations/', import.meta.url), db.dialect)),
+      ...pay.filter(({ name }) => name < '003'),
+    ])
+    await db.batch([
+      sql`insert into pay_transactions values ('t1', 'anna', 'cardpay', 'partially_refunded', 'cs_1', 'pi_1', null,
+        1099, 'EUR', 2, 1099, 400, 500, 1, 3, 10, 20)`,
+      sql`insert into pay_ledger values ('l1', 't1', 'charge', 'pi_1', 'completed', 0, 1099, 'EUR', null, null, 10, 10)`,
+      sql`insert into pay_calls values ('c1', 't1', 'refund', 400, 'accepted', 0, null, 10)`,
+      sql`insert into pay_calls values ('c2', 't1', 'create', null, 'accepted', 0, null, 10)`,
+    ])
+    await db.close()
+
+    const server = await startApp(t, engine, { databaseUrl })
+    const { app } = server
+    const stored = await app.db.get(sql`
+      select amount, captured, refunded, reserved, owner, reference, version from pay_transactions`)
+    assert.deepEqual(stored, { ...FULL, owner: 'anna', reference: 'cs_1', version: 3 })
+    assert.deepEqual(await app.db.all(sql`select amount from pay_ledger`), [{ amount: '1099' }])
+    const calls = await app.db.all(sql`select amount from pay_calls order by id`)
+    assert.deepEqual(calls, [{ amount: '400' }, { amount: null }])
+
+    const { token } = await server.register()
+    const { body } = await server.request('GET', '/pay/transactions?status=partially_refunded', { token })
+    assert.deepEqual([body.total, body.transactions[0]?.amount], [1, 1099])
+    // The counts, the unique index and the check still hold.
+    await app.db.write(sql`update pay_transactions set status = 'lost'`)
+    const { total } = (await server.request('GET', '/pay/transactions?status=lost', { token })).body
+    assert.equal(total, 1)
+    const largest = (2n ** 256n - 1n).toString()
+    await app.db.write(sql`update pay_transactions set amount = ${largest}`)
+    assert.deepEqual(await app.db.get(sql`select amount from pay_transactions`), { amount: largest })
+    for (const [kind, statement] of [
+      ['check', sql`update pay_transactions set reserved = '-1'`],
+      [
+        'unique',
+        sql`insert into pay_ledger (id, transaction_id, kind, object_id, status, version, amount, currency, created_at, seen_at)
+          values ('l2', 't1', 'charge', 'pi_1', 'completed', 0, '1099', 'EUR', 1, 1)`,
+      ],
+    ] as const)
+      await assert.rejects(
+        app.db.write(statement),
+        (error) => error instanceof ConstraintError && error.kind === kind,
+      )
+    await app.db.write(sql`delete from pay_transactions`)
+    assert.deepEqual(await app.db.all(sql`select id from pay_calls union all select id from pay_ledger`), [])
+  })
+})
