@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { deriveKey, randomToken, sha256 } from './crypto.ts'
+import { deriveKey, keyOf, randomToken, sha256 } from './crypto.ts'
 
 const text = fc.string({ unit: 'binary' }).filter((one) => one.isWellFormed())
 
@@ -87,4 +87,15 @@ test('a mac is HMAC-SHA-256 under the key that HKDF derives', () => {
     deriveKey('secret', 'purpose').mac('text'),
     createHmac('sha256', derived).update('text').digest('base64url'),
   )
+})
+
+test('bytes are opened with the key and the context they were sealed with, and with no other', () => {
+  const bytes = Buffer.from('00ff80c0', 'hex')
+  const key = keyOf(Buffer.alloc(32, 7))
+  const sealed = key.sealBytes(bytes, 'row 1')
+  assert.deepEqual(key.openBytes(sealed, 'row 1'), bytes)
+  for (const context of ['row 2', 'row', '']) assert.throws(() => key.openBytes(sealed, context), Error)
+  assert.throws(() => key.open(sealed), Error)
+  assert.throws(() => keyOf(Buffer.alloc(32, 8)).openBytes(sealed, 'row 1'), Error)
+  for (const length of [0, 16, 31, 33]) assert.throws(() => keyOf(Buffer.alloc(length)), TypeError)
 })
