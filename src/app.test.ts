@@ -47,7 +47,7 @@ describe('the wires of an application', () => {
         ],
       },
     })
-    assert.deepEqual(app.wires, ['core', 'messaging', 'auth', 'pay', 'store', 'a', 'b', 'c'])
+    assert.deepEqual(app.wires, ['core', 'messaging', 'onchain', 'auth', 'pay', 'store', 'a', 'b', 'c'])
   })
 
   test('are handed what they need, and nothing where an optional one is not loaded', async (t) => {

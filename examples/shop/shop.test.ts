@@ -180,7 +180,7 @@ test('`sixwire start` in this folder runs the shop', async (t) => {
   })
   const url = await program.url()
   assert.match(program.output(), /^ {2}shop 1\.0\.0 runs at /m)
-  assert.match(program.output(), /^ {2}wires +core, messaging, auth, pay, store, loyalty$/m)
+  assert.match(program.output(), /^ {2}wires +core, messaging, onchain, auth, pay, store, loyalty$/m)
   assert.equal((await fetch(`${url}/loyalty/balance`)).status, 401)
   program.signal('SIGTERM')
   assert.equal(await program.ended, 0)

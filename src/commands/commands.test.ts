@@ -158,7 +158,7 @@ describe('sixwire check', () => {
     assert.equal(errors, '')
     assert.equal(
       output,
-      ['configuration', 'database', 'core', 'messaging', 'auth', 'pay', 'store', 'shop']
+      ['configuration', 'database', 'core', 'messaging', 'onchain', 'auth', 'pay', 'store', 'shop']
         .map((name) => `ok      ${name}\n`)
         .join(''),
     )
@@ -299,7 +299,7 @@ eachEngine((engine) => {
       assert.match(await refusedLine(t, 'key', 'revoke', 'nothing'), /nothing/)
       assert.match(
         await refusedLine(t, 'key', 'create', 'x', '--scope', 'stor'),
-        /there is no wire "stor": use one of core, messaging, auth, pay, store/,
+        /there is no wire "stor": use one of core, messaging, onchain, auth, pay, store/,
       )
       assert.match(
         await refusedLine(t, 'key', 'create', 'x', '--scope', 'store:write'),

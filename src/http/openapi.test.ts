@@ -181,7 +181,7 @@ eachEngine((engine) => {
     test('every route of every wire says who may call it, what it is for and what it answers', () => {
       assert.deepEqual(
         [...new Set(everyRoute().map(({ wire }) => wire))],
-        ['core', 'messaging', 'auth', 'pay', 'store', 'shop'],
+        ['core', 'messaging', 'onchain', 'auth', 'pay', 'store', 'shop'],
       )
       for (const { one } of everyRoute()) {
         const { access, summary, reply } = one.spec
@@ -309,7 +309,7 @@ eachEngine((engine) => {
     test('every wire says what it is for', () => {
       assert.deepEqual(
         published.tags.map(({ name }) => name),
-        ['core', 'messaging', 'auth', 'pay', 'store', 'shop'],
+        ['core', 'messaging', 'onchain', 'auth', 'pay', 'store', 'shop'],
       )
       for (const { name, description } of published.tags) assert.match(description ?? '', /^[A-Z].*\.$/, name)
       assert.equal(published.tags.at(-1)!.description, 'Items and their parts.')

@@ -119,7 +119,7 @@ describe('the banner', () => {
     const local = url.replace('127.0.0.1', 'localhost')
     assert.ok(banner.includes(`shop 4.5.6 runs at ${local}\n`), banner)
     assert.match(banner, /policy +open: .*SIXWIRE_POLICY=guarded/)
-    assert.match(banner, /wires +core, messaging, auth, pay, store\n/)
+    assert.match(banner, /wires +core, messaging, onchain, auth, pay, store\n/)
     assert.match(banner, /data +SQLite in data\/sixwire\.db\n/)
     assert.ok(banner.includes(`sandbox  ${local}/sandbox: `))
     assert.ok(banner.includes(`${local}/docs\n`))

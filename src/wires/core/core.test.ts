@@ -30,7 +30,15 @@ eachEngine((engine) => {
       assert.deepEqual(rest, {
         status: 'healthy',
         database: 'connected',
-        wires: { core: 'ready', messaging: 'ready', auth: 'ready', pay: 'ready', store: 'ready' },
+        wires: {
+          core: 'ready',
+          messaging: 'ready',
+          onchain: 'ready',
+          onchain: 'ready',
+          auth: 'ready',
+          pay: 'ready',
+          store: 'ready',
+        },
       })
       assert.ok(uptime > 0 && latencyMs >= 0)
       const later = await app.request('GET', '/health')
@@ -53,7 +61,7 @@ eachEngine((engine) => {
         version: '7.8.9',
         platform: JSON.parse(manifest).version,
         runtime: `node ${process.version}`,
-        wires: ['core', 'messaging', 'auth', 'pay', 'store'],
+        wires: ['core', 'messaging', 'onchain', 'auth', 'pay', 'store'],
       })
       assert.equal(typeof uptime, 'number')
     })
@@ -140,6 +148,7 @@ eachEngine((engine) => {
     assert.deepEqual(body.wires, {
       core: 'ready',
       messaging: 'ready',
+      onchain: 'ready',
       auth: 'ready',
       pay: 'ready',
       store: 'ready',
@@ -211,7 +220,14 @@ describe('without its database', () => {
       status: 'unhealthy',
       database: 'disconnected',
       latencyMs: null,
-      wires: { core: 'ready', messaging: 'error', auth: 'error', pay: 'error', store: 'error' },
+      wires: {
+        core: 'ready',
+        messaging: 'error',
+        onchain: 'error',
+        auth: 'error',
+        pay: 'error',
+        store: 'error',
+      },
     })
     assert.equal((await app.request('GET', '/auth/health')).status, 503)
     const refused = await app.request('POST', '/auth/login', {
