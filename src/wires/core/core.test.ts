@@ -34,7 +34,6 @@ eachEngine((engine) => {
           core: 'ready',
           messaging: 'ready',
           onchain: 'ready',
-          onchain: 'ready',
           auth: 'ready',
           pay: 'ready',
           store: 'ready',
