@@ -83,6 +83,14 @@ export const onchain = defineWire({
       },
       // A chain that is down is no reason to stop this server: GET /onchain/health reports it.
       health: () => db.ping(),
+      checks: new Map(
+        chains.all
+          .filter(({ isConfigured }) => isConfigured)
+          .map((chain) => [
+            `${chain.name} by ${chain.rpc.hosts.join(', ')}`,
+            async () => void (await chain.head({ isFresh: true })),
+          ]),
+      ),
       async close() {
         chains.close()
       },
