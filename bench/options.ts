@@ -11,6 +11,7 @@ export const scenarioNames = [
   'timing',
   'jobs',
   'pay',
+  'chains',
 ] as const
 export type LoadName = (typeof loadNames)[number]
 export type ScenarioName = (typeof scenarioNames)[number]
@@ -40,6 +41,7 @@ const help = `Measures Sixwire against the floor: the least that a Node process 
   npm run bench -- --only mail        mails a second through SMTP, against nodemailer used bare
   npm run bench -- --only jobs        background jobs a second, in a long queue and in many lanes
   npm run bench -- --only pay         checkouts and webhooks a second, and pages of 1,000,000 transactions
+  npm run bench -- --only chains      transfers, contract reads, and watching payments on a chain
   npm run bench -- --only timing      does the time of an answer tell whether an address has an account
 
   --documents N       how many are there before the measuring begins (100000); scale compares N/10 with 10 N

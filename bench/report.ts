@@ -1,3 +1,5 @@
+import type { ChainsResult } from './chains.ts'
+import { chainsTables } from './report-chains.ts'
 import type { JobsResult } from './jobs.ts'
 import type { Machine } from './machine.ts'
 import type { MailResult } from './mail.ts'
@@ -26,6 +28,7 @@ export type Results = {
   timing?: TimingResult
   jobs?: JobsResult
   pay?: PayResult
+  chains?: ChainsResult
   faults: string[]
 }
 
@@ -188,6 +191,7 @@ export function report({
   timing,
   jobs,
   pay,
+  chains,
 }: Results): string {
   const subject = options.self ? 'floor again' : 'Sixwire'
   const { processor, cores, memoryGB, system, node, fileSystem, flushMs } = machine
@@ -205,5 +209,6 @@ export function report({
   if (timing) parts.push(timingTable(timing))
   if (jobs) parts.push(jobsTable(jobs))
   if (pay) parts.push(...payTables(pay, subject))
+  if (chains) parts.push(...chainsTables(chains, subject))
   return parts.join('\n\n')
 }

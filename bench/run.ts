@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import type { Bench } from './bench.ts'
+import { runChains } from './chains.ts'
 import { startDelay } from './delay.ts'
 import { runJobs } from './jobs.ts'
 import { openLoad } from './load.ts'
@@ -79,6 +80,7 @@ async function run(options: Options): Promise<Results> {
     if (wants('start')) results.start = await runStarts(bench)
     if (wants('mail')) results.mail = await runMail(bench, faults)
     if (wants('pay')) results.pay = await runPay(bench, faults)
+    if (wants('chains')) results.chains = await runChains(bench, faults)
     if (wants('jobs'))
       results.jobs = await runJobs(
         options,

@@ -39,7 +39,7 @@ async function fill(url: string, owner: string, count: number, note: (text: stri
           case when i % 3 = 0 then 'walletpay' else 'cardpay' end,
           case when i % 100 < 80 then 'completed' when i % 100 < 90 then 'expired' when i % 100 < 99 then 'refunded'
             else 'disputed' end,
-          'reference' || i, 'payment' || i, 1099, 'EUR', 2, 1099, 0, 0, 1, 1, i, i
+          'reference' || i, 'payment' || i, '1099', 'EUR', 2, '1099', '0', '0', 1, 1, i, i
         from numbers`)
     }
     if (db.dialect === 'postgres') await db.write(sql`analyze pay_transactions`)
