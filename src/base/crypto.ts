@@ -55,8 +55,11 @@ const TAG_BYTES = 16
  * @param secret `SIXWIRE_SECRET`
  * @param purpose a name that must not change once something is encrypted with the key, for example `refresh-token`
  */
-export const deriveKey = (secret: string, purpose: string): Key =>
-  keyOf(Buffer.from(hkdfSync('sha256', secret, 'sixwire', purpose, KEY_BYTES)))
+export const deriveKey = (secret: string, purpose: string): Key => keyOf(keyBytes(secret, purpose))
+
+/** The 32 bytes of the key that `deriveKey` answers. */
+export const keyBytes = (secret: string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, 'sixwire', purpose, KEY_BYTES))
 
 /** A key of 32 random bytes. The bytes are used, not copied. */
 export function keyOf(key: Uint8Array): Key {

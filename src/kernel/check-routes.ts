@@ -144,6 +144,7 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
     takes: 'a Map of functions',
     fits: (value) => value instanceof Map && isEach([...value.values()], FUNCTION.fits),
   }),
+  sealed: optional({ takes: 'a list of columns', fits: Array.isArray }),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),
 }

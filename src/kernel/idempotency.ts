@@ -1,9 +1,10 @@
 import type { Clock } from '../base/clock.ts'
-import { deriveKey } from '../base/crypto.ts'
+import { deriveKey, type Key } from '../base/crypto.ts'
 import { newId } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import type { IdempotencyStore, StoredAnswer } from '../http/idempotency.ts'
+import { IDEMPOTENCY, previousIdempotencyKeys } from './sealed.ts'
 
 const RETENTION_MS = 24 * 3_600_000
 // Longer than any call: only a call whose process died is in progress for so long.
@@ -24,14 +25,31 @@ export function createIdempotencyStore(
   db: Database,
   clock: Clock,
   secret: string,
-): IdempotencyStore & { deleteExpired(): Promise<void> } {
-  const key = deriveKey(secret, 'idempotency')
+): IdempotencyStore & { start(): Promise<void>; deleteExpired(): Promise<void> } {
+  const key = deriveKey(secret, IDEMPOTENCY)
+  let keys: readonly Key[] = [key]
+
+  function open(answer: string): StoredAnswer {
+    for (const one of keys)
+      try {
+        return JSON.parse(one.open(answer)) as StoredAnswer
+      } catch {
+        // Stored before the secret was rotated.
+      }
+    throw new Error('SIXWIRE_SECRET: an answer in sixwire_idempotency was encrypted with another secret')
+  }
+
   return {
+    async start() {
+      keys = [key, ...(await previousIdempotencyKeys(db, secret, clock.now() - RETENTION_MS))]
+    },
+
     anonymous: (request) => `stranger:${key.mac(request)}`,
 
     async begin(caller, name, request) {
       const now = clock.now()
-      const fingerprint = key.mac(request)
+      const fingerprints = keys.map((one) => one.mac(request))
+      const [fingerprint = ''] = fingerprints
       // Claims a key that is new or expired, and takes over the same call if its process died.
       const [claim] = await db.write<{ record_id: string }>(sql`
         insert into sixwire_idempotency as stored (caller, key, fingerprint, record_id, answer, lease_until, expires_at)
@@ -44,7 +62,7 @@ export function createIdempotencyStore(
           expires_at = excluded.expires_at
         where stored.expires_at <= ${now}
           or (stored.answer is null and stored.lease_until <= ${now}
-            and stored.fingerprint = excluded.fingerprint)
+            and stored.fingerprint in (${sql.join(fingerprints)}))
         returning record_id`)
       if (claim) return { state: 'new', recordId: claim.record_id }
       const stored = await db.get<Stored>(sql`
@@ -52,9 +70,9 @@ export function createIdempotencyStore(
         where caller = ${caller} and key = ${name}`)
       // Released at this moment: treated as in progress.
       if (!stored) return { state: 'running' }
-      if (stored.fingerprint !== fingerprint) return { state: 'mismatch' }
+      if (!fingerprints.includes(stored.fingerprint)) return { state: 'mismatch' }
       if (stored.answer === null) return { state: 'running' }
-      return { state: 'done', answer: JSON.parse(key.open(stored.answer)) as StoredAnswer }
+      return { state: 'done', answer: open(stored.answer) }
     },
 
     async finish(caller, name, answer, keepMs = RETENTION_MS) {

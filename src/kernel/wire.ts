@@ -20,6 +20,7 @@ import type { Policy } from './policy.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route } from '../http/route.ts'
 import type { Jobs } from './jobs/jobs.ts'
+import type { SealedColumn } from './sealed.ts'
 import {
   checkProviders,
   ENV,
@@ -70,6 +71,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
    * server can run for a while. Each rejects with a sentence for the operator.
    */
   checks?: ReadonlyMap<string, () => Promise<void>>
+  /** The columns that hold what is encrypted under `SIXWIRE_SECRET`, for `sixwire secret rotate`. */
+  sealed?: readonly SealedColumn[]
   /** Releases the wire's resources after the last answer. */
   close?: () => Promise<void>
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */

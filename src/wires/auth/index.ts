@@ -26,7 +26,7 @@ import { authRoutes } from './routes.ts'
 import { createServiceKeys, isServiceKey } from './sessions/service-keys.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import { createSessions } from './sessions/sessions.ts'
-import { createSigningKeys } from './sessions/signing-keys.ts'
+import { createSigningKeys, SIGNING_KEYS_SEALED } from './sessions/signing-keys.ts'
 import { createUsers } from './users.ts'
 
 export { mailLink, type Account, type MailPurpose }
@@ -139,6 +139,7 @@ export const auth = defineWire({
           )
       },
       health: () => signingKeys.check(),
+      sealed: [SIGNING_KEYS_SEALED],
       authenticate: (token) => (isServiceKey(token) ? serviceKeys.caller(token) : sessions.caller(token)),
     }
   },

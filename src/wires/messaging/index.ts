@@ -10,7 +10,7 @@ import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
 import { createMessageLog, forgetMessages } from './messages.ts'
 import { MESSAGING_PROVIDERS, MessagingOptions } from './options.ts'
-import { createOutbox } from './outbox.ts'
+import { createOutbox, OUTBOX_SEALED } from './outbox.ts'
 import { createReportReceivers, reportUrl } from './report-receivers.ts'
 import { createReports } from './reports.ts'
 import { messagingRoutes } from './routes.ts'
@@ -93,6 +93,7 @@ export const messaging = defineWire({
       service,
       // A provider that is unavailable is no reason to stop this server: GET /messaging/health reports it.
       health: () => db.ping(),
+      sealed: [OUTBOX_SEALED],
       checks: checksOf(providers),
       async close() {
         const { email, sms, whatsapp } = providers

@@ -4,6 +4,7 @@ import { newId } from '../../base/ids.ts'
 import { Type } from '../../base/schema.ts'
 import type { Step } from '../../db/database.ts'
 import type { Job } from '../../kernel/jobs/jobs.ts'
+import type { SealedColumn } from '../../kernel/sealed.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { persist } from '../../providers/attempt.ts'
 import { isRepeatable, sendablesOf } from './content.ts'
@@ -29,6 +30,14 @@ const ENDLESS = `It was tried ${ATTEMPTS} times, and the last time the server en
 const STILL_SENT = 'The message is still being sent: GET /messaging/logs shows its final state.'
 const INTERRUPTED =
   'The database was away while the message was being sent. The outcome is unknown; it may still be sent. GET /messaging/logs shows its final state; repeat the call only with the same Idempotency-Key.'
+
+/** What is encrypted under `SIXWIRE_SECRET` here: messages that are not settled. */
+export const OUTBOX_SEALED: SealedColumn = {
+  table: 'messaging_messages',
+  key: ['id'],
+  column: 'payload',
+  purpose: 'messaging-outbox',
+}
 
 export type Outbox = {
   /**
@@ -67,7 +76,7 @@ export function createOutbox(
     reportTo,
   }: { secret: string; providers: Providers; reportTo: (provider: string, id: string) => string },
 ): Outbox {
-  const rows = createOutboxRows(db, clock, deriveKey(secret, 'messaging-outbox'))
+  const rows = createOutboxRows(db, clock, deriveKey(secret, OUTBOX_SEALED.purpose))
   const deliver = createDelivery(rows, { clock, log })
   const job = jobs.define(
     'messaging.send',

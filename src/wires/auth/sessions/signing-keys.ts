@@ -5,6 +5,7 @@ import { deriveKey, randomToken } from '../../../base/crypto.ts'
 import type { Database } from '../../../db/database.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { sql } from '../../../db/sql.ts'
+import type { SealedColumn } from '../../../kernel/sealed.ts'
 
 // How long a key is published before it signs. Every replica reads the keys again well within that time.
 const PUBLISHED_AHEAD_MS = 3_600_000
@@ -13,6 +14,14 @@ const MAX_AGE_MS = 60_000
 const UNKNOWN_KEY_MAX_AGE_MS = 10_000
 // Clocks of replicas differ, and a replica may sign with the key that it read last.
 const LEEWAY_MS = 3_600_000
+
+/** What is encrypted under `SIXWIRE_SECRET` here. */
+export const SIGNING_KEYS_SEALED: SealedColumn = {
+  table: 'auth_signing_keys',
+  key: ['number'],
+  column: 'private_jwk',
+  purpose: 'signing-key',
+}
 
 /** Algorithm of every access token: Ed25519, RFC 8037. */
 export const ALGORITHM = 'EdDSA'
@@ -55,7 +64,7 @@ export function createSigningKeys(
   options: { secret: string; rotationMs: number; tokenMs: number },
 ): SigningKeys {
   const { rotationMs, tokenMs } = options
-  const seal = deriveKey(options.secret, 'signing-key')
+  const seal = deriveKey(options.secret, SIGNING_KEYS_SEALED.purpose)
   let keys: readonly Key[] = []
   let readAt = -Infinity
   let reading: Promise<void> | undefined
