@@ -13,6 +13,7 @@ import { createLines } from './transactions/line.ts'
 import { createSubmit } from './transactions/submit.ts'
 import { transactionRoutes } from './transactions/transaction-routes.ts'
 import { createTransactions } from './transactions/transactions.ts'
+import { LOCAL_KEYS_SEALED } from './wallets/local-keys.ts'
 import { createSigners, type Signers } from './wallets/signers.ts'
 import { walletRoutes } from './wallets/wallet-routes.ts'
 import { createWallets, type Wallets } from './wallets/wallets.ts'
@@ -83,16 +84,21 @@ export const onchain = defineWire({
       },
       // A chain that is down is no reason to stop this server: GET /onchain/health reports it.
       health: () => db.ping(),
-      checks: new Map(
-        chains.all
+      checks: new Map([
+        ...chains.all
           .filter(({ isConfigured }) => isConfigured)
-          .map((chain) => [
+          .map((chain): [string, () => Promise<void>] => [
             `${chain.name} by ${chain.rpc.hosts.join(', ')}`,
             async () => void (await chain.head({ isFresh: true })),
           ]),
-      ),
+        ...(options.keys
+          ? [[`keys by ${options.keys.name}`, () => wallets.check()] as [string, () => Promise<void>]]
+          : []),
+      ]),
+      sealed: [LOCAL_KEYS_SEALED],
       async close() {
         chains.close()
+        await wallets.close()
       },
     }
   },

@@ -12,8 +12,9 @@ create table onchain_chains (
 
 -- Encrypts private keys; encrypted itself under SIXWIRE_SECRET.
 create table onchain_data_keys (
-  id text primary key,
+  number bigint primary key,          -- 1, 2, 3: two replicas can't both add the same
   ciphertext text not null,
+  retired_at bigint,                  -- by a rotation of the secret: it encrypts no new keys
   created_at bigint not null
 );
 

@@ -1,39 +1,194 @@
+import { secp256k1 } from '@noble/curves/secp256k1'
+import type { Address, Hex } from 'viem'
+
+import { isoTime } from '../../../base/clock.ts'
+import { errors, invalid } from '../../../base/errors.ts'
+import { StartError } from '../../../base/start-error.ts'
+import { sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import type { Page } from '../../../http/page.ts'
+import { createCountedList } from '../../../kernel/counted-list.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { KeyStore, Signer } from './signer.ts'
+import { guarded } from '../../../providers/guard.ts'
+import { onchainErrors } from '../errors.ts'
+import { createLocalKeys, LOCAL } from './local-keys.ts'
+import type { KeyStore, Signer, StoredKey } from './signer.ts'
 
-export type Wallet = { _id: string; address: string; name?: string; createdAt: string }
+const CREATE_MS = 10_000
 
-/** The signer of a wallet. */
-export type WalletSigner = Signer & { readonly walletId: string }
-
-export type Wallets = {
-  create(owner: string, name: string | undefined): Promise<Wallet>
-  /** @throws VALIDATION_ERROR if it is no key of the curve; CONFLICT if its address is a wallet's already */
-  import(owner: string, privateKey: string, name: string | undefined): Promise<Wallet>
-  /** Reads one page, newest first. */
-  list(rowFilter: RowFilter, page: Page): Promise<{ wallets: Wallet[]; total: number; nextCursor?: string }>
-  /** @throws NOT_FOUND */
-  get(id: string, rowFilter: RowFilter): Promise<Wallet>
-  /** @throws NOT_FOUND */
-  signerOf(id: string, rowFilter: RowFilter): Promise<WalletSigner>
-  /** The signer of a wallet's address; undefined if it is no wallet's. */
-  signerAt(address: string): Promise<Signer | undefined>
-  /** Makes the data key, or checks that SIXWIRE_SECRET opens it. */
-  start(): Promise<void>
+export type Wallet = {
+  _id: string
+  /** In EIP-55 form. */
+  address: Address
+  name?: string
+  createdAt: string
 }
 
-/** @param _keys where new keys are made, if not in the database */
-export function createWallets(_context: WireContext, _keys: KeyStore | undefined): Wallets {
-  const missing = () => Promise.reject(new Error('not built yet'))
-  return {
-    create: missing,
-    import: missing,
-    list: missing,
-    get: missing,
-    signerOf: missing,
-    signerAt: async () => undefined,
-    start: async () => undefined,
+export type WalletPage = { wallets: Wallet[]; total: number; nextCursor?: string }
+
+/** What signs for a wallet. */
+export type WalletSigner = Signer & { readonly walletId: string; readonly owner: string }
+
+/** What a new wallet is stored with; `id` is the same in a repeated call. */
+export type NewWallet = { id: string; owner: string; name?: string | undefined }
+
+export type Wallets = {
+  /** Creates a wallet with a new key. @throws PROVIDER_ERROR if the key management service gives none */
+  create(wallet: NewWallet): Promise<Wallet>
+  /**
+   * Stores a wallet with a key that exists.
+   *
+   * @param privateKey 32 bytes in hex, from the request
+   * @throws VALIDATION_ERROR if it is no private key, or keys are not imported here; CONFLICT if the address has a wallet
+   */
+  import(wallet: NewWallet, privateKey: string): Promise<Wallet>
+  /** Reads one page, newest first. */
+  list(rowFilter: RowFilter, page: Page): Promise<WalletPage>
+  /** @throws NOT_FOUND */
+  get(id: string, rowFilter: RowFilter): Promise<Wallet>
+  /** What signs for a wallet. @throws NOT_FOUND */
+  signerOf(id: string, rowFilter: RowFilter): Promise<WalletSigner>
+  /** What signs for an address; undefined if it is no wallet's. */
+  signerAt(address: Address): Promise<WalletSigner | undefined>
+  /** @throws StartError if `SIXWIRE_SECRET` is not the one under which keys are encrypted */
+  start(): Promise<void>
+  /** Rejects, with a sentence for the operator, if new keys cannot be created. */
+  check(): Promise<void>
+  close(): Promise<void>
+}
+
+type Row = {
+  id: string
+  owner: string
+  name: string | null
+  address: Address
+  key_store: string
+  key_reference: string
+  created_at: number
+}
+
+const COLUMNS = sql.literal('id, owner, name, address, key_store, key_reference, created_at')
+const VERBS = ['create', 'sign', 'check', 'close'] as const
+const PRIVATE_KEY = /^0x[\da-fA-F]{64}$/
+
+/** @param keys where keys are created; default: encrypted in the database, as those of wallets that are there already stay */
+export function createWallets(
+  { db, clock, log, settings }: WireContext,
+  keys: KeyStore | undefined,
+): Wallets {
+  const local = createLocalKeys(db, clock, settings.secret)
+  if (keys) checkKeyStore(keys)
+  const store = keys ?? local
+  const stores = new Map([local, store].map((one) => [one.name, one]))
+  const list = createCountedList<Row>(db, {
+    name: 'onchain.wallets',
+    table: sql.literal('onchain_wallets'),
+    columns: COLUMNS,
+  })
+
+  const findById = (id: string): Promise<Row | undefined> =>
+    db.get<Row>(sql`select ${COLUMNS} from onchain_wallets where id = ${id}`)
+
+  async function find(id: string, { owner }: RowFilter): Promise<Row> {
+    const row = await findById(id)
+    if (!row || (owner !== undefined && row.owner !== owner))
+      throw errors.not_found({ message: 'There is no wallet of this id.' })
+    return row
   }
+
+  /** Stores a wallet, and answers it; undefined if its address, or the same call, has stored one already. */
+  async function insert({ id, owner, name }: NewWallet, key: StoredKey, keyStore: string) {
+    const [row] = await db.write<Row>(sql`
+      insert into onchain_wallets (${COLUMNS})
+      values (${id}, ${owner}, ${name ?? null}, ${key.address}, ${keyStore}, ${key.reference}, ${clock.now()})
+      on conflict do nothing returning ${COLUMNS}`)
+    return row
+  }
+
+  function signerFor({ id, owner, address, key_store, key_reference }: Row): WalletSigner {
+    const keyStore = stores.get(key_store)
+    const key = { address, reference: key_reference }
+    return {
+      walletId: id,
+      owner,
+      address,
+      sign: async (hash, limitMs) =>
+        keyStore
+          ? guarded(() => keyStore.sign(key, hash, limitMs), { limitMs, clock })
+          : { kind: 'refused', reason: `the key of ${address} is at ${key_store}, which is not configured` },
+    }
+  }
+
+  return {
+    async create(wallet) {
+      // The call may be a repetition, and a key at a service costs money.
+      const earlier = await findById(wallet.id)
+      if (earlier) return walletOf(earlier)
+      const outcome = await guarded(() => store.create(CREATE_MS), { limitMs: CREATE_MS, clock })
+      if (outcome.kind !== 'accepted') {
+        log.warn({ wallet: wallet.id, keys: store.name, reason: outcome.reason }, 'no key could be created')
+        throw onchainErrors.provider_error({
+          message: 'The key of the wallet could not be created: try again shortly.',
+        })
+      }
+      return walletOf((await insert(wallet, outcome.key, store.name)) ?? (await findById(wallet.id))!)
+    },
+
+    async import(wallet, privateKey) {
+      if (!store.import)
+        throw invalid({
+          path: '/body/privateKey',
+          message: `keys can't be imported: all keys of this server are created at ${store.name} and stay there`,
+        })
+      const key = await store.import(checkedKey(privateKey))
+      const row = (await insert(wallet, key, store.name)) ?? (await findById(wallet.id))
+      if (!row || row.address !== key.address)
+        throw errors.conflict({ message: 'The address of this key has a wallet already.' })
+      return walletOf(row)
+    },
+
+    async list(rowFilter, page) {
+      const { rows, ...rest } = await list(rowFilter, [], page)
+      return { wallets: rows.map(walletOf), ...rest }
+    },
+
+    get: async (id, rowFilter) => walletOf(await find(id, rowFilter)),
+
+    signerOf: async (id, rowFilter) => signerFor(await find(id, rowFilter)),
+
+    async signerAt(address) {
+      const row = await db.get<Row>(sql`select ${COLUMNS} from onchain_wallets where address = ${address}`)
+      return row && signerFor(row)
+    },
+
+    start: () => local.check(),
+    check: () => store.check(),
+    async close() {
+      await Promise.all(Array.from(stores.values(), (one) => one.close()))
+    },
+  }
+}
+
+/** An operator's own one may be written in plain JavaScript. */
+function checkKeyStore(keys: KeyStore): void {
+  const missing = VERBS.find((verb) => typeof keys[verb] !== 'function')
+  if (missing !== undefined) throw new StartError(`onchain.keys: the key store has no ${missing}()`)
+  if (!/^[a-z][a-z\d-]*$/.test(keys.name) || keys.name === LOCAL)
+    throw new StartError(`onchain.keys: the key store must have a name like aws-kms, other than ${LOCAL}`)
+}
+
+const walletOf = ({ id, address, name, created_at }: Row): Wallet => ({
+  _id: id,
+  address,
+  ...(name !== null && { name }),
+  createdAt: isoTime(created_at),
+})
+
+/** No message quotes the key: a wrong one may be a right one with a slip. */
+function checkedKey(text: string): Hex {
+  const fault = (message: string) => invalid({ path: '/body/privateKey', message })
+  if (!PRIVATE_KEY.test(text)) throw fault('must be 32 bytes in hex: 0x and 64 characters of 0-9, a-f')
+  if (!secp256k1.utils.isValidPrivateKey(text.slice(2)))
+    throw fault('is no private key: it must be above 0 and below the order of secp256k1')
+  return text.toLowerCase() as Hex
 }
