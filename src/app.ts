@@ -24,6 +24,8 @@ import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
 import { createLog, type Log } from './kernel/log.ts'
 import { createMetrics } from './kernel/metrics.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
+import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/sealed.ts'
+import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire.ts'
 import type { Messaging } from './wires/messaging/index.ts'
@@ -75,6 +77,8 @@ export type App = {
   health(): ReadonlyMap<string, () => Promise<void>>
   /** The further checks of each wire, by name. */
   checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
+  /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
+  sealed(): readonly SealedColumn[]
   /** Refuses new requests, waits for those in progress and for jobs (30 s at most), then closes everything. */
   close(): Promise<void>
 }
@@ -96,14 +100,15 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     environment,
     all.flatMap(({ variables }) => Object.keys(variables)),
   )
-  const settings = await loadSettings(config, environment, folder)
-  const wires = chooseWires(all, settings)
-  const log = await createLog(settings, options.logTo)
-  const db = await openDatabase(settings.databaseUrl)
+  const loaded = await loadSettings(config, environment, folder)
+  const wires = chooseWires(all, loaded)
+  const log = await createLog(loaded, options.logTo)
+  const db = await openDatabase(loaded.databaseUrl)
   const jobs = createJobs(db, clock, log.log)
   const running: Running[] = []
   let sandbox: Sandbox | undefined
   try {
+    const settings = environment['SIXWIRE_SECRET'] ? loaded : await finishRotation(loaded, db, clock)
     sandbox =
       settings.sandbox && standIns
         ? await loadSandbox({ db, clock, jobs, settings, log: log.log })
@@ -119,6 +124,19 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     throw error
   }
 }
+
+/** Takes over the secret file of a rotation that was cut off when the database had been encrypted under it. */
+async function finishRotation(settings: Settings, db: Database, clock: Clock): Promise<Settings> {
+  const next = await findNextSecret(settings.dataDir)
+  if (next === undefined) return settings
+  await db.migrate(await readFrameMigrations(db))
+  if (!(await isRotatedTo(db, next))) return settings
+  await adoptNextSecret(settings.dataDir, clock.now())
+  return { ...settings, secret: next }
+}
+
+const readFrameMigrations = (db: Database) =>
+  readMigrations('sixwire', new URL('./kernel/migrations/', import.meta.url), db.dialect)
 
 /** Loaded only if it is used: in production no module of the sandbox is. */
 const loadSandbox = async (context: Parameters<typeof createSandbox>[0]): Promise<Sandbox> =>
@@ -232,11 +250,7 @@ async function assemble(parts: Parts): Promise<App> {
   })
 
   async function migrate(): Promise<void> {
-    const frame = await readMigrations(
-      'sixwire',
-      new URL('./kernel/migrations/', import.meta.url),
-      db.dialect,
-    )
+    const frame = await readFrameMigrations(db)
     const own = await Promise.all(
       wires.map(async ({ name, migrations }) =>
         migrations ? readMigrations(name, migrations, db.dialect) : [],
@@ -248,6 +262,7 @@ async function assemble(parts: Parts): Promise<App> {
 
   async function start(): Promise<void> {
     await migrate()
+    await idempotency.start()
     await sandbox?.start(variablesOf(parts.wireOptions))
     for (const one of running) {
       life.goOn()
@@ -281,6 +296,7 @@ async function assemble(parts: Parts): Promise<App> {
     listen: () => life.begin(listen),
     health: () => health,
     checks: () => checks,
+    sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
     close: () => life.close(),
   }
 }

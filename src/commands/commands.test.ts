@@ -16,7 +16,7 @@ import {
 } from '../testing/program.ts'
 import { runCommand } from './run.ts'
 
-const COMMANDS = ['start', 'dev', 'check', 'user', 'key', 'jobs', 'template', 'version']
+const COMMANDS = ['start', 'dev', 'check', 'user', 'key', 'jobs', 'secret', 'template', 'version']
 
 /** What a command prints that needs no application: run here, since nothing is started for it. */
 async function say(t: TestContext, ...words: string[]) {
@@ -118,6 +118,9 @@ describe('words that make no command', () => {
     'jobs retry a --json',
     'jobs drop',
     'jobs drop a --kind b',
+    'secret',
+    'secret show',
+    'secret rotate now',
   ])
     test(`sixwire ${words}`, async (t) => {
       const { code, output, errors } = await say(t, ...words.split(' '))

@@ -105,11 +105,15 @@ export const settingNames: ReadonlySet<string> = new Set([
 /** Set by `sixwire dev` for the server that it runs. */
 export const DEV_VARIABLE = 'SIXWIRE_DEV'
 
+/** The secret that `sixwire secret rotate` changes to. */
+export const NEW_SECRET_VARIABLE = 'SIXWIRE_NEW_SECRET'
+
 const PREFIX = 'SIXWIRE_'
 
 // Not settings: the secret, and what development and tests use.
 const OTHER_VARIABLES = [
   'SIXWIRE_SECRET',
+  NEW_SECRET_VARIABLE,
   DEV_VARIABLE,
   'SIXWIRE_TEST_POSTGRES',
   'SIXWIRE_TEST_TEMPLATES',

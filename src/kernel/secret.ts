@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { settingError } from './setting-parsers.ts'
 
 const SECRET_LENGTH = 32
+const FILE = 'secret'
+/** Written before a rotation, and renamed after it. */
+const NEXT = 'secret.next'
 const PRIVATE = 0o600
 
 /**
@@ -18,17 +21,58 @@ export async function findSecret(
   production: boolean,
   dataDir: string,
 ): Promise<string> {
-  if (variable) {
-    if (variable.length < SECRET_LENGTH)
-      throw settingError('SIXWIRE_SECRET', `it is shorter than ${SECRET_LENGTH} characters`)
-    return variable
-  }
+  if (variable) return checkedSecret('SIXWIRE_SECRET', variable)
   if (production)
     throw settingError(
       'SIXWIRE_SECRET',
       'it is required in production: make one with "openssl rand -base64 48" and keep it safe',
     )
-  const file = join(dataDir, 'secret')
+  return readOrCreate(join(dataDir, FILE))
+}
+
+/** @throws StartError with the variable if it is too short */
+export function checkedSecret(name: string, secret: string): string {
+  if (secret.length < SECRET_LENGTH)
+    throw settingError(name, `it is shorter than ${SECRET_LENGTH} characters`)
+  return secret
+}
+
+/** The secret that a rotation has not finished with; undefined if there is none. */
+export async function findNextSecret(dataDir: string): Promise<string | undefined> {
+  const file = join(dataDir, NEXT)
+  return readFile(file, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw settingError('DATA_DIR', `${file} can't be read: ${(error as Error).message}`)
+  })
+}
+
+/** Creates the secret of a rotation, or finds that of one which was cut off. */
+export const createNextSecret = (dataDir: string): Promise<string> => readOrCreate(join(dataDir, NEXT))
+
+/**
+ * Puts the next secret in the place of the secret, which stays beside it: backups of the database need it.
+ *
+ * @returns the file of the secret before
+ */
+export async function adoptNextSecret(dataDir: string, now: number): Promise<string> {
+  const file = join(dataDir, FILE)
+  const before = `${file}.until-${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
+  try {
+    await link(file, before).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    })
+    // Of servers that start at the same moment one renames it.
+    await rename(join(dataDir, NEXT), file).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    })
+    await flushFolder(dataDir)
+  } catch (error) {
+    throw settingError('DATA_DIR', `${file} can't be replaced: ${(error as Error).message}`)
+  }
+  return before
+}
+
+async function readOrCreate(file: string): Promise<string> {
   let secret: string
   try {
     secret = await readFile(file, 'utf8').catch(() => createSecret(file))
@@ -54,8 +98,16 @@ async function createSecret(file: string): Promise<string> {
     await link(draft, file).catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     })
+    await flushFolder(dirname(file))
   } finally {
     await rm(draft, { force: true })
   }
   return readFile(file, 'utf8')
+}
+
+/** So that a new name in a folder survives a power cut; not every file system can do it. */
+async function flushFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined)
+  await handle?.sync().catch(() => undefined)
+  await handle?.close()
 }

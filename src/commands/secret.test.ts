@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, describe, test, type TestContext } from 'node:test'
+
+import { recoverAddress, type Hex } from 'viem'
+
+import { deriveKey } from '../base/crypto.ts'
+import { sql } from '../db/sql.ts'
+import { startApp, type TestApp } from '../testing/app.ts'
+import { login, me, PASSWORD, refresh } from '../testing/auth.ts'
+import { eachEngine, endOfSuite, temporaryFolder, type Engine } from '../testing/engines.ts'
+import { runProgram } from '../testing/program.ts'
+import { runCommand } from './run.ts'
+
+const HASH: Hex = `0x${'5a'.repeat(32)}`
+const CONTENT = JSON.stringify({ channel: 'sms', to: '+4915112345678', body: 'hello' })
+
+const newSecret = (): string => randomBytes(48).toString('base64url')
+
+/** A command, run in this process. */
+async function run(t: TestContext, folder: string, environment: Record<string, string>, ...words: string[]) {
+  const printed: Record<'log' | 'error', string[]> = { log: [], error: [] }
+  for (const name of ['log', 'error'] as const)
+    t.mock.method(console, name, (line: string) => void printed[name].push(line))
+  const [earlierFolder, earlier] = [process.cwd(), { ...process.env }]
+  process.chdir(folder)
+  Object.assign(process.env, environment)
+  try {
+    const code = await runCommand(['secret', 'rotate', ...words])
+    return { code, output: printed.log.join('\n'), errors: printed.error.join('\n') }
+  } finally {
+    t.mock.restoreAll()
+    process.chdir(earlierFolder)
+    for (const name of Object.keys(process.env)) if (!(name in earlier)) delete process.env[name]
+  }
+}
+
+/** A database with something of all that is encrypted. */
+async function fill(server: TestApp) {
+  const person = await server.register()
+  const { token } = person
+  const send = (path: string, body: unknown, key: string) =>
+    server.request('POST', path, { token, body, headers: { 'idempotency-key': key } })
+  const wallet = (await send('/onchain/wallets', { name: 'one' }, 'w1')).body
+  const imported = (
+    await send('/onchain/wallets/import', { privateKey: `0x${randomBytes(32).toString('hex')}` }, 'w2')
+  ).body
+  const payload = deriveKey(server.app.settings.secret, 'messaging-outbox').seal(CONTENT)
+  await server.app.db.write(sql`
+    insert into messaging_messages (id, channel, recipient, status, attempts, lease_until, payload, created_at, updated_at)
+    values ('unsettled', 'sms', '+4915112345678', 'failed', 0, 0, ${payload}, 1, 1)`)
+  return { person, wallet, imported }
+}
+
+/** That nothing was lost. */
+async function checkFilled(server: TestApp, { person, wallet, imported }: Awaited<ReturnType<typeof fill>>) {
+  assert.equal((await me(server, person.token)).status, 200, 'the session goes on')
+  assert.equal((await login(server, person.email, PASSWORD)).status, 200)
+  for (const { _id, address } of [wallet, imported]) {
+    const signer = await server.app.service('onchain').wallets.signerOf(_id, { owner: undefined })
+    const outcome = await signer.sign(HASH, 1_000)
+    assert.ok(outcome.kind === 'accepted', JSON.stringify(outcome))
+    assert.equal(await recoverAddress({ hash: HASH, signature: outcome.signature }), address)
+  }
+  const again = await server.request('POST', '/onchain/wallets', {
+    token: person.token,
+    body: { name: 'one' },
+    headers: { 'idempotency-key': 'w1' },
+  })
+  assert.deepEqual([again.status, again.body], [201, wallet], 'a repeated call is answered as the first time')
+  const row = await server.app.db.get<{ payload: string }>(
+    sql`select payload from messaging_messages where id = 'unsettled'`,
+  )
+  assert.equal(deriveKey(server.app.settings.secret, 'messaging-outbox').open(row!.payload), CONTENT)
+}
+
+eachEngine((engine) => {
+  describe('a secret in DATA_DIR', () => {
+    const ending = endOfSuite()
+    let folder: string
+    let databaseUrl: string
+    let filled: Awaited<ReturnType<typeof fill>>
+    const secretFile = () => readFile(join(folder, 'secret'), 'utf8')
+    const start = (t: TestContext, extra: Record<string, string> = {}) =>
+      startApp(t, engine as Pick<Engine, 'migratedUrl'>, {
+        databaseUrl,
+        environment: { DATA_DIR: folder, SIXWIRE_SECRET: '', ...extra },
+      })
+    const rotate = (t: TestContext, ...words: string[]) =>
+      run(t, folder, { DATABASE_URL: databaseUrl, DATA_DIR: folder }, ...words)
+
+    before(async () => {
+      folder = await temporaryFolder(ending)
+      databaseUrl = await engine.migratedUrl()
+    })
+
+    test('is refused while a server runs, and for a minute after it', async (t) => {
+      const server = await start(t)
+      filled = await fill(server)
+      await server.stop()
+      const { code, errors } = await rotate(t)
+      assert.equal(code, 1)
+      assert.match(errors, /^sixwire: a server was running .* try again in (6|7)\d seconds, or add --stopped/)
+    })
+
+    test('a dry run counts and changes nothing', async (t) => {
+      const before = await secretFile()
+      const { code, output, errors } = await rotate(t, '--dry-run')
+      assert.equal(code, 0, errors)
+      assert.match(output, /^onchain_data_keys +ciphertext +1 +0$/m)
+      assert.match(output, /^auth_signing_keys +private_jwk +1 +0$/m)
+      assert.match(output, /^messaging_messages +payload +1 +0$/m)
+      assert.equal(await secretFile(), before)
+      assert.ok(!(await readdir(folder)).includes('secret.next'))
+      const server = await start(t)
+      await checkFilled(server, filled)
+    })
+
+    test('everything is encrypted under a new secret, and the old one opens nothing', async (t) => {
+      const before = await secretFile()
+      const { code, output, errors } = await rotate(t, '--stopped')
+      assert.equal(code, 0, errors)
+      assert.match(output, /The secret is rotated/)
+      const after = await secretFile()
+      assert.notEqual(after, before)
+      for (const secret of [before, after]) assert.ok(!output.includes(secret))
+      const files = (await readdir(folder)).filter((name) => name.startsWith('secret'))
+      assert.equal(files.length, 2)
+      for (const name of files) assert.equal((await stat(join(folder, name))).mode & 0o777, 0o600)
+      assert.equal(
+        await readFile(
+          join(
+            folder,
+            files.find((name) => name !== 'secret')!,
+          ),
+          'utf8',
+        ),
+        before,
+      )
+      await assert.rejects(start(t, { SIXWIRE_SECRET: before }), /^StartError: SIXWIRE_SECRET: /)
+      const server = await start(t)
+      await checkFilled(server, filled)
+      const refreshed = await refresh(server, filled.person.refreshToken)
+      assert.equal(refreshed.status, 200)
+      // A wallet of after the rotation has a key that nobody could have read before.
+      const { token } = filled.person
+      assert.equal((await server.request('POST', '/onchain/wallets', { token, body: {} })).status, 201)
+      const keys = await server.app.db.all(
+        sql`select number, retired_at is null as is_current from onchain_data_keys order by number`,
+      )
+      assert.deepEqual(
+        keys.map((one) => [one['number'], one['is_current']]),
+        [
+          [1, 0],
+          [2, 1],
+        ],
+      )
+    })
+
+    test('cut off before the database was changed: the old secret goes on, and the next run uses the new one', async (t) => {
+      const before = await secretFile()
+      const next = newSecret()
+      await writeFile(join(folder, 'secret.next'), next)
+      const server = await start(t)
+      await checkFilled(server, filled)
+      await server.stop()
+      assert.equal(await secretFile(), before)
+      assert.equal((await rotate(t, '--stopped')).code, 0)
+      assert.equal(await secretFile(), next)
+      await checkFilled(await start(t), filled)
+    })
+
+    test('cut off after the database was changed: the start takes over the new secret', async (t) => {
+      const before = await secretFile()
+      assert.equal((await rotate(t, '--stopped')).code, 0)
+      const after = await secretFile()
+      await rm(join(folder, 'secret'))
+      await writeFile(join(folder, 'secret'), before)
+      await writeFile(join(folder, 'secret.next'), after)
+      await checkFilled(await start(t), filled)
+      assert.equal(await secretFile(), after)
+      assert.ok(!(await readdir(folder)).includes('secret.next'))
+    })
+
+    test('values under a lost secret are refused, or left as they are', async (t) => {
+      const server = await start(t)
+      const lost = deriveKey(newSecret(), 'messaging-outbox').seal(CONTENT)
+      await server.app.db.write(sql`
+        insert into messaging_messages (id, channel, recipient, status, attempts, lease_until, payload, created_at, updated_at)
+        values ('lost', 'sms', '+4915112345678', 'failed', 0, 0, ${lost}, 1, 1)`)
+      await server.stop()
+      const refused = await rotate(t, '--stopped')
+      assert.equal(refused.code, 1)
+      assert.match(
+        refused.errors,
+        /^sixwire: some values .*\(1 in messaging_messages\.payload\).*--keep-unreadable/,
+      )
+      await checkFilled(await start(t), filled)
+      const rotated = await rotate(t, '--stopped', '--keep-unreadable')
+      assert.equal(rotated.code, 0, rotated.errors)
+      await checkFilled(await start(t), filled)
+    })
+  })
+
+  test('a secret in SIXWIRE_SECRET: SIXWIRE_NEW_SECRET takes its place', async (t) => {
+    const databaseUrl = await engine.migratedUrl()
+    const folder = await temporaryFolder(t)
+    const [old, next] = [newSecret(), newSecret()]
+    const start = (secret: string) =>
+      startApp(t, engine, { databaseUrl, environment: { SIXWIRE_SECRET: secret } })
+    const server = await start(old)
+    const filled = await fill(server)
+    await server.stop()
+    const rotate = (environment: Record<string, string>, ...words: string[]) =>
+      run(t, folder, { DATABASE_URL: databaseUrl, DATA_DIR: folder, ...environment }, '--stopped', ...words)
+    for (const [environment, line] of [
+      [{ SIXWIRE_SECRET: old }, /^sixwire: SIXWIRE_NEW_SECRET: set it to the new secret/],
+      [
+        { SIXWIRE_SECRET: old, SIXWIRE_NEW_SECRET: 'short' },
+        /^sixwire: SIXWIRE_NEW_SECRET: it is shorter than/,
+      ],
+      [
+        { SIXWIRE_SECRET: old, SIXWIRE_NEW_SECRET: old },
+        /^sixwire: SIXWIRE_NEW_SECRET: it is the secret that/,
+      ],
+      [{ SIXWIRE_SECRET: '', SIXWIRE_NEW_SECRET: next }, /^sixwire: SIXWIRE_NEW_SECRET: remove it/],
+      [
+        { SIXWIRE_SECRET: newSecret(), SIXWIRE_NEW_SECRET: next },
+        /^sixwire: SIXWIRE_SECRET: .* Nothing was changed$/,
+      ],
+    ] as const) {
+      const { code, errors } = await rotate(environment)
+      assert.equal(code, 1)
+      assert.match(errors, line)
+      assert.doesNotMatch(errors, /\n/)
+    }
+    const both = { SIXWIRE_SECRET: old, SIXWIRE_NEW_SECRET: next }
+    const { code, output, errors } = await rotate(both)
+    assert.equal(code, 0, errors)
+    assert.match(output, /Set SIXWIRE_SECRET to it, remove SIXWIRE_NEW_SECRET, and start the servers\.$/)
+    const again = await rotate(both)
+    assert.deepEqual([again.code, again.errors], [0, ''])
+    assert.match(again.output, /^The database is encrypted under the new secret already\. Set SIXWIRE_SECRET/)
+    await assert.rejects(start(old), /^StartError: SIXWIRE_SECRET: /)
+    await checkFilled(await start(next), filled)
+  })
+})
+
+test('sixwire secret rotate as a program', async (t) => {
+  const folder = await temporaryFolder(t)
+  const { code, output, errors } = await runProgram(t, ['secret', 'rotate'], { folder })
+  assert.equal(code, 0, errors)
+  assert.match(output, /The secret is rotated\. Start the servers\./)
+})
