@@ -21,8 +21,10 @@ export const text = (label, placeholder) => ({
 /**
  * Makes the function that writes what can be done next with something, each as a form.
  *
- * @typedef {{ label: string, path: string, done: string, body?: (value?: string) => unknown, isPrimary?: boolean,
- *   field?: { label: string, make(id: string): HTMLElement } }} Action `body` gets what is in the field
+ * @typedef {{ label: string, path: string, done: string | ((answer: object) => string),
+ *   body?: (value?: string) => unknown, isPrimary?: boolean, isRepeatable?: boolean,
+ *   field?: { label: string, make(id: string): HTMLElement } }} Action `body` gets what is in the field; a repeatable
+ *   action stays, and so does the focus
  * @param {string} part
  * @param {{ announce(text: string): void }} page
  * @param {() => Promise<void>} refresh
@@ -50,15 +52,15 @@ export const actionBar = (part, page, refresh) => (actions) => {
     )
   }
 
-  async function run({ path, body, done }, value) {
+  async function run({ path, body, done, isRepeatable }, value) {
     if (isBusy) return
     isBusy = true
     problem.hidden = true
     try {
-      await ask('POST', path, body?.(value))
-      page.announce(done)
+      const answer = await ask('POST', path, body?.(value))
+      page.announce(typeof done === 'string' ? done : done(answer))
       // What was pressed will be gone, and what takes its place must not get the next press.
-      document.querySelector(`#view-${part} .reader h3`)?.focus()
+      if (!isRepeatable) document.querySelector(`#view-${part} .reader h3`)?.focus()
     } catch (error) {
       problem.textContent = error.message
       problem.hidden = false

@@ -1,4 +1,5 @@
 import { root } from './api.js'
+import { createChains } from './chains.js'
 import { byId } from './dom.js'
 import { createInbox } from './inbox.js'
 import { createPayments } from './payments.js'
@@ -27,6 +28,7 @@ const parts = {
   phone: createPhone(page),
   people: createPeople(page),
   payments: createPayments(page),
+  chains: createChains(page),
   webhooks: createWebhooks(page),
   providers: createProviders(page),
 }

@@ -5,13 +5,14 @@ import { arrowKeys, byId, make } from './dom.js'
  * from the reader back to its row in the list.
  *
  * @param {string} name
- * @param {{ empty: (Node | string)[], choose: string }} words what the reader shows if the list is empty, and
- *   if nothing is chosen
+ * @param {{ empty: (Node | string)[], choose: string | Node[] }} words what the reader shows if the list is
+ *   empty, and if nothing is chosen
  */
 export function createPanes(name, words) {
   const list = byId(`${name}-list`)
   const reader = byId(`${name}-reader`)
   const view = byId(`view-${name}`)
+  const choose = typeof words.choose === 'string' ? [make('p', {}, words.choose)] : words.choose
   let openKey
 
   arrowKeys(list)
@@ -46,7 +47,7 @@ export function createPanes(name, words) {
       view.classList.toggle('reading', isChosen)
       if (isChosen) return
       fill(isEmpty ? 'empty' : 'choose', () => [
-        make('div', { class: 'empty' }, ...(isEmpty ? words.empty : [make('p', {}, words.choose)])),
+        make('div', { class: 'empty' }, ...(isEmpty ? words.empty : choose)),
       ])
     },
     /** The link back to the list, for screens with room for one pane. */

@@ -9,6 +9,7 @@ const NAMES = {
   idpb: ['Provider B', 'OAuth 2.0, like GitHub'],
   cardpay: ['Cards', 'Stripe'],
   walletpay: ['Wallet', 'PayPal'],
+  chains: ['Chains', 'EVM nodes, JSON-RPC'],
 }
 
 /** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */
