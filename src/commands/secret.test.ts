@@ -10,7 +10,7 @@ import { deriveKey } from '../base/crypto.ts'
 import { sql } from '../db/sql.ts'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { login, me, PASSWORD, refresh } from '../testing/auth.ts'
-import { eachEngine, endOfSuite, temporaryFolder, type Engine } from '../testing/engines.ts'
+import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { runProgram } from '../testing/program.ts'
 import { runCommand } from './run.ts'
 
@@ -84,7 +84,7 @@ eachEngine((engine) => {
     let filled: Awaited<ReturnType<typeof fill>>
     const secretFile = () => readFile(join(folder, 'secret'), 'utf8')
     const start = (t: TestContext, extra: Record<string, string> = {}) =>
-      startApp(t, engine as Pick<Engine, 'migratedUrl'>, {
+      startApp(t, engine, {
         databaseUrl,
         environment: { DATA_DIR: folder, SIXWIRE_SECRET: '', ...extra },
       })

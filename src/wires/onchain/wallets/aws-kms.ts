@@ -194,7 +194,10 @@ const handlerOf = (outbound: Outbound): NonNullable<KMSClientConfig['requestHand
     const reply = await outbound.call(url, {
       method: method as 'POST',
       headers,
-      body: typeof body === 'string' ? body : Buffer.from(body ?? ''),
+      // The SDK's own kind of bytes: Buffer.from(body) would take it for a text, with a warning.
+      ...(body !== undefined && {
+        body: typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+      }),
       ...(options?.requestTimeout !== undefined && { limitMs: options.requestTimeout }),
     })
     if (reply.kind !== 'answered') throw new Unanswered(reply.kind, reply.reason)
@@ -224,7 +227,7 @@ function failureOf(error: unknown): NotAccepted {
   const code = oneLine(typeof name === 'string' ? name : 'an error', REASON_MAX)
   if (code === 'CredentialsProviderError')
     return { kind: 'retry', reason: 'no credentials for AWS KMS were found (CredentialsProviderError)' }
-  if (status === undefined)
+  if (status === undefined || status < 300)
     return { kind: 'unknown', reason: `AWS KMS gave no answer that can be read (${code})` }
   const reason = `AWS KMS answered ${status} ${code}`
   if (status >= 500) return { kind: 'unknown', reason }
