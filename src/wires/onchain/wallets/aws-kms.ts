@@ -81,7 +81,10 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
     throw new StartError(
       'awsKms(): the endpoint is not an address like https://kms.eu-central-1.amazonaws.com',
     )
-  const outbound = createOutbound({ name: 'AWS KMS', keepAlive: true, clock })
+  const outbounds = {
+    reused: createOutbound({ name: 'AWS KMS', keepAlive: true, clock }),
+    fresh: createOutbound({ name: 'AWS KMS', clock }),
+  }
   const calls = trackCalls()
   let client: KMSClient | undefined
 
@@ -96,7 +99,7 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
       ...(credentials !== undefined && { credentials }),
       // What was not answered is repeated by those who know whether that is harmless.
       maxAttempts: 1,
-      requestHandler: handlerOf(outbound),
+      requestHandler: handlerOf(outbounds),
     })
     return client
   }
@@ -181,16 +184,24 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
     async close() {
       await calls.ended()
       client?.destroy()
-      outbound.close()
+      outbounds.reused.close()
+      outbounds.fresh.close()
     },
   }
 }
 
-/** The SDK's calls by our own HTTP client. */
-const handlerOf = (outbound: Outbound): NonNullable<KMSClientConfig['requestHandler']> => ({
+/**
+ * The SDK's calls by our own HTTP client. On a connection that is reused nobody may know whether a key was created; all
+ * other calls can be repeated.
+ */
+const handlerOf = (outbounds: {
+  reused: Outbound
+  fresh: Outbound
+}): NonNullable<KMSClientConfig['requestHandler']> => ({
   async handle(request: SdkRequest, options?: { requestTimeout?: number }) {
     const { protocol, hostname, port, path, method, headers, body } = request
     const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`
+    const outbound = headers['x-amz-target']?.endsWith('.CreateKey') ? outbounds.fresh : outbounds.reused
     const reply = await outbound.call(url, {
       method: method as 'POST',
       headers,
