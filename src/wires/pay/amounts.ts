@@ -1,5 +1,5 @@
 import { invalid, type ApiError } from '../../base/errors.ts'
-import { amountFault, formatAmount, parseAmount, type Exponents } from '../../base/money.ts'
+import { amountFault, formatAmount, formatUnits, parseAmount, type Exponents } from '../../base/money.ts'
 import type { Currencies } from './provider.ts'
 import type { TransactionRow } from './transaction-rows.ts'
 
@@ -13,9 +13,11 @@ type Unit = Pick<TransactionRow, 'provider' | 'currency' | 'exponent'>
 export const numberOf = (amount: bigint, unit: Unit): number =>
   unit.provider === 'cardpay' ? Number(amount) : Number(displayOf(amount, unit))
 
-/** The exact decimal in major units: `12.30`. */
-export const displayOf = (amount: bigint, { currency, exponent }: Omit<Unit, 'provider'>): string =>
-  formatAmount(amount, currency, { [currency]: exponent })
+/** The exact decimal in major units: `12.30`; of a token without zeros at the end. */
+export const displayOf = (amount: bigint, { provider, currency, exponent }: Unit): string =>
+  provider === 'onchain'
+    ? formatUnits(amount, exponent)
+    : formatAmount(amount, currency, { [currency]: exponent })
 
 /**
  * Reads a currency, in any case.

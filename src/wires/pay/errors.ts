@@ -1,4 +1,5 @@
 import { defineErrors, type ApiError } from '../../base/errors.ts'
+import type { ProviderName } from './provider.ts'
 import { notConfigured as providerNotConfigured } from '../../providers/health.ts'
 
 /** The errors of the pay wire. */
@@ -12,11 +13,12 @@ export const payErrors = defineErrors({
 /** The ways to pay that calls go to. */
 export type CallProvider = 'cardpay' | 'walletpay'
 
-const VARIABLES: Readonly<Record<CallProvider, string>> = {
+const VARIABLES: Readonly<Record<ProviderName, string>> = {
   cardpay: 'STRIPE_SECRET_KEY',
   walletpay: 'PAYPAL_CLIENT_ID and PAYPAL_CLIENT_SECRET',
+  onchain: 'PAYMENT_MNEMONIC',
 }
 
 /** PROVIDER_NOT_CONFIGURED, with the variables that configure the provider. */
-export const notConfigured = (provider: CallProvider): ApiError =>
+export const notConfigured = (provider: ProviderName): ApiError =>
   providerNotConfigured({ what: provider, variables: VARIABLES[provider] })

@@ -9,12 +9,14 @@ export type PayHealth = { status: HealthStatus; providers: Record<ProviderName, 
 /** Whether payments can be made: `unhealthy` if a configured provider does not answer. Remembered for a few seconds. */
 export const createHealth = (
   providers: ReadonlyMap<CallProvider, PaymentProvider>,
+  onchain: () => Promise<ProviderStatus>,
   clock: Clock,
 ): (() => Promise<PayHealth>) =>
   cached(async () => {
     const states = await Promise.all(
       PROVIDERS.map(async (name) => {
-        const provider = providers.get(name as CallProvider)
+        if (name === 'onchain') return [name, await onchain()] as const
+        const provider = providers.get(name)
         const { status } = await healthOf(provider ? [provider] : [], clock)
         return [name, status] as const
       }),

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox'
 
 import { sql } from '../../db/sql.ts'
-import { defineWire } from '../../kernel/wire.ts'
+import { defineWire, type WireContext } from '../../kernel/wire.ts'
+import { onchain, type Onchain } from '../onchain/index.ts'
 import { createCalls } from './calls.ts'
 import { createCaptures } from './captures.ts'
 import { createCheckouts } from './checkouts.ts'
@@ -9,8 +10,10 @@ import { notConfigured, type CallProvider } from './errors.ts'
 import { createEventList } from './event-list.ts'
 import { createEvents } from './events.ts'
 import { createHealth } from './health.ts'
-import { createLedger } from './ledger.ts'
-import { PAY_PROVIDERS, PayOptions } from './options.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import type { OnchainPayments } from './requests/onchain-payments.ts'
+import type { OpenPaymentRequest } from './requests/requests.ts'
+import { PAY_ENV, PAY_PROVIDERS, PayOptions } from './options.ts'
 import { openProviders } from './providers.ts'
 import { createReconcile, type Reconcile } from './reconcile.ts'
 import { createRefunds } from './refunds.ts'
@@ -20,6 +23,7 @@ import { createWatch } from './watch.ts'
 import { createWebhooks } from './webhooks.ts'
 
 const EVENTS_MS = 10_000
+const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const UNDER_WAY_MAX = 10_000
 
@@ -30,6 +34,8 @@ export type Pay = {
    * Brings a transaction up to what its provider has now, as the sweep does; answers false if the provider does not say.
    */
   lookUp(transactionId: string): Promise<boolean>
+  /** Payment requests that a payment is awaited for, newest first: at most 20. */
+  openPaymentRequests(): Promise<OpenPaymentRequest[]>
   /** Finds events whose webhook was lost in the lists of the providers, as the sweep does. */
   listEvents(): Promise<void>
 }
@@ -37,8 +43,10 @@ export type Pay = {
 /** Payments by card and wallet, refunds, and the ledger of them. */
 export const pay = defineWire({
   name: 'pay',
-  description: 'Payments by card and by wallet, refunds, and the ledger of all of them.',
+  description: 'Payments by card, by wallet and on chains, refunds, and the ledger of all of them.',
+  needs: [onchain.optional],
   options: PayOptions,
+  env: PAY_ENV,
   providers: PAY_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {
@@ -49,7 +57,11 @@ export const pay = defineWire({
       { firstMs: options.sweep.firstSeconds * 1000, maxMs: options.sweep.maxSeconds * 1000 },
       (id) => reconcile(id, { cause: 'sweep', repeats: true }),
     )
-    const ledger = createLedger(context, (id, version) => watch.watchSql(id, { series: `${id}-${version}` }))
+    const ledger = createLedger(context, ({ id, provider, version }) =>
+      // The chain itself tells what becomes of these.
+      provider === 'onchain' ? [] : [watch.watchSql(id, { series: `${id}-${version}` })],
+    )
+    const onchainPayments = await openOnchain(context, ledger, options.onchain)
     const calls = createCalls(context, ledger, ({ provider }) => providers.get(provider as CallProvider)!)
     const reconcile: Reconcile = createReconcile(context, ledger, calls, providers)
     const events = createEvents(context, providers, reconcile)
@@ -61,7 +73,11 @@ export const pay = defineWire({
     const transactions = createTransactions(db, ledger)
     const service: Pay = {
       transactions,
-      lookUp: async (id) => (await reconcile(id, { cause: 'sweep', repeats: true })).failure === undefined,
+      openPaymentRequests: async () => (await onchainPayments?.requests.open()) ?? [],
+      async lookUp(id) {
+        await onchainPayments?.settle(id)
+        return (await reconcile(id, { cause: 'sweep', repeats: true })).failure === undefined
+      },
       listEvents: () => eventList.list(),
     }
     jobs.every('pay.handle-events', EVENTS_MS, () => events.handleDue())
@@ -81,8 +97,13 @@ export const pay = defineWire({
         }),
         transactions,
         webhooks: createWebhooks(providers, events),
+        requests: onchainPayments?.requests,
         providers,
-        health: createHealth(providers, clock),
+        health: createHealth(
+          providers,
+          async () => (await onchainPayments?.status()) ?? 'not_configured',
+          clock,
+        ),
         policy,
         publicUrl: settings.publicUrl,
         isProduction: settings.production,
@@ -111,6 +132,24 @@ export const pay = defineWire({
     }
   },
 })
+
+/** Payments on chains, if there is a mnemonic for their addresses. */
+async function openOnchain(
+  context: WireContext & { onchain: Onchain | undefined },
+  ledger: Ledger,
+  { mnemonic, expiresMinutes }: Static<typeof PayOptions>['onchain'],
+): Promise<OnchainPayments | undefined> {
+  if (mnemonic === undefined || !context.onchain) return undefined
+  // Loaded only if it is configured.
+  const { createReceivers } = await import('./requests/receivers.ts')
+  const { createOnchainPayments } = await import('./requests/onchain-payments.ts')
+  return createOnchainPayments(context, {
+    ledger,
+    onchain: context.onchain,
+    receivers: createReceivers(context.db, mnemonic),
+    lifeMs: expiresMinutes * MINUTE_MS,
+  })
+}
 
 /** What configured providers lack to verify webhooks. */
 function withoutWebhooks({ stripe, paypal }: Static<typeof PayOptions>): string[] {

@@ -57,10 +57,10 @@ export type Ledger = {
   record(id: string, change: Change): Promise<Account | undefined>
 }
 
-/** @param watchSql the step that has a transaction looked up later, from one of its versions on */
+/** @param watchSql the steps that have a transaction looked up later, from this version on */
 export function createLedger(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
-  watchSql: (transactionId: string, version: number) => Step,
+  watchSql: (row: TransactionRow) => readonly Step[],
 ): Ledger {
   async function read(id: string): Promise<Account | undefined> {
     // The row is read first: what changes after it changes its version, too.
@@ -125,7 +125,7 @@ export function createLedger(
         ),
       ),
       ...changedCalls.map((one) => settleCallSql(one.id, one.status, one.reason)),
-      ...(row.is_settled === 1 && after.is_settled === 0 ? [watchSql(id, after.version)] : []),
+      ...(row.is_settled === 1 && after.is_settled === 0 ? watchSql(after) : []),
       ...steps,
     ])
     return { row: after, entries, calls, summary }

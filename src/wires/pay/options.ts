@@ -41,9 +41,32 @@ export const PayOptions = Type.Object({
     },
     { default: {} },
   ),
+  onchain: Type.Object(
+    {
+      mnemonic: text(
+        'The mnemonic (BIP-39) from which the receiving addresses are derived: m/44’/60’/0’/0/i.',
+      ),
+      expiresMinutes: Type.Integer({
+        minimum: 1,
+        maximum: 43_200,
+        default: 60,
+        description: 'How long a payment request can be paid.',
+      }),
+      treasuryAddress: Type.Optional(
+        Type.String({
+          pattern: '^0x[0-9a-fA-F]{40}$',
+          description: 'Where `sixwire pay sweep` gathers what was paid.',
+        }),
+      ),
+    },
+    { default: {} },
+  ),
   cardpay: Type.Optional(Type.Unsafe<PaymentProvider>({ type: 'object' })),
   walletpay: Type.Optional(Type.Unsafe<PaymentProvider>({ type: 'object' })),
 })
+
+/** The environment variables of the wire itself. */
+export const PAY_ENV = { PAYMENT_EXPIRES: 'onchain.expiresMinutes' } as const
 
 /** The environment variables of the providers. */
 export const PAY_PROVIDERS = {
@@ -63,5 +86,9 @@ export const PAY_PROVIDERS = {
       PAYPAL_API_BASE: 'apiBase',
     },
     replacedBy: { walletpay: ['clientId', 'clientSecret', 'webhookId', 'apiBase'] },
+  },
+  onchain: {
+    env: { PAYMENT_MNEMONIC: 'mnemonic', TREASURY_ADDRESS: 'treasuryAddress' },
+    standInTakes: ['treasuryAddress'],
   },
 } as const

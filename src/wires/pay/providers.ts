@@ -7,7 +7,7 @@ import type { CallProvider } from './errors.ts'
 import type { PayOptions } from './options.ts'
 import type { PaymentProvider } from './provider.ts'
 
-type Options = Static<typeof PayOptions>
+type Options = Omit<Static<typeof PayOptions>, 'onchain'>
 
 const VERBS = ['create', 'refund', 'look', 'events', 'receive', 'check', 'close'] as const
 

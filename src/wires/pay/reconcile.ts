@@ -84,6 +84,8 @@ export function createReconcile(
     const before = await ledger.read(id)
     const provider = before && providers.get(before.row.provider)
     if (!before) return { account: undefined, failure: undefined }
+    // What a chain shows is written when it shows it.
+    if (before.row.provider === 'onchain') return { account: before, failure: undefined }
     if (!provider)
       return { account: before, failure: { kind: 'retry', reason: 'it is not configured any more' } }
     const found = await look(before, provider, objects, Math.min(limitMs, CALL_MS))

@@ -14,6 +14,8 @@ import type { Captures } from './captures.ts'
 import type { Checkouts } from './checkouts.ts'
 import { notConfigured, payErrors, type CallProvider } from './errors.ts'
 import type { PayHealth } from './health.ts'
+import { requestRoutes } from './requests/request-routes.ts'
+import type { PaymentRequests } from './requests/requests.ts'
 import { PROVIDERS, type PaymentProvider } from './provider.ts'
 import type { Refunds } from './refunds.ts'
 import { Currency, Line, Refund, ReturnUrl, Transaction, TransactionDetails } from './schemas.ts'
@@ -74,6 +76,8 @@ export function payRoutes(wire: {
   refunds: Refunds
   transactions: Transactions
   webhooks: Webhooks
+  /** Undefined: nothing configures the receiving addresses. */
+  requests: PaymentRequests | undefined
   providers: ReadonlyMap<CallProvider, PaymentProvider>
   health: () => Promise<PayHealth>
   policy: Policy
@@ -330,6 +334,7 @@ export function payRoutes(wire: {
       { ...webhookSpec('walletpay'), summary: 'Receive an event of the wallet provider' },
       ({ body }) => webhook('walletpay', body),
     ),
+    ...requestRoutes(wire),
     route(
       'GET /pay/transactions',
       {

@@ -1,0 +1,166 @@
+import type { Hex } from 'viem'
+
+import type { Database } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import type { Block, Chain } from '../../onchain/index.ts'
+import { contractCoin } from './contract-coin.ts'
+import { chunksOf, COIN, receiptOf, type ReceiptRow, type RequestRow } from './request-rows.ts'
+
+/** `Transfer(address,address,uint256)`. https://eips.ethereum.org/EIPS/eip-20#events */
+export const TRANSFER: Hex = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+/** With two indexed addresses; ERC-721 indexes the id of the token as well. */
+const TRANSFER_TOPICS = 3
+/** Receipts of one request beyond which those of other tokens and chains are not stored. */
+const UNEXPECTED_MAX = 100
+/** `0x` and a uint256. */
+const AMOUNT_LENGTH = 66
+
+/** A transfer of coin or tokens in a block, to any address. */
+type Arrival = {
+  to: string
+  from: string
+  contract: string
+  amount: bigint
+  hash: string
+  logIndex: number
+  block: Block
+}
+
+/**
+ * What arrived at addresses of requests in blocks: transfers of any token as its logs show them, coin as transactions show
+ * it, and coin that a contract sent as the balances show it. The number of requests to the node does not depend on how many
+ * payments are awaited.
+ *
+ * @throws PROVIDER_ERROR
+ */
+export async function arrivalsIn(
+  db: Pick<Database, 'all'>,
+  chain: Chain,
+  blocks: readonly Block[],
+  now: number,
+): Promise<ReceiptRow[]> {
+  const arrivals = blocks.flatMap((block) => [...coinIn(block), ...tokensIn(block)])
+  const requests = await requestsAt(db, [...new Set(arrivals.map(({ to }) => to))], now)
+  const ours = arrivals.filter(({ to }) => requests.has(to))
+  const [own, failed] = await Promise.all([ownPairs(db, chain.name, ours), failedOf(chain, ours)])
+  const receipts = ours
+    .filter(
+      ({ hash, from, to, contract }) => !failed.has(hash) && !(contract === '' && own.has(`${from} ${to}`)),
+    )
+    .map((one) => receiptOf(chain.name, requests.get(one.to)!, one))
+  const limited = await withoutSpam(db, receipts, [...requests.values()])
+  return [...limited, ...(await contractCoin(db, chain, blocks, limited))]
+}
+
+const coinIn = (block: Block): Arrival[] =>
+  block.transactions.flatMap(({ to, from, value, hash }) =>
+    to === null || value === 0n
+      ? []
+      : [
+          {
+            to: to.toLowerCase(),
+            from: from.toLowerCase(),
+            contract: '',
+            amount: value,
+            hash,
+            logIndex: COIN,
+            block,
+          },
+        ],
+  )
+
+const tokensIn = (block: Block): Arrival[] =>
+  block.logs.flatMap(({ address, topics, data, transactionHash, logIndex }) =>
+    topics.length !== TRANSFER_TOPICS ||
+    topics[0] !== TRANSFER ||
+    data.length !== AMOUNT_LENGTH ||
+    BigInt(data) === 0n
+      ? []
+      : [
+          {
+            to: addressIn(topics[2]!),
+            from: addressIn(topics[1]!),
+            contract: address.toLowerCase(),
+            amount: BigInt(data),
+            hash: transactionHash,
+            logIndex,
+            block,
+          },
+        ],
+  )
+
+/** An address as a topic, which has 32 bytes. */
+const addressIn = (topic: Hex): string => `0x${topic.slice(-40)}`
+
+type Awaited = Pick<RequestRow, 'id' | 'chain' | 'contract' | 'address'>
+
+/** The requests that are paid at these addresses, on whatever chain, by address. */
+async function requestsAt(
+  db: Pick<Database, 'all'>,
+  addresses: readonly string[],
+  now: number,
+): Promise<Map<string, Awaited>> {
+  const found = await Promise.all(
+    chunksOf(addresses).map((chunk) =>
+      db.all<Awaited>(sql`
+        select id, chain, contract, address from pay_requests where address in (${sql.join(chunk)}) and watched_until > ${now}`),
+    ),
+  )
+  return new Map(found.flat().map((one) => [one.address, one]))
+}
+
+/** Anybody can make a contract that shows transfers to our addresses: of what nobody asked for a part is enough. */
+async function withoutSpam(
+  db: Pick<Database, 'all'>,
+  receipts: readonly ReceiptRow[],
+  requests: readonly Awaited[],
+): Promise<ReceiptRow[]> {
+  const byId = new Map(requests.map((one) => [one.id, one]))
+  const isUnexpected = ({ request_id, chain, contract }: ReceiptRow): boolean =>
+    byId.get(request_id)!.chain !== chain || byId.get(request_id)!.contract !== contract
+  const ids = [...new Set(receipts.filter(isUnexpected).map(({ request_id }) => request_id))]
+  if (ids.length === 0) return [...receipts]
+  const rows = await db.all<{ id: string; count: number }>(sql`
+    select request_id as id, count(*) as count from pay_receipts where request_id in (${sql.join(ids)}) group by request_id`)
+  const counts = new Map(rows.map(({ id, count }) => [id, count]))
+  return receipts.filter((one) => {
+    if (!isUnexpected(one)) return true
+    const count = counts.get(one.request_id) ?? 0
+    counts.set(one.request_id, count + 1)
+    return count < UNEXPECTED_MAX
+  })
+}
+
+/** Who sent coin of ours to an address, to pay for the gas of its sweep, as `from to`. */
+async function ownPairs(
+  db: Pick<Database, 'all'>,
+  chain: string,
+  arrivals: readonly Arrival[],
+): Promise<ReadonlySet<string>> {
+  const addresses = arrivals.flatMap(({ to, contract }) => (contract === '' ? [to] : []))
+  if (addresses.length === 0) return new Set()
+  const rows = await db.all<{ sender: string; address: string }>(sql`
+    select sender, address from pay_sweep_funding where chain = ${chain} and address in (${sql.join(addresses)})`)
+  return new Set(rows.map(({ sender, address }) => `${sender} ${address}`))
+}
+
+/** The transactions that are in a block and moved no coin. Those of logs succeeded. */
+async function failedOf({ rpc }: Chain, arrivals: readonly Arrival[]): Promise<ReadonlySet<string>> {
+  const hashes = [...new Set(arrivals.flatMap(({ hash, contract }) => (contract === '' ? [hash] : [])))]
+  if (hashes.length === 0) return new Set()
+  const answers = await rpc.batch(
+    hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+    {
+      believe: (found) =>
+        found.every(({ result }) => statusOf(result) !== undefined)
+          ? undefined
+          : 'shows a transaction in a block and no receipt of it',
+    },
+  )
+  return new Set(hashes.filter((_hash, at) => statusOf(answers[at]!.result) !== '0x1'))
+}
+
+function statusOf(receipt: unknown): string | undefined {
+  const { status } = (receipt ?? {}) as { status?: unknown }
+  return typeof status === 'string' ? status : undefined
+}

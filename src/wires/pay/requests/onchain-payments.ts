@@ -1,0 +1,70 @@
+import type { Step } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { ProviderStatus } from '../../../providers/health.ts'
+import type { Chain, Onchain } from '../../onchain/index.ts'
+import type { Ledger } from '../ledger.ts'
+import type { Receivers } from './receivers.ts'
+import { createPaymentRequests, type PaymentRequests } from './requests.ts'
+import { createSettle } from './settle.ts'
+import { createConsumer } from './watch.ts'
+
+const SILENT_MS = 30_000
+
+/** Payments to addresses on chains. */
+export type OnchainPayments = {
+  readonly requests: PaymentRequests
+  /** Brings the transaction of a request up to what its chain shows. */
+  settle(id: string): Promise<void>
+  /** Settles requests whose time is over on chains that make no blocks. */
+  expireSilent(): Promise<void>
+  status(): Promise<ProviderStatus>
+}
+
+/** @param options.lifeMs how long a request can be paid */
+export function createOnchainPayments(
+  context: WireContext,
+  options: { ledger: Ledger; onchain: Onchain; receivers: Receivers; lifeMs: number },
+): OnchainPayments {
+  const { db, jobs } = context
+  const { ledger, onchain, receivers, lifeMs } = options
+  const settle = createSettle(context, { ledger, chains: onchain.chains, isCaughtUp })
+  const follower = onchain.follow(createConsumer(context, (chain, series) => settle.settleSql(chain, series)))
+  jobs.every('pay.expire-silent', SILENT_MS, () => settle.expireSilent())
+  onchain.signers.add(async (address) => {
+    const row = await db.get(sql<{ address_index: number }>`
+      select address_index from pay_requests
+      where address = ${address.toLowerCase()} and fingerprint = ${receivers.fingerprint}`)
+    return row && receivers.signerOf(row.address_index)
+  })
+
+  async function isCaughtUp(chain: Chain): Promise<boolean> {
+    if (!chain.isConfigured) return false
+    try {
+      const head = await chain.head({ isFresh: true })
+      const cursor = await follower.cursor(chain.name)
+      return cursor?.number === head.number && cursor.hash === head.hash
+    } catch {
+      // It is known later.
+      return false
+    }
+  }
+
+  return {
+    requests: createPaymentRequests(context, {
+      onchain,
+      receivers,
+      lifeMs,
+      followSql: (chain, head): Promise<Step[]> => follower.followSql(chain, head),
+      isCaughtUp,
+    }),
+    settle: (id) => settle.settle(id),
+    expireSilent: () => settle.expireSilent(),
+    async status() {
+      const { chains } = await onchain.health()
+      const states = Object.values(chains).filter(({ status }) => status !== 'not_configured')
+      if (states.length === 0) return 'not_configured'
+      return states.some(({ status }) => status === 'connected') ? 'connected' : 'error'
+    },
+  }
+}

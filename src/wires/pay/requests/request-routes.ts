@@ -1,0 +1,120 @@
+import { errors } from '../../../base/errors.ts'
+import { Type } from '../../../base/schema.ts'
+import { json } from '../../../http/bodies.ts'
+import { route } from '../../../http/route.ts'
+import type { Policy } from '../../../kernel/policy.ts'
+import { notConfigured, payErrors } from '../errors.ts'
+import { REQUEST_STATUSES } from './request-state.ts'
+import type { PaymentRequests } from './requests.ts'
+
+const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' })
+const Units = (description: string, example: string) =>
+  Type.String({ pattern: '^\\d{1,78}$', description, examples: [example] })
+
+const RequestFields = {
+  _id: Type.String(),
+  receiverAddress: Type.String({ description: 'Where to pay. No other request has this address.' }),
+  amount: Units('In the smallest unit of the token.', '12500000'),
+  displayAmount: Type.String({ description: 'The decimal as it was asked for.', examples: ['12.5'] }),
+  token: Type.String({ examples: ['USDC'] }),
+  chain: Type.String({ examples: ['ethereum'] }),
+  status: Type.Enum(REQUEST_STATUSES, {
+    description:
+      'pending; detected while what arrived is not deep enough; confirmed, or overpaid if it is more than asked for; underpaid; expired; late if it arrived after the expiry.',
+  }),
+  expiresAt: Timestamp,
+  createdAt: Timestamp,
+  transactionId: Type.String({ description: 'Its transaction in GET /pay/transactions/:id.' }),
+  paymentUri: Type.String({
+    description: 'For wallet programs, such as by a QR code (EIP-681).',
+    examples: ['ethereum:0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed@1?value=1000000000000000'],
+  }),
+}
+const PaymentRequest = Type.Object(RequestFields, { title: 'PaymentRequest' })
+
+const PaymentRequestDetails = Type.Object(
+  {
+    ...RequestFields,
+    receivedAmount: Units('All that arrived, in the smallest unit.', '12500000'),
+    confirmations: Type.Integer({
+      description:
+        'Of the block in which the amount was complete, else of the last one in which some arrived.',
+    }),
+    transactionHashes: Type.Array(Type.String(), {
+      description: 'What a contract sent in the native coin may lack here.',
+    }),
+    unexpected: Type.Array(
+      Type.Object(
+        {
+          chain: Type.String(),
+          token: Type.String({ description: 'The symbol if the token is configured, else its contract.' }),
+          amount: Units('In the smallest unit of that token.', '5000000'),
+        },
+        { title: 'UnexpectedPayment' },
+      ),
+      { description: 'What arrived in another token or on another chain. It changes no status.' },
+    ),
+  },
+  { title: 'PaymentRequestDetails' },
+)
+
+/** The routes of payment requests. @param options.requests undefined: nothing configures the addresses */
+export function requestRoutes({
+  requests,
+  policy,
+}: {
+  requests: PaymentRequests | undefined
+  policy: Policy
+}) {
+  function configured(): PaymentRequests {
+    if (!requests) throw notConfigured('onchain')
+    return requests
+  }
+  return [
+    route(
+      'POST /pay/onchain/payment',
+      {
+        summary: 'Create a payment request',
+        description: 'The buyer pays the amount to the receiverAddress, which is of this request alone.',
+        access: 'user',
+        idempotent: true,
+        body: json(
+          Type.Object({
+            amount: Type.String({
+              minLength: 1,
+              maxLength: 160,
+              description: 'A decimal in major units, with at most as many places as the token has.',
+              examples: ['12.5'],
+            }),
+            token: Type.String({
+              minLength: 1,
+              maxLength: 32,
+              description: 'The symbol of the native coin, or of a token that the chain is configured with.',
+              examples: ['ETH'],
+            }),
+            chain: Type.String({ minLength: 1, maxLength: 40, examples: ['ethereum'] }),
+          }),
+        ),
+        reply: { 200: PaymentRequest },
+        errors: [errors.provider_not_configured, payErrors.provider_error, errors.unavailable],
+      },
+      ({ body: { amount, token, chain }, caller, recordId, requestId }) =>
+        configured().create(
+          { id: recordId, amount, token, chain },
+          { caller, cause: `request ${requestId}` },
+        ),
+    ),
+    route(
+      'GET /pay/onchain/payment/:id',
+      {
+        summary: 'Get a payment request',
+        description: 'With what arrived at its address.',
+        access: 'user',
+        params: Type.Object({ id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
+        reply: { 200: PaymentRequestDetails },
+        errors: [errors.not_found],
+      },
+      ({ params: { id }, caller }) => configured().get(id, policy.rowFilter(caller)),
+    ),
+  ] as const
+}

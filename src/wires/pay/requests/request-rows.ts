@@ -1,0 +1,194 @@
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { Head } from '../../onchain/index.ts'
+import type { TransactionRow } from '../transaction-rows.ts'
+import { requestState, type RequestState } from './request-state.ts'
+
+/** A payment request as it is stored. */
+export type RequestRow = {
+  id: string
+  chain: string
+  chain_id: number
+  token: string
+  /** In lower case; empty: the native coin. */
+  contract: string
+  display_amount: string
+  /** In lower case. */
+  address: string
+  fingerprint: string
+  address_index: number
+  created_at: number
+  expires_at: number
+  watched_until: number
+  expired_block: number | null
+  is_open: number
+  is_swept: number
+  changes: number
+  settled_changes: number
+}
+
+/** What arrived at an address, in one block. */
+export type ReceiptRow = {
+  chain: string
+  block_number: number
+  address: string
+  transaction_hash: string
+  log_index: number
+  request_id: string
+  contract: string
+  amount: string
+  block_time: number
+}
+
+/** The place of native coin among the logs of a transaction. */
+export const COIN = -1
+/** How many ids a statement names. */
+const CHUNK = 5_000
+
+/** A request with its transaction, what arrived, and how far its chain is known, all of one moment. */
+export type StoredRequest = {
+  request: RequestRow
+  order: Pick<TransactionRow, 'owner' | 'amount' | 'exponent'>
+  head: { number: number; time: number } | undefined
+  receipts: readonly ReceiptRow[]
+}
+
+type JoinedRow = RequestRow &
+  Pick<TransactionRow, 'owner' | 'amount' | 'exponent'> & {
+    head_number: number | null
+    head_time: number | null
+    receipt_chain: string | null
+    receipt_block: number
+    receipt_hash: string
+    receipt_log: number
+    receipt_contract: string
+    receipt_amount: string
+    receipt_time: number
+  }
+
+const COLUMNS =
+  sql.literal(`r.id, r.chain, r.chain_id, r.token, r.contract, r.display_amount, r.address, r.fingerprint,
+  r.address_index, r.created_at, r.expires_at, r.watched_until, r.expired_block, r.is_open, r.is_swept, r.changes,
+  r.settled_changes`)
+
+/** Reads requests, in the order in which the condition names them. */
+export const selectRequestsSql = (where: Sql): Sql<JoinedRow> => sql<JoinedRow>`
+  select ${COLUMNS}, t.owner, t.amount, t.exponent, h.number as head_number, h.time as head_time,
+    p.chain as receipt_chain, p.block_number as receipt_block, p.transaction_hash as receipt_hash,
+    p.log_index as receipt_log, p.contract as receipt_contract, p.amount as receipt_amount, p.block_time as receipt_time
+  from pay_requests r
+  join pay_transactions t on t.id = r.id
+  left join pay_heads h on h.chain = r.chain
+  left join pay_receipts p on p.request_id = r.id
+  where ${where}
+  order by r.id desc, p.block_number, p.log_index`
+
+export function storedRequests(rows: readonly JoinedRow[]): StoredRequest[] {
+  return [...Map.groupBy(rows, ({ id }) => id).values()].map((group) => {
+    const { owner, amount, exponent, head_number, head_time, ...request } = group[0]!
+    return {
+      request,
+      order: { owner, amount, exponent },
+      head: head_number === null ? undefined : { number: head_number, time: head_time! },
+      receipts: group.flatMap((row) =>
+        row.receipt_chain === null
+          ? []
+          : [
+              {
+                chain: row.receipt_chain,
+                block_number: row.receipt_block,
+                address: request.address,
+                transaction_hash: row.receipt_hash,
+                log_index: row.receipt_log,
+                request_id: request.id,
+                contract: row.receipt_contract,
+                amount: row.receipt_amount,
+                block_time: row.receipt_time,
+              },
+            ],
+      ),
+    }
+  })
+}
+
+/** Whether a receipt is of the chain and the token that were asked for. */
+const isAsked = ({ chain, contract }: RequestRow, receipt: ReceiptRow): boolean =>
+  receipt.chain === chain && receipt.contract === contract
+
+/** @param isSilent whether the time is over and the chain has made no block since */
+export const stateOf = (
+  { request, order, head, receipts }: StoredRequest,
+  { depth, isSilent = false }: { depth: number; isSilent?: boolean },
+): RequestState =>
+  requestState(
+    {
+      amount: BigInt(order.amount),
+      expiresAt: request.expires_at,
+      head: head?.number,
+      depth,
+      expiredBlock: request.expired_block,
+      isSilent,
+    },
+    receipts
+      .filter((one) => isAsked(request, one))
+      .map((one) => ({
+        amount: BigInt(one.amount),
+        block: one.block_number,
+        time: one.block_time,
+        transactionHash: one.transaction_hash || undefined,
+      })),
+  )
+
+/** What arrived in another token, or on another chain, summed by both. */
+export function unexpectedIn({
+  request,
+  receipts,
+}: StoredRequest): { chain: string; contract: string; amount: bigint }[] {
+  const others = receipts.filter((one) => !isAsked(request, one))
+  return [...Map.groupBy(others, ({ chain, contract }) => `${chain} ${contract}`).values()].map((group) => ({
+    chain: group[0]!.chain,
+    contract: group[0]!.contract,
+    amount: group.reduce((sum, { amount }) => sum + BigInt(amount), 0n),
+  }))
+}
+
+/** The receipt of a request for what a block shows. */
+export const receiptOf = (
+  chain: string,
+  request: Pick<RequestRow, 'id' | 'address'>,
+  arrival: {
+    contract: string
+    amount: bigint
+    /** Empty: a contract sent coin. */
+    hash: string
+    logIndex: number
+    block: Pick<Head, 'number' | 'timestamp'>
+  },
+): ReceiptRow => ({
+  chain,
+  block_number: arrival.block.number,
+  address: request.address,
+  transaction_hash: arrival.hash,
+  log_index: arrival.logIndex,
+  request_id: request.id,
+  contract: arrival.contract,
+  amount: arrival.amount.toString(),
+  block_time: arrival.block.timestamp * 1000,
+})
+
+export const insertReceiptSql = (receipt: ReceiptRow): Sql =>
+  sql.insert('pay_receipts', receipt, ['chain', 'block_number', 'address', 'transaction_hash', 'log_index'])
+
+/** Counts a change of requests, so that the ledger is brought up to it. */
+export const markChangedSql = (ids: readonly string[]): Sql[] =>
+  chunksOf(ids).map(
+    (chunk) => sql`update pay_requests set changes = changes + 1 where id in (${sql.join(chunk)})`,
+  )
+
+export const chunksOf = <T>(list: readonly T[], size = CHUNK): T[][] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_one, at) => list.slice(at * size, (at + 1) * size))
+
+/** Stores in which block the time of requests was over. */
+export const expireSql = (block: number, ids: readonly string[]): Sql[] =>
+  chunksOf(ids).map(
+    (chunk) => sql`update pay_requests set expired_block = ${block} where id in (${sql.join(chunk)})`,
+  )

@@ -1,0 +1,307 @@
+import { getAddress } from 'viem'
+
+import { isoTime } from '../../../base/clock.ts'
+import { errors, invalid, type ApiError } from '../../../base/errors.ts'
+import { parseUnits, unitsFault } from '../../../base/money.ts'
+import type { Step } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import type { Caller, RowFilter } from '../../../http/access.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { Chain, Head, Onchain } from '../../onchain/index.ts'
+import { insertHistorySql, type TransactionRow } from '../transaction-rows.ts'
+import { readBalances } from './balances.ts'
+import type { Receiver, Receivers } from './receivers.ts'
+import {
+  selectRequestsSql,
+  stateOf,
+  storedRequests,
+  unexpectedIn,
+  type RequestRow,
+  type StoredRequest,
+} from './request-rows.ts'
+import type { RequestStatus } from './request-state.ts'
+
+/** The decimals of the native coin. */
+const COIN_DECIMALS = 18
+/** How long payments are noticed after the expiry. */
+const LATE_MS = 30 * 24 * 3_600_000
+/** Addresses that are passed over because there is something at them. */
+const USED_MAX = 100
+/** Of a chain that the configuration has no more. */
+const DEPTH = 12
+const OPEN_MAX = 20
+
+export type PaymentRequest = {
+  _id: string
+  receiverAddress: string
+  /** In the smallest unit of the token. */
+  amount: string
+  displayAmount: string
+  token: string
+  chain: string
+  status: RequestStatus
+  expiresAt: string
+  createdAt: string
+  transactionId: string
+  /** EIP-681, for wallet programs. */
+  paymentUri: string
+}
+
+export type PaymentRequestDetails = PaymentRequest & {
+  /** In the smallest unit of the token. */
+  receivedAmount: string
+  confirmations: number
+  transactionHashes: string[]
+  unexpected: { chain: string; token: string; amount: string }[]
+}
+
+/** A request that can be paid, as the page of the sandbox lists it. */
+export type OpenPaymentRequest = Pick<
+  PaymentRequest,
+  '_id' | 'chain' | 'token' | 'displayAmount' | 'receiverAddress' | 'status' | 'expiresAt'
+>
+
+export type PaymentRequests = {
+  /**
+   * Creates a request with an address of its own, and its transaction.
+   *
+   * @param order.id the same one again answers the same request
+   * @throws VALIDATION_ERROR, PROVIDER_NOT_CONFIGURED, PROVIDER_ERROR
+   */
+  create(
+    order: { id: string; chain: string; token: string; amount: string },
+    options: { caller: Caller; cause: string },
+  ): Promise<PaymentRequest>
+  /** @throws NOT_FOUND */
+  get(id: string, rowFilter: RowFilter): Promise<PaymentRequestDetails>
+  /** Those that a payment is awaited for, newest first. */
+  open(): Promise<OpenPaymentRequest[]>
+}
+
+export function createPaymentRequests(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  options: {
+    onchain: Onchain
+    receivers: Receivers
+    lifeMs: number
+    /** The steps that have the chain of a new request followed from the block after this one on. */
+    followSql: (chain: Chain, head: Head) => Promise<Step[]>
+    /** Whether a chain has no block that was not applied yet. */
+    isCaughtUp: (chain: Chain) => Promise<boolean>
+  },
+): PaymentRequests {
+  const { receivers, lifeMs, followSql, isCaughtUp } = options
+  const { chains, tokens } = options.onchain
+
+  const chainNamed = (name: string): Chain | undefined => chains.all.find((one) => one.name === name)
+
+  const find = async (id: string): Promise<StoredRequest | undefined> =>
+    storedRequests(await db.all(selectRequestsSql(sql`r.id = ${id}`)))[0]
+
+  /** The contract of a token, in lower case, and its decimals. */
+  async function tokenOf(chain: Chain, symbol: string): Promise<{ contract: string; decimals: number }> {
+    if (symbol === chain.symbol) return { contract: '', decimals: COIN_DECIMALS }
+    const address = Object.hasOwn(chain.tokens, symbol) ? chain.tokens[symbol] : undefined
+    if (address === undefined)
+      throw invalid({
+        path: '/body/token',
+        message: `is none of the tokens that ${chain.name} takes: ${[chain.symbol, ...Object.keys(chain.tokens)].join(', ')}`,
+      })
+    const token = await tokens.read(chain, getAddress(address.toLowerCase()))
+    if (token) return { contract: address.toLowerCase(), decimals: token.decimals }
+    throw errors.provider_not_configured({
+      message: `The contract of ${symbol} on ${chain.name} is no ERC-20 token: the operator corrects ${chain.name.toUpperCase()}_TOKENS.`,
+      details: { chain: chain.name },
+    })
+  }
+
+  /** The next address that has no coin, which a database restored from a backup could give twice. */
+  async function nextReceiver(chain: Chain): Promise<Receiver> {
+    for (let used = 0; used < USED_MAX; used++) {
+      const receiver = await receivers.next()
+      const address = receiver.address.toLowerCase()
+      const [[balances], isKnown] = await Promise.all([
+        readBalances(chain, [address], ['latest']),
+        db.get(sql`select 1 as one from pay_requests where address = ${address}`),
+      ])
+      if (balances?.size === 0 && !isKnown) return receiver
+    }
+    throw errors.unavailable({ message: 'No unused address was found: try again.', retryAfter: 1 })
+  }
+
+  function rowsOf(
+    order: { id: string; token: string; amount: string },
+    {
+      chain,
+      chainId,
+      contract,
+      decimals,
+      caller,
+      receiver,
+    }: {
+      chain: Chain
+      chainId: number
+      contract: string
+      decimals: number
+      caller: Caller
+      receiver: Receiver
+    },
+  ): { transaction: TransactionRow; request: RequestRow } {
+    const now = clock.now()
+    const { id, token } = order
+    return {
+      transaction: {
+        id,
+        owner: caller.id,
+        provider: 'onchain',
+        status: 'pending',
+        reference: id,
+        payment_id: null,
+        url: null,
+        amount: parseUnits(order.amount, decimals).toString(),
+        currency: token,
+        exponent: decimals,
+        captured: '0',
+        refunded: '0',
+        reserved: '0',
+        is_settled: 0,
+        version: 0,
+        created_at: now,
+        updated_at: now,
+      },
+      request: {
+        id,
+        chain: chain.name,
+        chain_id: chainId,
+        token,
+        contract,
+        display_amount: order.amount,
+        address: receiver.address.toLowerCase(),
+        fingerprint: receiver.fingerprint,
+        address_index: receiver.index,
+        created_at: now,
+        expires_at: now + lifeMs,
+        watched_until: now + lifeMs + LATE_MS,
+        expired_block: null,
+        is_open: 1,
+        is_swept: 0,
+        changes: 0,
+        settled_changes: 0,
+      },
+    }
+  }
+
+  const symbolOf = (name: string, contract: string): string => {
+    const chain = chainNamed(name)
+    if (contract === '') return chain?.symbol ?? name
+    const known = Object.entries(chain?.tokens ?? {}).find(
+      ([, address]) => address.toLowerCase() === contract,
+    )
+    return known?.[0] ?? getAddress(contract)
+  }
+
+  async function stateNow(stored: StoredRequest) {
+    const { request } = stored
+    const chain = chainNamed(request.chain)
+    const depth = chain?.depth ?? DEPTH
+    const state = stateOf(stored, { depth })
+    const isOver = state.status === 'pending' && clock.now() > request.expires_at
+    // A chain that makes no blocks never shows that the time is over.
+    return isOver && chain && (await isCaughtUp(chain)) ? stateOf(stored, { depth, isSilent: true }) : state
+  }
+
+  return {
+    async create(order, { caller, cause }) {
+      const existing = await find(order.id)
+      if (existing) return answerOf(existing, (await stateNow(existing)).status)
+      const chain = chains.of(order.chain)
+      // Throws if the chain is not configured.
+      void chain.rpc
+      const [head, { chainId }] = [await chain.head(), await chain.identity()]
+      const { contract, decimals } = await tokenOf(chain, order.token)
+      checkAmount(order.amount, decimals)
+      const receiver = await nextReceiver(chain)
+      const { transaction, request } = rowsOf(order, { chain, chainId, contract, decimals, caller, receiver })
+      await db.batch([
+        sql.insert('pay_transactions', transaction, ['id']),
+        insertHistorySql({ transactionId: order.id, seq: 0, status: 'pending', cause }, request.created_at),
+        sql.insert('pay_requests', request, ['id']),
+        await followSql(chain, head),
+      ])
+      const stored = (await find(order.id))!
+      return answerOf(stored, (await stateNow(stored)).status)
+    },
+
+    async get(id, { owner }) {
+      const stored = await find(id)
+      if (!stored || (owner !== undefined && stored.order.owner !== owner))
+        throw errors.not_found({ message: 'There is no payment request of this id.' })
+      const state = await stateNow(stored)
+      return {
+        ...answerOf(stored, state.status),
+        receivedAmount: state.received.toString(),
+        confirmations: state.confirmations,
+        transactionHashes: [...state.transactionHashes],
+        unexpected: unexpectedIn(stored).map(({ chain, contract, amount }) => ({
+          chain,
+          token: symbolOf(chain, contract),
+          amount: amount.toString(),
+        })),
+      }
+    },
+
+    async open() {
+      const rows = await db.all(
+        selectRequestsSql(
+          sql`r.id in (select id from pay_requests where is_open = 1 and expires_at >= ${clock.now()}
+            order by id desc limit ${OPEN_MAX * 2})`,
+        ),
+      )
+      return storedRequests(rows)
+        .map((stored) => {
+          const depth = chainNamed(stored.request.chain)?.depth ?? DEPTH
+          return answerOf(stored, stateOf(stored, { depth }).status)
+        })
+        .filter(({ status }) => AWAITED.has(status))
+        .slice(0, OPEN_MAX)
+        .map(({ _id, chain, token, displayAmount, receiverAddress, status, expiresAt }) => ({
+          _id,
+          chain,
+          token,
+          displayAmount,
+          receiverAddress,
+          status,
+          expiresAt,
+        }))
+    },
+  }
+}
+
+const AWAITED: ReadonlySet<RequestStatus> = new Set<RequestStatus>(['pending', 'detected', 'underpaid'])
+
+function checkAmount(amount: string, decimals: number): void {
+  const refuse = (message: string): ApiError => invalid({ path: '/body/amount', message })
+  const fault = unitsFault(amount, decimals)
+  if (fault !== undefined) throw refuse(fault)
+  if (parseUnits(amount, decimals) === 0n) throw refuse('must be more than 0')
+}
+
+const answerOf = ({ request, order }: StoredRequest, status: RequestStatus): PaymentRequest => ({
+  _id: request.id,
+  receiverAddress: getAddress(request.address),
+  amount: order.amount,
+  displayAmount: request.display_amount,
+  token: request.token,
+  chain: request.chain,
+  status,
+  expiresAt: isoTime(request.expires_at),
+  createdAt: isoTime(request.created_at),
+  transactionId: request.id,
+  paymentUri: paymentUri(request, order.amount),
+})
+
+/** https://eips.ethereum.org/EIPS/eip-681 */
+const paymentUri = ({ chain_id: chainId, contract, address }: RequestRow, amount: string): string =>
+  contract === ''
+    ? `ethereum:${getAddress(address)}@${chainId}?value=${amount}`
+    : `ethereum:${getAddress(contract)}@${chainId}/transfer?address=${getAddress(address)}&uint256=${amount}`

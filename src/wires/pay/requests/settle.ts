@@ -1,0 +1,143 @@
+import { Type } from '../../../base/schema.ts'
+import type { Step } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { Chain, Chains } from '../../onchain/index.ts'
+import type { Account, Ledger } from '../ledger.ts'
+import type { Entry } from '../provider.ts'
+import {
+  selectRequestsSql,
+  stateOf,
+  storedRequests,
+  type RequestRow,
+  type StoredRequest,
+} from './request-rows.ts'
+import type { RequestState } from './request-state.ts'
+
+/** Requests that are settled between two looks at what is left. */
+const ROUND = 200
+const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: 1_000 }
+/** How long after its time is over a request expires on a chain that makes no blocks. */
+const SILENCE_MS = 600_000
+
+export type Settle = {
+  /** The step that brings the ledger up to the changed requests of a chain. */
+  settleSql(chain: string, series: string): Step
+  /** Brings the ledger up to one request. */
+  settle(id: string): Promise<void>
+  /** Settles requests whose time is over on chains that make no blocks, which no block can tell. */
+  expireSilent(): Promise<void>
+}
+
+/** Writes to the ledger what the state of a request means for its transaction. */
+export function createSettle(
+  { db, clock, jobs }: Pick<WireContext, 'db' | 'clock' | 'jobs'>,
+  {
+    ledger,
+    chains,
+    isCaughtUp,
+  }: {
+    ledger: Ledger
+    chains: Chains
+    /** Whether a chain has no block that was not applied yet. */
+    isCaughtUp: (chain: Chain) => Promise<boolean>
+  },
+): Settle {
+  const depthOf = (name: string): number => chains.of(name).depth
+
+  const job = jobs.define(
+    'pay.settle-onchain',
+    { payload: Type.Object({ chain: Type.String() }), lane: ({ chain }) => chain, retry: RETRY },
+    ({ payload: { chain } }) =>
+      settleAll(
+        sql`r.id in (select id from pay_requests where chain = ${chain} and changes > settled_changes
+          order by id limit ${ROUND})`,
+        false,
+      ),
+  )
+
+  /** Settles what meets a condition, until nothing does. One that fails does not keep the others. */
+  async function settleAll(where: Sql, isSilent: boolean): Promise<void> {
+    for (;;) {
+      const found = await read(where)
+      const faults: unknown[] = []
+      for (const one of found) await write(one, isSilent).catch((error: unknown) => faults.push(error))
+      if (faults.length > 0) throw faults[0]
+      if (found.length < ROUND) return
+    }
+  }
+
+  const read = async (where: Sql): Promise<StoredRequest[]> =>
+    storedRequests(await db.all(selectRequestsSql(where)))
+
+  async function write(stored: StoredRequest, isSilent: boolean): Promise<void> {
+    const { request, head } = stored
+    const state = stateOf(stored, { depth: depthOf(request.chain), isSilent })
+    const account = await ledger.read(request.id)
+    if (!account) return
+    const entries = entriesFor(account, request, state)
+    const dispute = entries.findLast(({ kind }) => kind === 'dispute') ?? account.summary.disputes.at(-1)
+    const isOpen = !state.isFinal || dispute?.status === 'open'
+    const settledSql = sql`
+      update pay_requests set is_open = ${isOpen ? 1 : 0},
+        settled_changes = case when settled_changes < ${request.changes} then ${request.changes} else settled_changes end
+      where id = ${request.id}`
+    if (entries.length === 0) await db.write(settledSql)
+    else {
+      const isTakenBack = !state.isPaid && account.summary.captured > 0n
+      const cause = isTakenBack
+        ? 'reorg'
+        : `block ${head?.number ?? request.expired_block ?? 0} of ${request.chain}`
+      await ledger.record(request.id, { snapshot: { entries }, cause, steps: [settledSql] })
+    }
+  }
+
+  return {
+    settleSql: (chain, series) => job.enqueueSql({ chain }, { id: `pay-settle-${chain}-${series}` }),
+    async settle(id) {
+      for (const one of await read(sql`r.id = ${id}`)) await write(one, false)
+    },
+    async expireSilent() {
+      for (const chain of chains.all) {
+        if (!chain.isConfigured) continue
+        const where = sql`r.id in (
+          select id from pay_requests where chain = ${chain.name} and is_open = 1 and expired_block is null
+            and expires_at < ${clock.now() - SILENCE_MS} order by id limit ${ROUND})`
+        const [some] = await read(where)
+        if (some && (await isCaughtUp(chain))) await settleAll(where, true)
+      }
+    },
+  }
+}
+
+/** What has to be added to the ledger of a request's transaction. */
+function entriesFor(
+  { row, summary }: Account,
+  request: Pick<RequestRow, 'id' | 'token'>,
+  { isPaid, isFinal }: RequestState,
+): Entry[] {
+  const object = { objectId: request.id, amount: BigInt(row.amount), currency: request.token }
+  const dispute = summary.disputes.at(-1)
+  const version = dispute?.version ?? 0
+  const reason = 'reorg'
+  if (isPaid) {
+    if (summary.captured === 0n) return [{ ...object, kind: 'charge', status: 'completed' }]
+    return dispute?.status === 'open' ? [{ ...object, kind: 'dispute', status: 'won', version, reason }] : []
+  }
+  if (summary.captured > 0n) {
+    const isOpen = dispute?.status === 'open'
+    const opened: Entry = {
+      ...object,
+      kind: 'dispute',
+      status: 'open',
+      version: isOpen ? version : version + 1,
+      reason,
+    }
+    const lost: Entry = { ...opened, kind: 'dispute', status: 'lost' }
+    return [
+      ...(isOpen || dispute?.status === 'lost' ? [] : [opened]),
+      ...(isFinal && dispute?.status !== 'lost' ? [lost] : []),
+    ]
+  }
+  return isFinal && row.status === 'pending' ? [{ ...object, kind: 'session', status: 'expired' }] : []
+}

@@ -1,0 +1,87 @@
+import type { Step } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { Block, Chain, Consumer } from '../../onchain/index.ts'
+import { arrivalsIn, TRANSFER } from './arrivals.ts'
+import { expireSql, insertReceiptSql, markChangedSql, type RequestRow } from './request-rows.ts'
+
+/**
+ * Follows chains for payment requests: stores what arrived at their addresses, and counts as changed the requests whose
+ * payment is final, over, or taken back.
+ *
+ * @param settleSql the step that brings the ledger up to the changed requests of a chain. `series` names what changed them
+ */
+export function createConsumer(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  settleSql: (chain: string, series: string) => Step,
+): Consumer {
+  /** The requests of a chain whose time is over with one of these blocks, by the number of the first such block. */
+  async function expiredBy(chain: string, blocks: readonly Block[]): Promise<Map<number, string[]>> {
+    const expired = new Map<number, string[]>()
+    const until = Math.max(...blocks.map(({ timestamp }) => timestamp * 1000))
+    const rows = await db.all<Pick<RequestRow, 'id' | 'expires_at'>>(sql`
+      select id, expires_at from pay_requests
+      where chain = ${chain} and expired_block is null and expires_at < ${until}`)
+    for (const { id, expires_at } of rows) {
+      const { number } = blocks.find(({ timestamp }) => timestamp * 1000 > expires_at)!
+      expired.set(number, [...(expired.get(number) ?? []), id])
+    }
+    return expired
+  }
+
+  /** The requests for which a block becomes deep enough when the head moves. */
+  const deepening = (chain: string, above: number, upTo: number): Promise<{ id: string }[]> =>
+    db.all<{ id: string }>(sql`
+      select request_id as id from pay_receipts
+      where chain = ${chain} and block_number > ${above} and block_number <= ${upTo}
+      union select id from pay_requests
+      where chain = ${chain} and expired_block > ${above} and expired_block <= ${upTo}`)
+
+  const headSql = (chain: string, { number, timestamp }: Pick<Block, 'number' | 'timestamp'>): Sql => sql`
+    insert into pay_heads (chain, number, time) values (${chain}, ${number}, ${timestamp * 1000})
+    on conflict (chain) do update set number = excluded.number, time = excluded.time`
+
+  return {
+    name: 'payments',
+    topics: [TRANSFER],
+
+    isNeeded: async (chain) =>
+      (await db.get(sql`
+        select 1 as one from pay_requests where chain = ${chain} and watched_until > ${clock.now()} limit 1`)) !==
+      undefined,
+
+    async apply(chain: Chain, blocks, head) {
+      const { name, depth } = chain
+      const [receipts, expired] = await Promise.all([
+        arrivalsIn(db, chain, blocks, clock.now()),
+        expiredBy(name, blocks),
+      ])
+      const deepest = head.number - depth + 1
+      const stored = await deepening(name, deepest - blocks.length, deepest)
+      const changed = new Set([
+        ...stored.map(({ id }) => id),
+        ...receipts.flatMap((one) => (one.block_number <= deepest ? [one.request_id] : [])),
+        ...[...expired].flatMap(([number, ids]) => (number <= deepest ? ids : [])),
+      ])
+      return [
+        ...receipts.map(insertReceiptSql),
+        ...[...expired].flatMap(([number, ids]) => expireSql(number, ids)),
+        headSql(name, head),
+        ...(changed.size === 0 ? [] : [...markChangedSql([...changed]), settleSql(name, head.hash)]),
+      ]
+    },
+
+    async rewind({ name }, number) {
+      const rows = await db.all<{ id: string }>(sql`
+        select request_id as id from pay_receipts where chain = ${name} and block_number > ${number}
+        union select id from pay_requests where chain = ${name} and expired_block > ${number}`)
+      const ids = rows.map(({ id }) => id)
+      return [
+        sql`update pay_heads set number = ${number} where chain = ${name} and number > ${number}`,
+        sql`delete from pay_receipts where chain = ${name} and block_number > ${number}`,
+        sql`update pay_requests set expired_block = null, is_open = 1 where chain = ${name} and expired_block > ${number}`,
+        ...(ids.length === 0 ? [] : [...markChangedSql(ids), settleSql(name, `${number}-${clock.now()}`)]),
+      ]
+    },
+  }
+}
