@@ -16,7 +16,7 @@ export const AddressText = (description: string) =>
   )
 
 /** https://eips.ethereum.org/EIPS/eip-55: an address of one case has no checksum. */
-function hasChecksum(text: string): boolean {
+export function hasChecksum(text: string): boolean {
   const digits = text.slice(2)
   return (
     digits === digits.toLowerCase() ||
@@ -52,3 +52,17 @@ export const WalletId = Type.String({
   maxLength: 64,
   description: 'The id of the wallet that sends.',
 })
+
+/** A transaction as the routes that send one answer it. */
+export const SentTransaction = Type.Object(
+  {
+    hash: HashText,
+    status: Type.Enum(['pending', 'confirmed', 'failed', 'replaced']),
+    chain: Type.String(),
+    from: Type.String(),
+    to: Type.Union([Type.String(), Type.Null()]),
+    value: Type.String({ description: 'Decimal, in the native coin.', examples: ['0.5'] }),
+    nonce: Type.Integer(),
+  },
+  { title: 'SentTransaction' },
+)

@@ -1,14 +1,193 @@
+import { Type } from '../../../base/schema.ts'
+import { errors, invalid } from '../../../base/errors.ts'
+import { parseUnits, unitsFault } from '../../../base/money.ts'
+import { withRule } from '../../../base/with-rule.ts'
+import { json } from '../../../http/bodies.ts'
+import { route } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import type { Chains } from '../chains/chains.ts'
 import type { Tokens } from '../chains/tokens.ts'
+import { onchainErrors } from '../errors.ts'
+import { AddressText, addressOf, ChainName, SentTransaction, WalletId } from '../schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
+import { sentOf } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'
+import { createAbis, ITEMS_MAX } from './abi.ts'
+import { encodeArguments } from './arguments.ts'
+import { nativeBalance, tokenBalance } from './balances.ts'
+import { calldataOf, readContract, requireCode, type ContractCall } from './contracts.ts'
+import { STANDARDS } from './standard-interfaces.ts'
+
+const Balance = Type.Object(
+  {
+    address: Type.String(),
+    balance: Type.String({ description: 'Decimal, in the coin or token.', examples: ['1.5'] }),
+    symbol: Type.String(),
+    chain: Type.String(),
+  },
+  { title: 'Balance' },
+)
+
+const ContractResult = Type.Object(
+  {
+    result: Type.String({
+      description:
+        'An integer in decimal, an address, true or false, a string, bytes in hex; a list or a struct as JSON, in which integers are strings.',
+    }),
+    method: Type.String(),
+  },
+  { title: 'ContractResult' },
+)
+
+const CallFields = {
+  address: AddressText('The contract.'),
+  abi: Type.Union(
+    [
+      Type.String({ maxLength: 100, examples: [STANDARDS[0]] }),
+      Type.Array(Type.Unknown(), { maxItems: ITEMS_MAX }),
+    ],
+    {
+      description: `${STANDARDS.join(', ')} (in any case), or the ABI as compilers write it in JSON.`,
+      examples: [STANDARDS[0]],
+    },
+  ),
+  method: Type.String({
+    minLength: 1,
+    maxLength: 2_000,
+    description: 'The name of a function, or its signature: safeTransferFrom(address,address,uint256).',
+    examples: ['balanceOf'],
+  }),
+  args: Type.Array(Type.Unknown(), {
+    default: [],
+    description:
+      'Integers as decimal strings or JSON numbers up to 2^53 - 1, addresses and bytes as hex, structs as objects or arrays.',
+    examples: [['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed']],
+  }),
+  chain: ChainName,
+}
+
+const Value = withRule(
+  Type.String({
+    maxLength: 100,
+    description: 'How much of the native coin is sent along, as a decimal. Payable functions only.',
+    examples: ['0'],
+  }),
+  (text) => unitsFault(text, 18),
+)
 
 /** Balances, and calls of contracts. */
-export const contractRoutes = (_options: {
+export function contractRoutes(wire: {
   chains: Chains
   tokens: Tokens
   wallets: Wallets
   submit: Submit
   policy: Policy
-}) => [] as const
+}) {
+  const { chains, tokens, wallets, submit, policy } = wire
+  const readAbi = createAbis()
+
+  /** What a request calls, checked as far as that needs no node. */
+  function callOf(body: {
+    address: string
+    abi: string | readonly unknown[]
+    method: string
+    args: readonly unknown[]
+    chain?: string
+  }): ContractCall {
+    const chain = chains.of(body.chain)
+    const abi = readAbi(body.abi)
+    const method = abi.functionOf(body.method, body.args)
+    const encoded = encodeArguments(method.inputs, body.args, '/body/args')
+    return { chain, address: addressOf(body.address), abi, method, encoded }
+  }
+
+  return [
+    route(
+      'GET /onchain/balance/:address',
+      {
+        summary: 'Read a balance',
+        description: 'Of the native coin, or of an ERC-20 token.',
+        access: 'user',
+        params: Type.Object({ address: AddressText('Whose balance.') }),
+        query: Type.Object({
+          chain: ChainName,
+          token: Type.Optional(AddressText('The contract of an ERC-20 token. Default: the native coin.')),
+        }),
+        reply: { 200: Balance },
+        errors: [errors.provider_not_configured, onchainErrors.provider_error],
+      },
+      ({ params, query }) => {
+        const chain = chains.of(query.chain, '/query/chain')
+        const address = addressOf(params.address)
+        return query.token === undefined
+          ? nativeBalance(chain, address)
+          : tokenBalance(chain, tokens, { address, token: addressOf(query.token) })
+      },
+    ),
+    route(
+      'POST /onchain/contracts/read',
+      {
+        summary: 'Read from a contract',
+        description: 'Calls a function without a transaction. It costs nothing and changes nothing.',
+        access: 'user',
+        body: json(Type.Object(CallFields)),
+        reply: { 200: ContractResult },
+        errors: [
+          errors.provider_not_configured,
+          onchainErrors.contract_reverted,
+          onchainErrors.provider_error,
+        ],
+      },
+      async ({ body }) => ({ result: await readContract(callOf(body)), method: body.method }),
+    ),
+    route(
+      'POST /onchain/contracts/write',
+      {
+        summary: 'Call a contract by a transaction',
+        description: 'It is simulated first: what the contract refuses is not signed.',
+        access: 'user',
+        idempotent: true,
+        body: json(Type.Object({ ...CallFields, walletId: WalletId, value: Type.Optional(Value) })),
+        reply: { 200: SentTransaction },
+        errors: [
+          errors.provider_not_configured,
+          errors.not_found,
+          onchainErrors.contract_reverted,
+          onchainErrors.insufficient_funds,
+          onchainErrors.limit_exceeded,
+          onchainErrors.provider_error,
+        ],
+      },
+      async ({ body, caller, recordId }) => {
+        const call = callOf(body)
+        const { chain, address, method, abi } = call
+        const value = parseUnits(body.value ?? '0', 18)
+        if (method.isView)
+          throw invalid({
+            path: '/body/method',
+            message: `${method.signature} changes nothing: call POST /onchain/contracts/read`,
+          })
+        if (value > 0n && !method.isPayable)
+          throw invalid({
+            path: '/body/value',
+            message: `must be absent: ${method.signature} is not payable`,
+          })
+        const signer = await wallets.signerOf(body.walletId, policy.rowFilter(caller))
+        await requireCode(chain, address)
+        const row = await submit({
+          chain,
+          signer,
+          owner: caller.id,
+          walletId: signer.walletId,
+          kind: 'contract',
+          to: address,
+          value,
+          data: calldataOf(call),
+          abi: abi.errors,
+          reference: recordId,
+        })
+        return sentOf(row)
+      },
+    ),
+  ] as const
+}

@@ -1,0 +1,56 @@
+import { isHex, size, type Address } from 'viem'
+
+import { formatUnits } from '../../../base/money.ts'
+import { invalid } from '../../../base/errors.ts'
+import { isQuantity, type Chain } from '../chains/chain.ts'
+import { providerError } from '../chains/rpc.ts'
+import type { Tokens } from '../chains/tokens.ts'
+import { revertOf } from '../transactions/revert-reason.ts'
+
+/** The decimal places of every native coin. */
+const NATIVE_DECIMALS = 18
+// balanceOf(address): https://eips.ethereum.org/EIPS/eip-20#balanceof
+const BALANCE_OF = '0x70a08231'
+
+/** What an address has on a chain. */
+export type Balance = {
+  address: string
+  /** Decimal, in the coin or token. */
+  balance: string
+  symbol: string
+  chain: string
+}
+
+/** Reads what an address has of the native coin. @throws PROVIDER_ERROR */
+export async function nativeBalance(chain: Chain, address: Address): Promise<Balance> {
+  const [answer] = await chain.rpc.batch([{ method: 'eth_getBalance', params: [address, 'latest'] }], {
+    believe: ([one]) => (one?.error || isQuantity(one?.result) ? undefined : 'answers no balance'),
+  })
+  const { error, result } = answer!
+  if (error) throw providerError(chain.name, `eth_getBalance: ${error.message}`)
+  const balance = formatUnits(BigInt(result as string), NATIVE_DECIMALS)
+  return { address, balance, symbol: chain.symbol, chain: chain.name }
+}
+
+/**
+ * Reads what an address has of an ERC-20 token.
+ *
+ * @throws VALIDATION_ERROR if it is no token; PROVIDER_ERROR
+ */
+export async function tokenBalance(
+  chain: Chain,
+  tokens: Tokens,
+  { address, token: contract }: { address: Address; token: Address },
+): Promise<Balance> {
+  const data = `${BALANCE_OF}${address.slice(2).toLowerCase().padStart(64, '0')}`
+  const [token, [answer]] = await Promise.all([
+    tokens.read(chain, contract),
+    chain.rpc.batch([{ method: 'eth_call', params: [{ to: contract, data }, 'latest'] }]),
+  ])
+  const { error, result } = answer!
+  if (error && !revertOf(error)) throw providerError(chain.name, `eth_call: ${error.message}`)
+  if (!token || !isHex(result) || size(result) !== 32)
+    throw invalid({ path: '/query/token', message: `is not the address of an ERC-20 token on ${chain.name}` })
+  const balance = formatUnits(BigInt(result), token.decimals)
+  return { address, balance, symbol: token.symbol, chain: chain.name }
+}
