@@ -1,4 +1,4 @@
-import { getAddress, type Address } from 'viem'
+import { getAddress, isAddress, type Address } from 'viem'
 
 import { Type } from '../../base/schema.ts'
 import { withRule } from '../../base/with-rule.ts'
@@ -15,12 +15,16 @@ export const AddressText = (description: string) =>
       hasChecksum(text) ? undefined : 'has a wrong checksum (EIP-55): a digit or its case was mistyped',
   )
 
-/** https://eips.ethereum.org/EIPS/eip-55: an address of one case has no checksum. */
+/**
+ * https://eips.ethereum.org/EIPS/eip-55: an address of one case has no checksum. What is no address is a fault of its own,
+ * and not of its checksum.
+ */
 export function hasChecksum(text: string): boolean {
   const digits = text.slice(2)
   return (
     digits === digits.toLowerCase() ||
     digits === digits.toUpperCase() ||
+    !isAddress(text, { strict: false }) ||
     getAddress(`0x${digits.toLowerCase()}`) === text
   )
 }
