@@ -51,7 +51,7 @@ export const onchain = defineWire({
   setup(context, options) {
     const { db, clock, policy } = context
     const chains = createChains(context, options)
-    const tokens = createTokens()
+    const tokens = createTokens(clock)
     const signers = createSigners()
     const wallets = createWallets(context, options.keys)
     signers.add((address) => wallets.signerAt(address))
