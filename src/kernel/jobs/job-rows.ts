@@ -107,6 +107,6 @@ export const retryLaneSql = (kind: string, lane: string, now: number): Sql => sq
   where kind = ${kind} and lane = ${lane} and seq is not null and state = 'ready'
     and claimed_by is null and attempts > 0 and run_at > ${now}`
 
-/** Makes a recurring job due sooner if its interval got shorter. */
+/** Makes a job due sooner that nobody has claimed. */
 export const hastenSql = (id: string, runAt: number): Sql => sql`
   update sixwire_jobs set run_at = ${runAt} where id = ${id} and claimed_by is null and run_at > ${runAt}`

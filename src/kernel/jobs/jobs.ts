@@ -122,6 +122,8 @@ export type JobKind<P> = {
   enqueue(payload: P, options?: EnqueueOptions): Promise<void>
   /** The statement that makes a job due now that waits for its retry at the head of a lane, as a step before `enqueueSql`. */
   retryLaneSql(lane: string): StepWith
+  /** The statement that makes a job due now which waits, for its time or its retry, as a step before `enqueueSql`. */
+  hastenSql(id: string): StepWith
   /** The statement that deletes a job which no runner has claimed. */
   deleteSql(id: string): Sql
   /** The statement that deletes all jobs of the kind, those that run as well. */
@@ -234,6 +236,10 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
         await db.batch([enqueueSql(payload, options)])
       },
       retryLaneSql: (lane) => afterCommit(retryLaneSql(kind, lane, clock.now()), () => wake(0)),
+      hastenSql(id) {
+        const now = clock.now()
+        return afterCommit(hastenSql(id, now), () => wake(now))
+      },
       deleteSql: (id) =>
         sql`delete from sixwire_jobs where id = ${id} and kind = ${kind} and claimed_by is null`,
       deleteAllSql: () => sql`delete from sixwire_jobs where kind = ${kind}`,
