@@ -1,14 +1,190 @@
+import type { Address, Hex } from 'viem'
+
+import type { Step } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
+import type { Block } from '../chains/blocks.ts'
+import type { Chain, Head } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { createFollower, type Follower } from '../chains/follower.ts'
+import type { RpcAnswer } from '../chains/rpc.ts'
+import type { Lines } from './line.ts'
+import { mintedTokenId, receiptOf, type Receipt } from './receipt.ts'
+import type { Kind } from './transaction-rows.ts'
 
 /** Finds out which transactions were mined, and takes that back if a chain is reorganised. */
 export type Confirmations = Follower
 
-export const createConfirmations = (context: WireContext, options: { chains: Chains }): Confirmations =>
-  createFollower(context, options.chains, {
+/** A pause of more blocks is not read block by block: what waits is asked for by its hashes. */
+const GAP_MAX = 100
+/** Blocks above it after which a transaction is not looked at any more. */
+const FINAL_DEPTH = 64
+/** Values of one statement, and calls of one request. */
+const PART = 200
+
+/** A signed version of a transaction, with what is known of that transaction. */
+type Version = {
+  hash: Hex
+  id: string
+  kind: Kind
+  sender: Address
+  recipient: Address
+  block_number: number | null
+  block_hash: string | null
+}
+
+/** @param options.lines sends again what a reorganisation took out of the chain */
+export function createConfirmations(
+  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
+  { chains, lines }: { chains: Chains; lines: Pick<Lines, 'wakeSql'> },
+): Confirmations {
+  const { db, clock } = context
+
+  const selectVersionsSql = (chain: string, condition: Sql): Sql<Version> => sql`
+    select s.hash, t.id, t.kind, t.sender, t.recipient, t.block_number, t.block_hash
+    from onchain_signed s join onchain_transactions t on t.id = s.transaction_id
+    where t.chain = ${chain} and ${condition}`
+
+  const openSql = (chain: string): Sql => sql`chain = ${chain} and is_final = 0`
+
+  /** The transactions of this server in these blocks, each with its block. */
+  async function findIn(
+    chain: string,
+    blocks: readonly Block[],
+  ): Promise<{ version: Version; block: Block }[]> {
+    const rows = await db.all(sql<{ sender: Address }>`
+      select distinct sender from onchain_transactions where ${openSql(chain)}`)
+    const senders = new Set(rows.map(({ sender }) => sender))
+    const byHash = new Map(
+      blocks.flatMap((block) =>
+        block.transactions.filter(({ from }) => senders.has(from)).map(({ hash }) => [hash, block] as const),
+      ),
+    )
+    const found: Version[] = []
+    for (const part of partsOf([...byHash.keys()]))
+      found.push(...(await db.all(selectVersionsSql(chain, sql`s.hash in (${sql.join(part)})`))))
+    return found.map((version) => ({ version, block: byHash.get(version.hash)! }))
+  }
+
+  /** @param believe says what is wrong with a receipt at an index; undefined: nothing */
+  async function readReceipts(
+    chain: Chain,
+    hashes: readonly Hex[],
+    believe: (receipt: Receipt | undefined, at: number) => string | undefined,
+  ): Promise<(Receipt | undefined)[]> {
+    const receipts: (Receipt | undefined)[] = []
+    for (const part of partsOf(hashes)) {
+      const begin = receipts.length
+      const answers = await chain.rpc.batch(
+        part.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+        {
+          believe: (all: readonly RpcAnswer[]) =>
+            firstFault(all, part, (one, at) => believe(one, begin + at)),
+        },
+      )
+      receipts.push(...answers.map(({ result }) => receiptOf(result)))
+    }
+    return receipts
+  }
+
+  const minedSql = (chain: string, version: Version, receipt: Receipt): Sql => sql`
+    update onchain_transactions set
+      hash = ${receipt.hash}, status = 'pending', is_final = 0,
+      block_number = ${receipt.blockNumber}, block_hash = ${receipt.blockHash},
+      succeeded = ${receipt.succeeded ? 1 : 0}, gas_used = ${String(receipt.gasUsed)}, fee = ${String(receipt.fee)},
+      token_id = ${tokenIdOf(chain, version, receipt) ?? null},
+      error = ${receipt.succeeded ? null : 'the contract reverted'}, updated_at = ${clock.now()}
+    where id = ${version.id}`
+
+  /** What is deep enough; not `updated_at`, which says when a line went on. */
+  const settleSql = (chain: Chain, head: Head): Sql[] => [
+    sql`update onchain_transactions set status = case when succeeded = 1 then 'confirmed' else 'failed' end
+      where ${openSql(chain.name)} and status = 'pending' and block_number <= ${head.number + 1 - chain.depth}`,
+    sql`update onchain_transactions set is_final = 1
+      where ${openSql(chain.name)} and block_number <= ${head.number - Math.max(chain.depth, FINAL_DEPTH)}`,
+  ]
+
+  /** Has transactions sent again that are in no block any more. */
+  async function unminedSql(chain: string, condition: Sql): Promise<Step[]> {
+    const affected = sql`chain = ${chain} and block_number is not null and ${condition}`
+    const rows = await db.all(sql<{ sender: Address }>`
+      select distinct sender from onchain_transactions where ${affected}`)
+    return [
+      sql`update onchain_transactions set
+          status = 'pending', is_final = 0, block_number = null, block_hash = null, succeeded = null, gas_used = null,
+          fee = null, token_id = null, error = null, broadcast_at = null, broadcasts = 0, updated_at = ${clock.now()}
+        where ${affected}`,
+      ...rows.flatMap(({ sender }) => lines.wakeSql(chain, sender)),
+    ]
+  }
+
+  return createFollower(context, chains, {
     name: 'transactions',
-    isNeeded: async () => false,
-    apply: async () => [],
-    rewind: async () => [],
+    maxGap: GAP_MAX,
+
+    async isNeeded(chain) {
+      const row = await db.get(sql`select id from onchain_transactions where ${openSql(chain)} limit 1`)
+      return row !== undefined
+    },
+
+    async apply(chain, blocks, head) {
+      const mined = await findIn(chain.name, blocks)
+      const hashes = mined.map(({ version }) => version.hash)
+      const receipts = await readReceipts(chain, hashes, (receipt, at) =>
+        receipt?.blockHash === mined[at]!.block.hash
+          ? undefined
+          : 'shows a transaction in a block, and not its receipt',
+      )
+      return [
+        ...mined.map(({ version }, at) => minedSql(chain.name, version, receipts[at]!)),
+        ...settleSql(chain, head),
+      ]
+    },
+
+    rewind: (chain, number) => unminedSql(chain.name, sql`block_number > ${number}`),
+
+    async skip(chain, head) {
+      const versions = await db.scan(selectVersionsSql(chain.name, sql`t.is_final = 0`))
+      const hashes = versions.map(({ hash }) => hash)
+      const receipts = await readReceipts(chain, hashes, () => undefined)
+      // What is above the head is read with its block.
+      const mined = versions.flatMap((version, at) => {
+        const receipt = receipts[at]
+        return receipt && receipt.blockNumber <= head.number ? [{ version, receipt }] : []
+      })
+      const isMined = new Set(mined.map(({ version }) => version.id))
+      const lost = versions.filter(({ id, block_number }) => block_number !== null && !isMined.has(id))
+      const steps: Step[] = []
+      for (const part of partsOf([...new Set(lost.map(({ id }) => id))]))
+        steps.push(...(await unminedSql(chain.name, sql`id in (${sql.join(part)})`)))
+      return [
+        ...steps,
+        ...mined
+          .filter(({ version, receipt }) => version.block_hash !== receipt.blockHash)
+          .map(({ version, receipt }) => minedSql(chain.name, version, receipt)),
+        ...settleSql(chain, head),
+      ]
+    },
   })
+}
+
+function firstFault(
+  answers: readonly RpcAnswer[],
+  hashes: readonly Hex[],
+  believe: (receipt: Receipt | undefined, at: number) => string | undefined,
+): string | undefined {
+  for (const [at, { result, error }] of answers.entries()) {
+    const receipt = receiptOf(result)
+    if (error) return `eth_getTransactionReceipt: ${error.message}`
+    if (receipt && receipt.hash !== hashes[at]) return 'answers the receipt of another transaction'
+    const fault = believe(receipt, at)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+const tokenIdOf = (chain: string, { kind, recipient }: Version, receipt: Receipt): string | undefined =>
+  kind === 'mint' && receipt.succeeded ? mintedTokenId(chain, receipt, recipient) : undefined
+
+const partsOf = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / PART) }, (_part, at) => all.slice(at * PART, (at + 1) * PART))

@@ -1,7 +1,32 @@
-import type { Step } from '../../../db/database.ts'
+import { errors } from '../../../base/errors.ts'
+import { Type } from '../../../base/schema.ts'
+import { afterCommit, requireRow, type Step } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { NotYet } from '../../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
+import { quantity } from '../chains/blocks.ts'
+import { isQuantity, type Chain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import type { Signers } from '../wallets/signers.ts'
+import { broadcast, selectUnminedSql, sentSql, unminedSql, type Unmined } from './broadcast.ts'
+import { createReplacements } from './replacement.ts'
+import { createUsedNonces } from './used-nonces.ts'
+
+/** Lines that one process sends at the same time. */
+const AT_ONCE = 16
+/** Transactions of one request. */
+const BATCH = 100
+/** The lowest ones that wait to be mined: the others cannot be mined before them. */
+const LOWEST = 20
+/** The first pause before the same bytes are sent again; it doubles. */
+const AGAIN_MS = 3_000
+/** How long a line that has nothing to do waits in place for more. */
+const LINGER_MS = 50
+/** How often a line is looked at while something is not mined: another process may have missed that it was just busy. */
+const LOOK_MS = 1_000
+/** How long one claim of the job sends while there is always more. */
+const CLAIM_MS = 20_000
+const FAULT_MS = { first: 1_000, most: 30_000 }
 
 /** Sends what is signed: one line of nonces for each address on a chain. */
 export type Lines = {
@@ -11,8 +36,217 @@ export type Lines = {
   start(): Promise<void>
 }
 
-/** @param _options.stuckMs how long a transaction waits before it is replaced */
-export const createLines = (
-  _context: WireContext,
-  _options: { chains: Chains; signers: Signers; stuckMs: number },
-): Lines => ({ wakeSql: () => [], start: async () => undefined })
+type Active = { isWoken: boolean; linger: AbortController }
+
+const hasMore = errors.unavailable({ message: 'The line has more to send.' })
+
+/**
+ * Defines the job that sends: one of a line at a time, across all replicas. Where two run all the same, the node gets the
+ * same bytes twice, which is harmless.
+ *
+ * @param options.stuckMs how long a transaction waits before it is replaced
+ */
+export function createLines(
+  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
+  { chains, signers, stuckMs }: { chains: Chains; signers: Signers; stuckMs: number },
+): Lines {
+  const { db, clock, jobs, log } = context
+  const replacements = createReplacements(context, signers)
+  const usedNonces = createUsedNonces(context)
+  const active = new Map<string, Active>()
+  const faults = new Map<string, number>()
+
+  const job = jobs.define(
+    'onchain.line',
+    {
+      payload: Type.Object({ chain: Type.String(), address: Type.String() }),
+      lane: ({ chain, address }) => nameOf(chain, address),
+      pool: { name: 'onchain.line', atOnce: AT_ONCE },
+      retry: { firstMs: FAULT_MS.first, maxMs: FAULT_MS.most, attempts: Number.MAX_SAFE_INTEGER },
+    },
+    async ({ payload: { chain: chainName, address }, stopping, deleteSql }) => {
+      const chain = chains.all.find(({ name }) => name === chainName)
+      // If the configuration has the chain again, the line goes on after that start.
+      if (!chain?.isConfigured) return undefined
+      const name = nameOf(chainName, address)
+      const one: Active = { isWoken: false, linger: new AbortController() }
+      active.set(name, one)
+      try {
+        const next = await work(chain, address, one, stopping, deleteSql)
+        if (faults.delete(name)) log.info({ chain: chainName, address }, 'a line is sent again')
+        return next
+      } catch (error) {
+        const count = faults.get(name) ?? 0
+        if (count === 0)
+          log.warn({ chain: chainName, address, err: error }, 'a line cannot be sent, and is tried again')
+        faults.set(name, count + 1)
+        return { againInMs: Math.min(FAULT_MS.first * 2 ** count, FAULT_MS.most) }
+      } finally {
+        active.delete(name)
+      }
+    },
+  )
+
+  /** Sends until there is nothing to do for a while. */
+  async function work(
+    chain: Chain,
+    address: string,
+    one: Active,
+    stopping: AbortSignal,
+    deleteSql: Sql,
+  ): Promise<NotYet | undefined> {
+    const until = clock.elapsed() + CLAIM_MS
+    while (!stopping.aborted && clock.elapsed() < until) {
+      one.isWoken = false
+      const pauseMs = await round(chain, address)
+      if (pauseMs === 0) continue
+      await linger(one, stopping)
+      if (one.isWoken) continue
+      if (pauseMs !== undefined) return { againInMs: pauseMs }
+      if (await ended(chain.name, address, deleteSql)) return undefined
+    }
+    return { againInMs: 0 }
+  }
+
+  async function linger(one: Active, stopping: AbortSignal): Promise<void> {
+    if (one.isWoken) return
+    one.linger = new AbortController()
+    await clock.sleep(LINGER_MS, { signal: AbortSignal.any([one.linger.signal, stopping]), idle: true })
+  }
+
+  /**
+   * Does what is due.
+   *
+   * @returns after how many milliseconds there may be more to do; 0: now; undefined: when there is another transaction
+   */
+  async function round(chain: Chain, address: string): Promise<number | undefined> {
+    const line = { chain: chain.name, address }
+    const unsent = await db.all(selectUnminedSql(line, { isUnsent: true, limit: BATCH }))
+    if (unsent.length > 0) {
+      await send(chain, unsent)
+      return 0
+    }
+    const lowest = await db.all(selectUnminedSql(line, { limit: LOWEST }))
+    const [first] = lowest
+    if (!first) return undefined
+    const now = clock.now()
+    const stuckAt = await stuckAtOf(first)
+    const isDue = (row: Unmined): boolean => dueOf(row, row === first ? stuckAt : Infinity) <= now
+    const due = lowest.filter(isDue)
+    if (due.length > 0) {
+      await repeat(chain, address, due, first.broadcasts > 1 && stuckAt <= now ? first : undefined)
+      return 0
+    }
+    const nextDue = Math.min(...lowest.map((row) => dueOf(row, row === first ? stuckAt : Infinity)))
+    return Math.min(nextDue - now, LOOK_MS)
+  }
+
+  async function send(chain: Chain, rows: readonly Unmined[]): Promise<void> {
+    const { sent, refusals } = await broadcast(chain, rows)
+    await db.write(sentSql(sent, clock.now()))
+    for (const refusal of refusals)
+      log.warn(
+        { chain: chain.name, ...refusal },
+        'a node refuses a signed transaction, which is sent again later',
+      )
+  }
+
+  /** A node may have dropped what it got, or never have had it. */
+  async function repeat(
+    chain: Chain,
+    address: string,
+    due: readonly Unmined[],
+    stuck: Unmined | undefined,
+  ): Promise<void> {
+    const { number } = await chain.head()
+    const [latest, deep] = await chain.rpc.batch(
+      ['latest', quantity(Math.max(0, number + 1 - chain.depth))].map((block) => ({
+        method: 'eth_getTransactionCount',
+        params: [address, block],
+      })),
+    )
+    const count = isQuantity(latest!.result) ? Number(latest!.result) : 0
+    const used = due.filter(({ nonce }) => nonce < count)
+    const open = due.filter(({ nonce }) => nonce >= count)
+    if (used.length > 0) {
+      // Mined, so no node needs it; the follower of the chain finds out what became of it.
+      await db.write(sentSql(used, clock.now()))
+      const deepCount = isQuantity(deep!.result) ? Number(deep!.result) : 0
+      await usedNonces.settle(
+        chain,
+        used.filter(({ nonce }) => nonce < deepCount),
+      )
+    }
+    const isReplaced = stuck && open.includes(stuck) && (await replacements.replace(chain, stuck))
+    const again = open.filter((row) => !(isReplaced && row === stuck))
+    if (again.length > 0) await send(chain, again)
+  }
+
+  /** When it is taken to be stuck: it waits for itself only since it is the lowest of its line. */
+  async function stuckAtOf({ chain, sender, nonce, signed_at, updated_at }: Unmined): Promise<number> {
+    const before = await db.get(sql<{ updated_at: number }>`select updated_at from onchain_transactions
+      where chain = ${chain} and sender = ${sender} and nonce = ${nonce - 1}`)
+    return Math.max(signed_at, updated_at, before?.updated_at ?? 0) + stuckMs
+  }
+
+  function dueOf({ broadcast_at, broadcasts }: Unmined, stuckAt: number): number {
+    const sentAt = broadcast_at ?? 0
+    const againAt = sentAt + Math.min(AGAIN_MS * 2 ** Math.max(0, broadcasts - 1), stuckMs)
+    return stuckAt > sentAt ? Math.min(againAt, stuckAt) : againAt
+  }
+
+  /** Deletes the job if nothing is left to send. */
+  async function ended(chain: string, address: string, deleteSql: Sql): Promise<boolean> {
+    try {
+      await db.batch([
+        lockSql(chain, address),
+        requireRow(
+          sql`select 1 as is_empty where not exists (
+            select 1 from onchain_transactions where ${unminedSql(chain, address)})`,
+          () => hasMore,
+        ),
+        deleteSql,
+      ])
+      return true
+    } catch (error) {
+      if (error === hasMore) return false
+      throw error
+    }
+  }
+
+  function wake(name: string): void {
+    const one = active.get(name)
+    if (!one) return
+    one.isWoken = true
+    one.linger.abort()
+  }
+
+  const wakeSql: Lines['wakeSql'] = (chain, address) => {
+    const name = nameOf(chain, address)
+    return [
+      afterCommit(lockSql(chain, address), () => wake(name)),
+      job.hastenSql(name),
+      job.enqueueSql({ chain, address }, { id: name }),
+    ]
+  }
+
+  return {
+    wakeSql,
+    async start() {
+      const isConfigured = new Set(chains.all.filter((one) => one.isConfigured).map(({ name }) => name))
+      const lines = await db.scan(sql<{ chain: string; sender: string }>`
+        select distinct chain, sender from onchain_transactions where block_number is null and is_final = 0`)
+      for (const { chain, sender } of lines)
+        if (isConfigured.has(chain)) await db.batch(wakeSql(chain, sender))
+    },
+  }
+}
+
+const nameOf = (chain: string, address: string): string => `${chain} ${address}`
+
+/**
+ * Locks the row of a line, so that a job which ends waits for the batch that adds a transaction, and the other way round:
+ * the job cannot end unseen while its work is added.
+ */
+const lockSql = (chain: string, address: string): Sql => sql`
+  update onchain_lines set next_nonce = next_nonce where chain = ${chain} and address = ${address}`

@@ -1,13 +1,161 @@
+import { errors } from '../../../base/errors.ts'
+import { parseUnits, unitsFault } from '../../../base/money.ts'
+import { Type } from '../../../base/schema.ts'
+import { withRule } from '../../../base/with-rule.ts'
+import { json } from '../../../http/bodies.ts'
+import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
+import { route } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import type { Chains } from '../chains/chains.ts'
+import { onchainErrors } from '../errors.ts'
+import { addressOf, AddressText, ChainName, HashText, Timestamp, WalletId } from '../schemas.ts'
 import type { Wallets } from '../wallets/wallets.ts'
 import type { Submit } from './intent.ts'
-import type { Transactions } from './transactions.ts'
+import { sentOf, type Transactions } from './transactions.ts'
 
-export const transactionRoutes = (_options: {
+const DECIMALS = 18
+
+/** An amount of a native coin in a request; read it by `parseUnits` with 18 decimal places. */
+const CoinAmount = withRule(
+  Type.String({ description: 'Decimal, in the native coin.', examples: ['0.25'] }),
+  (text) => unitsFault(text, DECIMALS),
+)
+
+const sentFields = {
+  hash: Type.String(),
+  chain: Type.String(),
+  from: Type.String(),
+  to: Type.Union([Type.String(), Type.Null()], { description: 'Null if it creates a contract.' }),
+  value: Type.String({ description: 'Decimal, in the native coin.', examples: ['0.25'] }),
+  nonce: Type.Integer(),
+}
+
+const Sent = Type.Object({ ...sentFields, status: Type.Enum(['pending']) }, { title: 'SentTransaction' })
+
+const Transaction = Type.Object(
+  {
+    ...sentFields,
+    status: Type.Enum(['pending', 'confirmed', 'failed', 'replaced'], {
+      description: 'Pending until it has enough confirmations.',
+    }),
+    blockNumber: Type.Optional(Type.Integer({ description: 'Absent while it is in no block.' })),
+    confirmations: Type.Optional(
+      Type.Integer({
+        description: 'The head block is the first. Absent in lists and while no node answers.',
+      }),
+    ),
+    gasUsed: Type.Optional(Type.String()),
+    fee: Type.Optional(Type.String({ description: 'Decimal, in the native coin.' })),
+    tokenId: Type.Optional(Type.String({ description: 'The token that it minted.' })),
+    replacedBy: Type.Optional(
+      Type.String({ description: 'The hash of the version with a higher fee, of the same nonce.' }),
+    ),
+    error: Type.Optional(Type.String({ description: 'Why it failed.' })),
+    walletId: Type.Optional(Type.String({ description: 'The wallet of this server that sent it.' })),
+    createdAt: Type.Optional(Timestamp),
+  },
+  { title: 'OnchainTransaction' },
+)
+
+export const transactionRoutes = ({
+  chains,
+  wallets,
+  submit,
+  transactions,
+  policy,
+}: {
   chains: Chains
   wallets: Wallets
   submit: Submit
   transactions: Transactions
   policy: Policy
-}) => [] as const
+}) =>
+  [
+    route(
+      'POST /onchain/transactions',
+      {
+        summary: 'Send the native coin',
+        description:
+          'Once it is answered, the signed transaction is stored and will be sent, whatever happens to the server.',
+        access: 'user',
+        idempotent: true,
+        body: json(
+          Type.Object({
+            to: AddressText('Who gets it.'),
+            value: CoinAmount,
+            chain: ChainName,
+            walletId: WalletId,
+          }),
+        ),
+        reply: { 200: Sent },
+        errors: [
+          errors.not_found,
+          errors.provider_not_configured,
+          onchainErrors.insufficient_funds,
+          onchainErrors.contract_reverted,
+          onchainErrors.limit_exceeded,
+          onchainErrors.provider_error,
+        ],
+      },
+      async ({ body: { to, value, chain: name, walletId }, caller, recordId }) => {
+        const chain = chains.of(name)
+        const signer = await wallets.signerOf(walletId, policy.rowFilter(caller))
+        const row = await submit({
+          chain,
+          signer,
+          owner: caller.id,
+          walletId,
+          kind: 'transfer',
+          to: addressOf(to),
+          value: parseUnits(value, DECIMALS),
+          reference: recordId,
+        })
+        return { ...sentOf(row), status: 'pending' as const }
+      },
+    ),
+    route(
+      'GET /onchain/transactions/:hash',
+      {
+        summary: 'Get a transaction',
+        description:
+          'Of any sender, as the chain shows it now. What this server has recorded is shown to its owner.',
+        access: 'user',
+        readsOnly: true,
+        params: Type.Object({ hash: HashText }),
+        query: Type.Object({ chain: ChainName }),
+        reply: { 200: Transaction },
+        errors: [errors.not_found, errors.provider_not_configured, onchainErrors.provider_error],
+      },
+      ({ params: { hash }, query: { chain }, caller }) =>
+        transactions.get(chains.of(chain, '/query/chain'), hash, policy.rowFilter(caller)),
+    ),
+    route(
+      'GET /onchain/transactions',
+      {
+        summary: 'List sent transactions',
+        description: 'What this server sent: one record a nonce, under the hash of its newest version.',
+        access: 'user',
+        readsOnly: true,
+        query: Type.Object({
+          ...PageQuery,
+          walletId: Type.Optional(Type.String({ maxLength: 64 })),
+          chain: Type.Optional(Type.String({ maxLength: 40, description: 'Default: all chains.' })),
+        }),
+        reply: {
+          200: Type.Object(
+            { transactions: Type.Array(Transaction), ...PageReply },
+            { title: 'OnchainTransactionPage' },
+          ),
+        },
+      },
+      async ({ query: { walletId, chain, ...query }, caller }) => {
+        const page = pageOf(query)
+        const filters = {
+          ...(walletId !== undefined && { walletId }),
+          ...(chain !== undefined && { chain: chains.of(chain, '/query/chain').name }),
+        }
+        const { limit, offset } = page
+        return { ...(await transactions.list(policy.rowFilter(caller), filters, page)), limit, offset }
+      },
+    ),
+  ] as const

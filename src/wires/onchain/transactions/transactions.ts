@@ -1,8 +1,22 @@
+import { getAddress, type Hex } from 'viem'
+
+import { isoTime } from '../../../base/clock.ts'
+import { ApiError, errors } from '../../../base/errors.ts'
+import { formatUnits } from '../../../base/money.ts'
+import { sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import type { Page } from '../../../http/page.ts'
+import { createCountedList } from '../../../kernel/counted-list.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { Chain } from '../chains/chain.ts'
-import type { TransactionRow } from './transaction-rows.ts'
+import { headOf, isQuantity, type Chain, type Head } from '../chains/chain.ts'
+import { providerError, type RpcAnswer, type RpcCall } from '../chains/rpc.ts'
+import { mintedTokenId, receiptOf, type Receipt } from './receipt.ts'
+import { selectTransactionsSql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
+
+/** The decimal places of every chain's native coin. */
+const DECIMALS = 18
+/** How often a transaction is looked at that a request waits for. */
+const LOOK_MS = 100
 
 /** A transaction as the API shows it. */
 export type SentTransaction = {
@@ -14,27 +28,257 @@ export type SentTransaction = {
   /** Decimal, in the native coin. */
   value: string
   nonce: number
+  /** Absent while it is in no block. */
+  blockNumber?: number
+  /** Only of a transaction that is read by its hash; the head block is the first confirmation. */
+  confirmations?: number
+  gasUsed?: string
+  /** Decimal, in the native coin. */
+  fee?: string
+  /** Of the token that it minted. */
+  tokenId?: string
+  /** The hash of the version that took the place of this one. */
+  replacedBy?: string
+  error?: string
+  /** The wallet of this server that sent it. */
+  walletId?: string
+  /** When this server signed it. */
+  createdAt?: string
 }
 
 export type Transactions = {
   /** Reads one page of what this server sent, newest first. */
   list(
     rowFilter: RowFilter,
-    query: { walletId?: string },
+    query: { walletId?: string; chain?: string },
     page: Page,
   ): Promise<{ transactions: SentTransaction[]; total: number; nextCursor?: string }>
-  /** @throws NOT_FOUND if no node has it and this server did not send it */
+  /**
+   * Reads a transaction as the chain shows it now. What this server has recorded of it is part of the answer for its owner.
+   *
+   * @throws NOT_FOUND if the node has not got it and this server did not send it; PROVIDER_ERROR if no node answers and this
+   *   server did not send it
+   */
   get(chain: Chain, hash: string, rowFilter: RowFilter): Promise<SentTransaction>
   /** The row of a transaction of this server once it is mined, or as it is when the time is over. */
   mined(id: string, limitMs: number): Promise<TransactionRow>
 }
 
-export function createTransactions(_context: WireContext): Transactions {
-  const missing = () => Promise.reject(new Error('not built yet'))
-  return { list: missing, get: missing, mined: missing }
+/** Where a transaction is in the chain. */
+type Place = { receipt: Receipt; head: Head }
+
+const LATEST: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', false] }
+
+export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'clock'>): Transactions {
+  const list = createCountedList<TransactionRow>(db, {
+    name: 'onchain.transactions',
+    table: sql.literal('onchain_transactions'),
+    columns: TRANSACTION_COLUMNS,
+  })
+
+  const find = (chain: string, hash: string): Promise<TransactionRow | undefined> =>
+    db.get(
+      selectTransactionsSql(
+        sql`chain = ${chain} and id = (select transaction_id from onchain_signed where hash = ${hash})`,
+      ),
+    )
+
+  /** Which version of a transaction of this server is in the chain, and where; undefined if none is. */
+  async function placeOf(chain: Chain, row: TransactionRow): Promise<Place | undefined> {
+    const versions = await db.all(sql<{ hash: Hex }>`
+      select hash from onchain_signed where transaction_id = ${row.id} order by created_at`)
+    const calls = versions.map(({ hash }) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
+    const answers = await chain.rpc.batch([LATEST, ...calls], {
+      believe: ([latest, ...receipts]) => {
+        const head = headOf(latest!.result)
+        if (!head) return 'shows no latest block'
+        // A node that is behind does not show what others have shown.
+        if (row.block_number !== null && head.number < row.block_number)
+          return `is behind: it shows block ${head.number}, and ${row.block_number} was seen`
+        return receiptsFault(receipts, versions)
+      },
+    })
+    const head = headOf(answers[0]!.result)!
+    const receipt = answers
+      .slice(1)
+      .map(({ result }) => receiptOf(result))
+      .find((one) => one !== undefined)
+    return receipt && { receipt, head }
+  }
+
+  /** A transaction of this server by one of its hashes. */
+  async function getOwn(chain: Chain, row: TransactionRow, hash: Hex): Promise<SentTransaction> {
+    let place: Place | undefined
+    try {
+      place = await placeOf(chain, row)
+    } catch (error) {
+      // Without a node it is shown as it was when one last answered.
+      if (!(error instanceof ApiError)) throw error
+      return versionOf(storedOf(row), hash)
+    }
+    const { blockNumber: _number, gasUsed: _gas, fee: _fee, tokenId: _token, ...base } = storedOf(row)
+    if (!place) return versionOf({ ...base, status: settledElsewhere(row), confirmations: 0 }, hash)
+    const { receipt } = place
+    const tokenId =
+      row.kind === 'mint' && receipt.succeeded && mintedTokenId(chain.name, receipt, row.recipient)
+    const { error: _error, ...withoutError } = base
+    return versionOf(
+      {
+        ...withoutError,
+        hash: receipt.hash,
+        ...placed(chain, place),
+        ...(tokenId && { tokenId }),
+        ...(!receipt.succeeded && { error: row.error ?? REVERTED }),
+      },
+      hash,
+    )
+  }
+
+  /** Any transaction, by what a node says. */
+  async function getForeign(chain: Chain, hash: Hex): Promise<SentTransaction> {
+    const params = [hash]
+    const answers = await chain.rpc.batch(
+      [
+        LATEST,
+        { method: 'eth_getTransactionByHash', params },
+        { method: 'eth_getTransactionReceipt', params },
+      ],
+      {
+        believe: ([latest, , receipt]) =>
+          headOf(latest!.result) ? receiptsFault([receipt!], [{ hash }]) : 'shows no latest block',
+      },
+    )
+    const [head, { result, error }] = [headOf(answers[0]!.result)!, answers[1]!]
+    if (error) throw providerError(chain.name, `eth_getTransactionByHash: ${error.message}`)
+    if (result === null) throw notFound(chain.name)
+    const shown = shownOf(chain.name, result)
+    if (shown?.hash !== hash) throw providerError(chain.name, 'its node shows another transaction')
+    const receipt = receiptOf(answers[2]!.result)
+    return receipt
+      ? { ...shown, ...placed(chain, { receipt, head }) }
+      : { ...shown, status: 'pending', confirmations: 0 }
+  }
+
+  return {
+    async list(rowFilter, { walletId, chain }, page) {
+      const conditions = [
+        ...(walletId === undefined ? [] : [sql`wallet_id = ${walletId}`]),
+        ...(chain === undefined ? [] : [sql`chain = ${chain}`]),
+      ]
+      const { rows, ...rest } = await list(rowFilter, conditions, page)
+      return { transactions: rows.map(storedOf), ...rest }
+    },
+
+    async get(chain, text, { owner }) {
+      const hash = text.toLowerCase() as Hex
+      const row = await find(chain.name, hash)
+      const isOwn = row && (owner === undefined || owner === row.owner)
+      return isOwn ? getOwn(chain, row, hash) : getForeign(chain, hash)
+    },
+
+    async mined(id, limitMs) {
+      const until = clock.elapsed() + limitMs
+      for (;;) {
+        const row = await db.get(selectTransactionsSql(sql`id = ${id}`))
+        if (!row) throw new Error(`there is no transaction ${id}`)
+        const left = until - clock.elapsed()
+        if (row.block_number !== null || row.is_final === 1 || left <= 0) return row
+        await clock.sleep(Math.min(LOOK_MS, left))
+      }
+    },
+  }
 }
 
+const REVERTED = 'the contract reverted'
+
+const notFound = (chain: string): ApiError =>
+  errors.not_found({ message: `The chain ${chain} has no transaction of this hash.` })
+
 /** A transaction of this server as the routes that send one answer it. */
-export const sentOf = (_row: TransactionRow): SentTransaction => {
-  throw new Error('not built yet')
+export const sentOf = (row: TransactionRow): SentTransaction => ({
+  hash: row.hash,
+  status: 'pending',
+  chain: row.chain,
+  from: row.sender,
+  to: row.recipient,
+  value: formatUnits(BigInt(row.value), DECIMALS),
+  nonce: row.nonce,
+})
+
+const storedOf = (row: TransactionRow): SentTransaction => ({
+  ...sentOf(row),
+  status: row.status,
+  ...(row.block_number !== null && { blockNumber: row.block_number }),
+  ...(row.gas_used !== null && { gasUsed: row.gas_used }),
+  ...(row.fee !== null && { fee: formatUnits(BigInt(row.fee), DECIMALS) }),
+  ...(row.token_id !== null && { tokenId: row.token_id }),
+  ...(row.error !== null && { error: row.error }),
+  ...(row.wallet_id !== '' && { walletId: row.wallet_id }),
+  createdAt: isoTime(row.created_at),
+})
+
+/** Of a transaction that is in no block: it failed for good only if its nonce was used by another one. */
+const settledElsewhere = ({ status, block_number }: TransactionRow): 'pending' | 'failed' =>
+  status === 'failed' && block_number === null ? 'failed' : 'pending'
+
+/** A transaction as one of its hashes shows it, which may be that of a version that was replaced. */
+function versionOf(transaction: SentTransaction, hash: Hex): SentTransaction {
+  if (transaction.hash === hash) return transaction
+  const { chain, from, to, value, nonce, walletId, createdAt } = transaction
+  return {
+    hash,
+    status: 'replaced',
+    replacedBy: transaction.hash,
+    chain,
+    from,
+    to,
+    value,
+    nonce,
+    confirmations: 0,
+    ...(walletId !== undefined && { walletId }),
+    ...(createdAt !== undefined && { createdAt }),
+  }
+}
+
+function placed(
+  { depth }: Chain,
+  { receipt, head }: Place,
+): Pick<SentTransaction, 'status' | 'blockNumber' | 'confirmations' | 'gasUsed' | 'fee'> {
+  const confirmations = Math.max(1, head.number - receipt.blockNumber + 1)
+  const final = receipt.succeeded ? 'confirmed' : 'failed'
+  return {
+    status: confirmations < depth ? 'pending' : final,
+    blockNumber: receipt.blockNumber,
+    confirmations,
+    gasUsed: String(receipt.gasUsed),
+    fee: formatUnits(receipt.fee, DECIMALS),
+  }
+}
+
+/** What is wrong with answers to `eth_getTransactionReceipt`. */
+function receiptsFault(
+  answers: readonly RpcAnswer[],
+  versions: readonly { hash: Hex }[],
+): string | undefined {
+  for (const [at, { result, error }] of answers.entries()) {
+    if (error) return `eth_getTransactionReceipt: ${error.message}`
+    const receipt = receiptOf(result)
+    if (receipt && receipt.hash !== versions[at]!.hash) return 'answers the receipt of another transaction'
+  }
+  return undefined
+}
+
+/** Reads a transaction as a node shows it; undefined if it is none. */
+function shownOf(chain: string, result: unknown): Omit<SentTransaction, 'status'> | undefined {
+  const { hash, from, to, value, nonce } = (result ?? {}) as Record<string, unknown>
+  if (typeof hash !== 'string' || typeof from !== 'string' || !isQuantity(value) || !isQuantity(nonce))
+    return undefined
+  return {
+    hash: hash.toLowerCase(),
+    chain,
+    from: getAddress(from),
+    to: typeof to === 'string' ? getAddress(to) : null,
+    value: formatUnits(BigInt(value), DECIMALS),
+    nonce: Number(nonce),
+  }
 }

@@ -1,0 +1,267 @@
+// What becomes of signed transactions when nodes fail, fees rise, blocks vanish and servers stop.
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+
+import { parseGwei, type Address, type Hex } from 'viem'
+
+import { startApp } from '../../../testing/app.ts'
+import { endOfSuite, eachEngine } from '../../../testing/engines.ts'
+import { startTestNode } from '../../../testing/node.ts'
+import { startRpcProxy, type RpcFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
+import { DEPTH, eventually, startSending, type Sending } from './sending.fixture.ts'
+
+const TO: Address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+const STUCK_MS = 60_000
+const SEND = 'eth_sendRawTransaction'
+
+eachEngine((engine) => {
+  const ending = endOfSuite()
+  let chain: Sending
+  /** A node that is asked first, and behaves unless a test lets it lie. */
+  let first: RpcProxy
+  before(async () => {
+    first = await startRpcProxy(ending, 'http://127.0.0.1:1')
+    chain = await startSending(ending, engine, {
+      maxFeeGwei: 100,
+      stuckSeconds: STUCK_MS / 1000,
+      before: [first.url],
+    })
+    first.forwardTo(chain.node.url)
+  })
+
+  const minedAt = (hash: Hex): Promise<any> =>
+    eventually(async () => {
+      const found = await chain.get(hash)
+      return found.blockNumber !== undefined && found
+    })
+  const sent = async (wallet: { _id: string }): Promise<Hex> => (await chain.sent(wallet, TO, '0.1')).hash
+  const balanceOf = (address: Address): Promise<bigint> => chain.node.client.getBalance({ address })
+  /** Until the node has it. */
+  const inPool = (hash: Hex) =>
+    eventually(() => chain.node.client.getTransaction({ hash }).catch(() => undefined))
+  /** Until the record says so, too. */
+  const recorded = (walletId: string, is: (row: any) => boolean): Promise<any> =>
+    eventually(async () => {
+      const { transactions } = await chain.list(`walletId=${walletId}`)
+      return transactions.every(is) && transactions
+    })
+  /** Moves the clock until something holds. */
+  const later = <T>(look: () => Promise<T | undefined | false>, stepMs = 5_000): Promise<T> =>
+    eventually(async () => {
+      const found = await look()
+      if (!found) chain.app.clock.advance(stepMs)
+      return found
+    })
+
+  const FAULTS: Record<string, RpcFault> = {
+    'drops it before': { drop: 'before' },
+    'drops the answer': { drop: 'after' },
+    'answers 500': { status: 500 },
+    'answers another hash': { lie: () => `0x${'11'.repeat(32)}` },
+    'forwards it twice': { twice: true },
+    'says already known': { error: { code: -32_000, message: 'already known' } },
+    'refuses it': { error: { code: -32_000, message: 'txpool is full' } },
+  }
+  for (const [name, fault] of Object.entries(FAULTS))
+    test(`a transaction is mined once where the only node ${name}`, async () => {
+      const wallet = await chain.wallet()
+      const heals = [first, chain.proxy].map((proxy) => proxy.fault({ ...fault, method: SEND, times: 3 }))
+      const before = await balanceOf(TO)
+      const hashes = [await sent(wallet), await sent(wallet)]
+      await later(async () => (await balanceOf(TO)) - before === 2n * 10n ** 17n)
+      for (const hash of hashes) await minedAt(hash)
+      heals.forEach((heal) => heal())
+      assert.equal(await chain.node.client.getTransactionCount({ address: wallet.address }), 2)
+    })
+
+  test('a node that answers another hash is not believed: the next one gets the transaction', async () => {
+    const heal = first.fault({ method: SEND, lie: () => `0x${'11'.repeat(32)}` })
+    await minedAt(await sent(await chain.wallet()))
+    heal()
+  })
+
+  test('a stuck transaction is replaced with higher fees, and both hashes are shown', async () => {
+    const { node, app } = chain
+    const wallet = await chain.wallet()
+    await node.client.setAutomine(false)
+    const old = await sent(wallet)
+    await inPool(old)
+    // What is in no block waits for a base fee that is higher than what it pays.
+    const { maxFeePerGas } = await node.client.getTransaction({ hash: old })
+    await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: maxFeePerGas! + parseGwei('1') })
+    await node.mine()
+    assert.equal((await chain.get(old)).status, 'pending')
+    app.clock.advance(STUCK_MS)
+    const replaced = await later(async () => {
+      const found = await chain.get(old)
+      return found.status === 'replaced' && found
+    })
+    const newest = replaced.replacedBy
+    await inPool(newest)
+    const version = await node.client.getTransaction({ hash: newest })
+    assert.ok(version.maxFeePerGas! * 8n >= maxFeePerGas! * 9n)
+    await node.client.setAutomine(true)
+    await node.mine(DEPTH)
+    const mined = await minedAt(newest)
+    assert.equal(mined.nonce, 0)
+    assert.equal((await chain.get(old)).replacedBy, newest)
+    const [row, ...others] = await recorded(wallet._id, ({ blockNumber }) => blockNumber !== undefined)
+    assert.equal(row.hash, newest)
+    assert.equal(others.length, 0)
+    await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('1') })
+    await node.mine()
+  })
+
+  test('at the cap of the fees a stuck transaction stays, with one warning, and is mined later', async () => {
+    const { node, app } = chain
+    const wallet = await chain.wallet()
+    await node.client.setAutomine(false)
+    const hash = await sent(wallet)
+    await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('99.9') })
+    await node.mine()
+    const warnings = (): number => app.log().split('is not replaced').length - 1
+    const seen = warnings()
+    await later(async () => {
+      await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('150') })
+      await node.mine()
+      return warnings() > seen
+    }, STUCK_MS)
+    for (let n = 0; n < 5; n++) {
+      app.clock.advance(STUCK_MS)
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
+    assert.equal(warnings(), seen + 1)
+    await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('1') })
+    await node.client.setAutomine(true)
+    await node.mine()
+    await later(async () => {
+      const found = await chain.get(hash)
+      const newest = found.replacedBy ? await chain.get(found.replacedBy) : found
+      return newest.blockNumber !== undefined
+    })
+  })
+
+  test('a reorganisation takes a confirmation back, and what it lost is sent again', async () => {
+    const { node } = chain
+    const wallet = await chain.wallet()
+    const before = await balanceOf(TO)
+    const hashes = [await sent(wallet), await sent(wallet), await sent(wallet)]
+    for (const hash of hashes) await minedAt(hash)
+    await node.mine(DEPTH)
+    await recorded(wallet._id, ({ status }) => status === 'confirmed')
+    const { number: head } = await node.client.getBlock()
+    const { blockNumber } = await chain.get(hashes[0]!)
+    // The blocks of all three are replaced by empty ones.
+    await node.reorg(Number(head) - blockNumber + 1)
+    assert.equal(await node.client.getTransactionCount({ address: wallet.address }), 0)
+    for (const hash of hashes) assert.equal((await chain.get(hash)).status, 'pending')
+    await later(async () => (await balanceOf(TO)) - before === 3n * 10n ** 17n)
+    await node.mine(DEPTH)
+    await recorded(wallet._id, ({ status }) => status === 'confirmed')
+    for (const hash of hashes) assert.equal((await chain.get(hash)).status, 'confirmed')
+    assert.equal(await node.client.getTransactionCount({ address: wallet.address }), 3)
+  })
+
+  test('what was mined while no server ran is found, however many blocks there are since', async () => {
+    const { node } = chain
+    const wallet = await chain.wallet()
+    await node.client.setAutomine(false)
+    const hash = await sent(wallet)
+    await inPool(hash)
+    await chain.app.stop()
+    await node.client.setAutomine(true)
+    await node.mine(250)
+    await chain.restart()
+    await recorded(wallet._id, ({ status }) => status === 'confirmed')
+    assert.equal((await chain.get(hash)).status, 'confirmed')
+  })
+
+  test('two replicas send from one wallet at once, without a gap', async (t) => {
+    const { node, app } = chain
+    const other = await startApp(t, engine, { ...chain.options, clock: app.clock })
+    const wallet = await chain.wallet()
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_one, at) =>
+        chain.send(wallet, TO, '0.01', { app: at % 2 === 0 ? app : other }),
+      ),
+    )
+    assert.deepEqual(
+      answers.map(({ body }) => body.nonce).toSorted((one, two) => one - two),
+      Array.from({ length: 40 }, (_one, at) => at),
+    )
+    await later(
+      async () => (await node.client.getTransactionCount({ address: wallet.address })) === 40,
+      1_000,
+    )
+    await recorded(wallet._id, ({ blockNumber }) => blockNumber !== undefined)
+  })
+
+  test('a nonce that was used outside of this server fails, and later ones go on', async () => {
+    const { node } = chain
+    const [, , account] = node.accounts
+    const imported = await chain.app.request('POST', '/onchain/wallets/import', {
+      token: chain.token,
+      body: { privateKey: account!.privateKey },
+    })
+    const wallet = imported.body
+    const heals = [first, chain.proxy].map((proxy) => proxy.fault({ method: SEND, status: 500 }))
+    const lost = await sent(wallet)
+    // The same key, in another program.
+    await node.client.sendTransaction({ account: account!.account, to: TO, value: 1n, nonce: 0 })
+    await node.mine(DEPTH)
+    heals.forEach((heal) => heal())
+    const failed = await later(async () => {
+      const found = await chain.get(lost)
+      return found.status === 'failed' && found
+    })
+    assert.equal(failed.error, 'nonce used elsewhere')
+    const next = await chain.sent(wallet, TO, '0.1')
+    assert.equal(next.nonce, 1)
+    await minedAt(next.hash)
+  })
+
+  test('a transaction that the contract reverts in its block is failed', async () => {
+    const { node } = chain
+    const wallet = await chain.wallet()
+    // It takes coin when it is simulated, and is another contract when it is mined.
+    const taker: Address = '0x00000000000000000000000000000000000c0de5'
+    await node.client.setCode({ address: taker, bytecode: '0x00' })
+    await node.client.setAutomine(false)
+    const { hash } = await chain.sent(wallet, taker, '0.1')
+    await inPool(hash)
+    await node.client.setCode({ address: taker, bytecode: '0x5f5ffd' })
+    await node.client.setAutomine(true)
+    await node.mine(DEPTH)
+    const [row] = await recorded(wallet._id, ({ status }) => status === 'failed')
+    assert.equal(row.error, 'the contract reverted')
+    const found = await chain.get(hash)
+    assert.equal(found.status, 'failed')
+    assert.ok(Number(found.fee) > 0)
+  })
+
+  test('with the policy guarded a record is its owner’s, and the chain’s facts are everybody’s', async (t) => {
+    const guarded = await startApp(t, engine, {
+      ...chain.options,
+      clock: chain.app.clock,
+      environment: { ...chain.options.environment, SIXWIRE_POLICY: 'guarded' },
+    })
+    const { token } = await guarded.register()
+    const stranger = await guarded.register()
+    const wallet = (await guarded.request('POST', '/onchain/wallets', { token, body: {} })).body
+    await chain.node.client.setBalance({ address: wallet.address, value: 10n ** 18n })
+    const body = { to: TO, value: '0.1', walletId: wallet._id }
+    const theirs = await guarded.request('POST', '/onchain/transactions', { token: stranger.token, body })
+    assert.equal(theirs.status, 404)
+    const { hash } = (await guarded.request('POST', '/onchain/transactions', { token, body })).body
+    await minedAt(hash)
+    const ask = (path: string, by: string) => guarded.request('GET', path, { token: by })
+    const own = (await ask(`/onchain/transactions/${hash}`, token)).body
+    const foreign = (await ask(`/onchain/transactions/${hash}`, stranger.token)).body
+    assert.equal(own.walletId, wallet._id)
+    const { walletId: _walletId, createdAt: _createdAt, ...facts } = own
+    assert.deepEqual(foreign, facts)
+    assert.equal((await ask('/onchain/transactions', token)).body.total, 1)
+    assert.equal((await ask('/onchain/transactions', stranger.token)).body.total, 0)
+    assert.equal((await ask(`/onchain/transactions?walletId=${wallet._id}`, stranger.token)).body.total, 0)
+  })
+})

@@ -1,0 +1,122 @@
+// A server whose chain is a real node, behind an address that can be made to fail.
+import assert from 'node:assert/strict'
+
+import type { Address, Hex } from 'viem'
+
+import { startApp, type Answered, type StartOptions, type TestApp } from '../../../testing/app.ts'
+import type { Ending, Engine } from '../../../testing/engines.ts'
+import { startTestNode, type TestNode } from '../../../testing/node.ts'
+import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
+
+export const DEPTH = 3
+/** The policy of most tests: all see everything. */
+const ENVIRONMENT = { SIXWIRE_RATE_LIMITS: 'off' }
+
+export type Sending = {
+  readonly app: TestApp
+  readonly token: string
+  node: TestNode
+  proxy: RpcProxy
+  /** The options of a server on the same database and chain. */
+  options: StartOptions
+  /** A new wallet with ten coins. */
+  wallet(): Promise<{ _id: string; address: Address }>
+  send(
+    wallet: { _id: string },
+    to: Address,
+    value: string,
+    more?: { key?: string; app?: TestApp },
+  ): Promise<Answered>
+  /** The same, answered with 200. */
+  sent(wallet: { _id: string }, to: Address, value: string): Promise<{ hash: Hex; nonce: number }>
+  get(hash: Hex, app?: TestApp): Promise<any>
+  list(query?: string): Promise<any>
+  /** Stops the server and starts another one on the same database. */
+  restart(): Promise<void>
+}
+
+export type SendingOptions = {
+  stuckSeconds?: number
+  maxFeeGwei?: number
+  environment?: Record<string, string>
+  /** Further addresses of nodes, before that of the proxy. */
+  before?: readonly string[]
+}
+
+export async function startSending(
+  ending: Ending,
+  engine: Engine,
+  { stuckSeconds = 60, maxFeeGwei = 500, environment, before = [] }: SendingOptions = {},
+): Promise<Sending> {
+  const node = await startTestNode(ending)
+  const proxy = await startRpcProxy(ending, node.url)
+  const options: StartOptions = {
+    databaseUrl: await engine.migratedUrl(),
+    environment: { ...ENVIRONMENT, ...environment },
+    config: {
+      onchain: {
+        stuckSeconds,
+        chains: {
+          ethereum: { rpcUrls: [...before, proxy.url], confirmations: DEPTH, pollMs: 50, maxFeeGwei },
+        },
+      },
+    },
+  }
+  let app = await startApp(ending, engine, options)
+  const { token } = await app.register()
+  const post = (path: string, body: object, headers: Record<string, string> = {}, by = app) =>
+    by.request('POST', path, { token, body, headers })
+
+  return {
+    get app() {
+      return app
+    },
+    token,
+    node,
+    proxy,
+    options,
+    async wallet() {
+      const { status, text, body } = await post('/onchain/wallets', {})
+      assert.equal(status, 201, text)
+      await node.client.setBalance({ address: body.address, value: 10n ** 19n })
+      return body
+    },
+    send: (wallet, to, value, { key, app: by } = {}) =>
+      post(
+        '/onchain/transactions',
+        { to, value, walletId: wallet._id },
+        key === undefined ? {} : { 'idempotency-key': key },
+        by,
+      ),
+    async sent(wallet, to, value) {
+      const { status, text, body } = await this.send(wallet, to, value)
+      assert.equal(status, 200, text)
+      return body
+    },
+    async get(hash, by = app) {
+      const { status, text, body } = await by.request('GET', `/onchain/transactions/${hash}`, { token })
+      assert.equal(status, 200, text)
+      return body
+    },
+    async list(query = '') {
+      const { status, text, body } = await app.request('GET', `/onchain/transactions?${query}`, { token })
+      assert.equal(status, 200, text)
+      return body
+    },
+    async restart() {
+      await app.stop()
+      app = await startApp(ending, engine, { ...options, clock: app.clock })
+    },
+  }
+}
+
+/** Waits until something holds, for 10 s at most. */
+export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+  const until = Date.now() + 10_000
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    assert.ok(Date.now() < until, `this was never so: ${look}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
