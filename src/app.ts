@@ -29,6 +29,7 @@ import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire.ts'
 import type { Messaging } from './wires/messaging/index.ts'
+import type { Pay } from './wires/pay/index.ts'
 import { checkOptions, unconfiguredVariables, variablesOf } from './kernel/options.ts'
 import { BUILT_IN, chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
@@ -263,7 +264,10 @@ async function assemble(parts: Parts): Promise<App> {
   async function start(): Promise<void> {
     await migrate()
     await idempotency.start()
-    await sandbox?.start(variablesOf(parts.wireOptions))
+    const pay = services.get('pay') as Pay | undefined
+    await sandbox?.start(variablesOf(parts.wireOptions), {
+      paymentRequests: pay && (() => pay.openPaymentRequests()),
+    })
     for (const one of running) {
       life.goOn()
       await one.start?.()

@@ -20,7 +20,7 @@ export function banner(app: App, address: string): string {
                             -d '{"email":"me@example.com","password":"a long passphrase"}'`
     : `curl ${url}/health`
   const sandbox = settings.sandbox
-    ? `\n  sandbox  ${url}/sandbox: shows mail, messages and payments until real providers are configured`
+    ? `\n  sandbox  ${url}/sandbox: shows mail, messages, payments and chains until real providers are configured`
     : ''
   return `
   ${settings.name} ${settings.version} runs at ${url}

@@ -119,7 +119,10 @@ eachEngine((engine) => {
     for (const provider of ['pigeon', 'people', 'webhooks']) {
       const unknown = await app.request('PUT', `/sandbox/api/faults/${provider}`, { body: { error: 500 } })
       assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'NOT_FOUND'], provider)
-      assert.match(unknown.body.error.message, /: there are mail, phone, idpa, idpb, cardpay, walletpay\.$/)
+      assert.match(
+        unknown.body.error.message,
+        /: there are mail, phone, idpa, idpb, cardpay, walletpay, chains\.$/,
+      )
     }
     assert.deepEqual((await app.request('GET', '/sandbox/api')).body.faults, { mail: { error: 450 } })
   })

@@ -6,6 +6,7 @@ import { createAccess, logAccess } from './access.ts'
 import { createApi, describeAll } from './api.ts'
 import { createCallbackQueue } from './callbacks.ts'
 import { createCardpay } from './cardpay/index.ts'
+import { createChains } from './chains/index.ts'
 import { createEvents, type Version } from './events.ts'
 import { createFaults } from './faults.ts'
 import { createFrontend } from './frontend.ts'
@@ -15,7 +16,7 @@ import { createDirectory } from './idp/directory.ts'
 import { createIdpa } from './idp/idpa.ts'
 import { createIdpb } from './idp/idpb.ts'
 import { createPage } from './page.ts'
-import type { StandIn, StandInContext } from './stand-in.ts'
+import type { Lists, StandIn, StandInContext } from './stand-in.ts'
 import { createWebhooks } from './webhook-routes.ts'
 import { createWalletpay } from './walletpay/index.ts'
 import { createWebhookLog } from './webhooks.ts'
@@ -37,8 +38,9 @@ export type Sandbox = {
    * Called once the tables exist.
    *
    * @param configured the final values of the variables
+   * @param lists what of the application the page shows
    */
-  start(configured: Variables): Promise<void>
+  start(configured: Variables, lists?: Lists): Promise<void>
   /** Ends the event streams that pages listen to. */
   endStreams(): void
   close(): Promise<void>
@@ -55,6 +57,7 @@ const STAND_INS: readonly CreateStandIn[] = [
   createIdpb,
   createCardpay,
   createWalletpay,
+  createChains,
   createWebhooks,
 ]
 
@@ -106,9 +109,9 @@ export function createSandbox(
       await engine.register(events.plugin)
       for (const { routes } of standIns) await engine.register(routes)
     },
-    async start(configured) {
+    async start(configured, lists = {}) {
       logAccess(settings, log)
-      for (const one of used) await one.start?.(configured)
+      for (const one of used) await one.start?.(configured, lists)
     },
     endStreams: () => events.close(),
     async close() {

@@ -27,6 +27,24 @@ export type StandInContext = {
   base: string
 }
 
+/** A payment request of the application, as the page shows it. */
+export type PaymentRequest = {
+  _id: string
+  chain: string
+  token: string
+  /** Decimal, in major units. */
+  displayAmount: string
+  receiverAddress: string
+  status: string
+  expiresAt: string
+}
+
+/** What stand-ins show of the application; a list is absent if nothing makes it. */
+export type Lists = {
+  /** The payment requests that wait for a payment. */
+  readonly paymentRequests?: (() => Promise<readonly PaymentRequest[]>) | undefined
+}
+
 /** A part of the sandbox: a local provider that speaks a real one's protocol, or what several of them share. */
 export type StandIn = {
   /** Its name in `/sandbox/api`; the addresses of a provider, if it has any, are below `/sandbox/<name>`. */
@@ -52,7 +70,8 @@ export type StandIn = {
    * Called once the tables exist, on one that was opened.
    *
    * @param configured the final values of all variables: an operator's own, or the stand-in's
+   * @param lists what of the application the page shows beside the stand-in's own content
    */
-  start?(configured: Variables): Promise<void>
+  start?(configured: Variables, lists: Lists): Promise<void>
   close?(): Promise<void>
 }

@@ -21,6 +21,8 @@ export type TestNodeOptions = {
   chainId?: number
   /** How many accounts own 10,000 coins each. Default: 10. */
   accounts?: number
+  /** Of how many blocks the state is kept. Default: 128. */
+  states?: number
   /** Further arguments of anvil, such as `--no-mining`. */
   arguments?: readonly string[]
 }
@@ -88,12 +90,13 @@ export type TestNode = {
 
 /** Starts a node of its own, and ends it with the test or suite. */
 export async function startTestNode(ending: Ending, options: TestNodeOptions = {}): Promise<TestNode> {
-  const { chainId = 77_000_001, accounts: count = 10, arguments: more = [] } = options
+  const { chainId = 77_000_001, accounts: count = 10, states = 128, arguments: more = [] } = options
   const accounts = Array.from({ length: count }, (_, at) => testAccount(at))
   const deployer = testAccount('deployer')
   const node = await startNode({
     chainId,
     funded: [...accounts, deployer].map(({ address }) => address),
+    states,
     arguments: more,
   })
   const stop = () => node.close()

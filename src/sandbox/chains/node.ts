@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { arch, platform } from 'node:process'
 
-import { createOutbound, jsonOf } from '../../outbound/outbound.ts'
+import { createOutbound, jsonOf, type Reply } from '../../outbound/outbound.ts'
 
 const START_MS = 10_000
 const CALL_MS = 30_000
@@ -19,8 +19,10 @@ export type NodeOptions = {
   port?: number
   /** Addresses that own 10,000 coins each. */
   funded?: readonly string[]
+  /** Of how many blocks the state is kept, for reorganisations and for calls at old blocks. Default: 128, as geth does. */
+  states?: number
   /** Further arguments of anvil. */
-  arguments?: readonly string[]
+  arguments?: readonly (string | number)[]
 }
 
 /** A JSON-RPC call that the node answered with an error. */
@@ -34,26 +36,39 @@ export class NodeError extends Error {
   }
 }
 
-/** A local EVM node. */
-export type Node = {
-  readonly pid: number
-  readonly port: number
+export type NodeCall = readonly [method: string, params?: readonly unknown[]]
+
+/** The JSON-RPC of a node. */
+export type NodeClient = {
   readonly url: string
   /**
-   * Calls a method by JSON-RPC.
+   * Calls a method.
    *
    * @throws NodeError if the node refuses
    */
   readonly call: (method: string, params?: readonly unknown[]) => Promise<unknown>
+  /** Makes several calls at once, and returns their results in this order. */
+  readonly batch: (calls: readonly NodeCall[]) => Promise<unknown[]>
+  /** Sends the body of a request as it is. */
+  readonly send: (body: string) => Promise<Reply>
+  /** Closes idle connections. */
+  readonly disconnect: () => void
+}
+
+/** A local EVM node. */
+export type Node = NodeClient & {
+  readonly pid: number
+  readonly port: number
   /** Resolves once the process has ended, for whatever reason. */
   readonly ended: Promise<void>
   close(): Promise<void>
 }
 
-/** Client of a node that runs already. */
-export type NodeClient = Pick<Node, 'url' | 'call'> & { close: () => void }
-
 const FUNDS = `0x${(10_000n * 10n ** 18n).toString(16)}`
+
+/** The calls that give addresses 10,000 coins each. */
+export const fundingCalls = (addresses: readonly string[]): NodeCall[] =>
+  addresses.map((address) => ['anvil_setBalance', [address, FUNDS]])
 
 /**
  * Starts a node (anvil) that mines a block for each transaction. It ends with this process, even if that is killed.
@@ -61,8 +76,10 @@ const FUNDS = `0x${(10_000n * 10n ** 18n).toString(16)}`
  * @throws Error if there is no anvil for this platform, or if it does not start
  */
 export async function startNode(options: NodeOptions): Promise<Node> {
-  const { chainId, port: wantedPort = 0, funded = [], arguments: more = [] } = options
-  const args = ['--host', '127.0.0.1', '--port', wantedPort, '--chain-id', chainId, '--accounts', 0, ...more]
+  const { chainId, port: wantedPort = 0, funded = [], states = 128, arguments: more = [] } = options
+  const args = ['--host', '127.0.0.1', '--port', wantedPort, '--chain-id', chainId, '--accounts', 0]
+  // A number of states in memory; without it anvil writes them to a folder below the user's home.
+  args.push('--prune-history', states, '--no-request-size-limit', ...more)
   const child = spawnWatched(anvilPath(), args.map(String))
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   child.once('error', () => resolve())
@@ -73,17 +90,15 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   })
   try {
     const port = await portOf(child)
-    const { url, call, close: closeClient } = createNodeClient(`http://127.0.0.1:${port}`)
-    await call('anvil_setLoggingEnabled', [false])
-    await Promise.all(funded.map((address) => call('anvil_setBalance', [address, FUNDS])))
+    const client = createNodeClient(`http://127.0.0.1:${port}`)
+    await client.batch([['anvil_setLoggingEnabled', [false]], ...fundingCalls(funded)])
     return {
+      ...client,
       pid: child.pid!,
       port,
-      url,
-      call,
       ended,
       async close() {
-        closeClient()
+        client.disconnect()
         child.ref()
         endGroup(child)
         await ended
@@ -95,7 +110,9 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   }
 }
 
-/** A client of a node at an address of this machine. */
+type Answer = { id: number; result?: unknown; error?: { code: number; message: string } }
+
+/** The client of a node that runs at an address of this machine. */
 export function createNodeClient(url: string): NodeClient {
   const outbound = createOutbound({
     name: 'the node',
@@ -103,19 +120,30 @@ export function createNodeClient(url: string): NodeClient {
     limitMs: CALL_MS,
     maxBytes: MAX_BYTES,
   })
+  const headers = { 'content-type': 'application/json' }
+
+  async function batch(calls: readonly NodeCall[]): Promise<unknown[]> {
+    if (calls.length === 0) return []
+    const [[first]] = calls as [NodeCall]
+    const requests = calls.map(([method, params = []], id) => ({ jsonrpc: '2.0', id, method, params }))
+    const reply = await outbound.call(url, { json: requests })
+    if (reply.kind !== 'answered') throw new Error(`${first}: ${reply.reason}`)
+    const answers = jsonOf(reply) as Answer[] | undefined
+    if (!Array.isArray(answers)) throw new Error(`${first}: the node answered ${reply.status} without JSON`)
+    const byId = new Map(answers.map((one) => [one.id, one]))
+    return calls.map(([method], id) => {
+      const { error, result } = byId.get(id) ?? {}
+      if (error) throw new NodeError(method, error)
+      return result
+    })
+  }
+
   return {
     url,
-    close: outbound.close,
-    async call(method, params = []) {
-      const reply = await outbound.call(url, { json: { jsonrpc: '2.0', id: 1, method, params } })
-      if (reply.kind !== 'answered') throw new Error(`${method}: ${reply.reason}`)
-      const answer = jsonOf(reply) as
-        | { result?: unknown; error?: { code: number; message: string } }
-        | undefined
-      if (answer?.error) throw new NodeError(method, answer.error)
-      if (answer === undefined) throw new Error(`${method}: the node answered ${reply.status} without JSON`)
-      return answer.result
-    },
+    batch,
+    call: async (method, params = []) => (await batch([[method, params]]))[0],
+    send: (body) => outbound.call(url, { body, headers }),
+    disconnect: outbound.close,
   }
 }
 

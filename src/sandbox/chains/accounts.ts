@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+
+import { getContractAddress, type Address, type Hex, type PrivateKeyAccount } from 'viem'
+import { english, privateKeyToAccount } from 'viem/accounts'
+
+import { deriveKey } from '../../base/crypto.ts'
+
+const ACCOUNTS = 10
+
+/** Addresses of the contracts that every chain of the sandbox has. */
+export type Contracts = {
+  erc20: Address
+  erc721: Address
+  erc1155: Address
+  /** Sends native coin on; no standard. */
+  forwarder: Address
+}
+
+export type Accounts = {
+  /** The accounts with funds, the same on each chain. */
+  readonly funded: readonly PrivateKeyAccount[]
+  /** The private key of each of them. */
+  readonly privateKeys: readonly Hex[]
+  /** The account that deploys the contracts of a chain, and mints its tokens. */
+  deployer(chain: string): PrivateKeyAccount
+  /** The addresses follow from the deployer's nonces, so they are known before a node runs. */
+  contracts(chain: string): Contracts
+  /** 12 words (BIP-39), from which payments get their addresses. */
+  readonly mnemonic: string
+  /** An account of nobody else, for what payments gather. */
+  readonly treasury: Address
+}
+
+/** The accounts of the sandbox's chains, derived from the operator's secret: other secrets have other keys. */
+export function createAccounts(secret: string): Accounts {
+  const key = deriveKey(secret, 'sandbox.chains')
+  const bytes = (purpose: string): Buffer => Buffer.from(key.mac(purpose), 'base64url')
+  const keyOf = (purpose: string): Hex => `0x${bytes(purpose).toString('hex')}`
+  const deployers = new Map<string, PrivateKeyAccount>()
+
+  function deployer(chain: string): PrivateKeyAccount {
+    const known = deployers.get(chain) ?? privateKeyToAccount(keyOf(`deployer ${chain}`))
+    deployers.set(chain, known)
+    return known
+  }
+
+  const privateKeys = Array.from({ length: ACCOUNTS }, (_, at) => keyOf(`account ${at}`))
+  let funded: PrivateKeyAccount[] | undefined
+  return {
+    get funded() {
+      funded ??= privateKeys.map((privateKey) => privateKeyToAccount(privateKey))
+      return funded
+    },
+    privateKeys,
+    deployer,
+    contracts(chain) {
+      const from = deployer(chain).address
+      const at = (nonce: bigint): Address => getContractAddress({ from, nonce })
+      return { erc20: at(0n), erc721: at(1n), erc1155: at(2n), forwarder: at(3n) }
+    },
+    mnemonic: mnemonicOf(bytes('mnemonic').subarray(0, 16)),
+    treasury: privateKeyToAccount(keyOf('treasury')).address,
+  }
+}
+
+/**
+ * The words of 128 bits of entropy: 11 bits a word, the last 4 are a checksum.
+ *
+ * @see https://github.com/bitcoin/bips/blob/master/bip-0039.mediawiki#generating-the-mnemonic
+ */
+function mnemonicOf(entropy: Buffer): string {
+  const checksum = createHash('sha256').update(entropy).digest()[0]! >> 4
+  const bits = (BigInt(`0x${entropy.toString('hex')}`) << 4n) | BigInt(checksum)
+  return Array.from(
+    { length: 12 },
+    (_, at) => english[Number((bits >> BigInt(121 - 11 * at)) & 0x7ffn)]!,
+  ).join(' ')
+}
