@@ -104,7 +104,7 @@ eachEngine((engine) => {
     await importKey({ hex: `0x${newKey('a key in an object')}` })
     await importKey(BigInt(`0x${newKey('a key in decimal')}`).toString())
     await importKey(Buffer.from(newKey('a key in base64'), 'hex').toString('base64'))
-    await importKey(`0x${newKey('a key, and a megabyte').padEnd(1_500_000, '0')}`)
+    await importKey(`0x${newKey('a key, and a megabyte').padEnd(1_000_000, '0')}`)
     const path = '/onchain/wallets/import'
     await send(path, { raw: `{"privateKey":"0x${newKey('a key in broken JSON')}"` })
     await send(path, { raw: `{"0x${newKey('a key as a field')}":1,"privateKey":2}` })
