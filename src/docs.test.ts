@@ -385,7 +385,7 @@ eachEngine((engine) => {
   })
 
   describe('the configurations', () => {
-    for (const page of ['docs/store.md', 'docs/auth.md', 'docs/messaging.md'])
+    for (const page of ['docs/store.md', 'docs/auth.md', 'docs/messaging.md', 'docs/onchain.md'])
       test(`of ${page} start a server`, async (t) => {
         const [block] = await blocksOf(page, 'ts')
         const folder = await applicationFolder(t, {
