@@ -58,6 +58,13 @@ export type Rpc = {
    */
   batch(calls: readonly RpcCall[], options?: RpcOptions): Promise<RpcAnswer[]>
   /**
+   * Makes the same calls at every node at once, to compare what they say.
+   *
+   * @returns the answers of each node that answers
+   * @throws PROVIDER_ERROR if none does
+   */
+  all(calls: readonly RpcCall[], options?: RpcOptions): Promise<RpcAnswer[][]>
+  /**
    * Makes one call.
    *
    * @throws PROVIDER_ERROR if no node answers, or if a node answers an error
@@ -202,11 +209,25 @@ export function createRpc(options: {
     throw providerError(chain, faults.join('; '))
   }
 
+  async function all(
+    calls: readonly RpcCall[],
+    { limitMs = LIMIT_MS, believe }: RpcOptions = {},
+  ): Promise<RpcAnswer[][]> {
+    const attempts = await Promise.all(nodes.map((node) => tryNode(node, calls, limitMs, believe)))
+    const answers = attempts.flatMap((attempt) => ('answers' in attempt ? [attempt.answers] : []))
+    if (answers.length > 0) return answers
+    const faults = attempts.flatMap((attempt) =>
+      'fault' in attempt ? [oneLine(attempt.fault, TEXT_MAX)] : [],
+    )
+    throw providerError(chain, faults.join('; '))
+  }
+
   const restOf = ({ restsUntil }: Node): number => (restsUntil > clock.elapsed() ? restsUntil : 0)
 
   return {
     hosts: nodes.map(({ host }) => host),
     batch,
+    all,
     async call<T>(method: string, params: readonly unknown[] = [], rpcOptions?: RpcOptions) {
       const [answer] = await batch([{ method, params }], rpcOptions)
       if (answer!.error) throw providerError(chain, `${method}: ${answer!.error.message}`)
