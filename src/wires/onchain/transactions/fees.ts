@@ -1,0 +1,99 @@
+import { formatGwei, parseGwei } from 'viem'
+
+import type { Clock } from '../../../base/clock.ts'
+import { errors } from '../../../base/errors.ts'
+import { isQuantity, type Chain, type Head } from '../chains/chain.ts'
+import { providerError, type RpcAnswer } from '../chains/rpc.ts'
+
+/** How long a tip that a node suggested is used. */
+const KEPT_MS = 3_000
+/** The tip if no node suggests one. */
+const DEFAULT_TIP = parseGwei('1')
+const RETRY_AFTER = 30
+
+/** What a transaction pays per unit of gas, in wei (EIP-1559). */
+export type Fees = {
+  /** At most, the base fee included. */
+  maxFee: bigint
+  /** To who mines it: the tip. */
+  priorityFee: bigint
+}
+
+/**
+ * What a transaction of now should pay.
+ *
+ * @throws PROVIDER_ERROR if no node answers, or the chain has no base fee; UNAVAILABLE if its base fee is above the most
+ *   that the operator allows
+ */
+export type CurrentFees = (chain: Chain, head: Head) => Promise<Fees>
+
+/** The fees of each chain; a tip is asked for once in a few seconds. */
+export function createFees({ clock }: { clock: Clock }): CurrentFees {
+  const tips = new Map<string, { at: number; tip: Promise<bigint> }>()
+
+  function tipOf(chain: Chain): Promise<bigint> {
+    const kept = tips.get(chain.name)
+    if (kept && clock.elapsed() - kept.at < KEPT_MS) return kept.tip
+    const asked = { at: clock.elapsed(), tip: askTip(chain) }
+    tips.set(chain.name, asked)
+    asked.tip.catch(() => {
+      if (tips.get(chain.name) === asked) tips.delete(chain.name)
+    })
+    return asked.tip
+  }
+
+  return async (chain, { baseFeePerGas }) => {
+    const { name, maxFee: cap } = chain
+    if (baseFeePerGas === undefined)
+      throw providerError(name, 'its blocks have no base fee (EIP-1559), and other fees are not supported')
+    if (baseFeePerGas > cap)
+      throw errors.unavailable({
+        message: `The base fee of ${name} is ${formatGwei(baseFeePerGas)} gwei, and transactions pay ${formatGwei(cap)} at most: try again later.`,
+        retryAfter: RETRY_AFTER,
+      })
+    const tip = await tipOf(chain)
+    // Twice the base fee: it may rise for six full blocks before the transaction has to be replaced.
+    const maxFee = least(2n * baseFeePerGas + tip, cap)
+    return { maxFee, priorityFee: least(tip, maxFee) }
+  }
+}
+
+/** @see https://ethereum.github.io/execution-apis/api/methods/eth_maxPriorityFeePerGas/ */
+async function askTip({ rpc }: Chain): Promise<bigint> {
+  const [suggested, history] = await rpc.batch([
+    { method: 'eth_maxPriorityFeePerGas' },
+    { method: 'eth_feeHistory', params: ['0x5', 'latest', [50]] },
+  ])
+  return isQuantity(suggested!.result) ? BigInt(suggested!.result) : (medianOf(history!) ?? DEFAULT_TIP)
+}
+
+function medianOf({ result }: RpcAnswer): bigint | undefined {
+  const { reward } = (result ?? {}) as { reward?: unknown }
+  if (!Array.isArray(reward)) return undefined
+  const tips = (reward as unknown[])
+    .map((block) => (Array.isArray(block) ? (block[0] as unknown) : undefined))
+    .filter(isQuantity)
+    .map(BigInt)
+    .toSorted((one, other) => (one < other ? -1 : 1))
+  return tips[Math.floor(tips.length / 2)]
+}
+
+/**
+ * The fees of a transaction that replaces another one of the same nonce. Nodes take it if both are higher by 10 %; these are
+ * by 12.5 %, and at least what a transaction of now pays.
+ *
+ * @param cap the most that is paid per unit of gas
+ * @returns undefined if the cap allows none that nodes would take
+ */
+export function bumpedFees(old: Fees, current: Fees, cap: bigint): Fees | undefined {
+  const maxFee = raised(old.maxFee)
+  const priorityFee = raised(old.priorityFee)
+  if (maxFee > cap || priorityFee > cap) return undefined
+  const most = least(greatest(maxFee, current.maxFee, priorityFee), cap)
+  return { maxFee: most, priorityFee: least(greatest(priorityFee, current.priorityFee), most) }
+}
+
+const raised = (fee: bigint): bigint => greatest((fee * 9n + 7n) / 8n, fee + 1n)
+const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+const greatest = (...values: readonly bigint[]): bigint =>
+  values.reduce((one, two) => (one > two ? one : two))
