@@ -3,7 +3,7 @@ import type { KeyStore } from './wallets/signer.ts'
 
 const Amount = (description: string) =>
   Type.Optional(
-    Type.String({ pattern: '^(0|[1-9]\\d*)(\\.\\d+)?$', maxLength: 100, description, examples: ['2.5'] }),
+    Type.String({ pattern: '^(0|[1-9]\\d*)(\\.\\d{1,18})?$', maxLength: 78, description, examples: ['2.5'] }),
   )
 
 const ADDRESS = '^0x[0-9a-fA-F]{40}$'

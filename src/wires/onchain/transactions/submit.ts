@@ -1,12 +1,300 @@
-import type { WireContext } from '../../../kernel/wire.ts'
-import type { Confirmations } from './confirmations.ts'
-import type { Submit } from './intent.ts'
-import type { Lines } from './line.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Makes `submit`. */
+import { getAddress } from 'viem'
+
+import { ApiError, errors } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
+import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
+import { ConstraintError, requireRow, type Step } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import { onchainErrors } from '../errors.ts'
+import { accept, type Accepted } from './acceptance.ts'
+import type { Confirmations } from './confirmations.ts'
+import { createFees } from './fees.ts'
+import type { Intent, Submit } from './intent.ts'
+import { hasDayLimits, limitsMoved, readAllowance, type Allowance } from './limits.ts'
+import type { Lines } from './line.ts'
+import { createLineQueue } from './line-queue.ts'
+import { noncesOf, type Nonces } from './nonces.ts'
+import { createPreflight, type Preflight } from './preflight.ts'
+import { signTransaction } from './signing.ts'
+import {
+  insertTransactionSql,
+  selectTransactionsSql,
+  type SignedRow,
+  type TransactionRow,
+} from './transaction-rows.ts'
+
+/** Transactions of one address that are signed and stored together. */
+const GROUP = 50
+/** How often a group is done again because another process was faster, and because the database gave no answer. */
+const ATTEMPTS = 20
+const UNKNOWN_ATTEMPTS = 3
+const PAUSE_MS = 20
+const PAUSE_MAX_MS = 400
+const SIGNER_RETRY_AFTER = 5
+
+const lineMoved = errors.unavailable({ message: 'Another process sends from the same address.' })
+
+/** A caller who waits for an intent. */
+type Entry = {
+  readonly intent: Intent
+  /** Of its row, at every attempt: what an attempt with an unknown outcome has stored is found by it. */
+  readonly id: string
+  isSettled: boolean
+  resolve(row: TransactionRow): void
+  reject(error: unknown): void
+}
+
+type Signed = { entry: Entry; row: TransactionRow; signed: SignedRow }
+
+/** Makes `submit`. What is sent from one address at the same time is checked, signed and stored together. */
 export function createSubmit(
-  _context: WireContext,
-  _options: { lines: Pick<Lines, 'wakeSql'>; confirmations: Pick<Confirmations, 'followSql'> },
+  context: WireContext,
+  options: { lines: Pick<Lines, 'wakeSql'>; confirmations: Pick<Confirmations, 'followSql'> },
 ): Submit {
-  return () => Promise.reject(new Error('not built yet'))
+  const { db, clock, log } = context
+  const { lines, confirmations } = options
+  const preflight = createPreflight(context, createFees(context))
+  // Lines of one chain count against the same limits: in this process they do not get in each other's way.
+  const counting = createKeyedMutex({ queue: 10_000, retryAfter: 1 })
+  const queue = createLineQueue<Entry>(GROUP, async (entries) => {
+    for (const group of withoutRepetitions(entries))
+      await runOrSplit(group).catch((error: unknown) => group.forEach((entry) => entry.reject(error)))
+  })
+
+  async function runOrSplit(group: readonly Entry[]): Promise<void> {
+    try {
+      await run(group)
+    } catch (error) {
+      if (group.length === 1 || isUnavailable(error)) throw error
+      // The database refuses the steps of one of them: the others are not to fail with it.
+      for (const entry of openOf(group))
+        await run([entry]).catch((own: unknown) => {
+          entry.reject(own)
+        })
+    }
+  }
+
+  /** Settles every entry. @throws what the database refuses of a group */
+  async function run(group: readonly Entry[]): Promise<void> {
+    let unknown = 0
+    let isRepeated = false
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      await settleStored(group, attempt > 0)
+      const entries = openOf(group)
+      if (entries.length === 0) return
+      const checked = await preflight(
+        entries.map(({ intent }) => intent),
+        attempt > 0,
+      ).catch((error: unknown) => entries.forEach((entry) => entry.reject(error)))
+      if (!checked) return
+      try {
+        await decide(entries, checked)
+        continue
+      } catch (error) {
+        const isMoved = error === lineMoved || error === limitsMoved
+        // A reference that another process has stored at this moment is found in the next attempt.
+        const isReference: boolean = error instanceof ConstraintError && group.length === 1 && !isRepeated
+        isRepeated ||= isReference
+        // The commit may have happened: the next attempt finds it, or takes the nonces away from it.
+        const isUnknown = !isMoved && isUnavailable(error) && ++unknown < UNKNOWN_ATTEMPTS
+        if (!isMoved && !isReference && !isUnknown) throw error
+      }
+      await clock.sleep(Math.random() * Math.min(PAUSE_MS * 2 ** attempt, PAUSE_MAX_MS))
+    }
+    const [{ intent }] = group as [Entry]
+    const tooMany = errors.unavailable({
+      message: `Too much is sent from ${intent.signer.address} on ${intent.chain.name} at once: try again.`,
+      retryAfter: 1,
+    })
+    group.forEach((entry) => entry.reject(tooMany))
+  }
+
+  /** Answers what is stored already: of the same reference, or by an attempt whose outcome was unknown. */
+  async function settleStored(group: readonly Entry[], byId: boolean): Promise<void> {
+    const references = group.flatMap(({ intent }) => intent.reference ?? [])
+    const ids = byId ? group.map(({ id }) => id) : []
+    const conditions = [
+      ...(references.length > 0 ? [sql`reference in (${sql.join(references)})`] : []),
+      ...(ids.length > 0 ? [sql`id in (${sql.join(ids)})`] : []),
+    ]
+    if (conditions.length === 0) return
+    const rows = await db.all(selectTransactionsSql(sql.join(conditions, ' or ')))
+    for (const entry of openOf(group)) {
+      const { reference } = entry.intent
+      const row = rows.find(
+        (one) => one.id === entry.id || (reference !== undefined && one.reference === reference),
+      )
+      if (row) entry.resolve(row)
+    }
+  }
+
+  /** Refuses, or signs and stores. What stays open is to be looked at again. */
+  async function decide(entries: readonly Entry[], checked: Preflight): Promise<void> {
+    const { chain } = entries[0]!.intent
+    if (hasDayLimits(chain)) await counting.run(chain.name, () => signAndStore(entries, checked))
+    else await signAndStore(entries, checked)
+  }
+
+  async function signAndStore(entries: readonly Entry[], checked: Preflight): Promise<void> {
+    const { chain } = entries[0]!.intent
+    const allowance = await readAllowance(
+      context,
+      chain,
+      entries.map(({ intent }) => intent),
+    )
+    const nonces = await noncesOf(context, entries[0]!.intent, checked)
+    const accepted = accept(entries, checked, nonces.pending, allowance)
+    if (accepted.length === 0) return
+    const signed = await sign(accepted, checked, nonces.next)
+    // The nonces of the others depend on it, so they are signed anew.
+    if (!signed) return
+    await store(signed, checked, nonces, allowance)
+    for (const { entry, row } of signed) entry.resolve(row)
+  }
+
+  /** Signs all with nonces that follow each other; undefined if one could not be signed, which is rejected then. */
+  async function sign(
+    accepted: readonly Accepted<Entry>[],
+    { chainId, fees }: Preflight,
+    first: number,
+  ): Promise<Signed[] | undefined> {
+    const now = clock.now()
+    const outcomes = []
+    for (const [at, { entry, gas }] of accepted.entries()) {
+      const { signer, to, value, data = '0x' } = entry.intent
+      outcomes.push(signTransaction(signer, { ...fees, chainId, nonce: first + at, to, value, data, gas }))
+      // A signature takes a millisecond or so of this thread.
+      await nextTurn()
+    }
+    const signed: Signed[] = []
+    for (const [at, outcome] of (await Promise.all(outcomes)).entries()) {
+      const { entry, gas, cost } = accepted[at]!
+      const { intent, id } = entry
+      if (outcome.kind !== 'accepted') {
+        log.warn({ address: intent.signer.address, reason: outcome.reason }, 'a transaction cannot be signed')
+        entry.reject(signingError(intent, outcome.kind === 'refused'))
+        continue
+      }
+      const row: TransactionRow = {
+        id,
+        owner: intent.owner,
+        wallet_id: intent.walletId,
+        chain: intent.chain.name,
+        kind: intent.kind,
+        sender: intent.signer.address,
+        recipient: getAddress(intent.to),
+        value: String(intent.value),
+        data: intent.data ?? '0x',
+        nonce: first + at,
+        gas: Number(gas),
+        cost: String(cost),
+        hash: outcome.hash,
+        status: 'pending',
+        reference: intent.reference ?? null,
+        block_number: null,
+        block_hash: null,
+        succeeded: null,
+        gas_used: null,
+        fee: null,
+        token_id: null,
+        error: null,
+        is_final: 0,
+        broadcast_at: null,
+        broadcasts: 0,
+        created_at: now,
+        updated_at: now,
+      }
+      const { hash, raw } = outcome
+      const version = { max_fee: String(fees.maxFee), priority_fee: String(fees.priorityFee) }
+      signed.push({
+        entry,
+        row,
+        signed: { hash, transaction_id: id, raw, ...version, created_at: now },
+      })
+    }
+    return signed.length === accepted.length ? signed : undefined
+  }
+
+  async function store(
+    signed: readonly Signed[],
+    { head }: Preflight,
+    { stored, next }: Nonces,
+    allowance: Allowance,
+  ): Promise<void> {
+    const { chain, signer } = signed[0]!.entry.intent
+    const { address } = signer
+    const insertLineSql: Step[] =
+      stored === undefined
+        ? [
+            sql`
+              insert into onchain_lines (chain, address, next_nonce, created_at)
+              values (${chain.name}, ${address}, ${next}, ${clock.now()}) on conflict do nothing`,
+          ]
+        : []
+    const moveLine = requireRow(
+      sql`
+        update onchain_lines set next_nonce = ${next + signed.length}
+        where chain = ${chain.name} and address = ${address} and next_nonce = ${stored ?? next}
+        returning next_nonce`,
+      () => lineMoved,
+    )
+    await db.batch([
+      ...insertLineSql,
+      moveLine,
+      ...allowance.stepsSql(),
+      ...signed.flatMap(({ row, signed: version }) => insertTransactionSql(row, version)),
+      ...signed.flatMap(({ entry, row }) => entry.intent.stepsSql?.(row) ?? []),
+      ...lines.wakeSql(chain.name, address),
+      ...(await confirmations.followSql(chain, head)),
+    ])
+  }
+
+  return (intent) => {
+    const { promise, resolve, reject } = Promise.withResolvers<TransactionRow>()
+    const entry: Entry = {
+      intent,
+      id: newId(clock.now()),
+      isSettled: false,
+      resolve(row) {
+        entry.isSettled = true
+        resolve(row)
+      },
+      reject(error) {
+        entry.isSettled = true
+        reject(error)
+      },
+    }
+    queue.add(`${intent.chain.name} ${intent.signer.address}`, entry)
+    return promise
+  }
+}
+
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === errors.unavailable.code
+
+const openOf = (group: readonly Entry[]): Entry[] => group.filter(({ isSettled }) => !isSettled)
+
+/** Groups without two entries of one reference: the second one finds what the first has stored. */
+function withoutRepetitions(entries: readonly Entry[]): Entry[][] {
+  const seen = new Set<string>()
+  const isRepetition = ({ intent: { reference } }: Entry): boolean => {
+    if (reference === undefined) return false
+    const isSeen = seen.has(reference)
+    seen.add(reference)
+    return isSeen
+  }
+  const { first = [], repetition = [] } = Object.groupBy(entries, (entry) =>
+    isRepetition(entry) ? 'repetition' : 'first',
+  )
+  return repetition.length === 0 ? [first] : [first, ...withoutRepetitions(repetition)]
+}
+
+function signingError({ signer }: Intent, isFinal: boolean): ApiError {
+  const message = `The key of ${signer.address} could not sign: nothing was sent.`
+  return isFinal
+    ? onchainErrors.provider_error({ message })
+    : errors.unavailable({ message, retryAfter: SIGNER_RETRY_AFTER })
 }

@@ -1,0 +1,76 @@
+import { formatEther } from 'viem'
+
+import { ApiError } from '../../../base/errors.ts'
+import { onchainErrors } from '../errors.ts'
+import type { Intent } from './intent.ts'
+import { listRefusal, type Allowance } from './limits.ts'
+import type { Preflight } from './preflight.ts'
+import { gasOf, TRANSFER_GAS } from './simulation.ts'
+
+/** A caller who waits for what becomes of an intent. */
+export type Candidate = { readonly intent: Intent; reject(error: unknown): void }
+
+/** An intent that may be signed. `cost` is its value and the most that its gas can cost, in wei. */
+export type Accepted<C extends Candidate> = { entry: C; gas: bigint; cost: bigint }
+
+/**
+ * Decides which of the intents of one address may be signed, one after the other; the others are rejected. What lacks funds
+ * at a block of some moments ago is neither: it has to be looked at anew.
+ *
+ * @param pending wei that transactions may cost which are signed and not mined
+ */
+export function accept<C extends Candidate>(
+  entries: readonly C[],
+  checked: Preflight,
+  pending: bigint,
+  allowance: Allowance,
+): Accepted<C>[] {
+  const accepted: Accepted<C>[] = []
+  let reserved = pending
+  for (const [at, entry] of entries.entries()) {
+    const decided = decide(entry.intent, at, checked, reserved)
+    const refusal = decided instanceof ApiError ? decided : decided && allowance.take(entry.intent)
+    if (refusal) entry.reject(refusal)
+    else if (decided && !(decided instanceof ApiError)) {
+      reserved += decided.cost
+      accepted.push({ entry, ...decided })
+    }
+  }
+  return accepted
+}
+
+function decide(
+  intent: Intent,
+  at: number,
+  { account, fees, simulations, hasCode, isFresh }: Preflight,
+  pending: bigint,
+): { gas: bigint; cost: bigint } | ApiError | undefined {
+  const { balance, blockGas } = account
+  const costOf = (gas: bigint): bigint => intent.value + gas * fees.maxFee
+  const lacks = (cost: bigint): ApiError | undefined =>
+    isFresh ? fundsError(intent, { balance, pending, cost }) : undefined
+  const notListed = listRefusal(intent, hasCode[at]!)
+  if (notListed) return notListed
+  // Before the node's answer, which may be about the value as well, or about a contract that never got it.
+  if (intent.value > balance - pending) return lacks(costOf(TRANSFER_GAS))
+  const simulation = simulations[at]!
+  if (simulation instanceof ApiError) return simulation
+  const gas = gasOf(intent, simulation, blockGas)
+  if (gas instanceof ApiError) return gas
+  if (gas === 'no funds') return lacks(costOf(TRANSFER_GAS))
+  const cost = costOf(gas)
+  return cost > balance - pending ? lacks(cost) : { gas, cost }
+}
+
+function fundsError(
+  { chain, signer }: Intent,
+  amounts: { balance: bigint; pending: bigint; cost: bigint },
+): ApiError {
+  const [balance, pending, cost] = [amounts.balance, amounts.pending, amounts.cost].map((wei) =>
+    formatEther(wei),
+  )
+  return onchainErrors.insufficient_funds({
+    message: `${signer.address} has ${balance} ${chain.symbol} on ${chain.name}, of which ${pending} are for transactions that are not mined yet: the value and the fee need up to ${cost}.`,
+    details: { balance, pending, cost },
+  })
+}
