@@ -230,6 +230,27 @@ anyEngine((engine) => {
     assert.equal(await depth(), 8)
   })
 
+  test('an open payment request is listed, and paid as a whole', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const { token } = await app.register()
+    for (const symbol of ['USDC', 'ETH']) {
+      const body = { amount: '12.5', token: symbol, chain: 'arbitrum' }
+      const made = await app.request('POST', '/pay/onchain/payment', { token, body })
+      assert.equal(made.status, 200, made.text)
+      const { requests } = await api(app, 'GET', '/requests')
+      const request = requests.find(({ _id }: Json) => _id === made.body._id)
+      const { chain, displayAmount, receiverAddress, status } = request
+      assert.deepEqual([chain, displayAmount, request.token, status], ['arbitrum', '12.5', symbol, 'pending'])
+      assert.equal(receiverAddress, made.body.receiverAddress)
+      const { hash } = await api(app, 'POST', `/requests/${request._id}/pay`)
+      assert.equal((await rpc(app, 'eth_getTransactionReceipt', [hash], 'arbitrum')).status, '0x1')
+      const details = () => app.request('GET', `/pay/onchain/payment/${request._id}`, { token })
+      await eventually(app, async () => (await details()).body.status === 'confirmed')
+    }
+    const unknown = await app.request('POST', '/sandbox/api/chains/requests/none/pay')
+    assert.equal(unknown.status, 404)
+  })
+
   test('a restart keeps the chain, and a reset begins another one', async (t) => {
     const folder = await temporaryFolder(t)
     const databaseUrl = await engine.migratedUrl()
@@ -265,6 +286,23 @@ anyEngine((engine) => {
     assert.deepEqual(await running(second), [])
     assert.notEqual((await rpc(second, 'eth_getBlockByNumber', ['0x0', false])).hash, genesis.hash)
     assert.equal((await api(second, 'GET', '/ethereum/balances')).accounts[1].erc20, '1000000')
+  })
+
+  test('with another secret a chain goes on, with other accounts and contracts', async (t) => {
+    const folder = await temporaryFolder(t)
+    const first = await startIn(t, engine, folder)
+    await api(first, 'POST', '/ethereum/pay', { to: NOBODY, amount: '1' })
+    const before = (await api(first, 'GET', '')).ethereum
+    await first.stop()
+    const second = await startIn(t, engine, folder, {
+      environment: { SIXWIRE_SECRET: 'another secret of the tests, long enough too' },
+    })
+    const { contracts, accounts } = (await api(second, 'GET', '')).ethereum
+    assert.notDeepEqual(contracts, before.contracts)
+    assert.notDeepEqual(accounts, before.accounts)
+    const [balance] = (await api(second, 'GET', '/ethereum/balances')).accounts
+    assert.deepEqual([balance.balance, balance.erc20], ['10000', '1000000'])
+    assert.equal(await balanceOf(second), 10n ** 18n)
   })
 
   test('a chain that is configured has no node here, and gets nothing of the sandbox', async (t) => {
