@@ -43,7 +43,7 @@ async function applicationFolder(t: TestContext, files: Record<string, string>):
       join(folder, name),
       text
         .replaceAll("'sixwire'", JSON.stringify(pathToFileURL(library).href))
-        .replaceAll(/'sixwire\/(smtp|twilio|stripe|paypal)'/g, (_, name: string) =>
+        .replaceAll(/'sixwire\/(aws-kms|smtp|twilio|stripe|paypal)'/g, (_, name: string) =>
           JSON.stringify(import.meta.resolve(`sixwire/${name}`)),
         ),
     )
@@ -312,6 +312,18 @@ eachEngine((engine) => {
     const { status, body } = await app.request('GET', '/pay/health')
     assert.equal(status, 200)
     assert.deepEqual(body.providers, { cardpay: 'error', walletpay: 'error', onchain: 'not_configured' })
+  })
+
+  test('the wallet of docs/onchain.md is created, and its configuration for AWS KMS starts a server', async (t) => {
+    const config = (await blocksOf('docs/onchain.md', 'ts')).find((block) => block.includes('awsKms'))!
+    const folder = await applicationFolder(t, { 'sixwire.config.ts': config })
+    const app = await startApp(t, engine)
+    const { token: TOKEN } = await app.register()
+    const create = (await blocksOf('docs/onchain.md', 'sh')).find((block) => block.includes('Treasury'))!
+    const wallet = JSON.parse(await shell(create, app, { TOKEN }))
+    assert.equal(wallet.name, 'Treasury')
+    const withKms = await startApp(t, engine, { config: await loadConfig(folder) })
+    assert.deepEqual([...withKms.app.checks().get('onchain')!.keys()], ['keys by aws-kms'])
   })
 
   test('the documents of docs/store.md are created and found', async (t) => {

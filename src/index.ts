@@ -1,6 +1,6 @@
 /**
  * What an application imports. docs/extending.md shows how to use it; `sixwire/smtp` and `sixwire/twilio` export the
- * built-in providers of messages, `sixwire/stripe` and `sixwire/paypal` those of payments.
+ * built-in providers of messages, `sixwire/stripe` and `sixwire/paypal` those of payments, `sixwire/aws-kms` keys of wallets.
  *
  * @example
  * import { defineConfig, defineWire, route, Type } from 'sixwire'
@@ -32,6 +32,7 @@ export { auth } from './wires/auth/index.ts'
 export { core } from './wires/core/index.ts'
 export { messaging } from './wires/messaging/index.ts'
 export type { MailProvider, TextProvider } from './wires/messaging/provider.ts'
+export type { KeyStore, Signature, StoredKey } from './wires/onchain/wallets/signer.ts'
 export { pay, type Pay } from './wires/pay/index.ts'
 export type {
   CaptureOrder,
