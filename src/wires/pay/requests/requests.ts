@@ -55,7 +55,7 @@ export type PaymentRequestDetails = PaymentRequest & {
   unexpected: { chain: string; token: string; amount: string }[]
 }
 
-/** A request that can be paid, as the page of the sandbox lists it. */
+/** A request that did not expire, as the page of the sandbox lists it. */
 export type OpenPaymentRequest = Pick<
   PaymentRequest,
   '_id' | 'chain' | 'token' | 'displayAmount' | 'receiverAddress' | 'status' | 'expiresAt'
@@ -74,7 +74,7 @@ export type PaymentRequests = {
   ): Promise<PaymentRequest>
   /** @throws NOT_FOUND */
   get(id: string, rowFilter: RowFilter): Promise<PaymentRequestDetails>
-  /** Those that a payment is awaited for, newest first. */
+  /** Those that did not expire, the paid ones included, newest first. */
   open(): Promise<OpenPaymentRequest[]>
 }
 
@@ -254,7 +254,7 @@ export function createPaymentRequests(
       const rows = await db.all(
         selectRequestsSql(
           sql`r.id in (select id from pay_requests where is_open = 1 and expires_at >= ${clock.now()}
-            order by id desc limit ${OPEN_MAX * 2})`,
+            order by id desc limit ${OPEN_MAX})`,
         ),
       )
       return storedRequests(rows)
@@ -262,8 +262,6 @@ export function createPaymentRequests(
           const depth = chainNamed(stored.request.chain)?.depth ?? DEPTH
           return answerOf(stored, stateOf(stored, { depth }).status)
         })
-        .filter(({ status }) => AWAITED.has(status))
-        .slice(0, OPEN_MAX)
         .map(({ _id, chain, token, displayAmount, receiverAddress, status, expiresAt }) => ({
           _id,
           chain,
@@ -276,8 +274,6 @@ export function createPaymentRequests(
     },
   }
 }
-
-const AWAITED: ReadonlySet<RequestStatus> = new Set<RequestStatus>(['pending', 'detected', 'underpaid'])
 
 function checkAmount(amount: string, decimals: number): void {
   const refuse = (message: string): ApiError => invalid({ path: '/body/amount', message })
