@@ -87,6 +87,27 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await page.unroute('**/sandbox/api/**')
   }
 
+  async function showChains(app: TestApp, page: Page, look: Look): Promise<void> {
+    await page.goto(`${app.app.settings.publicUrl}/sandbox#chains`)
+    await page.getByText('Local chains').waitFor()
+    await look('the chains')
+    await page.getByRole('link', { name: /base/ }).click()
+    await page.getByText('a new contract').first().waitFor()
+    await button(page, 'Private key of account 0').click()
+    await page.getByLabel('Depth').fill('1000')
+    await button(page, 'Reorganise').click()
+    await page.getByRole('alert').waitFor()
+    await look('a chain')
+
+    const { token } = await app.register()
+    const body = { amount: '12.5', token: 'USDC', chain: 'base' }
+    await app.request('POST', '/pay/onchain/payment', { token, body })
+    await page.reload()
+    await page.getByRole('link', { name: '12.5 USDC' }).click()
+    await button(page, 'Pay this request').waitFor()
+    await look('a payment request')
+  }
+
   async function showProviders(app: TestApp, page: Page, look: Look): Promise<void> {
     await app.request('PUT', '/sandbox/api/faults/phone', { body: { error: 503, times: 2 } })
     await page.goto(`${app.app.settings.publicUrl}/sandbox#providers`)
@@ -135,7 +156,7 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
     await look('the frontend for somebody who is signed in')
   }
 
-  const PAGES = [showInbox, showPhone, showPeople, showProviders, showConsent, showFrontend]
+  const PAGES = [showInbox, showPhone, showPeople, showChains, showProviders, showConsent, showFrontend]
 
   anyEngine((engine) => {
     for (const colorScheme of ['light', 'dark'] as const)

@@ -298,7 +298,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       const card = page.getByRole('region', { name: 'Provider A' })
       await card.waitFor()
       // The people are no provider: they are shown in their own part.
-      assert.equal(await page.locator('#providers-list > section').count(), 6)
+      assert.equal(await page.locator('#providers-list > section').count(), 7)
       await card.getByText('Faults').click()
       await card.getByLabel('HTTP status').fill('503')
       await card.getByLabel('Calls').fill('2')
@@ -356,7 +356,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       test(`has no part that is wider than a window of ${width} pixels`, async (t) => {
         const { page } = await visit(t)
         await page.setViewportSize({ width, height: 800 })
-        for (const part of ['inbox', 'phone', 'people', 'payments', 'webhooks', 'providers']) {
+        for (const part of ['inbox', 'phone', 'people', 'payments', 'chains', 'webhooks', 'providers']) {
           await page.goto(`${here()}/sandbox#${part}`)
           await page.locator(`#view-${part}:not([hidden])`).waitFor()
           assert.ok((await page.evaluate<number>('document.documentElement.scrollWidth')) <= width, part)

@@ -12,7 +12,7 @@ const TONES = {
 }
 const WORDS = {
   pending: 'Nothing has arrived yet.',
-  detected: 'All of it is in a block that is not deep enough yet.',
+  detected: 'A payment is in a block that is not deep enough yet.',
   confirmed: 'All of it has arrived.',
   overpaid: 'More than asked for has arrived. The payment is completed.',
   underpaid: 'Less than asked for has arrived. The rest can be paid until it expires.',
