@@ -36,6 +36,8 @@ export type Pay = {
   lookUp(transactionId: string): Promise<boolean>
   /** Payment requests that a payment is awaited for, newest first: at most 20. */
   openPaymentRequests(): Promise<OpenPaymentRequest[]>
+  /** Expires payment requests whose time is over on chains that make no blocks, as the sweep does. */
+  expireSilent(): Promise<void>
   /** Finds events whose webhook was lost in the lists of the providers, as the sweep does. */
   listEvents(): Promise<void>
 }
@@ -74,6 +76,7 @@ export const pay = defineWire({
     const service: Pay = {
       transactions,
       openPaymentRequests: async () => (await onchainPayments?.requests.open()) ?? [],
+      expireSilent: async () => onchainPayments?.expireSilent(),
       async lookUp(id) {
         await onchainPayments?.settle(id)
         return (await reconcile(id, { cause: 'sweep', repeats: true })).failure === undefined

@@ -44,7 +44,7 @@ export type RequestState = {
   transactionHashes: readonly string[]
   /** Whether the amount arrived in time, deep enough. */
   isPaid: boolean
-  /** Whether no block can change it, unless a reorganisation is deeper than what counts as final. */
+  /** Whether no block can change `isPaid` any more, unless a reorganisation is deeper than what counts as final. */
   isFinal: boolean
 }
 

@@ -3,16 +3,19 @@ import { describe, test } from 'node:test'
 
 import { getAddress } from 'viem'
 
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { sql } from '../../../db/sql.ts'
+
+import { anyEngine, eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { startApp } from '../../../testing/app.ts'
 import { startTestNode } from '../../../testing/node.ts'
-import { DEPTH, startShop } from './requests.fixture.ts'
+import { DEPTH, MNEMONIC, startShop } from './requests.fixture.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('a payment request', () => {
   eachEngine((engine) => {
     const end = endOfSuite()
-    const starting = Promise.resolve().then(async () => {
+    const open = async () => {
       const [node, other] = await Promise.all([
         startTestNode(end),
         startTestNode(end, { chainId: 77_008_453 }),
@@ -35,10 +38,12 @@ describe('a payment request', () => {
         { tokens: { USDC: usdc, FEE: fee } },
       )
       return { shop, node, other, usdc, fee, dai, forwarder }
-    })
+    }
+    let opening: ReturnType<typeof open> | undefined
+    const start = () => (opening ??= open())
 
     test('is answered as specified, with an address of its own, and its transaction is pending', async () => {
-      const { shop } = await starting
+      const { shop } = await start()
       const answered = await shop.call('POST /pay/onchain/payment', {
         amount: '12.50',
         token: 'USDC',
@@ -73,7 +78,7 @@ describe('a payment request', () => {
     })
 
     test('of coin is detected, and confirmed once it is deep enough', async () => {
-      const { shop, node } = await starting
+      const { shop, node } = await start()
       const { _id, receiverAddress, amount } = await shop.request('0.000000000000000001')
       assert.equal(amount, 1n)
       const hash = await node.fund(receiverAddress, 1n)
@@ -90,7 +95,7 @@ describe('a payment request', () => {
     })
 
     test('of a token counts what arrived: a fee on the transfer is topped up', async () => {
-      const { shop, node, fee, usdc } = await starting
+      const { shop, node, fee, usdc } = await start()
       const { _id, receiverAddress, amount } = await shop.request('100', 'FEE')
       await node.send(fee, 'FeeToken', 'transfer', [receiverAddress, amount], { from: 0 })
       await node.mine(DEPTH)
@@ -108,7 +113,7 @@ describe('a payment request', () => {
     })
 
     test('that a contract pays is confirmed without a transaction hash', async () => {
-      const { shop, node, forwarder } = await starting
+      const { shop, node, forwarder } = await start()
       const { _id, receiverAddress, amount } = await shop.request('2')
       await node.send(forwarder, 'Playground', 'forward', [receiverAddress], { from: 0, value: amount / 2n })
       await node.send(forwarder, 'Playground', 'forward', [receiverAddress], { from: 0, value: amount / 2n })
@@ -119,7 +124,7 @@ describe('a payment request', () => {
     })
 
     test('that is paid in another token, or on another chain, shows that and stays pending', async () => {
-      const { shop, node, other, dai, usdc } = await starting
+      const { shop, node, other, dai, usdc } = await start()
       const { _id, receiverAddress } = await shop.request('1')
       await shop.request('1', 'ETH', 'base')
       await node.send(dai, 'Token', 'transfer', [receiverAddress, 7n], { from: 0 })
@@ -137,7 +142,7 @@ describe('a payment request', () => {
     })
 
     test('that a reorganisation takes back is disputed, and completed once it is paid again', async () => {
-      const { shop, node } = await starting
+      const { shop, node } = await start()
       const { _id, receiverAddress, amount } = await shop.request()
       await node.fund(receiverAddress, amount)
       await node.mine(DEPTH - 1)
@@ -172,7 +177,7 @@ describe('a payment request', () => {
       [{ chain: 'bitcoin' }, '/body/chain'],
     ] as const)
       test(`of ${JSON.stringify(body)} is answered 400`, async () => {
-        const { shop } = await starting
+        const { shop } = await start()
         const answered = await shop.call('POST /pay/onchain/payment', {
           amount: '1',
           token: 'ETH',
@@ -184,7 +189,7 @@ describe('a payment request', () => {
       })
 
     test('is not found by an unknown id; on a chain without a node it is not configured', async () => {
-      const { shop } = await starting
+      const { shop } = await start()
       assert.equal((await shop.call('GET /pay/onchain/payment/nothing')).status, 404)
       const answered = await shop.call('POST /pay/onchain/payment', {
         amount: '1',
@@ -196,12 +201,66 @@ describe('a payment request', () => {
     })
 
     test('with the same idempotency key is the same; at once, all have addresses of their own', async () => {
-      const { shop } = await starting
+      const { shop } = await start()
       const body = { amount: '1', token: 'ETH', chain: 'ethereum' }
       const send = () => shop.call('POST /pay/onchain/payment', body, { key: 'again' })
       assert.deepEqual((await send()).body, (await send()).body)
       const many = await Promise.all(Array.from({ length: 20 }, () => shop.request()))
       assert.equal(new Set(many.map(({ receiverAddress }) => receiverAddress)).size, 20)
+    })
+  })
+})
+
+describe('payments on chains', () => {
+  anyEngine((engine) => {
+    test('are not configured without a mnemonic, and the error names the variable', async (t) => {
+      const app = await startApp(t, engine)
+      const { token } = await app.register()
+      const body = { amount: '1', token: 'ETH', chain: 'ethereum' }
+      for (const answered of [
+        await app.request('POST', '/pay/onchain/payment', { token, body }),
+        await app.request('GET', '/pay/onchain/payment/x', { token }),
+      ]) {
+        assert.deepEqual([answered.status, answered.body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'])
+        assert.match(answered.body.error.message, /PAYMENT_MNEMONIC/)
+      }
+      const { body: health } = await app.request('GET', '/pay/health')
+      assert.equal(health.providers.onchain, 'not_configured')
+    })
+
+    for (const [mnemonic, fault] of [
+      [MNEMONIC.replace(/\w+$/, 'wave'), /checksum is wrong/],
+      [MNEMONIC.replace('wave', 'wawe'), /its word 5 is none of the list/],
+      ['chair desk', /12 to 24 words, and has 2/],
+    ] as const)
+      test(`do not start with ${fault.source}, and the mnemonic is not shown`, async (t) => {
+        const started = startApp(t, engine, { environment: { PAYMENT_MNEMONIC: mnemonic } })
+        await assert.rejects(started, ({ message }: Error) => {
+          assert.match(message, /^PAYMENT_MNEMONIC: /)
+          assert.match(message, fault)
+          return mnemonic.split(' ').every((word) => !message.split(/\W+/).includes(word))
+        })
+      })
+
+    test('of others are not found under the policy guarded', async (t) => {
+      const node = await startTestNode(t)
+      const shop = await startShop(
+        t,
+        engine,
+        { ethereum: node.url },
+        { environment: { SIXWIRE_POLICY: 'guarded' } },
+      )
+      const [owner, other] = [await shop.app.register(), await shop.app.register()]
+      await shop.app.app.db.write(sql`update auth_users set email_verified_at = 1`)
+      const created = await shop.call(
+        'POST /pay/onchain/payment',
+        { amount: '1', token: 'ETH', chain: 'ethereum' },
+        { token: owner.token },
+      )
+      assert.equal(created.status, 200, created.text)
+      const path = `GET /pay/onchain/payment/${created.body._id}`
+      assert.equal((await shop.call(path, undefined, { token: owner.token })).status, 200)
+      assert.equal((await shop.call(path, undefined, { token: other.token })).status, 404)
     })
   })
 })

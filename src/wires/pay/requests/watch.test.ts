@@ -1,0 +1,205 @@
+// What a chain shows over time: expiry, pauses of the server, many open requests, faults.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { sql } from '../../../db/sql.ts'
+import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { startTestNode, type TestNode } from '../../../testing/node.ts'
+import { startRpcProxy } from '../../../testing/rpc-proxy.ts'
+import { DEPTH, ETHER, MNEMONIC, startShop, type Shop } from './requests.fixture.ts'
+
+const MINUTE_MS = 60_000
+const OVER_S = 4_000
+
+describe('the watch of payments', () => {
+  eachEngine((engine) => {
+    const end = endOfSuite()
+    const open = async () => {
+      const node = await startTestNode(end)
+      const proxy = await startRpcProxy(end, node.url)
+      return { node, proxy, shop: await startShop(end, engine, { ethereum: proxy.url }) }
+    }
+    let opening: ReturnType<typeof open> | undefined
+    const start = () => (opening ??= open())
+
+    /** From now on the chain is past the expiry of what there is, and the server's clock as well. */
+    async function expire(node: TestNode, shop: Shop): Promise<void> {
+      shop.app.clock.advance(OVER_S * 1000)
+      await node.call('evm_increaseTime', [OVER_S])
+    }
+
+    test('tells late from in time by the block, and expires what was not paid, once that is deep', async () => {
+      const { shop, node, proxy } = await start()
+      const [inTime, late, part, unpaid] = [
+        await shop.request(),
+        await shop.request(),
+        await shop.request(),
+        await shop.request(),
+      ]
+      await node.fund(part.receiverAddress, part.amount / 2n)
+      await shop.settled(node)
+      // The last block before the expiry is seen after it.
+      const heal = proxy.fault({
+        method: 'eth_getBlockByNumber',
+        error: { code: -32_000, message: 'not now' },
+      })
+      await node.fund(inTime.receiverAddress, inTime.amount)
+      await expire(node, shop)
+      await node.fund(late.receiverAddress, late.amount)
+      heal()
+      assert.deepEqual(await shop.statuses(inTime._id, node), ['detected', 'pending'])
+      assert.deepEqual(await shop.statuses(late._id, node), ['late', 'pending'])
+      assert.deepEqual(await shop.statuses(unpaid._id, node), ['expired', 'pending'])
+      await node.mine(DEPTH - 1)
+      assert.deepEqual(await shop.statuses(inTime._id, node), ['confirmed', 'completed'])
+      assert.deepEqual(await shop.statuses(late._id, node), ['late', 'expired'])
+      assert.deepEqual(await shop.statuses(part._id, node), ['underpaid', 'expired'])
+      assert.deepEqual(await shop.statuses(unpaid._id, node), ['expired', 'expired'])
+      const topUp = await node.fund(part.receiverAddress, part.amount)
+      assert.deepEqual(await shop.statuses(part._id, node), ['late', 'expired'])
+      assert.equal((await shop.read(part._id)).transactionHashes.at(-1), topUp)
+    })
+
+    test('loses a payment for good that a reorganisation moved past the expiry', async () => {
+      const { shop, node } = await start()
+      const { _id, receiverAddress, amount } = await shop.request()
+      await node.fund(receiverAddress, amount)
+      await node.mine(DEPTH - 1)
+      assert.deepEqual(await shop.statuses(_id, node), ['confirmed', 'completed'])
+      await node.reorg(DEPTH)
+      await shop.settled(node)
+      await expire(node, shop)
+      await node.fund(receiverAddress, amount)
+      await node.mine(DEPTH - 1)
+      assert.deepEqual(await shop.statuses(_id, node), ['late', 'lost'])
+    })
+
+    test('finds after a pause of many blocks what was paid meanwhile, and in which block', async () => {
+      const node = await startTestNode(end)
+      const forwarder = await node.deploy('Playground')
+      const databaseUrl = await engine.migratedUrl()
+      const before = await startShop(end, engine, { ethereum: node.url }, { databaseUrl })
+      const [coin, sent, late] = [await before.request(), await before.request(), await before.request()]
+      await before.settled(node)
+      await before.app.stop()
+      await node.mine(30)
+      await node.fund(coin.receiverAddress, coin.amount)
+      await node.send(forwarder, 'Playground', 'forward', [sent.receiverAddress], {
+        from: 0,
+        value: sent.amount,
+      })
+      const paidIn = (await node.client.getBlock()).number
+      await node.mine(7)
+      await node.call('evm_increaseTime', [OVER_S])
+      await node.send(forwarder, 'Playground', 'forward', [late.receiverAddress], {
+        from: 0,
+        value: late.amount,
+      })
+      await node.mine(40)
+      const after = await startShop(end, engine, { ethereum: node.url }, { databaseUrl })
+      assert.deepEqual(await after.statuses(coin._id, node), ['confirmed', 'completed'])
+      assert.deepEqual(await after.statuses(sent._id, node), ['confirmed', 'completed'])
+      assert.deepEqual(await after.statuses(late._id, node), ['late', 'expired'])
+      const head = (await node.client.getBlock()).number
+      assert.equal((await after.read(sent._id)).confirmations, Number(head - paidIn) + 1)
+      await after.app.stop()
+    })
+
+    test('asks the node as often for a block with many open requests as with a few', async () => {
+      const node = await startTestNode(end)
+      const proxy = await startRpcProxy(end, node.url)
+      const shop = await startShop(end, engine, { ethereum: proxy.url })
+      const { _id } = await shop.request()
+      const [row] = await shop.app.app.db.all<Record<string, string | number>>(
+        sql`select * from pay_requests where id = ${_id}`,
+      )
+      const [order] = await shop.app.app.db.all<Record<string, string | number>>(
+        sql`select * from pay_transactions where id = ${_id}`,
+      )
+      async function requestsFor(open: number, from: number): Promise<number> {
+        await shop.app.app.db.batch(
+          Array.from({ length: open }, (_one, at) => {
+            const id = `${_id}${from + at}`
+            const address = `0x${(from + at + 1_000).toString(16).padStart(40, '0')}`
+            return [
+              sql.insert('pay_transactions', { ...order!, id, reference: id }, ['id']),
+              sql.insert('pay_requests', { ...row!, id, address, address_index: 1_000_000 + from + at }, [
+                'id',
+              ]),
+            ]
+          }).flat(),
+        )
+        await shop.settled(node)
+        const counts: number[] = []
+        for (let block = 0; block < 3; block++) {
+          await shop.settled(node)
+          proxy.forget()
+          await node.mine()
+          await shop.settled(node)
+          // The head is asked for by time, whether there is a block or not.
+          const isHead = ({ params }: { params?: unknown[] }): boolean => params?.[0] === 'latest'
+          counts.push(proxy.log.filter((call) => !isHead(call)).length)
+        }
+        return Math.min(...counts)
+      }
+      const few = await requestsFor(9, 0)
+      assert.equal(await requestsFor(990, 9), few)
+      assert.equal(few, 3)
+      await shop.app.stop()
+    })
+
+    test('expires by the clock what nobody pays on a chain that makes no blocks', async () => {
+      const node = await startTestNode(end)
+      const shop = await startShop(end, engine, { ethereum: node.url })
+      const { _id } = await shop.request()
+      shop.app.clock.advance(59 * MINUTE_MS)
+      assert.equal((await shop.read(_id)).status, 'pending')
+      shop.app.clock.advance(2 * MINUTE_MS)
+      assert.equal((await shop.read(_id)).status, 'expired')
+      shop.app.clock.advance(10 * MINUTE_MS)
+      while ((await shop.transaction(_id)).status !== 'expired')
+        await shop.app.app.service('pay').expireSilent()
+      assert.deepEqual(await shop.app.app.service('pay').openPaymentRequests(), [])
+      await shop.app.stop()
+    })
+
+    test('lists the requests that can be paid', async () => {
+      const { shop, node } = await start()
+      const pay = shop.app.app.service('pay')
+      const { _id, receiverAddress } = await shop.request('0.5')
+      const [newest] = await pay.openPaymentRequests()
+      const { expiresAt } = await shop.read(_id)
+      assert.deepEqual(newest, {
+        _id,
+        chain: 'ethereum',
+        token: 'ETH',
+        displayAmount: '0.5',
+        receiverAddress,
+        status: 'pending',
+        expiresAt,
+      })
+      await node.fund(receiverAddress, ETHER / 2n)
+      await node.mine(DEPTH)
+      await shop.settled(node)
+      assert.ok((await pay.openPaymentRequests()).every((one) => one._id !== _id))
+    })
+
+    test('never shows the mnemonic, and health tells of the node', async () => {
+      const { shop, proxy } = await start()
+      const { body } = await shop.call('GET /pay/health')
+      assert.equal(body.providers.onchain, 'connected')
+      const heal = proxy.fault({ status: 503 })
+      shop.app.clock.advance(MINUTE_MS)
+      const { status, body: answer } = await shop.call('POST /pay/onchain/payment', {
+        amount: '1',
+        token: 'ETH',
+        chain: 'ethereum',
+      })
+      assert.deepEqual([status, answer.error.code], [502, 'PROVIDER_ERROR'])
+      const down = (await shop.call('GET /pay/health')).body
+      assert.deepEqual([down.status, down.providers.onchain], ['unhealthy', 'error'])
+      heal()
+      for (const word of MNEMONIC.split(' ')) assert.doesNotMatch(shop.app.log(), new RegExp(`\\b${word}\\b`))
+    })
+  })
+})
