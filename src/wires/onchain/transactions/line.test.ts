@@ -6,9 +6,8 @@ import { parseGwei, type Address, type Hex } from 'viem'
 
 import { startApp } from '../../../testing/app.ts'
 import { endOfSuite, eachEngine } from '../../../testing/engines.ts'
-import { startTestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
-import { DEPTH, eventually, startSending, type Sending } from './sending.fixture.ts'
+import { DEPTH, eventually, startSending, type Sending, type Shown } from './sending.fixture.ts'
 
 const TO: Address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const STUCK_MS = 60_000
@@ -29,10 +28,10 @@ eachEngine((engine) => {
     first.forwardTo(chain.node.url)
   })
 
-  const minedAt = (hash: Hex): Promise<any> =>
+  const minedAt = (hash: Hex): Promise<Shown & { blockNumber: number }> =>
     eventually(async () => {
       const found = await chain.get(hash)
-      return found.blockNumber !== undefined && found
+      return found.blockNumber !== undefined && { ...found, blockNumber: found.blockNumber }
     })
   const sent = async (wallet: { _id: string }): Promise<Hex> => (await chain.sent(wallet, TO, '0.1')).hash
   const balanceOf = (address: Address): Promise<bigint> => chain.node.client.getBalance({ address })
@@ -40,7 +39,7 @@ eachEngine((engine) => {
   const inPool = (hash: Hex) =>
     eventually(() => chain.node.client.getTransaction({ hash }).catch(() => undefined))
   /** Until the record says so, too. */
-  const recorded = (walletId: string, is: (row: any) => boolean): Promise<any> =>
+  const recorded = (walletId: string, is: (row: Shown) => boolean): Promise<Shown[]> =>
     eventually(async () => {
       const { transactions } = await chain.list(`walletId=${walletId}`)
       return transactions.every(is) && transactions
@@ -96,7 +95,7 @@ eachEngine((engine) => {
       const found = await chain.get(old)
       return found.status === 'replaced' && found
     })
-    const newest = replaced.replacedBy
+    const newest = replaced.replacedBy!
     await inPool(newest)
     const version = await node.client.getTransaction({ hash: newest })
     assert.ok(version.maxFeePerGas! * 8n >= maxFeePerGas! * 9n)
@@ -106,7 +105,7 @@ eachEngine((engine) => {
     assert.equal(mined.nonce, 0)
     assert.equal((await chain.get(old)).replacedBy, newest)
     const [row, ...others] = await recorded(wallet._id, ({ blockNumber }) => blockNumber !== undefined)
-    assert.equal(row.hash, newest)
+    assert.equal(row!.hash, newest)
     assert.equal(others.length, 0)
     await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('1') })
     await node.mine()
@@ -150,7 +149,7 @@ eachEngine((engine) => {
     await node.mine(DEPTH)
     await recorded(wallet._id, ({ status }) => status === 'confirmed')
     const { number: head } = await node.client.getBlock()
-    const { blockNumber } = await chain.get(hashes[0]!)
+    const { blockNumber } = await minedAt(hashes[0]!)
     // The blocks of all three are replaced by empty ones.
     await node.reorg(Number(head) - blockNumber + 1)
     assert.equal(await node.client.getTransactionCount({ address: wallet.address }), 0)
@@ -233,7 +232,7 @@ eachEngine((engine) => {
     await node.client.setAutomine(true)
     await node.mine(DEPTH)
     const [row] = await recorded(wallet._id, ({ status }) => status === 'failed')
-    assert.equal(row.error, 'the contract reverted')
+    assert.equal(row!.error, 'the contract reverted')
     const found = await chain.get(hash)
     assert.equal(found.status, 'failed')
     assert.ok(Number(found.fee) > 0)

@@ -7,10 +7,14 @@ import { startApp, type Answered, type StartOptions, type TestApp } from '../../
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
+import type { SentTransaction } from './transactions.ts'
 
 export const DEPTH = 3
 /** The policy of most tests: all see everything. */
 const ENVIRONMENT = { SIXWIRE_RATE_LIMITS: 'off' }
+
+/** A transaction as it is answered. */
+export type Shown = SentTransaction & { hash: Hex; replacedBy?: Hex }
 
 export type Sending = {
   readonly app: TestApp
@@ -29,8 +33,8 @@ export type Sending = {
   ): Promise<Answered>
   /** The same, answered with 200. */
   sent(wallet: { _id: string }, to: Address, value: string): Promise<{ hash: Hex; nonce: number }>
-  get(hash: Hex, app?: TestApp): Promise<any>
-  list(query?: string): Promise<any>
+  get(hash: Hex, app?: TestApp): Promise<Shown>
+  list(query?: string): Promise<{ transactions: Shown[]; total: number; nextCursor?: string }>
   /** Stops the server and starts another one on the same database. */
   restart(): Promise<void>
 }
@@ -67,6 +71,14 @@ export async function startSending(
   const post = (path: string, body: object, headers: Record<string, string> = {}, by = app) =>
     by.request('POST', path, { token, body, headers })
 
+  const send: Sending['send'] = (wallet, to, value, { key, app: by } = {}) =>
+    post(
+      '/onchain/transactions',
+      { to, value, walletId: wallet._id },
+      key === undefined ? {} : { 'idempotency-key': key },
+      by,
+    )
+
   return {
     get app() {
       return app
@@ -81,15 +93,9 @@ export async function startSending(
       await node.client.setBalance({ address: body.address, value: 10n ** 19n })
       return body
     },
-    send: (wallet, to, value, { key, app: by } = {}) =>
-      post(
-        '/onchain/transactions',
-        { to, value, walletId: wallet._id },
-        key === undefined ? {} : { 'idempotency-key': key },
-        by,
-      ),
+    send,
     async sent(wallet, to, value) {
-      const { status, text, body } = await this.send(wallet, to, value)
+      const { status, text, body } = await send(wallet, to, value)
       assert.equal(status, 200, text)
       return body
     },
@@ -116,7 +122,7 @@ export async function eventually<T>(look: () => Promise<T | undefined | false>):
   for (;;) {
     const found = await look()
     if (found) return found
-    assert.ok(Date.now() < until, `this was never so: ${look}`)
+    assert.ok(Date.now() < until, `this was never so: ${look.toString()}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 
 import type { Address, Hex } from 'viem'
 
+import type { Answered } from '../../../testing/app.ts'
 import { endOfSuite, eachEngine } from '../../../testing/engines.ts'
 import { DEPTH, eventually, startSending, type Sending } from './sending.fixture.ts'
 
@@ -54,7 +55,7 @@ eachEngine((engine) => {
     // The record of the list follows.
     const listed = await eventually(async () => {
       const { transactions } = await chain.list(`walletId=${wallet._id}`)
-      return transactions[0].status === 'confirmed' && transactions
+      return transactions[0]!.status === 'confirmed' && transactions
     })
     assert.equal(listed.length, 1)
     const { confirmations: _confirmations, ...rest } = confirmed
@@ -132,7 +133,7 @@ eachEngine((engine) => {
 
   test('the same Idempotency-Key sends once', async () => {
     const wallet = await chain.wallet()
-    const answers = []
+    const answers: Answered[] = []
     for (let n = 0; n < 3; n++)
       answers.push(await chain.send(wallet, TO, '0.1', { key: `once-${wallet._id}` }))
     assert.deepEqual(
@@ -147,13 +148,13 @@ eachEngine((engine) => {
     for (let n = 0; n < 3; n++) await chain.sent(wallet, TO, '0.1')
     const first = await chain.list(`walletId=${wallet._id}&limit=2&chain=ethereum`)
     assert.deepEqual(
-      first.transactions.map(({ nonce }: { nonce: number }) => nonce),
+      first.transactions.map(({ nonce }) => nonce),
       [2, 1],
     )
     assert.equal(first.total, 3)
     const second = await chain.list(`walletId=${wallet._id}&limit=2&cursor=${first.nextCursor}`)
     assert.deepEqual(
-      second.transactions.map(({ nonce }: { nonce: number }) => nonce),
+      second.transactions.map(({ nonce }) => nonce),
       [0],
     )
     assert.equal((await chain.list(`walletId=${wallet._id}&chain=base`)).total, 0)
@@ -164,7 +165,7 @@ eachEngine((engine) => {
     const { hash } = await chain.sent(wallet, TO, '0.1')
     const mined = await eventually(async () => {
       const [row] = (await chain.list(`walletId=${wallet._id}`)).transactions
-      return row.blockNumber !== undefined && row
+      return row!.blockNumber !== undefined && row
     })
     const heal = chain.proxy.fault({ status: 503 })
     try {
