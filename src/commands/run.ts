@@ -9,13 +9,25 @@ import { UsageError, type Command } from './command.ts'
 import { dev } from './dev.ts'
 import { jobs } from './jobs.ts'
 import { key } from './key.ts'
+import { pay } from './pay.ts'
 import { secret } from './secret.ts'
 import { start } from './start.ts'
 import { template } from './template.ts'
 import { user } from './user.ts'
 import { version } from './version.ts'
 
-const COMMANDS: Record<string, Command> = { start, dev, check, user, key, jobs, secret, template, version }
+const COMMANDS: Record<string, Command> = {
+  start,
+  dev,
+  check,
+  user,
+  key,
+  jobs,
+  pay,
+  secret,
+  template,
+  version,
+}
 
 function overview(): string {
   const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2

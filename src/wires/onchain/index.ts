@@ -8,11 +8,12 @@ import { healthRoutes } from './routes.ts'
 import { contractRoutes } from './contracts/contract-routes.ts'
 import { nftRoutes } from './nfts/nft-routes.ts'
 import { createConfirmations } from './transactions/confirmations.ts'
+import { createFees, type CurrentFees } from './transactions/fees.ts'
 import type { Submit } from './transactions/intent.ts'
 import { createLines } from './transactions/line.ts'
 import { createSubmit } from './transactions/submit.ts'
 import { transactionRoutes } from './transactions/transaction-routes.ts'
-import { createTransactions } from './transactions/transactions.ts'
+import { createTransactions, type Transactions } from './transactions/transactions.ts'
 import { LOCAL_KEYS_SEALED } from './wallets/local-keys.ts'
 import { createSigners, type Signers } from './wallets/signers.ts'
 import { walletRoutes } from './wallets/wallet-routes.ts'
@@ -35,6 +36,8 @@ export type Onchain = {
   readonly signers: Signers
   readonly wallets: Wallets
   readonly submit: Submit
+  readonly transactions: Transactions
+  readonly fees: CurrentFees
   /** Defines how blocks are followed for a consumer; to be called in the setup of a wire. */
   follow(consumer: Consumer): Follower
   health(): Promise<OnchainHealth>
@@ -66,6 +69,8 @@ export const onchain = defineWire({
       signers,
       wallets,
       submit,
+      transactions,
+      fees: createFees(context),
       follow: (consumer) => createFollower(context, chains, consumer),
       health,
     }

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 
+import { StartError } from '../../base/start-error.ts'
 import { sql } from '../../db/sql.ts'
 import { defineWire, type WireContext } from '../../kernel/wire.ts'
 import { onchain, type Onchain } from '../onchain/index.ts'
@@ -13,6 +14,7 @@ import { createHealth } from './health.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import type { OnchainPayments } from './requests/onchain-payments.ts'
 import type { OpenPaymentRequest } from './requests/requests.ts'
+import type { Sweep } from './requests/sweep.ts'
 import { PAY_ENV, PAY_PROVIDERS, PayOptions } from './options.ts'
 import { openProviders } from './providers.ts'
 import { createReconcile, type Reconcile } from './reconcile.ts'
@@ -27,6 +29,8 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const UNDER_WAY_MAX = 10_000
 
+export type { SweepItem } from './requests/sweep-plan.ts'
+
 /** The service of the pay wire. */
 export type Pay = {
   readonly transactions: Transactions
@@ -36,6 +40,8 @@ export type Pay = {
   lookUp(transactionId: string): Promise<boolean>
   /** Payment requests that a payment is awaited for, newest first: at most 20. */
   openPaymentRequests(): Promise<OpenPaymentRequest[]>
+  /** Gathers what was paid on chains. @throws StartError if nothing configures the receiving addresses */
+  sweep(): Sweep
   /** Expires payment requests whose time is over on chains that make no blocks, as the sweep does. */
   expireSilent(): Promise<void>
   /** Finds events whose webhook was lost in the lists of the providers, as the sweep does. */
@@ -76,6 +82,10 @@ export const pay = defineWire({
     const service: Pay = {
       transactions,
       openPaymentRequests: async () => (await onchainPayments?.requests.open()) ?? [],
+      sweep() {
+        if (!onchainPayments) throw new StartError('PAYMENT_MNEMONIC: it is not set')
+        return onchainPayments.sweep
+      },
       expireSilent: async () => onchainPayments?.expireSilent(),
       async lookUp(id) {
         await onchainPayments?.settle(id)
@@ -140,7 +150,7 @@ export const pay = defineWire({
 async function openOnchain(
   context: WireContext & { onchain: Onchain | undefined },
   ledger: Ledger,
-  { mnemonic, expiresMinutes }: Static<typeof PayOptions>['onchain'],
+  { mnemonic, expiresMinutes, treasuryAddress }: Static<typeof PayOptions>['onchain'],
 ): Promise<OnchainPayments | undefined> {
   if (mnemonic === undefined || !context.onchain) return undefined
   // Loaded only if it is configured.
@@ -151,6 +161,7 @@ async function openOnchain(
     onchain: context.onchain,
     receivers: createReceivers(context.db, mnemonic),
     lifeMs: expiresMinutes * MINUTE_MS,
+    treasury: treasuryAddress,
   })
 }
 

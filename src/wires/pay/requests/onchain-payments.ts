@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger.ts'
 import type { Receivers } from './receivers.ts'
 import { createPaymentRequests, type PaymentRequests } from './requests.ts'
 import { createSettle } from './settle.ts'
+import { createSweep, type Sweep } from './sweep.ts'
 import { createConsumer } from './watch.ts'
 
 const SILENT_MS = 30_000
@@ -19,15 +20,22 @@ export type OnchainPayments = {
   /** Settles requests whose time is over on chains that make no blocks. */
   expireSilent(): Promise<void>
   status(): Promise<ProviderStatus>
+  readonly sweep: Sweep
 }
 
 /** @param options.lifeMs how long a request can be paid */
 export function createOnchainPayments(
   context: WireContext,
-  options: { ledger: Ledger; onchain: Onchain; receivers: Receivers; lifeMs: number },
+  options: {
+    ledger: Ledger
+    onchain: Onchain
+    receivers: Receivers
+    lifeMs: number
+    treasury: string | undefined
+  },
 ): OnchainPayments {
   const { db, jobs } = context
-  const { ledger, onchain, receivers, lifeMs } = options
+  const { ledger, onchain, receivers, lifeMs, treasury } = options
   const settle = createSettle(context, { ledger, chains: onchain.chains, isCaughtUp })
   const follower = onchain.follow(createConsumer(context, (chain, series) => settle.settleSql(chain, series)))
   jobs.every('pay.expire-silent', SILENT_MS, () => settle.expireSilent())
@@ -58,6 +66,7 @@ export function createOnchainPayments(
       followSql: (chain, head): Promise<Step[]> => follower.followSql(chain, head),
       isCaughtUp,
     }),
+    sweep: createSweep(context, { onchain, receivers, treasury }),
     settle: (id) => settle.settle(id),
     expireSilent: () => settle.expireSilent(),
     async status() {

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { eachEngine } from '../../../testing/engines.ts'
+import { startTestNode } from '../../../testing/node.ts'
+import { DEPTH, ETHER, startShop } from './requests.fixture.ts'
+
+const TREASURY = '0x00000000000000000000000000000000C0FFEE00'
+const OVER_S = 4_000
+
+describe('a sweep', () => {
+  eachEngine((engine) => {
+    test('gathers coin and tokens into the treasury once, with gas from a wallet', async (t) => {
+      const node = await startTestNode(t)
+      const usdc = await node.deploy('Token', ['USD Coin', 'USDC', 6])
+      await node.send(usdc, 'Token', 'mint', [node.accounts[0]!.address, 10n ** 12n])
+      const databaseUrl = await engine.migratedUrl()
+      const open = () =>
+        startShop(
+          t,
+          engine,
+          { ethereum: node.url },
+          { databaseUrl, tokens: { USDC: usdc }, environment: { TREASURY_ADDRESS: TREASURY } },
+        )
+      const shop = await open()
+      const other = await open()
+      const [coin, token, pending] = [
+        await shop.request('3'),
+        await shop.request('5', 'USDC'),
+        await shop.request('1'),
+      ]
+      await node.fund(coin.receiverAddress, coin.amount)
+      await node.send(usdc, 'Token', 'transfer', [token.receiverAddress, token.amount], { from: 0 })
+      await node.mine(DEPTH)
+      await shop.settled(node)
+      const sweep = shop.app.app.service('pay').sweep()
+      assert.deepEqual(await sweep.plan(), [], 'a payment may still come')
+      for (const one of [shop, other]) one.app.clock.advance(OVER_S * 1000)
+      await node.call('evm_increaseTime', [OVER_S])
+      await node.mine(DEPTH)
+      assert.deepEqual(await shop.statuses(pending._id, node), ['expired', 'expired'])
+
+      const items = await sweep.plan()
+      assert.deepEqual(
+        items.map(({ symbol, amount, address }) => [symbol, amount, address]),
+        [
+          ['USDC', token.amount, token.receiverAddress],
+          ['ETH', coin.amount, coin.receiverAddress],
+        ],
+      )
+      const wallet = (await shop.call('POST /onchain/wallets', { name: 'gas' })).body
+      await node.fund(wallet.address, ETHER)
+      const begun = await Promise.all([
+        sweep.begin(items, wallet._id),
+        other.app.app.service('pay').sweep().begin(items, wallet._id),
+      ])
+      assert.deepEqual(begun.toSorted(), [0, 2])
+      for (;;) {
+        const progress = await sweep.progress()
+        assert.ok(
+          progress.every(({ status }) => status !== 'failed'),
+          JSON.stringify(progress),
+        )
+        if (progress.length === 0) break
+        await node.mine()
+        for (const one of [shop, other]) one.app.clock.advance(2_000)
+        await delay(20)
+      }
+      assert.equal(await node.read(usdc, 'Token', 'balanceOf', [TREASURY]), token.amount)
+      const gathered = await node.client.getBalance({ address: TREASURY })
+      assert.ok(gathered > (coin.amount * 99n) / 100n && gathered < coin.amount, String(gathered))
+
+      await shop.settled(node)
+      const { unexpected, receivedAmount, status } = await shop.read(token._id)
+      assert.deepEqual([unexpected, receivedAmount, status], [[], token.amount.toString(), 'confirmed'])
+      assert.equal((await shop.transaction(coin._id)).status, 'completed')
+    })
+  })
+})

@@ -1,0 +1,253 @@
+import { getAddress, type Address } from 'viem'
+
+import { ApiError } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
+import { Type } from '../../../base/schema.ts'
+import { StartError } from '../../../base/start-error.ts'
+import { ConstraintError, requireRow } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import type { NotYet } from '../../../kernel/jobs/jobs.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { Chain, Onchain } from '../../onchain/index.ts'
+import { payErrors } from '../errors.ts'
+import type { Receivers } from './receivers.ts'
+import { readSweepItems, transferOf, type SweepItem } from './sweep-plan.ts'
+
+const LOOK_MS = 2_000
+const FAULT_MS = 30_000
+const POOL = { name: 'pay.sweep', atOnce: 8 }
+const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: 1_000 }
+/** What is kept of the coin for the gas, and paid for the gas of a token: fees rise, and layer 2 chains add theirs. */
+const MARGIN = 2n
+
+type SweepRow = {
+  id: string
+  request_id: string
+  chain: string
+  contract: string
+  treasury: Address
+  gas_wallet: string | null
+  gas: number
+  status: 'waiting' | 'sent' | 'done' | 'failed'
+  amount: string
+  hash: string | null
+  fundings: number
+  funded_until: string
+  error: string | null
+  address: string
+  address_index: number
+  fingerprint: string
+}
+
+export type SweepProgress = Pick<
+  SweepRow,
+  'chain' | 'contract' | 'amount' | 'status' | 'hash' | 'error' | 'address'
+>
+
+/** Gathers what was paid into the treasury. */
+export type Sweep = {
+  /** Where it goes. @throws StartError if it is not configured */
+  readonly treasury: Address
+  /** Reads what lies at the addresses of requests that no payment is awaited for. @throws PROVIDER_ERROR */
+  plan(): Promise<SweepItem[]>
+  /**
+   * Has a running server gather these. What is under way already is left out, so nothing is sent twice.
+   *
+   * @param gasWallet the id of the wallet that pays for the gas of addresses without coin
+   * @returns how many transfers that are
+   * @throws NOT_FOUND if there is no such wallet
+   */
+  begin(items: readonly SweepItem[], gasWallet: string | undefined): Promise<number>
+  /** The transfers that are not done, and the failed ones of the last day. */
+  progress(): Promise<SweepProgress[]>
+}
+
+export function createSweep(
+  { db, clock, jobs }: Pick<WireContext, 'db' | 'clock' | 'jobs'>,
+  { onchain, receivers, treasury }: { onchain: Onchain; receivers: Receivers; treasury: string | undefined },
+): Sweep {
+  const { chains } = onchain
+  const job = jobs.define(
+    'pay.sweep',
+    {
+      payload: Type.Object({ id: Type.String(), place: Type.String() }),
+      lane: ({ place }) => place,
+      pool: POOL,
+      retry: RETRY,
+    },
+    async ({ payload: { id } }) => {
+      const row = await read(id)
+      const chain = chains.all.find(({ name }) => name === row?.chain)
+      if (!row || row.status === 'done' || row.status === 'failed') return undefined
+      if (!chain?.isConfigured || row.fingerprint !== receivers.fingerprint)
+        return note(row, 'the chain, or the mnemonic of the address, is not configured any more')
+      try {
+        return row.status === 'sent' ? await follow(row, chain) : await send(row, chain)
+      } catch (error) {
+        // Sentences of ours; anything else is a fault of the job.
+        if (error instanceof ApiError) return note(row, error.message)
+        throw error
+      }
+    },
+  )
+
+  const read = (id: string): Promise<SweepRow | undefined> =>
+    db.get(sql<SweepRow>`
+      select s.id, s.request_id, s.chain, s.contract, s.treasury, s.gas_wallet, s.gas, s.status, s.amount, s.hash, s.fundings,
+        s.funded_until, s.error, r.address, r.address_index, r.fingerprint
+      from pay_sweeps s join pay_requests r on r.id = s.request_id where s.id = ${id}`)
+
+  async function note({ id }: SweepRow, error: string): Promise<NotYet> {
+    await db.write(sql`update pay_sweeps set error = ${error}, updated_at = ${clock.now()} where id = ${id}`)
+    return { againInMs: FAULT_MS }
+  }
+
+  async function end({ id }: SweepRow, status: 'done' | 'failed', error: string | null): Promise<void> {
+    await db.write(sql`
+      update pay_sweeps set status = ${status}, error = ${error}, updated_at = ${clock.now()} where id = ${id}`)
+  }
+
+  /** Looks whether the transfer is final. A replaced one has another hash. */
+  async function follow(row: SweepRow, chain: Chain): Promise<NotYet | undefined> {
+    const { status, replacedBy } = await onchain.transactions.get(chain, row.hash!, { owner: undefined })
+    if (status === 'replaced' && replacedBy !== undefined)
+      await db.write(sql`update pay_sweeps set hash = ${replacedBy} where id = ${row.id}`)
+    if (status !== 'confirmed' && status !== 'failed') return { againInMs: LOOK_MS }
+    await end(
+      row,
+      status === 'confirmed' ? 'done' : 'failed',
+      status === 'failed' ? 'the transfer failed' : null,
+    )
+    return undefined
+  }
+
+  /** Sends what there is now, or first the coin for its gas. */
+  async function send(row: SweepRow, chain: Chain): Promise<NotYet | undefined> {
+    const address = getAddress(row.address)
+    const { maxFee } = await onchain.fees(chain, await chain.head({ isFresh: true }))
+    const reserve = BigInt(row.gas) * maxFee * MARGIN
+    const coin = BigInt(await chain.rpc.call<string>('eth_getBalance', [address, 'latest']))
+    const isCoin = row.contract === ''
+    const amount = isCoin ? coin - reserve : BigInt(row.amount)
+    if (amount <= 0n) {
+      await end(row, 'failed', 'its gas costs more than it is worth')
+      return undefined
+    }
+    if (!isCoin && coin < reserve) return fund(row, chain, { address, coin, reserve })
+    await onchain.submit({
+      chain,
+      signer: receivers.signerOf(row.address_index),
+      owner: OWNER,
+      walletId: '',
+      kind: 'sweep',
+      ...transferOf({ contract: row.contract, amount }, row.treasury),
+      reference: `sweep ${row.id}`,
+      stepsSql: ({ hash }) => [
+        sql`update pay_sweeps set status = 'sent', amount = ${amount.toString()}, hash = ${hash}, error = null,
+            updated_at = ${clock.now()}
+          where id = ${row.id}`,
+      ],
+    })
+    return { againInMs: LOOK_MS }
+  }
+
+  async function fund(
+    row: SweepRow,
+    chain: Chain,
+    { address, coin, reserve }: { address: Address; coin: bigint; reserve: bigint },
+  ): Promise<NotYet | undefined> {
+    if (row.gas_wallet === null) {
+      await end(row, 'failed', `the address has too little ${chain.symbol} for the gas: name a --gas-wallet`)
+      return undefined
+    }
+    // The last one is not mined yet.
+    if (coin < BigInt(row.funded_until)) return { againInMs: LOOK_MS }
+    const signer = await onchain.wallets.signerOf(row.gas_wallet, { owner: undefined })
+    await onchain.submit({
+      chain,
+      signer,
+      owner: OWNER,
+      walletId: row.gas_wallet,
+      kind: 'sweep',
+      to: address,
+      value: reserve - coin,
+      reference: `sweep-gas ${row.id} ${row.fundings + 1}`,
+      stepsSql: () => [
+        sql`insert into pay_sweep_funding (chain, address, sender)
+          values (${row.chain}, ${row.address}, ${signer.address.toLowerCase()}) on conflict do nothing`,
+        sql`update pay_sweeps set fundings = ${row.fundings + 1}, funded_until = ${reserve.toString()}, error = null,
+            updated_at = ${clock.now()}
+          where id = ${row.id}`,
+      ],
+    })
+    return { againInMs: LOOK_MS }
+  }
+
+  const destination = (): Address => {
+    if (treasury === undefined) throw new StartError('TREASURY_ADDRESS: it is not set')
+    return getAddress(treasury.toLowerCase())
+  }
+
+  return {
+    get treasury() {
+      return destination()
+    },
+    plan: () => readSweepItems(db, onchain, { fingerprint: receivers.fingerprint, treasury: destination() }),
+    async begin(items, gasWallet) {
+      if (gasWallet !== undefined) await onchain.wallets.signerOf(gasWallet, { owner: undefined })
+      let count = 0
+      for (const item of items) {
+        if (item.gas === 0n) continue
+        const now = clock.now()
+        const id = newId(now)
+        const row = {
+          id,
+          request_id: item.requestId,
+          chain: item.chain,
+          contract: item.contract,
+          treasury: destination(),
+          gas_wallet: gasWallet ?? null,
+          gas: Number(item.gas),
+          status: 'waiting',
+          amount: item.amount.toString(),
+          hash: null,
+          fundings: 0,
+          funded_until: '0',
+          error: null,
+          created_at: now,
+          updated_at: now,
+        }
+        const taken = await db
+          .batch([
+            // Not of a request that is open again.
+            requireRow(
+              sql`update pay_requests set is_swept = 1 where id = ${item.requestId} and is_open = 0 returning id`,
+              () => notSwept,
+            ),
+            sql.insert('pay_sweeps', row, ['id']),
+            job.enqueueSql({ id, place: `${item.chain} ${item.address}` }),
+          ])
+          .catch((error: unknown) => {
+            if (error !== notSwept && !isUnderWay(error)) throw error
+          })
+        if (taken) count++
+      }
+      return count
+    },
+    progress: () =>
+      db.scan<SweepProgress>(sql`
+        select s.chain, s.contract, s.amount, s.status, s.hash, s.error, r.address
+        from pay_sweeps s join pay_requests r on r.id = s.request_id
+        where s.status in ('waiting', 'sent') or (s.status = 'failed' and s.updated_at > ${clock.now() - DAY_MS})
+        order by s.id`),
+  }
+}
+
+const DAY_MS = 86_400_000
+/** The owner of the transactions: no user. */
+const OWNER = 'sweep'
+
+const notSwept = payErrors.invalid_state()
+
+/** Another sweep of the same coin or token at the address was begun meanwhile. */
+const isUnderWay = (error: unknown): boolean => error instanceof ConstraintError && error.kind === 'unique'
