@@ -1,5 +1,6 @@
 import { getAddress, isAddress, type Address } from 'viem'
 
+import { unitsFault } from '../../base/money.ts'
 import { Type } from '../../base/schema.ts'
 import { withRule } from '../../base/with-rule.ts'
 
@@ -57,16 +58,28 @@ export const WalletId = Type.String({
   description: 'The id of the wallet that sends.',
 })
 
+/** The decimal places of every native coin. */
+export const COIN_DECIMALS = 18
+
+/** An amount of a native coin in a request; read it by `parseUnits`. */
+export const CoinAmount = (description: string) =>
+  withRule(
+    Type.String({ description: `${description} Decimal, in the native coin.`, examples: ['0.25'] }),
+    (text) => unitsFault(text, COIN_DECIMALS),
+  )
+
+/** What is known of a transaction before it is mined. */
+export const SentFields = {
+  hash: Type.String(),
+  chain: Type.String(),
+  from: Type.String(),
+  to: Type.Union([Type.String(), Type.Null()], { description: 'Null if it creates a contract.' }),
+  value: Type.String({ description: 'Decimal, in the native coin.', examples: ['0.25'] }),
+  nonce: Type.Integer(),
+}
+
 /** A transaction as the routes that send one answer it. */
 export const SentTransaction = Type.Object(
-  {
-    hash: HashText,
-    status: Type.Enum(['pending', 'confirmed', 'failed', 'replaced']),
-    chain: Type.String(),
-    from: Type.String(),
-    to: Type.Union([Type.String(), Type.Null()]),
-    value: Type.String({ description: 'Decimal, in the native coin.', examples: ['0.5'] }),
-    nonce: Type.Integer(),
-  },
+  { ...SentFields, status: Type.Enum(['pending']) },
   { title: 'SentTransaction' },
 )

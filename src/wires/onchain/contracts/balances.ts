@@ -5,10 +5,9 @@ import { invalid } from '../../../base/errors.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'
 import { providerError } from '../chains/rpc.ts'
 import type { Tokens } from '../chains/tokens.ts'
+import { COIN_DECIMALS } from '../schemas.ts'
 import { revertOf } from '../transactions/revert-reason.ts'
 
-/** The decimal places of every native coin. */
-const NATIVE_DECIMALS = 18
 // balanceOf(address): https://eips.ethereum.org/EIPS/eip-20#balanceof
 const BALANCE_OF = '0x70a08231'
 
@@ -28,7 +27,7 @@ export async function nativeBalance(chain: Chain, address: Address): Promise<Bal
   })
   const { error, result } = answer!
   if (error) throw providerError(chain.name, `eth_getBalance: ${error.message}`)
-  const balance = formatUnits(BigInt(result as string), NATIVE_DECIMALS)
+  const balance = formatUnits(BigInt(result as string), COIN_DECIMALS)
   return { address, balance, symbol: chain.symbol, chain: chain.name }
 }
 

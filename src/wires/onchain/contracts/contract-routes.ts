@@ -1,14 +1,21 @@
 import { Type } from '../../../base/schema.ts'
 import { errors, invalid } from '../../../base/errors.ts'
-import { parseUnits, unitsFault } from '../../../base/money.ts'
-import { withRule } from '../../../base/with-rule.ts'
+import { parseUnits } from '../../../base/money.ts'
 import { json } from '../../../http/bodies.ts'
 import { route } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import type { Chains } from '../chains/chains.ts'
 import type { Tokens } from '../chains/tokens.ts'
 import { onchainErrors } from '../errors.ts'
-import { AddressText, addressOf, ChainName, SentTransaction, WalletId } from '../schemas.ts'
+import {
+  AddressText,
+  addressOf,
+  ChainName,
+  COIN_DECIMALS,
+  CoinAmount,
+  SentTransaction,
+  WalletId,
+} from '../schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
 import { sentOf } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'
@@ -65,15 +72,6 @@ const CallFields = {
   }),
   chain: ChainName,
 }
-
-const Value = withRule(
-  Type.String({
-    maxLength: 100,
-    description: 'How much of the native coin is sent along, as a decimal. Payable functions only.',
-    examples: ['0'],
-  }),
-  (text) => unitsFault(text, 18),
-)
 
 /** Balances, and calls of contracts. */
 export function contractRoutes(wire: {
@@ -147,7 +145,13 @@ export function contractRoutes(wire: {
         description: 'It is simulated first: what the contract refuses is not signed.',
         access: 'user',
         idempotent: true,
-        body: json(Type.Object({ ...CallFields, walletId: WalletId, value: Type.Optional(Value) })),
+        body: json(
+          Type.Object({
+            ...CallFields,
+            walletId: WalletId,
+            value: Type.Optional(CoinAmount('How much is sent along, to a payable function only.')),
+          }),
+        ),
         reply: { 200: SentTransaction },
         errors: [
           errors.provider_not_configured,
@@ -161,7 +165,7 @@ export function contractRoutes(wire: {
       async ({ body, caller, recordId }) => {
         const call = callOf(body)
         const { chain, address, method, abi } = call
-        const value = parseUnits(body.value ?? '0', 18)
+        const value = parseUnits(body.value ?? '0', COIN_DECIMALS)
         if (method.isView)
           throw invalid({
             path: '/body/method',

@@ -1,40 +1,31 @@
 import { errors } from '../../../base/errors.ts'
-import { parseUnits, unitsFault } from '../../../base/money.ts'
+import { parseUnits } from '../../../base/money.ts'
 import { Type } from '../../../base/schema.ts'
-import { withRule } from '../../../base/with-rule.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { route } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import type { Chains } from '../chains/chains.ts'
 import { onchainErrors } from '../errors.ts'
-import { addressOf, AddressText, ChainName, HashText, Timestamp, WalletId } from '../schemas.ts'
+import {
+  addressOf,
+  AddressText,
+  ChainName,
+  COIN_DECIMALS,
+  CoinAmount,
+  HashText,
+  SentFields,
+  SentTransaction,
+  Timestamp,
+  WalletId,
+} from '../schemas.ts'
 import type { Wallets } from '../wallets/wallets.ts'
 import type { Submit } from './intent.ts'
 import { sentOf, type Transactions } from './transactions.ts'
 
-const DECIMALS = 18
-
-/** An amount of a native coin in a request; read it by `parseUnits` with 18 decimal places. */
-const CoinAmount = withRule(
-  Type.String({ description: 'Decimal, in the native coin.', examples: ['0.25'] }),
-  (text) => unitsFault(text, DECIMALS),
-)
-
-const sentFields = {
-  hash: Type.String(),
-  chain: Type.String(),
-  from: Type.String(),
-  to: Type.Union([Type.String(), Type.Null()], { description: 'Null if it creates a contract.' }),
-  value: Type.String({ description: 'Decimal, in the native coin.', examples: ['0.25'] }),
-  nonce: Type.Integer(),
-}
-
-const Sent = Type.Object({ ...sentFields, status: Type.Enum(['pending']) }, { title: 'SentTransaction' })
-
 const Transaction = Type.Object(
   {
-    ...sentFields,
+    ...SentFields,
     status: Type.Enum(['pending', 'confirmed', 'failed', 'replaced'], {
       description: 'Pending until it has enough confirmations.',
     }),
@@ -82,12 +73,12 @@ export const transactionRoutes = ({
         body: json(
           Type.Object({
             to: AddressText('Who gets it.'),
-            value: CoinAmount,
+            value: CoinAmount('How much.'),
             chain: ChainName,
             walletId: WalletId,
           }),
         ),
-        reply: { 200: Sent },
+        reply: { 200: SentTransaction },
         errors: [
           errors.not_found,
           errors.provider_not_configured,
@@ -107,10 +98,10 @@ export const transactionRoutes = ({
           walletId,
           kind: 'transfer',
           to: addressOf(to),
-          value: parseUnits(value, DECIMALS),
+          value: parseUnits(value, COIN_DECIMALS),
           reference: recordId,
         })
-        return { ...sentOf(row), status: 'pending' as const }
+        return sentOf(row)
       },
     ),
     route(

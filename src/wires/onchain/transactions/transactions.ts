@@ -195,7 +195,7 @@ const notFound = (chain: string): ApiError =>
   errors.not_found({ message: `The chain ${chain} has no transaction of this hash.` })
 
 /** A transaction of this server as the routes that send one answer it. */
-export const sentOf = (row: TransactionRow): SentTransaction => ({
+export const sentOf = (row: TransactionRow): SentTransaction & { status: 'pending' } => ({
   hash: row.hash,
   status: 'pending',
   chain: row.chain,
