@@ -1,4 +1,4 @@
-import { getAddress, type Address } from 'viem'
+import { getAddress, isAddress, type Address } from 'viem'
 
 import { ApiError } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
@@ -67,6 +67,8 @@ export function createSweep(
   { onchain, receivers, treasury }: { onchain: Onchain; receivers: Receivers; treasury: string | undefined },
 ): Sweep {
   const { chains } = onchain
+  if (treasury !== undefined && !isAddress(treasury))
+    throw new StartError('TREASURY_ADDRESS: its checksum (EIP-55) is wrong: a digit or its case was mistyped')
   const job = jobs.define(
     'pay.sweep',
     {
