@@ -22,13 +22,15 @@ eachEngine((engine) => {
 
   before(async () => {
     sending = await startSending(ending, engine, {
-      limits: {
-        'per-wallet': { walletPerDay: '1.000000000000000001' },
-        'per-destination': { destinationPerDay: '0.5' },
+      chains: {
+        'per-wallet': { limits: { walletPerDay: '1.000000000000000001' } },
+        'per-destination': { limits: { destinationPerDay: '0.5' } },
         // An operator may write them in lower case.
         lists: {
-          contracts: [firstContract.toLowerCase()],
-          destinations: [SOMEBODY.toLowerCase(), firstContract],
+          limits: {
+            contracts: [firstContract.toLowerCase()],
+            destinations: [SOMEBODY.toLowerCase(), firstContract],
+          },
         },
       },
     })

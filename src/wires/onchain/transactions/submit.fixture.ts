@@ -41,12 +41,12 @@ export type Sending = {
 /**
  * Starts two replicas with a node that mines a block for each transaction.
  *
- * @param options.limits of further chains, which are the same node under other names
+ * @param options.chains options of further chains, which are the same node under other names
  */
 export async function startSending(
   ending: Ending,
   engine: Engine,
-  options: { limits?: Readonly<Record<string, object>> } = {},
+  options: { chains?: Readonly<Record<string, object>> } = {},
 ): Promise<Sending> {
   const clock = testClock()
   const node = await startTestNode(ending)
@@ -69,9 +69,9 @@ export async function startSending(
       config: {
         onchain: {
           chains: Object.fromEntries(
-            Object.entries({ ethereum: {}, ...options.limits }).map(([name, limits]) => [
+            Object.entries({ ethereum: {}, ...options.chains }).map(([name, more]) => [
               name,
-              { rpcUrls: proxies.map(({ url }) => url), pollMs: 50, limits },
+              { rpcUrls: proxies.map(({ url }) => url), pollMs: 50, ...more },
             ]),
           ),
         },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
+import { afterEach, before, beforeEach, describe, test } from 'node:test'
 
-import { encodeFunctionData, parseAbi, parseEther, parseTransaction, type Abi, type Address } from 'viem'
+import { encodeFunctionData, formatEther, parseAbi, parseTransaction, type Abi, type Address } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 
 import { errors } from '../../../base/errors.ts'
@@ -20,7 +20,7 @@ eachEngine((engine) => {
   let playground: Address
 
   before(async () => {
-    sending = await startSending(ending, engine)
+    sending = await startSending(ending, engine, { chains: { capped: { maxFeeGwei: 1.2 } } })
     playground = await sending.node.deploy('Playground')
   })
 
@@ -126,46 +126,52 @@ eachEngine((engine) => {
   })
 
   describe('funds', () => {
+    const on = 'capped'
+    const fee = 21_000n * 1_200_000_000n
+    // Above this base fee a transaction always costs the cap.
+    beforeEach(async () => {
+      await sending.node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: 1_000_000_000n })
+      await sending.node.mine()
+      sending.clock.advance(1_000)
+    })
+    afterEach(() => sending.node.client.setAutomine(true))
+
     test('parallel sends spend what there is to the wei, and no more', async () => {
       const { one, other, node, funded } = sending
-      const signer = await funded('10')
-      const probe = await one.submit(await funded('10'), { value: 1n })
-      const cost = BigInt(probe.cost) - 1n
-      const value = 1_000n
-      const { address } = signer
-      await node.client.setBalance({ address, value: 5n * (cost + value) })
-      sending.clock.advance(1_000)
+      const signer = await funded(formatEther(5n * (fee + 1_000n)))
+      // What is mined costs less than what it might have cost.
+      await node.client.setAutomine(false)
       const results = await Promise.allSettled(
-        Array.from({ length: 12 }, (_one, at) => (at % 2 === 0 ? one : other).submit(signer, { value })),
+        Array.from({ length: 12 }, (_one, at) =>
+          (at % 2 === 0 ? one : other).submit(signer, { on, value: 1_000n }),
+        ),
       )
-      const stored = results.filter(({ status }) => status === 'fulfilled').length
-      assert.equal(
-        stored,
-        5,
-        JSON.stringify(results.map((one) => (one.status === 'rejected' ? one.reason : 1))),
-      )
-      const error = await refused(one.submit(signer, { value: 0n }), 'INSUFFICIENT_FUNDS')
-      assert.equal(error.status, 422)
+      const stored = results.filter(({ status }) => status === 'fulfilled')
+      assert.equal(stored.length, 5, JSON.stringify(results))
+      const error = await refused(one.submit(signer, { on, value: 0n }), 'INSUFFICIENT_FUNDS')
+      const balance = formatEther(5n * (fee + 1_000n))
+      assert.deepEqual(error.details, { balance, pending: balance, cost: formatEther(fee) })
+      await node.client.setAutomine(true)
+      await node.mine()
       await assertLine(sending, signer, { count: 5 })
     })
 
     test('a wei too little is refused with what there is', async () => {
       const { one, node, funded, rows } = sending
-      const signer = await funded('10')
-      const { cost } = await one.submit(await funded('10'), { value: 1n })
-      const { address } = signer
-      await node.client.setBalance({ address, value: BigInt(cost) - 1n })
-      const error = await refused(one.submit(signer, { value: 1n }), 'INSUFFICIENT_FUNDS')
-      assert.deepEqual(Object.keys(error.details!), ['balance', 'pending', 'cost'])
-      assert.equal(parseEther(String(error.details!['balance'])), BigInt(cost) - 1n)
-      assert.equal(error.details!['pending'], '0')
-      assert.equal(parseEther(String(error.details!['cost'])), BigInt(cost))
-      await refused(one.submit(signer, { value: 10n ** 30n }), 'INSUFFICIENT_FUNDS')
-      await refused(one.submit(signer, { ...call('deposit'), value: 2n ** 255n }), 'INSUFFICIENT_FUNDS')
+      const signer = await funded(formatEther(fee))
+      const error = await refused(one.submit(signer, { on, value: 1n }), 'INSUFFICIENT_FUNDS')
+      assert.equal(error.status, 422)
+      assert.deepEqual(error.details, {
+        balance: formatEther(fee),
+        pending: '0',
+        cost: formatEther(fee + 1n),
+      })
+      await refused(one.submit(signer, { on, value: 10n ** 30n }), 'INSUFFICIENT_FUNDS')
+      await refused(one.submit(signer, { ...call('deposit'), on, value: 2n ** 255n }), 'INSUFFICIENT_FUNDS')
       assert.deepEqual(await rows(signer), [])
       // What came in at this moment counts, although the head that is remembered is older.
-      await node.client.setBalance({ address, value: BigInt(cost) })
-      await one.submit(signer, { value: 1n })
+      await node.client.setBalance({ address: signer.address, value: fee + 1n })
+      await one.submit(signer, { on, value: 1n })
     })
   })
 
