@@ -314,6 +314,41 @@ eachEngine((engine) => {
     assert.deepEqual(body.providers, { cardpay: 'error', walletpay: 'error', onchain: 'not_configured' })
   })
 
+  test('the token and the contract of docs/onchain.md are read and called', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const { token: TOKEN } = await app.register()
+    const blocks = await blocksOf('docs/onchain.md', 'sh')
+    const run = async (part: string, environment: object): Promise<Record<string, string>> =>
+      JSON.parse(
+        await shell(
+          blocks.find((block) => block.includes(part))!,
+          app,
+          { TOKEN, ...environment },
+        ),
+      )
+    const { ethereum } = (await app.request('GET', '/sandbox/api/chains')).body
+    const USDC: string = ethereum.contracts.erc20
+    const wallet = await run('"Till"', {})
+    const [WALLET, ADDRESS] = [wallet['_id']!, wallet['address']!]
+    await run('/chains/ethereum/pay', { ADDRESS })
+    const body = { to: ADDRESS, amount: '12.5', token: 'USDC' }
+    const paid = await app.request('POST', '/sandbox/api/chains/ethereum/pay', { body })
+    assert.equal(paid.status, 200, paid.text)
+
+    const environment = { USDC, WALLET, ADDRESS }
+    const balance = await run('?token=$USDC', environment)
+    assert.deepEqual([balance['balance'], balance['symbol']], ['12.5', 'USDC'])
+    const read = await run('/contracts/read', environment)
+    assert.deepEqual(read, { result: '12500000', method: 'balanceOf' })
+    const written = await run('/contracts/write', environment)
+    assert.deepEqual([written['status'], written['to']], ['pending', USDC], JSON.stringify(written))
+    // The transaction is sent after the answer.
+    let left: string | undefined
+    do left = (await run('/contracts/read', environment))['result']
+    while (left === '12500000')
+    assert.equal(left, '10000000')
+  })
+
   test('the wallet of docs/onchain.md is created, and its configuration for AWS KMS starts a server', async (t) => {
     const config = (await blocksOf('docs/onchain.md', 'ts')).find((block) => block.includes('awsKms'))!
     const folder = await applicationFolder(t, { 'sixwire.config.ts': config })
@@ -399,7 +434,7 @@ eachEngine((engine) => {
   describe('the configurations', () => {
     for (const page of ['docs/store.md', 'docs/auth.md', 'docs/messaging.md', 'docs/onchain.md'])
       test(`of ${page} start a server`, async (t) => {
-        const [block] = await blocksOf(page, 'ts')
+        const block = (await blocksOf(page, 'ts')).find((one) => !one.includes('import { defineConfig'))
         const folder = await applicationFolder(t, {
           'sixwire.config.ts': `import { defineConfig } from 'sixwire'\n${block}`,
         })
