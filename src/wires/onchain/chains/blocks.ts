@@ -18,6 +18,7 @@ export type Log = {
   topics: readonly Hex[]
   data: Hex
   transactionHash: Hex
+  blockNumber: number
   /** Within the block. */
   logIndex: number
 }
@@ -75,6 +76,7 @@ export function logsOf(chain: string, { result, error }: RpcAnswer): Log[] {
       topics: (log['topics'] as Hex[]).map((topic) => topic.toLowerCase() as Hex),
       data: log['data'] as Hex,
       transactionHash: (log['transactionHash'] as Hex).toLowerCase() as Hex,
+      blockNumber: Number(log['blockNumber']),
       logIndex: Number(log['logIndex']),
     }))
 }

@@ -1,0 +1,132 @@
+import { BoundedMap } from '../../../base/bounded-map.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { parseStrictJson } from '../../../base/json.ts'
+import { createSemaphore } from '../../../base/semaphore.ts'
+import { createOutbound, type OutboundOptions, type Reply } from '../../../outbound/outbound.ts'
+
+const LIMIT_MS = 5_000
+const MAX_BYTES = 262_144
+const MAX_DEPTH = 32
+const REDIRECTS = 3
+/** A data: URI is longer than its content. */
+const MAX_URI = 3 * MAX_BYTES
+/** What was fetched, or could not be, is not fetched again for this time. */
+const CACHE_MS = 60_000
+const CACHE_MAX = 100
+const FETCHES = { limit: 16, queue: 100, retryAfter: 5 }
+
+const REDIRECT = /^30[12378]$/
+/** A content identifier, in base58 or in a base that has letters and digits, and a path. https://docs.ipfs.tech/how-to/address-ipfs-on-web/ */
+const IPFS = /^ipfs:\/\/(?:ipfs\/)?([A-Za-z0-9]{46,128})((?:\/[^?#\\]*)?)$/i
+
+export type Metadata = Record<string, unknown>
+
+export type MetadataReader = {
+  /**
+   * Reads the metadata of a token: of a data:, ipfs:// or https:// address, at most 256 KiB, within 5 seconds, and never from
+   * a private address. Never rejects.
+   *
+   * @returns null if it cannot be had, or is no JSON object
+   */
+  read(uri: string): Promise<Metadata | null>
+}
+
+/** @param options.outbound for tests: how addresses are found and which are refused */
+export function createMetadata(options: {
+  clock: Clock
+  ipfsGateway: string
+  outbound?: OutboundOptions
+}): MetadataReader {
+  const { clock, ipfsGateway } = options
+  const client = { clock, maxBytes: MAX_BYTES, headers: { accept: 'application/json, */*;q=0.5' } }
+  const open = createOutbound({ ...client, refusePrivate: true, ...options.outbound })
+  // The operator's own gateway may be on a private address. Where it redirects to may not.
+  const gateway = createOutbound({ ...client, name: 'the IPFS gateway' })
+  const fetches = createSemaphore(FETCHES)
+  const cache = new BoundedMap<string, { text: Promise<string | undefined>; until: number }>(CACHE_MAX)
+
+  async function fetchText(address: string, isGateway: boolean): Promise<string | undefined> {
+    const deadline = clock.elapsed() + LIMIT_MS
+    let url = new URL(address)
+    for (let hops = 0; hops <= REDIRECTS; hops++) {
+      const isOwn = isGateway && hops === 0
+      if (!isOwn && url.protocol !== 'https:') return undefined
+      const reply: Reply = await (isOwn ? gateway : open).call(url, {
+        limitMs: Math.max(1, deadline - clock.elapsed()),
+      })
+      if (reply.kind !== 'answered') return undefined
+      if (reply.status === 200) return reply.body.toString('utf8')
+      const { location } = reply.headers
+      if (!REDIRECT.test(String(reply.status)) || location === undefined || !URL.canParse(location, url))
+        return undefined
+      url = new URL(location, url)
+    }
+    return undefined
+  }
+
+  /** The text at an address of another server; undefined if it cannot be had. */
+  async function textAt(uri: string): Promise<string | undefined> {
+    const fromIpfs = gatewayAddress(ipfsGateway, uri)
+    const address = fromIpfs ?? (/^https:\/\//i.test(uri) && URL.canParse(uri) ? uri : undefined)
+    if (address === undefined) return undefined
+    const cached = cache.get(address)
+    if (cached && clock.elapsed() < cached.until) return cached.text
+    const text = fetches.run(() => fetchText(address, fromIpfs !== undefined)).catch(() => undefined)
+    cache.delete(address)
+    cache.set(address, { text, until: clock.elapsed() + CACHE_MS })
+    return text
+  }
+
+  return {
+    async read(uri) {
+      if (uri.length > MAX_URI) return null
+      const text = /^data:/i.test(uri) ? dataIn(uri) : await textAt(uri)
+      return text === undefined ? null : objectIn(text)
+    },
+  }
+}
+
+/** The address of an ipfs:// URI at a gateway; undefined if it is none. */
+function gatewayAddress(gateway: string, uri: string): string | undefined {
+  const [, cid, path = ''] = IPFS.exec(uri) ?? []
+  if (cid === undefined) return undefined
+  const root = new URL(gateway.endsWith('/') ? gateway : `${gateway}/`).href
+  if (!URL.canParse(`${root}${cid}${path}`)) return undefined
+  const { href } = new URL(`${root}${cid}${path}`)
+  // A path of dots, encoded or not, leads to something else at the gateway.
+  return href.startsWith(`${root}${cid}`) && !/%2f|%5c/i.test(path) ? href : undefined
+}
+
+/**
+ * The content of a data: URI. Many contracts write `;utf8` and leave characters unencoded.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc2397
+ */
+function dataIn(uri: string): string | undefined {
+  const comma = uri.indexOf(',')
+  if (comma === -1) return undefined
+  const isBase64 = /;\s*base64\s*$/i.test(uri.slice(0, comma))
+  const content = uri.slice(comma + 1)
+  const decoded = percentDecoded(content)
+  const text = isBase64 ? Buffer.from(decoded, 'base64').toString('utf8') : decoded
+  return Buffer.byteLength(text) <= MAX_BYTES ? text : undefined
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A percent sign that stands for itself.
+    return text
+  }
+}
+
+/** A JSON object that is safe to answer: what parsers disagree about is none. */
+function objectIn(text: string): Metadata | null {
+  try {
+    const value = parseStrictJson(text.replace(/^\ufeff/, ''), { maxDepth: MAX_DEPTH })
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Metadata) : null
+  } catch {
+    return null
+  }
+}
