@@ -108,7 +108,7 @@ async function startAcme(t: TestContext) {
 eachEngine((engine) => {
   test('the five minutes of the README', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
-    const [, register, create, find, mail, checkout] = await blocksOf('README.md', 'sh')
+    const [, register, create, find, mail, checkout, payment] = await blocksOf('README.md', 'sh')
     const made = JSON.parse(await shell(register!.replace(/^TOKEN=.*$/m, ''), app))
     assert.equal(made.user.email, 'me@example.com')
     const book = JSON.parse(await shell(create!, app, { TOKEN: made.token }))
@@ -124,6 +124,9 @@ eachEngine((engine) => {
     )
     const { url } = JSON.parse(await shell(checkout!, app, { TOKEN: made.token }))
     assert.match(await (await fetch(url)).text(), /12\.50/)
+    const { _id, status } = JSON.parse(await shell(payment!, app, { TOKEN: made.token }))
+    const { requests } = (await app.request('GET', '/sandbox/api/chains/requests')).body
+    assert.deepEqual([status, requests[0]._id], ['pending', _id])
 
     const [typed] = await blocksOf('README.md', 'ts')
     const folder = await applicationFolder(t, {
@@ -359,6 +362,29 @@ eachEngine((engine) => {
     assert.equal(wallet.name, 'Treasury')
     const withKms = await startApp(t, engine, { config: await loadConfig(folder) })
     assert.deepEqual([...withKms.app.checks().get('onchain')!.keys()], ['keys by aws-kms'])
+  })
+
+  test('the wallet of docs/onchain.md is funded, and sends', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const { token: TOKEN } = await app.register()
+    const [create, fund, balance, send, read] = await blocksOf('docs/onchain.md', 'sh')
+    const { _id: WALLET, address: ADDRESS } = JSON.parse(await shell(create!, app, { TOKEN }))
+    await shell(fund!, app, { ADDRESS })
+    assert.deepEqual(JSON.parse(await shell(balance!, app, { TOKEN, ADDRESS })), {
+      address: ADDRESS,
+      balance: '10',
+      symbol: 'ETH',
+      chain: 'ethereum',
+    })
+    const { hash: HASH, status, value } = JSON.parse(await shell(send!, app, { TOKEN, WALLET }))
+    assert.deepEqual([status, value], ['pending', '2.5'])
+    let sent
+    do {
+      // The sandbox mines a block a second.
+      app.clock.advance(1_000)
+      sent = JSON.parse(await shell(read!, app, { TOKEN, HASH }))
+    } while (sent.status === 'pending')
+    assert.equal(sent.status, 'confirmed')
   })
 
   test('the documents of docs/store.md are created and found', async (t) => {
