@@ -4,18 +4,14 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test, type TestContext } from 'node:test'
 
-import { recoverAddress, type Hex } from 'viem'
-
 import { deriveKey } from '../base/crypto.ts'
 import { sql } from '../db/sql.ts'
-import { startApp, type TestApp } from '../testing/app.ts'
-import { login, me, PASSWORD, refresh } from '../testing/auth.ts'
+import { startApp } from '../testing/app.ts'
+import { refresh } from '../testing/auth.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { runProgram } from '../testing/program.ts'
 import { runCommand } from './run.ts'
-
-const HASH: Hex = `0x${'5a'.repeat(32)}`
-const CONTENT = JSON.stringify({ channel: 'sms', to: '+4915112345678', body: 'hello' })
+import { checkFilled, CONTENT, fill, type Filled } from './secret.fixture.ts'
 
 const newSecret = (): string => randomBytes(48).toString('base64url')
 
@@ -37,51 +33,12 @@ async function run(t: TestContext, folder: string, environment: Record<string, s
   }
 }
 
-/** A database with something of all that is encrypted. */
-async function fill(server: TestApp) {
-  const person = await server.register()
-  const { token } = person
-  const send = (path: string, body: unknown, key: string) =>
-    server.request('POST', path, { token, body, headers: { 'idempotency-key': key } })
-  const wallet = (await send('/onchain/wallets', { name: 'one' }, 'w1')).body
-  const imported = (
-    await send('/onchain/wallets/import', { privateKey: `0x${randomBytes(32).toString('hex')}` }, 'w2')
-  ).body
-  const payload = deriveKey(server.app.settings.secret, 'messaging-outbox').seal(CONTENT)
-  await server.app.db.write(sql`
-    insert into messaging_messages (id, channel, recipient, status, attempts, lease_until, payload, created_at, updated_at)
-    values ('unsettled', 'sms', '+4915112345678', 'failed', 0, 0, ${payload}, 1, 1)`)
-  return { person, wallet, imported }
-}
-
-/** That nothing was lost. */
-async function checkFilled(server: TestApp, { person, wallet, imported }: Awaited<ReturnType<typeof fill>>) {
-  assert.equal((await me(server, person.token)).status, 200, 'the session goes on')
-  assert.equal((await login(server, person.email, PASSWORD)).status, 200)
-  for (const { _id, address } of [wallet, imported]) {
-    const signer = await server.app.service('onchain').wallets.signerOf(_id, { owner: undefined })
-    const outcome = await signer.sign(HASH, 1_000)
-    assert.ok(outcome.kind === 'accepted', JSON.stringify(outcome))
-    assert.equal(await recoverAddress({ hash: HASH, signature: outcome.signature }), address)
-  }
-  const again = await server.request('POST', '/onchain/wallets', {
-    token: person.token,
-    body: { name: 'one' },
-    headers: { 'idempotency-key': 'w1' },
-  })
-  assert.deepEqual([again.status, again.body], [201, wallet], 'a repeated call is answered as the first time')
-  const row = await server.app.db.get<{ payload: string }>(
-    sql`select payload from messaging_messages where id = 'unsettled'`,
-  )
-  assert.equal(deriveKey(server.app.settings.secret, 'messaging-outbox').open(row!.payload), CONTENT)
-}
-
 eachEngine((engine) => {
   describe('a secret in DATA_DIR', () => {
     const ending = endOfSuite()
     let folder: string
     let databaseUrl: string
-    let filled: Awaited<ReturnType<typeof fill>>
+    let filled: Filled
     const secretFile = () => readFile(join(folder, 'secret'), 'utf8')
     const start = (t: TestContext, extra: Record<string, string> = {}) =>
       startApp(t, engine, {
