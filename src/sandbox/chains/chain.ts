@@ -1,27 +1,16 @@
-import { randomInt } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-
 import type { FastifyBaseLogger } from 'fastify'
 
 import type { Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import type { Reply } from '../../outbound/outbound.ts'
 import type { Accounts } from './accounts.ts'
-import { setUpCalls } from './contracts.ts'
-import { tryLock } from './lock.ts'
-import { createNodeClient, fundingCalls, NodeError, startNode, type Node, type NodeClient } from './node.ts'
-import { createStateFile } from './state-file.ts'
+import { createConnections, type Connection } from './connection.ts'
+import { NodeError, type NodeClient } from './node.ts'
 
 /** After a change: how often a block is mined, and the state is stored. */
 const TICK_MS = 1_000
 /** The state is stored for at most this share of the time: anvil answers nobody meanwhile. */
 const STORING_SHARE = 20
-const SHARED_TRIES = 200
-const SHARED_TRY_MS = 50
-const SET_UP_GAS = 3_000_000n
-const SET_UP_FEE = 10n ** 10n
 
 /** A chain of the sandbox: a node that is started by the first call. */
 export type LocalChain = {
@@ -42,12 +31,6 @@ export type LocalChain = {
   close(): Promise<void>
 }
 
-/** The node that a server uses: its own, or that of another server with the same folder. */
-type Connection = { client: NodeClient; own: Node | undefined; release: () => Promise<void> }
-
-/** Where servers with the same folder find the node of the one that has the lock. */
-type Address = { port: number; pid: number; genesis: string }
-
 // What changes a chain, in the body of a request.
 const CHANGES = /"method"\s*:\s*"(?:eth_send|anvil_|evm_|hardhat_)/
 
@@ -62,11 +45,8 @@ export function createLocalChain(options: {
   log: FastifyBaseLogger
   onChange: () => void
 }): LocalChain {
-  const { name, chainId, folder, accounts, clock, log, onChange } = options
-  const file = (extension: string): string => join(folder, `${name}.${extension}`)
-  const states = createStateFile(file('state'), (path) =>
-    log.warn(`the file ${path} is damaged: the chain ${name} of the sandbox goes on with an older state`),
-  )
+  const { name, chainId, clock, log, onChange } = options
+  const connections = createConnections(options)
   let depth = 6
   let connecting: Promise<Connection> | undefined
   let stopping = new AbortController()
@@ -74,8 +54,6 @@ export function createLocalChain(options: {
   let isClosed = false
   let isChanged = false
   let storeAt = 0
-
-  const makeFolder = () => mkdir(folder, { recursive: true, mode: 0o700 })
 
   const connect = (): Promise<Connection> => {
     if (isClosed) throw errors.unavailable()
@@ -96,7 +74,10 @@ export function createLocalChain(options: {
 
   async function open(): Promise<Connection> {
     try {
-      return await openAny()
+      const connection = await connections.open()
+      if (connection.isNew) isChanged = true
+      void watch(connection)
+      return connection
     } catch (error) {
       const { message } = error as Error
       log.error(`the chain ${name} of the sandbox has no node: ${message}`)
@@ -107,46 +88,10 @@ export function createLocalChain(options: {
     }
   }
 
-  async function openAny(): Promise<Connection> {
-    await makeFolder()
-    for (let tries = 0; tries < SHARED_TRIES && !isClosed; tries++) {
-      const unlock = tryLock(file('lock'))
-      if (unlock)
-        return openOwn(unlock).catch((error: unknown) => {
-          unlock()
-          throw error
-        })
-      const shared = await findShared()
-      if (shared) return shared
-      // The other server starts its node, or is about to end.
-      await delay(SHARED_TRY_MS)
-    }
-    throw new Error('another server runs it, and it does not answer')
-  }
-
-  async function openOwn(unlock: () => void): Promise<Connection> {
-    // A number that no other chain has makes its first block another one, even of the same second.
-    const node = await startNode({ chainId, arguments: ['--gas-limit', 30_000_000 + randomInt(1_000_000)] })
-    try {
-      await load(node)
-      if (!(await isSetUp(node))) await setUp(node)
-      await writeAddress(node)
-    } catch (error) {
-      await node.close()
-      throw error
-    }
-    async function release(): Promise<void> {
-      await node.close()
-      unlock()
-    }
-    const connection = { client: node, own: node, release }
-    void watch(node, connection)
-    return connection
-  }
-
   /** Gives up a node that ends by itself, or by a reset of another server. */
-  async function watch(node: Node, connection: Connection): Promise<void> {
-    await node.ended
+  async function watch(connection: Connection): Promise<void> {
+    if (!connection.ended) return
+    await connection.ended
     const current = connecting
     if (!current || (await current.catch(() => undefined)) !== connection) return
     drop(current)
@@ -155,76 +100,6 @@ export function createLocalChain(options: {
     await settling
     stopping = new AbortController()
     await connection.release()
-  }
-
-  /** Loads the newest state that is good. */
-  async function load(node: Node): Promise<void> {
-    for await (const { state, file: path } of states.read())
-      try {
-        await node.call('anvil_loadState', [`0x${state.toString('hex')}`])
-        return
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error
-        log.warn(`the node of the chain ${name} of the sandbox can't read ${path}: ${error.message}`)
-      }
-  }
-
-  /** A chain has other accounts once the secret has changed. */
-  async function isSetUp(node: Node): Promise<boolean> {
-    const { forwarder } = accounts.contracts(name)
-    return (await node.call('eth_getCode', [forwarder, 'latest'])) !== '0x'
-  }
-
-  async function setUp(node: Node): Promise<void> {
-    const deployer = accounts.deployer(name)
-    const holders = accounts.funded.map(({ address }) => address)
-    const raw = await Promise.all(
-      setUpCalls(accounts.contracts(name).erc20, holders).map((call, nonce) =>
-        deployer.signTransaction({
-          ...call,
-          chainId,
-          nonce,
-          gas: SET_UP_GAS,
-          maxFeePerGas: SET_UP_FEE,
-          maxPriorityFeePerGas: 1n,
-        }),
-      ),
-    )
-    await node.batch([...fundingCalls([deployer.address, ...holders]), ['evm_setAutomine', [false]]])
-    for (const one of raw) await node.call('eth_sendRawTransaction', [one])
-    // A block takes as many as its gas allows.
-    await node.batch([
-      ['anvil_mine', ['0x2']],
-      ['evm_setAutomine', [true]],
-    ])
-    isChanged = true
-  }
-
-  async function writeAddress(node: Node): Promise<void> {
-    const address: Address = { port: node.port, pid: node.pid, genesis: await genesisOf(node) }
-    const temporary = file(`node.${process.pid}.tmp`)
-    await writeFile(temporary, JSON.stringify(address), { mode: 0o600 })
-    await rename(temporary, file('node'))
-  }
-
-  async function readAddress(): Promise<Address | undefined> {
-    try {
-      const address = JSON.parse(await readFile(file('node'), 'utf8')) as Address
-      const client = createNodeClient(`http://127.0.0.1:${address.port}`)
-      const isIt = (await genesisOf(client)) === address.genesis
-      client.disconnect()
-      return isIt ? address : undefined
-    } catch {
-      return undefined
-    }
-  }
-
-  /** The node of another server; undefined if none answers. */
-  async function findShared(): Promise<Connection | undefined> {
-    const address = await readAddress()
-    if (!address) return undefined
-    const client = createNodeClient(`http://127.0.0.1:${address.port}`)
-    return { client, own: undefined, release: async () => client.disconnect() }
   }
 
   function changed(): void {
@@ -266,12 +141,11 @@ export function createLocalChain(options: {
     return false
   }
 
-  async function store({ client }: Connection): Promise<void> {
+  async function store(connection: Connection): Promise<void> {
     isChanged = false
     const begun = clock.elapsed()
     try {
-      const state = (await client.call('anvil_dumpState', [true])) as string
-      await states.write(Buffer.from(state.slice(2), 'hex'))
+      await connections.store(connection)
     } catch (error) {
       isChanged = true
       throw error
@@ -301,9 +175,14 @@ export function createLocalChain(options: {
   }
 
   async function use<T>(work: (client: NodeClient) => Promise<T>, isChange: boolean): Promise<T> {
-    const { client } = await connect()
+    const current = connect()
+    const { client, ended } = await current
     try {
       return await work(client)
+    } catch (error) {
+      // The other server may have ended, and its node with it.
+      if (!ended && !(error instanceof NodeError)) drop(current)
+      throw error
     } finally {
       // Also after a failure: nobody knows what it did.
       if (isChange) changed()
@@ -319,8 +198,7 @@ export function createLocalChain(options: {
       const isChange = CHANGES.test(body)
       const current = connect()
       const reply = await use((client) => client.send(body), isChange)
-      if (reply.kind === 'answered' || (await current).own) return reply
-      // The other server has ended, and its node with it.
+      if (reply.kind === 'answered' || (await current).ended) return reply
       drop(current)
       return reply.kind === 'not-sent' ? use((client) => client.send(body), isChange) : reply
     },
@@ -334,36 +212,11 @@ export function createLocalChain(options: {
     async reset() {
       await disconnect(false)
       isChanged = false
-      await makeFolder()
-      for (let tries = 0; tries < SHARED_TRIES; tries++) {
-        const unlock = tryLock(file('lock'))
-        if (unlock) {
-          await states.remove()
-          unlock()
-          return
-        }
-        // The node of another server; that one then notices that it has ended.
-        const address = await readAddress()
-        if (address) endNode(address.pid)
-        await delay(SHARED_TRY_MS)
-      }
+      await connections.remove()
     },
     async close() {
       isClosed = true
       await disconnect(true)
     },
-  }
-}
-
-const genesisOf = async (client: NodeClient): Promise<string> => {
-  const block = (await client.call('eth_getBlockByNumber', ['0x0', false])) as { hash: string }
-  return block.hash
-}
-
-function endNode(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // It has ended.
   }
 }

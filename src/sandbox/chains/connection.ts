@@ -1,0 +1,201 @@
+import { randomInt } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import type { FastifyBaseLogger } from 'fastify'
+
+import type { Accounts } from './accounts.ts'
+import { setUpCalls } from './contracts.ts'
+import { tryLock } from './lock.ts'
+import { createNodeClient, fundingCalls, NodeError, startNode, type Node, type NodeClient } from './node.ts'
+import { createStateFile } from './state-file.ts'
+
+/** For another server that starts its node, or is about to end. */
+const TRIES = 200
+const TRY_MS = 50
+const SET_UP_GAS = 3_000_000n
+const SET_UP_FEE = 10n ** 10n
+
+/** The node that a server uses: its own, or that of another server with the same folder. */
+export type Connection = {
+  client: NodeClient
+  /** Whether the chain has contents that are not stored yet. */
+  isNew: boolean
+  /** Resolves if this server's own node ends; undefined for the node of another server. */
+  ended: Promise<void> | undefined
+  /** Ends the node if it is this server's own. */
+  release(): Promise<void>
+}
+
+export type Connections = {
+  /** Starts the node with what is stored, unless another server runs it. @throws Error if neither is possible */
+  open(): Promise<Connection>
+  store(connection: Connection): Promise<void>
+  /** Deletes what is stored, once no server runs the node: it is ended if one does. */
+  remove(): Promise<void>
+}
+
+/** Where servers with the same folder find the node of the one that has the lock. */
+type Address = { port: number; pid: number; genesis: string }
+
+/** The node of a chain in a folder: of all servers with this folder, one runs it. */
+export function createConnections(options: {
+  name: string
+  chainId: number
+  folder: string
+  accounts: Accounts
+  log: FastifyBaseLogger
+}): Connections {
+  const { name, chainId, folder, accounts, log } = options
+  const file = (extension: string): string => join(folder, `${name}.${extension}`)
+  const states = createStateFile(file('state'), (path) =>
+    log.warn(`the file ${path} is damaged: the chain ${name} of the sandbox goes on with an older state`),
+  )
+
+  /** Calls until there is a result: with the function that unlocks, if no other server has the lock. */
+  async function whileLocked<T>(
+    work: (unlock: (() => void) | undefined) => Promise<T | undefined>,
+  ): Promise<T> {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    for (let tries = 0; tries < TRIES; tries++) {
+      const result = await work(tryLock(file('lock')))
+      if (result !== undefined) return result
+      await delay(TRY_MS)
+    }
+    throw new Error('another server runs it, and it does not answer')
+  }
+
+  async function openOwn(unlock: () => void): Promise<Connection> {
+    // A number that no other chain has makes its first block another one, even of the same second.
+    const node = await startNode({ chainId, arguments: ['--gas-limit', 30_000_000 + randomInt(1_000_000)] })
+    try {
+      await load(node)
+      const isNew = !(await isSetUp(node))
+      if (isNew) await setUp(node)
+      await writeAddress(node)
+      return {
+        client: node,
+        isNew,
+        ended: node.ended,
+        async release() {
+          await node.close()
+          unlock()
+        },
+      }
+    } catch (error) {
+      await node.close()
+      throw error
+    }
+  }
+
+  /** Loads the newest state that is good. */
+  async function load(node: Node): Promise<void> {
+    for await (const { state, file: path } of states.read())
+      try {
+        await node.call('anvil_loadState', [`0x${state.toString('hex')}`])
+        return
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error
+        log.warn(`the node of the chain ${name} of the sandbox can't read ${path}: ${error.message}`)
+      }
+  }
+
+  /** A chain has other accounts once the secret has changed. */
+  async function isSetUp(node: Node): Promise<boolean> {
+    const { forwarder } = accounts.contracts(name)
+    return (await node.call('eth_getCode', [forwarder, 'latest'])) !== '0x'
+  }
+
+  async function setUp(node: Node): Promise<void> {
+    const deployer = accounts.deployer(name)
+    const holders = accounts.funded.map(({ address }) => address)
+    const raw = await Promise.all(
+      setUpCalls(accounts.contracts(name).erc20, holders).map((call, nonce) =>
+        deployer.signTransaction({
+          ...call,
+          chainId,
+          nonce,
+          gas: SET_UP_GAS,
+          maxFeePerGas: SET_UP_FEE,
+          maxPriorityFeePerGas: 1n,
+        }),
+      ),
+    )
+    await node.batch([...fundingCalls([deployer.address, ...holders]), ['evm_setAutomine', [false]]])
+    for (const one of raw) await node.call('eth_sendRawTransaction', [one])
+    // A block takes as many as its gas allows.
+    await node.batch([
+      ['anvil_mine', ['0x2']],
+      ['evm_setAutomine', [true]],
+    ])
+  }
+
+  async function writeAddress(node: Node): Promise<void> {
+    const address: Address = { port: node.port, pid: node.pid, genesis: await genesisOf(node) }
+    const temporary = file(`node.${process.pid}.tmp`)
+    await writeFile(temporary, JSON.stringify(address), { mode: 0o600 })
+    await rename(temporary, file('node'))
+  }
+
+  async function readAddress(): Promise<Address | undefined> {
+    try {
+      const address = JSON.parse(await readFile(file('node'), 'utf8')) as Address
+      const client = createNodeClient(`http://127.0.0.1:${address.port}`)
+      const isIt = (await genesisOf(client)) === address.genesis
+      client.disconnect()
+      return isIt ? address : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /** The node of another server; undefined if none answers. */
+  async function findShared(): Promise<Connection | undefined> {
+    const address = await readAddress()
+    if (!address) return undefined
+    const client = createNodeClient(`http://127.0.0.1:${address.port}`)
+    return { client, isNew: false, ended: undefined, release: async () => client.disconnect() }
+  }
+
+  return {
+    open: () =>
+      whileLocked(async (unlock) => {
+        if (!unlock) return findShared()
+        return openOwn(unlock).catch((error: unknown) => {
+          unlock()
+          throw error
+        })
+      }),
+    async store({ client }) {
+      const state = (await client.call('anvil_dumpState', [true])) as string
+      await states.write(Buffer.from(state.slice(2), 'hex'))
+    },
+    async remove() {
+      await whileLocked(async (unlock) => {
+        if (unlock) {
+          await states.remove()
+          unlock()
+          return true
+        }
+        // The other server notices that its node has ended, and unlocks.
+        const address = await readAddress()
+        if (address) endNode(address.pid)
+        return undefined
+      })
+    },
+  }
+}
+
+const genesisOf = async (client: NodeClient): Promise<string> => {
+  const block = (await client.call('eth_getBlockByNumber', ['0x0', false])) as { hash: string }
+  return block.hash
+}
+
+function endNode(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended.
+  }
+}
