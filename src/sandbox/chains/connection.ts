@@ -14,6 +14,8 @@ import { createStateFile } from './state-file.ts'
 /** For another server that starts its node, or is about to end. */
 const TRIES = 200
 const TRY_MS = 50
+/** The first block of a chain is up to so many seconds older than the chain, so that no two chains have the same one. */
+const GENESIS_AGES = 1_000_000
 const SET_UP_GAS = 3_000_000n
 const SET_UP_FEE = 10n ** 10n
 
@@ -67,10 +69,8 @@ export function createConnections(options: {
   }
 
   async function openOwn(unlock: () => void): Promise<Connection> {
-    // A number that no other chain has makes its first block another one, even of the same second.
-    const node = await startNode({ chainId, arguments: ['--gas-limit', 30_000_000 + randomInt(1_000_000)] })
+    const node = (await startStored()) ?? (await startAt(Date.now() / 1000 - randomInt(GENESIS_AGES)))
     try {
-      await load(node)
       const isNew = !(await isSetUp(node))
       if (isNew) await setUp(node)
       await writeAddress(node)
@@ -89,16 +89,28 @@ export function createConnections(options: {
     }
   }
 
-  /** Loads the newest state that is good. */
-  async function load(node: Node): Promise<void> {
-    for await (const { state, file: path } of states.read())
+  /** Starts a node whose first block has this time, and whose own time is the real one. */
+  async function startAt(genesisTime: number): Promise<Node> {
+    const node = await startNode({ chainId, arguments: ['--timestamp', Math.floor(genesisTime)] })
+    await node.call('evm_setTime', [Math.floor(Date.now() / 1000)])
+    return node
+  }
+
+  /** Starts a node with the newest state that is good; undefined if there is none. */
+  async function startStored(): Promise<Node | undefined> {
+    for await (const { state, file: path } of states.read()) {
+      // A state has the first block of each node that it was loaded into: another one would show either of them.
+      const node = await startAt(state.genesisTime)
       try {
-        await node.call('anvil_loadState', [`0x${state.toString('hex')}`])
-        return
+        await node.call('anvil_loadState', [`0x${state.dump.toString('hex')}`])
+        return node
       } catch (error) {
+        await node.close()
         if (!(error instanceof NodeError)) throw error
         log.warn(`the node of the chain ${name} of the sandbox can't read ${path}: ${error.message}`)
       }
+    }
+    return undefined
   }
 
   /** A chain has other accounts once the secret has changed. */
@@ -132,7 +144,7 @@ export function createConnections(options: {
   }
 
   async function writeAddress(node: Node): Promise<void> {
-    const address: Address = { port: node.port, pid: node.pid, genesis: await genesisOf(node) }
+    const address: Address = { port: node.port, pid: node.pid, genesis: (await genesisOf(node)).hash }
     const temporary = file(`node.${process.pid}.tmp`)
     await writeFile(temporary, JSON.stringify(address), { mode: 0o600 })
     await rename(temporary, file('node'))
@@ -142,7 +154,7 @@ export function createConnections(options: {
     try {
       const address = JSON.parse(await readFile(file('node'), 'utf8')) as Address
       const client = createNodeClient(`http://127.0.0.1:${address.port}`)
-      const isIt = (await genesisOf(client)) === address.genesis
+      const isIt = (await genesisOf(client)).hash === address.genesis
       client.disconnect()
       return isIt ? address : undefined
     } catch {
@@ -168,8 +180,9 @@ export function createConnections(options: {
         })
       }),
     async store({ client }) {
-      const state = (await client.call('anvil_dumpState', [true])) as string
-      await states.write(Buffer.from(state.slice(2), 'hex'))
+      const dump = (await client.call('anvil_dumpState', [true])) as string
+      const { timestamp } = await genesisOf(client)
+      await states.write({ genesisTime: Number(timestamp), dump: Buffer.from(dump.slice(2), 'hex') })
     },
     async remove() {
       await whileLocked(async (unlock) => {
@@ -187,10 +200,8 @@ export function createConnections(options: {
   }
 }
 
-const genesisOf = async (client: NodeClient): Promise<string> => {
-  const block = (await client.call('eth_getBlockByNumber', ['0x0', false])) as { hash: string }
-  return block.hash
-}
+const genesisOf = async (client: NodeClient): Promise<{ hash: string; timestamp: string }> =>
+  (await client.call('eth_getBlockByNumber', ['0x0', false])) as { hash: string; timestamp: string }
 
 function endNode(pid: number): void {
   try {

@@ -4,12 +4,20 @@ import { basename, dirname, join } from 'node:path'
 
 const MARK = 'sixwire-chain'
 
+/** What a node is started with to go on with a chain. */
+export type ChainState = {
+  /** Seconds since 1970: with it the node has the same first block. */
+  genesisTime: number
+  /** What anvil dumped. */
+  dump: Buffer
+}
+
 /** A state of a node in a file, and the one before it beside that. */
 export type StateFile = {
   /** The states that are whole, the newest first; each is read when it is asked for. */
-  read(): AsyncGenerator<{ state: Buffer; file: string }>
+  read(): AsyncGenerator<{ state: ChainState; file: string }>
   /** Replaces the file at once: a reader, or a start after a crash, finds the old state or the new one. */
-  write(state: Buffer): Promise<void>
+  write(state: ChainState): Promise<void>
   remove(): Promise<void>
 }
 
@@ -50,7 +58,7 @@ export function createStateFile(file: string, onDamaged: (file: string) => void)
       const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`
       const handle = await open(temporary, 'wx', 0o600)
       try {
-        await handle.writeFile(Buffer.concat([Buffer.from(headOf(state)), state]))
+        await handle.writeFile(Buffer.concat([Buffer.from(headOf(state)), state.dump]))
         await handle.sync()
       } finally {
         await handle.close()
@@ -67,13 +75,13 @@ export function createStateFile(file: string, onDamaged: (file: string) => void)
   }
 }
 
-const headOf = (state: Buffer): string =>
-  `${MARK} ${state.length} ${createHash('sha256').update(state).digest('hex')}\n`
+const headOf = ({ genesisTime, dump }: ChainState): string =>
+  `${MARK} ${genesisTime} ${dump.length} ${createHash('sha256').update(dump).digest('hex')}\n`
 
 /** The state in the content of a file; undefined if it was cut or changed. */
-function stateIn(content: Buffer): Buffer | undefined {
-  const state = content.subarray(content.indexOf('\n') + 1)
-  return content.subarray(0, content.length - state.length).toString('latin1') === headOf(state)
-    ? state
-    : undefined
+function stateIn(content: Buffer): ChainState | undefined {
+  const dump = content.subarray(content.indexOf('\n') + 1)
+  const head = content.subarray(0, content.length - dump.length).toString('latin1')
+  const state = { genesisTime: Number(head.split(' ')[1]), dump }
+  return head === headOf(state) ? state : undefined
 }
