@@ -240,7 +240,10 @@ eachEngine((engine) => {
   test('the payments of docs/pay.md are made and refunded', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     const { token: TOKEN } = await app.register()
-    const [checkout, pay, read, order, approve, capture, refund, list] = await blocksOf('docs/pay.md', 'sh')
+    const examples = await blocksOf('docs/pay.md', 'sh')
+    const [checkout, pay, read, order, approve, capture, refund, list] = examples.filter(
+      (one) => !/onchain|chains|pay sweep/.test(one),
+    )
     const { sessionId, url, transactionId } = JSON.parse(await shell(checkout!, app, { TOKEN }))
     assert.equal((await fetch(url)).status, 200)
     await shell(pay!, app, { SESSION: sessionId })
@@ -262,6 +265,22 @@ eachEngine((engine) => {
     }
     const { transactions, total } = JSON.parse(await shell(list!, app, { TOKEN }))
     assert.deepEqual([total, transactions[0].refundedAmount], [1, 1000])
+  })
+
+  test('the payment request of docs/pay.md is paid and confirmed', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const { token: TOKEN } = await app.register()
+    const examples = await blocksOf('docs/pay.md', 'sh')
+    const [create, pay, read] = examples.filter((one) => /onchain|chains/.test(one))
+    const { _id: REQUEST, amount, status } = JSON.parse(await shell(create!, app, { TOKEN }))
+    assert.deepEqual([amount, status], ['12500000', 'pending'])
+    await shell(pay!, app, { REQUEST })
+    let request
+    // Empty blocks follow the payment until it is deep enough.
+    do request = JSON.parse(await shell(read!, app, { TOKEN, REQUEST }))
+    while (request.status !== 'confirmed')
+    const { body } = await app.request('GET', `/pay/transactions/${REQUEST}`, { token: TOKEN })
+    assert.deepEqual([body.status, body.displayAmount], ['completed', '12.5'])
   })
 
   test('the provider of docs/pay.md takes a payment, and its webhook', async (t) => {

@@ -63,6 +63,7 @@ export function createOnchainPayments(
       onchain,
       receivers,
       lifeMs,
+      settle: (id) => settle.settle(id),
       followSql: (chain, head): Promise<Step[]> => follower.followSql(chain, head),
       isCaughtUp,
     }),

@@ -86,6 +86,8 @@ export function createPaymentRequests(
     lifeMs: number
     /** The steps that have the chain of a new request followed from the block after this one on. */
     followSql: (chain: Chain, head: Head) => Promise<Step[]>
+    /** Brings the transaction of a request up to what its chain shows. */
+    settle: (id: string) => Promise<void>
     /** Whether a chain has no block that was not applied yet. */
     isCaughtUp: (chain: Chain) => Promise<boolean>
   },
@@ -236,6 +238,8 @@ export function createPaymentRequests(
       const stored = await find(id)
       if (!stored || (owner !== undefined && stored.order.owner !== owner))
         throw errors.not_found({ message: 'There is no payment request of this id.' })
+      // What is shown as confirmed is completed in the list of transactions.
+      if (stored.request.changes > stored.request.settled_changes) await options.settle(id)
       const state = await stateNow(stored)
       return {
         ...answerOf(stored, state.status),
