@@ -4,13 +4,17 @@ import { unitsFault } from '../../base/money.ts'
 import { Type } from '../../base/schema.ts'
 import { withRule } from '../../base/with-rule.ts'
 
-/** An address of 20 bytes; of mixed case it must have the checksum of EIP-55. Read it by `addressOf`. */
-export const AddressText = (description: string) =>
+/**
+ * An address of 20 bytes; of mixed case it must have the checksum of EIP-55. Read it by `addressOf`.
+ *
+ * @param hasExample false: any address would be a wrong one
+ */
+export const AddressText = (description: string, { hasExample = true } = {}) =>
   withRule(
     Type.String({
       pattern: '^0x[0-9a-fA-F]{40}$',
       description: `${description} 0x and 40 hexadecimal digits; in mixed case with the checksum of EIP-55.`,
-      examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'],
+      ...(hasExample && { examples: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'] }),
     }),
     (text) =>
       hasChecksum(text) ? undefined : 'has a wrong checksum (EIP-55): a digit or its case was mistyped',
@@ -44,6 +48,7 @@ export const ChainName = Type.Optional(
 export const HashText = Type.String({
   pattern: '^0x[0-9a-fA-F]{64}$',
   description: 'The hash of a transaction: 0x and 64 hexadecimal digits.',
+  examples: [`0x${'5c'.repeat(32)}`],
 })
 
 export const Timestamp = Type.String({
@@ -56,6 +61,7 @@ export const WalletId = Type.String({
   minLength: 1,
   maxLength: 64,
   description: 'The id of the wallet that sends.',
+  examples: ['01arz3ndektsv4rrffq69g5fav'],
 })
 
 /** The decimal places of every native coin. */

@@ -109,7 +109,9 @@ export function contractRoutes(wire: {
         params: Type.Object({ address: AddressText('Whose balance.') }),
         query: Type.Object({
           chain: ChainName,
-          token: Type.Optional(AddressText('The contract of an ERC-20 token. Default: the native coin.')),
+          token: Type.Optional(
+            AddressText('The contract of an ERC-20 token. Default: the native coin.', { hasExample: false }),
+          ),
         }),
         reply: { 200: Balance },
         errors: [errors.provider_not_configured, onchainErrors.provider_error],

@@ -55,6 +55,8 @@ export const walletRoutes = ({ wallets, policy }: { wallets: Wallets; policy: Po
             privateKey: Type.String({
               maxLength: PRIVATE_KEY_MAX,
               description: '0x and 64 hex digits. It is stored encrypted and never returned.',
+              // Of no account: a key that works, and that everybody knows, would be used.
+              examples: [`0x${'0'.repeat(64)}`],
             }),
             name: Name,
           }),
