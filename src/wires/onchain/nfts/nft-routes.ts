@@ -8,10 +8,9 @@ import { route } from '../../../http/route.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chains } from '../chains/chains.ts'
 import { onchainErrors } from '../errors.ts'
-import { AddressText, addressOf, ChainName, HashText, WalletId } from '../schemas.ts'
+import { AddressText, addressOf, ChainName, SentFields, SentTransaction, WalletId } from '../schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
-import type { TransactionRow } from '../transactions/transaction-rows.ts'
-import type { Transactions } from '../transactions/transactions.ts'
+import { sentOf, type Transactions } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'
 import { lookUp } from './lookup.ts'
 import { createMetadata } from './metadata.ts'
@@ -86,15 +85,10 @@ const OwnedNft = Type.Object(
   { title: 'OwnedNft' },
 )
 
-const SentFields = {
-  hash: HashText,
-  status: Type.Enum(['pending', 'confirmed', 'failed']),
-  chain: Type.String(),
-}
-const NftTransfer = Type.Object(SentFields, { title: 'NftTransfer' })
 const NftMint = Type.Object(
   {
     ...SentFields,
+    status: Type.Enum(['pending']),
     tokenId: Type.Optional(
       Type.String({
         description: 'If it was mined within 5 seconds; else GET /onchain/transactions/:hash has it.',
@@ -144,7 +138,6 @@ export function nftRoutes(
     const signer = await wallets.signerOf(body.walletId, policy.rowFilter(caller))
     return { chain, signer, owner: caller.id, reference: recordId, contract: addressOf(body.contractAddress) }
   }
-  const sent = ({ hash, status, chain }: TransactionRow) => ({ hash, status, chain })
 
   return [
     route(
@@ -171,8 +164,8 @@ export function nftRoutes(
         const sending = await sendingOf(body, caller, recordId)
         await standards.read(sending.chain, sending.contract, '/body/contractAddress')
         const row = await mint(submit, sending, { to: addressOf(body.to), tokenURI: body.tokenURI })
-        const { token_id: tokenId, ...mined } = await transactions.mined(row.id, MINED_MS)
-        return { ...sent({ ...row, ...mined }), ...(tokenId !== null && { tokenId }) }
+        const mined = await transactions.mined(row.id, MINED_MS)
+        return { ...sentOf(mined), ...(mined.token_id !== null && { tokenId: mined.token_id }) }
       },
     ),
     route(
@@ -192,7 +185,7 @@ export function nftRoutes(
             walletId: WalletId,
           }),
         ),
-        reply: { 200: NftTransfer },
+        reply: { 200: SentTransaction },
         errors: writeErrors,
       },
       async ({ body, caller, recordId }) => {
@@ -204,7 +197,7 @@ export function nftRoutes(
           amount: body.amount === undefined ? undefined : BigInt(body.amount),
           standard: name,
         })
-        return sent(row)
+        return sentOf(row)
       },
     ),
     route(
