@@ -161,7 +161,7 @@ describe('the index of transfers', () => {
         fc.asyncProperty(fc.array(action, { minLength: 20, maxLength: 40, size: 'max' }), (actions) =>
           run(gallery, actions),
         ),
-        { numRuns: isLongRun ? 100 : 4, endOnFailure: true },
+        { numRuns: isLongRun ? 100 : 3, endOnFailure: true },
       )
     })
   })
