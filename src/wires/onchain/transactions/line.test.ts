@@ -213,7 +213,7 @@ eachEngine((engine) => {
       const found = await chain.get(lost)
       return found.status === 'failed' && found
     })
-    assert.equal(failed.error, 'nonce used elsewhere')
+    assert.equal(failed.reason, 'nonce used elsewhere')
     const next = await chain.sent(wallet, TO, '0.1')
     assert.equal(next.nonce, 1)
     await minedAt(next.hash)
@@ -232,7 +232,7 @@ eachEngine((engine) => {
     await node.client.setAutomine(true)
     await node.mine(DEPTH)
     const [row] = await recorded(wallet._id, ({ status }) => status === 'failed')
-    assert.equal(row!.error, 'the contract reverted')
+    assert.equal(row!.reason, 'the contract reverted')
     const found = await chain.get(hash)
     assert.equal(found.status, 'failed')
     assert.ok(Number(found.fee) > 0)

@@ -41,7 +41,7 @@ const Transaction = Type.Object(
     replacedBy: Type.Optional(
       Type.String({ description: 'The hash of the version with a higher fee, of the same nonce.' }),
     ),
-    error: Type.Optional(Type.String({ description: 'Why it failed.' })),
+    reason: Type.Optional(Type.String({ description: 'Why it failed.' })),
     walletId: Type.Optional(Type.String({ description: 'The wallet of this server that sent it.' })),
     createdAt: Type.Optional(Timestamp),
   },

@@ -39,7 +39,7 @@ export type SentTransaction = {
   tokenId?: string
   /** The hash of the version that took the place of this one. */
   replacedBy?: string
-  error?: string
+  reason?: string
   /** The wallet of this server that sent it. */
   walletId?: string
   /** When this server signed it. */
@@ -121,14 +121,14 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
     const { receipt } = place
     const tokenId =
       row.kind === 'mint' && receipt.succeeded && mintedTokenId(chain.name, receipt, row.recipient)
-    const { error: _error, ...withoutError } = base
+    const { reason: _reason, ...withoutReason } = base
     return versionOf(
       {
-        ...withoutError,
+        ...withoutReason,
         hash: receipt.hash,
         ...placed(chain, place),
         ...(tokenId && { tokenId }),
-        ...(!receipt.succeeded && { error: row.error ?? REVERTED }),
+        ...(!receipt.succeeded && { reason: row.error ?? REVERTED }),
       },
       hash,
     )
@@ -212,7 +212,7 @@ const storedOf = (row: TransactionRow): SentTransaction => ({
   ...(row.gas_used !== null && { gasUsed: row.gas_used }),
   ...(row.fee !== null && { fee: formatUnits(BigInt(row.fee), DECIMALS) }),
   ...(row.token_id !== null && { tokenId: row.token_id }),
-  ...(row.error !== null && { error: row.error }),
+  ...(row.error !== null && { reason: row.error }),
   ...(row.wallet_id !== '' && { walletId: row.wallet_id }),
   createdAt: isoTime(row.created_at),
 })
