@@ -12,7 +12,10 @@ const WIRES = ['core', 'messaging', 'onchain', 'auth', 'pay', 'store']
 /** What no floor and no wire imports: the server itself, the commands, the client and what tests use. */
 const ABOVE = { folders: ['client', 'commands', 'console', 'testing'], files: '**/{app,cli,wires}.ts' }
 
-type Pattern = { group: string[]; importNames?: string[]; allowTypeImports?: boolean; message: string }
+type Pattern = { importNames?: string[]; allowTypeImports?: boolean; message: string } & (
+  | { group: string[] }
+  | { regex: string }
+)
 
 const glob = (names: readonly string[]): string =>
   names.length === 1 ? names.join() : `{${names.join(',')}}`
@@ -27,6 +30,11 @@ const CLIENTS: Pattern[] = [
     message: OUTWARD,
   },
   { group: ['jose'], importNames: ['createRemoteJWKSet'], message: OUTWARD },
+  {
+    regex: '^viem$',
+    allowTypeImports: true,
+    message: 'Import from viem/utils or viem/accounts: all of viem delays each start, and has HTTP clients.',
+  },
 ]
 
 const limitImports = (files: string[], patterns: readonly Pattern[]) => ({

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
-import { getContractAddress, type Address, type Hex, type PrivateKeyAccount } from 'viem'
+import type { Address, Hex, PrivateKeyAccount } from 'viem'
+import { getContractAddress } from 'viem/utils'
 import { english, privateKeyToAccount } from 'viem/accounts'
 
 import { deriveKey } from '../../base/crypto.ts'

@@ -1,4 +1,5 @@
-import { encodeDeployData, encodeFunctionData, type Abi, type Address, type Hex } from 'viem'
+import type { Abi, Address, Hex } from 'viem'
+import { encodeDeployData, encodeFunctionData } from 'viem/utils'
 
 import Forwarder from './contracts/Forwarder.json' with { type: 'json' }
 import MultiToken from './contracts/MultiToken.json' with { type: 'json' }

@@ -1,4 +1,5 @@
-import { formatUnits, isAddress, parseUnits, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { formatUnits, isAddress, parseUnits } from 'viem/utils'
 
 import { errors, invalid } from '../../base/errors.ts'
 import type { Accounts } from './accounts.ts'

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { formatUnits, getAddress, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { formatUnits, getAddress } from 'viem/utils'
 
 import { isoTime } from '../../base/clock.ts'
 import { errors, invalid } from '../../base/errors.ts'

@@ -1,4 +1,5 @@
-import { getAddress, isAddress, type Address } from 'viem'
+import type { Address } from 'viem'
+import { getAddress, isAddress } from 'viem/utils'
 
 import { unitsFault } from '../../base/money.ts'
 import { Type } from '../../base/schema.ts'

@@ -1,7 +1,11 @@
-import { getAddress, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { getAddress } from 'viem/utils'
 
 import { headOf, isQuantity, type Chain, type Head } from './chain.ts'
 import { providerError, type RpcAnswer, type RpcCall } from './rpc.ts'
+
+/** The sender of what is minted, and the recipient of what is burnt. */
+export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000'
 
 /** A transaction as its block shows it. Whether it succeeded is in its receipt only. */
 export type BlockTransaction = {

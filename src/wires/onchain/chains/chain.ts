@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
-import { parseGwei, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { parseGwei } from 'viem/utils'
 
 import type { WireContext } from '../../../kernel/wire.ts'
 import { chainNotConfigured } from '../errors.ts'

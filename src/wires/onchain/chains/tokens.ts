@@ -1,4 +1,5 @@
-import { hexToString, isHex, size, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { hexToString, isHex, size } from 'viem/utils'
 
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import type { Clock } from '../../../base/clock.ts'

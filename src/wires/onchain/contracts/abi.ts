@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 
-import { keccak256, type Abi, type Hex } from 'viem'
+import type { Abi, Hex } from 'viem'
+import { keccak256 } from 'viem/utils'
 
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import { didYouMean } from '../../../base/did-you-mean.ts'

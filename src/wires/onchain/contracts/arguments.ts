@@ -1,4 +1,5 @@
-import { encodeAbiParameters, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { encodeAbiParameters } from 'viem/utils'
 
 import { invalid, ISSUES_SHOWN, type Issue } from '../../../base/errors.ts'
 import { pointerTo } from '../../../base/json-pointer.ts'

@@ -1,4 +1,5 @@
-import { isHex, size, type Address } from 'viem'
+import type { Address } from 'viem'
+import { isHex, size } from 'viem/utils'
 
 import { formatUnits } from '../../../base/money.ts'
 import { invalid } from '../../../base/errors.ts'

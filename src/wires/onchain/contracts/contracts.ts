@@ -1,4 +1,5 @@
-import { isHex, size, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { isHex, size } from 'viem/utils'
 
 import { invalid, type ApiError } from '../../../base/errors.ts'
 import type { Chain } from '../chains/chain.ts'

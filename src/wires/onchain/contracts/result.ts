@@ -1,4 +1,5 @@
-import { decodeAbiParameters, getAddress, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { decodeAbiParameters, getAddress } from 'viem/utils'
 
 import { rangeOf } from './arguments.ts'
 import { namesOf, wordsOf, type Parameter, type Shape } from './parameters.ts'

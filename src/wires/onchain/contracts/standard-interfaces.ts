@@ -1,4 +1,5 @@
-import { parseAbi, type AbiFunction } from 'viem'
+import type { AbiFunction } from 'viem'
+import { parseAbi } from 'viem/utils'
 
 /** The names of the standard interfaces that `abi` takes, in any case. */
 export const STANDARDS = ['erc20', 'erc721', 'erc1155', 'erc165'] as const

@@ -1,7 +1,8 @@
-import { zeroAddress, type Address } from 'viem'
+import type { Address } from 'viem'
 
 import type { Database, Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
+import { ZERO_ADDRESS } from '../chains/blocks.ts'
 import type { Chain } from '../chains/chain.ts'
 import type { Standard } from './standard.ts'
 import { changesOf, ownersAfter, ownersBefore, type Transfer } from './transfers.ts'
@@ -101,7 +102,7 @@ export const holdingsSql = (
 /** The last transfer of a token decides: some contracts mint without events. */
 function ownersSql(indexId: string, owners: ReadonlyMap<bigint, Address>): Step[] {
   if (owners.size === 0) return []
-  const kept = [...owners].filter(([, owner]) => owner !== zeroAddress)
+  const kept = [...owners].filter(([, owner]) => owner !== ZERO_ADDRESS)
   return [
     sql`delete from onchain_nft_holdings
       where index_id = ${indexId} and token_id in ${listSql(Array.from(owners.keys(), String))}`,

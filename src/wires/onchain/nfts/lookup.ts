@@ -1,6 +1,7 @@
-import { zeroAddress, type Address } from 'viem'
+import type { Address } from 'viem'
 
 import { errors } from '../../../base/errors.ts'
+import { ZERO_ADDRESS } from '../chains/blocks.ts'
 import type { Chain } from '../chains/chain.ts'
 import type { Metadata, MetadataReader } from './metadata.ts'
 import { nftAnswer, nftCall } from './nft-calls.ts'
@@ -57,7 +58,7 @@ async function readErc721({ chain, contract, tokenId }: Token): Promise<Found> {
     nftCall(contract, 'tokenURI', [tokenId]),
   ])
   const owner = nftAnswer(chain.name, 'ownerOf', owners!)
-  if (owner === undefined || owner === zeroAddress) throw notFound(tokenId)
+  if (owner === undefined || owner === ZERO_ADDRESS) throw notFound(tokenId)
   return { owner, uri: nftAnswer(chain.name, 'tokenURI', uris!) }
 }
 

@@ -1,15 +1,12 @@
-import {
-  decodeFunctionResult,
-  encodeFunctionData,
-  parseAbi,
-  size,
-  type Abi as AnyAbi,
-  type Address,
-  type ContractFunctionArgs,
-  type ContractFunctionName,
-  type ContractFunctionReturnType,
-  type Hex,
+import type {
+  Abi as AnyAbi,
+  Address,
+  ContractFunctionArgs,
+  ContractFunctionName,
+  ContractFunctionReturnType,
+  Hex,
 } from 'viem'
+import { decodeFunctionResult, encodeFunctionData, parseAbi, size } from 'viem/utils'
 
 import { revertOf } from '../transactions/revert-reason.ts'
 import { providerError, type RpcAnswer, type RpcCall, type RpcFault } from '../chains/rpc.ts'

@@ -1,4 +1,5 @@
-import { encodeFunctionData, erc721Abi, parseAbi, type Abi, type Address, type Hex } from 'viem'
+import type { Abi, Address, Hex } from 'viem'
+import { encodeFunctionData, parseAbi } from 'viem/utils'
 
 import { invalid } from '../../../base/errors.ts'
 import type { Chain } from '../chains/chain.ts'
@@ -18,6 +19,10 @@ const MINT_ABI = parseAbi([
   'function mintNFT(address to, string uri)',
 ])
 const MINT_FUNCTIONS = MINT_ABI.map(({ name }) => name)
+
+const ERC721_TRANSFER = parseAbi([
+  'function safeTransferFrom(address from, address to, uint256 tokenId) payable',
+])
 
 const ERC1155_TRANSFER = parseAbi([
   'function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data)',
@@ -97,11 +102,11 @@ export async function transfer(
   if (amount !== 1n)
     throw invalid({ path: '/body/amount', message: 'must be 1: there is one of each ERC-721 token' })
   const data = encodeFunctionData({
-    abi: erc721Abi,
+    abi: ERC721_TRANSFER,
     functionName: 'safeTransferFrom',
     args: [from, to, tokenId],
   })
-  return send(submit, sending, { kind: 'nft_transfer', data, abi: erc721Abi })
+  return send(submit, sending, { kind: 'nft_transfer', data, abi: ERC721_TRANSFER })
 }
 
 const send = (

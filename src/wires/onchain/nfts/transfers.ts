@@ -1,6 +1,7 @@
-import { decodeAbiParameters, getAddress, size, slice, zeroAddress, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { decodeAbiParameters, getAddress, size, slice } from 'viem/utils'
 
-import type { Log } from '../chains/blocks.ts'
+import { ZERO_ADDRESS, type Log } from '../chains/blocks.ts'
 import type { Standard } from './standard.ts'
 
 // Transfer(address indexed, address indexed, uint256 indexed), https://eips.ethereum.org/EIPS/eip-721
@@ -75,7 +76,7 @@ export type Change = { owner: Address; tokenId: bigint; amount: bigint }
 export function changesOf(transfers: readonly Transfer[]): Change[] {
   const changes = new Map<string, Change>()
   const add = (owner: Address, tokenId: bigint, amount: bigint): void => {
-    if (owner === zeroAddress) return
+    if (owner === ZERO_ADDRESS) return
     const key = `${owner} ${tokenId}`
     const change = changes.get(key)
     if (change) change.amount += amount

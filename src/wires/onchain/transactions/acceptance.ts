@@ -1,4 +1,4 @@
-import { formatEther } from 'viem'
+import { formatEther } from 'viem/utils'
 
 import { ApiError } from '../../../base/errors.ts'
 import { onchainErrors } from '../errors.ts'

@@ -1,4 +1,4 @@
-import { formatGwei, parseGwei } from 'viem'
+import { formatGwei, parseGwei } from 'viem/utils'
 
 import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'

@@ -1,4 +1,5 @@
-import { formatEther, getAddress, parseEther, type Address } from 'viem'
+import type { Address } from 'viem'
+import { formatEther, getAddress, parseEther } from 'viem/utils'
 
 import type { ApiError } from '../../../base/errors.ts'
 import { errors } from '../../../base/errors.ts'

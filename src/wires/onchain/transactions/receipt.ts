@@ -1,4 +1,4 @@
-import { zeroAddress, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
 
 import { logsOf } from '../chains/blocks.ts'
 import { isQuantity } from '../chains/chain.ts'
@@ -54,5 +54,4 @@ export function mintedTokenId(chain: string, { logs }: Receipt, contract: Addres
   return undefined
 }
 
-const isNobody = (topic: Hex | undefined): boolean =>
-  topic !== undefined && BigInt(topic) === BigInt(zeroAddress)
+const isNobody = (topic: Hex | undefined): boolean => topic !== undefined && BigInt(topic) === 0n

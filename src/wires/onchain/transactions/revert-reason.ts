@@ -1,4 +1,5 @@
-import { decodeErrorResult, parseAbi, size, slice, type Abi, type AbiParameter, type Hex } from 'viem'
+import type { Abi, AbiParameter, Hex } from 'viem'
+import { decodeErrorResult, parseAbi, size, slice } from 'viem/utils'
 
 import type { ApiError } from '../../../base/errors.ts'
 import { oneLine } from '../../../base/one-line.ts'

@@ -1,4 +1,5 @@
-import { isAddressEqual, keccak256, recoverAddress, serializeTransaction, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { isAddressEqual, keccak256, recoverAddress, serializeTransaction } from 'viem/utils'
 
 import type { Outcome } from '../../../providers/outcome.ts'
 import type { Signer } from '../wallets/signer.ts'

@@ -1,4 +1,4 @@
-import { isHex } from 'viem'
+import { isHex } from 'viem/utils'
 
 import type { ApiError } from '../../../base/errors.ts'
 import { quantity } from '../chains/blocks.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { getAddress } from 'viem'
+import { getAddress } from 'viem/utils'
 
 import { ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'

@@ -1,4 +1,5 @@
-import { getAddress, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { getAddress } from 'viem/utils'
 
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'

@@ -1,4 +1,5 @@
-import { concat, isHex, numberToHex, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { concat, isHex, numberToHex } from 'viem/utils'
 
 import type { Chain, RpcCall } from '../../onchain/index.ts'
 

@@ -1,6 +1,7 @@
 import { ECDH } from 'node:crypto'
 
-import { bytesToHex, type Address } from 'viem'
+import type { Address } from 'viem'
+import { bytesToHex } from 'viem/utils'
 import { publicKeyToAddress, sign } from 'viem/accounts'
 
 import { StartError } from '../../../base/start-error.ts'

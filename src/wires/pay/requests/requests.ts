@@ -1,4 +1,4 @@
-import { getAddress } from 'viem'
+import { getAddress } from 'viem/utils'
 
 import { isoTime } from '../../../base/clock.ts'
 import { errors, invalid, type ApiError } from '../../../base/errors.ts'

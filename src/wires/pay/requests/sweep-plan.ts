@@ -1,4 +1,5 @@
-import { encodeFunctionData, erc20Abi, getAddress, isHex, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { encodeFunctionData, getAddress, isHex, parseAbi } from 'viem/utils'
 
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
@@ -8,6 +9,11 @@ import { chunksOf } from './request-rows.ts'
 
 const CALLS = 500
 const COIN_DECIMALS = 18
+
+const ERC20 = parseAbi([
+  'function balanceOf(address owner) view returns (uint256)',
+  'function transfer(address to, uint256 value) returns (bool)',
+])
 
 /** What lies at a receiving address. */
 export type SweepItem = {
@@ -40,7 +46,7 @@ export const transferOf = (
     : {
         to: getAddress(contract),
         value: 0n,
-        data: encodeFunctionData({ abi: erc20Abi, functionName: 'transfer', args: [treasury, amount] }),
+        data: encodeFunctionData({ abi: ERC20, functionName: 'transfer', args: [treasury, amount] }),
       }
 
 /**
@@ -118,7 +124,7 @@ async function tokenBalances(chain: Chain, contract: Address, places: readonly P
     chain,
     places.map(({ address }) => {
       const data = encodeFunctionData({
-        abi: erc20Abi,
+        abi: ERC20,
         functionName: 'balanceOf',
         args: [address as Address],
       })

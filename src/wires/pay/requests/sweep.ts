@@ -1,4 +1,5 @@
-import { getAddress, isAddress, type Address } from 'viem'
+import type { Address } from 'viem'
+import { getAddress, isAddress } from 'viem/utils'
 
 import { ApiError } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
