@@ -104,14 +104,17 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
     })
 
   async function assertPaid({ shop, token }: Place, id: string): Promise<void> {
-    const { transactions } = await shop.client.call('GET /pay/transactions', {
-      token,
-      query: { provider: 'onchain', status: 'completed' },
-    })
-    assert.deepEqual(
-      transactions.map(({ reference, amount, currency }) => [reference, amount, currency]),
-      [[id, 12.5, 'USDC']],
-    )
+    // A job writes to the ledger what the chain shows.
+    for (;;) {
+      const { transactions } = await shop.client.call('GET /pay/transactions', {
+        token,
+        query: { provider: 'onchain', status: 'completed' },
+      })
+      const paid = transactions.map(({ reference, amount, currency }) => [reference, amount, currency])
+      if (paid.length > 0) return assert.deepEqual(paid, [[id, 12.5, 'USDC']])
+      await delay(ROUND_MS)
+      shop.clock.advance(500)
+    }
   }
 
   eachEngine((engine) => {
