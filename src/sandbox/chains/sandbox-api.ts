@@ -30,7 +30,7 @@ export type ChainsApi = {
   rpcUrl: (chain: LocalChain) => string
   /** The chains that the application uses. */
   used: () => readonly LocalChain[]
-  /** Payment requests that wait for their payment. */
+  /** Payment requests that did not expire. */
   requests: () => Promise<readonly PaymentRequest[]>
 }
 
@@ -156,7 +156,7 @@ export const createSandboxApi =
 
     engine.post<{ Params: { id: string } }>('/api/chains/requests/:id/pay', async ({ params: { id } }) => {
       const request = (await requests()).find((one) => one._id === id)
-      if (!request) throw errors.not_found({ message: 'No open payment request has this id.' })
+      if (!request) throw errors.not_found({ message: 'No payment request that can be paid has this id.' })
       const { chain, token, displayAmount: amount, receiverAddress: to } = request
       return { hash: await payments.pay(chainOf(chain), { to, amount, token }) }
     })
