@@ -429,13 +429,14 @@ eachEngine((engine) => {
 
   test('the mail and the faults of docs/sandbox.md, and its settings for Docker', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
-    const [register, read, hold, fault] = await blocksOf('docs/sandbox.md', 'sh')
+    const [register, read, fund, hold, fault] = await blocksOf('docs/sandbox.md', 'sh')
     await shell(register!, app)
     // The mail is sent after the answer.
     let receivers: string[] = []
     while (receivers.length === 0)
       receivers = JSON.parse(await shell(read!, app)).messages.map(({ to }: { to: string }) => to)
     assert.deepEqual(receivers, ['ada@example.com'])
+    assert.match(JSON.parse(await shell(fund!, app)).hash, /^0x[0-9a-f]{64}$/)
     assert.deepEqual(JSON.parse(await shell(hold!, app)), { callback: 'held' })
     assert.deepEqual(JSON.parse(await shell(fault!, app)), { error: 451, times: 2 })
 
