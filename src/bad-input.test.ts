@@ -1,5 +1,6 @@
 // Every route, driven from its own description with what no client should send.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { Agent } from 'node:http'
 import { before, test } from 'node:test'
 
@@ -16,6 +17,7 @@ import { eachEngine, endOfSuite } from './testing/engines.ts'
 import { exchange, type Exchanged } from './testing/exchange.ts'
 import { percentEncoded } from './testing/hostile.ts'
 import { isLongRun } from './testing/long-run.ts'
+import { startTestNode, type TestNode } from './testing/node.ts'
 import { startMailServer } from './testing/mail-server.ts'
 import {
   AUTHORIZATION,
@@ -181,13 +183,44 @@ eachEngine((engine) => {
       orderId: order.orderId,
     }
   }
+  /** A wallet with coins and an NFT, and a request to be paid. */
+  async function newWallet(): Promise<void> {
+    const ask = async (path: string, body: object) => {
+      const answered = await app.request('POST', path, { token: key, body })
+      assert.ok(answered.status < 300, answered.text)
+      return answered.body
+    }
+    const { _id: walletId, address } = await ask('/onchain/wallets', {})
+    await node.call('anvil_setBalance', [address, `0x${(10n ** 24n).toString(16)}`])
+    const nft = await node.deploy('Nft', ['Art', 'ART'])
+    const mint = { contractAddress: nft, to: address, tokenURI: 'data:application/json,{}', walletId }
+    const { hash, tokenId } = await ask('/onchain/nft/mint', mint)
+    const payment = { amount: '1', token: 'ETH', chain: 'ethereum' }
+    known = {
+      ...known,
+      wallet: walletId,
+      walletAddress: address,
+      token20: await node.deploy('Token', ['Coin', 'COIN', 6]),
+      nft,
+      hash,
+      tokenId,
+      paymentRequest: (await ask('/pay/onchain/payment', payment))._id,
+    }
+  }
+  let node: TestNode
   const card = createBank('cardpay', systemClock)
   const wallet = createBank('walletpay', systemClock)
   before(async () => {
+    node = await startTestNode(ending)
     app = await startApp(ending, engine, {
-      environment: environmentOf(await startMailServer(ending), await startTextServer(ending)),
+      environment: {
+        ...environmentOf(await startMailServer(ending), await startTextServer(ending)),
+        ETHEREUM_RPC_URL: node.url,
+        PAYMENT_MNEMONIC: 'test test test test test test test test test test test junk',
+      },
       config: {
         wires: [kinds()],
+        onchain: { chains: { ethereum: { pollMs: 100 } } },
         pay: { cardpay: card, walletpay: wallet },
         messaging: { limit: '1000000/min', bounceSecret: 'the secret of the tests' },
         // Nobody answers there: a sign-in ends at the frontend, with an error.
@@ -203,18 +236,24 @@ eachEngine((engine) => {
     await newDocument()
     await newDocument()
     await newPayments()
+    await newWallet()
   })
 
   const fill = (text: string): string =>
     text.replaceAll(/\{\{(\w+)\}\}/g, (whole, name: string) =>
-      name === 'newEmail' ? `person${names++}@example.com` : (known[name] ?? whole),
+      name === 'newEmail'
+        ? `person${names++}@example.com`
+        : name === 'newKey'
+          ? `0x${randomBytes(32).toString('hex')}`
+          : (known[name] ?? whole),
     )
 
   /** How many records there are: what a refused request must not change. */
   const records = async () =>
     await app.app.db.get<Record<string, number>>(sql`
       select (select count(*) from auth_users) as users, (select count(*) from store_documents) as documents,
-        (select count(*) from pay_transactions) as transactions, (select sum(cast(reserved as bigint)) from pay_transactions) as refunds`)
+        (select count(*) from pay_transactions) as transactions, (select sum(cast(reserved as bigint)) from pay_transactions) as refunds,
+        (select count(*) from onchain_wallets) as wallets, (select count(*) from onchain_transactions) as sent`)
 
   function send({ method, path }: Operation, draft: Draft, body = draft.body): Promise<Exchanged> {
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

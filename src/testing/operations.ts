@@ -76,12 +76,47 @@ const SENSIBLE: Record<string, readonly string[]> = {
   reference: ['{{orderId}}'],
   from: ['2026-01-01T00:00:00Z'],
 }
-/** Filters of transactions, which have other values than those of messages. */
-const SENSIBLE_FILTERS: Record<string, string> = {
-  provider: 'cardpay',
-  status: 'completed',
-  to: '2030-01-01T00:00:00Z',
-}
+/** What inputs mean on the routes below a path, where they mean something else than elsewhere; the first path counts. */
+const SENSIBLE_BELOW: readonly [path: string, values: Readonly<Record<string, unknown>>][] = [
+  ['/pay/transactions', { provider: 'cardpay', status: 'completed', to: '2030-01-01T00:00:00Z' }],
+  ['/pay/onchain/', { id: '{{paymentRequest}}', amount: '0.5', token: 'ETH', chain: 'ethereum' }],
+  [
+    '/onchain/contracts/',
+    {
+      address: '{{token20}}',
+      abi: 'erc20',
+      method: 'transfer',
+      args: ['{{walletAddress}}', '0'],
+      chain: 'ethereum',
+      value: '0',
+      walletId: '{{wallet}}',
+    },
+  ],
+  [
+    '/onchain/',
+    {
+      id: '{{wallet}}',
+      name: 'Till',
+      privateKey: '{{newKey}}',
+      address: '{{walletAddress}}',
+      token: '{{token20}}',
+      to: '{{walletAddress}}',
+      value: '0.000001',
+      chain: 'ethereum',
+      walletId: '{{wallet}}',
+      hash: '{{hash}}',
+      contractAddress: '{{nft}}',
+      ownerAddress: '{{walletAddress}}',
+      tokenId: '{{tokenId}}',
+      tokenURI: 'data:application/json,{}',
+      amount: '1',
+    },
+  ],
+]
+
+const sensibleBelow = ({ path }: Operation): Readonly<Record<string, unknown>> =>
+  SENSIBLE_BELOW.find(([prefix]) => path.startsWith(prefix))?.[1] ?? {}
+
 const SENSIBLE_VALUES: Record<string, unknown> = {
   amount: 5,
   items: [{ name: 'Momo', amount: 500, currency: 'eur' }],
@@ -159,10 +194,10 @@ const sensibleId = ({ path }: Operation): string => SENSIBLE_IDS[path.split('/')
 const transactionOf = ({ path }: Operation): string => `{{${path.split('/')[2]!}Transaction}}`
 
 function sensible(name: string, operation: Operation, schema: Schema): fc.Arbitrary<unknown> {
+  const below = sensibleBelow(operation)
+  if (Object.hasOwn(below, name)) return fc.constant(below[name])
   if (name === 'id') return fc.constant(sensibleId(operation))
   if (name === 'transactionId') return fc.constant(transactionOf(operation))
-  const ofPayments = operation.path === '/pay/transactions' ? SENSIBLE_FILTERS[name] : undefined
-  if (ofPayments !== undefined) return fc.constant(ofPayments)
   const known = SENSIBLE[name]
   if (known) return fc.constantFrom(...known)
   if (Object.hasOwn(SENSIBLE_VALUES, name)) return fc.constant(SENSIBLE_VALUES[name])
@@ -280,7 +315,11 @@ export const plainDraft = (operation: Operation): Draft => ({
   segments: Object.fromEntries(
     operation.parameters
       .filter((parameter) => parameter.in === 'path')
-      .map(({ name }) => [name, name === 'id' ? sensibleId(operation) : (SENSIBLE[name]?.[0] ?? 'text')]),
+      .map(({ name }) => [
+        name,
+        (sensibleBelow(operation)[name] as string | undefined) ??
+          (name === 'id' ? sensibleId(operation) : (SENSIBLE[name]?.[0] ?? 'text')),
+      ]),
   ),
   query: [],
   headers: {
@@ -298,6 +337,8 @@ export const plainDraft = (operation: Operation): Draft => ({
 export const plainBody = (operation: Operation): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(operation.body?.properties ?? {}).flatMap(([name, { type }]): [string, unknown][] => {
+      const below = sensibleBelow(operation)
+      if (Object.hasOwn(below, name)) return [[name, below[name]]]
       if (name === 'transactionId') return [[name, transactionOf(operation)]]
       if (Object.hasOwn(SENSIBLE_VALUES, name)) return [[name, SENSIBLE_VALUES[name]]]
       return SENSIBLE[name] || type === 'string' ? [[name, SENSIBLE[name]?.[0] ?? 'text']] : []
