@@ -39,6 +39,7 @@ const NOT_IDEMPOTENT = [
   'POST /messaging/reports/:provider',
   'POST /messaging/twilio/status',
   'POST /messaging/email/bounce',
+  'POST /onchain/contracts/read',
   'POST /auth/login',
   'POST /auth/refresh',
   'POST /auth/logout',

@@ -112,7 +112,7 @@ export function requestRoutes({
         access: 'user',
         params: Type.Object({ id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
         reply: { 200: PaymentRequestDetails },
-        errors: [errors.not_found],
+        errors: [errors.not_found, errors.provider_not_configured],
       },
       ({ params: { id }, caller }) => configured().get(id, policy.rowFilter(caller)),
     ),
