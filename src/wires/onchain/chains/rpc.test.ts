@@ -151,6 +151,57 @@ anyEngine((engine) => {
     assert.deepEqual(app.chain.rpc.hosts, [host])
   })
 
+  test('a node that refused a batch gets one again later, and a limit of calls is no such refusal', async (t) => {
+    let requests = 0
+    let answer: { status: number; error: object } | undefined
+    async function serveCalls({ body }: Asked, response: ServerResponse): Promise<void> {
+      requests++
+      const calls = JSON.parse(body)
+      if (Array.isArray(calls) && answer)
+        return json(response, answer.status, { jsonrpc: '2.0', id: null, error: answer.error })
+      const results = await Promise.all(
+        [calls].flat().map(async ({ id, method, params }) => ({
+          jsonrpc: '2.0',
+          id,
+          result: await node.call(method, params),
+        })),
+      )
+      json(response, 200, Array.isArray(calls) ? results : results[0])
+    }
+    const { port } = await startScriptedServer(t, (asked, response) => void serveCalls(asked, response))
+    const app = await serve(t, engine, { ETHEREUM_RPC_URL: `http://127.0.0.1:${port}/` })
+    async function requestsOfBatch(): Promise<number> {
+      requests = 0
+      const calls = Array.from({ length: 5 }, () => ({ method: 'eth_blockNumber' }))
+      assert.equal((await app.chain.rpc.batch(calls)).length, 5)
+      return requests
+    }
+    await requestsOfBatch()
+    for (const overload of [
+      { status: 200, error: { code: -32_005, message: 'rate limit exceeded' } },
+      { status: 429, error: { code: -32_000, message: 'too many requests' } },
+      { status: 503, error: { code: -32_603, message: 'try again' } },
+    ]) {
+      answer = overload
+      assert.match((await failure(requestsOfBatch())).message, new RegExp(overload.error.message))
+      answer = undefined
+      await app.chain.head({ isFresh: true })
+      assert.equal(await requestsOfBatch(), 1, JSON.stringify(overload))
+    }
+    for (const refusal of [
+      { status: 400, error: { code: -32_600, message: 'invalid request' } },
+      { status: 429, error: { code: -32_005, message: 'batch size limit exceeded' } },
+    ]) {
+      answer = refusal
+      assert.equal(await requestsOfBatch(), 6)
+      answer = undefined
+      assert.equal(await requestsOfBatch(), 5)
+      app.clock.advance(600_000)
+      await app.chain.head({ isFresh: true })
+      assert.equal(await requestsOfBatch(), 1)
+    }
+  })
+
   test('answers in another order belong to their calls', async (t) => {
     const app = await serve(t, engine, { ETHEREUM_RPC_URL: first.url })
     first.fault({ reverse: true })

@@ -13,8 +13,9 @@ const SHARE = 0.4
 const REST_MS = 10_000
 const MAX_BYTES = 64 * 1_048_576
 const TEXT_MAX = 200
-/** Calls at once to a node that takes no batches. */
+/** Calls at once to a node that takes no batches, and how long it is taken to be one after it refused a batch. */
 const SINGLE_CALLS = 10
+const SINGLY_MS = 300_000
 
 /** One call of JSON-RPC. */
 export type RpcCall = { method: string; params?: readonly unknown[] }
@@ -82,7 +83,8 @@ type Node = {
   restsUntil: number
   /** By `clock.elapsed()`: it is known until then that this is a node of the chain. */
   isTrustedUntil: number
-  takesBatches: boolean
+  /** By `clock.elapsed()`: it has refused a batch and gets single calls until then. */
+  isSinglyUntil: number
 }
 
 type Attempt = { answers: RpcAnswer[] } | { fault: string }
@@ -118,14 +120,20 @@ export function createRpc(options: {
   async function ask(node: Node, calls: readonly RpcCall[], limitMs: number): Promise<Attempt> {
     if (calls.length === 0) return { answers: [] }
     const requests = calls.map(({ method, params = [] }) => ({ jsonrpc: '2.0', id: ++id, method, params }))
-    if (calls.length > 1 && !node.takesBatches) return askSingly(node, calls, limitMs)
+    if (calls.length > 1 && clock.elapsed() < node.isSinglyUntil) return askSingly(node, calls, limitMs)
     const reply = await post(node, requests.length === 1 ? requests[0] : requests, limitMs)
     if (reply.kind !== 'answered') return { fault: reply.reason }
     const content = contentOf(reply.body)
-    const isBatch = requests.length > 1
-    if (isBatch && !Array.isArray(content) && (isError(content) || reply.status === 400)) {
-      node.takesBatches = false
-      return askSingly(node, calls, limitMs)
+    if (requests.length > 1 && !Array.isArray(content)) {
+      const error = answerOf(content)?.error
+      // One answer to all calls: the node is overloaded, or takes no batches, or none so large.
+      const isOverloaded = reply.status === 429 || reply.status >= 500 || (error && isOverload(error))
+      if (isOverloaded && !/batch/i.test(error?.message ?? ''))
+        return { fault: `${node.host} answered ${reply.status}${error ? `: ${error.message}` : ''}` }
+      if (error || reply.status === 400) {
+        node.isSinglyUntil = clock.elapsed() + SINGLY_MS
+        return askSingly(node, calls, limitMs)
+      }
     }
     const byId = new Map(
       (Array.isArray(content) ? content : [content]).map((one: unknown) => [fieldsOf(one)['id'], one]),
@@ -256,14 +264,12 @@ function nodeAt(text: string, clock: Clock): Node {
     outbound: createOutbound({ name: host, maxBytes: MAX_BYTES, keepAlive: true, clock }),
     restsUntil: 0,
     isTrustedUntil: 0,
-    takesBatches: true,
+    isSinglyUntil: 0,
   }
 }
 
 const fieldsOf = (value: unknown): Record<string, unknown> =>
   (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
-
-const isError = (content: unknown): boolean => fieldsOf(content)['error'] !== undefined
 
 function contentOf(body: Buffer): unknown {
   try {
