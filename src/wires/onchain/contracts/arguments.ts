@@ -36,7 +36,8 @@ export function encodeArguments(
 
   /** Notes what is wrong; the word is then of no use. */
   function fault(at: string, message: string): Word {
-    if (issues.length < ISSUES_SHOWN) issues.push({ path: at, message })
+    // What is not shown is not looked for: a small request can have millions of faults.
+    if (issues.push({ path: at, message }) >= ISSUES_SHOWN) throw invalid(...issues)
     return 0n
   }
 
@@ -106,7 +107,7 @@ export function encodeArguments(
   }
 
   const words = parameters.map(({ shape }, index) => wordOf(shape, args[index], pointerTo(path, index)))
-  if (issues.length > 0) throw invalid(...issues.slice(0, ISSUES_SHOWN))
+  if (issues.length > 0) throw invalid(...issues)
   const encoded = encodeAbiParameters(wordsOf(parameters), words)
   if (encoded.length > 2 + 2 * BYTES_MAX)
     throw invalid({ path, message: `are more than ${BYTES_MAX} bytes as the contract gets them` })

@@ -374,6 +374,34 @@ anyEngine((engine) => {
       assert.match(message, /more than 262144 bytes/)
     })
 
+    test('cannot keep the server busy, nor can a small request', async () => {
+      const word = (value: number) => value.toString(16).padStart(64, '0')
+      // 3,000 offsets that lead to the same 128 KiB.
+      const answer = [32, 3_000, ...Array.from({ length: 3_000 }, () => 32 * 3_000), 131_072].map(word)
+      const heal = proxy.fault({
+        method: 'eth_call',
+        answer: ({ jsonrpc, id }) => ({
+          jsonrpc,
+          id,
+          result: `0x${answer.join('')}${'ab'.repeat(131_072)}`,
+        }),
+      })
+      const components = Array.from({ length: 499 }, (_one, at) => ({ name: `f${at}`, type: 'uint256' }))
+      const structs = [{ type: 'function', name: 'f', inputs: [{ name: 'a', type: 'tuple[]', components }] }]
+      const bytes = [{ type: 'function', name: 'f', outputs: [{ type: 'bytes[]' }] }]
+      const unknown = Object.fromEntries(Array.from({ length: 90_000 }, (_one, at) => [`x${at}`, 1]))
+      const begun = process.cpuUsage()
+      const paths = [
+        await refused({ abi: bytes, method: 'f' }),
+        await refused({ abi: structs, method: 'f', args: [Array.from({ length: 9_999 }, () => ({}))] }),
+        await refused({ abi: structs, method: 'f', args: [[unknown]] }),
+      ].map(({ path }) => path)
+      heal()
+      assert.deepEqual(paths, ['/body/abi', '/body/args/0/0/f0', '/body/args/0/0/x0'])
+      const ms = process.cpuUsage(begun).user / 1_000
+      assert.ok(ms < 1_000, `it took ${ms} ms; before there were limits, 3 seconds`)
+    })
+
     test('on a chain that the configuration does not have is refused', async () => {
       assert.equal((await refused({ method: 'nothing', chain: 'solana' })).path, '/body/chain')
       const { status, body } = await call({ method: 'nothing', chain: 'base' })
