@@ -6,6 +6,7 @@ import { prefixOf } from '../../../kernel/provider-options.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { OnchainOptions } from '../options.ts'
 import { createChain, type Chain } from './chain.ts'
+import { isNodeAddress } from './rpc.ts'
 
 /** The chains whose nodes must have these ids in production; the depths are the defaults of their confirmations. */
 const WELL_KNOWN: Readonly<Record<string, { id: number; depth: number }>> = {
@@ -47,6 +48,11 @@ export function createChains(
       limits: {},
     }
     const variable = `${prefixOf(name)}_RPC_URL`
+    const wrong = own.rpcUrls?.findIndex((url) => !isNodeAddress(url)) ?? -1
+    if (wrong !== -1)
+      throw new StartError(
+        `${variable}: address ${wrong + 1} of ${own.rpcUrls!.length} cannot be read: it must be like https://node.example/key`,
+      )
     if (Object.hasOwn(own.tokens, own.symbol))
       throw new StartError(
         `onchain.chains.${name}.tokens: ${own.symbol} is the native coin: give the token another symbol`,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { before, beforeEach, test } from 'node:test'
+import { inspect } from 'node:util'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { anyEngine, eachEngine, endOfSuite, type Ending, type Engine } from '../../../testing/engines.ts'
@@ -118,6 +119,21 @@ anyEngine((engine) => {
     assert.match(message, /eth_blockNumber: failed at its address … next line/)
   })
 
+  test('what a node says is shown without the key that is in its address', async (t) => {
+    const message =
+      'the key k3y0fth3n0d3 of p@ssw0rdp@ssw0rd is unknown (127.0.0.1/v2/k3y0fth3n0d3?q=qu3rys3cr3t)'
+    const { port } = await startScriptedServer(t, ({ body }, response) => {
+      const { id } = JSON.parse(body)
+      json(response, 200, { jsonrpc: '2.0', id, error: { code: -32_000, message } })
+    })
+    const app = await serve(t, engine, {
+      ETHEREUM_RPC_URL: `http://ada:p%40ssw0rdp%40ssw0rd@127.0.0.1:${port}/v2/k3y0fth3n0d3?q=qu3rys3cr3t`,
+    })
+    const error = await failure(blockNumber(app))
+    for (const shown of [JSON.stringify(error), error.message, app.log()])
+      assert.doesNotMatch(shown, /k3y0f|ssw0rd|qu3ry/)
+  })
+
   test('credentials of an address are sent as a header, and a node that takes no batches is asked one by one', async (t) => {
     let refused = 0
     const authorizations = new Set<string | undefined>()
@@ -228,11 +244,21 @@ anyEngine((engine) => {
     }
   })
 
-  test('an address that begins with no http stops the start, and shows nothing of it', async (t) => {
-    await assert.rejects(
-      serve(t, engine, { ETHEREUM_RPC_URL: 'wss://node.example/v2/k3y0fth3n0d3' }),
-      ({ message }: Error) => /ETHEREUM_RPC_URL/.test(message) && !/k3y0fth3n0d3/.test(message),
-    )
+  test('an address that cannot be read stops the start, and nothing of it is shown', async (t) => {
+    for (const address of [
+      'wss://node.example/v2/k3y0fth3n0d3',
+      'https://no host/v2/k3y0fth3n0d3',
+      'https://node.example:99999/v2/k3y0fth3n0d3',
+      'https://',
+      'https://k3y0fth3n0d3:%ss@node.example/',
+      'https://node.example/,https://no host/v2/k3y0fth3n0d3',
+    ])
+      await assert.rejects(serve(t, engine, { ETHEREUM_RPC_URL: address }), (error: Error) => {
+        assert.equal(error.name, 'StartError')
+        assert.match(error.message, /ETHEREUM_RPC_URL/)
+        assert.doesNotMatch(inspect(error, { depth: 9, showHidden: true }), /k3y0fth3n0d3/)
+        return true
+      })
   })
 })
 

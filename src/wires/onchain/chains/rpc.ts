@@ -13,6 +13,8 @@ const SHARE = 0.4
 const REST_MS = 10_000
 const MAX_BYTES = 64 * 1_048_576
 const TEXT_MAX = 200
+/** A shorter part of an address is no key: `v2`, `rpc`, `mainnet`. */
+const SECRET_MIN = 8
 /** Calls at once to a node that takes no batches, and how long it is taken to be one after it refused a batch. */
 const SINGLE_CALLS = 10
 const SINGLY_MS = 300_000
@@ -78,6 +80,8 @@ type Node = {
   host: string
   url: URL
   headers: Readonly<Record<string, string>>
+  /** What else its address holds: never shown, even if the node itself says it. */
+  secrets: readonly string[]
   outbound: Outbound
   /** By `clock.elapsed()`: asked last until then. */
   restsUntil: number
@@ -138,7 +142,7 @@ export function createRpc(options: {
     const byId = new Map(
       (Array.isArray(content) ? content : [content]).map((one: unknown) => [fieldsOf(one)['id'], one]),
     )
-    const answers = requests.map((one) => answerOf(byId.get(one.id)))
+    const answers = requests.map((one) => answerOf(byId.get(one.id), node.secrets))
     if (answers.includes(undefined))
       return { fault: `${node.host} answered ${reply.status} without what JSON-RPC answers` }
     const limited = answers.find((one) => one?.error && isOverload(one.error))
@@ -249,16 +253,32 @@ export function createRpc(options: {
 export const providerError = (chain: string, why: string): ApiError =>
   onchainErrors.provider_error({ message: `The chain ${chain} gives no answer: ${why}.`, details: { chain } })
 
+/** Whether a text is an address of a node as `nodeAt` reads it. */
+export function isNodeAddress(text: string): boolean {
+  try {
+    const { protocol, username, password } = new URL(text)
+    decodeURIComponent(username + password)
+    return protocol === 'http:' || protocol === 'https:'
+  } catch {
+    return false
+  }
+}
+
 /** Only the host is ever shown: providers put keys into paths, queries and user names. */
 function nodeAt(text: string, clock: Clock): Node {
   const url = new URL(text)
-  const { host, username, password } = url
+  const { host, username, password, pathname, search, searchParams } = url
   url.username = ''
   url.password = ''
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)]
+  const credentials = `${user}:${pass}`
+  const parts = [user, pass, search.slice(1), ...searchParams.values(), ...pathname.split('/')]
   return {
     host,
     url,
+    secrets: parts
+      .filter((part) => part.length >= SECRET_MIN)
+      .toSorted((one, other) => other.length - one.length),
     headers:
       credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
     outbound: createOutbound({ name: host, maxBytes: MAX_BYTES, keepAlive: true, clock }),
@@ -280,7 +300,7 @@ function contentOf(body: Buffer): unknown {
 }
 
 /** @see https://www.jsonrpc.org/specification#response_object */
-function answerOf(content: unknown): RpcAnswer | undefined {
+function answerOf(content: unknown, secrets: readonly string[]): RpcAnswer | undefined {
   const { error, result } = fieldsOf(content)
   if (error === undefined || error === null) return result === undefined ? undefined : { result }
   const { code, message, data } = fieldsOf(error)
@@ -288,7 +308,7 @@ function answerOf(content: unknown): RpcAnswer | undefined {
   return {
     error: {
       code: typeof code === 'number' ? code : 0,
-      message: shown(typeof message === 'string' ? message : 'it answered an error'),
+      message: shown(typeof message === 'string' ? message : 'it answered an error', secrets),
       ...(hex !== undefined && { data: hex }),
     },
   }
@@ -302,9 +322,14 @@ function hexIn(data: unknown): Hex | undefined {
   return nested === undefined ? undefined : hexIn(nested)
 }
 
-/** A sentence of a node without the addresses and long values that may stand in it. */
-const shown = (text: string): string =>
-  oneLine(text.replaceAll(/\w+:\/\/\S+/g, 'its address').replaceAll(/(?:0x)?[0-9a-f]{64,}/gi, '…'), TEXT_MAX)
+/** A sentence of a node without the addresses, keys and long values that may stand in it. */
+function shown(text: string, secrets: readonly string[]): string {
+  const line = text.replaceAll(/\w+:\/\/\S+/g, 'its address').replaceAll(/(?:0x)?[0-9a-f]{64,}/gi, '…')
+  return oneLine(
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), line),
+    TEXT_MAX,
+  )
+}
 
 // https://eips.ethereum.org/EIPS/eip-1474#error-codes: -32005 is a limit of the node's.
 const isOverload = ({ code, message }: RpcFault): boolean =>
