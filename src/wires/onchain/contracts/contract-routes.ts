@@ -32,7 +32,7 @@ const Balance = Type.Object(
     symbol: Type.String(),
     chain: Type.String(),
   },
-  { title: 'Balance' },
+  { title: 'AddressBalance' },
 )
 
 const ContractResult = Type.Object(
