@@ -129,7 +129,7 @@ export function createRpc(options: {
     if (reply.kind !== 'answered') return { fault: reply.reason }
     const content = contentOf(reply.body)
     if (requests.length > 1 && !Array.isArray(content)) {
-      const error = answerOf(content)?.error
+      const error = answerOf(content, node.secrets)?.error
       // One answer to all calls: the node is overloaded, or takes no batches, or none so large.
       const isOverloaded = reply.status === 429 || reply.status >= 500 || (error && isOverload(error))
       if (isOverloaded && !/batch/i.test(error?.message ?? ''))
