@@ -3,14 +3,14 @@ import type { Address, Hex } from 'viem'
 import type { Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { Block } from '../chains/blocks.ts'
-import type { Chain, Head } from '../chains/chain.ts'
+import { quantity, type Block } from '../chains/blocks.ts'
+import { headOf, type Chain, type Head } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { createFollower, type Follower } from '../chains/follower.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'
 import type { Lines } from './line.ts'
 import { mintedTokenId, receiptOf, type Receipt } from './receipt.ts'
-import type { Kind } from './transaction-rows.ts'
+import { TRANSACTIONS_CONSUMER, type Kind } from './transaction-rows.ts'
 
 /** Finds out which transactions were mined, and takes that back if a chain is reorganised. */
 export type Confirmations = Follower
@@ -66,20 +66,29 @@ export function createConfirmations(
     return found.map((version) => ({ version, block: byHash.get(version.hash)! }))
   }
 
-  /** @param believe says what is wrong with a receipt at an index; undefined: nothing */
+  /**
+   * @param head a node that does not have it as well is behind
+   * @param believe says what is wrong with a receipt at an index; undefined: nothing
+   */
   async function readReceipts(
     chain: Chain,
     hashes: readonly Hex[],
+    head: Head,
     believe: (receipt: Receipt | undefined, at: number) => string | undefined,
   ): Promise<(Receipt | undefined)[]> {
     const receipts: (Receipt | undefined)[] = []
     for (const part of partsOf(hashes)) {
       const begin = receipts.length
-      const answers = await chain.rpc.batch(
-        part.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+      const [, ...answers] = await chain.rpc.batch(
+        [
+          { method: 'eth_getBlockByNumber', params: [quantity(head.number), false] },
+          ...part.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+        ],
         {
-          believe: (all: readonly RpcAnswer[]) =>
-            firstFault(all, part, (one, at) => believe(one, begin + at)),
+          believe: ([block, ...all]) =>
+            headOf(block!.result)?.hash === head.hash
+              ? firstFault(all, part, (one, at) => believe(one, begin + at))
+              : `shows another block ${head.number}`,
         },
       )
       receipts.push(...answers.map(({ result }) => receiptOf(result)))
@@ -119,7 +128,7 @@ export function createConfirmations(
   }
 
   return createFollower(context, chains, {
-    name: 'transactions',
+    name: TRANSACTIONS_CONSUMER,
     maxGap: GAP_MAX,
 
     async isNeeded(chain) {
@@ -130,7 +139,7 @@ export function createConfirmations(
     async apply(chain, blocks, head) {
       const mined = await findIn(chain.name, blocks)
       const hashes = mined.map(({ version }) => version.hash)
-      const receipts = await readReceipts(chain, hashes, (receipt, at) =>
+      const receipts = await readReceipts(chain, hashes, head, (receipt, at) =>
         receipt?.blockHash === mined[at]!.block.hash
           ? undefined
           : 'shows a transaction in a block, and not its receipt',
@@ -146,7 +155,7 @@ export function createConfirmations(
     async skip(chain, head) {
       const versions = await db.scan(selectVersionsSql(chain.name, sql`t.is_final = 0`))
       const hashes = versions.map(({ hash }) => hash)
-      const receipts = await readReceipts(chain, hashes, () => undefined)
+      const receipts = await readReceipts(chain, hashes, head, () => undefined)
       // What is above the head is read with its block.
       const mined = versions.flatMap((version, at) => {
         const receipt = receipts[at]

@@ -1,6 +1,7 @@
 // What becomes of signed transactions when nodes fail, fees rise, blocks vanish and servers stop.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { parseGwei, type Address, type Hex } from 'viem'
 
@@ -46,13 +47,17 @@ eachEngine((engine) => {
       const { transactions } = await chain.list(`walletId=${walletId}`)
       return transactions.every(is) && transactions
     })
-  /** Moves the clock until something holds. */
-  const later = <T>(look: () => Promise<T | undefined | false>, stepMs = 5_000): Promise<T> =>
-    eventually(async () => {
+  /** Moves the clock until something holds; slower and slower, because calls to a node are given up by this clock. */
+  const later = <T>(look: () => Promise<T | undefined | false>, stepMs = 5_000): Promise<T> => {
+    let pauseMs = 1
+    return eventually(async () => {
       const found = await look()
-      if (!found) chain.app.clock.advance(stepMs)
-      return found
+      if (found) return found
+      chain.app.clock.advance(stepMs)
+      await delay((pauseMs *= 1.2))
+      return false
     })
+  }
 
   const FAULTS: Record<string, RpcFault> = {
     'drops it before': { drop: 'before' },
@@ -129,7 +134,7 @@ eachEngine((engine) => {
     }, STUCK_MS)
     for (let n = 0; n < 5; n++) {
       app.clock.advance(STUCK_MS)
-      await new Promise((resolve) => setTimeout(resolve, 30))
+      await delay(30)
     }
     assert.equal(warnings(), seen + 1)
     await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('1') })
@@ -219,6 +224,47 @@ eachEngine((engine) => {
     const next = await chain.sent(wallet, TO, '0.1')
     assert.equal(next.nonce, 1)
     await minedAt(next.hash)
+  })
+
+  test('a transaction is not failed while nodes hide that it was mined, and is found later', async () => {
+    const { node, app } = chain
+    const wallet = await chain.wallet()
+    const heals: (() => void)[] = []
+    const onBoth = (fault: RpcFault) => heals.push(...[first, chain.proxy].map((one) => one.fault(fault)))
+    const heal = () => heals.splice(0).forEach((one) => one())
+    const passes = async () => {
+      for (let n = 0; n < 8; n++) {
+        app.clock.advance(STUCK_MS)
+        await delay(40)
+      }
+    }
+    onBoth({ method: 'eth_getTransactionReceipt', lie: () => null })
+    // The blocks are not read.
+    onBoth({
+      when: ({ method, params }) => method === 'eth_getBlockByNumber' && params![1] === true,
+      status: 500,
+    })
+    const hash = await sent(wallet)
+    await eventually(async () => (await node.client.getTransactionCount({ address: wallet.address })) === 1)
+    await node.mine(DEPTH)
+    await passes()
+    heal()
+    await recorded(wallet._id, ({ status }) => status === 'confirmed')
+    assert.equal((await chain.get(hash)).status, 'confirmed')
+
+    // The blocks are read, as if they were without transactions.
+    const withoutTransactions = (block: unknown) => ({ ...(block as object), transactions: [] })
+    onBoth({ method: 'eth_getBlockByNumber', lie: withoutTransactions })
+    const other = await sent(wallet)
+    await eventually(async () => (await node.client.getTransactionCount({ address: wallet.address })) === 2)
+    await node.mine(DEPTH)
+    await delay(100)
+    heal()
+    await later(async () => {
+      const { transactions } = await chain.list(`walletId=${wallet._id}`)
+      return transactions.every(({ status }) => status === 'confirmed')
+    })
+    assert.equal((await chain.get(other)).status, 'confirmed')
   })
 
   test('a transaction that the contract reverts in its block is failed', async () => {

@@ -159,8 +159,9 @@ export function createLines(
     stuck: Unmined | undefined,
   ): Promise<void> {
     const { number } = await chain.head()
+    const deepBlock = Math.max(0, number + 1 - chain.depth)
     const [latest, deep] = await chain.rpc.batch(
-      ['latest', quantity(Math.max(0, number + 1 - chain.depth))].map((block) => ({
+      ['latest', quantity(deepBlock)].map((block) => ({
         method: 'eth_getTransactionCount',
         params: [address, block],
       })),
@@ -175,6 +176,7 @@ export function createLines(
       await usedNonces.settle(
         chain,
         used.filter(({ nonce }) => nonce < deepCount),
+        deepBlock,
       )
     }
     const isReplaced = stuck && open.includes(stuck) && (await replacements.replace(chain, stuck))

@@ -2,6 +2,9 @@ import type { Address, Hex } from 'viem'
 
 import { sql, type Sql } from '../../../db/sql.ts'
 
+/** What follows the blocks of a chain to find transactions in them. */
+export const TRANSACTIONS_CONSUMER = 'transactions'
+
 /** What a transaction is for. */
 export type Kind = 'transfer' | 'contract' | 'mint' | 'nft_transfer' | 'sweep'
 
