@@ -31,6 +31,7 @@ type Arrival = {
  * it, and coin that a contract sent as the balances show it. The number of requests to the node does not depend on how many
  * payments are awaited.
  *
+ * @returns `isWhole`: whether the balances are known
  * @throws PROVIDER_ERROR
  */
 export async function arrivalsIn(
@@ -38,7 +39,7 @@ export async function arrivalsIn(
   chain: Chain,
   blocks: readonly Block[],
   now: number,
-): Promise<ReceiptRow[]> {
+): Promise<{ receipts: ReceiptRow[]; isWhole: boolean }> {
   const arrivals = blocks.flatMap((block) => [...coinIn(block), ...tokensIn(block)])
   const requests = await requestsAt(db, [...new Set(arrivals.map(({ to }) => to))], now)
   const ours = arrivals.filter(({ to }) => requests.has(to))
@@ -49,7 +50,8 @@ export async function arrivalsIn(
     )
     .map((one) => receiptOf(chain.name, requests.get(one.to)!, one))
   const limited = await withoutSpam(db, receipts, [...requests.values()])
-  return [...limited, ...(await contractCoin(db, chain, blocks, limited))]
+  const coin = await contractCoin(db, chain, blocks, limited)
+  return { receipts: [...limited, ...(coin ?? [])], isWhole: coin !== undefined }
 }
 
 const coinIn = (block: Block): Arrival[] =>
@@ -146,21 +148,25 @@ async function ownPairs(
 
 /** The transactions that are in a block and moved no coin. Those of logs succeeded. */
 async function failedOf({ rpc }: Chain, arrivals: readonly Arrival[]): Promise<ReadonlySet<string>> {
-  const hashes = [...new Set(arrivals.flatMap(({ hash, contract }) => (contract === '' ? [hash] : [])))]
-  if (hashes.length === 0) return new Set()
+  const coin = arrivals.filter(({ contract }) => contract === '')
+  if (coin.length === 0) return new Set()
   const answers = await rpc.batch(
-    hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
+    coin.map(({ hash }) => ({ method: 'eth_getTransactionReceipt', params: [hash] })),
     {
       believe: (found) =>
-        found.every(({ result }) => statusOf(result) !== undefined)
+        coin.every(({ block }, at) => statusIn(block, found[at]!.result) !== undefined)
           ? undefined
-          : 'shows a transaction in a block and no receipt of it',
+          : 'shows a transaction in a block and no receipt of it there',
     },
   )
-  return new Set(hashes.filter((_hash, at) => statusOf(answers[at]!.result) !== '0x1'))
+  return new Set(
+    coin.flatMap(({ hash, block }, at) => (statusIn(block, answers[at]!.result) === '0x1' ? [] : [hash])),
+  )
 }
 
-function statusOf(receipt: unknown): string | undefined {
-  const { status } = (receipt ?? {}) as { status?: unknown }
-  return typeof status === 'string' ? status : undefined
+/** Of a transaction in this block: in another one, after a reorganisation, it may have ended otherwise. */
+function statusIn({ hash }: Block, receipt: unknown): string | undefined {
+  const { status, blockHash } = (receipt ?? {}) as { status?: unknown; blockHash?: unknown }
+  const isThere = typeof blockHash === 'string' && blockHash.toLowerCase() === hash
+  return isThere && typeof status === 'string' ? status : undefined
 }

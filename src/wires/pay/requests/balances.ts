@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
-import { concat, isHex, numberToHex } from 'viem/utils'
+import { concat, isHex } from 'viem/utils'
 
-import type { Chain, RpcCall } from '../../onchain/index.ts'
+import type { Chain, Head, RpcCall } from '../../onchain/index.ts'
 
 /** Addresses that one call reads: their balances must fit into the 24,576 bytes that a new contract may have (EIP-170). */
 const CHUNK = 1_000
@@ -29,14 +29,15 @@ export type Balances = ReadonlyMap<string, bigint>
  * Reads the native coin of many addresses, in one request.
  *
  * @param addresses in lower case
- * @param blocks the numbers of the blocks at whose end the balances are read
- * @returns the balances at each block; undefined if the node does not have its state any more
+ * @param blocks those at whose end the balances are read, by their hashes: of another block of the same number, after a
+ *   reorganisation or from a node that is behind, nothing is answered
+ * @returns the balances at each block; undefined if the node does not have the block, or not its state any more
  * @throws PROVIDER_ERROR
  */
 export async function readBalances(
   { rpc }: Pick<Chain, 'rpc'>,
   addresses: readonly string[],
-  blocks: readonly (number | 'latest')[],
+  blocks: readonly (Pick<Head, 'hash'> | 'latest')[],
 ): Promise<(Balances | undefined)[]> {
   const chunks = Array.from({ length: Math.ceil(addresses.length / CHUNK) }, (_one, at) =>
     addresses.slice(at * CHUNK, (at + 1) * CHUNK),
@@ -44,7 +45,11 @@ export async function readBalances(
   const calls = blocks.flatMap((block) =>
     chunks.map((chunk): RpcCall => {
       const data = concat([READ_BALANCES, ...(chunk as Hex[])])
-      return { method: 'eth_call', params: [{ data }, block === 'latest' ? block : numberToHex(block)] }
+      // https://eips.ethereum.org/EIPS/eip-1898
+      return {
+        method: 'eth_call',
+        params: [{ data }, block === 'latest' ? block : { blockHash: block.hash }],
+      }
     }),
   )
   const answers = calls.length === 0 ? [] : await rpc.batch(calls)

@@ -4,6 +4,9 @@ import type { Block, Chain } from '../../onchain/index.ts'
 import { readBalances } from './balances.ts'
 import { chunksOf, COIN, receiptOf, type ReceiptRow, type RequestRow } from './request-rows.ts'
 
+/** Any node has the states of fewer blocks below the head than these. */
+const OLD = 8
+
 type OpenRequest = Pick<RequestRow, 'id' | 'address'>
 type Coin = Pick<ReceiptRow, 'address' | 'amount' | 'block_number'>
 
@@ -12,6 +15,7 @@ type Coin = Pick<ReceiptRow, 'address' | 'amount' | 'block_number'>
  * beyond what is known.
  *
  * @param found receipts of the same blocks
+ * @returns undefined if the blocks are so old that the node has no balances of them
  * @throws PROVIDER_ERROR
  */
 export async function contractCoin(
@@ -19,16 +23,20 @@ export async function contractCoin(
   chain: Chain,
   blocks: readonly Block[],
   found: readonly ReceiptRow[],
-): Promise<ReceiptRow[]> {
+): Promise<ReceiptRow[] | undefined> {
   const last = blocks.at(-1)!
   const requests = await db.all<OpenRequest>(sql`
     select id, address from pay_requests where chain = ${chain.name} and is_open = 1 and is_swept = 0`)
   const [balances] = await readBalances(
     chain,
     requests.map(({ address }) => address),
-    [last.number],
+    [last],
   )
-  if (!balances) throw new Error(`the node has no balances of block ${last.number}`)
+  if (!balances) {
+    // After a pause the node may have no state that old: what came then is found in the first block that it has one of.
+    if ((await chain.head()).number - last.number >= OLD) return undefined
+    throw new Error(`the node has no balances of block ${last.number}`)
+  }
   const coins = [
     ...(await knownCoin(db, chain.name, [...balances.keys()])),
     ...found.filter(({ contract }) => contract === ''),
@@ -44,7 +52,7 @@ export async function contractCoin(
       : await readBalances(
           chain,
           paid.map(({ address }) => address),
-          blocks.map(({ number }) => number),
+          blocks,
         )
   return paid.flatMap((request) => {
     let known = coins.filter(({ address }) => address === request.address)

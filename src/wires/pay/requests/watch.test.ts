@@ -1,6 +1,7 @@
 // What a chain shows over time: expiry, pauses of the server, many open requests, faults.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../../db/sql.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
@@ -74,6 +75,47 @@ describe('the watch of payments', () => {
       assert.deepEqual(await shop.statuses(_id, node), ['late', 'lost'])
     })
 
+    test('counts no coin that a node shows in another block of the same number', async () => {
+      const { shop, node, proxy } = await start()
+      const { _id, receiverAddress, amount } = await shop.request('2')
+      await shop.settled(node)
+      // The node behind the address changes: this one has the block of a fork, in which something was paid.
+      proxy.fault({
+        method: 'eth_call',
+        answer: (answer, { params }) =>
+          typeof params?.[1] === 'string'
+            ? {
+                jsonrpc: '2.0',
+                id: answer.id!,
+                result: String(answer.result).replaceAll(
+                  /0{32}/g,
+                  (amount / 2n).toString(16).padStart(32, '0'),
+                ),
+              }
+            : { jsonrpc: '2.0', id: answer.id!, error: { code: -32_000, message: 'header not found' } },
+      })
+      // A fault is followed by a pause.
+      async function after(method: string, change: () => Promise<unknown>): Promise<string> {
+        const asked = proxy.calls(method)
+        await change()
+        while (proxy.calls(method) === asked) await delay(5)
+        proxy.heal()
+        const settled = shop.settled(node).then(() => 'settled')
+        while ((await Promise.race([settled, delay(20)])) !== 'settled') shop.app.clock.advance(1_000)
+        return (await shop.read(_id)).receivedAmount
+      }
+      assert.equal(await after('eth_call', () => node.mine()), '0')
+      // In the block that is part of the chain the transaction succeeds, in that of a fork it did not.
+      proxy.fault({
+        method: 'eth_getTransactionReceipt',
+        times: 1,
+        lie: (receipt) => ({ ...(receipt as object), blockHash: `0x${'ab'.repeat(32)}`, status: '0x0' }),
+      })
+      const pay = () => node.fund(receiverAddress, amount / 2n)
+      assert.equal(await after('eth_getTransactionReceipt', pay), (amount / 2n).toString())
+      assert.equal((await shop.read(_id)).transactionHashes.length, 1)
+    })
+
     test('finds after a pause of many blocks what was paid meanwhile, and in which block', async () => {
       const node = await startTestNode(end)
       const forwarder = await node.deploy('Playground')
@@ -102,6 +144,29 @@ describe('the watch of payments', () => {
       assert.deepEqual(await after.statuses(late._id, node), ['late', 'expired'])
       const head = (await node.client.getBlock()).number
       assert.equal((await after.read(sent._id)).confirmations, Number(head - paidIn) + 1)
+      await after.app.stop()
+    })
+
+    test('goes on after a pause that is longer than the node keeps states', async () => {
+      const node = await startTestNode(end, { states: 20 })
+      const forwarder = await node.deploy('Playground')
+      const databaseUrl = await engine.migratedUrl()
+      const before = await startShop(end, engine, { ethereum: node.url }, { databaseUrl })
+      const [coin, sent] = [await before.request(), await before.request()]
+      await before.settled(node)
+      await before.app.stop()
+      await node.fund(coin.receiverAddress, coin.amount)
+      await node.send(forwarder, 'Playground', 'forward', [sent.receiverAddress], {
+        from: 0,
+        value: sent.amount,
+      })
+      await node.call('evm_increaseTime', [OVER_S])
+      await node.mine(70)
+      const after = await startShop(end, engine, { ethereum: node.url }, { databaseUrl })
+      assert.deepEqual(await after.statuses(coin._id, node), ['confirmed', 'completed'])
+      // In which block it came cannot be known any more.
+      assert.deepEqual(await after.statuses(sent._id, node), ['late', 'expired'])
+      assert.equal((await after.read(sent._id)).receivedAmount, sent.amount.toString())
       await after.app.stop()
     })
 
@@ -160,6 +225,32 @@ describe('the watch of payments', () => {
       while ((await shop.transaction(_id)).status !== 'expired')
         await shop.app.app.service('pay').expireSilent()
       assert.deepEqual(await shop.app.app.service('pay').openPaymentRequests(), [])
+      await shop.app.stop()
+    })
+
+    test('expires nothing by the clock in production, where a node may stand still', async () => {
+      const node = await startTestNode(end, { chainId: 1 })
+      const proxy = await startRpcProxy(end, node.url)
+      const environment = { NODE_ENV: 'production', HOST: '127.0.0.1', SIXWIRE_RATE_LIMITS: 'off' }
+      const shop = await startShop(end, engine, { ethereum: proxy.url }, { environment })
+      const { _id, receiverAddress, amount } = await shop.request()
+      await shop.settled(node)
+      const stopped = await node.call('eth_getBlockByNumber', ['latest', false])
+      const heal = proxy.fault({
+        method: 'eth_getBlockByNumber',
+        when: ({ params }) => params?.[0] === 'latest',
+        lie: () => stopped,
+      })
+      await node.fund(receiverAddress, amount)
+      await node.mine(DEPTH - 1)
+      shop.app.clock.advance(75 * MINUTE_MS)
+      await shop.app.app.service('pay').expireSilent()
+      assert.deepEqual(
+        [(await shop.read(_id)).status, (await shop.transaction(_id)).status],
+        ['pending', 'pending'],
+      )
+      heal()
+      assert.deepEqual(await shop.statuses(_id, node), ['confirmed', 'completed'])
       await shop.app.stop()
     })
 

@@ -52,10 +52,9 @@ export function createConsumer(
 
     async apply(chain: Chain, blocks, head) {
       const { name, depth } = chain
-      const [receipts, expired] = await Promise.all([
-        arrivalsIn(db, chain, blocks, clock.now()),
-        expiredBy(name, blocks),
-      ])
+      const { receipts, isWhole } = await arrivalsIn(db, chain, blocks, clock.now())
+      // What may have been paid in these blocks is found in later ones: until then the time is not over.
+      const expired = isWhole ? await expiredBy(name, blocks) : new Map<number, string[]>()
       const deepest = head.number - depth + 1
       const stored = await deepening(name, deepest - blocks.length, deepest)
       const changed = new Set([
