@@ -192,6 +192,10 @@ eachEngine((engine) => {
         { SIXWIRE_SECRET: newSecret(), SIXWIRE_NEW_SECRET: next },
         /^sixwire: SIXWIRE_SECRET: .* Nothing was changed$/,
       ],
+      [
+        { SIXWIRE_SECRET: old, SIXWIRE_NEW_SECRET: next, SIXWIRE_WIRES: 'core,auth,messaging,pay,store' },
+        /^sixwire: SIXWIRE_WIRES: the database has tables of onchain, not loaded .* Nothing was changed$/,
+      ],
     ] as const) {
       const { code, errors } = await rotate(environment)
       assert.equal(code, 1)

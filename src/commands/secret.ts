@@ -4,7 +4,7 @@ import { createApp, loadConfig, type App } from '../app.ts'
 import { NEW_SECRET_VARIABLE } from '../kernel/config.ts'
 import { isRotatedTo } from '../kernel/sealed.ts'
 import { adoptNextSecret, checkedSecret, createNextSecret } from '../kernel/secret.ts'
-import { refuseWhileServed, reseal } from '../kernel/secret-rotation.ts'
+import { refuseWhileServed, refuseWithoutWires, reseal } from '../kernel/secret-rotation.ts'
 import { UsageError, type Command } from './command.ts'
 import { table } from './with-app.ts'
 
@@ -23,7 +23,8 @@ SIXWIRE_SECRET to it, on all servers.
 
 --dry-run          says how many values would be encrypted, and changes nothing
 --stopped          no server is running: do not wait for a minute without a sign of one
---keep-unreadable  leaves values as they are that were encrypted with another secret, instead of refusing`,
+--keep-unreadable  leaves values as they are that were encrypted with another secret, or by wires that are not
+                   loaded, instead of refusing`,
   takesWords: true,
   options: {
     'dry-run': { type: 'boolean' },
@@ -44,6 +45,7 @@ SIXWIRE_SECRET to it, on all servers.
         return 0
       }
       if (options['stopped'] !== true && !isDryRun) await refuseWhileServed(db, Date.now())
+      if (options['keep-unreadable'] !== true) await refuseWithoutWires(db, app.checks().keys())
       const to = variable ?? (await nextInFile(settings.dataDir, from, isDryRun))
       const resealed = await reseal({ db, clock: systemClock }, app.sealed(), {
         from,

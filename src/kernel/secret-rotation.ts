@@ -33,6 +33,23 @@ export async function refuseWhileServed(db: Database, now: number): Promise<void
 }
 
 /**
+ * Refuses while wires that have tables are not loaded: nobody knows what they have encrypted, and it would stay as it is.
+ *
+ * @param loaded the names of the wires that are loaded
+ * @throws StartError with the names of the others
+ */
+export async function refuseWithoutWires(db: Database, loaded: Iterable<string>): Promise<void> {
+  const known = new Set([...loaded, 'sixwire', 'sandbox'])
+  const rows = await db.all<{ wire: string }>(sql`select distinct wire from sixwire_migrations order by wire`)
+  const missing = rows.map(({ wire }) => wire).filter((wire) => !known.has(wire))
+  if (missing.length > 0)
+    throw new StartError(
+      `SIXWIRE_WIRES: the database has tables of ${missing.join(', ')}, not loaded here: what is encrypted in them would be lost. ` +
+        'Load all wires for the rotation, or add --keep-unreadable if these are not used any more. Nothing was changed',
+    )
+}
+
+/**
  * Encrypts everything under another secret, all or nothing. No server may be running.
  *
  * @param options.from the secret now
