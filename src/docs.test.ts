@@ -15,6 +15,7 @@ import { promisify } from 'node:util'
 import { loadConfig, type Config } from './app.ts'
 import { startApp, type TestApp } from './testing/app.ts'
 import { eachEngine, temporaryFolder } from './testing/engines.ts'
+import { startTestNode } from './testing/node.ts'
 
 const run = promisify(execFile)
 const root = new URL('../', import.meta.url)
@@ -543,6 +544,32 @@ eachEngine((engine) => {
       const event = { raw, headers: { 'x-signature': signature } }
       assert.equal((await app.request('POST', '/pictures/hook', event)).status, status)
     }
+  })
+
+  test('the wire of docs/extending.md sends from a wallet', async (t) => {
+    const wire = (await blocksOf('docs/extending.md', 'ts')).find((block) => block.includes("'payouts'"))!
+    const folder = await applicationFolder(t, {
+      'payouts.ts': wire,
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { payouts } from './payouts.ts'
+        export default defineConfig({ wires: [payouts()] })`,
+    })
+    const node = await startTestNode(t)
+    const app = await startApp(t, engine, {
+      config: await loadConfig(folder),
+      environment: { ETHEREUM_RPC_URL: node.url },
+    })
+    const { token } = await app.register()
+    const wallet = (await app.request('POST', '/onchain/wallets', { token, body: {} })).body
+    await node.fund(wallet.address, 10n ** 18n)
+    const body = { walletId: wallet._id, to: node.accounts[0]!.address }
+    const [once, again] = [
+      await app.request('POST', '/payouts/7', { token, body }),
+      await app.request('POST', '/payouts/7', { token, body }),
+    ]
+    assert.match(once.body.hash, /^0x[\da-f]{64}$/, once.text)
+    assert.deepEqual(again.body, once.body)
   })
 
   test('the variables of docs/extending.md set the options of its wire', async (t) => {

@@ -17,7 +17,7 @@ export {
   type Config,
 } from './app.ts'
 export { ApiError, defineErrors, errors, invalid } from './base/errors.ts'
-export { amountFault, formatAmount, parseAmount } from './base/money.ts'
+export { amountFault, formatAmount, formatUnits, parseAmount, parseUnits, unitsFault } from './base/money.ts'
 export { CallError, createClient, type Client } from './client/client.ts'
 export { afterCommit, ConstraintError, requireRow, type Database } from './db/database.ts'
 export { sql } from './db/sql.ts'
@@ -32,6 +32,7 @@ export { auth } from './wires/auth/index.ts'
 export { core } from './wires/core/index.ts'
 export { messaging } from './wires/messaging/index.ts'
 export type { MailProvider, TextProvider } from './wires/messaging/provider.ts'
+export { onchain, type Chain, type Intent, type Onchain } from './wires/onchain/index.ts'
 export type { KeyStore, Signature, StoredKey } from './wires/onchain/wallets/signer.ts'
 export { pay, type Pay } from './wires/pay/index.ts'
 export type {

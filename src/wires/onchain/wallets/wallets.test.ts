@@ -166,6 +166,26 @@ eachEngine((engine) => {
       assert.equal((await send(route, undefined, { authorization: '' })).status, 401, route)
   })
 
+  test("another user's wallet sends nothing, by any route", async () => {
+    const { _id: walletId, address } = (await create()).body
+    const contract = { contractAddress: address, to: address, walletId }
+    const erc20 = { abi: 'erc20', method: 'transfer', args: [address, '1'] }
+    for (const [route, body] of [
+      ['POST /onchain/transactions', { to: address, value: '1', walletId }],
+      ['POST /onchain/contracts/write', { address, ...erc20, walletId }],
+      ['POST /onchain/nft/mint', { ...contract, tokenURI: 'ipfs://x' }],
+      ['POST /onchain/nft/transfer', { ...contract, tokenId: '1' }],
+    ] as const) {
+      const stranger = await send(route, body, undefined, other)
+      assert.deepEqual([stranger.status, stranger.body.error.code], [404, 'NOT_FOUND'], route)
+      // The owner comes further: the server has no chain.
+      const { body: owned } = await send(route, body)
+      assert.equal(owned.error.code, 'PROVIDER_NOT_CONFIGURED', route)
+    }
+    const listed = await send(`GET /onchain/transactions?walletId=${walletId}`, undefined, undefined, other)
+    assert.deepEqual([listed.status, listed.body.total], [200, 0])
+  })
+
   test('a row that was changed signs nothing', async () => {
     const [one, two] = [(await create()).body, (await create()).body]
     const { app: server } = app()
