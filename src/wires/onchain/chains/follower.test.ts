@@ -102,7 +102,7 @@ eachEngine((engine) => {
   let proxy: RpcProxy
 
   before(async () => {
-    node = await startTestNode(suite)
+    node = await startTestNode(suite, { states: 512 })
     proxy = await startRpcProxy(suite, node.url)
   })
 
