@@ -37,6 +37,7 @@ export function createChains(
   options: Static<typeof OnchainOptions>,
 ): Chains {
   const { production } = context.settings
+  const nameOfId = new Map<number, string>()
   const names = new Set([...Object.keys(WELL_KNOWN), ...Object.keys(options.chains)])
   const all = Array.from(names, (name) => {
     const known = WELL_KNOWN[name]
@@ -62,6 +63,15 @@ export function createChains(
       throw new StartError(
         `onchain.chains.${name}.id: set the chain id, so that no transaction is signed for another chain`,
       )
+    if (own.rpcUrls && id !== undefined) {
+      // Each name has nonces and limits of its own, so one chain must have one.
+      const other = nameOfId.get(id)
+      if (other !== undefined)
+        throw new StartError(
+          `onchain.chains.${name}.id: ${id} is the id of ${other} already: give that chain all addresses of nodes`,
+        )
+      nameOfId.set(id, name)
+    }
     return createChain(context, {
       ...own,
       name,

@@ -349,6 +349,14 @@ eachEngine((engine) => {
     )
   })
 
+  test('two names of one chain, which would each give its nonces, stop the start', async (t) => {
+    const chains = { backup: { rpcUrls: [node.url], id: 1 }, ethereum: { rpcUrls: [node.url], id: 1 } }
+    await assert.rejects(
+      startApp(t, engine, { config: { onchain: { chains } } }),
+      /onchain\.chains\.backup\.id: 1 is the id of ethereum already/,
+    )
+  })
+
   test('a token with the symbol of the native coin, or a default chain that does not exist, stops the start', async (t) => {
     const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
     await assert.rejects(serve(t, engine, { ETHEREUM_TOKENS: `ETH=${address}` }), /ETH is the native coin/)

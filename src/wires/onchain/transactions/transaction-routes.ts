@@ -32,7 +32,8 @@ const Transaction = Type.Object(
     blockNumber: Type.Optional(Type.Integer({ description: 'Absent while it is in no block.' })),
     confirmations: Type.Optional(
       Type.Integer({
-        description: 'The head block is the first. Absent in lists and while no node answers.',
+        description:
+          'The head block is the first. Absent in lists, while no node answers, and once nodes have dropped an old receipt.',
       }),
     ),
     gasUsed: Type.Optional(Type.String()),

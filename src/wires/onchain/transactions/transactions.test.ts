@@ -60,6 +60,13 @@ eachEngine((engine) => {
     assert.equal(listed.length, 1)
     const { confirmations: _confirmations, ...rest } = confirmed
     assert.deepEqual(listed[0], rest)
+
+    // Nodes do not keep receipts for ever: a payment of long ago must not look as if it had to be made again.
+    await node.mine(70)
+    const heal = chain.proxy.fault({ method: 'eth_getTransactionReceipt', lie: () => null })
+    await eventually(async () => (await chain.get(hash)).status === 'confirmed')
+    assert.deepEqual(await chain.get(hash), rest)
+    heal()
   })
 
   test('a transaction that anybody sent is shown as the chain shows it', async () => {

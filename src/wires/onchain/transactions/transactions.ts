@@ -118,6 +118,8 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
       return versionOf(storedOf(row), hash)
     }
     const { blockNumber: _number, gasUsed: _gas, fee: _fee, tokenId: _token, ...base } = storedOf(row)
+    // So deep that no reorganisation took it out: nodes do not keep receipts for ever.
+    if (!place && row.is_final === 1 && row.block_number !== null) return versionOf(storedOf(row), hash)
     if (!place) return versionOf({ ...base, status: settledElsewhere(row), confirmations: 0 }, hash)
     const { receipt } = place
     const tokenId =
