@@ -72,8 +72,9 @@ create unique index onchain_transactions_nonce on onchain_transactions (chain, s
 create index onchain_transactions_owner on onchain_transactions (owner, id);
 create index onchain_transactions_wallet on onchain_transactions (wallet_id, id);
 create index onchain_transactions_owner_wallet on onchain_transactions (owner, wallet_id, id);
+create index onchain_transactions_chain on onchain_transactions (chain, id);
 create index onchain_transactions_unmined on onchain_transactions (chain, sender, nonce) where block_number is null;
-create index onchain_transactions_open on onchain_transactions (chain, block_number) where is_final = 0;
+create index onchain_transactions_open on onchain_transactions (chain, is_final, block_number);
 
 -- All signed versions of a transaction: any of them may be mined.
 create table onchain_signed (

@@ -52,8 +52,9 @@ export function createConfirmations(
     chain: string,
     blocks: readonly Block[],
   ): Promise<{ version: Version; block: Block }[]> {
+    // Not `distinct`, for which SQLite would walk through all senders instead of what is open.
     const rows = await db.all(sql<{ sender: Address }>`
-      select distinct sender from onchain_transactions where ${openSql(chain)}`)
+      select sender from onchain_transactions where ${openSql(chain)}`)
     const senders = new Set(rows.map(({ sender }) => sender))
     const byHash = new Map(
       blocks.flatMap((block) =>
@@ -117,13 +118,14 @@ export function createConfirmations(
   async function unminedSql(chain: string, condition: Sql): Promise<Step[]> {
     const affected = sql`chain = ${chain} and block_number is not null and ${condition}`
     const rows = await db.all(sql<{ sender: Address }>`
-      select distinct sender from onchain_transactions where ${affected}`)
+      select sender from onchain_transactions where ${affected}`)
+    const senders = new Set(rows.map(({ sender }) => sender))
     return [
       sql`update onchain_transactions set
           status = 'pending', is_final = 0, block_number = null, block_hash = null, succeeded = null, gas_used = null,
           fee = null, token_id = null, error = null, broadcast_at = null, broadcasts = 0, updated_at = ${clock.now()}
         where ${affected}`,
-      ...rows.flatMap(({ sender }) => lines.wakeSql(chain, sender)),
+      ...Array.from(senders, (sender) => lines.wakeSql(chain, sender)).flat(),
     ]
   }
 
@@ -150,7 +152,8 @@ export function createConfirmations(
       ]
     },
 
-    rewind: (chain, number) => unminedSql(chain.name, sql`block_number > ${number}`),
+    // Both values, so that an index is used.
+    rewind: (chain, number) => unminedSql(chain.name, sql`is_final in (0, 1) and block_number > ${number}`),
 
     async skip(chain, head) {
       const versions = await db.scan(selectVersionsSql(chain.name, sql`t.is_final = 0`))
