@@ -1,5 +1,6 @@
+import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
-import type { Step } from '../../../db/database.ts'
+import { requireRow, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Chains } from '../../onchain/index.ts'
@@ -19,6 +20,8 @@ const ROUND = 200
 const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: 1_000 }
 /** How long after its time is over a request expires on a chain that makes no blocks. */
 const SILENCE_MS = 600_000
+/** How often a request is read again that the chain changes meanwhile. */
+const ROUNDS = 20
 
 export type Settle = {
   /** The step that brings the ledger up to the changed requests of a chain. */
@@ -61,7 +64,7 @@ export function createSettle(
     for (;;) {
       const found = await read(where)
       const faults: unknown[] = []
-      for (const one of found) await write(one, isSilent).catch((error: unknown) => faults.push(error))
+      for (const one of found) await writeNow(one, isSilent).catch((error: unknown) => faults.push(error))
       if (faults.length > 0) throw faults[0]
       if (found.length < ROUND) return
     }
@@ -70,32 +73,48 @@ export function createSettle(
   const read = async (where: Sql): Promise<StoredRequest[]> =>
     storedRequests(await db.all(selectRequestsSql(where)))
 
-  async function write(stored: StoredRequest, isSilent: boolean): Promise<void> {
+  /** Writes what a request is now, also if the chain changes it meanwhile. */
+  async function writeNow(stored: StoredRequest, isSilent: boolean): Promise<void> {
+    let latest: StoredRequest | undefined = stored
+    for (let round = 0; latest; round++) {
+      const isWritten = await write(latest, isSilent).catch((error: unknown) => {
+        if (error !== changedMeanwhile || round === ROUNDS) throw error
+        return false
+      })
+      if (isWritten) return
+      latest = (await read(sql`r.id = ${latest.request.id}`))[0]
+    }
+  }
+
+  async function write(stored: StoredRequest, isSilent: boolean): Promise<true> {
     const { request, head } = stored
     const state = stateOf(stored, { depth: depthOf(request.chain), isSilent })
     const account = await ledger.read(request.id)
-    if (!account) return
+    if (!account) return true
     const entries = entriesFor(account, request, state)
     const dispute = entries.findLast(({ kind }) => kind === 'dispute') ?? account.summary.disputes.at(-1)
     const isOpen = !state.isFinal || dispute?.status === 'open'
-    const settledSql = sql`
-      update pay_requests set is_open = ${isOpen ? 1 : 0},
-        settled_changes = case when settled_changes < ${request.changes} then ${request.changes} else settled_changes end
-      where id = ${request.id}`
-    if (entries.length === 0) await db.write(settledSql)
+    // A reorganisation since it was read means another state.
+    const settledStep = requireRow(
+      sql`update pay_requests set is_open = ${isOpen ? 1 : 0}, settled_changes = ${request.changes}
+        where id = ${request.id} and changes = ${request.changes} returning id`,
+      () => changedMeanwhile,
+    )
+    if (entries.length === 0) await db.batch([settledStep])
     else {
       const isTakenBack = !state.isPaid && account.summary.captured > 0n
       const cause = isTakenBack
         ? 'reorg'
         : `block ${head?.number ?? request.expired_block ?? 0} of ${request.chain}`
-      await ledger.record(request.id, { snapshot: { entries }, cause, steps: [settledSql] })
+      await ledger.record(request.id, { snapshot: { entries }, cause, steps: [settledStep] })
     }
+    return true
   }
 
   return {
     settleSql: (chain, series) => job.enqueueSql({ chain }, { id: `pay-settle-${chain}-${series}` }),
     async settle(id) {
-      for (const one of await read(sql`r.id = ${id}`)) await write(one, false)
+      for (const one of await read(sql`r.id = ${id}`)) await writeNow(one, false)
     },
     async expireSilent() {
       for (const chain of chains.all) {
@@ -109,6 +128,11 @@ export function createSettle(
     },
   }
 }
+
+const changedMeanwhile = errors.unavailable({
+  message: 'The chain changes this payment request.',
+  retryAfter: 1,
+})
 
 /** What has to be added to the ledger of a request's transaction. */
 function entriesFor(
