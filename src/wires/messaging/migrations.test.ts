@@ -155,7 +155,8 @@ eachEngine((engine) => {
     assert.deepEqual(received(), ['claimed', 'forgotten', 'queued'])
     const open = sql<{
       id: string
-    }>`select id from sixwire_jobs where kind not like 'sixwire.%' and id not like 'every-auth%' and id not like 'every-pay%'`
+    }>`select id from sixwire_jobs where kind not like 'sixwire.%' and id not like 'every-auth%' and id not like 'every-onchain%'
+      and id not like 'every-pay%'`
     while ((await app.app.db.all(open)).length > 1) await delay(10)
     assert.deepEqual(
       (await app.app.db.all(open)).map(({ id }) => id),
