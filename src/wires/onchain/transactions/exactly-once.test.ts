@@ -42,6 +42,9 @@ const FAULTS: readonly RpcFault[] = [
   { status: 500 },
   { method: SEND, twice: true },
   { method: SEND, error: { code: -32_000, message: 'already known' } },
+  { method: SEND, lie: () => `0x${'11'.repeat(32)}` },
+  { method: 'eth_getTransactionCount', lie: () => '0x0' },
+  { method: 'eth_getTransactionReceipt', lie: () => null },
   { reverse: true },
 ]
 /** What a caller is told to repeat a request after. */
