@@ -9,6 +9,8 @@ import { chunksOf } from './request-rows.ts'
 
 const CALLS = 500
 const COIN_DECIMALS = 18
+/** What is kept of the coin for the gas, and paid for the gas of a token: fees rise, and layer 2 chains add theirs. */
+export const MARGIN = 2n
 
 const ERC20 = parseAbi([
   'function balanceOf(address owner) view returns (uint256)',
@@ -51,7 +53,7 @@ export const transferOf = (
 
 /**
  * Reads what lies at the addresses of requests that no payment is awaited for, on all chains: the native coin and the
- * configured tokens.
+ * configured tokens. Coin that is worth less than its transfer costs, as an earlier one leaves it, is left out.
  *
  * @throws PROVIDER_ERROR
  */
@@ -64,6 +66,7 @@ export async function readSweepItems(
   for (const chain of chains.all.filter(({ isConfigured }) => isConfigured)) {
     const places = await db.scan<Place>(sql`
       select id, address from pay_requests r where is_open = 0 and fingerprint = ${fingerprint}
+        and address <> ${treasury.toLowerCase()}
         and not exists (select 1 from pay_sweeps s
           where s.request_id = r.id and s.chain = ${chain.name} and s.status in ('waiting', 'sent'))
       order by id`)
@@ -107,7 +110,8 @@ export async function readSweepItems(
           amount: coinOf(place),
         })
     const gas = await estimate(chain, items, treasury)
-    found.push(...items.map((item, at) => ({ ...item, gas: gas[at]!, cost: gas[at]! * maxFee })))
+    const priced = items.map((item, at) => ({ ...item, gas: gas[at]!, cost: gas[at]! * maxFee }))
+    found.push(...priced.filter(({ contract, coin, cost }) => contract !== '' || coin > cost * MARGIN))
   }
   return found
 }

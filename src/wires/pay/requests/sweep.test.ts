@@ -6,6 +6,7 @@ import { eachEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { startTestNode } from '../../../testing/node.ts'
 import { runProgram } from '../../../testing/program.ts'
 import { DEPTH, ETHER, MNEMONIC, startShop } from './requests.fixture.ts'
+import type { SweepProgress } from './sweep.ts'
 
 const TREASURY = '0x00000000000000000000000000000000c0ffee00'
 const OVER_S = 4_000
@@ -69,25 +70,31 @@ describe('a sweep', () => {
 
       const wallet = (await shop.call('POST /onchain/wallets', { name: 'gas' })).body
       await node.fund(wallet.address, ETHER)
+      async function gathered(): Promise<readonly SweepProgress[]> {
+        for (;;) {
+          const progress = await sweep.progress()
+          if (progress.every(({ status }) => status === 'failed')) return progress
+          await node.mine()
+          for (const one of [shop, other]) one.app.clock.advance(2_000)
+          await delay(20)
+        }
+      }
+      // What is refused ends, and can be begun again.
+      assert.equal(await sweep.begin([{ ...items[0]!, amount: token.amount + 1n }], wallet._id), 1)
+      const [refused] = await gathered()
+      assert.match(refused!.error!, /ERC20InsufficientBalance|revert/)
+
       const begun = await Promise.all([
         sweep.begin(items, wallet._id),
         other.app.app.service('pay').sweep().begin(items, wallet._id),
       ])
       assert.equal(begun[0] + begun[1], 2)
-      for (;;) {
-        const progress = await sweep.progress()
-        assert.ok(
-          progress.every(({ status }) => status !== 'failed'),
-          JSON.stringify(progress),
-        )
-        if (progress.length === 0) break
-        await node.mine()
-        for (const one of [shop, other]) one.app.clock.advance(2_000)
-        await delay(20)
-      }
+      assert.equal((await gathered()).length, 1)
+      // What is left is worth less than its transfer.
+      assert.ok((await sweep.plan()).every(({ address }) => address !== coin.receiverAddress))
       assert.equal(await node.read(usdc, 'Token', 'balanceOf', [TREASURY]), token.amount)
-      const gathered = await node.client.getBalance({ address: TREASURY })
-      assert.ok(gathered > (coin.amount * 99n) / 100n && gathered < coin.amount, String(gathered))
+      const received = await node.client.getBalance({ address: TREASURY })
+      assert.ok(received > (coin.amount * 99n) / 100n && received < coin.amount, String(received))
 
       await shop.settled(node)
       const { unexpected, receivedAmount, status } = await shop.read(token._id)

@@ -12,14 +12,12 @@ import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Onchain } from '../../onchain/index.ts'
 import { payErrors } from '../errors.ts'
 import type { Receivers } from './receivers.ts'
-import { readSweepItems, transferOf, type SweepItem } from './sweep-plan.ts'
+import { MARGIN, readSweepItems, transferOf, type SweepItem } from './sweep-plan.ts'
 
 const LOOK_MS = 2_000
 const FAULT_MS = 30_000
 const POOL = { name: 'pay.sweep', atOnce: 8 }
 const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: 1_000 }
-/** What is kept of the coin for the gas, and paid for the gas of a token: fees rise, and layer 2 chains add theirs. */
-const MARGIN = 2n
 
 type SweepRow = {
   id: string
@@ -88,6 +86,8 @@ export function createSweep(
         return row.status === 'sent' ? await follow(row, chain) : await send(row, chain)
       } catch (error) {
         // Sentences of ours; anything else is a fault of the job.
+        if (error instanceof ApiError && error.code === 'CONTRACT_REVERTED')
+          return end(row, 'failed', error.message).then(() => undefined)
         if (error instanceof ApiError) return note(row, error.message)
         throw error
       }
