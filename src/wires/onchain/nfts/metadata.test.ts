@@ -22,6 +22,7 @@ describe('metadata', () => {
   let trusting: MetadataReader
   let origin: string
   let asked: string[] = []
+  let connections = 0
   before(async () => {
     gateway = await startScriptedServer(ending, ({ path }, response) => {
       if (path.endsWith('/large')) response.end(`{"a":"${'x'.repeat(262_144)}"}`)
@@ -38,6 +39,7 @@ describe('metadata', () => {
       else if (hops > 0) response.writeHead(307, { location: `/hops/${hops - 1}` }).end()
       else response.end('{"from":"https"}')
     })
+    server.on('connection', () => connections++)
     server.listen(0)
     await once(server, 'listening')
     ending.after(async () => {
@@ -99,7 +101,7 @@ describe('metadata', () => {
     for (const path of ['large', 'missing', 'inside', 'silent'])
       assert.equal(await reader.read(`ipfs://${CID}/${path}`), null, path)
     assert.equal(gateway.asked.length, 7)
-    assert.deepEqual(asked, [], 'a gateway leads to no private address')
+    assert.equal(connections, 0, 'a gateway leads to no private address')
   })
 
   test('is never fetched by other schemes, or from other paths of the gateway', async () => {
@@ -126,7 +128,7 @@ describe('metadata', () => {
     const { port } = new URL(origin)
     for (const host of ['localhost', '127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433'])
       assert.equal(await reader.read(`https://${host}:${port}/ok`), null, host)
-    assert.deepEqual(asked, [])
+    assert.equal(connections, 0)
   })
 
   test('follows three redirects, to https only', async () => {

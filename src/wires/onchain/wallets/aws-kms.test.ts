@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 
+import { secp256k1 } from '@noble/curves/secp256k1'
 import { recoverAddress, type Hex } from 'viem'
+import { privateKeyToAddress } from 'viem/accounts'
 
 import { startApp } from '../../../testing/app.ts'
 import { times } from '../../../testing/auth.ts'
@@ -100,6 +102,33 @@ describe('AWS KMS', () => {
     const [one, two] = [await createKey(store), await createKey(store)]
     const outcome = await store.sign({ address: one.address, reference: two.reference }, newHash(), LIMIT_MS)
     assert.equal(outcome.kind, 'retry')
+  })
+
+  test('a signature whose r has leading zeros has 32 bytes', async (t) => {
+    const store = newStore(t)
+    const privateKey = secp256k1.utils.randomPrivateKey()
+    const address = privateKeyToAddress(`0x${Buffer.from(privateKey).toString('hex')}`)
+    let [hash, signature] = [newHash(), secp256k1.sign(newHash().slice(2), privateKey)]
+    do {
+      hash = newHash()
+      signature = secp256k1.sign(hash.slice(2), privateKey)
+    } while (signature.r >> 248n !== 0n)
+    const Signature = Buffer.from(signature.toDERRawBytes()).toString('base64')
+    kms.fail(() => ({ status: 200, body: JSON.stringify({ Signature }) }))
+    const outcome = await store.sign({ address, reference: 'k' }, hash, LIMIT_MS)
+    assert.ok(outcome.kind === 'accepted', JSON.stringify(outcome))
+    assert.match(outcome.signature.r, /^0x00[\da-f]{62}$/)
+    assert.equal(await recoverAddress({ hash, signature: outcome.signature }), address)
+  })
+
+  test('a key of another curve is no wallet', async (t) => {
+    const store = newStore(t)
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const PublicKey = publicKey.export({ format: 'der', type: 'spki' }).toString('base64')
+    kms.fail((call) =>
+      call === 'GetPublicKey' ? { status: 200, body: JSON.stringify({ PublicKey }) } : undefined,
+    )
+    assert.equal((await store.create(LIMIT_MS)).kind, 'unknown')
   })
 
   test('nobody listens there: certainly nothing was done', async (t) => {
