@@ -12,7 +12,7 @@ import { median, quantile } from './statistics.ts'
 export type ReadResult = { bare: number; subject: number; more: number }
 
 const CALLS = 300
-const DEPLOYER = '0x00000000000000000000000000000000000000D0'
+const DEPLOYER = '0x00000000000000000000000000000000000000d0'
 
 /** How much longer takes the read of a contract than the same call at the node? */
 export async function runContractReads(bench: Bench, faults: string[]): Promise<ReadResult> {

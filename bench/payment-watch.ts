@@ -23,7 +23,7 @@ const MANY = 10_000
 const BLOCKS = 10
 const CALLERS = 32
 const PATIENCE_MS = 30_000
-const PAYER = '0x00000000000000000000000000000000000000D1'
+const PAYER = '0x00000000000000000000000000000000000000d1'
 const MNEMONIC = 'test test test test test test test test test test test junk'
 
 type Request = { _id: string; receiverAddress: string }

@@ -30,7 +30,7 @@ export type TransferResult = {
 
 const CALLERS = 16
 const PATIENCE_MS = 60_000
-const TO = '0x00000000000000000000000000000000000000B1'
+const TO = '0x00000000000000000000000000000000000000b1'
 const run = promisify(execFile)
 
 /** How many transfers a second are accepted, signed, stored and broadcast, against viem used bare on the same node. */
