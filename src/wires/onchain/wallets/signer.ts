@@ -32,5 +32,10 @@ export type KeyStore = {
 /** What signs transactions of one address. */
 export type Signer = {
   readonly address: Address
+  /**
+   * Whether this process signs, with a key that is bound to the address. Other signatures are checked, which takes five
+   * times as long as signing.
+   */
+  readonly isLocal?: boolean
   sign(hash: Hex, limitMs: number): Promise<Outcome<{ signature: Signature }>>
 }

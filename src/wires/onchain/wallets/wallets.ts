@@ -112,6 +112,7 @@ export function createWallets(
       walletId: id,
       owner,
       address,
+      isLocal: keyStore === local,
       sign: async (hash, limitMs) =>
         keyStore
           ? guarded(() => keyStore.sign(key, hash, limitMs), { limitMs, clock })
