@@ -157,11 +157,16 @@ eachEngine((engine) => {
     await recorded(wallet._id, ({ status }) => status === 'confirmed')
     const { number: head } = await node.client.getBlock()
     const { blockNumber } = await minedAt(hashes[0]!)
+    // The line looks once more, and ends: the reorganisation has to wake it.
+    chain.app.clock.advance(2_000)
+    await delay(100)
+    first.forget()
     // The blocks of all three are replaced by empty ones.
     await node.reorg(Number(head) - blockNumber + 1)
     assert.equal(await node.client.getTransactionCount({ address: wallet.address }), 0)
     for (const hash of hashes) assert.equal((await chain.get(hash)).status, 'pending')
     await later(async () => (await balanceOf(TO)) - before === 3n * 10n ** 17n, 50)
+    assert.ok(first.calls(SEND) >= hashes.length, 'the node did not keep them')
     await node.mine(DEPTH)
     await recorded(wallet._id, ({ status }) => status === 'confirmed')
     for (const hash of hashes) assert.equal((await chain.get(hash)).status, 'confirmed')
