@@ -9,7 +9,7 @@ import type { PaymentRequests } from './requests.ts'
 
 const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' })
 const Units = (description: string, example: string) =>
-  Type.String({ pattern: '^\\d{1,78}$', description, examples: [example] })
+  Type.String({ pattern: '^\\d+$', description, examples: [example] })
 
 const RequestFields = {
   _id: Type.String(),
