@@ -210,6 +210,13 @@ describe('the watch of payments', () => {
       const few = await requestsFor(9, 0)
       assert.equal(await requestsFor(990, 9), few)
       assert.equal(few, 3)
+      // Nor does a block read the requests that are over.
+      if (engine.name === 'sqlite') {
+        const [plan] = await shop.app.app.db.all<{ detail: string }>(sql`
+          explain query plan select id, address from pay_requests
+          where chain = ${'ethereum'} and is_open = 1 and is_swept = 0`)
+        assert.match(plan!.detail, /COVERING INDEX pay_requests_open/)
+      }
       await shop.app.stop()
     })
 
