@@ -4,9 +4,11 @@ import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test, type TestContext } from 'node:test'
 
+import { systemClock } from '../base/clock.ts'
 import { deriveKey } from '../base/crypto.ts'
 import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
+import { reseal } from '../kernel/secret-rotation.ts'
 import { startApp } from '../testing/app.ts'
 import { refresh } from '../testing/auth.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
@@ -210,7 +212,28 @@ eachEngine((engine) => {
     assert.deepEqual([again.code, again.errors], [0, ''])
     assert.match(again.output, /^The database is encrypted under the new secret already\. Set SIXWIRE_SECRET/)
     await assert.rejects(start(old), /^StartError: SIXWIRE_SECRET: /)
-    await checkFilled(await start(next), filled)
+    const rotated = await start(next)
+    await checkFilled(rotated, filled)
+    await rotated.stop()
+    // A server that runs nonetheless changes a value between the reading and the writing.
+    const db = await openDatabase(databaseUrl)
+    const newer = deriveKey(next, 'messaging-outbox').seal('newer')
+    const batch = db.batch.bind(db)
+    t.mock.method(db, 'batch', async (steps: Parameters<typeof batch>[0]) => {
+      await db.write(sql`update messaging_messages set payload = ${newer} where id = 'unsettled'`)
+      return batch(steps)
+    })
+    const options = { from: next, to: newSecret(), isDryRun: false, keepsUnreadable: false }
+    await assert.rejects(
+      reseal({ db, clock: systemClock }, rotated.app.sealed(), options),
+      /^StartError: a value was changed meanwhile/,
+    )
+    const row = await db.get<{ payload: string }>(
+      sql`select payload from messaging_messages where id = 'unsettled'`,
+    )
+    assert.equal(row?.payload, newer)
+    await db.close()
+    await start(next)
   })
 })
 
