@@ -34,7 +34,7 @@ import { createBank } from './wires/pay/bank.fixture.ts'
 import { RETURN_URLS, URLS } from './wires/pay/pay.fixture.ts'
 import { environmentOf, startTextServer } from './wires/messaging/providers.fixture.ts'
 
-const RUNS_PER_INPUT = isLongRun ? 300 : 10 // on each engine
+const RUNS_PER_INPUT = isLongRun ? 300 : 5 // on each engine
 const ROUNDS = 5
 const LONGEST_REFUSAL = 20_000 // characters: a refusal is not a way to have the server send much
 // More than the server reads of one request's head is refused before any route is found.

@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 
 import { startApp, type TestApp } from './testing/app.ts'
 import { launchChromium, withoutChromium } from './testing/chromium.ts'
-import { anyEngine, eachEngine, type Ending } from './testing/engines.ts'
+import { anyEngine, type Ending } from './testing/engines.ts'
 
 const ROUND_MS = 20
 /** So many that a payment is not final before the page shows it. */
@@ -117,7 +117,7 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
     }
   }
 
-  eachEngine((engine) => {
+  anyEngine((engine) => {
     test('with nothing configured, a newcomer sends, mints an NFT and is paid', async (t) => {
       const shop = await startApp(t, engine, {
         sandbox: true,

@@ -308,7 +308,7 @@ describe('the books', () => {
           await run(till, actions, restart)
           await till.app.stop()
         }),
-        { numRuns: isLongRun ? 300 : 12, endOnFailure: true },
+        { numRuns: isLongRun ? 300 : 8, endOnFailure: true },
       )
     })
   })

@@ -233,7 +233,7 @@ describe('the books, with the providers of the sandbox', () => {
           const environment = { PORT: String(await freePort()) }
           await run(() => startApp(t, engine, { clock, databaseUrl, sandbox: true, environment }), actions)
         }),
-        { numRuns: isLongRun ? 150 : 4, endOnFailure: true },
+        { numRuns: isLongRun ? 150 : 3, endOnFailure: true },
       )
     })
   })

@@ -20,8 +20,8 @@ import { startProgram, type Program } from '../../../testing/program.ts'
 import { startRpcProxy, type RpcFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import type { SentTransaction } from './transactions.ts'
 
-const TRANSFERS = isLongRun ? 1_000 : 60
-const KILLS = isLongRun ? 12 : 2
+const TRANSFERS = isLongRun ? 1_000 : 40
+const KILLS = isLongRun ? 12 : 1
 const DEPTH = 3
 const REORG = 6
 const LIMIT_MS = isLongRun ? 600_000 : 90_000
