@@ -1,18 +1,17 @@
 import { StartError } from '../base/start-error.ts'
 import { systemClock } from '../base/clock.ts'
-import { createApp, loadConfig, type App } from '../app.ts'
 import { NEW_SECRET_VARIABLE } from '../kernel/config.ts'
 import { isRotatedTo } from '../kernel/sealed.ts'
 import { adoptNextSecret, checkedSecret, createNextSecret } from '../kernel/secret.ts'
 import { refuseWhileServed, refuseWithoutWires, reseal } from '../kernel/secret-rotation.ts'
 import { UsageError, type Command } from './command.ts'
-import { table } from './with-app.ts'
+import { table, withApp } from './with-app.ts'
 
 export const secret: Command = {
   summary: 'Rotate the secret: encrypt everything in the database under a new one',
   usage: 'sixwire secret rotate [--dry-run] [--stopped] [--keep-unreadable]',
   help: `Encrypts all that is encrypted under SIXWIRE_SECRET under another secret, all or nothing.
-Stop all servers first. Sessions stay valid; counts of failed sign-ins begin anew.
+Stop all servers first. Sessions stay valid; counts of failed sign-ins restart at zero.
 
 Where the secret is the file DATA_DIR/secret, a new one is created and takes its place. The old one stays
 beside it: backups of the database from before need it. If the command is cut off, run it again, or start
@@ -36,63 +35,50 @@ SIXWIRE_SECRET to it, on all servers.
     if (action !== 'rotate' || more.length > 0)
       throw new UsageError(`"${[action, ...more].join(' ')}" is not known`)
     const isDryRun = options['dry-run'] === true
-    return withStoppedApp(async (app) => {
-      const { db, settings } = app
-      const from = settings.secret
-      const variable = newVariable(from, settings.dataDir)
-      if (variable !== undefined && (await isRotatedTo(db, variable))) {
-        console.log(`The database is encrypted under the new secret already. ${NEXT_STEP}`)
+    // Not started: a wire may refuse to start with another secret.
+    return withApp(
+      async (app) => {
+        const { db, settings } = app
+        const from = settings.secret
+        const variable = newVariable(from, settings.dataDir)
+        if (variable !== undefined && (await isRotatedTo(db, variable))) {
+          console.log(`The database is encrypted under the new secret already. ${NEXT_STEP}`)
+          return 0
+        }
+        if (options['stopped'] !== true && !isDryRun) await refuseWhileServed(db, Date.now())
+        if (options['keep-unreadable'] !== true) await refuseWithoutWires(db, app.checks().keys())
+        const to = variable ?? (await nextInFile(settings.dataDir, from, isDryRun))
+        const resealed = await reseal({ db, clock: systemClock }, app.sealed(), {
+          from,
+          to,
+          isDryRun,
+          keepsUnreadable: options['keep-unreadable'] === true,
+        })
+        console.log(
+          table(
+            ['TABLE', 'COLUMN', 'VALUES', 'UNREADABLE'],
+            resealed.map(({ column, rows, unreadable }) => [
+              column.table,
+              column.column,
+              String(rows),
+              String(unreadable),
+            ]),
+          ),
+        )
+        if (isDryRun) console.log('\nNothing was changed.')
+        else if (variable === undefined) {
+          const before = await adoptNextSecret(settings.dataDir, Date.now())
+          console.log(`\nThe secret is rotated. Start the servers.`)
+          console.log(`The old one is in ${before}: only backups of the database from before need it.`)
+        } else console.log(`\nThe database is encrypted under the new secret. ${NEXT_STEP}`)
         return 0
-      }
-      if (options['stopped'] !== true && !isDryRun) await refuseWhileServed(db, Date.now())
-      if (options['keep-unreadable'] !== true) await refuseWithoutWires(db, app.checks().keys())
-      const to = variable ?? (await nextInFile(settings.dataDir, from, isDryRun))
-      const resealed = await reseal({ db, clock: systemClock }, app.sealed(), {
-        from,
-        to,
-        isDryRun,
-        keepsUnreadable: options['keep-unreadable'] === true,
-      })
-      console.log(
-        table(
-          ['TABLE', 'COLUMN', 'VALUES', 'UNREADABLE'],
-          resealed.map(({ column, rows, unreadable }) => [
-            column.table,
-            column.column,
-            String(rows),
-            String(unreadable),
-          ]),
-        ),
-      )
-      if (isDryRun) console.log('\nNothing was changed.')
-      else if (variable === undefined) {
-        const before = await adoptNextSecret(settings.dataDir, Date.now())
-        console.log(`\nThe secret is rotated. Start the servers.`)
-        console.log(`The old one is in ${before}: only backups of the database from before need it.`)
-      } else console.log(`\nThe database is encrypted under the new secret. ${NEXT_STEP}`)
-      return 0
-    })
+      },
+      { isStarted: false },
+    )
   },
 }
 
 const NEXT_STEP = `Set SIXWIRE_SECRET to it, remove ${NEW_SECRET_VARIABLE}, and start the servers.`
-
-/** The application with its tables and nothing started: a wire may refuse to start with another secret. */
-async function withStoppedApp(work: (app: App) => Promise<number>): Promise<number> {
-  const folder = process.cwd()
-  const app = await createApp({
-    config: await loadConfig(folder),
-    folder,
-    standIns: false,
-    environment: { ...process.env, LOG_LEVEL: 'silent' },
-  })
-  try {
-    await app.migrate()
-    return await work(app)
-  } finally {
-    await app.close()
-  }
-}
 
 /** The new secret where the secret is a variable; undefined where it is a file. */
 function newVariable(from: string, dataDir: string): string | undefined {

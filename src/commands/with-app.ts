@@ -1,7 +1,14 @@
 import { createApp, loadConfig, type App } from '../app.ts'
 
-/** Runs a command on the application's database, on which a server may be running. */
-export async function withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
+/**
+ * Runs a command on the application's database, on which a server may be running.
+ *
+ * @param options.isStarted whether the wires are started; if not, only the tables exist
+ */
+export async function withApp<T>(
+  work: (app: App) => Promise<T>,
+  { isStarted = true }: { isStarted?: boolean } = {},
+): Promise<T> {
   const folder = process.cwd()
   const app = await createApp({
     config: await loadConfig(folder),
@@ -10,7 +17,7 @@ export async function withApp<T>(work: (app: App) => Promise<T>): Promise<T> {
     environment: { ...process.env, LOG_LEVEL: 'silent' },
   })
   try {
-    await app.start()
+    await (isStarted ? app.start() : app.migrate())
     return await work(app)
   } finally {
     await app.close()

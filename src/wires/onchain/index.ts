@@ -58,9 +58,10 @@ export const onchain = defineWire({
     const signers = createSigners()
     const wallets = createWallets(context, options.keys)
     signers.add((address) => wallets.signerAt(address))
-    const lines = createLines(context, { chains, signers, stuckMs: options.stuckSeconds * 1000 })
+    const fees = createFees(context)
+    const lines = createLines(context, { chains, signers, fees, stuckMs: options.stuckSeconds * 1000 })
     const confirmations = createConfirmations(context, { chains, lines })
-    const submit = createSubmit(context, { lines, confirmations })
+    const submit = createSubmit(context, { lines, confirmations, fees })
     const transactions = createTransactions(context)
     const health = createHealth(chains, clock)
     const service: Onchain = {
@@ -70,7 +71,7 @@ export const onchain = defineWire({
       wallets,
       submit,
       transactions,
-      fees: createFees(context),
+      fees,
       follow: (consumer) => createFollower(context, chains, consumer),
       health,
     }

@@ -29,6 +29,9 @@ export const SendingLimits = Type.Object(
   { default: {} },
 )
 
+/** The options of a chain of which the configuration says nothing. */
+export const CHAIN_DEFAULTS = { tokens: {}, maxFeeGwei: 500, symbol: 'ETH', pollMs: 1_000, limits: {} }
+
 /** One chain. It is configured if it has an address of a node. */
 export const ChainOptions = Type.Object({
   rpcUrls: Type.Optional(
@@ -62,14 +65,18 @@ export const ChainOptions = Type.Object({
   maxFeeGwei: Type.Number({
     exclusiveMinimum: 0,
     maximum: 1_000_000,
-    default: 500,
+    default: CHAIN_DEFAULTS.maxFeeGwei,
     description: 'The most that a transaction pays per unit of gas, in gwei.',
   }),
-  symbol: Type.String({ pattern: '^[A-Za-z0-9]{1,16}$', default: 'ETH', description: 'The native coin.' }),
+  symbol: Type.String({
+    pattern: '^[A-Za-z0-9]{1,16}$',
+    default: CHAIN_DEFAULTS.symbol,
+    description: 'The native coin.',
+  }),
   pollMs: Type.Integer({
     minimum: 50,
     maximum: 600_000,
-    default: 1_000,
+    default: CHAIN_DEFAULTS.pollMs,
     description: 'How often the nodes are asked for a new block while something is awaited, in milliseconds.',
   }),
   limits: SendingLimits,

@@ -4,7 +4,7 @@ import { invalid } from '../../../base/errors.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { prefixOf } from '../../../kernel/provider-options.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { OnchainOptions } from '../options.ts'
+import { CHAIN_DEFAULTS, type ChainOptions, type OnchainOptions } from '../options.ts'
 import { createChain, type Chain } from './chain.ts'
 import { isNodeAddress } from './rpc.ts'
 
@@ -41,13 +41,7 @@ export function createChains(
   const names = new Set([...Object.keys(WELL_KNOWN), ...Object.keys(options.chains)])
   const all = Array.from(names, (name) => {
     const known = WELL_KNOWN[name]
-    const own = options.chains[name] ?? {
-      tokens: {},
-      maxFeeGwei: 500,
-      symbol: 'ETH',
-      pollMs: 1_000,
-      limits: {},
-    }
+    const own: Static<typeof ChainOptions> = options.chains[name] ?? CHAIN_DEFAULTS
     const variable = `${prefixOf(name)}_RPC_URL`
     const wrong = own.rpcUrls?.findIndex((url) => !isNodeAddress(url)) ?? -1
     if (wrong !== -1)

@@ -8,6 +8,7 @@ import { quantity } from '../chains/blocks.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import type { Signers } from '../wallets/signers.ts'
+import type { CurrentFees } from './fees.ts'
 import { broadcast, selectUnminedSql, sentSql, unminedSql, type Unmined } from './broadcast.ts'
 import { createReplacements } from './replacement.ts'
 import { createUsedNonces } from './used-nonces.ts'
@@ -48,10 +49,15 @@ const hasMore = errors.unavailable({ message: 'The line has more to send.' })
  */
 export function createLines(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  { chains, signers, stuckMs }: { chains: Chains; signers: Signers; stuckMs: number },
+  {
+    chains,
+    signers,
+    fees,
+    stuckMs,
+  }: { chains: Chains; signers: Signers; fees: CurrentFees; stuckMs: number },
 ): Lines {
   const { db, clock, jobs, log } = context
-  const replacements = createReplacements(context, signers)
+  const replacements = createReplacements(context, { signers, fees })
   const usedNonces = createUsedNonces(context)
   const active = new Map<string, Active>()
   const faults = new Map<string, number>()

@@ -6,7 +6,7 @@ import type { WireContext } from '../../../kernel/wire.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'
 import type { Signers } from '../wallets/signers.ts'
 import type { Unmined } from './broadcast.ts'
-import { bumpedFees, createFees, type Fees } from './fees.ts'
+import { bumpedFees, type CurrentFees, type Fees } from './fees.ts'
 import { signTransaction } from './signing.ts'
 import { insertSignedSql } from './transaction-rows.ts'
 
@@ -26,9 +26,8 @@ const changedMeanwhile = errors.unavailable({ message: 'The transaction was mine
 
 export function createReplacements(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
-  signers: Signers,
+  { signers, fees: currentFees }: { signers: Signers; fees: CurrentFees },
 ): Replacements {
-  const currentFees = createFees({ clock })
   /** Why a transaction was not replaced, by its id, so that the log says it once. */
   const reported = new BoundedMap<string, string>(REPORTED_MAX)
 

@@ -11,7 +11,7 @@ import type { WireContext } from '../../../kernel/wire.ts'
 import { onchainErrors } from '../errors.ts'
 import { accept, type Accepted } from './acceptance.ts'
 import type { Confirmations } from './confirmations.ts'
-import { createFees } from './fees.ts'
+import type { CurrentFees } from './fees.ts'
 import type { Intent, Submit } from './intent.ts'
 import { hasDayLimits, limitsMoved, readAllowance, type Allowance } from './limits.ts'
 import type { Lines } from './line.ts'
@@ -52,11 +52,15 @@ type Signed = { entry: Entry; row: TransactionRow; signed: SignedRow }
 /** Makes `submit`. What is sent from one address at the same time is checked, signed and stored together. */
 export function createSubmit(
   context: WireContext,
-  options: { lines: Pick<Lines, 'wakeSql'>; confirmations: Pick<Confirmations, 'followSql'> },
+  options: {
+    lines: Pick<Lines, 'wakeSql'>
+    confirmations: Pick<Confirmations, 'followSql'>
+    fees: CurrentFees
+  },
 ): Submit {
   const { db, clock, log } = context
   const { lines, confirmations } = options
-  const preflight = createPreflight(context, createFees(context))
+  const preflight = createPreflight(context, options.fees)
   // Lines of one chain count against the same limits: in this process they do not get in each other's way.
   const counting = createKeyedMutex({ queue: 10_000, retryAfter: 1 })
   const queue = createLineQueue<Entry>(GROUP, async (entries) => {
