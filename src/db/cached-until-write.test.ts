@@ -95,7 +95,8 @@ test('the log of SQLite is emptied also while reads never pause', async (t) => {
   writing = false
   await reading
   const { size } = await stat(join(folder, 'test.db-wal'))
-  // 4,000 writes of at least 8 kB twice (table and index) are 64 MB.
-  assert.ok(size < 10_000_000, `the log has ${size} bytes`)
+  // 4,000 writes of at least 8 kB twice (table and index) are 64 MB; how much of
+  // that waits for a gap between reads depends on the machine.
+  assert.ok(size < 32_000_000, `the log has ${size} bytes`)
   await db.close()
 })

@@ -160,13 +160,15 @@ eachEngine((engine) => {
     // The line looks once more, and ends: the reorganisation has to wake it.
     chain.app.clock.advance(2_000)
     await delay(100)
-    first.forget()
+    for (const proxy of [first, chain.proxy]) proxy.forget()
     // The blocks of all three are replaced by empty ones.
     await node.reorg(Number(head) - blockNumber + 1)
     assert.equal(await node.client.getTransactionCount({ address: wallet.address }), 0)
     for (const hash of hashes) assert.equal((await chain.get(hash)).status, 'pending')
     await later(async () => (await balanceOf(TO)) - before === 3n * 10n ** 17n, 50)
-    assert.ok(first.calls(SEND) >= hashes.length, 'the node did not keep them')
+    // By either address: the clock that runs ahead makes a call to the first one late.
+    const sends = first.calls(SEND) + chain.proxy.calls(SEND)
+    assert.ok(sends >= hashes.length, `sent again ${sends} times`)
     await node.mine(DEPTH)
     await recorded(wallet._id, ({ status }) => status === 'confirmed')
     for (const hash of hashes) assert.equal((await chain.get(hash)).status, 'confirmed')
