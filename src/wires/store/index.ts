@@ -1,24 +1,17 @@
-import { Type } from '../../base/schema.ts'
-
 import { defineWire } from '../../kernel/wire.ts'
-import { CollectionName, CollectionRule, createCollections } from './collections.ts'
-import { createDocuments } from './documents.ts'
-import { createLists } from './list.ts'
-import { documentRoutes } from './routes.ts'
+import { createCollections } from './documents/collections.ts'
+import { createDocuments } from './documents/documents.ts'
+import { createLists } from './documents/list.ts'
+import { documentRoutes } from './documents/routes.ts'
+import { STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
 
-const StoreOptions = Type.Object(
-  {
-    /** Access rules of collections, if they differ from the policy's. */
-    collections: Type.Record(CollectionName, CollectionRule, { default: {}, additionalProperties: false }),
-  },
-  { additionalProperties: false },
-)
-
-/** JSON documents in collections. */
+/** JSON documents in collections, files, and backups of both. */
 export const store = defineWire({
   name: 'store',
-  description: 'JSON documents in collections, with filters, sorting and pages.',
+  description: 'JSON documents in collections, with filters, sorting and pages; files; and backups.',
   options: StoreOptions,
+  env: STORE_ENV,
+  providers: STORE_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
   setup({ db, clock, policy }, options) {
     const collections = createCollections(policy, options.collections)
@@ -26,7 +19,7 @@ export const store = defineWire({
     const list = createLists(db, documents)
     const health = () => db.ping()
     return {
-      routes: documentRoutes({ collections, documents, list, health }),
+      routes: documentRoutes({ collections, documents, list }),
       service: { documents, list },
       health,
     }

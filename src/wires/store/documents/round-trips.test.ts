@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { startProxy } from '../../db/postgres-proxy.fixture.ts'
-import { sql } from '../../db/sql.ts'
-import { startApp } from '../../testing/app.ts'
-import { startReplicas } from '../../testing/auth.ts'
-import { eachEngine } from '../../testing/engines.ts'
+import { startProxy } from '../../../db/postgres-proxy.fixture.ts'
+import { sql } from '../../../db/sql.ts'
+import { startApp } from '../../../testing/app.ts'
+import { startReplicas } from '../../../testing/auth.ts'
+import { eachEngine } from '../../../testing/engines.ts'
 
 eachEngine((engine) => {
   if (engine.name === 'postgres')

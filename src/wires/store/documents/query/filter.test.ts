@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine } from '../../../../testing/engines.ts'
 import { openDocuments, type Document, type Documents } from './documents.fixture.ts'
 
 // Numbered from 0: one value of every kind, and none at all.

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import type { Config } from '../../app.ts'
-import { startApp, type Answered, type TestApp } from '../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import type { Config } from '../../../app.ts'
+import { startApp, type Answered, type TestApp } from '../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 
 const collections = {
   notes: 'owner',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { eachEngine } from '../../../testing/engines.ts'
+import { eachEngine } from '../../../../testing/engines.ts'
 import { filterText, openDocuments, type Document, type Documents } from './documents.fixture.ts'
 
 // What the engines are compared with: the language's rules said once more, as plainly as JavaScript can.

@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../../../db/sql.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Expressions } from './expressions.ts'
 import { KEY_CHARACTERS, rankOf } from './key.ts'
 import type { Scalar, Test } from './parse.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ApiError } from '../../../base/errors.ts'
+import { ApiError } from '../../../../base/errors.ts'
 import { parseFilter } from './parse.ts'
 
 function refusal(text: string): { path: string; message: string } {

@@ -1,4 +1,4 @@
-import { invalid, type ApiError } from '../../../base/errors.ts'
+import { invalid, type ApiError } from '../../../../base/errors.ts'
 import { parsePath, quote, type Path } from './path.ts'
 
 export type SortKey = { readonly path: Path; readonly descending: boolean }

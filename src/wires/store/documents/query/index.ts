@@ -1,5 +1,5 @@
-import { BoundedMap } from '../../../base/bounded-map.ts'
-import { sql, type Sql } from '../../../db/sql.ts'
+import { BoundedMap } from '../../../../base/bounded-map.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
 import { decodeCursor, encodeCursor, markOf, positionOf } from './cursor.ts'
 import { everything, parseFilter, type Filter } from './parse.ts'
 import { postgres } from './postgres.ts'

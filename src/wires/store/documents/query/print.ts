@@ -1,4 +1,4 @@
-import { sql, type Sql } from '../../../db/sql.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Position } from './cursor.ts'
 import type { Expressions } from './expressions.ts'
 import type { Filter, Test } from './parse.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-import { invalid, type ApiError } from '../../../base/errors.ts'
+import { invalid, type ApiError } from '../../../../base/errors.ts'
 import { keyOf, rankOf, type KeyValue } from './key.ts'
 import type { Sort } from './sort.ts'
 

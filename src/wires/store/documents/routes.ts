@@ -1,12 +1,11 @@
-import { Type } from '../../base/schema.ts'
+import { Type } from '../../../base/schema.ts'
 import type { Static } from 'typebox'
 
-import { errors } from '../../base/errors.ts'
-import { idPattern } from '../../base/ids.ts'
-import { json } from '../../http/bodies.ts'
-import type { Caller } from '../../http/access.ts'
-import { healthRoute, healthStatus } from '../../http/health-route.ts'
-import { answer, jsonText, route } from '../../http/route.ts'
+import { errors } from '../../../base/errors.ts'
+import { idPattern } from '../../../base/ids.ts'
+import { json } from '../../../http/bodies.ts'
+import type { Caller } from '../../../http/access.ts'
+import { answer, jsonText, route } from '../../../http/route.ts'
 import { CollectionName, type Collections } from './collections.ts'
 import { etagOf, versionOf, type Documents, type StoredDocument } from './documents.ts'
 import type { createLists } from './list.ts'
@@ -74,22 +73,14 @@ const Page = Type.Object({
   ),
 })
 
-const HealthFields = {
-  uploads: Type.Object({ provider: Type.String(), status: Type.String() }),
-  backup: Type.Object({ enabled: Type.Boolean(), lastBackup: Type.Union([Type.String(), Type.Null()]) }),
-}
-
 export function documentRoutes({
   collections,
   documents,
   list,
-  health,
 }: {
   collections: Collections
   documents: Documents
   list: ReturnType<typeof createLists>
-  /** Rejects while documents cannot be stored. */
-  health: () => Promise<void>
 }) {
   const one = ({ body, version }: StoredDocument) =>
     answer<Document>(jsonText(body), { headers: { etag: etagOf(version) } })
@@ -185,16 +176,6 @@ export function documentRoutes({
         await documents.remove(collection, id, rowFilter, versionOf(headers['if-match']))
         return { message: `The document ${id} is deleted.` }
       },
-    ),
-    healthRoute(
-      'GET /store/health',
-      { title: 'StoreHealth', summary: 'Check whether documents can be stored', fields: HealthFields },
-      async () => ({
-        status: await healthStatus(health),
-        // Files and backups are not part of this version.
-        uploads: { provider: 'none', status: 'not_configured' },
-        backup: { enabled: false, lastBackup: null },
-      }),
     ),
   ] as const
 }

@@ -3,10 +3,10 @@ import { before, describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { timeOfId } from '../../base/ids.ts'
-import { sql } from '../../db/sql.ts'
-import { startApp, type Answered, type RequestOptions, type TestApp } from '../../testing/app.ts'
-import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { timeOfId } from '../../../base/ids.ts'
+import { sql } from '../../../db/sql.ts'
+import { startApp, type Answered, type RequestOptions, type TestApp } from '../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 
 const MIB = 1_048_576
 const UNKNOWN_ID = '0'.repeat(26)

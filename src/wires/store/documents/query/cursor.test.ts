@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ApiError } from '../../../base/errors.ts'
+import { ApiError } from '../../../../base/errors.ts'
 import { listQuery } from './index.ts'
 
 const document = { _id: '01h', name: 'Ada', tags: ['x'], address: { city: 'London' }, age: 36, active: true }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { openDatabase } from '../../db/open.ts'
-import type { Database } from '../../db/database.ts'
-import { readMigrations } from '../../db/migrations.ts'
-import { sql } from '../../db/sql.ts'
-import { startApp } from '../../testing/app.ts'
-import { eachEngine } from '../../testing/engines.ts'
+import { openDatabase } from '../../../db/open.ts'
+import type { Database } from '../../../db/database.ts'
+import { readMigrations } from '../../../db/migrations.ts'
+import { sql } from '../../../db/sql.ts'
+import { startApp } from '../../../testing/app.ts'
+import { eachEngine } from '../../../testing/engines.ts'
 
-const folder = new URL('./migrations/', import.meta.url)
+const folder = new URL('../migrations/', import.meta.url)
 
 const insert = (collection: string, id: string, owner: string) =>
   sql.insert('store_documents', { collection, id, owner, version: 1, body: '{}' }, ['collection', 'id'])

@@ -1,8 +1,8 @@
-import { invalid } from '../../base/errors.ts'
-import { parseJson } from '../../base/json.ts'
-import type { Database } from '../../db/database.ts'
-import { sql, type Sql } from '../../db/sql.ts'
-import type { RowFilter } from '../../http/access.ts'
+import { invalid } from '../../../base/errors.ts'
+import { parseJson } from '../../../base/json.ts'
+import type { Database } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { RowFilter } from '../../../http/access.ts'
 import type { Documents, Fields } from './documents.ts'
 import { listQuery, type ListParameters } from './query/index.ts'
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../../../db/sql.ts'
+import type { Sql } from '../../../../db/sql.ts'
 import type { KeyValue } from './key.ts'
 import type { Test } from './parse.ts'
 import type { Path } from './path.ts'

@@ -1,11 +1,11 @@
-import { Type } from '../../base/schema.ts'
+import { Type } from '../../../base/schema.ts'
 import type { Static } from 'typebox'
 
-import type { Audience, Caller, RowFilter } from '../../http/access.ts'
-import type { Policy } from '../../kernel/policy.ts'
+import type { Audience, Caller, RowFilter } from '../../../http/access.ts'
+import type { Policy } from '../../../kernel/policy.ts'
 
 // Words that the routes of the wire use themselves.
-const RESERVED = ['upload', 'files', 'backup', 'backups', 'health']
+const RESERVED = ['upload', 'files', 'backup', 'backups', 'health', 'changes']
 
 /** A collection's name: 1 to 64 letters, digits, `_` and `-`, a letter first, and none of the wire's own words. */
 export const CollectionName = Type.String({

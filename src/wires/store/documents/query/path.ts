@@ -1,4 +1,4 @@
-import { invalid } from '../../../base/errors.ts'
+import { invalid } from '../../../../base/errors.ts'
 
 /** A dotted path, taken apart: `address.city` is `['address', 'city']`. */
 export type Path = readonly string[]

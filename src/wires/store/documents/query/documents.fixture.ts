@@ -1,6 +1,6 @@
-import { openDatabase } from '../../../db/open.ts'
-import { sql } from '../../../db/sql.ts'
-import type { Engine } from '../../../testing/engines.ts'
+import { openDatabase } from '../../../../db/open.ts'
+import { sql } from '../../../../db/sql.ts'
+import type { Engine } from '../../../../testing/engines.ts'
 import { listQuery, type ListParameters } from './index.ts'
 
 export type Document = Record<string, unknown>

@@ -1,6 +1,6 @@
-import { invalid, type ApiError } from '../../../base/errors.ts'
-import { pointerTo } from '../../../base/json-pointer.ts'
-import { parseStrictJson } from '../../../base/json.ts'
+import { invalid, type ApiError } from '../../../../base/errors.ts'
+import { pointerTo } from '../../../../base/json-pointer.ts'
+import { parseStrictJson } from '../../../../base/json.ts'
 import { parsePath, quote, type Path } from './path.ts'
 
 export type Scalar = string | number | boolean | null

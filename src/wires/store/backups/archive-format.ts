@@ -1,0 +1,57 @@
+import { Type } from '../../../base/schema.ts'
+import type { Static } from 'typebox'
+
+import { CollectionName } from '../documents/collections.ts'
+
+/**
+ * The archive of a backup: a tar (POSIX.1-1988 ustar with pax headers), compressed as one zstd stream (RFC 8878) with a
+ * checksum. Its entries, regular files all of them, in this order:
+ *
+ * - `collections/<name>.jsonl`, one for each collection, sorted by name: a `DocumentLine` for each document, by id;
+ * - `files.jsonl`: a `FileLine` for each file, by id;
+ * - `files/<id>`: the bytes of each file, in the order of `files.jsonl`;
+ * - `manifest.json`: a `Manifest`. It is last, because the checksums in it are known only then.
+ */
+export const FORMAT = 'sixwire-store-1'
+export const FILES_ENTRY = 'files.jsonl'
+export const MANIFEST_ENTRY = 'manifest.json'
+export const collectionEntry = (name: string): string => `collections/${name}.jsonl`
+export const fileEntry = (id: string): string => `files/${id}`
+
+/** `document` is the document as it is answered, byte for byte: it is the last field, so it can be cut out. */
+export type DocumentLine = { id: string; owner: string; version: number; document: unknown }
+
+export type FileLine = {
+  id: string
+  owner: string
+  originalName: string
+  contentType: string
+  size: number
+  sha256: string
+  createdAt: number
+  metadata: unknown
+}
+
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' })
+const Lines = { lines: Count, size: Count, sha256: Sha256 }
+
+export const Manifest = Type.Object(
+  {
+    format: Type.Literal(FORMAT),
+    /** The version of Sixwire that made it. */
+    sixwire: Type.String(),
+    createdAt: Type.String({ format: 'date-time' }),
+    collections: Type.Array(Type.Object({ name: CollectionName, ...Lines }, { additionalProperties: false })),
+    files: Type.Object(
+      {
+        ...Lines,
+        /** Of all files together. */
+        bytes: Count,
+      },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+)
+export type Manifest = Static<typeof Manifest>

@@ -1,0 +1,47 @@
+import type { Readable } from 'node:stream'
+
+/** What was stored: its length in bytes, and its SHA-256 in hex. */
+export type StoredBytes = { size: number; sha256: string }
+
+/** The first and the last byte of a part of an object, from 0, both included. */
+export type ByteRange = { start: number; end: number }
+
+/**
+ * Where the bytes of files and backups are: a folder, or a bucket of S3. A key is made by Sixwire, never by a client:
+ * 1 to 128 lower-case letters, digits, `-` and `.`, a letter or digit first.
+ */
+export type ObjectStorage = {
+  readonly name: 'local' | 's3'
+
+  /**
+   * Stores an object. It is there as a whole or not at all, and once this resolves it survives a power cut. What fails or
+   * is cut off leaves nothing that `read` finds, but maybe parts, which `remove` deletes.
+   *
+   * @param signal ends the writing
+   * @throws UNAVAILABLE (503) if the disk is full, or the folder or bucket does not work; the error of `bytes` as it is
+   */
+  write(key: string, bytes: AsyncIterable<Buffer>, signal?: AbortSignal): Promise<StoredBytes>
+
+  /**
+   * Opens an object, so that what is missing is known before an answer begins. The stream must be read or destroyed.
+   *
+   * @throws NoSuchObject; UNAVAILABLE
+   */
+  read(key: string, range?: ByteRange): Promise<Readable>
+
+  /** Deletes an object, and all parts that an unfinished write left. If there is none: nothing. @throws UNAVAILABLE */
+  remove(key: string): Promise<void>
+
+  /** Rejects with a sentence for the operator if nothing can be stored now. */
+  ping(): Promise<void>
+
+  close(): void
+}
+
+/** The object does not exist: its bytes were lost, or deleted from outside. */
+export class NoSuchObject extends Error {
+  constructor(key: string) {
+    super(`the object ${key} does not exist`)
+    this.name = 'NoSuchObject'
+  }
+}

@@ -1,0 +1,82 @@
+import { BYTE_SIZE } from '../../base/byte-size.ts'
+import { Type } from '../../base/schema.ts'
+import { CollectionName, CollectionRule } from './documents/collections.ts'
+
+const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+
+const byteSize = (description: string) =>
+  Type.String({ pattern: BYTE_SIZE, description: `${description} In bytes, or like 50MB.` })
+
+/** The options of the store wire. */
+export const StoreOptions = Type.Object(
+  {
+    /** Access rules of collections, if they differ from the policy's. */
+    collections: Type.Record(CollectionName, CollectionRule, { default: {}, additionalProperties: false }),
+    /** The access rule of files, if it differs from the policy's. */
+    fileAccess: Type.Optional(CollectionRule),
+    uploadLimit: Type.String({
+      pattern: BYTE_SIZE,
+      default: '50MB',
+      description: 'The largest file, in bytes, or like 50MB.',
+    }),
+    quota: Type.Object(
+      {
+        user: Type.Optional(byteSize('How much the files of one user may take together.')),
+        total: Type.Optional(byteSize('How much all files may take together.')),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+    s3: Type.Optional(
+      Type.Object({
+        endpoint: text('The address of the service. Default: that of AWS in the region.'),
+        region: text('The region of the bucket. Default: us-east-1.'),
+        bucket: text('The bucket, which must exist. With it, files and backups are kept there.'),
+        accessKeyId: text('Default: the credentials that the AWS SDK finds by itself.'),
+        secretAccessKey: text('The secret of the access key.'),
+        prefix: text('The beginning of all keys in the bucket, such as shop/.'),
+        pathStyle: Type.Optional(
+          Type.Boolean({
+            description: 'Whether the bucket is in the path of URLs. Default: true with an endpoint.',
+          }),
+        ),
+      }),
+    ),
+    backups: Type.Object(
+      {
+        every: Type.Optional(
+          Type.String({
+            pattern: '^[1-9]\\d{0,4}[mhd]$',
+            description: 'How often a backup is made: 30m, 12h, 1d. Default: never.',
+          }),
+        ),
+        keep: Type.Integer({
+          minimum: 1,
+          maximum: 10_000,
+          default: 7,
+          description: 'How many scheduled backups are kept, and how many safety backups.',
+        }),
+        storage: Type.Optional(
+          Type.Enum(['local', 's3'], { description: 'Default: s3 if a bucket is configured, else local.' }),
+        ),
+      },
+      { default: {}, additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+)
+
+/** Environment variables of the wire. */
+export const STORE_ENV = { SIXWIRE_UPLOAD_LIMIT: 'uploadLimit' }
+
+/** The environment variables of the bucket. */
+export const STORE_PROVIDERS = {
+  s3: {
+    env: {
+      S3_ENDPOINT: 'endpoint',
+      S3_REGION: 'region',
+      S3_BUCKET: 'bucket',
+      S3_ACCESS_KEY_ID: 'accessKeyId',
+      S3_SECRET_ACCESS_KEY: 'secretAccessKey',
+    },
+  },
+} as const
