@@ -41,20 +41,26 @@ const WORDS: Record<string, Rules> = {
 }
 
 /**
- * Which documents of a collection a caller's action reaches.
- * What the configuration declares holds under both policies; the policy decides the rest.
+ * Which records a caller's action reaches. What the configuration declares holds under both policies; the policy decides
+ * the rest.
  */
+export function createAccess(policy: Policy, declared: Static<typeof CollectionRule> | undefined) {
+  const rules = typeof declared === 'string' ? WORDS[declared]! : declared
+  /** @throws unauthorized, forbidden */
+  return (caller: Caller | undefined, action: Action): RowFilter =>
+    policy.rowFilter(caller, rules?.[action] ?? (action === 'create' ? 'user' : undefined))
+}
+
+/** Which documents of a collection a caller's action reaches. */
 export function createCollections(policy: Policy, declared: Record<string, Static<typeof CollectionRule>>) {
-  const rules = new Map(
-    Object.entries(declared).map(([name, rule]) => [name, typeof rule === 'string' ? WORDS[rule]! : rule]),
+  const declaredAccess = new Map(
+    Object.entries(declared).map(([name, rule]) => [name, createAccess(policy, rule)]),
   )
+  const defaultAccess = createAccess(policy, undefined)
   return {
     /** @throws unauthorized, forbidden */
-    rowFilter(caller: Caller | undefined, collection: string, action: Action): RowFilter {
-      const audience = rules.get(collection)?.[action]
-      if (action === 'create') return policy.rowFilter(caller, audience ?? 'user')
-      return policy.rowFilter(caller, audience)
-    },
+    rowFilter: (caller: Caller | undefined, collection: string, action: Action): RowFilter =>
+      (declaredAccess.get(collection) ?? defaultAccess)(caller, action),
   }
 }
 
