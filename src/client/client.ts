@@ -161,6 +161,8 @@ export function createClient<Api extends Route>(
         ...(body !== undefined && { body: isReady(body) ? body : JSON.stringify(body) }),
         ...(input.signal && { signal: input.signal }),
       })
+      // Bytes of a file, of whatever type.
+      if (response.ok && response.headers.has('content-disposition')) return (await response.blob()) as never
       const text = await response.text()
       if (!response.ok) throw new CallError(response, errorIn(text))
       return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as never

@@ -6,7 +6,7 @@ import { FORM_TYPE, JSON_MEDIA_TYPE, MULTIPART_TYPE } from './body-parsers.ts'
 import { limitOf } from './limits.ts'
 import { ErrorSchema, exampleOf, type Components, type Schema } from './openapi-schemas.ts'
 import type { Access } from './access.ts'
-import type { ErrorDetails, Route } from './route.ts'
+import { Bytes, NoBody, type ErrorDetails, type Route } from './route.ts'
 
 /** The errors that a route may answer, from its specification. */
 export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
@@ -64,9 +64,11 @@ function responsesOf(route: Route, { schemaOf, responseOf }: Components): Record
         ...(reply ? [STATUS_CODES[status] ?? 'Answered'] : []),
         ...kinds.map((kind) => `\`${kind.code}\`: ${kind.message}`),
       ].join('\n\n')
+      if (replies[status] === NoBody) return [status, { description }]
       const schema = schemaOf(schemas.length === 1 ? schemas[0]! : { anyOf: schemas })
       // A handler that answers a string sends it as it is.
-      const type = reply?.['type'] === 'string' ? 'text/plain' : 'application/json'
+      const isText = reply?.['type'] === 'string'
+      const type = replies[status] === Bytes ? '*/*' : isText ? 'text/plain' : 'application/json'
       const response = { description, content: { [type]: { schema } } }
       // Many routes share a response of errors, so its name is made of its content.
       const name = [...kinds.map((kind) => kind.code), ...Object.keys(errorDetails ?? {})].join('.')

@@ -83,6 +83,9 @@ export class ReceivedCall {
       limitMs === undefined ? undefined : { limitMs, leftMs: this.#startedAt + limitMs - performance.now() }
     return (this.#signal ??= signalOf(this.#reply.raw, timeLimit))
   }
+  get isHead() {
+    return this.#request.method === 'HEAD'
+  }
   get recordId() {
     return (this.#recordId ??= this.#options.newId())
   }

@@ -5,6 +5,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 
 import type { ErrorKind } from '../base/errors.ts'
+import { Type } from '../base/schema.ts'
 import type { Access, Caller, UserCaller } from './access.ts'
 import type { MultipartBody, ReceivedBody, RouteBody } from './bodies.ts'
 
@@ -103,6 +104,11 @@ export type Call<S extends RouteSpec = RouteSpec> = {
   isLocal: boolean
   requestId: string
   /**
+   * Whether a route of GET was called with HEAD: the answer is its headers, so a handler that answers bytes need not read
+   * them. It sets `content-length` itself then.
+   */
+  isHead: boolean
+  /**
    * The id for the record that this call creates. A repetition under the same `Idempotency-Key` gets the same id, also
    * after a crash, so creating the record again changes nothing.
    */
@@ -133,6 +139,12 @@ export type Call<S extends RouteSpec = RouteSpec> = {
  * }
  */
 export type Once = <T>(fingerprint: unknown, perform: (recordId: string) => T | Promise<T>) => Promise<T>
+
+/** In `reply` of a route that answers bytes: the handler returns an `answer` with a stream or a buffer. */
+export const Bytes = Type.Unsafe<Blob>({ contentMediaType: 'application/octet-stream' })
+
+/** In `reply` of a status without a body, such as 304. */
+export const NoBody = Type.Unsafe<never>({ not: {} })
 
 /** The bodies a route may answer. */
 export type ReplyOf<S extends RouteSpec> = {

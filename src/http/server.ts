@@ -169,7 +169,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       ? '*'
       : [...options.origins, ...(options.production ? [] : [LOOPBACK_ORIGIN])],
     methods: [...METHODS],
-    exposedHeaders: 'etag, idempotency-replayed, retry-after, x-request-id',
+    exposedHeaders:
+      'accept-ranges, content-disposition, content-range, etag, idempotency-replayed, retry-after, x-request-id',
     maxAge: 600,
     // OPTIONS from clients that are not browsers is answered in the same way.
     strictPreflight: false,
