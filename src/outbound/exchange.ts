@@ -30,6 +30,8 @@ export type Exchange = {
   maxBytes: number
   /** What the peer is called in reasons. */
   name: string
+  /** Ends it at once. */
+  signal: AbortSignal | undefined
 }
 
 /** Makes one request over one connection, once. Resolves within its limits, and never rejects. */
@@ -73,7 +75,7 @@ export function createSend(
   }
 
   async function send(exchange: Exchange): Promise<Reply> {
-    const { url, method, headers, body, connectMs, limitMs, maxBytes, name } = exchange
+    const { url, method, headers, body, connectMs, limitMs, maxBytes, name, signal } = exchange
     const { protocol } = url
     if (protocol !== 'http:' && protocol !== 'https:')
       return { kind: 'not-sent', reason: `${name} has an address that is neither http nor https` }
@@ -116,7 +118,12 @@ export function createSend(
       ),
     )
 
+    const abort = (): void => fail(`the call of ${name} was ended`)
+    if (signal?.aborted) abort()
+    signal?.addEventListener('abort', abort, { once: true })
+
     try {
+      if (isOver) return await promise
       request = (protocol === 'https:' ? httpsRequest : httpRequest)(url, {
         method,
         headers,
@@ -169,6 +176,7 @@ export function createSend(
     } finally {
       clearConnecting()
       clearLimit()
+      signal?.removeEventListener('abort', abort)
       if (!keepAlive) request?.destroy()
     }
   }

@@ -175,6 +175,17 @@ for (const scheme of SCHEMES)
           assert.equal(reply.kind, 'unknown')
           assert.match(reasonOf(reply), /^The peer has not answered for 6\d(\.\d)? seconds$/)
         })
+
+      test('if its signal ends it', async (t) => {
+        const controller = new AbortController()
+        const peer = await startPeer(t, () => controller.abort(), { scheme })
+        const outbound = peer.outbound({ name: 'The peer' })
+        const reason = 'the call of The peer was ended'
+        const { signal } = controller
+        assert.deepEqual(await outbound.call('/', { signal }), { kind: 'unknown', reason })
+        assert.deepEqual(await outbound.call('/', { signal }), { kind: 'not-sent', reason })
+        assert.equal(peer.received.length, 1)
+      })
     })
 
     test('takes the whole of what is as large as allowed', async (t) => {

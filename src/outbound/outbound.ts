@@ -63,6 +63,8 @@ export type OutboundCall = {
   body?: string | Buffer
   /** Milliseconds for this call with its answer. Default: that of the client. */
   limitMs?: number
+  /** Ends the call at once, as its limit does. */
+  signal?: AbortSignal
 }
 
 export type { Method, Reply }
@@ -133,6 +135,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         limitMs: leftMs,
         maxBytes,
         name: options.name ?? url.origin,
+        signal: request.signal,
       })
       // After a redirect something was sent, whatever became of the hop.
       if (reply.kind === 'not-sent' && hops > 0) return { kind: 'unknown', reason: reply.reason }

@@ -8,7 +8,8 @@ import type { Address, Hex } from 'viem'
 import { systemClock } from '../../../base/clock.ts'
 import { oneLine } from '../../../base/one-line.ts'
 import { StartError } from '../../../base/start-error.ts'
-import { createOutbound, type Outbound } from '../../../outbound/outbound.ts'
+import { awsRequestHandler, Unanswered } from '../../../outbound/aws-request-handler.ts'
+import { createOutbound } from '../../../outbound/outbound.ts'
 import type { NotAccepted } from '../../../providers/outcome.ts'
 import { trackCalls } from '../../../providers/under-way.ts'
 import type { KeyStore, Signature } from './signer.ts'
@@ -47,16 +48,6 @@ const PASSING: ReadonlySet<string> = new Set([
   'TokenRefreshRequired',
   'UnrecognizedClientException',
 ])
-
-/** A call that was not answered. */
-class Unanswered extends Error {
-  readonly kind: 'not-sent' | 'unknown'
-
-  constructor(kind: 'not-sent' | 'unknown', reason: string) {
-    super(reason)
-    this.kind = kind
-  }
-}
 
 /**
  * A key store at AWS KMS: keys are created there (ECC_SECG_P256K1) and never leave it. Its credentials may use
@@ -99,7 +90,10 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
       ...(credentials !== undefined && { credentials }),
       // What was not answered is repeated by those who know whether that is harmless.
       maxAttempts: 1,
-      requestHandler: handlerOf(outbounds),
+      // On a connection that is reused nobody may know whether a key was created; all other calls can be repeated.
+      requestHandler: awsRequestHandler(({ headers }) =>
+        headers['x-amz-target']?.endsWith('.CreateKey') ? outbounds.fresh : outbounds.reused,
+      ) as NonNullable<KMSClientConfig['requestHandler']>,
     })
     return client
   }
@@ -188,45 +182,6 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
       outbounds.fresh.close()
     },
   }
-}
-
-/**
- * The SDK's calls by our own HTTP client. On a connection that is reused nobody may know whether a key was created; all
- * other calls can be repeated.
- */
-const handlerOf = (outbounds: {
-  reused: Outbound
-  fresh: Outbound
-}): NonNullable<KMSClientConfig['requestHandler']> => ({
-  async handle(request: SdkRequest, options?: { requestTimeout?: number }) {
-    const { protocol, hostname, port, path, method, headers, body } = request
-    const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`
-    const outbound = headers['x-amz-target']?.endsWith('.CreateKey') ? outbounds.fresh : outbounds.reused
-    const reply = await outbound.call(url, {
-      method: method as 'POST',
-      headers,
-      // The SDK's own kind of bytes: Buffer.from(body) would take it for a text, with a warning.
-      ...(body !== undefined && {
-        body: typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength),
-      }),
-      ...(options?.requestTimeout !== undefined && { limitMs: options.requestTimeout }),
-    })
-    if (reply.kind !== 'answered') throw new Unanswered(reply.kind, reply.reason)
-    const entries = Object.entries(reply.headers).map(([name, value]) => [name, String(value)] as const)
-    return {
-      response: { statusCode: reply.status, headers: Object.fromEntries(entries), body: reply.body },
-    }
-  },
-})
-
-type SdkRequest = {
-  protocol: string
-  hostname: string
-  port?: number
-  path: string
-  method: string
-  headers: Record<string, string>
-  body?: string | Uint8Array
 }
 
 /** What a call that failed means. No more than the name of an error is told: its text may quote what was signed. */
