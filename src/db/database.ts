@@ -60,9 +60,13 @@ export const afterCommit = <R>(step: Step<R>, committed: () => void): StepWith<R
 /** A step as an object. */
 export const withParts = <R>(step: Step<R>): StepWith<R> => (step instanceof Sql ? { query: step } : step)
 
-/** Thrown if a statement violates a constraint of a table. */
+/**
+ * Thrown if a statement violates a constraint of a table, or if a trigger refuses it. A trigger refuses with
+ * `raise(abort, 'text')` on SQLite and `raise exception 'text' using errcode = 'SX001'` on PostgreSQL; its text is the
+ * message.
+ */
 export class ConstraintError extends Error {
-  readonly kind: 'unique' | 'foreign_key' | 'check' | 'not_null'
+  readonly kind: 'unique' | 'foreign_key' | 'check' | 'not_null' | 'trigger'
   constructor(kind: ConstraintError['kind'], message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'ConstraintError'
@@ -84,6 +88,24 @@ export type TransactionOptions = {
    * https://www.postgresql.org/docs/current/transaction-iso.html
    */
   readonly isolation?: 'serializable' | 'repeatable read' | 'read committed'
+  /** How long the transaction, and any statement in it, may take, instead of 10 s. */
+  readonly limitMs?: number
+}
+
+/** The reads of a snapshot, one after the other. */
+export type Snapshot = {
+  /** Reads one row; undefined if there is none. */
+  get<R = Row>(query: Sql<R>): Promise<R | undefined>
+
+  /** Reads rows, all of which are in memory at once. */
+  all<R = Row>(query: Sql<R>): Promise<R[]>
+
+  /**
+   * Reads the only column of a query, which must be text: the value of each row, followed by a line break, in UTF-8. The
+   * bytes come in pieces of up to 128 KiB, of one larger line on SQLite in one piece, and are read no further ahead than a few
+   * pieces. If not all of them are read, the snapshot ends.
+   */
+  lines(query: Sql<{ line: string }>): AsyncIterable<Buffer>
 }
 
 /**
@@ -121,7 +143,7 @@ export type Database = {
 
   /**
    * Runs statements with code between them, isolated from others. Use `write` or `batch` if they are enough. On SQLite
-   * it blocks all other writes, so it must be short (10 s at most) and must not wait for anything outside of the
+   * it blocks all other writes, so it must be short (10 s at most, or `limitMs`) and must not wait for anything outside of the
    * database. On PostgreSQL `work` may run more than once (serialisation failures, lost connections), so it must change
    * nothing but the transaction. If a statement fails, the transaction is rolled back, even if `work` catches the error.
    *
@@ -129,6 +151,18 @@ export type Database = {
    *   locked rows (`sql.forUpdate`)
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
+
+  /**
+   * Reads all tables as they are at one moment, while writes go on. It may take hours and blocks no other work, but the
+   * engine keeps what is changed or deleted meanwhile: on SQLite the log (WAL) grows by all that is written, on PostgreSQL
+   * `vacuum` removes nothing. A snapshot whose connection is lost fails.
+   *
+   * @example
+   * await db.snapshot(async (snapshot) => {
+   *   for await (const bytes of snapshot.lines(sql`select body as line from documents order by id`)) await send(bytes)
+   * })
+   */
+  snapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T>
 
   /**
    * A number that changes with each commit, to invalidate caches of earlier reads. A commit of this process changes it

@@ -10,6 +10,7 @@ const CONSTRAINTS: Record<string, ConstraintError['kind']> = {
   '23503': 'foreign_key',
   '23505': 'unique',
   '23514': 'check',
+  SX001: 'trigger', // of our own triggers
 }
 const CANCELLED = '57014'
 const CONFLICTS = new Set(['40001', '40P01']) // serialisation failure, deadlock

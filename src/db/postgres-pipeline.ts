@@ -60,6 +60,8 @@ const prepared = new WeakMap<Connection, Map<string, Description | undefined>>()
 export class Pipeline {
   /** Replaced by `pg`, for its timeout. */
   callback: (error: Error | null, answers?: Answer[]) => void
+  /** For `pg`: how long to wait for the answers, instead of what the pool says. */
+  query_timeout: number | undefined
   readonly #statements: readonly NamedStatement[]
   readonly #answers: Answer[] = []
   #connection: Connection | undefined

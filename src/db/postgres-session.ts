@@ -6,6 +6,8 @@ import { Pipeline, type Answer, type NamedStatement } from './postgres-pipeline.
 import type { Statement } from './sql.ts'
 
 const NAMED_STATEMENTS = 500
+// The server ends a statement by itself first, if it is not gone without a word.
+const SILENCE_MARGIN_MS = 5_000
 
 /** Statements that come again keep a name, under which the server remembers their plan. */
 export class StatementNames {
@@ -33,9 +35,11 @@ export class Session {
   readonly #names: StatementNames
   #client: pg.PoolClient | undefined
   #isSpoilt = false
-  /** `begin …`, until it is sent in front of the first statement. */
-  #begin: Statement | undefined
+  /** `begin …` with its settings, until they are sent in front of the first statement. */
+  #begin: readonly Statement[] = []
   #isInTransaction = false
+  /** How long to wait for an answer; undefined where that of the pool holds. */
+  #silenceLimitMs: number | undefined
   /** What the first fault means; undefined if there was none. */
   fault: Kind | undefined
   /** How many statements were answered before the one that failed. */
@@ -63,12 +67,13 @@ export class Session {
    */
   async run(statements: readonly Statement[]): Promise<Answer[]> {
     const first = this.#begin
-    this.#begin = undefined
+    this.#begin = []
     const named = statements.map((statement) => this.#names.of(statement))
-    if (!first) return this.#send(named, this.#isInTransaction ? 'never' : 'last')
+    if (first.length === 0) return this.#send(named, this.#isInTransaction ? 'never' : 'last')
     this.#isInTransaction = true
-    const answers = await this.#send([{ ...first, name: undefined }, ...named], 'never')
-    return answers.slice(1)
+    const unnamed = first.map((statement) => ({ ...statement, name: undefined }))
+    const answers = await this.#send([...unnamed, ...named], 'never')
+    return answers.slice(first.length)
   }
 
   /** A statement that is not worth a name. */
@@ -77,9 +82,24 @@ export class Session {
     return answer!
   }
 
-  /** Begins a transaction, in the round trip of its first statement. */
-  begin(text: string): void {
-    this.#begin = { text, params: [] }
+  /**
+   * Begins a transaction, in the round trip of its first statement.
+   *
+   * @param limitMs how long its statements, and the pauses between them, may take instead of what the pool says
+   */
+  begin(text: string, limitMs?: number): void {
+    this.#begin = [{ text, params: [] }]
+    if (limitMs === undefined) return
+    const limit = String(limitMs)
+    this.#begin = [
+      ...this.#begin,
+      {
+        text: `select set_config('statement_timeout', $1, true),
+          set_config('idle_in_transaction_session_timeout', $1, true)`,
+        params: [limit],
+      },
+    ]
+    this.#silenceLimitMs = limitMs + SILENCE_MARGIN_MS
   }
 
   /** Ends the transaction that was begun, if any statement ran in it. */
@@ -100,6 +120,7 @@ export class Session {
         if (error && commits === 'last' && isFromServer(error) && pipeline.answered < statements.length)
           this.mayHaveCommitted = false
       })
+      pipeline.query_timeout = this.#silenceLimitMs
       this.#client!.query(pipeline)
     })
   }

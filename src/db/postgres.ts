@@ -8,6 +8,7 @@ import type {
   BatchRows,
   Database,
   Migration,
+  Snapshot,
   Steps,
   StepWith,
   Transaction,
@@ -26,7 +27,9 @@ import { InsertGroups } from './postgres-inserts.ts'
 import { ReadGroups } from './postgres-reads.ts'
 import { isUnmet, requiringRow, rowsOfRequired } from './postgres-required.ts'
 import { Session, StatementNames } from './postgres-session.ts'
+import { PostgresSnapshot } from './postgres-snapshot.ts'
 import { types } from './postgres-values.ts'
+import { runSnapshot } from './snapshot.ts'
 import { Insert, Sql, type Row } from './sql.ts'
 import { refuseInside, runWork, TransactionTimeout } from './transaction.ts'
 
@@ -50,6 +53,7 @@ export class PostgresDatabase implements Database {
   readonly #pool: pg.Pool
   readonly #names = new StatementNames()
   readonly #running = new Set<Promise<unknown>>()
+  readonly #snapshots = new Set<PostgresSnapshot>()
   readonly #reads = new ReadGroups(
     (statements) => this.#use((session) => session.run(statements), again.read),
     isRolledBack,
@@ -171,22 +175,24 @@ export class PostgresDatabase implements Database {
   async transaction<T>(
     work: (tx: Transaction) => Promise<T>,
     // What was read must still hold when it is written, as it does under SQLite's one writer.
-    { isolation = 'serializable' }: TransactionOptions = {},
+    { isolation = 'serializable', limitMs }: TransactionOptions = {},
   ): Promise<T> {
     refuseInside(this)
     this.#refuseWhenClosed()
     const run = async (session: Session, query: Sql<unknown>): Promise<Row[]> =>
       (await session.run([query.render('postgres')]))[0]!.rows()
-    const { result, committed } = await this.#inTransaction(`begin isolation level ${isolation}`, (session) =>
-      runWork(this, (query) => run(session, query), work),
+    const { result, committed } = await this.#inTransaction(
+      `begin isolation level ${isolation}`,
+      (session) => runWork(this, (query) => run(session, query), work, limitMs),
+      limitMs,
     )
     committed()
     return result
   }
 
-  #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> {
+  #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>, limitMs?: number): Promise<T> {
     return this.#use(async (session) => {
-      session.begin(begin)
+      session.begin(begin, limitMs)
       try {
         const result = await work(session)
         await session.end('commit')
@@ -198,6 +204,17 @@ export class PostgresDatabase implements Database {
         throw error
       }
     }, again.write)
+  }
+
+  async snapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    this.#refuseWhenClosed()
+    const snapshot = new PostgresSnapshot(this.#url, CONNECT_LIMIT_MS)
+    this.#snapshots.add(snapshot)
+    try {
+      return await runSnapshot(snapshot, work)
+    } finally {
+      this.#snapshots.delete(snapshot)
+    }
   }
 
   #refuseWhenClosed(): void {
@@ -279,6 +296,7 @@ export class PostgresDatabase implements Database {
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
+      await Promise.all([...this.#snapshots].map((snapshot) => snapshot.close()))
       await Promise.all([this.#reads.idle(), this.#inserts.idle()])
       await Promise.allSettled(this.#running)
       await this.#pool.end()

@@ -15,7 +15,7 @@ const STATEMENTS_MAX = 256
 const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
 
 // Scans and writes read most pages once; the operating system also caches the file.
-const CACHE_KIB: Record<Use, number> = { reader: 4000, scanner: 1000, writer: 2000 }
+const CACHE_KIB: Record<Use, number> = { reader: 4000, scanner: 1000, snapshot: 1000, writer: 2000 }
 const BEGIN: Statement = { text: 'begin', params: [] }
 const COMMIT: Statement = { text: 'commit', params: [] }
 // https://www.sqlite.org/pragma.html#pragma_data_version
@@ -104,6 +104,14 @@ export class SqliteConnection {
     const prepared = this.#prepare(text)
     const row = prepared.statement.get(...params.map(bindable)) as SqlScalar[] | undefined
     return row && rowOf(namesOf(prepared, row), row)
+  }
+
+  /** Reads rows one by one, however many there are. */
+  *iterate({ text, params }: Statement): Generator<SqlScalar[]> {
+    // Not one of the prepared statements: to run that meanwhile would begin it anew.
+    const statement = this.#db.prepare(text)
+    statement.setReturnArrays(true)
+    yield* statement.iterate(...params.map(bindable)) as Iterable<unknown> as Iterable<SqlScalar[]>
   }
 
   /** From now on every read sees what is committed now. */

@@ -1,8 +1,8 @@
 import type { Migration, Row } from './database.ts'
 import type { SqlScalar, Statement } from './sql.ts'
 
-/** Point reads, long reads, or writes. Connections of the first two refuse statements that change something. */
-export type Use = 'reader' | 'scanner' | 'writer'
+/** Point reads, long reads, reads of one moment, or writes. Only connections of the last change something. */
+export type Use = 'reader' | 'scanner' | 'snapshot' | 'writer'
 
 /** Statements that are committed all or not at all; those with `requiresRow` must change or return a row. */
 export type Operation = readonly (Statement & { requiresRow?: boolean })[]
@@ -41,15 +41,22 @@ export type Request = { id: number } & (
   | { kind: 'single'; statement: Statement }
   | { kind: 'exec'; text: string }
   | { kind: 'migrate'; migrations: readonly Migration[] }
+  // Begins to read lines, which `piece` continues.
+  | { kind: 'lines'; statement: Statement }
+  | { kind: 'piece' }
   | { kind: 'close' }
 )
 
 /** What `node:sqlite` threw: its message, and SQLite's extended result code or 0. */
 export type Fault = { message: string; errcode: number }
 
-/** The outcome of one operation: the rows of each statement, or the step without the row it requires, or a fault. */
+/**
+ * The outcome of one operation: the rows of each statement, or the step without the row it requires, or a fault; of
+ * `piece` the next piece, or nothing at the end of the lines.
+ */
 export type Outcome = {
   rows?: Row[][]
+  piece?: Uint8Array<ArrayBuffer>
   stepWithoutRow?: number
   fault?: Fault
 }

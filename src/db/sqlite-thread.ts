@@ -1,4 +1,4 @@
-// The thread that owns a connection: the one writer of the file, or a reader for long scans.
+// The thread that owns a connection: the one writer of the file, or a reader for long scans and snapshots.
 import { parentPort, workerData } from 'node:worker_threads'
 
 import type { Migration } from './database.ts'
@@ -10,6 +10,7 @@ import {
   type AppliedMigration,
 } from './migrations.ts'
 import { BUSY_WAIT_MS, SqliteConnection } from './sqlite-connection.ts'
+import { joinLines } from './sqlite-lines.ts'
 import type { Answer, Group, Outcome, PackedStatement, Request, Use } from './sqlite-protocol.ts'
 
 const MIGRATION_WAIT_MS = 600_000
@@ -17,6 +18,7 @@ const MIGRATION_WAIT_MS = 600_000
 const port = parentPort!
 const { file, use } = workerData as { file: string; use: Use }
 const connection = new SqliteConnection(file, use)
+let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
 
 function faultOf(error: unknown): Outcome {
   const { message, errcode } = error as { message?: string; errcode?: number }
@@ -119,8 +121,16 @@ function answer(request: Request): Outcome[] {
     case 'migrate':
       migrate(request.migrations)
       return [{ rows: [] }]
+    case 'lines':
+      pieces = joinLines(connection.iterate(request.statement))
+      return [{ rows: [] }]
+    case 'piece': {
+      const next = pieces!.next()
+      return [next.done ? {} : { piece: next.value }]
+    }
     case 'close':
       try {
+        pieces?.return()
         if (use === 'writer') connection.exec('pragma optimize')
       } finally {
         connection.close()
@@ -136,6 +146,7 @@ port.on('message', (request: Request) => {
   } catch (error) {
     outcomes = [faultOf(error)]
   }
-  port.postMessage({ id: request.id, outcomes } satisfies Answer)
+  const transferred = outcomes.flatMap(({ piece }) => (piece ? [piece.buffer] : []))
+  port.postMessage({ id: request.id, outcomes } satisfies Answer, transferred)
   if (request.kind === 'close') port.close()
 })

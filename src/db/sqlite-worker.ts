@@ -11,6 +11,7 @@ const CONSTRAINTS: Record<number, ConstraintError['kind']> = {
   1299: 'not_null',
   1555: 'unique', // of a primary key
   2067: 'unique',
+  1811: 'trigger',
   2579: 'unique', // of a row id
 }
 const TRIGGER = 1811
@@ -41,7 +42,7 @@ export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error
 }
 
 // V8 lets a heap grow in proportion to its limit. A scanner may hold a page of 32 MiB of documents twice.
-const LARGEST_HEAP_MB = { writer: 32, scanner: 128 }
+const LARGEST_HEAP_MB = { writer: 32, scanner: 128, snapshot: 64 }
 
 /** Point reads run on the main thread. */
 type ThreadUse = keyof typeof LARGEST_HEAP_MB
@@ -110,6 +111,14 @@ export class SqliteWorker {
     const [outcome] = await this.ask(request)
     if (outcome?.fault) throw errorOf(outcome.fault, this.#use)
     return outcome?.rows?.[0] ?? []
+  }
+
+  /** The next piece of the lines that `lines` began; undefined at their end. */
+  async askPiece(): Promise<Buffer | undefined> {
+    const [outcome] = await this.ask({ kind: 'piece' })
+    if (outcome?.fault) throw errorOf(outcome.fault, this.#use)
+    const piece = outcome?.piece
+    return piece && Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
   }
 
   /** Waits for the pending requests, then ends the thread. */

@@ -4,10 +4,21 @@ import { dirname } from 'node:path'
 
 import { errors } from '../base/errors.ts'
 import { runBatch } from './batch.ts'
-import type { BatchRows, Database, Migration, Steps, StepWith, Transaction } from './database.ts'
+import type {
+  BatchRows,
+  Database,
+  Migration,
+  Snapshot,
+  Steps,
+  StepWith,
+  Transaction,
+  TransactionOptions,
+} from './database.ts'
 import { StartError } from '../base/start-error.ts'
+import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import type { Fault, Operation } from './sqlite-protocol.ts'
+import { SqliteSnapshot } from './sqlite-snapshot.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
 import { isLarge, SqliteWriter } from './sqlite-writer.ts'
 import { Sql, type Row } from './sql.ts'
@@ -35,6 +46,7 @@ export class SqliteDatabase implements Database {
   readonly #writer: SqliteWriter
   #scanners: SqliteWorker[] = []
   readonly #stuck = new Set<SqliteWorker>()
+  readonly #snapshots = new Set<SqliteSnapshot>()
   #iteration: Iteration | undefined
   #closing: Promise<void> | undefined
 
@@ -182,18 +194,32 @@ export class SqliteDatabase implements Database {
     return rows!
   }
 
-  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    { limitMs }: TransactionOptions = {},
+  ): Promise<T> {
     refuseInside(this)
-    return this.#transact(work)
+    return this.#transact(work, limitMs)
   }
 
-  async #transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async snapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+    this.#refuseWhenClosed()
+    const snapshot = new SqliteSnapshot(this.#file)
+    this.#snapshots.add(snapshot)
+    try {
+      return await runSnapshot(snapshot, work)
+    } finally {
+      this.#snapshots.delete(snapshot)
+    }
+  }
+
+  async #transact<T>(work: (tx: Transaction) => Promise<T>, limitMs?: number): Promise<T> {
     const { result, committed } = await this.#writer.exclusively(async (worker) => {
       await worker.askOne({ kind: 'exec', text: 'begin immediate' })
       try {
         const run = (query: Sql<unknown>) =>
           worker.askOne({ kind: 'single', statement: query.render('sqlite') })
-        const outcome = await runWork(this, run, work)
+        const outcome = await runWork(this, run, work, limitMs)
         await worker.askOne({ kind: 'exec', text: 'commit' })
         return outcome
       } catch (error) {
@@ -217,7 +243,8 @@ export class SqliteDatabase implements Database {
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
-      await Promise.all([this.#writer.close(), ...this.#scanners.map((scanner) => scanner.close())])
+      const readers = [...this.#scanners, ...this.#snapshots]
+      await Promise.all([this.#writer.close(), ...readers.map((reader) => reader.close())])
       this.#reader.close()
     })()
     return this.#closing

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { withParts, type Database, type Step, type Transaction } from './database.ts'
 import type { Row, Sql } from './sql.ts'
 
-const LIMIT_MS = 10_000
+const TRANSACTION_LIMIT_MS = 10_000
 
 /** The transaction took too long: it blocks others while it is open. */
 export class TransactionTimeout extends Error {
@@ -30,12 +30,14 @@ export function refuseInside(db: Database): void {
  * The caller commits if this resolves and rolls back if it rejects.
  *
  * @param statement runs one statement on the transaction's connection
+ * @param limitMs how long the work may take
  * @returns `committed`, which the caller must call once it has committed
  */
 export async function runWork<T>(
   db: Database,
   statement: (query: Sql<unknown>) => Promise<Row[]>,
   work: (tx: Transaction) => Promise<T>,
+  limitMs = TRANSACTION_LIMIT_MS,
 ): Promise<{ result: T; committed: () => void }> {
   const { dialect } = db
   const transaction = { db, open: true }
@@ -79,8 +81,8 @@ export async function runWork<T>(
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new TransactionTimeout(`the transaction was open for more than ${LIMIT_MS / 1000} s`)),
-      LIMIT_MS,
+      () => reject(new TransactionTimeout(`the transaction was open for more than ${limitMs / 1000} s`)),
+      limitMs,
     )
   })
   try {

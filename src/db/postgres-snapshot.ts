@@ -1,0 +1,86 @@
+import pg from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
+
+import { errors } from '../base/errors.ts'
+import { CopiedLines } from './postgres-copied-lines.ts'
+import { errorOf } from './postgres-faults.ts'
+import { Pipeline, type Answer } from './postgres-pipeline.ts'
+import { types } from './postgres-values.ts'
+import type { SnapshotConnection } from './snapshot.ts'
+import type { Row, Sql, SqlScalar } from './sql.ts'
+
+// The first read, behind the settings, takes the snapshot. Limits may come from the server or the role as well.
+const BEGIN = `begin isolation level repeatable read read only;
+set local statement_timeout = 0;
+set local idle_in_transaction_session_timeout = 0;
+select 1`
+
+/** A connection of its own with a transaction, because it may be open for hours. */
+export class PostgresSnapshot implements SnapshotConnection {
+  readonly #client: pg.Client
+  #closing: Promise<void> | undefined
+
+  /** @param connectLimitMs how long it may take to connect */
+  constructor(url: string, connectLimitMs: number) {
+    this.#client = new pg.Client({
+      connectionString: url,
+      connectionTimeoutMillis: connectLimitMs,
+      application_name: 'sixwire snapshot',
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      types,
+    })
+    // What runs on a connection that is lost fails by itself.
+    this.#client.on('error', () => undefined)
+  }
+
+  async begin(): Promise<void> {
+    try {
+      await this.#client.connect()
+      await this.#client.query(BEGIN)
+    } catch (error) {
+      throw errors.unavailable({ retryAfter: 1, cause: error })
+    }
+  }
+
+  async rows(query: Sql<unknown>): Promise<Row[]> {
+    const statement = { ...query.render('postgres'), name: undefined }
+    const [answer] = await new Promise<Answer[]>((resolve, reject) => {
+      const pipeline = new Pipeline([statement], (error, answers) => {
+        if (error) reject(errorOf(error))
+        else resolve(answers!)
+      })
+      this.#client.query(pipeline)
+    })
+    return answer!.rows()
+  }
+
+  async *lines(query: Sql<{ line: string }>): AsyncGenerator<Buffer> {
+    const copied = new CopiedLines()
+    try {
+      const rows = this.#client.query(copyTo(`copy (${withLiterals(query)}) to stdout (format binary)`))
+      for await (const bytes of rows) yield* copied.add(bytes as Buffer)
+      yield* copied.end()
+    } catch (error) {
+      throw errorOf(error)
+    }
+  }
+
+  close(): Promise<void> {
+    // If rows are still being sent, it breaks the connection.
+    this.#closing ??= this.#client.end()
+    return this.#closing
+  }
+}
+
+/** The text of a statement with its values in it: `copy` takes no parameters. */
+function withLiterals(query: Sql<unknown>): string {
+  const { params } = query.render('postgres')
+  return query.renderWith((n) => literalOf(params[n - 1]!))
+}
+
+function literalOf(value: SqlScalar): string {
+  if (value === null) return 'null'
+  // In parentheses, because a minus behind another one would begin a comment.
+  return typeof value === 'string' ? pg.escapeLiteral(value) : `(${value})`
+}
