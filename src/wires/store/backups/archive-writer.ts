@@ -1,0 +1,59 @@
+import { pipeline } from 'node:stream/promises'
+import { constants, createZstdCompress } from 'node:zlib'
+
+import tar from 'tar-stream'
+
+const LEVEL = 3
+const PIECE_BYTES = 131_072
+
+/** A regular file of an archive; `bytes` must be as long as `size` says. */
+export type ArchiveEntry = { name: string; size: number; bytes: AsyncIterable<Buffer> }
+
+/**
+ * The bytes of an archive, as they are read: an entry is asked for when the one before it is written, so the memory
+ * that this takes does not grow with what is in it.
+ *
+ * @param modifiedAt the time of all entries, in milliseconds since 1970
+ * @throws what `entries` or their bytes throw; Error if an entry is not as long as it says
+ */
+export async function* writeArchive(
+  entries: AsyncIterable<ArchiveEntry>,
+  modifiedAt: number,
+): AsyncGenerator<Buffer, void, undefined> {
+  const pack = tar.pack()
+  const zstd = createZstdCompress({
+    chunkSize: PIECE_BYTES,
+    params: { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
+  })
+  const filling = fill(pack, entries, modifiedAt).catch((error: Error) => pack.destroy(error))
+  // What goes wrong before destroys the compression with the same error, which is thrown where it is read.
+  const compressing = pipeline(inLargePieces(pack as AsyncIterable<Buffer>), zstd).catch(() => undefined)
+  try {
+    for await (const piece of zstd) yield piece as Buffer
+  } finally {
+    pack.destroy()
+    zstd.destroy()
+    await Promise.all([filling, compressing])
+  }
+}
+
+async function fill(pack: tar.Pack, entries: AsyncIterable<ArchiveEntry>, modifiedAt: number): Promise<void> {
+  for await (const { name, size, bytes } of entries)
+    await pipeline(bytes, pack.entry({ name, size, mode: 0o600, mtime: new Date(modifiedAt) }))
+  pack.finalize()
+}
+
+/** Joins headers, short entries and padding: each piece that is compressed costs a thread of its own. */
+async function* inLargePieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  let pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of bytes) {
+    pieces.push(piece)
+    size += piece.length
+    if (size < PIECE_BYTES) continue
+    yield Buffer.concat(pieces, size)
+    pieces = []
+    size = 0
+  }
+  yield Buffer.concat(pieces, size)
+}

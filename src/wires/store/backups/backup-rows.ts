@@ -1,0 +1,129 @@
+import { isoTime } from '../../../base/clock.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+
+/** A running backup whose process has died fails this long after its last sign. */
+export const LEASE_MS = 15_000
+
+/** `safety` ones are made by a restore of what it replaces. */
+export type BackupKind = 'manual' | 'scheduled' | 'safety'
+
+export type BackupStatus = 'running' | 'completed' | 'failed'
+
+/** What an archive holds, and its bytes. */
+export type ArchiveSummary = {
+  /** Of the archive, in bytes. */
+  size: number
+  /** Of the archive, in hex. */
+  sha256: string
+  collections: number
+  documents: number
+  files: number
+}
+
+export type BackupRow = { [K in keyof ArchiveSummary]: ArchiveSummary[K] | null } & {
+  id: string
+  kind: BackupKind
+  status: BackupStatus
+  /** The key of the archive in the backups storage. */
+  object: string
+  reason: string | null
+  lease_until: number
+  created_at: number
+  completed_at: number | null
+}
+
+/** A backup as it is answered; what is known only at its end is absent until then. */
+export type BackupRecord = {
+  _id: string
+  status: BackupStatus
+  kind: BackupKind
+  createdAt: string
+  completedAt?: string
+  /** Why it failed. */
+  error?: string
+} & Partial<ArchiveSummary>
+
+export function recordOf(row: BackupRow): BackupRecord {
+  const { size, sha256, collections, documents, files } = row
+  return {
+    _id: row.id,
+    status: row.status,
+    kind: row.kind,
+    ...(size !== null && sha256 !== null && { size, sha256 }),
+    ...(collections !== null && documents !== null && files !== null && { collections, documents, files }),
+    createdAt: isoTime(row.created_at),
+    ...(row.completed_at !== null && { completedAt: isoTime(row.completed_at) }),
+    ...(row.reason !== null && { error: row.reason }),
+  }
+}
+
+const COLUMNS = sql.literal(
+  'id, kind, status, object, size, sha256, collections, documents, files, reason, lease_until, created_at, completed_at',
+)
+
+export const objectOf = (id: string): string => `${id}.tar.zst`
+
+/** Inserts a running backup; no row if there is one already, or one of this id. */
+export const insertSql = (id: string, kind: BackupKind, now: number): Sql<{ id: string }> => sql`
+  insert into store_backups (id, kind, status, object, lease_until, created_at)
+  values (${id}, ${kind}, 'running', ${objectOf(id)}, ${now + LEASE_MS}, ${now})
+  on conflict do nothing
+  returning id`
+
+/** Extends the lease; no row if the backup has been taken for dead. */
+export const renewSql = (id: string, now: number): Sql<{ id: string }> => sql`
+  update store_backups set lease_until = ${now + LEASE_MS} where id = ${id} and status = 'running' returning id`
+
+/** For the batch that claims the archive. */
+export const completeSql = (id: string, archive: ArchiveSummary, now: number): Sql<BackupRow> => sql`
+  update store_backups set
+    status = 'completed', completed_at = ${now}, size = ${archive.size}, sha256 = ${archive.sha256},
+    collections = ${archive.collections}, documents = ${archive.documents}, files = ${archive.files}
+  where id = ${id} and status = 'running'
+  returning ${COLUMNS}`
+
+export const failSql = (id: string, reason: string, now: number): Sql => sql`
+  update store_backups set status = 'failed', reason = ${reason}, completed_at = ${now}
+  where id = ${id} and status = 'running'`
+
+/** Ends backups whose process has died; the sweep deletes what they have written. */
+export const failLapsedSql = (now: number): Sql<{ id: string }> => sql`
+  update store_backups set
+    status = 'failed', reason = 'The server that made it ended before it was finished.', completed_at = ${now}
+  where status = 'running' and lease_until <= ${now}
+  returning id`
+
+export const selectSql = (id: string): Sql<BackupRow> =>
+  sql`select ${COLUMNS} from store_backups where id = ${id}`
+
+export const selectRunningSql = (): Sql<BackupRow> =>
+  sql`select ${COLUMNS} from store_backups where status = 'running'`
+
+/** Newest first. */
+export const selectPageSql = (
+  limit: number,
+  offset: number,
+  before: string | undefined,
+): Sql<BackupRow> => sql`
+  select ${COLUMNS} from store_backups
+  ${before === undefined ? sql.literal('') : sql`where id < ${before}`}
+  order by id desc limit ${limit} offset ${offset}`
+
+export const selectLastCompletedSql = (): Sql<{ completed_at: number }> => sql`
+  select completed_at from store_backups where status = 'completed' order by completed_at desc limit 1`
+
+/** The ids of the backups of a kind that are over, but for the newest of each status. */
+export const selectSurplusSql = (kind: BackupKind, keep: number): Sql<{ id: string }> => sql`
+  select id from (
+    select id, row_number() over (partition by status order by id desc) as place from store_backups
+    where kind = ${kind} and status <> 'running'
+  ) as placed
+  where place > ${keep}
+  order by id`
+
+/** The keys of the archives of a backup: one if it is completed. */
+export const selectObjectSql = (id: string): Sql<{ key: string }> =>
+  sql`select object as key from store_backups where id = ${id} and status = 'completed'`
+
+export const deleteSql = (id: string): Sql<{ id: string }> =>
+  sql`delete from store_backups where id = ${id} and status <> 'running' returning id`

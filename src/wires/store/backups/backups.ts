@@ -1,0 +1,228 @@
+import { isoTime } from '../../../base/clock.ts'
+import { ApiError, errors } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
+import { sql } from '../../../db/sql.ts'
+import { requireRow } from '../../../db/database.ts'
+import { cutPage, type Page } from '../../../http/page.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { Objects } from '../objects/objects.ts'
+import { NoSuchObject } from '../objects/storage.ts'
+import {
+  completeSql,
+  deleteSql,
+  failLapsedSql,
+  failSql,
+  insertSql,
+  LEASE_MS,
+  recordOf,
+  renewSql,
+  selectLastCompletedSql,
+  selectObjectSql,
+  selectPageSql,
+  selectSql,
+  selectSurplusSql,
+  type BackupKind,
+  type BackupRecord,
+} from './backup-rows.ts'
+import { BackupFault, createArchive, type Progress } from './create.ts'
+
+const RENEW_MS = LEASE_MS / 3
+const RUNNING_RETRY_S = 5
+
+export type { BackupKind, BackupRecord } from './backup-rows.ts'
+export type { Progress } from './create.ts'
+
+export type CreateOptions = {
+  /** The id of the backup, if a repeated call must not make another one. Default: a new one. */
+  id?: string
+  onProgress?: (progress: Progress) => void
+  /** Ends it; it has failed then. */
+  signal?: AbortSignal
+}
+
+export type BackupPage = { backups: BackupRecord[]; total: number; nextCursor?: string }
+
+/** Backups of documents and files: their records, and their archives in the backups storage. */
+export type Backups = {
+  /**
+   * Begins a backup. `done` resolves once it is completed, and rejects if it fails.
+   *
+   * @throws CONFLICT (409) if one is being made, on whichever replica
+   */
+  create(kind: BackupKind, options?: CreateOptions): Promise<{ id: string; done: Promise<BackupRecord> }>
+  /** @throws NOT_FOUND */
+  get(id: string): Promise<BackupRecord>
+  /** Reads one page, newest first. */
+  list(page: Page): Promise<BackupPage>
+  /** Opens the archive. The bytes must be read or destroyed. @throws NOT_FOUND, CONFLICT if it is not completed */
+  open(id: string): Promise<{ bytes: Awaited<ReturnType<Objects['read']>>; size: number; sha256: string }>
+  /** Deletes a backup and its archive. @throws NOT_FOUND, CONFLICT while it is being made */
+  remove(id: string): Promise<void>
+  /** Deletes all backups of a kind but the newest ones. */
+  removeSurplus(kind: BackupKind, keep: number): Promise<void>
+  /** When the last completed backup was completed; null if there is none. */
+  lastCompletedAt(): Promise<string | null>
+  /** Ends the records of backups whose process has died. */
+  failLapsed(): Promise<void>
+  /** Ends the backups that this process makes. */
+  close(): Promise<void>
+}
+
+const noBackup = (id: string): ApiError => errors.not_found({ message: `There is no backup ${id}.` })
+
+export function createBackups(
+  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  objects: Objects,
+): Backups {
+  const closing = new AbortController()
+  const running = new Set<Promise<unknown>>()
+  const write = createArchive({ db, clock, objects })
+
+  /** Extends the lease until `signal` aborts; `lapse` is called if the backup has been taken for dead. */
+  async function renew(id: string, signal: AbortSignal, lapse: () => void): Promise<void> {
+    for (;;) {
+      await clock.sleep(RENEW_MS, { signal, idle: true })
+      if (signal.aborted) return
+      try {
+        const [row] = await db.write(renewSql(id, clock.now()))
+        if (!row) lapse()
+      } catch (error) {
+        log.warn({ err: error, backup: id }, 'the lease of a backup could not be renewed')
+      }
+    }
+  }
+
+  async function run(id: string, { onProgress, signal }: CreateOptions): Promise<BackupRecord> {
+    const [lapsed, ended] = [new AbortController(), new AbortController()]
+    const stop = AbortSignal.any([closing.signal, lapsed.signal, ...(signal ? [signal] : [])])
+    const renewal = renew(id, ended.signal, () => lapsed.abort())
+    try {
+      const { archive, summary } = await write(id, { signal: stop, ...(onProgress && { onProgress }) })
+      const [, [row]] = await db.batch([
+        archive.claimSql,
+        requireRow(completeSql(id, summary, clock.now()), () =>
+          errors.unavailable({ message: 'The lease of the backup was over before it was completed.' }),
+        ),
+      ])
+      log.info({ backup: id, ...summary }, 'backup completed')
+      return recordOf(row!)
+    } catch (error) {
+      return await settle(id, stop.aborted ? STOPPED : error)
+    } finally {
+      ended.abort()
+      await renewal
+    }
+  }
+
+  /** Writes down why a backup failed. @throws the reason, unless it was completed: the answer to a commit can be lost */
+  async function settle(id: string, error: unknown): Promise<BackupRecord> {
+    const isExpected = error instanceof BackupFault || error instanceof ApiError
+    const reason = isExpected
+      ? error.message
+      : 'Internal error. The log has the details under the id of the backup.'
+    try {
+      await db.write(failSql(id, reason, clock.now()))
+      const row = await db.get(selectSql(id))
+      if (row?.status === 'completed') return recordOf(row)
+    } catch (failure) {
+      log.warn({ err: failure, backup: id }, 'the end of a backup could not be written: its lease ends it')
+    }
+    log.error({ err: error, backup: id }, `backup failed: ${reason}`)
+    throw failed(reason, error)
+  }
+
+  async function get(id: string): Promise<BackupRecord> {
+    const row = await db.get(selectSql(id))
+    if (!row) throw noBackup(id)
+    return recordOf(row)
+  }
+
+  async function remove(id: string): Promise<void> {
+    const { status } = await get(id)
+    if (status === 'running') throw isRunning()
+    await db.batch([
+      objects.discardSql('backups', selectObjectSql(id)),
+      requireRow(deleteSql(id), () => noBackup(id)),
+    ])
+  }
+
+  return {
+    async create(kind, options = {}) {
+      const now = clock.now()
+      const id = options.id ?? newId(now)
+      const [, [inserted]] = await db.batch([failLapsedSql(now), insertSql(id, kind, now)])
+      if (!inserted) {
+        const row = await db.get(selectSql(id))
+        if (!row) throw isRunning()
+        if (row.status === 'failed') throw failed(row.reason!)
+        return { id, done: Promise.resolve(recordOf(row)) }
+      }
+      const done = run(id, options)
+      // A failure is in the log and in the record, and whoever waits for `done` gets it.
+      const settled: Promise<unknown> = done.catch(() => undefined).finally(() => running.delete(settled))
+      running.add(settled)
+      return { id, done }
+    },
+    get,
+    async list(page) {
+      const { limit, offset, before } = page
+      const [rows, [counted]] = await Promise.all([
+        db.scan(selectPageSql(limit + 1, offset, before)),
+        db.scan<{ total: number }>(sql`select count(*) as total from store_backups`),
+      ])
+      const { rows: cut, ...rest } = cutPage(rows, page, ({ id }) => id)
+      return { backups: cut.map(recordOf), total: counted!.total, ...rest }
+    },
+    async open(id) {
+      const row = await db.get(selectSql(id))
+      if (!row) throw noBackup(id)
+      if (row.status !== 'completed')
+        throw errors.conflict({ message: `The backup ${id} is not completed: it is ${row.status}.` })
+      try {
+        return { bytes: await objects.read('backups', row.object), size: row.size!, sha256: row.sha256! }
+      } catch (error) {
+        if (error instanceof NoSuchObject)
+          throw errors.not_found({ message: `The archive of the backup ${id} does not exist any more.` })
+        throw error
+      }
+    },
+    remove,
+    async removeSurplus(kind, keep) {
+      for (const { id } of await db.scan(selectSurplusSql(kind, keep)))
+        try {
+          await remove(id)
+        } catch (error) {
+          // Another replica has deleted it.
+          if (!(error instanceof ApiError && error.status === 404)) throw error
+        }
+    },
+    async lastCompletedAt() {
+      const row = await db.get(selectLastCompletedSql())
+      return row ? isoTime(row.completed_at) : null
+    },
+    async failLapsed() {
+      for (const { id } of await db.write(failLapsedSql(clock.now())))
+        log.error({ backup: id }, 'a backup failed: the server that made it ended')
+    },
+    async close() {
+      closing.abort()
+      await Promise.all(running)
+    },
+  }
+}
+
+const STOPPED = new BackupFault('It was stopped before it was finished.')
+
+const isRunning = (): ApiError =>
+  errors.conflict({
+    message: 'A backup is being made: wait until it is finished.',
+    retryAfter: RUNNING_RETRY_S,
+  })
+
+/** The error for the caller, with the status of its cause if that is known. */
+function failed(reason: string, cause?: unknown): ApiError {
+  const message = `The backup failed: ${reason}`
+  return cause instanceof ApiError && cause.status === 503
+    ? errors.unavailable({ message, ...(cause.retryAfter !== undefined && { retryAfter: cause.retryAfter }) })
+    : errors.internal_error({ message })
+}
