@@ -283,6 +283,31 @@ eachEngine((engine) => {
     assert.equal(await read(db), 5)
   })
 
+  test('one that asks for more time has it, and so have its statements', async (t) => {
+    const slow = sql.either({
+      sqlite: sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < 300000)
+        select count(*) as n from n`,
+      postgres: sql`select 300000 as n from pg_sleep(0.05)`,
+    })
+    const limits = sql`
+      select current_setting('statement_timeout') as statement,
+        current_setting('idle_in_transaction_session_timeout') as pause`
+    const long = { limitMs: 120_000, isolation: 'read committed' } as const
+    await db.transaction(async (tx) => {
+      t.mock.timers.enable({ apis: ['setTimeout'] }) // those of the limits are set from here on
+      await set(tx, 1)
+      if (engine.name === 'postgres')
+        assert.deepEqual(await tx.get(limits), { statement: '2min', pause: '2min' })
+      const row = tx.get(sql`${slow}`)
+      await new Promise((resolve) => setImmediate(resolve))
+      t.mock.timers.tick(119_999)
+      assert.deepEqual(await row, { n: 300_000 })
+      t.mock.timers.reset()
+    }, long)
+    assert.equal(await read(db), 1)
+    if (engine.name === 'postgres') assert.deepEqual(await db.get(limits), { statement: '30s', pause: '30s' })
+  })
+
   test('many that fail leave the connections in order', async () => {
     const settled = await Promise.allSettled(
       Array.from({ length: 60 }, (_, i) =>
