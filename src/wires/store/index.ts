@@ -3,6 +3,9 @@ import { createCollections } from './documents/collections.ts'
 import { createDocuments } from './documents/documents.ts'
 import { createLists } from './documents/list.ts'
 import { documentRoutes } from './documents/routes.ts'
+import { storeHealthRoute } from './health.ts'
+import { createObjects } from './objects/objects.ts'
+import { openStorages } from './objects/storages.ts'
 import { STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
 
 /** JSON documents in collections, files, and backups of both. */
@@ -13,15 +16,34 @@ export const store = defineWire({
   env: STORE_ENV,
   providers: STORE_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
-  setup({ db, clock, policy }, options) {
+  async setup(context, options) {
+    const { db, clock, policy, settings } = context
+    const storages = await openStorages(options, settings.dataDir)
+    const objects = createObjects(context, storages)
     const collections = createCollections(policy, options.collections)
     const documents = createDocuments(db, clock)
     const list = createLists(db, documents)
     const health = () => db.ping()
     return {
-      routes: documentRoutes({ collections, documents, list }),
+      routes: [
+        ...documentRoutes({ collections, documents, list }),
+        storeHealthRoute({
+          database: health,
+          uploads: storages.uploads,
+          isScheduled: options.backups.every !== undefined,
+          lastBackup: async () => null,
+        }),
+      ] as const,
       service: { documents, list },
       health,
+      // Of files: documents can be stored without them.
+      checks: new Map(
+        Object.entries(storages).map(([name, storage]) => [
+          `${name} in ${storage.name}`,
+          () => storage.ping(),
+        ]),
+      ),
+      close: () => objects.close(),
     }
   },
 })

@@ -436,7 +436,7 @@ eachEngine((engine) => {
     assert.equal(healthy.status, 200)
     assert.deepEqual(healthy.body, {
       status: 'healthy',
-      uploads: { provider: 'none', status: 'not_configured' },
+      uploads: { provider: 'local', status: 'connected' },
       backup: { enabled: false, lastBackup: null },
     })
     await other.app.db.close()

@@ -1,37 +1,148 @@
-import type { Step, StepWith } from '../../../db/database.ts'
-import type { Sql } from '../../../db/sql.ts'
-import type { ByteRange, ObjectStorage, StoredBytes } from './storage.ts'
 import type { Readable } from 'node:stream'
 
-/** The two storages: of files with their variants, and of backups. */
-export type StorageName = 'uploads' | 'backups'
+import { errors, type ApiError } from '../../../base/errors.ts'
+import { afterCommit, requireRow, type Step, type StepWith } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import { createKeys, WRITING_MS } from './keys.ts'
+import type { ByteRange, StorageName, Storages, StoredBytes } from './storage.ts'
+import { createSweep, REMOVING_MS } from './sweep.ts'
+
+export type { StorageName, Storages } from './storage.ts'
 
 /** An object whose bytes are safe, and that no record names yet. */
 export type NewObject = StoredBytes & {
   key: string
   /** The step for the batch that inserts the record which names it. @throws UNAVAILABLE if the sweep has deleted it */
   claimSql: StepWith
-  /** Deletes it now, because nothing will claim it; never rejects: the sweep deletes what this could not. */
+  /**
+   * Deletes it now, unless it was claimed: after a commit whose outcome is unknown this is safe. Never rejects: the sweep
+   * deletes what this could not.
+   */
   discard(): Promise<void>
 }
 
 /** Objects, and the rows of those that no record names: nothing is left behind by a crash at any step. */
 export type Objects = {
-  readonly storages: Readonly<Record<StorageName, ObjectStorage>>
+  readonly storages: Storages
   /**
    * Writes an object. Its row is in `store_unclaimed` before the first byte is written; until it is claimed the sweep
-   * deletes it once its time is over, which is extended while bytes arrive.
+   * deletes it once its time is over, which is an hour after the last bytes arrived.
    *
    * @param options.key default: a new one
+   * @throws CONFLICT if the object of that key is being written or deleted; UNAVAILABLE; the error of `bytes` as it is
    */
   write(
     storage: StorageName,
     bytes: AsyncIterable<Buffer>,
     options?: { key?: string; signal?: AbortSignal },
   ): Promise<NewObject>
+  /** @throws NoSuchObject; UNAVAILABLE */
   read(storage: StorageName, key: string, range?: ByteRange): Promise<Readable>
   /** The steps for the batch that deletes the last records naming these objects; they are deleted after its commit. */
   discardSql(storage: StorageName, keysSql: Sql<{ key: string }>): Step[]
+  /** The statement that gives objects which wait to be claimed another hour. */
+  extendSql(storage: StorageName, keysSql: Sql<{ key: string }>): Sql
   /** Deletes what no record names and is due, unless a backup is running: it may be reading them. */
   sweep(): Promise<void>
+  /** Gives back keys that were not used, and waits for what is being deleted. */
+  close(): Promise<void>
+}
+
+export function createObjects(
+  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
+  storages: Storages,
+): Objects {
+  const { db, clock, log } = context
+  const keys = createKeys(db, clock)
+  const sweep = createSweep(context, storages)
+
+  const swept = (): ApiError =>
+    errors.unavailable({ message: 'Writing took too long: what was written is deleted. Try again.' })
+
+  /** The bytes, while which arrive the time of their object is extended. */
+  async function* extending(
+    storage: StorageName,
+    key: string,
+    due: number,
+    bytes: AsyncIterable<Buffer>,
+  ): AsyncGenerator<Buffer> {
+    for await (const chunk of bytes) {
+      const now = clock.now()
+      if (due - now < WRITING_MS / 2) {
+        due = now + WRITING_MS
+        const [extended] = await db.write(sql`
+          update store_unclaimed set due = ${due}
+          where storage = ${storage} and key = ${key} and state = 'writing'
+          returning key`)
+        if (!extended) throw swept()
+      }
+      yield chunk
+    }
+  }
+
+  /** Deletes an object whose row is still there for writing. Never rejects. */
+  async function discard(storage: StorageName, key: string): Promise<void> {
+    try {
+      // First, because what was claimed since is named by a record.
+      const [row] = await db.write(sql`
+        update store_unclaimed set state = 'deleting', due = ${clock.now() + REMOVING_MS}
+        where storage = ${storage} and key = ${key} and state = 'writing'
+        returning key`)
+      if (row) await sweep.remove(storage, key)
+    } catch (error) {
+      log.warn({ err: error, storage, key }, 'an unused object could not be deleted, and is deleted later')
+    }
+  }
+
+  return {
+    storages,
+
+    async write(storage, bytes, { key: fixedKey, signal } = {}) {
+      const { key, due } = await (fixedKey === undefined ? keys.next(storage) : keys.take(storage, fixedKey))
+      let stored: StoredBytes
+      try {
+        stored = await storages[storage].write(key, extending(storage, key, due, bytes), signal)
+      } catch (error) {
+        await discard(storage, key)
+        throw error
+      }
+      return {
+        key,
+        ...stored,
+        claimSql: requireRow(
+          sql`
+            delete from store_unclaimed where storage = ${storage} and key = ${key} and state = 'writing'
+            returning key`,
+          swept,
+        ),
+        discard: () => discard(storage, key),
+      }
+    },
+
+    read: (storage, key, range) => storages[storage].read(key, range),
+
+    discardSql: (storage, keysSql) => [
+      afterCommit(
+        sql`
+          insert into store_unclaimed (storage, key, state, due)
+          select cast(${storage} as text), key, 'deleting', cast(${clock.now()} as bigint)
+          from (${keysSql}) as discarded where true
+          on conflict (storage, key) do update set state = 'deleting', due = excluded.due`,
+        () => sweep.soon(),
+      ),
+    ],
+
+    extendSql: (storage, keysSql) => sql`
+      update store_unclaimed set due = ${clock.now() + WRITING_MS}
+      where storage = ${storage} and state = 'writing' and key in (${keysSql})`,
+
+    sweep: () => sweep.run(),
+
+    async close() {
+      await sweep.close()
+      await keys.close()
+      for (const storage of Object.values(storages)) storage.close()
+    },
+  }
 }

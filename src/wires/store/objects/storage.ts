@@ -1,5 +1,9 @@
 import type { Readable } from 'node:stream'
 
+/** The two storages: of files with their variants, and of backups. */
+export type StorageName = 'uploads' | 'backups'
+export type Storages = Readonly<Record<StorageName, ObjectStorage>>
+
 /** What was stored: its length in bytes, and its SHA-256 in hex. */
 export type StoredBytes = { size: number; sha256: string }
 
@@ -8,7 +12,7 @@ export type ByteRange = { start: number; end: number }
 
 /**
  * Where the bytes of files and backups are: a folder, or a bucket of S3. A key is made by Sixwire, never by a client:
- * 1 to 128 lower-case letters, digits, `-` and `.`, a letter or digit first.
+ * 1 to 128 lower-case letters, digits, `-` and `.`, a letter or digit at both ends, no `..`.
  */
 export type ObjectStorage = {
   readonly name: 'local' | 's3'
@@ -44,4 +48,13 @@ export class NoSuchObject extends Error {
     super(`the object ${key} does not exist`)
     this.name = 'NoSuchObject'
   }
+}
+
+const KEY = /^[a-z\d](?:[a-z\d.-]{0,126}[a-z\d])?$/
+
+/** Keys become paths: an error in the code that makes them must not lead out of the folder. @throws TypeError */
+export function checkKey(key: string): string {
+  if (!KEY.test(key) || key.includes('..'))
+    throw new TypeError(`${JSON.stringify(key)} is not a key of an object`)
+  return key
 }
