@@ -1,4 +1,10 @@
-import { errors } from '../../base/errors.ts'
+import { defineErrors, errors } from '../../base/errors.ts'
+
+export const contentErrors = defineErrors({
+  range_not_satisfiable: [416, 'No part of the Range is within the file.'],
+  image_too_large: [422, 'The image is too large to be resized: resize it before you upload it.'],
+  image_unreadable: [422, 'The image cannot be read: it is damaged.'],
+})
 
 /** The document does not exist, or the caller has no access to it. */
 export const noDocument = (collection: string, id: string) =>

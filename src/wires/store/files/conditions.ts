@@ -1,0 +1,64 @@
+import { errors } from '../../../base/errors.ts'
+
+/** The conditional headers of a request, RFC 9110 section 13.1. */
+export type Conditions = {
+  'if-match'?: string
+  'if-none-match'?: string
+  'if-modified-since'?: string
+  'if-unmodified-since'?: string
+  'if-range'?: string
+}
+
+/** What conditions are compared with. */
+export type Validators = {
+  /** A strong ETag. */
+  etag: string
+  /** Milliseconds since 1970. */
+  modifiedAt: number
+}
+
+const ETAG = /(?:W\/)?"[\x21\x23-\x7E\x80-\xFF]*"/g
+const OBSOLETE_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/
+
+const seconds = (ms: number): number => Math.floor(ms / 1000)
+
+/** RFC 9110, section 5.6.7, all three forms; undefined for anything else, so that the condition is ignored. */
+function dateOf(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined
+  const isDate = header.endsWith(' GMT') || OBSOLETE_DATE.test(header)
+  const ms = isDate ? Date.parse(header.endsWith(' GMT') ? header : `${header} GMT`) : Number.NaN
+  return Number.isNaN(ms) ? undefined : seconds(ms)
+}
+
+/** Whether a list of ETags, or `*`, names the current one. The weak comparison ignores `W/`. */
+function names(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
+  if (list.trim() === '*') return true
+  return (list.match(ETAG) ?? []).some(
+    (one) => one === etag || (comparison === 'weak' && one === `W/${etag}`),
+  )
+}
+
+/**
+ * Whether the client's copy is current, so that the answer is a 304; RFC 9110, section 13.2.2.
+ *
+ * @throws PRECONDITION_FAILED
+ */
+export function isCurrentCopy(conditions: Conditions, { etag, modifiedAt }: Validators): boolean {
+  const modified = seconds(modifiedAt)
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = conditions
+  const unmodifiedSince = dateOf(conditions['if-unmodified-since'])
+  const hasChanged =
+    ifMatch !== undefined
+      ? !names(ifMatch, etag, 'strong')
+      : unmodifiedSince !== undefined && modified > unmodifiedSince
+  if (hasChanged) throw errors.precondition_failed()
+  if (ifNoneMatch !== undefined) return names(ifNoneMatch, etag, 'weak')
+  const modifiedSince = dateOf(conditions['if-modified-since'])
+  return modifiedSince !== undefined && modified <= modifiedSince
+}
+
+/** Whether a `Range` counts: without `If-Range`, or if that is the current ETag or date; RFC 9110, section 13.1.5. */
+export function isRangeCurrent(ifRange: string | undefined, { etag, modifiedAt }: Validators): boolean {
+  if (ifRange === undefined) return true
+  return ifRange.includes('"') ? ifRange.trim() === etag : dateOf(ifRange) === seconds(modifiedAt)
+}

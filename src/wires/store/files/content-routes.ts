@@ -1,0 +1,164 @@
+import { idPattern } from '../../../base/ids.ts'
+import { errors, invalid } from '../../../base/errors.ts'
+import { Type } from '../../../base/schema.ts'
+import { json } from '../../../http/bodies.ts'
+import { Bytes, NoBody, route } from '../../../http/route.ts'
+import { contentErrors } from '../errors.ts'
+import type { Objects } from '../objects/objects.ts'
+import { answerContent, type Content } from './content.ts'
+import type { FileRow, Files, FilesAccess } from './files.ts'
+import type { Links } from './links.ts'
+import { FITS, type Resizing } from './resize.ts'
+import type { Variants } from './variants.ts'
+
+const LONGEST_SIDE = 4096
+const LONGEST_LINK_SECONDS = 7 * 24 * 3600
+
+const OneFile = Type.Object({ id: Type.String({ pattern: idPattern }) })
+
+const optionalText = (description: string) => Type.Optional(Type.String({ description }))
+const side = (name: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LONGEST_SIDE,
+      description: `Resizes an image to at most this ${name} in pixels; it is never enlarged.`,
+    }),
+  )
+
+const ContentQuery = Type.Object({
+  token: Type.Optional(Type.String({ maxLength: 100, description: 'The token of a link.' })),
+  download: optionalText('With any value, also none: an attachment, whatever the type.'),
+  width: side('width'),
+  height: side('height'),
+  fit: Type.Optional(
+    Type.Enum([...FITS], {
+      description:
+        'With width and height: inside (the default) keeps the whole image and its proportions, cover crops what exceeds them, contain adds borders.',
+    }),
+  ),
+})
+
+const ContentHeaders = Type.Object({
+  range: optionalText('Parts of the bytes, such as bytes=0-99.'),
+  'if-range': optionalText('The ETag or date of the copy to which the range belongs.'),
+  'if-match': optionalText('ETags; 412 if none is current.'),
+  'if-none-match': optionalText('ETags; 304 if one is current.'),
+  'if-modified-since': optionalText('A date; 304 if the file is not younger.'),
+  'if-unmodified-since': optionalText('A date; 412 if the file is younger.'),
+})
+
+const Link = Type.Object(
+  {
+    url: Type.String({ format: 'uri', description: 'Opens the file without a token of a caller.' }),
+    expiresAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'FileLink' },
+)
+
+/** The routes of a file's bytes. */
+export function contentRoutes({
+  files,
+  access,
+  links,
+  objects,
+  variants,
+}: {
+  files: Files
+  access: FilesAccess
+  links: Links
+  objects: Objects
+  variants: Variants
+}) {
+  const contentOf = (file: FileRow): Content => ({
+    what: `file ${file.id}`,
+    name: file.original_name,
+    contentType: file.content_type,
+    size: file.size,
+    etag: `"${file.sha256}"`,
+    modifiedAt: file.created_at,
+    open: (range) => objects.read('uploads', file.object, range),
+  })
+
+  return [
+    route(
+      'GET /store/files/:id/content',
+      {
+        summary: 'Get the bytes of a file',
+        description:
+          'Needs a token of a caller who may read the file, or that of a link. Supports ranges and conditional requests.',
+        access: 'optional',
+        // A page can show hundreds of files, and a player asks for many ranges.
+        limit: '60000/min',
+        limitIn: 'process',
+        params: OneFile,
+        query: ContentQuery,
+        headers: ContentHeaders,
+        reply: { 200: Bytes, 206: Bytes, 304: NoBody },
+        errors: [
+          errors.not_found,
+          errors.precondition_failed,
+          contentErrors.range_not_satisfiable,
+          contentErrors.image_too_large,
+          contentErrors.image_unreadable,
+        ],
+      },
+      async (call) => {
+        const { id } = call.params
+        const { token, download } = call.query
+        if (token !== undefined) links.verify(id, token)
+        const file = await files.get(
+          id,
+          token === undefined ? access.rowFilter(call.caller, 'read') : { owner: undefined },
+        )
+        const resizing = resizingOf(call.query)
+        const content = contentOf(file)
+        return answerContent(resizing ? { ...content, ...(await variants.get(file, resizing)) } : content, {
+          headers: call.headers,
+          isHead: call.isHead,
+          isDownload: download !== undefined,
+          log: () => call.log,
+        })
+      },
+    ),
+    route(
+      'POST /store/files/:id/link',
+      {
+        summary: 'Create a link to a file',
+        description:
+          'Whoever has the link can get the bytes of this file, and its resized images, until it expires.',
+        access: 'user',
+        params: OneFile,
+        body: json(
+          Type.Object({
+            expiresIn: Type.Integer({
+              minimum: 1,
+              maximum: LONGEST_LINK_SECONDS,
+              default: 3600,
+              description: 'Seconds, up to 7 days.',
+            }),
+          }),
+        ),
+        reply: { 200: Link },
+        errors: [errors.not_found],
+      },
+      async ({ params: { id }, body, caller }) => {
+        await files.get(id, access.rowFilter(caller, 'read'))
+        return links.sign(id, body.expiresIn)
+      },
+    ),
+  ] as const
+}
+
+function resizingOf({ width, height, fit }: Partial<Resizing>): Resizing | undefined {
+  if (width === undefined && height === undefined) {
+    if (fit !== undefined) throw invalid({ path: '/query/fit', message: 'needs a width or a height' })
+    return undefined
+  }
+  return {
+    ...(width !== undefined && { width }),
+    ...(height !== undefined && { height }),
+    // One side alone leaves nothing to fit.
+    fit: width !== undefined && height !== undefined ? (fit ?? 'inside') : 'inside',
+  }
+}

@@ -1,0 +1,199 @@
+import { once } from 'node:events'
+import { pipeline, Readable, Transform } from 'node:stream'
+
+import type { FastifyBaseLogger } from 'fastify'
+
+import { newId } from '../../../base/ids.ts'
+import { errors } from '../../../base/errors.ts'
+import { answer, type Answer } from '../../../http/route.ts'
+import { contentErrors } from '../errors.ts'
+import { NoSuchObject, type ByteRange } from '../objects/storage.ts'
+import { isCurrentCopy, isRangeCurrent, type Conditions, type Validators } from './conditions.ts'
+import { dispositionOf } from './disposition.ts'
+import { lengthOf, rangesOf } from './ranges.ts'
+
+/** Bytes that can be answered. */
+export type Content = Validators & {
+  /** What it is, for an error: `file 0123`. */
+  what: string
+  /** The name under which a browser stores it. */
+  name: string
+  contentType: string
+  size: number
+  /** @throws NoSuchObject; UNAVAILABLE */
+  open(range?: ByteRange): Promise<Readable>
+}
+
+export type ContentRequest = {
+  headers: Conditions & { range?: string }
+  isHead: boolean
+  isDownload: boolean
+  /** Read only if there is something to log. */
+  log: () => FastifyBaseLogger
+}
+
+// Nothing in an answer may run, even if its type were wrong. A browser's own page for an image, a video or a sound needs
+// the other directives.
+const POLICY =
+  "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+/**
+ * Answers bytes as RFC 9110 says: conditions (section 13), then ranges (section 14).
+ *
+ * @throws PRECONDITION_FAILED, RANGE_NOT_SATISFIABLE, UNAVAILABLE; INTERNAL_ERROR if the bytes are missing
+ */
+export async function answerContent(content: Content, request: ContentRequest): Promise<Answer<Blob>> {
+  const { size, etag } = content
+  const { headers: asked, isHead } = request
+  const validators = {
+    etag,
+    'last-modified': new Date(content.modifiedAt).toUTCString(),
+    // Who may read a file can change: a copy is shown only after asking, which is a 304.
+    'cache-control': 'private, no-cache',
+  }
+  if (isCurrentCopy(asked, content))
+    return answer<Blob>(Readable.from([]), { status: 304, headers: validators })
+
+  const type = mediaTypeOf(content.contentType)
+  const headers = {
+    ...validators,
+    'accept-ranges': 'bytes',
+    'content-disposition': dispositionOf(content.contentType, content.name, request.isDownload),
+    'content-security-policy': POLICY,
+    'content-type': type,
+  }
+  const whole = { ...headers, 'content-length': String(size) }
+  if (isHead) return answer<Blob>(Readable.from([]), { headers: whole })
+
+  const ranges = isRangeCurrent(asked['if-range'], content) ? rangesOf(asked.range, size) : undefined
+  if (ranges === undefined) {
+    const stream = await openWhole(content, undefined, request)
+    return answer<Blob>(stream, { headers: whole })
+  }
+  if (ranges === 'unsatisfiable')
+    throw contentErrors.range_not_satisfiable({
+      message: `No part of the Range is within the ${size} bytes of the file.`,
+      headers: { 'content-range': `bytes */${size}` },
+    })
+  const [range, second] = ranges
+  if (!second)
+    return answer<Blob>(await openWhole(content, range, request), {
+      status: 206,
+      headers: {
+        ...headers,
+        'content-range': contentRange(range!, size),
+        'content-length': String(lengthOf(range!)),
+      },
+    })
+  const parts = partsOf(ranges, type, size)
+  // Opened before the answer begins, so that missing bytes are known.
+  const first = await openWhole(content, range, request)
+  return answer<Blob>(
+    Readable.from(
+      multipart(parts, first, (next) => openWhole(content, next, request)),
+      { objectMode: false },
+    ),
+    {
+      status: 206,
+      headers: {
+        ...headers,
+        'content-type': `multipart/byteranges; boundary=${parts.boundary}`,
+        'content-length': String(parts.length),
+      },
+    },
+  )
+}
+
+/** Text is stored only if it is UTF-8. */
+const mediaTypeOf = (contentType: string): string =>
+  contentType.startsWith('text/') ? `${contentType}; charset=utf-8` : contentType
+
+const contentRange = ({ start, end }: ByteRange, size: number): string => `bytes ${start}-${end}/${size}`
+
+/** A stream of exactly the bytes that were announced. Its first bytes have been read when this resolves. */
+async function openWhole(
+  content: Content,
+  range: ByteRange | undefined,
+  { log }: Pick<ContentRequest, 'log'>,
+): Promise<Readable> {
+  const length = range ? lengthOf(range) : content.size
+  let isAnswering = false
+  try {
+    const source = await content.open(range)
+    const stream = exactly(source, length, (error) => {
+      if (isAnswering)
+        log().error(
+          { err: error },
+          `${content.what}: the answer was cut off, because its bytes cannot be read`,
+        )
+    })
+    await once(stream, 'readable')
+    isAnswering = true
+    return stream
+  } catch (error) {
+    if (!(error instanceof NoSuchObject) && !(error instanceof WrongLength)) throw error
+    throw errors.internal_error({
+      message: `The bytes of ${content.what} are missing in the storage: restore them from a backup.`,
+      cause: error,
+    })
+  }
+}
+
+class WrongLength extends Error {}
+
+/** Passes bytes on, and fails unless there are as many as announced: an answer that is cut short must not end well. */
+function exactly(source: Readable, length: number, onFailure: (error: Error) => void): Readable {
+  let left = length
+  const wrong = () =>
+    new WrongLength(`the storage has ${left > 0 ? 'fewer' : 'more'} than ${length} bytes of this`)
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      left -= chunk.length
+      if (left < 0) done(wrong())
+      else done(null, chunk)
+    },
+    flush: (done) => done(left === 0 ? null : wrong()),
+  })
+  pipeline(source, counted, (error) => {
+    // The client has gone; the source is closed by now.
+    if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') onFailure(error)
+  })
+  return counted
+}
+
+type Parts = {
+  boundary: string
+  heads: readonly { range: ByteRange; head: string }[]
+  end: string
+  length: number
+}
+
+/** The parts of `multipart/byteranges`, RFC 9110 section 14.6. */
+function partsOf(ranges: readonly ByteRange[], type: string, size: number): Parts {
+  const boundary = newId()
+  const heads = ranges.map((range) => ({
+    range,
+    head: `\r\n--${boundary}\r\ncontent-type: ${type}\r\ncontent-range: ${contentRange(range, size)}\r\n\r\n`,
+  }))
+  const end = `\r\n--${boundary}--\r\n`
+  const length = heads.reduce((sum, { range, head }) => sum + head.length + lengthOf(range), end.length)
+  return { boundary, heads, end, length }
+}
+
+async function* multipart(
+  { heads, end }: Parts,
+  first: Readable,
+  open: (range: ByteRange) => Promise<Readable>,
+): AsyncGenerator<Buffer> {
+  for (const [n, { range, head }] of heads.entries()) {
+    const stream = n === 0 ? first : await open(range)
+    // Closes the stream also if the client goes away meanwhile.
+    try {
+      yield Buffer.from(head, 'latin1')
+      for await (const chunk of stream) yield chunk as Buffer
+    } finally {
+      stream.destroy()
+    }
+  }
+  yield Buffer.from(end)
+}
