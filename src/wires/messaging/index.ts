@@ -6,6 +6,7 @@ import { newId } from '../../base/ids.ts'
 import type { Settings } from '../../kernel/config.ts'
 import type { Step } from '../../db/database.ts'
 import { defineWire } from '../../kernel/wire.ts'
+import { createAttachments, type AttachableFile, type FileSource } from './attachments.ts'
 import { openProviders } from './channels.ts'
 import { checksOf, createHealth } from './health.ts'
 import { createMessageLog, forgetMessages } from './messages.ts'
@@ -20,7 +21,7 @@ import { createTemplates, type Templates } from './templates.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-export type { MessagingOptions, Templates }
+export type { AttachableFile, FileSource, MessagingOptions, Templates }
 
 /** The service of the messaging wire, with which other wires send email. */
 export type Messaging = {
@@ -43,6 +44,8 @@ export type Messaging = {
     template: string
     data: Record<string, unknown>
   }): Promise<readonly Step[]>
+  /** Sets where the files of `attachments[].fileId` come from; for the wire that stores them. */
+  setFileSource(source: FileSource): void
 }
 
 /** Opens the email templates of the configured folder. */
@@ -68,8 +71,9 @@ export const messaging = defineWire({
       providers,
       reportTo: (provider, id) => reportUrl(settings.publicUrl, provider, id),
     })
+    const attachments = createAttachments()
     const sender = createSender(
-      { outbox, templates, providers, policy },
+      { attachments, outbox, templates, providers, policy },
       { domain: new URL(settings.publicUrl).hostname },
     )
     const { keepLogsDays } = options
@@ -78,6 +82,7 @@ export const messaging = defineWire({
     const service: Messaging = {
       sendsMail: providers.email.length > 0,
       mail: ({ id = newId(clock.now()), ...mail }) => sender.ownMail({ id, ...mail }),
+      setFileSource: (source) => attachments.setFileSource(source),
     }
     return {
       routes: messagingRoutes({

@@ -11,6 +11,7 @@ import { healthRoute } from '../../http/health-route.ts'
 import { route, type RateLimit } from '../../http/route.ts'
 import { PROVIDER_STATUS } from '../../providers/health.ts'
 import { receiveErrors } from '../../providers/receive.ts'
+import { attachmentFault } from './attachments.ts'
 import { messagingErrors } from './errors.ts'
 import { CHANNELS, type Channel, type Providers } from './provider.ts'
 import type { MessagingHealth } from './health.ts'
@@ -36,32 +37,33 @@ const addresses = (options: { examples?: string[] } = {}) =>
   })
 const TO = { examples: ['ada@example.com'] }
 const AttachmentFields = {
-  filename: Type.String({
-    minLength: 1,
-    maxLength: 255,
-    pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$',
-    description: 'A file name without slashes and control characters.',
-  }),
-  contentType: Type.String({
-    maxLength: 200,
-    pattern: '^[\\w.+-]+/[\\w.+-]+(; ?[\\w-]+="?[\\w.+-]+"?)*$',
-    description: 'A media type, like application/pdf.',
-  }),
-  content: withRule(Type.String({ description: 'The content in base64.' }), (text) =>
-    Buffer.from(text, 'base64').toString('base64') === text
-      ? undefined
-      : 'is not base64 (RFC 4648, section 4)',
+  filename: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$',
+      description: 'A file name without slashes and control characters. Default: that of the stored file.',
+    }),
   ),
-  fileId: Type.Optional(Type.Unknown({ description: 'Not supported in this version: send the content.' })),
+  contentType: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      pattern: '^[\\w.+-]+/[\\w.+-]+(; ?[\\w-]+="?[\\w.+-]+"?)*$',
+      description: 'A media type, like application/pdf. Default: that of the stored file.',
+    }),
+  ),
+  content: Type.Optional(
+    withRule(Type.String({ description: 'The content in base64, if it is not a stored file.' }), (text) =>
+      Buffer.from(text, 'base64').toString('base64') === text
+        ? undefined
+        : 'is not base64 (RFC 4648, section 4)',
+    ),
+  ),
+  fileId: Type.Optional(
+    Type.String({ pattern: idPattern, description: 'The _id of a stored file that the caller may read.' }),
+  ),
 }
-const Attachment = withRule(Type.Object(AttachmentFields, { title: 'Attachment' }), ({ fileId }) =>
-  fileId === undefined
-    ? undefined
-    : {
-        path: '/fileId',
-        message: 'stored files cannot be attached in this version: send the content in base64',
-      },
-)
+const Attachment = withRule(Type.Object(AttachmentFields, { title: 'Attachment' }), attachmentFault)
 const Phone = withRule(
   Type.String({
     maxLength: 100,

@@ -12,6 +12,7 @@ import { smtp } from './providers/smtp.ts'
 
 const PHONE = '+4915112345678'
 const MAIL = { to: 'a@example.com', subject: 'Hello', body: '<p>Hello</p>' }
+const FILE_ID = '01arz3ndektsv4rrffq69g5fav'
 
 eachEngine((engine) => {
   describe('one server', () => {
@@ -194,7 +195,7 @@ eachEngine((engine) => {
             to: ['a@example.com', 'nobody'],
             cc: 'nobody',
             replyTo: 'nobody',
-            attachments: [{ filename: 'a', contentType: 'text/plain', content: 'ä', fileId: 'x' }],
+            attachments: [{ filename: 'a', contentType: 'text/plain', content: 'ä', fileId: FILE_ID }],
           },
           ['subject', 'to/1', 'cc', 'replyTo', 'attachments/0/content', 'attachments/0/fileId'],
         ],

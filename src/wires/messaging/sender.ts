@@ -3,6 +3,7 @@ import { errors } from '../../base/errors.ts'
 import type { Step } from '../../db/database.ts'
 import type { Caller } from '../../http/access.ts'
 import type { Policy } from '../../kernel/policy.ts'
+import type { AttachmentInput, Attachments } from './attachments.ts'
 import type { Content } from './content.ts'
 import { notConfigured } from './errors.ts'
 import type { Outbox } from './outbox.ts'
@@ -13,9 +14,6 @@ import type { Templates } from './templates.ts'
 
 /** From the request's first byte on; what comes before and after the calls of providers takes some of 15 s. */
 const REQUEST_MS = 14_000
-
-/** @property content in base64 */
-type GivenAttachment = { filename: string; contentType: string; content: string }
 
 /** Who has it sent, and the id of the message. */
 type Call = { id: string; caller: Caller }
@@ -34,7 +32,7 @@ export type Sender = {
       subject: string
       body: string
       text?: string
-      attachments?: GivenAttachment[]
+      attachments?: AttachmentInput[]
     },
   ): Promise<Sent<'email'>>
   templated(
@@ -50,11 +48,13 @@ export type Sender = {
 /** @param options.domain what Message-IDs end with */
 export function createSender(
   {
+    attachments,
     outbox,
     templates,
     providers,
     policy,
   }: {
+    attachments: Attachments
     outbox: Outbox
     templates: Templates
     providers: Providers
@@ -103,8 +103,10 @@ export function createSender(
   })
 
   return {
-    async mail({ id, caller, subject, body, text, replyTo, attachments = [], ...given }) {
+    async mail({ id, caller, subject, body, text, replyTo, attachments: inputs = [], ...given }) {
       const { to, cc, bcc, keys } = mailRecipients(given)
+      needProvider('email')
+      checkReceivers(caller, 'email', keys)
       const mail = mailTo(id, to, {
         cc,
         bcc,
@@ -112,10 +114,7 @@ export function createSender(
         html: body,
         ...(text !== undefined && { text }),
         ...(replyTo !== undefined && { replyTo: parseAddress(replyTo, '/body/replyTo').address }),
-        attachments: attachments.map(({ content, ...one }) => ({
-          ...one,
-          content: Buffer.from(content, 'base64'),
-        })),
+        attachments: await attachments.read(caller, inputs),
       })
       const content = { channel: 'email', mail } as const
       return send({ id, caller, recipient: to.join(', '), keys, subject, template: null, content })
