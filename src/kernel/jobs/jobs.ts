@@ -101,7 +101,7 @@ export type Jobs = {
     handler: JobHandler<Static<S>>,
   ): JobKind<Static<S>>
   /** Runs work once in each interval, by all replicas together. The first time is one interval after the first start. */
-  every(kind: string, intervalMs: number, work: () => Promise<void>): void
+  every(kind: string, intervalMs: number, work: (job: Pick<Job, 'stopping'>) => Promise<void>): void
 }
 
 export type EnqueueOptions = {

@@ -25,7 +25,7 @@ export async function* writeArchive(
     chunkSize: PIECE_BYTES,
     params: { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
   })
-  const filling = fill(pack, entries, modifiedAt).catch((error: Error) => pack.destroy(error))
+  const filling = fill(pack, entries, modifiedAt).catch((error: unknown) => pack.destroy(error as Error))
   // What goes wrong before destroys the compression with the same error, which is thrown where it is read.
   const compressing = pipeline(inLargePieces(pack as AsyncIterable<Buffer>), zstd).catch(() => undefined)
   try {

@@ -112,13 +112,16 @@ export const selectPageSql = (
 export const selectLastCompletedSql = (): Sql<{ completed_at: number }> => sql`
   select completed_at from store_backups where status = 'completed' order by completed_at desc limit 1`
 
-/** The ids of the backups of a kind that are over, but for the newest of each status. */
+/**
+ * The ids of the backups of a kind that are over, but for the newest of each status. None while a restore runs: it may
+ * be what is restored.
+ */
 export const selectSurplusSql = (kind: BackupKind, keep: number): Sql<{ id: string }> => sql`
   select id from (
     select id, row_number() over (partition by status order by id desc) as place from store_backups
     where kind = ${kind} and status <> 'running'
   ) as placed
-  where place > ${keep}
+  where place > ${keep} and not exists (select 1 from store_restores where status = 'running')
   order by id`
 
 /** The keys of the archives of a backup: one if it is completed. */

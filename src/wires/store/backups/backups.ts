@@ -24,7 +24,7 @@ import {
   type BackupKind,
   type BackupRecord,
 } from './backup-rows.ts'
-import { BackupFault, createArchive, type Progress } from './create.ts'
+import { BackupFault, createArchives, type Progress } from './create.ts'
 
 const RENEW_MS = LEASE_MS / 3
 const RUNNING_RETRY_S = 5
@@ -70,13 +70,16 @@ export type Backups = {
 
 const noBackup = (id: string): ApiError => errors.not_found({ message: `There is no backup ${id}.` })
 
+/** @param version that of Sixwire, for the manifests */
 export function createBackups(
-  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  context: Pick<WireContext, 'db' | 'clock' | 'log'>,
   objects: Objects,
+  version: string,
 ): Backups {
+  const { db, clock, log } = context
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
-  const write = createArchive({ db, clock, objects })
+  const createArchive = createArchives(context, objects, version)
 
   /** Extends the lease until `signal` aborts; `lapse` is called if the backup has been taken for dead. */
   async function renew(id: string, signal: AbortSignal, lapse: () => void): Promise<void> {
@@ -97,7 +100,10 @@ export function createBackups(
     const stop = AbortSignal.any([closing.signal, lapsed.signal, ...(signal ? [signal] : [])])
     const renewal = renew(id, ended.signal, () => lapsed.abort())
     try {
-      const { archive, summary } = await write(id, { signal: stop, ...(onProgress && { onProgress }) })
+      const { archive, summary } = await createArchive(id, {
+        signal: stop,
+        ...(onProgress && { onProgress }),
+      })
       const [, [row]] = await db.batch([
         archive.claimSql,
         requireRow(completeSql(id, summary, clock.now()), () =>

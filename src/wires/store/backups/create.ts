@@ -1,6 +1,30 @@
-import type { ArchiveSummary } from './backup-rows.ts'
+import { createHash } from 'node:crypto'
+
+import { isoTime } from '../../../base/clock.ts'
+import type { Snapshot } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
+import { NoSuchObject } from '../objects/storage.ts'
+import {
+  collectionEntry,
+  fileEntry,
+  FILES_ENTRY,
+  FORMAT,
+  MANIFEST_ENTRY,
+  type Manifest,
+} from './archive-format.ts'
+import {
+  selectCollectionsSql,
+  selectDocumentLinesSql,
+  selectFileLinesSql,
+  selectFilesSizeSql,
+  selectFilesSql,
+  type StoredFile,
+} from './archive-rows.ts'
+import { writeArchive, type ArchiveEntry } from './archive-writer.ts'
+import { objectOf, type ArchiveSummary } from './backup-rows.ts'
+
+const FILES_AT_ONCE = 1_000
 
 /** How far a long operation is. */
 export type Progress = { phase: string; done: number; total: number; unit: 'bytes' | 'documents' }
@@ -11,13 +35,114 @@ export class BackupFault extends Error {
 }
 
 /** Writes the archive of a backup into the backups storage; it is deleted unless it is claimed. */
-export type WriteArchive = (
+export type CreateArchive = (
   id: string,
   options: { signal: AbortSignal; onProgress?: (progress: Progress) => void },
 ) => Promise<{ archive: NewObject; summary: ArchiveSummary }>
 
-export function createArchive(_context: Pick<WireContext, 'db' | 'clock'> & { objects: Objects }): WriteArchive {
-  return async () => {
-    throw new BackupFault('Backups are not made yet.')
+/** @param version that of Sixwire */
+export function createArchives(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  objects: Objects,
+  version: string,
+): CreateArchive {
+  return (id, { signal, onProgress }) =>
+    db.snapshot(async (snapshot) => {
+      const createdAt = clock.now()
+      const collections = await snapshot.all(selectCollectionsSql())
+      const files = (await snapshot.get(selectFilesSizeSql()))!
+      const total = collections.reduce((sum, { size }) => sum + size, files.size + files.bytes)
+      let done = 0
+
+      /** Passes bytes on, and hashes and counts them on the way. */
+      async function* pass(bytes: AsyncIterable<Buffer>, end: (sha256: string, size: number) => void) {
+        const hash = createHash('sha256')
+        let size = 0
+        for await (const piece of bytes) {
+          signal.throwIfAborted()
+          hash.update(piece)
+          size += piece.length
+          done += piece.length
+          onProgress?.({ phase: 'Backup', done, total, unit: 'bytes' })
+          yield piece
+        }
+        end(hash.digest('hex'), size)
+      }
+
+      async function* entries(): AsyncGenerator<ArchiveEntry, void, undefined> {
+        const manifest: Manifest = {
+          format: FORMAT,
+          sixwire: version,
+          createdAt: isoTime(createdAt),
+          collections: [],
+          files: { ...files, sha256: '' },
+        }
+        for (const collection of collections)
+          yield {
+            name: collectionEntry(collection.name),
+            size: collection.size,
+            bytes: pass(snapshot.lines(selectDocumentLinesSql(collection.name)), (sha256) =>
+              manifest.collections.push({ ...collection, sha256 }),
+            ),
+          }
+        yield {
+          name: FILES_ENTRY,
+          size: files.size,
+          bytes: pass(snapshot.lines(selectFileLinesSql()), (sha256) => (manifest.files.sha256 = sha256)),
+        }
+        for await (const file of storedFiles(snapshot))
+          yield {
+            name: fileEntry(file.id),
+            size: file.size,
+            bytes: pass(contentOf(objects, file), (sha256, size) => {
+              if (sha256 !== file.sha256 || size !== file.size)
+                throw new BackupFault(
+                  `The bytes of the file ${file.id} are not those that were uploaded: put the object ${file.object} back, or delete the file.`,
+                )
+            }),
+          }
+        const text = Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`)
+        yield { name: MANIFEST_ENTRY, size: text.length, bytes: one(text) }
+      }
+
+      const archive = await objects.write('backups', writeArchive(entries(), createdAt), {
+        key: objectOf(id),
+        signal,
+      })
+      const documents = collections.reduce((sum, { lines }) => sum + lines, 0)
+      const { size, sha256 } = archive
+      return {
+        archive,
+        summary: { size, sha256, collections: collections.length, documents, files: files.lines },
+      }
+    })
+}
+
+/** All files of the snapshot, by id. */
+async function* storedFiles(snapshot: Snapshot): AsyncGenerator<StoredFile, void, undefined> {
+  for (let after = ''; ;) {
+    const files = await snapshot.all(selectFilesSql(after, FILES_AT_ONCE))
+    yield* files
+    if (files.length < FILES_AT_ONCE) return
+    after = files.at(-1)!.id
   }
+}
+
+/** @throws BackupFault if the bytes are missing */
+async function* contentOf(
+  objects: Objects,
+  { id, object }: StoredFile,
+): AsyncGenerator<Buffer, void, undefined> {
+  try {
+    yield* await objects.read('uploads', object)
+  } catch (error) {
+    if (!(error instanceof NoSuchObject)) throw error
+    throw new BackupFault(
+      `The bytes of the file ${id} are missing: put the object ${object} back, or delete the file.`,
+    )
+  }
+}
+
+async function* one(bytes: Buffer): AsyncGenerator<Buffer, void, undefined> {
+  yield bytes
 }

@@ -1,0 +1,85 @@
+import { sql, type Sql } from '../../../db/sql.ts'
+
+/** A line of JSON in SQL: text that stands in every line, and what is between in each. */
+type Line = readonly (string | Sql)[]
+
+const column = (name: string): Sql => sql.literal(name)
+const number = (name: string): Sql => sql.literal(`cast(${name} as text)`)
+
+/** Text as a JSON string, the same on both engines. */
+const quoted = (name: string): Sql =>
+  sql`${sql.either({ sqlite: sql.literal(`json_quote(${name})`), postgres: sql.literal(`to_json(${name})::text`) })}`
+
+/** JSON as it is stored. SQLite knows the length of a column without reading it. */
+const json = (name: string): Sql =>
+  sql`${sql.either({ sqlite: sql.literal(name), postgres: sql.literal(`${name}::text`) })}`
+
+// Ids are those of `newId`. An owner may be that of an application's own accounts.
+const DOCUMENT: Line = [
+  '{"id":"',
+  column('id'),
+  '","owner":',
+  quoted('owner'),
+  ',"version":',
+  number('version'),
+  ',"document":',
+  json('body'),
+  '}',
+]
+
+const FILE: Line = [
+  '{"id":"',
+  column('id'),
+  '","owner":',
+  quoted('owner'),
+  ',"originalName":',
+  quoted('original_name'),
+  ',"contentType":',
+  quoted('content_type'),
+  ',"size":',
+  number('size'),
+  ',"sha256":"',
+  column('sha256'),
+  '","createdAt":',
+  number('created_at'),
+  ',"metadata":',
+  json('metadata'),
+  '}',
+]
+
+const textSql = (line: Line): Sql =>
+  sql.join(
+    line.map((part) => (typeof part === 'string' ? sql.literal(`'${part}'`) : part)),
+    ' || ',
+  )
+
+/** How many bytes the lines of a group have together, line breaks included. */
+function sizeSql(line: Line): Sql {
+  const constant = 1 + line.reduce((sum, part) => sum + (typeof part === 'string' ? part.length : 0), 0)
+  const lengths = line.flatMap((part) => (typeof part === 'string' ? [] : [sql`octet_length(${part})`]))
+  return sql`cast(coalesce(sum(${sql.join(lengths, ' + ')}), 0) + count(*) * ${sql.literal(String(constant))} as bigint)`
+}
+
+export type CollectionSize = { name: string; lines: number; size: number }
+
+/** Each collection with the length of its lines. */
+export const selectCollectionsSql = (): Sql<CollectionSize> => sql`
+  select collection as name, count(*) as lines, ${sizeSql(DOCUMENT)} as size
+  from store_documents group by collection order by collection`
+
+export const selectDocumentLinesSql = (collection: string): Sql<{ line: string }> => sql`
+  select ${textSql(DOCUMENT)} as line from store_documents where collection = ${collection} order by id`
+
+/** The length of the lines of all files, and their bytes together. */
+export const selectFilesSizeSql = (): Sql<{ lines: number; size: number; bytes: number }> => sql`
+  select count(*) as lines, ${sizeSql(FILE)} as size, cast(coalesce(sum(size), 0) as bigint) as bytes
+  from store_files`
+
+export const selectFileLinesSql = (): Sql<{ line: string }> => sql`
+  select ${textSql(FILE)} as line from store_files order by id`
+
+export type StoredFile = { id: string; object: string; size: number; sha256: string }
+
+/** The next files after an id, in the order of ids. */
+export const selectFilesSql = (after: string, limit: number): Sql<StoredFile> => sql`
+  select id, object, size, sha256 from store_files where id > ${after} order by id limit ${limit}`

@@ -1,0 +1,150 @@
+import { Type } from '../../../base/schema.ts'
+import type { Static } from 'typebox'
+
+import type { Clock } from '../../../base/clock.ts'
+import { errors } from '../../../base/errors.ts'
+import { idPattern } from '../../../base/ids.ts'
+import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
+import { answer, Bytes, route } from '../../../http/route.ts'
+import type { Backups } from './backups.ts'
+
+/** What an answer waits for a backup. */
+const ANSWER_MS = 10_000
+
+/** What a service key needs to make and fetch backups, without the rights to the whole wire. */
+const BACKUP_SCOPE = 'store:backup'
+
+const Timestamp = (description: string) => Type.String({ format: 'date-time', description })
+const AtEnd = (description: string) =>
+  Type.Optional(Type.Integer({ description: `${description} Absent until it is completed.` }))
+
+export const Backup = Type.Object(
+  {
+    _id: Type.String({ examples: ['01arz3ndektsv4rrffq69g5fav'] }),
+    status: Type.Enum(['running', 'completed', 'failed']),
+    kind: Type.Enum(['manual', 'scheduled', 'safety'], {
+      description: 'A safety backup is made by a restore, of what it replaces.',
+    }),
+    size: AtEnd('Of the archive, in bytes.'),
+    sha256: Type.Optional(
+      Type.String({ description: 'Of the archive, in hex. Absent until it is completed.' }),
+    ),
+    collections: AtEnd('How many collections it holds.'),
+    documents: AtEnd('How many documents it holds.'),
+    files: AtEnd('How many files it holds.'),
+    createdAt: Timestamp('When it began.'),
+    completedAt: Type.Optional(Timestamp('When it was completed or failed.')),
+    error: Type.Optional(Type.String({ description: 'Why it failed.' })),
+  },
+  { title: 'Backup' },
+)
+type Backup = Static<typeof Backup>
+
+export const OneBackup = Type.Object({
+  id: Type.String({
+    pattern: idPattern,
+    description: 'The _id of the backup.',
+    examples: ['01arz3ndektsv4rrffq69g5fav'],
+  }),
+})
+
+export function backupRoutes({ backups, clock }: { backups: Backups; clock: Clock }) {
+  return [
+    route(
+      'POST /store/backup',
+      {
+        summary: 'Create a backup',
+        description:
+          'An archive of all documents and files, as they are at one moment, while writes go on. If it takes longer than 10 seconds, the answer is 202, and GET /store/backups/:id tells how it ends.',
+        access: 'admin',
+        scope: BACKUP_SCOPE,
+        idempotent: true,
+        reply: { 201: Backup, 202: Backup },
+        errors: [errors.conflict, errors.internal_error, errors.unavailable],
+      },
+      async ({ recordId }) => {
+        const { id, done } = await backups.create('manual', { id: recordId })
+        const ended = new AbortController()
+        const late = clock.sleep(ANSWER_MS, { signal: ended.signal }).then(() => backups.get(id))
+        // Its errors are those of `done` then.
+        late.catch(() => undefined)
+        try {
+          const backup = await Promise.race([done, late])
+          return answer<Backup>(backup, {
+            status: backup.status === 'running' ? 202 : 201,
+            headers: { location: `/store/backups/${id}` },
+          })
+        } finally {
+          ended.abort()
+        }
+      },
+    ),
+    route(
+      'GET /store/backups',
+      {
+        summary: 'List backups',
+        description: 'Newest first.',
+        access: 'admin',
+        scope: BACKUP_SCOPE,
+        query: Type.Object(PageQuery),
+        reply: { 200: Type.Object({ backups: Type.Array(Backup), ...PageReply }, { title: 'BackupPage' }) },
+      },
+      async ({ query }) => {
+        const page = pageOf(query)
+        return { ...(await backups.list(page)), limit: page.limit, offset: page.offset }
+      },
+    ),
+    route(
+      'GET /store/backups/:id',
+      {
+        summary: 'Get a backup',
+        access: 'admin',
+        scope: BACKUP_SCOPE,
+        params: OneBackup,
+        reply: { 200: Backup },
+        errors: [errors.not_found],
+      },
+      ({ params: { id } }) => backups.get(id),
+    ),
+    route(
+      'GET /store/backups/:id/archive',
+      {
+        summary: 'Download the archive of a backup',
+        description: 'A tar, compressed by zstd: tar --zstd -xf opens it.',
+        access: 'admin',
+        scope: BACKUP_SCOPE,
+        params: OneBackup,
+        reply: { 200: Bytes },
+        errors: [errors.not_found, errors.conflict, errors.unavailable],
+      },
+      async ({ params: { id }, isHead }) => {
+        const { bytes, size, sha256 } = await backups.open(id)
+        if (isHead) bytes.destroy()
+        return answer<Blob>(isHead ? '' : bytes, {
+          headers: {
+            'content-type': 'application/zstd',
+            'content-length': String(size),
+            'content-disposition': `attachment; filename="${id}.tar.zst"`,
+            etag: `"${sha256}"`,
+          },
+        })
+      },
+    ),
+    route(
+      'DELETE /store/backups/:id',
+      {
+        summary: 'Delete a backup',
+        description: 'With its archive.',
+        access: 'admin',
+        scope: BACKUP_SCOPE,
+        params: OneBackup,
+        reply: { 200: Type.Object({ message: Type.String() }, { title: 'Confirmation' }) },
+        errors: [errors.not_found, errors.conflict],
+      },
+      async ({ params: { id } }) => {
+        await backups.remove(id)
+        return { message: `The backup ${id} is deleted.` }
+      },
+    ),
+  ] as const
+}
