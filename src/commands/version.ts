@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises'
-
+import { platformVersion } from '../base/platform-version.ts'
 import type { Command } from './command.ts'
 
 export const version: Command = {
@@ -7,8 +6,7 @@ export const version: Command = {
   usage: 'sixwire version',
   help: 'Prints the versions of Sixwire and of the Node that runs it.',
   async run() {
-    const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-    console.log(`sixwire ${(JSON.parse(manifest) as { version: string }).version} (node ${process.version})`)
+    console.log(`sixwire ${platformVersion()} (node ${process.version})`)
     return 0
   },
 }

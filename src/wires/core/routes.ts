@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
-
 import { Type } from '../../base/schema.ts'
 
 import { errors } from '../../base/errors.ts'
+import { platformVersion } from '../../base/platform-version.ts'
 import type { Settings } from '../../kernel/config.ts'
 import type { Database } from '../../db/database.ts'
 import { healthRoute } from '../../http/health-route.ts'
@@ -31,8 +30,7 @@ export function coreRoutes({
   server: ServerStatus
   settings: Settings
 }) {
-  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-  const platform = (JSON.parse(manifest) as { version: string }).version
+  const platform = platformVersion()
 
   return [
     healthRoute(

@@ -1,4 +1,7 @@
 import { defineWire } from '../../kernel/wire.ts'
+import { createBackups } from './backups/backups.ts'
+import { backupRoutes } from './backups/routes.ts'
+import { scheduleBackups } from './backups/schedule.ts'
 import { createCollections } from './documents/collections.ts'
 import { createDocuments } from './documents/documents.ts'
 import { createLists } from './documents/list.ts'
@@ -17,24 +20,28 @@ export const store = defineWire({
   providers: STORE_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {
-    const { db, clock, policy, settings } = context
+    const { db, clock, jobs, policy, settings } = context
     const storages = await openStorages(options, settings.dataDir)
     const objects = createObjects(context, storages)
+    const backups = createBackups(context, objects)
+    scheduleBackups(jobs, backups, options.backups)
     const collections = createCollections(policy, options.collections)
     const documents = createDocuments(db, clock)
     const list = createLists(db, documents)
     const health = () => db.ping()
     return {
       routes: [
+        ...backupRoutes({ backups, clock }),
         ...documentRoutes({ collections, documents, list }),
         storeHealthRoute({
           database: health,
           uploads: storages.uploads,
           isScheduled: options.backups.every !== undefined,
-          lastBackup: async () => null,
+          lastBackup: () => backups.lastCompletedAt(),
         }),
       ] as const,
-      service: { documents, list },
+      service: { documents, list, backups },
+      start: () => backups.failLapsed(),
       health,
       // Of files: documents can be stored without them.
       checks: new Map(
@@ -43,7 +50,10 @@ export const store = defineWire({
           () => storage.ping(),
         ]),
       ),
-      close: () => objects.close(),
+      async close() {
+        await backups.close()
+        await objects.close()
+      },
     }
   },
 })

@@ -5,7 +5,7 @@ import { sql } from '../../../db/sql.ts'
 import { requireRow } from '../../../db/database.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { Objects } from '../objects/objects.ts'
+import type { NewObject, Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import {
   completeSql,
@@ -70,16 +70,11 @@ export type Backups = {
 
 const noBackup = (id: string): ApiError => errors.not_found({ message: `There is no backup ${id}.` })
 
-/** @param version that of Sixwire, for the manifests */
-export function createBackups(
-  context: Pick<WireContext, 'db' | 'clock' | 'log'>,
-  objects: Objects,
-  version: string,
-): Backups {
+export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>, objects: Objects): Backups {
   const { db, clock, log } = context
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
-  const createArchive = createArchives(context, objects, version)
+  const createArchive = createArchives(context, objects)
 
   /** Extends the lease until `signal` aborts; `lapse` is called if the backup has been taken for dead. */
   async function renew(id: string, signal: AbortSignal, lapse: () => void): Promise<void> {
@@ -99,11 +94,11 @@ export function createBackups(
     const [lapsed, ended] = [new AbortController(), new AbortController()]
     const stop = AbortSignal.any([closing.signal, lapsed.signal, ...(signal ? [signal] : [])])
     const renewal = renew(id, ended.signal, () => lapsed.abort())
+    let archive: NewObject | undefined
     try {
-      const { archive, summary } = await createArchive(id, {
-        signal: stop,
-        ...(onProgress && { onProgress }),
-      })
+      const created = await createArchive(id, { signal: stop, ...(onProgress && { onProgress }) })
+      const { summary } = created
+      archive = created.archive
       const [, [row]] = await db.batch([
         archive.claimSql,
         requireRow(completeSql(id, summary, clock.now()), () =>
@@ -113,6 +108,7 @@ export function createBackups(
       log.info({ backup: id, ...summary }, 'backup completed')
       return recordOf(row!)
     } catch (error) {
+      await archive?.discard()
       return await settle(id, stop.aborted ? STOPPED : error)
     } finally {
       ended.abort()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 
 import { isoTime } from '../../../base/clock.ts'
+import { platformVersion } from '../../../base/platform-version.ts'
 import type { Snapshot } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
@@ -40,11 +41,9 @@ export type CreateArchive = (
   options: { signal: AbortSignal; onProgress?: (progress: Progress) => void },
 ) => Promise<{ archive: NewObject; summary: ArchiveSummary }>
 
-/** @param version that of Sixwire */
 export function createArchives(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   objects: Objects,
-  version: string,
 ): CreateArchive {
   return (id, { signal, onProgress }) =>
     db.snapshot(async (snapshot) => {
@@ -72,7 +71,7 @@ export function createArchives(
       async function* entries(): AsyncGenerator<ArchiveEntry, void, undefined> {
         const manifest: Manifest = {
           format: FORMAT,
-          sixwire: version,
+          sixwire: platformVersion(),
           createdAt: isoTime(createdAt),
           collections: [],
           files: { ...files, sha256: '' },
