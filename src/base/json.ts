@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { invalid } from './errors.ts'
 import { boundedPointer } from './json-pointer.ts'
 
-type Limits = { maxDepth: number; at: string }
+type Limits = { maxDepth: number; at: string; takesRounded: boolean }
 
 /** `at` is an index in an array and a key in an object; `expectsKey` is true if the next string is a key. */
 type Container = { value: object; at: string | number; expectsKey: boolean }
@@ -28,10 +28,15 @@ const OBJECT_CLOSES = 0x7d
  *
  * @param options.maxDepth levels of arrays and objects, including the outermost one; at most 1000
  * @param options.at JSON pointer of the value itself
+ * @param options.takesRounded also takes integers that a double is written as: 1.2345678901234567e20 is stored as
+ *   123456789012345670000
  * @throws VALIDATION_ERROR
  */
-export function parseStrictJson(text: string, options: { maxDepth?: number; at?: string } = {}): unknown {
-  const { maxDepth = 64, at = '/body' } = options
+export function parseStrictJson(
+  text: string,
+  options: { maxDepth?: number; at?: string; takesRounded?: boolean } = {},
+): unknown {
+  const { maxDepth = 64, at = '/body', takesRounded = false } = options
   const members = countMembers(text, maxDepth)
   if (members !== TOO_DEEP) {
     let value: unknown
@@ -42,7 +47,7 @@ export function parseStrictJson(text: string, options: { maxDepth?: number; at?:
     }
     if (countPlainMembers(value, text.includes('\\') || !text.isWellFormed()) === members) return value
   }
-  return readCarefully(text, { maxDepth, at })
+  return readCarefully(text, { maxDepth, at, takesRounded })
 }
 
 /**
@@ -176,7 +181,7 @@ function readCarefully(text: string, limits?: Limits): unknown {
       while (isInWord(text.charCodeAt(i + 1))) i++
       const word = text.slice(start, i + 1)
       const number = Number(word)
-      refuse(numberFault(word, number))
+      refuse(numberFault(word, number, limits?.takesRounded === true))
       addValue(Number.isNaN(number) ? LITERALS[word] : number)
     }
   }
@@ -215,12 +220,12 @@ function keyFault(key: string, siblings: object): string | undefined {
   return undefined
 }
 
-function numberFault(source: string, value: number): string | undefined {
+function numberFault(source: string, value: number, takesRounded: boolean): string | undefined {
   if (!(Math.abs(value) > Number.MAX_SAFE_INTEGER)) return undefined
   if (Math.abs(value) === Infinity) return 'This number is too large for a double: send it as a string.'
   // A double represents 2^60 exactly, but it would be answered as 1152921504606847000.
-  if (!/^-?\d+$/.test(source) || (String(BigInt(value)) === source && String(value) === source))
-    return undefined
+  if (!/^-?\d+$/.test(source)) return undefined
+  if (String(value) === source && (takesRounded || String(BigInt(value)) === source)) return undefined
   return 'A double cannot represent this integer exactly: send it as a string.'
 }
 

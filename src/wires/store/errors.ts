@@ -6,6 +6,11 @@ export const contentErrors = defineErrors({
   image_unreadable: [422, 'The image cannot be read: it is damaged.'],
 })
 
+/** The errors of backups. */
+export const backupErrors = defineErrors({
+  backup_damaged: [422, 'The backup is damaged: use another one.'],
+})
+
 /** The document does not exist, or the caller has no access to it. */
 export const noDocument = (collection: string, id: string) =>
   errors.not_found({ message: `Document ${id} not found in ${collection}.` })

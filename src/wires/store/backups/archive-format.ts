@@ -4,8 +4,8 @@ import type { Static } from 'typebox'
 import { CollectionName } from '../documents/collections.ts'
 
 /**
- * The archive of a backup: a tar (POSIX.1-1988 ustar with pax headers), compressed as one zstd stream (RFC 8878) with a
- * checksum. Its entries, regular files all of them, in this order:
+ * The archive of a backup: a tar (POSIX.1-1988 ustar, sizes from 8 GiB on in base 256), compressed as one zstd stream (RFC 8878) with a
+ * checksum, a single frame whose window is at most 8 MiB. Its entries, regular files all of them, in this order:
  *
  * - `collections/<name>.jsonl`, one for each collection, sorted by name: a `DocumentLine` for each document, by id;
  * - `files.jsonl`: a `FileLine` for each file, by id;
@@ -18,9 +18,13 @@ export const MANIFEST_ENTRY = 'manifest.json'
 export const collectionEntry = (name: string): string => `collections/${name}.jsonl`
 export const fileEntry = (id: string): string => `files/${id}`
 
-/** `document` is the document as it is answered, byte for byte: it is the last field, so it can be cut out. */
+/**
+ * `document` is the document as it is answered, byte for byte: it is the last field, so it can be cut out, which takes
+ * `,"document":` before it without white space.
+ */
 export type DocumentLine = { id: string; owner: string; version: number; document: unknown }
 
+/** `metadata` is the last field, as it is stored, after `,"metadata":` likewise. */
 export type FileLine = {
   id: string
   owner: string

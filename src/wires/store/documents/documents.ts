@@ -13,6 +13,8 @@ import { noDocument } from '../errors.ts'
 const LARGEST_BYTES = 1_048_576
 // `_id`, `createdAt` and `updatedAt` always take as many, and do not count.
 const SERVICE_FIELDS_BYTES = 113
+/** The largest document as it is stored. */
+export const STORED_BYTES_MAX = LARGEST_BYTES + SERVICE_FIELDS_BYTES
 const UPDATE_TRIES = 100
 const UPDATES_WAITING = 1000
 
@@ -54,7 +56,7 @@ function write({ _id, createdAt, updatedAt }: ServiceFields, fields: Fields): st
   // None of these holds what JSON would escape.
   const own = `{"_id":"${_id}","createdAt":"${createdAt}","updatedAt":"${updatedAt}"`
   const text = others === '{}' ? `${own}}` : `${own},${others.slice(1)}`
-  if (Buffer.byteLength(text) > LARGEST_BYTES + SERVICE_FIELDS_BYTES)
+  if (Buffer.byteLength(text) > STORED_BYTES_MAX)
     throw errors.payload_too_large({ message: `The document would be larger than ${LARGEST_BYTES} bytes.` })
   return text
 }

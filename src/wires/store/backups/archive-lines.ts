@@ -1,0 +1,150 @@
+import { isUtf8 } from 'node:buffer'
+
+import { ApiError } from '../../../base/errors.ts'
+import { idPattern } from '../../../base/ids.ts'
+import { parseStrictJson } from '../../../base/json.ts'
+import { STORED_BYTES_MAX } from '../documents/documents.ts'
+import { damaged } from './damaged.ts'
+
+/** A line beyond this is refused before it has been read to its end. */
+export const LINE_BYTES_MAX = 2 * 1_048_576
+
+const LINE_BREAK = 0x0a
+const ID = new RegExp(idPattern)
+const SHA256 = /^[0-9a-f]{64}$/
+// A header's value: printable ASCII (RFC 9110, section 8.3.1).
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?: *;[ -~]*)?$/
+const MEDIA_TYPE_CHARACTERS = 255
+const NAME_CHARACTERS = 1_024
+const OWNER_CHARACTERS = 256
+const TIME_MAX = 8.64e15
+// The beginning of each document that the store writes.
+const SERVICE_FIELDS =
+  /^\{"_id":"([0-9a-z]{26})","createdAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","updatedAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"[,}]/
+
+/** A document of an archive; `body` is its text, byte for byte. */
+export type ArchivedDocument = { id: string; owner: string; version: number; body: string }
+
+/** A file's record of an archive; `metadata` is its text, byte for byte. */
+export type ArchivedFile = {
+  id: string
+  owner: string
+  originalName: string
+  contentType: string
+  size: number
+  sha256: string
+  createdAt: number
+  metadata: string
+}
+
+/**
+ * Splits JSON lines, each of which must end with a line break.
+ *
+ * @param place the entry, for errors
+ * @returns the lines of each piece, numbered from `first`
+ * @throws BACKUP_DAMAGED
+ */
+export async function* linesOf(
+  pieces: AsyncIterable<Buffer>,
+  place: string,
+): AsyncGenerator<{ first: number; lines: Buffer[] }> {
+  let first = 1
+  let begun: Buffer[] = []
+  let begunBytes = 0
+  for await (const piece of pieces) {
+    const lines: Buffer[] = []
+    let start = 0
+    for (let end = piece.indexOf(LINE_BREAK); end !== -1; end = piece.indexOf(LINE_BREAK, start)) {
+      const part = piece.subarray(start, end)
+      lines.push(begunBytes === 0 ? part : Buffer.concat([...begun, part]))
+      begun = []
+      begunBytes = 0
+      start = end + 1
+    }
+    if (start < piece.length) {
+      begun.push(piece.subarray(start))
+      begunBytes += piece.length - start
+    }
+    if (begunBytes > LINE_BYTES_MAX)
+      throw damaged(`${place}, line ${first + lines.length}`, 'it is longer than any document')
+    yield { first, lines }
+    first += lines.length
+  }
+  if (begunBytes > 0) throw damaged(`${place}, line ${first}`, 'it has no end')
+}
+
+/** Reads the line of a document. @throws BACKUP_DAMAGED */
+export function readDocumentLine(line: Buffer, place: string): ArchivedDocument {
+  const { head, last, bytes } = split(line, 'document', place)
+  const { id, owner, version, ...others } = head
+  checkNames(others, place)
+  const body = last.text
+  if (!isId(id)) throw damaged(place, 'its id is not an id')
+  if (!isOwner(owner)) throw damaged(place, 'its owner is not a text')
+  if (!isCount(version) || version < 1) throw damaged(place, 'its version is not a number from 1 on')
+  if (bytes > STORED_BYTES_MAX) throw damaged(place, 'the document is too large')
+  if (SERVICE_FIELDS.exec(body)?.[1] !== id)
+    throw damaged(place, 'the document does not begin with _id, createdAt and updatedAt')
+  return { id, owner, version, body }
+}
+
+/** Reads the line of a file. @throws BACKUP_DAMAGED */
+export function readFileLine(line: Buffer, place: string): ArchivedFile {
+  const { head, last } = split(line, 'metadata', place)
+  const { id, owner, originalName, contentType, size, sha256, createdAt, ...others } = head
+  checkNames(others, place)
+  if (!isId(id)) throw damaged(place, 'its id is not an id')
+  if (!isOwner(owner)) throw damaged(place, 'its owner is not a text')
+  if (typeof originalName !== 'string' || originalName.length > NAME_CHARACTERS)
+    throw damaged(place, 'its originalName is not a short text')
+  if (
+    typeof contentType !== 'string' ||
+    contentType.length > MEDIA_TYPE_CHARACTERS ||
+    !MEDIA_TYPE.test(contentType)
+  )
+    throw damaged(place, 'its contentType is not a media type')
+  if (!isCount(size)) throw damaged(place, 'its size is not a number of bytes')
+  if (typeof sha256 !== 'string' || !SHA256.test(sha256)) throw damaged(place, 'its sha256 is not a SHA-256')
+  if (!isCount(createdAt) || createdAt > TIME_MAX) throw damaged(place, 'its createdAt is not a time')
+  if (!last.text.startsWith('{')) throw damaged(place, 'its metadata is not an object')
+  return { id, owner, originalName, contentType, size, sha256, createdAt, metadata: last.text }
+}
+
+const isId = (value: unknown): value is string => typeof value === 'string' && ID.test(value)
+const isOwner = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= OWNER_CHARACTERS
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+function checkNames(others: object, place: string): void {
+  const [name] = Object.keys(others)
+  if (name !== undefined) throw damaged(place, `it has an unknown field ${JSON.stringify(name.slice(0, 64))}`)
+}
+
+/**
+ * Cuts the last field out of a line, so that its text stays as it is. Neither the others nor their values, which are
+ * plain, can hold its name in quotes.
+ */
+function split(line: Buffer, lastField: string, place: string) {
+  if (!isUtf8(line)) throw damaged(place, 'it is not UTF-8')
+  const text = line.toString()
+  const separator = `,"${lastField}":`
+  const at = text.indexOf(separator)
+  if (at === -1 || !text.endsWith('}')) throw damaged(place, `it has no field ${lastField} at its end`)
+  const lastText = text.slice(at + separator.length, -1)
+  const head = parseLine(`${text.slice(0, at)}}`, place)
+  if (typeof head !== 'object' || head === null || Array.isArray(head))
+    throw damaged(place, 'it is not an object')
+  parseLine(lastText, place)
+  const bytes = line.length - Buffer.byteLength(text.slice(0, at + separator.length)) - 1
+  return { head: head as Record<string, unknown>, last: { text: lastText }, bytes }
+}
+
+function parseLine(text: string, place: string): unknown {
+  try {
+    return parseStrictJson(text, { at: '', takesRounded: true })
+  } catch (error) {
+    // What the parser says of a request holds for a line as well, but its text is cut: it may quote a field's name.
+    if (error instanceof ApiError) throw damaged(place, 'it is not JSON that the store can hold')
+    throw error
+  }
+}
