@@ -7,6 +7,7 @@ import { eachEngine } from '../testing/engines.ts'
 import { openFresh } from './database.fixture.ts'
 import type { Database, Snapshot } from './database.ts'
 import { openDatabase } from './open.ts'
+import { startProxy } from './postgres-proxy.fixture.ts'
 import { sql } from './sql.ts'
 
 const tables = `
@@ -172,4 +173,43 @@ eachEngine((engine) => {
     await assert.rejects(reading, { code: 'UNAVAILABLE' })
     await assert.rejects(closing.snapshot(textOf), { code: 'UNAVAILABLE' })
   })
+
+  if (engine.name === 'postgres')
+    test('a connection that is lost fails what is read, and no other', async () => {
+      const proxy = await startProxy(url)
+      const own = await openDatabase(proxy.url)
+      const end = sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'sixwire snapshot'`
+      const large = sql<{ line: string }>`select repeat('x', 1000000) as line from generate_series(1, 100)`
+      const ways: ((snapshot: Snapshot, lose: () => Promise<unknown>) => Promise<unknown>)[] = [
+        async (snapshot, lose) => {
+          let bytes = 0
+          for await (const piece of snapshot.lines(large)) {
+            if (bytes === 0) await lose()
+            bytes += piece.length
+          }
+        },
+        async (snapshot, lose) => {
+          await lose()
+          await snapshot.all(count)
+        },
+        (snapshot, lose) => Promise.all([snapshot.all(sql`select 1 as one from pg_sleep(30)`), lose()]),
+      ]
+      for (const way of ways) {
+        await assert.rejects(
+          own.snapshot((snapshot) => way(snapshot, () => db.all(end))),
+          { code: 'UNAVAILABLE' },
+        )
+        await assert.rejects(
+          own.snapshot((snapshot) => way(snapshot, () => proxy.down())),
+          { code: 'UNAVAILABLE' },
+        )
+        await proxy.up()
+        assert.equal((await own.all(count)).length, 1)
+      }
+      await proxy.down()
+      await assert.rejects(own.snapshot(textOf), { code: 'UNAVAILABLE' })
+      await own.close()
+    })
 })
