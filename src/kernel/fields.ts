@@ -72,7 +72,8 @@ const KEYWORDS = new Set(
   (
     '$id $ref $comment title description default examples deprecated readOnly writeOnly type const enum not items ' +
     'properties patternProperties additionalProperties anyOf allOf oneOf if format pattern required minLength maxLength ' +
-    'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems uniqueItems contains prefixItems'
+    'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems uniqueItems contains prefixItems ' +
+    'contentMediaType'
   ).split(' '),
 )
 
