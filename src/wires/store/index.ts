@@ -6,6 +6,10 @@ import { createCollections } from './documents/collections.ts'
 import { createDocuments } from './documents/documents.ts'
 import { createLists } from './documents/list.ts'
 import { documentRoutes } from './documents/routes.ts'
+import { contentRoutes } from './files/content-routes.ts'
+import { createFiles, createFilesAccess } from './files/files.ts'
+import { createLinks } from './files/links.ts'
+import { createVariants } from './files/variants.ts'
 import { storeHealthRoute } from './health.ts'
 import { createObjects } from './objects/objects.ts'
 import { openStorages } from './objects/storages.ts'
@@ -28,11 +32,16 @@ export const store = defineWire({
     const collections = createCollections(policy, options.collections)
     const documents = createDocuments(db, clock)
     const list = createLists(db, documents)
+    const access = createFilesAccess(policy, options.fileAccess)
+    const files = createFiles(db)
+    const links = createLinks(clock, settings)
+    const variants = createVariants(context, objects)
     const health = () => db.ping()
     return {
       routes: [
         ...backupRoutes({ backups, clock }),
         ...documentRoutes({ collections, documents, list }),
+        ...contentRoutes({ files, access, links, objects, variants }),
         storeHealthRoute({
           database: health,
           uploads: storages.uploads,
