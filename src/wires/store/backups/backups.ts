@@ -6,6 +6,7 @@ import { requireRow } from '../../../db/database.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
+import type { Content } from '../files/content.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import {
   completeSql,
@@ -23,6 +24,7 @@ import {
   selectSurplusSql,
   type BackupKind,
   type BackupRecord,
+  type BackupRow,
 } from './backup-rows.ts'
 import { BackupFault, createArchives, type Progress } from './create.ts'
 
@@ -54,6 +56,8 @@ export type Backups = {
   get(id: string): Promise<BackupRecord>
   /** Reads one page, newest first. */
   list(page: Page): Promise<BackupPage>
+  /** The archive, to be answered. @throws NOT_FOUND, CONFLICT if it is not completed */
+  archive(id: string): Promise<Content>
   /** Opens the archive. The bytes must be read or destroyed. @throws NOT_FOUND, CONFLICT if it is not completed */
   open(id: string): Promise<{ bytes: Awaited<ReturnType<Objects['read']>>; size: number; sha256: string }>
   /** Deletes a backup and its archive. @throws NOT_FOUND, CONFLICT while it is being made */
@@ -139,6 +143,16 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
     return recordOf(row)
   }
 
+  /** @throws NOT_FOUND, CONFLICT */
+  async function completed(id: string): Promise<BackupRow & { size: number; sha256: string }> {
+    const row = await db.get(selectSql(id))
+    if (!row) throw noBackup(id)
+    const { status, size, sha256 } = row
+    if (status !== 'completed' || size === null || sha256 === null)
+      throw errors.conflict({ message: `The backup ${id} has no archive: it is ${status}.` })
+    return { ...row, size, sha256 }
+  }
+
   async function remove(id: string): Promise<void> {
     const { status } = await get(id)
     if (status === 'running') throw isRunning()
@@ -175,17 +189,25 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
       const { rows: cut, ...rest } = cutPage(rows, page, ({ id }) => id)
       return { backups: cut.map(recordOf), total: counted!.total, ...rest }
     },
+    async archive(id) {
+      const row = await completed(id)
+      return {
+        what: `archive of the backup ${id}`,
+        name: row.object,
+        contentType: 'application/zstd',
+        size: row.size,
+        etag: `"${row.sha256}"`,
+        modifiedAt: row.created_at,
+        open: (range) => objects.read('backups', row.object, range),
+      }
+    },
     async open(id) {
-      const row = await db.get(selectSql(id))
-      if (!row) throw noBackup(id)
-      if (row.status !== 'completed')
-        throw errors.conflict({ message: `The backup ${id} is not completed: it is ${row.status}.` })
+      const { object, size, sha256 } = await completed(id)
       try {
-        return { bytes: await objects.read('backups', row.object), size: row.size!, sha256: row.sha256! }
+        return { bytes: await objects.read('backups', object), size, sha256 }
       } catch (error) {
-        if (error instanceof NoSuchObject)
-          throw errors.not_found({ message: `The archive of the backup ${id} does not exist any more.` })
-        throw error
+        if (!(error instanceof NoSuchObject)) throw error
+        throw errors.not_found({ message: `The archive of the backup ${id} does not exist any more.` })
       }
     },
     remove,

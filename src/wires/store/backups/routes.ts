@@ -5,7 +5,10 @@ import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
-import { answer, Bytes, route } from '../../../http/route.ts'
+import { answer, Bytes, NoBody, route } from '../../../http/route.ts'
+import { contentErrors } from '../errors.ts'
+import { answerContent } from '../files/content.ts'
+import { ContentHeaders } from '../files/content-routes.ts'
 import type { Backups } from './backups.ts'
 
 /** What an answer waits for a backup. */
@@ -110,25 +113,23 @@ export function backupRoutes({ backups, clock }: { backups: Backups; clock: Cloc
       'GET /store/backups/:id/archive',
       {
         summary: 'Download the archive of a backup',
-        description: 'A tar, compressed by zstd: tar --zstd -xf opens it.',
+        description:
+          'A tar, compressed by zstd: tar --zstd -xf opens it. Supports ranges and conditional requests.',
         access: 'admin',
         scope: BACKUP_SCOPE,
         params: OneBackup,
-        reply: { 200: Bytes },
-        errors: [errors.not_found, errors.conflict, errors.unavailable],
+        headers: ContentHeaders,
+        reply: { 200: Bytes, 206: Bytes, 304: NoBody },
+        errors: [
+          errors.not_found,
+          errors.conflict,
+          errors.precondition_failed,
+          contentErrors.range_not_satisfiable,
+          errors.unavailable,
+        ],
       },
-      async ({ params: { id }, isHead }) => {
-        const { bytes, size, sha256 } = await backups.open(id)
-        if (isHead) bytes.destroy()
-        return answer<Blob>(isHead ? '' : bytes, {
-          headers: {
-            'content-type': 'application/zstd',
-            'content-length': String(size),
-            'content-disposition': `attachment; filename="${id}.tar.zst"`,
-            etag: `"${sha256}"`,
-          },
-        })
-      },
+      async ({ params: { id }, headers, isHead, log }) =>
+        answerContent(await backups.archive(id), { headers, isHead, isDownload: true, log: () => log }),
     ),
     route(
       'DELETE /store/backups/:id',

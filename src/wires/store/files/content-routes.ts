@@ -39,7 +39,7 @@ const ContentQuery = Type.Object({
   ),
 })
 
-const ContentHeaders = Type.Object({
+export const ContentHeaders = Type.Object({
   range: optionalText('Parts of the bytes, such as bytes=0-99.'),
   'if-range': optionalText('The ETag or date of the copy to which the range belongs.'),
   'if-match': optionalText('ETags; 412 if none is current.'),
