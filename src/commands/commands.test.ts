@@ -16,7 +16,19 @@ import {
 } from '../testing/program.ts'
 import { runCommand } from './run.ts'
 
-const COMMANDS = ['start', 'dev', 'check', 'user', 'key', 'jobs', 'pay', 'secret', 'template', 'version']
+const COMMANDS = [
+  'start',
+  'dev',
+  'check',
+  'user',
+  'key',
+  'jobs',
+  'pay',
+  'backup',
+  'secret',
+  'template',
+  'version',
+]
 
 /** What a command prints that needs no application: run here, since nothing is started for it. */
 async function say(t: TestContext, ...words: string[]) {

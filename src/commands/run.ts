@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { didYouMean } from '../base/did-you-mean.ts'
 import { ApiError } from '../base/errors.ts'
 import { StartError } from '../base/start-error.ts'
+import { backup } from './backup.ts'
 import { check } from './check.ts'
 import { UsageError, type Command } from './command.ts'
 import { dev } from './dev.ts'
@@ -24,6 +25,7 @@ const COMMANDS: Record<string, Command> = {
   key,
   jobs,
   pay,
+  backup,
   secret,
   template,
   version,

@@ -15,6 +15,10 @@ import { createObjects } from './objects/objects.ts'
 import { openStorages } from './objects/storages.ts'
 import { STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
 
+export { readArchive } from './backups/archive-reader.ts'
+export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
+export type { BackupRecord, Progress } from './backups/backups.ts'
+
 /** JSON documents in collections, files, and backups of both. */
 export const store = defineWire({
   name: 'store',

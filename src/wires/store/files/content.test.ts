@@ -68,9 +68,16 @@ eachEngine((engine) => {
       ['bytes=10-', 416, 'bytes */10'],
       ['bytes=-0', 416, 'bytes */10'],
       ['bytes=20-30,40-', 416, 'bytes */10'],
-      ...['items=0-1', 'bytes=', 'bytes=a-b', 'bytes=3-1', 'bytes=-', 'bytes 0-1', 'bytes=0-1-2', 'bytes=0-1;2-3'].map(
-        (range): [string, number, null, string] => [range, 200, null, 'abcdefghij'],
-      ),
+      ...[
+        'items=0-1',
+        'bytes=',
+        'bytes=a-b',
+        'bytes=3-1',
+        'bytes=-',
+        'bytes 0-1',
+        'bytes=0-1-2',
+        'bytes=0-1;2-3',
+      ].map((range): [string, number, null, string] => [range, 200, null, 'abcdefghij']),
       [`bytes=${seventeen}`, 200, null, 'abcdefghij'],
     ]
     for (const [range, status, contentRange, text] of cases) {
@@ -145,14 +152,20 @@ eachEngine((engine) => {
         assert.equal(answered.headers.get('content-length'), null, what)
       }
     }
-    const head = await app.request('HEAD', contentPath(letters), { token, headers: { 'if-none-match': etag } })
+    const head = await app.request('HEAD', contentPath(letters), {
+      token,
+      headers: { 'if-none-match': etag },
+    })
     assert.equal(head.status, 304)
   })
 
   test('what a browser would run is an attachment', async () => {
     const cases: [file: NewFile, expected: string][] = [
       [{ name: 'a.html', type: 'text/html', bytes: '<script>alert(1)</script>' }, 'attachment'],
-      [{ name: 'a.svg', type: 'image/svg+xml', bytes: '<svg xmlns="http://www.w3.org/2000/svg"/>' }, 'attachment'],
+      [
+        { name: 'a.svg', type: 'image/svg+xml', bytes: '<svg xmlns="http://www.w3.org/2000/svg"/>' },
+        'attachment',
+      ],
       [{ name: 'a.xml', type: 'text/xml', bytes: '<?xml version="1.0"?><a/>' }, 'attachment'],
       [{ name: 'a.js', type: 'text/javascript', bytes: 'alert(1)' }, 'attachment'],
       [{ name: 'a.bin', type: 'application/x-anything', bytes: 'abc' }, 'attachment'],
@@ -213,7 +226,9 @@ eachEngine((engine) => {
     for (const range of [undefined, 'bytes=0-9000000,9000002-19000000']) {
       const headers = { authorization: `Bearer ${token}`, ...(range !== undefined && { range }) }
       const sent = httpRequest(app.url + contentPath(file), { headers }).end()
-      await new Promise<void>((resolve) => sent.once('response', (response) => response.once('data', () => resolve())))
+      await new Promise<void>((resolve) =>
+        sent.once('response', (response) => response.once('data', () => resolve())),
+      )
       assert.equal(await openFiles(), 1)
       sent.destroy()
       while ((await openFiles()) > 0) await sleep(5)

@@ -1,0 +1,219 @@
+import { createHash } from 'node:crypto'
+import { access, open, rename, rm } from 'node:fs/promises'
+
+import { idPattern } from '../base/ids.ts'
+import { StartError } from '../base/start-error.ts'
+import { readArchive, type ArchiveManifest, type BackupRecord } from '../wires/store/index.ts'
+import type { App } from '../app.ts'
+import { UsageError, type Command } from './command.ts'
+import { createProgressBar, sizeText, type ProgressBar } from './progress-bar.ts'
+import { onSignals } from './signals.ts'
+import { table, withApp } from './with-app.ts'
+
+const DEFAULT_LIMIT = 50
+
+export const backup: Command = {
+  summary: 'Create, list, verify and restore backups of documents and files',
+  usage: 'sixwire backup create [--to FILE] | list | verify FILE|ID',
+  help: `create           makes a backup in the backups storage, while a server may run
+                 --to FILE also writes the archive to a file
+list             lists the backups, newest first   [--limit ${DEFAULT_LIMIT}] [--offset 0]
+verify FILE|ID   reads the archive whole, and checks every document and file in it
+
+A backup holds the documents and files of the store as they were at one moment. Accounts, messages,
+payments and the secret are not in it: docs/backups.md tells how to save a whole installation.
+Exits with 1 if it fails, or if the archive is damaged.`,
+  takesWords: true,
+  options: {
+    to: { type: 'string' },
+    limit: { type: 'string' },
+    offset: { type: 'string' },
+  },
+  async run([action, source, ...more], options) {
+    const bar = createProgressBar(process.stderr)
+    const stop = new AbortController()
+    try {
+      if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much`)
+      if (action === 'create' && source === undefined)
+        return await create(bar, stop, options['to'] as string | undefined)
+      if (action === 'list' && source === undefined) return await list(options)
+      if (action === 'verify') return await verify(sourceOf(action, source), bar, stop)
+      throw new UsageError(
+        action === undefined
+          ? 'name an action: create, list, verify'
+          : `"${[action, source].filter(Boolean).join(' ')}" is not an action`,
+      )
+    } catch (error) {
+      throw stop.signal.aborted ? new StartError('stopped; nothing was changed') : error
+    } finally {
+      bar.end()
+    }
+  },
+}
+
+/** Aborts with the first Ctrl-C, so that nothing half-made is left, and ends the process with the second. */
+const stopOnSignals = (stop: AbortController): void =>
+  onSignals(
+    ['SIGINT', 'SIGTERM'],
+    () => stop.abort(),
+    () => process.exit(1),
+  )
+
+async function create(bar: ProgressBar, stop: AbortController, to: string | undefined): Promise<number> {
+  if (to !== undefined && (await exists(to))) throw new StartError(`${to} exists already: name another file`)
+  stopOnSignals(stop)
+  return withApp(async (app) => {
+    const { backups } = app.service('store')
+    const { id, done } = await backups.create('manual', {
+      onProgress: (progress) => bar.show(progress),
+      signal: stop.signal,
+    })
+    const record = await done
+    if (to !== undefined) await download(app, id, { to, bar, signal: stop.signal })
+    bar.end()
+    console.log(
+      `The backup ${id} is completed: ${contents(record)}${to === undefined ? '' : `, also in ${to}`}.`,
+    )
+    return 0
+  })
+}
+
+const contents = ({ collections, documents, files, size }: BackupRecord): string =>
+  `${counts(collections!, documents!, files!)}, ${sizeText(size!)}`
+
+const counts = (collections: number, documents: number, files: number): string =>
+  `${plural(documents, 'document')} in ${plural(collections, 'collection')} and ${plural(files, 'file')}`
+
+const plural = (count: number, noun: string): string =>
+  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+
+/** Writes an archive to a file, which exists only once it is whole. */
+async function download(
+  app: App,
+  id: string,
+  { to, bar, signal }: { to: string; bar: ProgressBar; signal: AbortSignal },
+): Promise<void> {
+  const { bytes, size, sha256 } = await app.service('store').backups.open(id)
+  const part = `${to}.part`
+  try {
+    const file = await open(part, 'w', 0o600)
+    try {
+      const hash = createHash('sha256')
+      let done = 0
+      for await (const piece of bytes as AsyncIterable<Buffer>) {
+        signal.throwIfAborted()
+        await file.writeFile(piece)
+        hash.update(piece)
+        done += piece.length
+        bar.show({ phase: 'Copy', done, total: size, unit: 'bytes' })
+      }
+      if (hash.digest('hex') !== sha256)
+        throw new StartError(`the archive of ${id} is damaged where it is stored: make another backup`)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(part, to)
+  } catch (error) {
+    bytes.destroy()
+    await rm(part, { force: true })
+    throw fileFault(error, to)
+  }
+}
+
+async function list(options: Record<string, unknown>): Promise<number> {
+  const [limit, offset] = [whole(options, 'limit', DEFAULT_LIMIT), whole(options, 'offset', 0)]
+  return withApp(async (app) => {
+    const { backups, total } = await app
+      .service('store')
+      .backups.list({ limit: Math.max(1, limit), offset, before: undefined })
+    console.log(
+      table(
+        ['ID', 'STATUS', 'KIND', 'CREATED', 'DOCUMENTS', 'FILES', 'SIZE', 'ERROR'],
+        backups.map((one) => [
+          one._id,
+          one.status,
+          one.kind,
+          one.createdAt,
+          one.documents?.toLocaleString('en') ?? '',
+          one.files?.toLocaleString('en') ?? '',
+          one.size === undefined ? '' : sizeText(one.size),
+          one.error ?? '',
+        ]),
+      ),
+    )
+    if (backups.length < total) console.log(`\n${backups.length} of ${total}`)
+    return 0
+  })
+}
+
+type Source = { id: string } | { file: string }
+
+function sourceOf(action: string, source: string | undefined): Source {
+  if (source === undefined) throw new UsageError(`${action} takes a file or the id of a backup`)
+  return new RegExp(idPattern).test(source) ? { id: source } : { file: source }
+}
+
+async function verify(source: Source, bar: ProgressBar, stop: AbortController): Promise<number> {
+  stopOnSignals(stop)
+  const manifest = await ('file' in source
+    ? check(await openFile(source.file), { bar, signal: stop.signal })
+    : withApp(async (app) =>
+        check(await app.service('store').backups.open(source.id), { bar, signal: stop.signal }),
+      ))
+  bar.end()
+  const documents = manifest.collections.reduce((sum, { lines }) => sum + lines, 0)
+  console.log(
+    `The archive is whole: ${counts(manifest.collections.length, documents, manifest.files.lines)}, of ${manifest.createdAt}.`,
+  )
+  return 0
+}
+
+/** @throws BACKUP_DAMAGED with what is wrong and where */
+const check = (
+  { bytes, size }: { bytes: AsyncIterable<Buffer>; size: number },
+  { bar, signal }: { bar: ProgressBar; signal: AbortSignal },
+): Promise<ArchiveManifest> =>
+  readArchive(
+    bytes,
+    {},
+    { signal, onProgress: (done) => bar.show({ phase: 'Verify', done, total: size, unit: 'bytes' }) },
+  )
+
+async function openFile(name: string): Promise<{ bytes: AsyncIterable<Buffer>; size: number }> {
+  try {
+    const file = await open(name, 'r')
+    const { size } = await file.stat()
+    return { bytes: file.createReadStream(), size }
+  } catch (error) {
+    throw fileFault(error, name)
+  }
+}
+
+/** A fault of a file that the operator names, as one line. */
+function fileFault(error: unknown, name: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  return code !== undefined && syscall !== undefined
+    ? new StartError(`${name}: ${FAULTS[code] ?? code}`)
+    : error
+}
+
+const FAULTS: Record<string, string> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'this user may not open it',
+  EISDIR: 'it is a folder',
+  ENOSPC: 'the disk is full',
+}
+
+const exists = (name: string): Promise<boolean> =>
+  access(name).then(
+    () => true,
+    () => false,
+  )
+
+function whole(options: Record<string, unknown>, name: string, standard: number): number {
+  const value = options[name] ?? String(standard)
+  if (typeof value !== 'string' || !/^\d{1,9}$/.test(value))
+    throw new UsageError(`--${name} takes a whole number`)
+  return Number(value)
+}
