@@ -10,7 +10,7 @@ export const WRITING_MS = 3_600_000
 
 const LARGEST_BLOCK = 64
 const LARGEST_INSERT = 256
-/** Blocks grow if the last one was used up within this time. */
+/** Blocks grow while each is used up within this time. */
 const BUSY_MS = 1_000
 /** Keys that nobody has asked for in this time are given back. */
 const IDLE_MS = 60_000
@@ -93,7 +93,8 @@ class Stock {
   /** Inserts the next block. Never rejects: whoever waits for a key is told. */
   async #allocate(): Promise<void> {
     const [now, at] = [this.#clock.now(), this.#clock.elapsed()]
-    this.#block = at - this.#allocatedAt < BUSY_MS ? Math.min(LARGEST_BLOCK, this.#block * 2) : 1
+    const isBusy = this.#waiting.length > 1 || (this.#block > 1 && at - this.#allocatedAt < BUSY_MS)
+    this.#block = isBusy ? Math.min(LARGEST_BLOCK, this.#block * 2) : 1
     this.#allocatedAt = at
     const due = now + WRITING_MS
     const ending = newId(now).slice(-2)

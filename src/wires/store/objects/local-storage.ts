@@ -133,6 +133,7 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
       const hash = createHash('sha256')
       let file: FileHandle | undefined
       let size = 0
+      let isRenamed = false
       /** Of what was gathered before; the next bytes are awaited meanwhile. */
       let writing: Promise<void> = Promise.resolve()
 
@@ -150,6 +151,7 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
         // The row of the object tells what a power cut left until both are on the disk, which after the rename takes one
         // commit of the file system instead of two.
         await rename(part, path)
+        isRenamed = true
         await file!.sync()
         await flushes.flush(parent)
         await file!.close()
@@ -168,7 +170,7 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
       } catch (error) {
         await writing.catch(() => undefined)
         // If this fails as well, the sweep deletes them.
-        await Promise.allSettled([file?.close(), removeFile(part), removeFile(path)])
+        await Promise.allSettled([file?.close(), file && removeFile(isRenamed ? path : part)])
         throw error
       }
     },
