@@ -1,5 +1,8 @@
 import { defineWire } from '../../kernel/wire.ts'
 import { createBackups } from './backups/backups.ts'
+import { refusedWhileRestoring } from './backups/gate.ts'
+import { createRestores } from './backups/restore.ts'
+import { restoreRoutes } from './backups/restore-routes.ts'
 import { backupRoutes } from './backups/routes.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { createCollections } from './documents/collections.ts'
@@ -28,22 +31,25 @@ export const store = defineWire({
   providers: STORE_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {
-    const { db, clock, jobs, policy, settings } = context
+    const { clock, jobs, policy, settings } = context
+    const db = refusedWhileRestoring(context.db)
     const storages = await openStorages(options, settings.dataDir)
     const objects = createObjects(context, storages)
     const backups = createBackups(context, objects)
     scheduleBackups(jobs, backups, options.backups)
+    const restores = createRestores(context, objects, backups)
     const collections = createCollections(policy, options.collections)
     const documents = createDocuments(db, clock)
     const list = createLists(db, documents)
     const access = createFilesAccess(policy, options.fileAccess)
     const files = createFiles(db)
     const links = createLinks(clock, settings)
-    const variants = createVariants(context, objects)
+    const variants = createVariants({ ...context, db }, objects)
     const health = () => db.ping()
     return {
       routes: [
         ...backupRoutes({ backups, clock }),
+        ...restoreRoutes(restores),
         ...documentRoutes({ collections, documents, list }),
         ...contentRoutes({ files, access, links, objects, variants }),
         storeHealthRoute({
@@ -53,8 +59,11 @@ export const store = defineWire({
           lastBackup: () => backups.lastCompletedAt(),
         }),
       ] as const,
-      service: { documents, list, backups },
-      start: () => backups.failLapsed(),
+      service: { documents, list, backups, restores },
+      async start() {
+        await backups.failLapsed()
+        await restores.recover()
+      },
       health,
       // Of files: documents can be stored without them.
       checks: new Map(
@@ -64,6 +73,7 @@ export const store = defineWire({
         ]),
       ),
       async close() {
+        await restores.close()
         await backups.close()
         await objects.close()
       },

@@ -47,7 +47,7 @@ create unlogged table store_restored_files (
   restore_id text collate "C" not null,
   id text collate "C" not null,
   owner text collate "C" not null,
-  object text collate "C" not null,
+  object text collate "C",         -- null until its bytes are written
   original_name text collate "C" not null,
   content_type text collate "C" not null,
   size bigint not null,
@@ -56,3 +56,18 @@ create unlogged table store_restored_files (
   created_at bigint not null,
   primary key (restore_id, id)
 );
+
+-- Refuses the writes of documents and files while they are replaced; enabled only then, see gate.ts.
+create function store_refuse_writes() returns trigger language plpgsql as $$
+begin
+  raise exception 'the store is being restored' using errcode = 'SX001';
+end
+$$;
+
+create trigger store_documents_gate before insert or update or delete on store_documents
+for each statement execute function store_refuse_writes();
+alter table store_documents disable trigger store_documents_gate;
+
+create trigger store_files_gate before insert or update or delete on store_files
+for each statement execute function store_refuse_writes();
+alter table store_files disable trigger store_files_gate;

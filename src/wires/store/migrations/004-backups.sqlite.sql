@@ -47,7 +47,7 @@ create table store_restored_files (
   restore_id text not null,
   id text not null,
   owner text not null,
-  object text not null,
+  object text,                    -- null until its bytes are written
   original_name text not null,
   content_type text not null,
   size integer not null,

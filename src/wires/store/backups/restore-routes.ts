@@ -1,0 +1,35 @@
+import { errors } from '../../../base/errors.ts'
+import { Type } from '../../../base/schema.ts'
+import { route } from '../../../http/route.ts'
+import { backupErrors } from '../errors.ts'
+import type { Restores } from './restore.ts'
+import { OneBackup } from './routes.ts'
+
+export function restoreRoutes(restores: Restores) {
+  return [
+    route(
+      'POST /store/backup/:id/restore',
+      {
+        summary: 'Restore a backup',
+        description:
+          'Replaces all documents and files by those of the backup, at once or not at all. The archive is checked first, and a safety backup is made of what is replaced; while it is made, writes are answered 503.',
+        access: 'admin',
+        params: OneBackup,
+        reply: {
+          200: Type.Object(
+            {
+              message: Type.String(),
+              safetyBackup: Type.String({ description: 'The _id of the backup of what was replaced.' }),
+            },
+            { title: 'Restored' },
+          ),
+        },
+        errors: [errors.not_found, errors.conflict, backupErrors.backup_damaged, errors.unavailable],
+      },
+      async ({ params: { id } }) => {
+        const { safetyBackup } = await restores.restore({ id })
+        return { message: `The backup ${id} is restored.`, safetyBackup }
+      },
+    ),
+  ] as const
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, describe, test } from 'node:test'
+
+import { newId } from '../../../base/ids.ts'
+import { sql } from '../../../db/sql.ts'
+import { startReplicas } from '../../../testing/auth.ts'
+import { eachEngine, endOfSuite, temporaryFolder, type Ending } from '../../../testing/engines.ts'
+import type { TestApp } from '../../../testing/app.ts'
+import { archiveOf, sampleEntries } from './archive.fixture.ts'
+import { closeGateSql } from './gate.ts'
+import { insertSql } from './restore-rows.ts'
+
+const restore = (app: TestApp, token: string, id: string) =>
+  app.request('POST', `/store/backup/${id}/restore`, { token })
+
+/** All rows of documents and files, with what is counted of them. */
+async function stateOf({ app: { db } }: TestApp) {
+  const counted = (table: string, key: string, value: string) =>
+    db.scan(
+      sql`select ${sql.literal(`${key}, sum(${value}) as counted from ${table} group by ${key} having sum(${value}) <> 0 order by ${key}`)}`,
+    )
+  return {
+    documents: await db.scan(sql`select * from store_documents order by collection, id`),
+    files: await db.scan<{ object: string }>(sql`select * from store_files order by id`),
+    counts: await counted('store_counts', 'collection, owner', 'documents'),
+    usedFiles: await counted('store_usage', 'owner', 'files'),
+    usedBytes: await counted('store_usage', 'owner', 'bytes'),
+  }
+}
+
+const withoutObjects = ({ files, ...rest }: Awaited<ReturnType<typeof stateOf>>) => ({
+  ...rest,
+  files: files.map(({ object: _object, ...file }) => file),
+})
+
+/** Asserts that nothing is left of a restore but the objects of the records. */
+async function assertClean({ app: { db } }: TestApp, folder: string): Promise<void> {
+  for (const table of ['store_restored_documents', 'store_restored_files'])
+    assert.deepEqual(await db.scan(sql`select 1 from ${sql.literal(table)}`), [])
+  // Those that were replaced are deleted in the background.
+  for (let tries = 0; ; tries++) {
+    const named = await db.scan<{ object: string }>(
+      sql`select object from store_files union all select object from store_variants order by 1`,
+    )
+    const entries = await readdir(join(folder, 'uploads'), { recursive: true, withFileTypes: true })
+    const stored = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+    const keys = new Set(named.map(({ object }) => object))
+    if (stored.length === keys.size && stored.every((name) => keys.has(name))) return
+    assert.ok(tries < 100, `${stored.join()} are stored, ${[...keys].join()} are named`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+async function fileOf(ending: Ending, bytes: Buffer): Promise<string> {
+  const file = join(await temporaryFolder(ending), 'archive.tar.zst')
+  await writeFile(file, bytes)
+  return file
+}
+
+eachEngine((engine) => {
+  describe('a restore', () => {
+    const ending = endOfSuite()
+    let folder: string
+    let app: TestApp
+    let other: TestApp
+    let token: string
+    before(async () => {
+      folder = await temporaryFolder(ending)
+      ;[app, other] = await startReplicas(ending, engine, { environment: { DATA_DIR: folder } })
+      token = (await app.register()).token
+    })
+    const restores = () => app.app.service('store').restores
+
+    test('replaces all documents and files by those of an archive, and back by those of the safety backup', async (t) => {
+      const before = await Promise.all(
+        [{ title: 'old' }, { title: 'older' }].map((body) =>
+          app.request('POST', '/store/books', { token, body }),
+        ),
+      )
+      const first = await fileOf(t, await archiveOf(sampleEntries()))
+      const phases = new Set<string>()
+      const { safetyBackup } = await restores().restore(
+        { file: first },
+        { onProgress: ({ phase }) => void phases.add(phase) },
+      )
+      assert.ok(phases.has('checking') && phases.has('replacing'), [...phases].join())
+      await assertClean(app, folder)
+
+      // The other replica answers the new state at once.
+      const { body: list } = await other.request('GET', '/store/Books?sort=_id', { token })
+      assert.equal(list.total, 3)
+      assert.equal(list.data[1].x, 1.5)
+      const [oldest] = list.data
+      const one = await other.request('GET', `/store/Books/${oldest._id}`, { token })
+      assert.equal(one.headers.get('etag'), '"7"')
+      assert.equal((await other.request('GET', '/store/books', { token })).body.total, 1)
+      const { files, usedBytes } = await stateOf(other)
+      assert.equal(files.length, 3)
+      assert.deepEqual(usedBytes, [
+        { owner: '', counted: 70_005 },
+        { owner: 'other', counted: 70_000 },
+        { owner: 'owner', counted: 5 },
+      ])
+      const [hello] = files as { id: string; object: string }[]
+      const content = await other.request('GET', `/store/files/${hello!.id}/content`, { token })
+      assert.equal(content.text, 'hello')
+
+      const inList = await app.request('GET', '/store/backups', { token })
+      const record = inList.body.backups.find(({ _id }: { _id: string }) => _id === safetyBackup)
+      assert.equal(record.kind, 'safety')
+      assert.equal(record.documents, 2)
+
+      const replaced = await stateOf(app)
+      const back = await restore(app, token, safetyBackup)
+      assert.equal(back.status, 200, back.text)
+      assert.deepEqual(
+        (await other.request('GET', '/store/books?sort=_id', { token })).body.data,
+        before.map(({ body }) => body),
+      )
+      assert.deepEqual((await stateOf(app)).files, [])
+      await assertClean(app, folder)
+
+      // And the first one again, by the second safety backup: the same rows but for the keys of the objects.
+      const again = await restore(other, token, back.body.safetyBackup)
+      assert.equal(again.status, 200, again.text)
+      assert.deepEqual(withoutObjects(await stateOf(app)), withoutObjects(replaced))
+      await assertClean(app, folder)
+    })
+
+    test('changes nothing if the archive is damaged', async (t) => {
+      const before = await stateOf(app)
+      const { body: backup } = await app.request('POST', '/store/backup', { token })
+      const path = join(folder, 'backups', `${backup._id}.tar.zst`)
+      const sample = await archiveOf(sampleEntries())
+      // Another whole archive in its place is damage as well.
+      await writeFile(path, sample)
+      const other = await restore(app, token, backup._id)
+      assert.equal(other.status, 422, other.text)
+      assert.equal(other.body.error.code, 'BACKUP_DAMAGED')
+      assert.match(other.body.error.message, /its SHA-256 is not that of the backup/)
+      // What fails last, after documents and files were loaded.
+      const entries = sampleEntries()
+      entries.at(-1)!.bytes = Buffer.from('{}')
+      const file = await fileOf(t, await archiveOf(entries))
+      await assert.rejects(restores().restore({ file }), { code: 'BACKUP_DAMAGED' })
+      await rm(path)
+      assert.equal((await restore(app, token, backup._id)).status, 404)
+      assert.equal((await restore(app, token, newId())).status, 404)
+      assert.deepEqual(await stateOf(app), before)
+      await assertClean(app, folder)
+    })
+
+    test('runs alone: another one, or one beside a backup, is refused', async (t) => {
+      const file = await fileOf(t, await archiveOf(sampleEntries()))
+      const { body: backup } = await app.request('POST', '/store/backup', { token })
+      let second: Promise<number> | undefined
+      await restores().restore(
+        { file },
+        {
+          onProgress: () =>
+            (second ??= restore(other, token, backup._id).then(({ status, headers }) => {
+              assert.ok(headers.get('retry-after'))
+              return status
+            })),
+        },
+      )
+      assert.equal(await second, 409)
+      const { db } = app.app
+      const now = app.clock.now()
+      const id = newId()
+      await db.write(sql`
+        insert into store_backups (id, kind, status, object, lease_until, created_at)
+        values (${id}, 'manual', 'running', ${id}, ${now + 1_000}, ${now})`)
+      await assert.rejects(restores().restore({ file }), { status: 409 })
+      await db.write(sql`delete from store_backups where id = ${id}`)
+    })
+
+    test('whose process has died ends with its lease: writes are refused until then, reading goes on', async () => {
+      const before = await stateOf(app)
+      const { db } = app.app
+      const id = newId()
+      const made = await app.request('POST', '/store/books', { token, body: { a: 1 } })
+      const path = `/store/books/${made.body._id}`
+      await db.write(insertSql(id, 'a file', app.clock.now()))
+      await db.batch(closeGateSql[db.dialect])
+      await db.write(sql`
+        insert into store_restored_documents values (${id}, 'books', ${newId()}, 'owner', 1, '{}')`)
+      for (const [replica, method, to] of [
+        [app, 'POST', '/store/books'],
+        [other, 'POST', '/store/books'],
+        [other, 'PUT', path],
+        [app, 'DELETE', path],
+      ] as const) {
+        const refused = await replica.request(method, to, { token, ...(method !== 'DELETE' && { body: {} }) })
+        assert.equal(refused.status, 503, refused.text)
+        assert.equal(refused.body.error.code, 'UNAVAILABLE')
+        assert.match(refused.body.error.message, /^A backup is being restored/)
+        assert.equal(refused.headers.get('retry-after'), '5')
+      }
+      assert.equal((await other.request('GET', path, { token })).status, 200)
+      assert.equal((await other.request('GET', '/store/books', { token })).status, 200)
+
+      for (let tries = 0; (await other.request('PUT', path, { token, body: {} })).status !== 200; tries++) {
+        assert.ok(tries < 100)
+        await app.clock.advance(1_000)
+      }
+      assert.equal((await app.request('DELETE', path, { token })).status, 200)
+      await other.app.service('store').restores.recover()
+      await assertClean(app, folder)
+      assert.deepEqual(await stateOf(app), before)
+    })
+
+    test('keeps the old state if the safety backup cannot be made', async (t) => {
+      const before = await stateOf(app)
+      const file = await fileOf(t, await archiveOf(sampleEntries()))
+      const stop = new AbortController()
+      await assert.rejects(
+        restores().restore(
+          { file },
+          { signal: stop.signal, onProgress: ({ phase }) => void (phase !== 'checking' && stop.abort()) },
+        ),
+        { status: 503, message: /was stopped before it was finished/ },
+      )
+      assert.deepEqual(await stateOf(app), before)
+      await assertClean(app, folder)
+      assert.equal((await app.request('POST', '/store/books', { token, body: {} })).status, 201)
+    })
+  })
+})

@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto'
+import { open } from 'node:fs/promises'
+import { basename } from 'node:path'
+import type { Readable } from 'node:stream'
+
+import { ApiError, errors } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
+import { requireRow } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { Objects } from '../objects/objects.ts'
+import { readArchive } from './archive-reader.ts'
+import type { Backups, Progress } from './backups.ts'
+import { damaged } from './damaged.ts'
+import { closeGateSql, openGateSql } from './gate.ts'
+import { createRecovery, type Recovery } from './restore-recovery.ts'
+import { insertSql, LEASE_MS, renewSql } from './restore-rows.ts'
+import { createStaging, restoredObjectsSql } from './staging.ts'
+import { swap, type RestoredCounts } from './swap.ts'
+
+const RENEW_MS = LEASE_MS / 3
+const EXTEND_MS = 600_000
+const BACKUP_WAIT_MS = 1_000
+const RETRY_AFTER_S = 5
+
+/** A backup of this installation, or a file of an archive, of whichever installation. */
+export type RestoreSource = { id: string } | { file: string }
+
+export type RestoreOptions = {
+  onProgress?: (progress: Progress) => void
+  /** Ends it, as long as nothing has been replaced. */
+  signal?: AbortSignal
+}
+
+/** Replaces all documents and files by those of a backup. */
+export type Restores = Pick<Recovery, 'recover'> & {
+  /**
+   * Checks the archive whole, makes a safety backup, and replaces everything at once. While the safety backup is made,
+   * writes of documents and files are answered UNAVAILABLE; reading goes on.
+   *
+   * @returns the id of the safety backup
+   * @throws BACKUP_DAMAGED; NOT_FOUND; CONFLICT if a restore or a backup runs; UNAVAILABLE
+   */
+  restore(source: RestoreSource, options?: RestoreOptions): Promise<{ safetyBackup: string }>
+  /** Ends the restore that this process runs, unless it is being completed. */
+  close(): Promise<void>
+}
+
+type Opened = { bytes: Readable; size: number; sha256?: string }
+
+export function createRestores(
+  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
+  objects: Objects,
+  backups: Backups,
+): Restores {
+  const { db, clock, log } = context
+  const closing = new AbortController()
+  const recovery = createRecovery(context, objects)
+  let running: Promise<unknown> | undefined
+
+  async function openSource(source: RestoreSource): Promise<Opened> {
+    if ('id' in source) return backups.open(source.id)
+    const file = await open(source.file)
+    return { bytes: file.createReadStream(), size: (await file.stat()).size }
+  }
+
+  /** Extends the lease, and the time of the objects that were written, until `signal` aborts. */
+  async function renew(id: string, signal: AbortSignal, lapse: () => void): Promise<void> {
+    let extendAt = clock.elapsed() + EXTEND_MS
+    for (;;) {
+      await clock.sleep(RENEW_MS, { signal, idle: true })
+      if (signal.aborted) return
+      try {
+        const [row] = await db.write(renewSql(id, clock.now()))
+        if (!row) lapse()
+        if (clock.elapsed() < extendAt) continue
+        await db.write(objects.extendSql('uploads', restoredObjectsSql(id)))
+        extendAt = clock.elapsed() + EXTEND_MS
+      } catch (error) {
+        log.warn({ err: error, restore: id }, 'the lease of a restore could not be renewed')
+      }
+    }
+  }
+
+  /** Reads the archive to its end, into the tables and objects of the restore. */
+  async function load(
+    id: string,
+    { bytes, size, sha256 }: Opened,
+    signal: AbortSignal,
+    onProgress: RestoreOptions['onProgress'],
+  ): Promise<RestoredCounts> {
+    const staging = createStaging({ db, objects }, id, signal)
+    const hash = createHash('sha256')
+    async function* hashed(): AsyncGenerator<Buffer> {
+      for await (const piece of bytes as AsyncIterable<Buffer>) {
+        hash.update(piece)
+        yield piece
+      }
+    }
+    try {
+      const { collections, files } = await readArchive(hashed(), staging.sink, {
+        signal,
+        onProgress: (done) => onProgress?.({ phase: 'checking', done, total: size, unit: 'bytes' }),
+      })
+      if (sha256 !== undefined && hash.digest('hex') !== sha256)
+        throw damaged('the archive', 'its SHA-256 is not that of the backup')
+      await staging.finish()
+      return { documents: collections.reduce((sum, { lines }) => sum + lines, 0), files: files.lines }
+    } catch (error) {
+      await staging.discard()
+      throw error
+    }
+  }
+
+  /** Makes the safety backup with the gate closed, so that nothing is written between it and the replacement. */
+  async function makeSafetyBackup(
+    id: string,
+    signal: AbortSignal,
+    onProgress: RestoreOptions['onProgress'],
+  ): Promise<string> {
+    const stillRunning = () =>
+      requireRow(renewSql(id, clock.now()), () => errors.unavailable({ message: 'The lease was over.' }))
+    for (;;) {
+      signal.throwIfAborted()
+      await db.batch([stillRunning(), ...closeGateSql[db.dialect]])
+      try {
+        const backup = await backups.create('safety', { signal, ...(onProgress && { onProgress }) })
+        await backup.done
+        return backup.id
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 409)) throw error
+      }
+      // A scheduled backup has begun meanwhile: until it is over, writes go on.
+      await db.batch([stillRunning(), ...openGateSql[db.dialect]])
+      await clock.sleep(BACKUP_WAIT_MS, { signal })
+    }
+  }
+
+  async function run(id: string, opened: Opened, { onProgress, signal }: RestoreOptions): Promise<string> {
+    const [lapsed, ended] = [new AbortController(), new AbortController()]
+    const stop = AbortSignal.any([closing.signal, lapsed.signal, ...(signal ? [signal] : [])])
+    const renewal = renew(id, ended.signal, () => lapsed.abort())
+    let safetyBackup: string | undefined
+    try {
+      const counts = await load(id, opened, stop, onProgress)
+      safetyBackup = await makeSafetyBackup(id, stop, onProgress)
+      const total = counts.documents
+      onProgress?.({ phase: 'replacing', done: 0, total, unit: 'documents' })
+      stop.throwIfAborted()
+      await swap({ db, objects }, { id, safetyBackup, now: () => clock.now() }, counts)
+      onProgress?.({ phase: 'replacing', done: total, total, unit: 'documents' })
+      log.info({ restore: id, safetyBackup, ...counts }, 'restore completed')
+    } catch (error) {
+      const reason = stop.aborted ? stopped() : error
+      // The answer to the last commit may have been lost.
+      if ((await recovery.fail(id, reason)) !== 'completed') throw reason
+    } finally {
+      ended.abort()
+      await renewal
+    }
+    await recovery.deleteStaged(id)
+    return safetyBackup!
+  }
+
+  return {
+    async restore(source, options = {}) {
+      const now = clock.now()
+      await recovery.recover()
+      const isBackingUp = await db.get(sql`
+        select id from store_backups where status = 'running' and lease_until > ${now}`)
+      if (isBackingUp)
+        throw errors.conflict({
+          message: 'A backup is being made: restore when it is finished.',
+          retryAfter: RETRY_AFTER_S,
+        })
+      const opened = await openSource(source)
+      const id = newId(now)
+      const [inserted] = await db.write(
+        insertSql(id, 'id' in source ? source.id : basename(source.file), now),
+      )
+      if (!inserted) {
+        opened.bytes.destroy()
+        throw errors.conflict({
+          message: 'Another backup is being restored: wait until it is done.',
+          retryAfter: RETRY_AFTER_S,
+        })
+      }
+      const restoring = run(id, opened, options)
+      running = restoring.catch(() => undefined)
+      return { safetyBackup: await restoring }
+    },
+    recover: () => recovery.recover(),
+    async close() {
+      closing.abort()
+      await running
+    },
+  }
+}
+
+const stopped = () =>
+  errors.unavailable({ message: 'The restore was stopped before it was finished: nothing was changed.' })

@@ -1,0 +1,84 @@
+import { errors } from '../../../base/errors.ts'
+import { requireRow, type Database } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
+import type { Objects } from '../objects/objects.ts'
+import { openGateSql } from './gate.ts'
+import { restoredObjectsSql } from './staging.ts'
+
+const SWAP_LIMIT_MS = 30 * 60_000
+
+/** How many rows the archive holds. */
+export type RestoredCounts = { documents: number; files: number }
+
+const leaseOver = () =>
+  errors.unavailable({ message: 'The lease of the restore was over before it was completed: restore again.' })
+
+const lost = () =>
+  errors.unavailable({ message: 'What the restore had loaded was lost: nothing was changed, restore again.' })
+
+/**
+ * Puts what a restore has loaded in place of all documents and files, completes the restore, and lets writes through again:
+ * one transaction, after which everything is new, or nothing.
+ */
+export async function swap(
+  { db, objects }: { db: Database; objects: Objects },
+  restore: { id: string; safetyBackup: string; now: () => number },
+  counts: RestoredCounts,
+): Promise<void> {
+  const { id, safetyBackup, now } = restore
+  await db.transaction(
+    async (tx) => {
+      // Locked first, so that nobody ends this restore while it is being completed.
+      const [lease] = await tx.write(sql`
+        select id from store_restores where id = ${id} and status = 'running' and lease_until > ${now()}
+        ${sql.forUpdate}`)
+      if (!lease) throw leaseOver()
+      for (const step of openGateSql[tx.dialect]) await tx.write(step)
+      // Nobody stores a resized image of a file that goes.
+      if (tx.dialect === 'postgres')
+        await tx.write(sql`lock table store_variants in share row exclusive mode`)
+
+      const [loaded] = await tx.all<RestoredCounts & { objects: number }>(sql`
+        select
+          (select count(*) from store_restored_documents where restore_id = ${id}) as documents,
+          (select count(*) from store_restored_files where restore_id = ${id}) as files,
+          (select count(*) from (
+            select key from store_unclaimed
+            where storage = 'uploads' and state = 'writing' and key in (${restoredObjectsSql(id)})
+            ${sql.forUpdate}) as written) as objects`)
+      const { documents, files } = counts
+      if (loaded!.documents !== documents || loaded!.files !== files || loaded!.objects !== files)
+        throw lost()
+
+      const oldSql = sql<{ key: string }>`
+        select object as key from store_files union all select object from store_variants`
+      for (const step of objects.discardSql('uploads', oldSql)) await tx.write(step)
+      await tx.write(sql`delete from store_variants`)
+      await tx.write(sql`delete from store_files`)
+      await tx.write(sql`delete from store_documents`)
+      await tx.write(sql`
+        insert into store_documents (collection, id, owner, version, body)
+        select collection, id, owner, version, body from store_restored_documents
+        where restore_id = ${id} order by collection, id`)
+      await tx.write(sql`
+        insert into store_files
+          (id, owner, object, original_name, content_type, size, sha256, metadata, created_at)
+        select id, owner, object, original_name, content_type, size, sha256, metadata, created_at
+        from store_restored_files where restore_id = ${id} order by id`)
+      await tx.write(sql`
+        delete from store_unclaimed where storage = 'uploads' and key in (${restoredObjectsSql(id)})`)
+      await tx.write(
+        requireRow(
+          sql`
+            update store_restores set
+              status = 'completed', safety_backup = ${safetyBackup}, completed_at = ${now()}
+            where id = ${id} and status = 'running'
+            returning id`,
+          leaseOver,
+        ),
+      )
+    },
+    // Nothing else writes these tables: the gate is closed, and its lock is held to the end.
+    { isolation: 'read committed', limitMs: SWAP_LIMIT_MS },
+  )
+}
