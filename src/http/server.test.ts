@@ -126,6 +126,7 @@ eachEngine((engine) => {
           assert.equal(headers['allow'], allow)
           assert.equal(JSON.parse(text).error.code, 'METHOD_NOT_ALLOWED')
         }
+      assert.match(app.log(), /"method":"PROPFIND","path":"\/openapi\.json","status":405/)
       const unknown = await exchange(app.url, {
         method: 'TRACE',
         path: '/nothing',

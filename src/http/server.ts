@@ -24,9 +24,11 @@ import { createValidation, type RequestPart } from './validation.ts'
 import { countWork } from './work.ts'
 
 // The other methods of Node's parser, without HEAD and OPTIONS, which the engine answers itself.
-const OTHER_METHODS = PARSED_METHODS.filter(
-  (method) => !['HEAD', 'OPTIONS', 'CONNECT', ...METHODS].includes(method),
+const OTHER_METHODS: ReadonlySet<string> = new Set(
+  PARSED_METHODS.filter((method) => !['HEAD', 'OPTIONS', 'CONNECT', ...METHODS].includes(method)),
 )
+/** Stands for all of them to the engine: it has a table of addresses for each method, and to fill 27 takes time. */
+const OTHER_METHOD = 'TRACE'
 const HEADERS_MS = 60_000
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
@@ -83,6 +85,7 @@ const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains
 /** Makes the HTTP server: everything between a socket and a handler. */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const answerError = createAnswerError(options)
+  const replacedMethods = new WeakMap<IncomingMessage, string>()
   const settings: FastifyServerOptions = {
     // The line of each answer is written below; a logger of the engine's own would make a child for each request.
     bodyLimit: BODY_LIMIT,
@@ -97,6 +100,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     forceCloseConnections: true,
     return503OnClosing: false,
     frameworkErrors: answerError,
+    // The first thing that the engine calls with a request.
+    rewriteUrl(request) {
+      const { method = '', url = '' } = request
+      if (OTHER_METHODS.has(method)) {
+        replacedMethods.set(request, method)
+        request.method = OTHER_METHOD
+      }
+      return url
+    },
     clientErrorHandler(error, socket) {
       if (socket.destroyed || !socket.writable) return
       endWith(socket, unreadable(error.code), options.newId())
@@ -129,7 +141,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       work.end()
       options.onAnswer({
         requestId: request.id,
-        method: request.method,
+        method: replacedMethods.get(request.raw) ?? request.method,
         route: request.routeOptions.url,
         path: pathOf(request.url),
         status: reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE,
@@ -269,8 +281,8 @@ function refuseOtherMethods(
   engine: FastifyInstance,
   allRoutes: readonly Pick<Route, 'method' | 'path'>[],
 ): void {
-  // The engine reads no body with these methods.
-  for (const method of OTHER_METHODS) engine.addHttpMethod(method, { overrideExisting: true })
+  // The engine reads no body with this method.
+  engine.addHttpMethod(OTHER_METHOD, { overrideExisting: true })
   // Addresses that differ only in the names of parameters are one to the engine.
   const addresses = Map.groupBy(allRoutes, ({ path }) => path.replaceAll(/:\w+/g, ':'))
   for (const routes of addresses.values()) {
@@ -278,7 +290,7 @@ function refuseOtherMethods(
     const url = routes[0]!.path
     const allow = [...(allowed.includes('GET') ? ['HEAD'] : []), ...allowed, 'OPTIONS'].toSorted().join(', ')
     engine.route({
-      method: [...OTHER_METHODS, ...METHODS.filter((method) => !allowed.includes(method))],
+      method: [OTHER_METHOD, ...METHODS.filter((method) => !allowed.includes(method))],
       url,
       schema: { hide: true },
       // Before the body is read.
