@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, rename, stat, statfs, unlink, writeFile, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 
 import { errors, type ApiError } from '../../../base/errors.ts'
 import { createFolderFlushes } from './folder-flushes.ts'
@@ -9,6 +10,8 @@ import { checkKey, NoSuchObject, type ObjectStorage } from './storage.ts'
 
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
+// What is written stays in memory until it is flushed, and then holds up the commits of the database.
+const FLUSH_BYTES = 16 * 1024 * 1024
 const READ_BYTES = 256 * 1024
 /** With less the folder counts as full: a database on the same disk needs some as well. */
 const FREE_BYTES = 4 * 1024 * 1024
@@ -136,18 +139,28 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
       let isRenamed = false
       /** Of what was gathered before; the next bytes are awaited meanwhile. */
       let writing: Promise<void> = Promise.resolve()
+      /** Of what was written before; it goes on beside the writing. */
+      let flushing: Promise<void> = Promise.resolve()
+      let unflushed = 0
 
       async function append(chunks: readonly Buffer[]): Promise<void> {
         await writing
-        file ??= await createFile(part, parent)
-        if (chunks.length > 0) writing = writeAll(file, chunks)
-        // Its failure may come while nothing awaits it.
+        const handle = (file ??= await createFile(part, parent))
+        if (chunks.length > 0) writing = writeAll(handle, chunks)
+        // These may fail while nothing awaits them.
         writing.catch(() => undefined)
+        if (unflushed < FLUSH_BYTES) return
+        unflushed = 0
+        await flushing
+        flushing = handle.datasync()
+        flushing.catch(() => undefined)
       }
 
       async function finish(): Promise<void> {
         await append([])
         await writing
+        // A failure is reported once: the flush below does not repeat it.
+        await flushing
         // The row of the object tells what a power cut left until both are on the disk, which after the rename takes one
         // commit of the file system instead of two.
         await rename(part, path)
@@ -162,13 +175,14 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
           for (const chunk of chunks) {
             hash.update(chunk)
             size += chunk.length
+            unflushed += chunk.length
           }
           await disk(() => append(chunks))
         }
         await disk(finish)
         return { size, sha256: hash.digest('hex') }
       } catch (error) {
-        await writing.catch(() => undefined)
+        await Promise.allSettled([writing, flushing])
         // If this fails as well, the sweep deletes them.
         await Promise.allSettled([file?.close(), file && removeFile(isRenamed ? path : part)])
         throw error
@@ -178,7 +192,21 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
     read: (key, range) =>
       disk(async () => {
         const file = await openFile(key)
-        return file.createReadStream({ ...range, highWaterMark: READ_BYTES })
+        try {
+          const { size } = await file.stat()
+          const { start, end } = { start: range?.start ?? 0, end: Math.min(range?.end ?? size, size - 1) }
+          if (end - start >= READ_BYTES)
+            return file.createReadStream({ start, end, highWaterMark: READ_BYTES })
+          // A small one is read at once: a stream of the file would cost twice as much.
+          const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Math.max(0, end - start + 1)), {
+            position: start,
+          })
+          await file.close()
+          return Readable.from([buffer.subarray(0, bytesRead)], { objectMode: false })
+        } catch (error) {
+          await file.close()
+          throw error
+        }
       }),
 
     remove: (key) =>
