@@ -1,5 +1,6 @@
 import { defineErrors, errors } from '../../base/errors.ts'
 
+/** The errors of the content of files. */
 export const contentErrors = defineErrors({
   range_not_satisfiable: [416, 'No part of the Range is within the file.'],
   image_too_large: [422, 'The image is too large to be resized: resize it before you upload it.'],
@@ -9,6 +10,11 @@ export const contentErrors = defineErrors({
 /** The errors of backups. */
 export const backupErrors = defineErrors({
   backup_damaged: [422, 'The backup is damaged: use another one.'],
+})
+
+/** The errors of uploads. */
+export const uploadErrors = defineErrors({
+  quota_exceeded: [413, 'There is no room for this file: delete others first.'],
 })
 
 /** The document does not exist, or the caller has no access to it. */

@@ -1,4 +1,6 @@
+import { bytesOf } from '../../base/byte-size.ts'
 import { defineWire } from '../../kernel/wire.ts'
+import { messaging } from '../messaging/index.ts'
 import { createBackups } from './backups/backups.ts'
 import { refusedWhileRestoring } from './backups/gate.ts'
 import { createRestores } from './backups/restore.ts'
@@ -9,9 +11,14 @@ import { createCollections } from './documents/collections.ts'
 import { createDocuments } from './documents/documents.ts'
 import { createLists } from './documents/list.ts'
 import { documentRoutes } from './documents/routes.ts'
+import { attachableFiles } from './files/attachable-files.ts'
 import { contentRoutes } from './files/content-routes.ts'
+import { createFileList } from './files/file-list.ts'
 import { createFiles, createFilesAccess } from './files/files.ts'
 import { createLinks } from './files/links.ts'
+import { createQuota } from './files/quota.ts'
+import { fileRoutes } from './files/routes.ts'
+import { createUploads } from './files/upload.ts'
 import { createVariants } from './files/variants.ts'
 import { storeHealthRoute } from './health.ts'
 import { createObjects } from './objects/objects.ts'
@@ -26,6 +33,7 @@ export type { BackupRecord, Progress } from './backups/backups.ts'
 export const store = defineWire({
   name: 'store',
   description: 'JSON documents in collections, with filters, sorting and pages; files; and backups.',
+  needs: [messaging.optional],
   options: StoreOptions,
   env: STORE_ENV,
   providers: STORE_PROVIDERS,
@@ -42,15 +50,21 @@ export const store = defineWire({
     const documents = createDocuments(db, clock)
     const list = createLists(db, documents)
     const access = createFilesAccess(policy, options.fileAccess)
-    const files = createFiles(db)
+    const files = createFiles(db, objects, createQuota(options.quota))
+    const upload = createUploads(objects, files)
     const links = createLinks(clock, settings)
     const variants = createVariants({ ...context, db }, objects)
+    context.messaging?.setFileSource(attachableFiles({ files, access, objects }))
     const health = () => db.ping()
     return {
       routes: [
         ...backupRoutes({ backups, clock }),
         ...restoreRoutes(restores),
         ...documentRoutes({ collections, documents, list }),
+        ...fileRoutes(
+          { files, list: createFileList(db), upload, access },
+          { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
+        ),
         ...contentRoutes({ files, access, links, objects, variants }),
         storeHealthRoute({
           database: health,
@@ -59,7 +73,7 @@ export const store = defineWire({
           lastBackup: () => backups.lastCompletedAt(),
         }),
       ] as const,
-      service: { documents, list, backups, restores },
+      service: { documents, list, files, backups, restores },
       async start() {
         await backups.failLapsed()
         await restores.recover()

@@ -1,12 +1,16 @@
 import type { Static } from 'typebox'
 
 import { isoTime } from '../../../base/clock.ts'
-import type { Database } from '../../../db/database.ts'
+import { ApiError, errors } from '../../../base/errors.ts'
+import { requireRow, type Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
+import type { Caller, RowFilter } from '../../../http/access.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import { createAccess, type CollectionRule } from '../documents/collections.ts'
 import { noFile } from '../errors.ts'
+import type { NewObject, Objects } from '../objects/objects.ts'
+import { contentUrlOf } from './links.ts'
+import type { Quota } from './quota.ts'
 
 /** A file as it is stored. */
 export type FileRow = {
@@ -44,19 +48,59 @@ export function fileJson(row: FileRow, publicUrl: string): string {
     contentType: row.content_type,
     size: row.size,
     sha256: row.sha256,
-    url: `${publicUrl}/store/files/${row.id}/content`,
+    url: contentUrlOf(publicUrl, row.id),
     createdAt: isoTime(row.created_at),
   })
   return `${fields.slice(0, -1)},"metadata":${row.metadata}}`
 }
 
-export function createFiles(db: Database) {
+export function createFiles(db: Database, objects: Objects, quota: Quota) {
+  const find = (id: string): Promise<FileRow | undefined> =>
+    db.get(sql<FileRow>`select ${FILE_COLUMNS} from store_files where id = ${id}`)
+
   return {
     /** @throws not_found also if the file is out of the caller's reach */
     async get(id: string, rowFilter: RowFilter): Promise<FileRow> {
-      const found = await db.get<FileRow>(sql`select ${FILE_COLUMNS} from store_files where id = ${id}`)
+      const found = await find(id)
       if (!found || (rowFilter.owner !== undefined && found.owner !== rowFilter.owner)) throw noFile(id)
       return found
+    },
+
+    /**
+     * Creates the record of an object, which claims it.
+     *
+     * @returns the record of another object if one with this id exists: an earlier call was interrupted after its commit
+     * @throws QUOTA_EXCEEDED, UNAVAILABLE
+     */
+    async create(row: FileRow, { claimSql }: NewObject, caller: Caller): Promise<FileRow> {
+      const insertSql = sql.insert('store_files', row, ['id'])
+      try {
+        await db.batch([...quota(row, caller), claimSql, requireRow(insertSql, () => errors.conflict())])
+        return row
+      } catch (error) {
+        const existing = error instanceof ApiError && error.status < 500 ? await find(row.id) : undefined
+        if (existing) return existing
+        throw error
+      }
+    },
+
+    /** Deletes a file with its variants. @throws not_found */
+    async remove(id: string, rowFilter: RowFilter): Promise<void> {
+      const mine = rowFilter.owner === undefined ? sql.literal('') : sql` and owner = ${rowFilter.owner}`
+      await db.batch([
+        // Locked, so that no variant is added between the next two steps.
+        requireRow(sql`select id from store_files where id = ${id}${mine} ${sql.forUpdate}`, () =>
+          noFile(id),
+        ),
+        objects.discardSql(
+          'uploads',
+          sql`
+            select object as key from store_files where id = ${id}
+            union all select object from store_variants where file_id = ${id}`,
+        ),
+        sql`delete from store_variants where file_id = ${id}`,
+        sql`delete from store_files where id = ${id}`,
+      ])
     },
   }
 }

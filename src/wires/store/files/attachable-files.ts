@@ -1,0 +1,30 @@
+import { buffer } from 'node:stream/consumers'
+
+import { errors } from '../../../base/errors.ts'
+import type { FileSource } from '../../messaging/index.ts'
+import type { Objects } from '../objects/objects.ts'
+import { NoSuchObject } from '../objects/storage.ts'
+import type { Files, FilesAccess } from './files.ts'
+
+/** The files that a caller may attach to messages: those that they may read. */
+export const attachableFiles =
+  ({ files, access, objects }: { files: Files; access: FilesAccess; objects: Objects }): FileSource =>
+  async (caller, id) => {
+    const file = await files.get(id, access.rowFilter(caller, 'read'))
+    return {
+      name: file.original_name,
+      contentType: file.content_type,
+      size: file.size,
+      async read() {
+        try {
+          return await buffer(await objects.read('uploads', file.object))
+        } catch (error) {
+          if (!(error instanceof NoSuchObject)) throw error
+          throw errors.internal_error({
+            message: `The bytes of file ${id} are missing in the storage: restore them from a backup.`,
+            cause: error,
+          })
+        }
+      },
+    }
+  }

@@ -1,0 +1,119 @@
+import { invalid } from '../../../base/errors.ts'
+import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
+import type { Database } from '../../../db/database.ts'
+import { sql, type Sql, type SqlScalar } from '../../../db/sql.ts'
+import type { RowFilter } from '../../../http/access.ts'
+import { decodeFileCursor, encodeFileCursor } from './file-cursor.ts'
+import { FILE_COLUMNS, type FileRow } from './files.ts'
+
+const LARGEST_LIMIT = 1000
+// A page of this many rows, those skipped included, is read on the event loop; a longer one where it stalls nobody.
+const SHORT_PAGE = 100
+
+/** The fields that a list sorts by, with their columns. Ids sort by the time of creation. */
+const SORT_COLUMNS = {
+  createdAt: 'id',
+  originalName: 'original_name',
+  contentType: 'content_type',
+  size: 'size',
+} as const
+type SortField = keyof typeof SORT_COLUMNS
+export type FileSort = SortField | `-${SortField}`
+export const FILE_SORTS = (Object.keys(SORT_COLUMNS) as SortField[]).flatMap(
+  (field) => [field, `-${field}`] as const,
+)
+
+export type FileQuery = {
+  limit: number
+  offset: number
+  cursor?: string
+  sort: FileSort
+  /** A media type, or `image/*`. */
+  contentType?: string
+  /** The whole original name. */
+  name?: string
+}
+
+export type FilePage = {
+  files: FileRow[]
+  total: number
+  limit: number
+  offset: number
+  nextCursor: string | undefined
+}
+
+/** Reads a page of the files within the row filter. @throws VALIDATION_ERROR at `/query/cursor` */
+export type FileList = (rowFilter: RowFilter, query: FileQuery) => Promise<FilePage>
+
+export function createFileList(db: Database): FileList {
+  const stored = cachedUntilWrite(db, async (owner) => {
+    const row = await db.get<{ files: number }>(sql`
+      select cast(coalesce(sum(files), 0) as bigint) as files from store_usage where owner = ${owner}`)
+    return row!.files
+  })
+
+  async function count(conditions: readonly Sql[]): Promise<number> {
+    const [row] = await db.scan<{ total: number }>(
+      sql`select count(*) as total from store_files ${whereSql(conditions)}`,
+    )
+    return row!.total
+  }
+
+  return async ({ owner }, query) => {
+    const { offset, sort, cursor, contentType, name } = query
+    if (cursor !== undefined && offset > 0)
+      throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
+    const limit = Math.min(query.limit, LARGEST_LIMIT)
+    const isDescending = sort.startsWith('-')
+    const columnName = SORT_COLUMNS[sort.replace('-', '') as SortField]
+    const column = sql.literal(columnName)
+    const direction = sql.literal(isDescending ? 'desc' : 'asc')
+    const comparison = sql.literal(isDescending ? '<' : '>')
+
+    const filters = [
+      ...(contentType === undefined ? [] : [contentTypeSql(contentType)]),
+      ...(name === undefined ? [] : [sql`original_name = ${name}`]),
+    ]
+    const conditions = [...(owner === undefined ? [] : [sql`owner = ${owner}`]), ...filters]
+    const list = JSON.stringify([sort, contentType, name])
+    const position = cursor === undefined ? undefined : decodeFileCursor(cursor, list, columnName === 'size')
+    const place =
+      position === undefined
+        ? []
+        : columnName === 'id'
+          ? [sql`id ${comparison} ${position.id}`]
+          : [sql`(${column}, id) ${comparison} (${position.value}, ${position.id})`]
+    const orderBy = columnName === 'id' ? sql`id ${direction}` : sql`${column} ${direction}, id ${direction}`
+    const page = sql<FileRow>`
+      select ${FILE_COLUMNS} from store_files ${whereSql([...conditions, ...place])}
+      order by ${orderBy} limit ${limit + 1} offset ${offset}`
+    const isShort = filters.length === 0 && columnName === 'id' && limit + offset <= SHORT_PAGE
+    const [rows, total] = await Promise.all([
+      isShort ? db.all(page) : db.scan(page),
+      filters.length === 0 ? stored(owner ?? '') : (position?.total ?? count(conditions)),
+    ])
+
+    const files = rows.slice(0, limit)
+    const last = files.at(-1)
+    const nextCursor =
+      last && rows.length > limit
+        ? encodeFileCursor(
+            { value: last[columnName], id: last.id, total: filters.length === 0 ? undefined : total },
+            list,
+          )
+        : undefined
+    return { files, total, limit, offset, nextCursor }
+  }
+}
+
+const whereSql = (conditions: readonly Sql[]): Sql =>
+  conditions.length === 0 ? sql.literal('') : sql`where ${sql.join(conditions, ' and ')}`
+
+function contentTypeSql(contentType: string): Sql {
+  const wanted = contentType.toLowerCase()
+  if (!wanted.endsWith('/*')) return sql`content_type = ${wanted}`
+  const prefix = wanted.slice(0, -1)
+  // What sorts directly behind all texts with this prefix: '0' follows '/'.
+  const end: SqlScalar = `${prefix.slice(0, -1)}0`
+  return sql`content_type >= ${prefix} and content_type < ${end}`
+}

@@ -1,0 +1,48 @@
+// What the tests of files share.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { Answered, TestApp } from '../../../testing/app.ts'
+
+export type TestFile = {
+  bytes?: string | Uint8Array<ArrayBuffer>
+  name?: string
+  type?: string
+  metadata?: unknown
+}
+
+/** Uploads a file as a browser does. */
+export async function upload(
+  app: TestApp,
+  token: string | undefined,
+  { bytes = 'hello', name = 'a.txt', type = 'text/plain', metadata }: TestFile = {},
+  headers: Record<string, string> = {},
+): Promise<Answered> {
+  const form = new FormData()
+  if (metadata !== undefined) form.set('metadata', JSON.stringify(metadata))
+  form.set('file', new File([bytes], name, { type }))
+  const body = new Response(form)
+  return app.request('POST', '/store/upload', {
+    token,
+    raw: new Uint8Array(await body.arrayBuffer()),
+    headers: { 'content-type': body.headers.get('content-type')!, ...headers },
+  })
+}
+
+/** The keys of the objects in the uploads folder of a data folder, sorted; parts of unfinished ones as well. */
+export async function storedObjects(dataDir: string): Promise<string[]> {
+  const entries = await readdir(join(dataDir, 'uploads'), { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+    .toSorted()
+}
+
+/** Waits until a condition holds. @throws after 5 s */
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 5_000
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error('this did not come to be within 5 s')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

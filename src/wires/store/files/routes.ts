@@ -1,0 +1,142 @@
+import type { Static } from 'typebox'
+
+import { errors } from '../../../base/errors.ts'
+import { idPattern } from '../../../base/ids.ts'
+import { Type } from '../../../base/schema.ts'
+import { multipart } from '../../../http/bodies.ts'
+import { PageQuery, PageReply } from '../../../http/page.ts'
+import { answer, jsonText, route } from '../../../http/route.ts'
+import { uploadErrors } from '../errors.ts'
+import { FILE_SORTS, type FileList } from './file-list.ts'
+import { fileJson, type FileRow, type Files, type FilesAccess } from './files.ts'
+import type { Uploads } from './upload.ts'
+
+// The slowest line on which the largest file can be uploaded: 512 kbit/s.
+const BYTES_PER_MS = 64
+const RECEIVE_MIN_MS = 60_000
+const RECEIVE_MAX_MS = 24 * 3_600_000
+
+const Metadata = Type.Unsafe<Record<string, unknown>>({
+  title: 'FileMetadata',
+  type: 'object',
+  additionalProperties: true,
+  examples: [{ album: 'summer' }],
+  description: 'Any fields, as a JSON object of at most 64 KiB.',
+})
+
+const StoredFile = Type.Object(
+  {
+    _id: Type.String(),
+    filename: Type.String({ description: 'The name under which it is stored.' }),
+    originalName: Type.String({ description: 'The name as uploaded, without folders.' }),
+    contentType: Type.String({
+      description: 'The media type that the bytes show; application/octet-stream if they show none.',
+    }),
+    size: Type.Integer({ description: 'In bytes.' }),
+    sha256: Type.String({ description: 'The SHA-256 of the bytes, in hex.' }),
+    url: Type.String({ description: 'Where the bytes are.' }),
+    metadata: Metadata,
+    createdAt: Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' }),
+  },
+  { title: 'StoredFile' },
+)
+type StoredFile = Static<typeof StoredFile>
+
+const OneFile = Type.Object({
+  id: Type.String({
+    pattern: idPattern,
+    description: 'The file’s _id.',
+    examples: ['01arz3ndektsv4rrffq69g5fav'],
+  }),
+})
+
+const ListQuery = Type.Object({
+  ...PageQuery,
+  sort: Type.Enum(FILE_SORTS, {
+    default: '-createdAt',
+    description: 'A leading minus sorts in descending order.',
+  }),
+  contentType: Type.Optional(
+    Type.String({
+      pattern: '^[\\w!#$&^.+-]{1,127}/([\\w!#$&^.+-]{1,127}|\\*)$',
+      description: 'A media type, or all of a kind: image/*.',
+      examples: ['image/*'],
+    }),
+  ),
+  name: Type.Optional(Type.String({ maxLength: 255, description: 'The whole original name.' })),
+})
+
+/** @param options.limit the largest file in bytes */
+export function fileRoutes(
+  { files, list, upload, access }: { files: Files; list: FileList; upload: Uploads; access: FilesAccess },
+  { limit, publicUrl }: { limit: number; publicUrl: string },
+) {
+  const textOf = (row: FileRow): string => fileJson(row, publicUrl)
+
+  return [
+    route(
+      'POST /store/upload',
+      {
+        summary: 'Upload a file',
+        description: `The file may have up to ${limit} bytes. Its record is created once all its bytes are safe.`,
+        access: 'user',
+        idempotent: true,
+        body: multipart({
+          file: { maxBytes: limit },
+          fields: Type.Object({ metadata: Type.Optional(Metadata) }),
+          receiveMs: Math.min(RECEIVE_MAX_MS, RECEIVE_MIN_MS + Math.ceil(limit / BYTES_PER_MS)),
+        }),
+        reply: { 201: StoredFile },
+        errors: [uploadErrors.quota_exceeded, errors.unavailable],
+      },
+      (call) => {
+        access.rowFilter(call.caller, 'create')
+        return upload(call, (row) => answer<StoredFile>(jsonText(textOf(row)), { status: 201 }))
+      },
+    ),
+    route(
+      'GET /store/files',
+      {
+        summary: 'List files',
+        access: 'optional',
+        readsOnly: true,
+        query: ListQuery,
+        reply: { 200: Type.Object({ files: Type.Array(StoredFile), ...PageReply }) },
+      },
+      async ({ query, caller }) => {
+        const page = await list(access.rowFilter(caller, 'read'), query)
+        const { total, limit: applied, offset, nextCursor } = page
+        const rest = JSON.stringify({ total, limit: applied, offset, nextCursor })
+        return jsonText(`{"files":[${page.files.map(textOf).join(',')}],${rest.slice(1)}`)
+      },
+    ),
+    route(
+      'GET /store/files/:id',
+      {
+        summary: 'Get the record of a file',
+        access: 'optional',
+        readsOnly: true,
+        params: OneFile,
+        reply: { 200: StoredFile },
+        errors: [errors.not_found],
+      },
+      async ({ params: { id }, caller }) =>
+        jsonText<StoredFile>(textOf(await files.get(id, access.rowFilter(caller, 'read')))),
+    ),
+    route(
+      'DELETE /store/files/:id',
+      {
+        summary: 'Delete a file',
+        description: 'Deletes its bytes and resized images as well.',
+        access: 'optional',
+        params: OneFile,
+        reply: { 200: Type.Object({ message: Type.String() }, { title: 'Confirmation' }) },
+        errors: [errors.not_found],
+      },
+      async ({ params: { id }, caller }) => {
+        await files.remove(id, access.rowFilter(caller, 'delete'))
+        return { message: `The file ${id} is deleted.` }
+      },
+    ),
+  ] as const
+}
