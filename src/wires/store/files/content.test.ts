@@ -20,7 +20,7 @@ eachEngine((engine) => {
     folder = await temporaryFolder(ending)
     app = await startApp(ending, engine, {
       environment: { DATA_DIR: folder, SIXWIRE_POLICY: 'guarded' },
-      config: { auth: { requireEmailVerification: false } },
+      config: { auth: { local: { requireEmailVerification: false } } },
     })
     token = (await app.register()).token
     letters = await upload(app, token, { bytes: 'abcdefghij' })
@@ -193,7 +193,10 @@ eachEngine((engine) => {
     test('are missing answer 500, and the log tells which', async () => {
       const file = await add({ bytes: 'lost' })
       await unlink(pathOf(file))
-      for (const headers of [{}, { range: 'bytes=0-1' }, { range: 'bytes=0-0,2-2' }]) {
+      for (const headers of [{}, { range: 'bytes=0-1' }, { range: 'bytes=0-0,2-2' }] as Record<
+        string,
+        string
+      >[]) {
         const { status, body, headers: answered } = await get(file, headers)
         assert.equal(status, 500)
         assert.match(body.error.message, /^The bytes of file \w+ are missing in the storage/)
@@ -214,16 +217,25 @@ eachEngine((engine) => {
       assert.equal((await get(file)).status, 500)
     })
   })
+})
 
-  test('a client that goes away closes the file', async () => {
-    const file = await add({ bytes: 'x'.repeat(20_000_000) })
+anyEngine((engine) => {
+  const ending = endOfSuite()
+  let app: TestApp
+  before(async () => {
+    app = await startApp(ending, engine)
+  })
+
+  test('a client that goes away closes the file', { skip: process.platform !== 'linux' }, async () => {
+    const { token } = await app.register()
+    const file = await upload(app, token, { bytes: 'x'.repeat(12_000_000) })
     const openFiles = async () => {
       const links = await Promise.all(
         (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
       )
-      return links.filter((link) => link === pathOf(file)).length
+      return links.filter((link) => link.endsWith(file.filename)).length
     }
-    for (const range of [undefined, 'bytes=0-9000000,9000002-19000000']) {
+    for (const range of [undefined, 'bytes=0-9000000,9000002-11000000']) {
       const headers = { authorization: `Bearer ${token}`, ...(range !== undefined && { range }) }
       const sent = httpRequest(app.url + contentPath(file), { headers }).end()
       await new Promise<void>((resolve) =>
@@ -234,13 +246,8 @@ eachEngine((engine) => {
       while ((await openFiles()) > 0) await sleep(5)
     }
   })
-})
-
-anyEngine((engine) => {
-  const ending = endOfSuite()
 
   test('the description has bytes and answers without a body', async () => {
-    const app = await startApp(ending, engine)
     const { body } = await app.request('GET', '/openapi.json')
     const { responses } = body.paths['/store/files/{id}/content'].get
     assert.deepEqual(Object.keys(responses['206'].content), ['*/*'])

@@ -9,7 +9,7 @@ import { answer, type Answer } from '../../../http/route.ts'
 import { contentErrors } from '../errors.ts'
 import { NoSuchObject, type ByteRange } from '../objects/storage.ts'
 import { isCurrentCopy, isRangeCurrent, type Conditions, type Validators } from './conditions.ts'
-import { dispositionOf } from './disposition.ts'
+import { dispositionOf, isPlayed } from './disposition.ts'
 import { lengthOf, rangesOf } from './ranges.ts'
 
 /** Bytes that can be answered. */
@@ -32,10 +32,10 @@ export type ContentRequest = {
   log: () => FastifyBaseLogger
 }
 
-// Nothing in an answer may run, even if its type were wrong. A browser's own page for an image, a video or a sound needs
-// the other directives.
-const POLICY =
-  "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+// Nothing in an answer may run, even if its type were wrong. The directives after the first are for the page that a browser
+// makes of an image, a video or a sound. A player asks for its ranges from the origin of that page, so it needs one.
+const policyOf = (contentType: string): string =>
+  `sandbox${isPlayed(contentType) ? ' allow-same-origin' : ''}; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'none'`
 
 /**
  * Answers bytes as RFC 9110 says: conditions (section 13), then ranges (section 14).
@@ -59,7 +59,7 @@ export async function answerContent(content: Content, request: ContentRequest): 
     ...validators,
     'accept-ranges': 'bytes',
     'content-disposition': dispositionOf(content.contentType, content.name, request.isDownload),
-    'content-security-policy': POLICY,
+    'content-security-policy': policyOf(content.contentType),
     'content-type': type,
   }
   const whole = { ...headers, 'content-length': String(size) }
@@ -133,7 +133,7 @@ async function openWhole(
   } catch (error) {
     if (!(error instanceof NoSuchObject) && !(error instanceof WrongLength)) throw error
     throw errors.internal_error({
-      message: `The bytes of ${content.what} are missing in the storage: restore them from a backup.`,
+      message: `The bytes of ${content.what} are missing in the storage: an operator can restore them.`,
       cause: error,
     })
   }

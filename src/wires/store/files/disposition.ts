@@ -11,7 +11,11 @@ const SHOWN = new Set([
   'image/webp',
   'image/x-icon',
 ])
+// XML has a plus sign: video/…+xml.
 const PLAYED = /^(?:audio|video)\/[\w.-]+$/
+
+/** Whether a browser plays it, rather than showing it. */
+export const isPlayed = (contentType: string): boolean => PLAYED.test(contentType)
 
 /**
  * The `Content-Disposition` of a file, RFC 6266: inline if a browser may show it, else an attachment.
@@ -20,7 +24,7 @@ const PLAYED = /^(?:audio|video)\/[\w.-]+$/
  * @param name any text
  */
 export function dispositionOf(contentType: string, name: string, isDownload: boolean): string {
-  const isShown = !isDownload && (SHOWN.has(contentType) || PLAYED.test(contentType))
+  const isShown = !isDownload && (SHOWN.has(contentType) || isPlayed(contentType))
   return `${isShown ? 'inline' : 'attachment'}; ${fileNameOf(name)}`
 }
 
