@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { readdir, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { crc32, deflateSync } from 'node:zlib'
+
+import sharp, { type Metadata } from 'sharp'
+
+import { startApp, type TestApp } from '../../../testing/app.ts'
+import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
+import { contentPath, upload, type Uploaded } from './content.fixture.ts'
+
+type Bytes = Uint8Array<ArrayBuffer>
+
+const picture = (width: number, height: number) =>
+  sharp({ create: { width, height, channels: 3, background: 'green' } })
+
+/** A PNG of one colour in 1 bit a pixel, of which only the first rows are there. */
+function pngHeader(width: number, height: number): Bytes {
+  const chunk = (type: string, content: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type, 'latin1'), content])
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(content.length)
+    const sum = Buffer.alloc(4)
+    sum.writeUInt32BE(crc32(body))
+    return Buffer.concat([length, body, sum])
+  }
+  const size = Buffer.alloc(13)
+  size.writeUInt32BE(width)
+  size.writeUInt32BE(height, 4)
+  size.writeUInt8(1, 8)
+  const start = Buffer.from('89504e470d0a1a0a', 'hex')
+  const rows = chunk('IDAT', deflateSync(Buffer.alloc(100_000)))
+  return new Uint8Array(Buffer.concat([start, chunk('IHDR', size), rows, chunk('IEND', Buffer.alloc(0))]))
+}
+
+eachEngine((engine) => {
+  let app: TestApp
+  let token: string
+  let folder: string
+  const ending = endOfSuite()
+  before(async () => {
+    folder = await temporaryFolder(ending)
+    app = await startApp(ending, engine, { environment: { DATA_DIR: folder } })
+    token = (await app.register()).token
+  })
+  const add = (bytes: Bytes, type: string) => upload(app, token, { bytes, type })
+
+  async function get(file: Uploaded, query: string) {
+    const response = await fetch(app.url + contentPath(file, query), {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const bytes = Buffer.from(await response.arrayBuffer())
+    const isImage = response.headers.get('content-type')!.startsWith('image/')
+    return {
+      status: response.status,
+      headers: response.headers,
+      bytes,
+      image: (isImage ? await sharp(bytes).metadata() : {}) as Metadata,
+      code: isImage ? undefined : (JSON.parse(bytes.toString()).error.code as string),
+    }
+  }
+
+  /** The keys of all objects in the uploads storage. */
+  async function objects(): Promise<string[]> {
+    const entries = await readdir(join(folder, 'uploads'), { recursive: true, withFileTypes: true })
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+  }
+
+  test('an image is turned as EXIF says, resized as asked for, and never enlarged', async () => {
+    const bytes = await picture(400, 300).withMetadata({ orientation: 6 }).jpeg().toBuffer()
+    const file = await add(new Uint8Array(bytes), 'image/jpeg')
+    const cases: [query: string, width: number, height: number][] = [
+      ['?width=150', 150, 200],
+      ['?height=200', 150, 200],
+      ['?width=150&height=150', 113, 150],
+      ['?width=150&height=150&fit=inside', 113, 150],
+      ['?width=150&height=150&fit=cover', 150, 150],
+      ['?width=150&height=150&fit=contain', 150, 150],
+      ['?width=4096', 300, 400],
+    ]
+    for (const [query, width, height] of cases) {
+      const { status, headers, image } = await get(file, query)
+      assert.equal(status, 200, query)
+      assert.deepEqual([image.width, image.height], [width, height], query)
+      assert.deepEqual([image.format, image.exif, image.orientation], ['jpeg', undefined, undefined], query)
+      assert.equal(headers.get('content-type'), 'image/jpeg')
+      assert.notEqual(headers.get('etag'), `"${file.sha256}"`)
+    }
+  })
+
+  test('GIF and AVIF become WebP, the others stay what they are', async () => {
+    for (const [format, expected] of [
+      ['png', 'png'],
+      ['webp', 'webp'],
+      ['gif', 'webp'],
+      ['avif', 'webp'],
+    ] as const) {
+      const file = await add(
+        new Uint8Array(await picture(20, 10).toFormat(format).toBuffer()),
+        `image/${format}`,
+      )
+      assert.equal(file.contentType, `image/${format}`)
+      const { image, headers } = await get(file, '?width=10')
+      assert.deepEqual([image.format, image.width, image.height], [expected, 10, 5])
+      assert.equal(headers.get('content-type'), `image/${expected}`)
+    }
+  })
+
+  test('it is made once, and answered as any file', async () => {
+    const file = await add(new Uint8Array(await picture(50, 50).png().toBuffer()), 'image/png')
+    const others = (await objects()).length
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(() => get(file, '?width=20')))
+    const etags = new Set(
+      [...answers, await get(file, '?width=20')].map(({ headers }) => headers.get('etag')),
+    )
+    assert.equal(etags.size, 1)
+    assert.equal((await objects()).length, others + 1)
+
+    const path = contentPath(file, '?width=20')
+    const [etag = ''] = [...etags]
+    const whole = await get(file, '?width=20')
+    const part = await app.request('GET', path, { token, headers: { range: 'bytes=1-3' } })
+    assert.deepEqual([part.status, part.text], [206, 'PNG'])
+    assert.equal(part.headers.get('content-range'), `bytes 1-3/${whole.bytes.length}`)
+    assert.equal((await app.request('GET', path, { token, headers: { 'if-none-match': etag! } })).status, 304)
+    const head = await app.request('HEAD', path, { token })
+    assert.equal(head.headers.get('content-length'), String(whole.bytes.length))
+  })
+
+  test('20 of a file are stored, more are made each time; all are deleted with it', async () => {
+    const kept = new Set(await objects())
+    const file = await add(new Uint8Array(await picture(50, 50).png().toBuffer()), 'image/png')
+    for (let width = 1; width <= 22; width++)
+      assert.equal((await get(file, `?width=${width}`)).image.width, width)
+    assert.equal((await objects()).length, kept.size + 21)
+    assert.equal((await app.request('DELETE', `/store/files/${file._id}`, { token })).status, 200)
+    while ((await objects()).some((key) => !kept.has(key))) await sleep(5)
+  })
+
+  test('one whose bytes are lost is made again', async () => {
+    const file = await add(new Uint8Array(await picture(50, 50).png().toBuffer()), 'image/png')
+    const before = new Set(await objects())
+    await get(file, '?width=20')
+    const [key = ''] = (await objects()).filter((one) => !before.has(one))
+    await unlink(join(folder, 'uploads', key.slice(-2), key))
+    assert.equal((await get(file, '?width=20')).status, 500)
+    assert.equal((await get(file, '?width=20')).status, 200)
+    assert.equal((await objects()).length, before.size + 1)
+  })
+
+  test('what cannot be resized', async () => {
+    const jpeg = new Uint8Array(await picture(400, 300).jpeg().toBuffer())
+    const text = new TextEncoder()
+    const cases: [bytes: Bytes, type: string, query: string, status: number, code: string][] = [
+      [text.encode('text'), 'text/plain', '?width=10', 400, 'VALIDATION_ERROR'],
+      [
+        text.encode('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+        'image/svg+xml',
+        '?width=10',
+        400,
+        'VALIDATION_ERROR',
+      ],
+      [jpeg, 'image/jpeg', '?width=0', 400, 'VALIDATION_ERROR'],
+      [jpeg, 'image/jpeg', '?height=4097', 400, 'VALIDATION_ERROR'],
+      [jpeg, 'image/jpeg', '?width=10&fit=fill', 400, 'VALIDATION_ERROR'],
+      [jpeg, 'image/jpeg', '?fit=cover', 400, 'VALIDATION_ERROR'],
+      [jpeg.slice(0, jpeg.length / 2), 'image/jpeg', '?width=10', 422, 'IMAGE_UNREADABLE'],
+      [jpeg.slice(0, 30), 'image/jpeg', '?width=10', 422, 'IMAGE_UNREADABLE'],
+      [pngHeader(50_000, 50_000), 'image/png', '?width=10', 422, 'IMAGE_TOO_LARGE'],
+      [pngHeader(6000, 6000), 'image/png', '?width=10', 422, 'IMAGE_UNREADABLE'],
+    ]
+    for (const [bytes, type, query, status, code] of cases) {
+      const answered = await get(await add(bytes, type), query)
+      assert.deepEqual([answered.status, answered.code], [status, code], `${type} ${query}`)
+    }
+  })
+})
