@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { before, describe, test } from 'node:test'
 
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { startReplicas } from '../../../testing/auth.ts'
 import { eachEngine, endOfSuite, temporaryFolder, type Ending } from '../../../testing/engines.ts'
-import type { TestApp } from '../../../testing/app.ts'
-import { archiveOf, sampleEntries } from './archive.fixture.ts'
+import { startApp, type TestApp } from '../../../testing/app.ts'
+import { archiveOf, documentOf, entriesOf, sampleEntries } from './archive.fixture.ts'
 import { closeGateSql } from './gate.ts'
 import { insertSql } from './restore-rows.ts'
 
@@ -85,7 +87,7 @@ eachEngine((engine) => {
         { file: first },
         { onProgress: ({ phase }) => void phases.add(phase) },
       )
-      assert.ok(phases.has('checking') && phases.has('replacing'), [...phases].join())
+      assert.ok(phases.has('Check') && phases.has('Replace'), [...phases].join())
       await assertClean(app, folder)
 
       // The other replica answers the new state at once.
@@ -221,13 +223,91 @@ eachEngine((engine) => {
       await assert.rejects(
         restores().restore(
           { file },
-          { signal: stop.signal, onProgress: ({ phase }) => void (phase !== 'checking' && stop.abort()) },
+          { signal: stop.signal, onProgress: ({ phase }) => void (phase !== 'Check' && stop.abort()) },
         ),
         { status: 503, message: /was stopped before it was finished/ },
       )
       assert.deepEqual(await stateOf(app), before)
       await assertClean(app, folder)
       assert.equal((await app.request('POST', '/store/books', { token, body: {} })).status, 201)
+    })
+  })
+})
+
+/** JSON of all kinds of values, in forms that only the text keeps apart. */
+function oddValue(random: () => number, depth = 0): string {
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!
+  const inner = (): string => oddValue(random, depth + 1)
+  const texts = [
+    '""',
+    '"\\u00e9"',
+    '"é"',
+    '"\\ud83d\\ude00"',
+    '"😀"',
+    '"a\\/b"',
+    '"\\n\\t\\\\"',
+    '"\u2028"',
+    '",\\"document\\":"',
+  ]
+  const numbers = [
+    '0',
+    '-0',
+    '1.50',
+    '1E2',
+    '1e-7',
+    '9007199254740991',
+    '123456789012345670000',
+    '0.1',
+    '-1.0',
+  ]
+  const names = ['""', '" "', '"é"', '"b"', '"a"', '"10"', '"9"', '"\\u0061b"', '"a.b"', '"toString"']
+  const kind =
+    depth > 3 ? pick(['text', 'number', 'word']) : pick(['text', 'number', 'word', 'list', 'object'])
+  if (kind === 'text') return pick(texts)
+  if (kind === 'number') return pick(numbers)
+  if (kind === 'word') return pick(['true', 'false', 'null', '[]', '{}', '[ ]', '{ }'])
+  const length = Math.floor(random() * 4)
+  if (kind === 'list') return `[${Array.from({ length }, inner).join(pick([',', ', ', ' ,']))}]`
+  const keys = new Set(Array.from({ length }, () => pick(names)))
+  return `{${[...keys].map((key) => `${key}${pick([':', ' : '])}${inner()}`).join(',')}}`
+}
+
+function oddEntries(seed: number) {
+  let state = seed
+  const random = (): number => (state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) / 2 ** 32
+  const documents = Array.from({ length: 300 }, (_, at) =>
+    documentOf(`"":${oddValue(random)},"v":${oddValue(random)}`, `owner"\\é${at % 7}`, 1 + at ** 4),
+  )
+  const largest = documentOf(`"text":"${'é'.repeat((1_048_576 - 12) / 2)}"`)
+  const bytes = Buffer.from(Array.from({ length: 5_000 }, () => random() * 256))
+  return entriesOf({ 'A-': documents, Aa: [largest], a_: [documentOf('')] }, [
+    { id: newId(), owner: 'x', name: '😀 "\\/é', bytes, metadata: `{"b" : 1.50, "a":${oddValue(random)}}` },
+  ])
+}
+
+// One inside the other, so that both are there.
+eachEngine((one) => {
+  if (one.name !== 'sqlite') return
+  eachEngine((other) => {
+    if (other.name !== 'postgres') return
+    test('an archive of one engine restores on the other one and back, byte by byte', async (t) => {
+      const servers = [await startApp(t, one), await startApp(t, other)] as const
+      const states: unknown[] = []
+      const seed = randomInt(2 ** 31)
+      t.diagnostic(`seed of the documents: ${seed}`)
+      let source = await fileOf(t, await archiveOf(oddEntries(seed)))
+      for (const { app, ...rest } of [servers[0], servers[1], servers[0]]) {
+        const { backups, restores } = app.service('store')
+        await restores.restore({ file: source })
+        states.push(withoutObjects(await stateOf({ app, ...rest })))
+        const { id, done } = await backups.create('manual')
+        await done
+        const { bytes } = await backups.open(id)
+        source = await fileOf(t, await buffer(bytes))
+      }
+      assert.equal((states[0] as Awaited<ReturnType<typeof stateOf>>).documents.length, 302)
+      assert.deepEqual(states[1], states[0])
+      assert.deepEqual(states[2], states[0])
     })
   })
 })

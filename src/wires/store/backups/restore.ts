@@ -100,7 +100,7 @@ export function createRestores(
     try {
       const { collections, files } = await readArchive(hashed(), staging.sink, {
         signal,
-        onProgress: (done) => onProgress?.({ phase: 'checking', done, total: size, unit: 'bytes' }),
+        onProgress: (done) => onProgress?.({ phase: 'Check', done, total: size, unit: 'bytes' }),
       })
       if (sha256 !== undefined && hash.digest('hex') !== sha256)
         throw damaged('the archive', 'its SHA-256 is not that of the backup')
@@ -145,10 +145,10 @@ export function createRestores(
       const counts = await load(id, opened, stop, onProgress)
       safetyBackup = await makeSafetyBackup(id, stop, onProgress)
       const total = counts.documents
-      onProgress?.({ phase: 'replacing', done: 0, total, unit: 'documents' })
+      onProgress?.({ phase: 'Replace', done: 0, total, unit: 'documents' })
       stop.throwIfAborted()
       await swap({ db, objects }, { id, safetyBackup, now: () => clock.now() }, counts)
-      onProgress?.({ phase: 'replacing', done: total, total, unit: 'documents' })
+      onProgress?.({ phase: 'Replace', done: total, total, unit: 'documents' })
       log.info({ restore: id, safetyBackup, ...counts }, 'restore completed')
     } catch (error) {
       const reason = stop.aborted ? stopped() : error

@@ -56,6 +56,15 @@ export function createStaging(
   /** Written, and not in the table of files yet. */
   let written: { id: string; object: NewObject }[] = []
   let failure: Error | undefined
+  /** The last batch of lines: while it is written, the next one is read. */
+  let loading: Promise<unknown> = Promise.resolve()
+
+  async function load(linesSql: Sql): Promise<void> {
+    signal.throwIfAborted()
+    await loading
+    loading = db.write(linesSql)
+    loading.catch(() => undefined) // It is thrown by the next call, or by `finish`.
+  }
 
   async function write(file: { id: string }, bytes: AsyncIterable<Buffer>): Promise<void> {
     written.push({ id: file.id, object: await objects.write('uploads', bytes, { signal }) })
@@ -83,16 +92,11 @@ export function createStaging(
 
   return {
     sink: {
-      async documents(collection, documents) {
-        signal.throwIfAborted()
-        await db.write(documentsSql(id, collection, documents))
-      },
-      async files(files) {
-        signal.throwIfAborted()
-        await db.write(filesSql(id, files))
-      },
+      documents: (collection, documents) => load(documentsSql(id, collection, documents)),
+      files: (files) => load(filesSql(id, files)),
       async content(file, bytes) {
         signal.throwIfAborted()
+        await loading
         while (writes.size >= WRITES_AT_ONCE) await Promise.race(writes)
         if (failure) throw failure
         if (written.length >= FILES_A_STATEMENT) await flush()
@@ -103,6 +107,7 @@ export function createStaging(
     },
 
     async finish() {
+      await loading
       await Promise.all(writes)
       if (failure) throw failure
       await flush()
@@ -113,7 +118,7 @@ export function createStaging(
 
     /** Deletes the objects that are not in the table: those in it are deleted with its rows. */
     async discard() {
-      await Promise.all(writes)
+      await Promise.allSettled([loading, ...writes])
       await Promise.all(written.map(({ object }) => object.discard()))
     },
   }

@@ -7,6 +7,12 @@ import { restoredObjectsSql } from './staging.ts'
 
 const SWAP_LIMIT_MS = 30 * 60_000
 
+// Neither takes longer for more rows.
+const EMPTY_SQL = {
+  sqlite: [sql`delete from store_restored_documents`, sql`delete from store_restored_files`],
+  postgres: [sql`truncate store_restored_documents, store_restored_files`],
+}
+
 /** How many rows the archive holds. */
 export type RestoredCounts = { documents: number; files: number }
 
@@ -55,11 +61,18 @@ export async function swap(
       for (const step of objects.discardSql('uploads', oldSql)) await tx.write(step)
       await tx.write(sql`delete from store_variants`)
       await tx.write(sql`delete from store_files`)
-      await tx.write(sql`delete from store_documents`)
+      // Documents that are the same stay: most are, and each that is written makes others wait.
+      await tx.write(sql`
+        delete from store_documents as old where not exists (
+          select 1 from store_restored_documents as loaded
+          where loaded.restore_id = ${id} and loaded.collection = old.collection and loaded.id = old.id
+            and loaded.owner = old.owner and loaded.version = old.version
+            and cast(loaded.body as text) = cast(old.body as text))`)
       await tx.write(sql`
         insert into store_documents (collection, id, owner, version, body)
         select collection, id, owner, version, body from store_restored_documents
-        where restore_id = ${id} order by collection, id`)
+        where restore_id = ${id} order by collection, id
+        on conflict (collection, id) do nothing`)
       await tx.write(sql`
         insert into store_files
           (id, owner, object, original_name, content_type, size, sha256, metadata, created_at)
@@ -67,6 +80,8 @@ export async function swap(
         from store_restored_files where restore_id = ${id} order by id`)
       await tx.write(sql`
         delete from store_unclaimed where storage = 'uploads' and key in (${restoredObjectsSql(id)})`)
+      // No other restore runs that could have rows there.
+      for (const emptySql of EMPTY_SQL[tx.dialect]) await tx.write(emptySql)
       await tx.write(
         requireRow(
           sql`
