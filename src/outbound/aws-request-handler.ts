@@ -17,10 +17,9 @@ export type AwsRequest = {
 
 type HandlerOptions = { requestTimeout?: number; abortSignal?: AbortSignal }
 
-/** A call that was not answered. The AWS SDK repeats it as often as it is configured to. */
+/** A call that was not answered. */
 export class Unanswered extends Error {
   readonly kind: 'not-sent' | 'unknown'
-  readonly $retryable = {}
 
   constructor(kind: 'not-sent' | 'unknown', reason: string) {
     super(reason)

@@ -2,7 +2,7 @@ import { BYTE_SIZE } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
 import { CollectionName, CollectionRule } from './documents/collections.ts'
 
-const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }))
+const text = (description: string, pattern = '.') => Type.Optional(Type.String({ pattern, description }))
 
 const byteSize = (description: string) =>
   Type.String({ pattern: BYTE_SIZE, description: `${description} In bytes, or like 50MB.` })
@@ -27,19 +27,28 @@ export const StoreOptions = Type.Object(
       { default: {}, additionalProperties: false },
     ),
     s3: Type.Optional(
-      Type.Object({
-        endpoint: text('The address of the service. Default: that of AWS in the region.'),
-        region: text('The region of the bucket. Default: us-east-1.'),
-        bucket: text('The bucket, which must exist. With it, files and backups are kept there.'),
-        accessKeyId: text('Default: the credentials that the AWS SDK finds by itself.'),
-        secretAccessKey: text('The secret of the access key.'),
-        prefix: text('The beginning of all keys in the bucket, such as shop/.'),
-        pathStyle: Type.Optional(
-          Type.Boolean({
-            description: 'Whether the bucket is in the path of URLs. Default: true with an endpoint.',
-          }),
-        ),
-      }),
+      Type.Object(
+        {
+          endpoint: text('The address of the service. Default: that of AWS in the region.'),
+          region: text('The region of the bucket. Default: us-east-1.', '^[a-z\\d-]+$'),
+          bucket: text(
+            'The bucket, which must exist. With it, files and backups are kept there.',
+            '^[A-Za-z\\d][A-Za-z\\d._-]+$',
+          ),
+          accessKeyId: text('Default: the credentials that the AWS SDK finds by itself.', '^[!-~]+$'),
+          secretAccessKey: text('The secret of the access key.', '^[!-~]+$'),
+          prefix: text(
+            'The beginning of all keys in the bucket, such as shop/.',
+            '^[A-Za-z\\d_-][A-Za-z\\d._-]*(/[A-Za-z\\d_-][A-Za-z\\d._-]*)*/?$',
+          ),
+          pathStyle: Type.Optional(
+            Type.Boolean({
+              description: 'Whether the bucket is in the path of URLs. Default: true with an endpoint.',
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
     ),
     backups: Type.Object(
       {

@@ -1,0 +1,106 @@
+import { Readable } from 'node:stream'
+
+import type { Clock } from '../../../base/clock.ts'
+import { errors } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
+import { cached } from '../../../providers/health.ts'
+import { createS3Client } from './s3-client.ts'
+import type { S3Config } from './s3-config.ts'
+import { S3Failure } from './s3-failure.ts'
+import { readFromS3 } from './s3-read.ts'
+import { createS3Uploads } from './s3-uploads.ts'
+import { writeToS3 } from './s3-write.ts'
+import { NoSuchObject, type ObjectStorage } from './storage.ts'
+
+const RETRY_SECONDS = 5
+const WHOLE = { start: 0, end: Number.MAX_SAFE_INTEGER }
+
+/** A bucket of S3 or of a service that speaks its protocol. */
+export type S3Bucket = {
+  /** Keeps objects below `<prefix><folder>/`. Its `close` closes the connections of the bucket. */
+  storage(folder: string): ObjectStorage
+  /** Writes a small object, reads it back and removes it. Rejects with a sentence for the operator. */
+  check(): Promise<void>
+}
+
+export function openS3Bucket(
+  config: S3Config,
+  { clock, log }: { clock: Clock; log: { warn(fields: object, text: string): void } },
+): S3Bucket {
+  const client = createS3Client(config, clock)
+  const uploads = createS3Uploads(client, log)
+
+  /** What callers of the API see: nothing of the bucket, which is the cause, for the log. */
+  const unavailable = (error: unknown): unknown =>
+    error instanceof S3Failure ? errors.unavailable({ retryAfter: RETRY_SECONDS, cause: error }) : error
+
+  async function remove(key: string): Promise<void> {
+    await client.remove(key)
+    await uploads.abort(key)
+  }
+
+  async function write(key: string, bytes: AsyncIterable<Buffer>, signal?: AbortSignal) {
+    try {
+      return await writeToS3(client, uploads, key, bytes, signal)
+    } catch (error) {
+      // What this cannot remove is removed by the sweep.
+      await remove(key).catch(() => undefined)
+      throw error
+    }
+  }
+
+  // Anybody may ask for the health: a failure is remembered for as long as a success.
+  const ping = cached(
+    () =>
+      client.ping().then(
+        () => undefined,
+        (error: S3Failure) => error,
+      ),
+    clock,
+  )
+
+  function storage(folder: string): ObjectStorage {
+    const keyOf = (key: string): string => `${config.prefix}${folder}/${key}`
+    const toFault = (key: string, error: unknown): unknown =>
+      error instanceof S3Failure && error.code === 'NoSuchKey' ? new NoSuchObject(key) : unavailable(error)
+    return {
+      name: 's3',
+      async write(key, bytes, signal) {
+        try {
+          return await write(keyOf(key), bytes, signal)
+        } catch (error) {
+          throw unavailable(error)
+        }
+      },
+      async read(key, range = WHOLE) {
+        try {
+          return await readFromS3(client, keyOf(key), range, (error) => toFault(key, error))
+        } catch (error) {
+          throw toFault(key, error)
+        }
+      },
+      async remove(key) {
+        try {
+          await remove(keyOf(key))
+        } catch (error) {
+          throw unavailable(error)
+        }
+      },
+      async ping() {
+        const fault = await ping()
+        if (fault !== undefined) throw fault
+      },
+      close: () => client.close(),
+    }
+  }
+
+  return {
+    storage,
+    async check() {
+      const key = `${config.prefix}check/${newId(clock.now())}`
+      await client.ping()
+      await write(key, Readable.from([Buffer.from('sixwire')]))
+      await remove(key)
+    },
+  }
+}
