@@ -12,6 +12,7 @@ export const scenarioNames = [
   'jobs',
   'pay',
   'chains',
+  'backups',
 ] as const
 export type LoadName = (typeof loadNames)[number]
 export type ScenarioName = (typeof scenarioNames)[number]
@@ -42,6 +43,7 @@ const help = `Measures Sixwire against the floor: the least that a Node process 
   npm run bench -- --only jobs        background jobs a second, in a long queue and in many lanes
   npm run bench -- --only pay         checkouts and webhooks a second, and pages of 1,000,000 transactions
   npm run bench -- --only chains      transfers, contract reads, and watching payments on a chain
+  npm run bench -- --only backups     documents a second of a backup and a restore, and the creates meanwhile
   npm run bench -- --only timing      does the time of an answer tell whether an address has an account
 
   --documents N       how many are there before the measuring begins (100000); scale compares N/10 with 10 N
@@ -54,6 +56,8 @@ const help = `Measures Sixwire against the floor: the least that a Node process 
   --load NAME         wrk or autocannon (wrk where it is installed)
   --self              the floor against itself: shows how far this machine's noise goes
   --json FILE         where the figures go (bench/results/latest.json)
+
+SIXWIRE_BENCH_POSTGRES=postgres://… uses that server: pg_dump, to which backups are compared, refuses a newer one.
 `
 
 /** A command line that cannot work; the message says which word and why. */

@@ -1,5 +1,7 @@
+import type { BackupsResult } from './backups.ts'
 import type { ChainsResult } from './chains.ts'
 import { chainsTables } from './report-chains.ts'
+import { backupTables } from './report-backups.ts'
 import type { JobsResult } from './jobs.ts'
 import type { Machine } from './machine.ts'
 import type { MailResult } from './mail.ts'
@@ -29,6 +31,7 @@ export type Results = {
   jobs?: JobsResult
   pay?: PayResult
   chains?: ChainsResult
+  backups?: BackupsResult
   faults: string[]
 }
 
@@ -192,6 +195,7 @@ export function report({
   jobs,
   pay,
   chains,
+  backups,
 }: Results): string {
   const subject = options.self ? 'floor again' : 'Sixwire'
   const { processor, cores, memoryGB, system, node, fileSystem, flushMs } = machine
@@ -210,5 +214,6 @@ export function report({
   if (jobs) parts.push(jobsTable(jobs))
   if (pay) parts.push(...payTables(pay, subject))
   if (chains) parts.push(...chainsTables(chains, subject))
+  if (backups) parts.push(...backupTables(backups, options.engine))
   return parts.join('\n\n')
 }

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { runBackups } from './backups.ts'
 import type { Bench } from './bench.ts'
 import { runChains } from './chains.ts'
 import { startDelay } from './delay.ts'
@@ -81,6 +82,7 @@ async function run(options: Options): Promise<Results> {
     if (wants('mail')) results.mail = await runMail(bench, faults)
     if (wants('pay')) results.pay = await runPay(bench, faults)
     if (wants('chains')) results.chains = await runChains(bench, faults)
+    if (wants('backups')) results.backups = await runBackups(bench, faults)
     if (wants('jobs'))
       results.jobs = await runJobs(
         options,
