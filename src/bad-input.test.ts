@@ -33,6 +33,7 @@ import {
 import { createBank } from './wires/pay/bank.fixture.ts'
 import { RETURN_URLS, URLS } from './wires/pay/pay.fixture.ts'
 import { environmentOf, startTextServer } from './wires/messaging/providers.fixture.ts'
+import { upload } from './wires/store/files/files.fixture.ts'
 
 const RUNS_PER_INPUT = isLongRun ? 300 : 5 // on each engine
 const ROUNDS = 5
@@ -163,7 +164,12 @@ eachEngine((engine) => {
   async function newDocument(): Promise<void> {
     const { body } = await app.request('POST', '/store/things', { token: key, body: { n: 1, a: { b: 2 } } })
     const page = await app.request('GET', '/store/things?limit=1', { token: key })
-    known = { ...known, documentId: body._id, cursor: page.body.nextCursor ?? 'none' }
+    const { body: file } = await upload(app, key)
+    known = { ...known, documentId: body._id, fileId: file._id, cursor: page.body.nextCursor ?? 'none' }
+  }
+  async function newBackup(): Promise<void> {
+    const { body } = await app.request('POST', '/store/backup', { token: key })
+    known = { ...known, backupId: body._id }
   }
   /** Payments of so much that all refunds of these tests are small parts of them. */
   async function newPayments(): Promise<void> {
@@ -235,6 +241,7 @@ eachEngine((engine) => {
     await newPerson()
     await newDocument()
     await newDocument()
+    await newBackup()
     await newPayments()
     await newWallet()
   })
@@ -252,6 +259,7 @@ eachEngine((engine) => {
   const records = async () =>
     await app.app.db.get<Record<string, number>>(sql`
       select (select count(*) from auth_users) as users, (select count(*) from store_documents) as documents,
+        (select count(*) from store_files) as files, (select count(*) from store_backups) as backups,
         (select count(*) from pay_transactions) as transactions, (select sum(cast(reserved as bigint)) from pay_transactions) as refunds,
         (select count(*) from onchain_wallets) as wallets, (select count(*) from onchain_transactions) as sent`)
 
@@ -365,6 +373,7 @@ eachEngine((engine) => {
         // What signs the caller out, or changes whom the next request speaks of.
         else if (operation.method !== 'GET') {
           await (operation.path.startsWith('/auth') ? newPerson() : newDocument())
+          if (operation.key.startsWith('DELETE /store/backup')) await newBackup()
           earlier = await records()
         }
       })

@@ -49,6 +49,8 @@ const NOT_IDEMPOTENT = [
   'POST /auth/verify-email',
   'POST /pay/cardpay/webhook',
   'POST /pay/walletpay/webhook',
+  'POST /store/backup/:id/restore',
+  'POST /store/files/:id/link',
 ]
 
 const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })

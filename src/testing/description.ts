@@ -14,11 +14,12 @@ export function resolved<T>(description: T): T {
   return replace(description) as T
 }
 
-type Envelope = { error: { properties: { code?: { enum?: string[] } } } }
+// An answer may have a field `error` that is text.
+type Envelope = { error: { properties?: { code?: { enum?: string[] } } } }
 type Alternative = { anyOf?: Alternative[]; allOf?: Alternative[]; properties?: Envelope }
 
 /** The error codes that the resolved schema of an answer names. */
 export function codesIn(schema: unknown): string[] {
   const { anyOf = [], allOf = [], properties } = (schema ?? {}) as Alternative
-  return [...(properties?.error?.properties.code?.enum ?? []), ...[...anyOf, ...allOf].flatMap(codesIn)]
+  return [...(properties?.error?.properties?.code?.enum ?? []), ...[...anyOf, ...allOf].flatMap(codesIn)]
 }

@@ -79,6 +79,19 @@ const SENSIBLE: Record<string, readonly string[]> = {
 /** What inputs mean on the routes below a path, where they mean something else than elsewhere; the first path counts. */
 const SENSIBLE_BELOW: readonly [path: string, values: Readonly<Record<string, unknown>>][] = [
   ['/pay/transactions', { provider: 'cardpay', status: 'completed', to: '2030-01-01T00:00:00Z' }],
+  [
+    '/store/files',
+    {
+      id: '{{fileId}}',
+      sort: '-size',
+      contentType: 'text/*',
+      name: 'a.txt',
+      width: '10',
+      range: 'bytes=0-1',
+      expiresIn: 60,
+    },
+  ],
+  ['/store/backup', { id: '{{backupId}}' }],
   ['/pay/onchain/', { id: '{{paymentRequest}}', amount: '0.5', token: 'ETH', chain: 'ethereum' }],
   [
     '/onchain/contracts/',

@@ -1,4 +1,3 @@
-import { idPattern } from '../../../base/ids.ts'
 import { errors, invalid } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
@@ -8,13 +7,12 @@ import type { Objects } from '../objects/objects.ts'
 import { answerContent, type Content } from './content.ts'
 import type { FileRow, Files, FilesAccess } from './files.ts'
 import type { Links } from './links.ts'
+import { OneFile } from './one-file.ts'
 import { FITS, type Resizing } from './resize.ts'
 import type { Variants } from './variants.ts'
 
 const LONGEST_SIDE = 4096
 const LONGEST_LINK_SECONDS = 7 * 24 * 3600
-
-const OneFile = Type.Object({ id: Type.String({ pattern: idPattern }) })
 
 const optionalText = (description: string) => Type.Optional(Type.String({ description }))
 const side = (name: string) =>

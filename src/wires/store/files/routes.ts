@@ -1,7 +1,6 @@
 import type { Static } from 'typebox'
 
 import { errors } from '../../../base/errors.ts'
-import { idPattern } from '../../../base/ids.ts'
 import { Type } from '../../../base/schema.ts'
 import { multipart } from '../../../http/bodies.ts'
 import { PageQuery, PageReply } from '../../../http/page.ts'
@@ -9,6 +8,7 @@ import { answer, jsonText, route } from '../../../http/route.ts'
 import { uploadErrors } from '../errors.ts'
 import { FILE_SORTS, type FileList } from './file-list.ts'
 import { fileJson, type FileRow, type Files, type FilesAccess } from './files.ts'
+import { OneFile } from './one-file.ts'
 import type { Uploads } from './upload.ts'
 
 // The slowest line on which the largest file can be uploaded: 512 kbit/s.
@@ -41,14 +41,6 @@ const StoredFile = Type.Object(
   { title: 'StoredFile' },
 )
 type StoredFile = Static<typeof StoredFile>
-
-const OneFile = Type.Object({
-  id: Type.String({
-    pattern: idPattern,
-    description: 'The file’s _id.',
-    examples: ['01arz3ndektsv4rrffq69g5fav'],
-  }),
-})
 
 const ListQuery = Type.Object({
   ...PageQuery,
