@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { open, rename } from 'node:fs/promises'
+import { constants, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 import type { TestApp } from '../../../testing/app.ts'
@@ -64,16 +65,28 @@ export async function download(app: TestApp, token: string, id: string): Promise
 export const pathOf = (folder: string, { filename }: { filename: string }): string =>
   join(folder, 'uploads', filename.slice(-2), filename)
 
-/** Replaces the bytes of a file by a pipe, at which a backup waits until they are sent. */
-export async function holdAt(path: string): Promise<{ release(): Promise<void> }> {
+/** Replaces an empty file by a pipe, at which whatever opens it waits. */
+export async function holdAt(path: string): Promise<{ pass(): Promise<void>; end(): Promise<void> }> {
   await rename(path, `${path}.held`)
   await run('mkfifo', [path])
   return {
-    async release() {
-      const [bytes, pipe] = await Promise.all([open(`${path}.held`), open(path, 'w')])
-      await pipe.writeFile(await bytes.readFile())
-      await Promise.all([bytes.close(), pipe.close()])
+    /** Waits until something waits there, and lets it pass. */
+    async pass() {
+      for (;;)
+        try {
+          const pipe = await open(path, constants.O_WRONLY | constants.O_NONBLOCK)
+          return await pipe.close()
+        } catch (error) {
+          // Nothing waits there yet.
+          if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error
+          await delay(2)
+        }
+    },
+    /** Puts the file back, and lets pass what waits. */
+    async end() {
+      const pipe = await open(path, 'r+')
       await rename(`${path}.held`, path)
+      await pipe.close()
     },
   }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { before, describe, test } from 'node:test'
+import { before, describe, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -63,7 +63,7 @@ eachEngine((engine) => {
       bodies.set(name, [...(bodies.get(name) ?? []), text])
     }
     const files = [
-      await upload(app, token, { name: 'ü"\\.txt', bytes: 'hello' }),
+      await upload(app, token, { name: 'ü 1.txt', bytes: 'hello' }),
       await upload(app, token, { bytes: '' }),
       await upload(app, token, { bytes: Buffer.alloc(300_000, 'abc') }),
     ]
@@ -83,7 +83,7 @@ eachEngine((engine) => {
       )
     for (const file of files)
       assert.equal(whole.content.get(file._id)!.length, file.size, 'the bytes of each file are in it')
-    assert.equal(whole.files[0]!.originalName, 'ü"\\.txt')
+    assert.equal(whole.files[0]!.originalName, 'ü 1.txt')
 
     const file = join(folder, 'a.tar.zst')
     await writeFile(file, archive)
@@ -187,19 +187,22 @@ eachEngine((engine) => {
     )
 
   describe('one that takes long', () => {
-    test('is answered with 202, is alone, and keeps the files that are deleted meanwhile', async () => {
-      const [held, other] = [
-        await upload(app, token, { bytes: 'held' }),
-        await upload(app, token, { bytes: 'deleted meanwhile' }),
-      ]
-      const hold = await holdAt(pathOf(folder, held))
+    const hold = async (t: TestContext) => {
+      const held = await holdAt(pathOf(folder, await upload(app, token, { bytes: '' })))
+      t.after(() => held.end())
+      return held
+    }
+
+    test('is answered with 202, is alone, and keeps the files that are deleted meanwhile', async (t) => {
+      const [first, second] = [await hold(t), await hold(t)]
+      const other = await upload(app, token, { bytes: 'deleted meanwhile' })
       const answered = backUp()
-      await until(async () => (await newest()).status === 'running')
+      await first.pass()
       const { _id } = await newest()
       await app.request('DELETE', `/store/files/${other._id}`, { token })
-      const second = await backUp()
-      assert.deepEqual([second.status, second.body.error.code], [409, 'CONFLICT'])
-      assert.equal(second.headers.get('retry-after'), '5')
+      const refused = await backUp()
+      assert.deepEqual([refused.status, refused.body.error.code], [409, 'CONFLICT'])
+      assert.equal(refused.headers.get('retry-after'), '5')
       for (const [method, path] of [
         ['DELETE', `/store/backups/${_id}`],
         ['GET', `/store/backups/${_id}/archive`],
@@ -208,7 +211,7 @@ eachEngine((engine) => {
       app.clock.advance(10_000)
       const { status, body } = await answered
       assert.deepEqual([status, body.status, body._id], [202, 'running', _id])
-      await hold.release()
+      await second.pass()
       await until(async () => (await newest()).status !== 'running')
       assert.equal((await newest()).status, 'completed')
       const { content } = await read(_id)
