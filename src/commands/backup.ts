@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { ReadStream } from 'node:fs'
 import { access, open, rename, rm } from 'node:fs/promises'
 
 import { idPattern } from '../base/ids.ts'
@@ -14,11 +15,14 @@ const DEFAULT_LIMIT = 50
 
 export const backup: Command = {
   summary: 'Create, list, verify and restore backups of documents and files',
-  usage: 'sixwire backup create [--to FILE] | list | verify FILE|ID',
+  usage: 'sixwire backup create [--to FILE] | list | verify FILE|ID | restore FILE|ID [--yes]',
   help: `create           makes a backup in the backups storage, while a server may run
                  --to FILE also writes the archive to a file
 list             lists the backups, newest first   [--limit ${DEFAULT_LIMIT}] [--offset 0]
 verify FILE|ID   reads the archive whole, and checks every document and file in it
+restore FILE|ID  checks the archive, and tells what is in it
+                 --yes replaces all documents and files by those of the archive, after
+                 a safety backup; all or nothing, while servers run
 
 A backup holds the documents and files of the store as they were at one moment. Accounts, messages,
 payments and the secret are not in it: docs/backups.md tells how to save a whole installation.
@@ -26,6 +30,7 @@ Exits with 1 if it fails, or if the archive is damaged.`,
   takesWords: true,
   options: {
     to: { type: 'string' },
+    yes: { type: 'boolean' },
     limit: { type: 'string' },
     offset: { type: 'string' },
   },
@@ -38,9 +43,11 @@ Exits with 1 if it fails, or if the archive is damaged.`,
         return await create(bar, stop, options['to'] as string | undefined)
       if (action === 'list' && source === undefined) return await list(options)
       if (action === 'verify') return await verify(sourceOf(action, source), bar, stop)
+      if (action === 'restore')
+        return await restore(sourceOf(action, source), bar, stop, options['yes'] === true)
       throw new UsageError(
         action === undefined
-          ? 'name an action: create, list, verify'
+          ? 'name an action: create, list, verify, restore'
           : `"${[action, source].filter(Boolean).join(' ')}" is not an action`,
       )
     } catch (error) {
@@ -162,11 +169,37 @@ async function verify(source: Source, bar: ProgressBar, stop: AbortController): 
         check(await app.service('store').backups.open(source.id), { bar, signal: stop.signal }),
       ))
   bar.end()
-  const documents = manifest.collections.reduce((sum, { lines }) => sum + lines, 0)
-  console.log(
-    `The archive is whole: ${counts(manifest.collections.length, documents, manifest.files.lines)}, of ${manifest.createdAt}.`,
-  )
+  const { collections, files, createdAt } = manifest
+  const documents = collections.reduce((sum, { lines }) => sum + lines, 0)
+  console.log(`The archive is whole: ${counts(collections.length, documents, files.lines)}, of ${createdAt}.`)
   return 0
+}
+
+async function restore(
+  source: Source,
+  bar: ProgressBar,
+  stop: AbortController,
+  isConfirmed: boolean,
+): Promise<number> {
+  if (!isConfirmed) {
+    await verify(source, bar, stop)
+    console.log('Nothing was changed. --yes replaces all documents and files by these.')
+    return 0
+  }
+  // An operator reads the fault of a file that is named, instead of that of the restore.
+  if ('file' in source) (await openFile(source.file)).bytes.destroy()
+  stopOnSignals(stop)
+  return withApp(async (app) => {
+    const { safetyBackup } = await app.service('store').restores.restore(source, {
+      onProgress: (progress) => bar.show(progress),
+      signal: stop.signal,
+    })
+    bar.end()
+    console.log(
+      `All documents and files are those of ${'id' in source ? source.id : source.file}. What they replaced is the backup ${safetyBackup}.`,
+    )
+    return 0
+  })
 }
 
 /** @throws BACKUP_DAMAGED with what is wrong and where */
@@ -180,7 +213,7 @@ const check = (
     { signal, onProgress: (done) => bar.show({ phase: 'Verify', done, total: size, unit: 'bytes' }) },
   )
 
-async function openFile(name: string): Promise<{ bytes: AsyncIterable<Buffer>; size: number }> {
+async function openFile(name: string): Promise<{ bytes: ReadStream; size: number }> {
   try {
     const file = await open(name, 'r')
     const { size } = await file.stat()
