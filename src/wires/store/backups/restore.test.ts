@@ -131,6 +131,21 @@ eachEngine((engine) => {
       await assertClean(app, folder)
     })
 
+    test('puts back more files than are written at once', async (t) => {
+      const files = Array.from({ length: 200 }, (_, n) => ({
+        id: newId(),
+        owner: 'owner',
+        name: 'small',
+        bytes: Buffer.from(`file ${n}`),
+      }))
+      const { safetyBackup } = await restores().restore({
+        file: await fileOf(t, await archiveOf(entriesOf({}, files))),
+      })
+      assert.equal((await stateOf(app)).files.length, 200)
+      assert.equal((await restore(app, token, safetyBackup)).status, 200)
+      await assertClean(app, folder)
+    })
+
     test('changes nothing if the archive is damaged', async (t) => {
       const before = await stateOf(app)
       const { body: backup } = await app.request('POST', '/store/backup', { token })

@@ -54,7 +54,7 @@ export function createStaging(
 ): { sink: ArchiveSink; finish(): Promise<void>; discard(): Promise<void> } {
   const writes = new Set<Promise<void>>()
   /** Written, and not in the table of files yet. */
-  let written: { id: string; object: NewObject }[] = []
+  const written: { id: string; object: NewObject }[] = []
   let failure: Error | undefined
   /** The last batch of lines: while it is written, the next one is read. */
   let loading: Promise<unknown> = Promise.resolve()
@@ -67,7 +67,8 @@ export function createStaging(
   }
 
   async function write(file: { id: string }, bytes: AsyncIterable<Buffer>): Promise<void> {
-    written.push({ id: file.id, object: await objects.write('uploads', bytes, { signal }) })
+    const object = await objects.write('uploads', bytes, { signal })
+    written.push({ id: file.id, object })
   }
 
   /** Begins a write that is waited for later. */
@@ -79,7 +80,8 @@ export function createStaging(
   }
 
   async function flush(): Promise<void> {
-    const batch = written
+    // Others are added at the end while this is written.
+    const batch = [...written]
     if (batch.length === 0) return
     await db.write(
       objectsSql(
@@ -87,7 +89,7 @@ export function createStaging(
         batch.map(({ id, object }) => ({ id, object: object.key })),
       ),
     )
-    written = written.slice(batch.length)
+    written.splice(0, batch.length)
   }
 
   return {
