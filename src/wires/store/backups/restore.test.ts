@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { before, describe, test } from 'node:test'
@@ -8,58 +8,15 @@ import { before, describe, test } from 'node:test'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
 import { startReplicas } from '../../../testing/auth.ts'
-import { eachEngine, endOfSuite, temporaryFolder, type Ending } from '../../../testing/engines.ts'
+import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { archiveOf, documentOf, entriesOf, sampleEntries } from './archive.fixture.ts'
 import { closeGateSql } from './gate.ts'
 import { insertSql } from './restore-rows.ts'
+import { assertClean, fileOf, stateOf } from './restore.fixture.ts'
 
 const restore = (app: TestApp, token: string, id: string) =>
   app.request('POST', `/store/backup/${id}/restore`, { token })
-
-/** All rows of documents and files, with what is counted of them. */
-async function stateOf({ app: { db } }: TestApp) {
-  const counted = (table: string, key: string, value: string) =>
-    db.scan(
-      sql`select ${sql.literal(`${key}, sum(${value}) as counted from ${table} group by ${key} having sum(${value}) <> 0 order by ${key}`)}`,
-    )
-  return {
-    documents: await db.scan(sql`select * from store_documents order by collection, id`),
-    files: await db.scan<{ object: string }>(sql`select * from store_files order by id`),
-    counts: await counted('store_counts', 'collection, owner', 'documents'),
-    usedFiles: await counted('store_usage', 'owner', 'files'),
-    usedBytes: await counted('store_usage', 'owner', 'bytes'),
-  }
-}
-
-const withoutObjects = ({ files, ...rest }: Awaited<ReturnType<typeof stateOf>>) => ({
-  ...rest,
-  files: files.map(({ object: _object, ...file }) => file),
-})
-
-/** Asserts that nothing is left of a restore but the objects of the records. */
-async function assertClean({ app: { db } }: TestApp, folder: string): Promise<void> {
-  for (const table of ['store_restored_documents', 'store_restored_files'])
-    assert.deepEqual(await db.scan(sql`select 1 from ${sql.literal(table)}`), [])
-  // Those that were replaced are deleted in the background.
-  for (let tries = 0; ; tries++) {
-    const named = await db.scan<{ object: string }>(
-      sql`select object from store_files union all select object from store_variants order by 1`,
-    )
-    const entries = await readdir(join(folder, 'uploads'), { recursive: true, withFileTypes: true })
-    const stored = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
-    const keys = new Set(named.map(({ object }) => object))
-    if (stored.length === keys.size && stored.every((name) => keys.has(name))) return
-    assert.ok(tries < 100, `${stored.join()} are stored, ${[...keys].join()} are named`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
-async function fileOf(ending: Ending, bytes: Buffer): Promise<string> {
-  const file = join(await temporaryFolder(ending), 'archive.tar.zst')
-  await writeFile(file, bytes)
-  return file
-}
 
 eachEngine((engine) => {
   describe('a restore', () => {
@@ -88,7 +45,7 @@ eachEngine((engine) => {
         { onProgress: ({ phase }) => void phases.add(phase) },
       )
       assert.ok(phases.has('Check') && phases.has('Replace'), [...phases].join())
-      await assertClean(app, folder)
+      await assertClean(app.app, folder)
 
       // The other replica answers the new state at once.
       const { body: list } = await other.request('GET', '/store/Books?sort=_id', { token })
@@ -98,14 +55,14 @@ eachEngine((engine) => {
       const one = await other.request('GET', `/store/Books/${oldest._id}`, { token })
       assert.equal(one.headers.get('etag'), '"7"')
       assert.equal((await other.request('GET', '/store/books', { token })).body.total, 1)
-      const { files, usedBytes } = await stateOf(other)
+      const { files, usedBytes } = await stateOf(other.app)
       assert.equal(files.length, 3)
       assert.deepEqual(usedBytes, [
         { owner: '', counted: 70_005 },
         { owner: 'other', counted: 70_000 },
         { owner: 'owner', counted: 5 },
       ])
-      const [hello] = files as { id: string; object: string }[]
+      const [hello] = files as { id: string }[]
       const content = await other.request('GET', `/store/files/${hello!.id}/content`, { token })
       assert.equal(content.text, 'hello')
 
@@ -114,21 +71,21 @@ eachEngine((engine) => {
       assert.equal(record.kind, 'safety')
       assert.equal(record.documents, 2)
 
-      const replaced = await stateOf(app)
+      const replaced = await stateOf(app.app)
       const back = await restore(app, token, safetyBackup)
       assert.equal(back.status, 200, back.text)
       assert.deepEqual(
         (await other.request('GET', '/store/books?sort=_id', { token })).body.data,
         before.map(({ body }) => body),
       )
-      assert.deepEqual((await stateOf(app)).files, [])
-      await assertClean(app, folder)
+      assert.deepEqual((await stateOf(app.app)).files, [])
+      await assertClean(app.app, folder)
 
       // And the first one again, by the second safety backup: the same rows but for the keys of the objects.
       const again = await restore(other, token, back.body.safetyBackup)
       assert.equal(again.status, 200, again.text)
-      assert.deepEqual(withoutObjects(await stateOf(app)), withoutObjects(replaced))
-      await assertClean(app, folder)
+      assert.deepEqual(await stateOf(app.app), replaced)
+      await assertClean(app.app, folder)
     })
 
     test('puts back more files than are written at once', async (t) => {
@@ -147,7 +104,7 @@ eachEngine((engine) => {
     })
 
     test('changes nothing if the archive is damaged', async (t) => {
-      const before = await stateOf(app)
+      const before = await stateOf(app.app)
       const { body: backup } = await app.request('POST', '/store/backup', { token })
       const path = join(folder, 'backups', `${backup._id}.tar.zst`)
       const sample = await archiveOf(sampleEntries())
@@ -165,8 +122,8 @@ eachEngine((engine) => {
       await rm(path)
       assert.equal((await restore(app, token, backup._id)).status, 404)
       assert.equal((await restore(app, token, newId())).status, 404)
-      assert.deepEqual(await stateOf(app), before)
-      await assertClean(app, folder)
+      assert.deepEqual(await stateOf(app.app), before)
+      await assertClean(app.app, folder)
     })
 
     test('runs alone: another one, or one beside a backup, is refused', async (t) => {
@@ -196,7 +153,7 @@ eachEngine((engine) => {
     })
 
     test('whose process has died ends with its lease: writes are refused until then, reading goes on', async () => {
-      const before = await stateOf(app)
+      const before = await stateOf(app.app)
       const { db } = app.app
       const id = newId()
       const made = await app.request('POST', '/store/books', { token, body: { a: 1 } })
@@ -227,12 +184,12 @@ eachEngine((engine) => {
       }
       assert.equal((await app.request('DELETE', path, { token })).status, 200)
       await other.app.service('store').restores.recover()
-      await assertClean(app, folder)
-      assert.deepEqual(await stateOf(app), before)
+      await assertClean(app.app, folder)
+      assert.deepEqual(await stateOf(app.app), before)
     })
 
     test('keeps the old state if the safety backup cannot be made', async (t) => {
-      const before = await stateOf(app)
+      const before = await stateOf(app.app)
       const file = await fileOf(t, await archiveOf(sampleEntries()))
       const stop = new AbortController()
       await assert.rejects(
@@ -242,8 +199,8 @@ eachEngine((engine) => {
         ),
         { status: 503, message: /was stopped before it was finished/ },
       )
-      assert.deepEqual(await stateOf(app), before)
-      await assertClean(app, folder)
+      assert.deepEqual(await stateOf(app.app), before)
+      await assertClean(app.app, folder)
       assert.equal((await app.request('POST', '/store/books', { token, body: {} })).status, 201)
     })
   })
@@ -311,10 +268,10 @@ eachEngine((one) => {
       const seed = randomInt(2 ** 31)
       t.diagnostic(`seed of the documents: ${seed}`)
       let source = await fileOf(t, await archiveOf(oddEntries(seed)))
-      for (const { app, ...rest } of [servers[0], servers[1], servers[0]]) {
+      for (const { app } of [servers[0], servers[1], servers[0]]) {
         const { backups, restores } = app.service('store')
         await restores.restore({ file: source })
-        states.push(withoutObjects(await stateOf({ app, ...rest })))
+        states.push(await stateOf(app))
         const { id, done } = await backups.create('manual')
         await done
         const { bytes } = await backups.open(id)
