@@ -95,7 +95,7 @@ describe('HTML as plain text', () => {
     })
 })
 
-test('a start does not load the library', async (t) => {
+test('a start does not load the library, nor those of images and buckets', async (t) => {
   const server = await startWatched(t, {
     SIXWIRE_SANDBOX: 'off',
     SMTP_URL: 'smtp://127.0.0.1:1',
@@ -104,7 +104,7 @@ test('a start does not load the library', async (t) => {
   const loaded = await server.loaded()
   assert.ok(loaded.some((url) => url.endsWith('/messaging/plain-text.ts')))
   assert.deepEqual(
-    loaded.filter((url) => /\/(html-to-text|htmlparser2)\//.test(url)),
+    loaded.filter((url) => /\/(html-to-text|htmlparser2|sharp|file-type|client-s3)\//.test(url)),
     [],
   )
 })
