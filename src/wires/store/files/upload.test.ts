@@ -160,6 +160,13 @@ eachEngine((engine) => {
       }
     })
 
+    test('is sent by the typed client', async () => {
+      const body = new FormData()
+      body.set('file', new File(['hello'], 'a.txt', { type: 'text/plain' }))
+      const { size, url } = await app.client.call('POST /store/upload', { body, token: tokens.owner })
+      assert.deepEqual([size, url.startsWith(`${PUBLIC_URL}/store/files/`)], [5, true])
+    })
+
     test('has a name without folders', async () => {
       for (const [sent, expected] of [
         ['../../etc/passwd', 'passwd'],
