@@ -64,11 +64,12 @@ async function restoreKilledAt(t: TestContext, engine: Engine, step: number): Pr
   const what = `killed at step ${step}`
   const dataDir = await temporaryFolder(t)
   const url = await engine.migratedUrl()
-  const { app, clock, request, register } = await startApp(t, engine, {
+  const server = await startApp(t, engine, {
     databaseUrl: url,
     environment: { DATA_DIR: dataDir },
   })
-  const { token } = await register()
+  const { app, clock } = server
+  const { token } = await server.register()
   const { restores } = app.service('store')
   await restores.restore({ file: await fileOf(t, await archiveOf(before)) })
   const old = await stateOf(app)
@@ -78,7 +79,7 @@ async function restoreKilledAt(t: TestContext, engine: Engine, step: number): Pr
   const script = await startScript(t, program({ url, dataDir, file, step }))
   const [text, steps] = await script.until(/paused|restored in (\d+) steps/)
   // Reading goes on meanwhile.
-  const list = await request('GET', '/store/books', { token })
+  const list = await server.request('GET', '/store/books', { token })
   assert.equal(list.status, 200, what)
   await script.kill()
 
@@ -91,7 +92,7 @@ async function restoreKilledAt(t: TestContext, engine: Engine, step: number): Pr
   // It can be written to again within the lease, and what was loaded is deleted.
   clock.advance(16_000)
   for (let tries = 0; ; tries++) {
-    const { status } = await request('POST', '/store/books', { token, body: {} })
+    const { status } = await server.request('POST', '/store/books', { token, body: {} })
     if (status === 201) break
     assert.equal(status, 503, what)
     assert.ok(tries < 200, what)
