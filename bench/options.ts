@@ -13,6 +13,7 @@ export const scenarioNames = [
   'pay',
   'chains',
   'backups',
+  'files',
 ] as const
 export type LoadName = (typeof loadNames)[number]
 export type ScenarioName = (typeof scenarioNames)[number]
@@ -44,6 +45,7 @@ const help = `Measures Sixwire against the floor: the least that a Node process 
   npm run bench -- --only pay         checkouts and webhooks a second, and pages of 1,000,000 transactions
   npm run bench -- --only chains      transfers, contract reads, and watching payments on a chain
   npm run bench -- --only backups     documents a second of a backup and a restore, and the creates meanwhile
+  npm run bench -- --only files       uploads and downloads, against a bare server that writes to disk
   npm run bench -- --only timing      does the time of an answer tell whether an address has an account
 
   --documents N       how many are there before the measuring begins (100000); scale compares N/10 with 10 N

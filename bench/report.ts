@@ -1,7 +1,9 @@
 import type { BackupsResult } from './backups.ts'
 import type { ChainsResult } from './chains.ts'
+import type { FilesResult } from './files.ts'
 import { chainsTables } from './report-chains.ts'
 import { backupTables } from './report-backups.ts'
+import { filesTables } from './report-files.ts'
 import type { JobsResult } from './jobs.ts'
 import type { Machine } from './machine.ts'
 import type { MailResult } from './mail.ts'
@@ -32,6 +34,7 @@ export type Results = {
   pay?: PayResult
   chains?: ChainsResult
   backups?: BackupsResult
+  files?: FilesResult
   faults: string[]
 }
 
@@ -196,6 +199,7 @@ export function report({
   pay,
   chains,
   backups,
+  files,
 }: Results): string {
   const subject = options.self ? 'floor again' : 'Sixwire'
   const { processor, cores, memoryGB, system, node, fileSystem, flushMs } = machine
@@ -213,6 +217,7 @@ export function report({
   if (timing) parts.push(timingTable(timing))
   if (jobs) parts.push(jobsTable(jobs))
   if (pay) parts.push(...payTables(pay, subject))
+  if (files) parts.push(...filesTables(files, subject))
   if (chains) parts.push(...chainsTables(chains, subject))
   if (backups) parts.push(...backupTables(backups, options.engine))
   return parts.join('\n\n')

@@ -6,6 +6,7 @@ import { runBackups } from './backups.ts'
 import type { Bench } from './bench.ts'
 import { runChains } from './chains.ts'
 import { startDelay } from './delay.ts'
+import { runFiles } from './files.ts'
 import { runJobs } from './jobs.ts'
 import { openLoad } from './load.ts'
 import { describeMachine } from './machine.ts'
@@ -83,6 +84,7 @@ async function run(options: Options): Promise<Results> {
     if (wants('pay')) results.pay = await runPay(bench, faults)
     if (wants('chains')) results.chains = await runChains(bench, faults)
     if (wants('backups')) results.backups = await runBackups(bench, faults)
+    if (wants('files')) results.files = await runFiles(bench)
     if (wants('jobs'))
       results.jobs = await runJobs(
         options,
