@@ -22,7 +22,7 @@ import { createUploads } from './files/upload.ts'
 import { createVariants } from './files/variants.ts'
 import { storeHealthRoute } from './health.ts'
 import { createObjects } from './objects/objects.ts'
-import { openStorages } from './objects/storages.ts'
+import { logFaultsOf, openStorages } from './objects/storages.ts'
 import { STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
 
 export { readArchive } from './backups/archive-reader.ts'
@@ -41,7 +41,7 @@ export const store = defineWire({
   async setup(context, options) {
     const { clock, jobs, policy, settings } = context
     const db = refusedWhileRestoring(context.db)
-    const storages = await openStorages(options, settings.dataDir)
+    const storages = await openStorages(context, options)
     const objects = createObjects(context, storages)
     const backups = createBackups(context, objects)
     scheduleBackups(jobs, backups, options.backups)
@@ -77,13 +77,14 @@ export const store = defineWire({
       async start() {
         await backups.failLapsed()
         await restores.recover()
+        void logFaultsOf(storages, context.log)
       },
       health,
       // Of files: documents can be stored without them.
       checks: new Map(
         Object.entries(storages).map(([name, storage]) => [
           `${name} in ${storage.name}`,
-          () => storage.ping(),
+          () => storage.check?.() ?? storage.ping(),
         ]),
       ),
       async close() {

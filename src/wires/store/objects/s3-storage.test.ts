@@ -33,7 +33,7 @@ import {
   readAll,
   sha256Of,
 } from './storage-conformance.fixture.ts'
-import { NoSuchObject, type ObjectStorage } from './storage.ts'
+import { NoSuchObject } from './storage.ts'
 
 const MIB = 1_048_576
 /** An object of several parts. */
@@ -77,7 +77,7 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
     const clock = testClock()
     const warnings: string[] = []
     let [server, proxy, sdk] = [{} as S3Server, {} as S3Proxy, {} as S3Client]
-    let [bucket, storage] = [{} as S3Bucket, {} as ObjectStorage]
+    let [bucket, storage] = [{} as S3Bucket, {} as ReturnType<S3Bucket['storage']>]
 
     function openAt(endpoint: string, options: { bucket?: string } = {}): S3Bucket {
       const { bucket: name, accessKeyId, secretAccessKey } = server
@@ -120,7 +120,7 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
     }
 
     test('a bucket is checked by an object that is written, read back and removed', async () => {
-      await bucket.check()
+      await storage.check()
       const calls = ['HeadBucket', 'PutObject', 'GetObject', 'DeleteObject', 'ListMultipartUploads']
       assert.deepEqual(proxy.calls, calls)
       const { Contents = [] } = await sdk.send(new ListObjectsV2Command({ Bucket: server.bucket }))
@@ -129,7 +129,7 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
       if (isComplete) return
       assert.match(warnings[0]!, /^the bucket shop at 127\.0\.0\.1:\d+ cannot abort uploads: give it a rule/)
       proxy.heal()
-      await bucket.check()
+      await storage.check()
       assert.equal(warnings.length, 1)
       assert.ok(!proxy.calls.includes('ListMultipartUploads'), 'it is not asked again')
     })
@@ -256,7 +256,7 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
         assert.equal(proxy.calls.filter((name) => name === 'PutObject').length, tries)
         await assert.rejects(clock.through(storage.read(key)), (error) => isUnavailable(error, cause))
         await assert.rejects(clock.through(storage.remove(key)), (error) => isUnavailable(error, cause))
-        await assert.rejects(clock.through(bucket.check()), /^S3Failure: the bucket shop at [^\r\n]+$/)
+        await assert.rejects(clock.through(storage.check()), /^S3Failure: the bucket shop at [^\r\n]+$/)
       })
 
     test('a stream goes on after a cut, and ends with an error if the bucket does not', async () => {
@@ -331,7 +331,7 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
       await assert.rejects(dead.read(newId()), (error) => isUnavailable(error, cause))
       await assert.rejects(dead.ping(), cause)
       const missing = openAt(proxy.url, { bucket: 'nowhere' })
-      await assert.rejects(missing.check(), /^S3Failure: the bucket nowhere at \S+ /)
+      await assert.rejects(missing.storage('uploads').check(), /^S3Failure: the bucket nowhere at \S+ /)
     })
   })
 

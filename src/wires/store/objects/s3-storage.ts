@@ -10,7 +10,7 @@ import { S3Failure } from './s3-failure.ts'
 import { readFromS3 } from './s3-read.ts'
 import { createS3Uploads } from './s3-uploads.ts'
 import { writeToS3 } from './s3-write.ts'
-import { NoSuchObject, type ObjectStorage } from './storage.ts'
+import { checkKey, NoSuchObject, type ObjectStorage } from './storage.ts'
 
 const RETRY_SECONDS = 5
 const WHOLE = { start: 0, end: Number.MAX_SAFE_INTEGER }
@@ -18,9 +18,7 @@ const WHOLE = { start: 0, end: Number.MAX_SAFE_INTEGER }
 /** A bucket of S3 or of a service that speaks its protocol. */
 export type S3Bucket = {
   /** Keeps objects below `<prefix><folder>/`. Its `close` closes the connections of the bucket. */
-  storage(folder: string): ObjectStorage
-  /** Writes a small object, reads it back and removes it. Rejects with a sentence for the operator. */
-  check(): Promise<void>
+  storage(folder: string): ObjectStorage & Required<Pick<ObjectStorage, 'check'>>
 }
 
 export function openS3Bucket(
@@ -50,17 +48,24 @@ export function openS3Bucket(
   }
 
   // Anybody may ask for the health: a failure is remembered for as long as a success.
-  const ping = cached(
-    () =>
-      client.ping().then(
-        () => undefined,
-        (error: S3Failure) => error,
-      ),
-    clock,
-  )
+  const ping = cached(async () => {
+    try {
+      await client.ping()
+    } catch (error) {
+      return { error: error as Error }
+    }
+  }, clock)
 
-  function storage(folder: string): ObjectStorage {
-    const keyOf = (key: string): string => `${config.prefix}${folder}/${key}`
+  /** Writes a small object, reads it back and removes it. */
+  async function check(): Promise<void> {
+    const key = `${config.prefix}check/${newId(clock.now())}`
+    await client.ping()
+    await write(key, Readable.from([Buffer.from('sixwire')]))
+    await remove(key)
+  }
+
+  function storage(folder: string): ReturnType<S3Bucket['storage']> {
+    const keyOf = (key: string): string => `${config.prefix}${folder}/${checkKey(key)}`
     const toFault = (key: string, error: unknown): unknown =>
       error instanceof S3Failure && error.code === 'NoSuchKey' ? new NoSuchObject(key) : unavailable(error)
     return {
@@ -88,19 +93,12 @@ export function openS3Bucket(
       },
       async ping() {
         const fault = await ping()
-        if (fault !== undefined) throw fault
+        if (fault) throw fault.error
       },
+      check,
       close: () => client.close(),
     }
   }
 
-  return {
-    storage,
-    async check() {
-      const key = `${config.prefix}check/${newId(clock.now())}`
-      await client.ping()
-      await write(key, Readable.from([Buffer.from('sixwire')]))
-      await remove(key)
-    },
-  }
+  return { storage }
 }

@@ -39,6 +39,9 @@ export type ObjectStorage = {
   /** Rejects with a sentence for the operator if nothing can be stored now. */
   ping(): Promise<void>
 
+  /** Likewise, if that takes more than a health check may: for the start, and for `sixwire check`. */
+  check?(): Promise<void>
+
   close(): void
 }
 

@@ -3,18 +3,40 @@ import { join } from 'node:path'
 import type { Static } from 'typebox'
 
 import { StartError } from '../../../base/start-error.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
 import type { StoreOptions } from '../options.ts'
 import { createLocalStorage } from './local-storage.ts'
+import { readS3Config } from './s3-config.ts'
+import { openS3Bucket } from './s3-storage.ts'
 import type { Storages } from './storage.ts'
 
-/** Opens the storages that the options name: the bucket if there is one, else folders of the data folder. */
-export async function openStorages(options: Static<typeof StoreOptions>, dataDir: string): Promise<Storages> {
-  const { s3, backups } = options
-  if (backups.storage === 's3' && s3 === undefined)
+/**
+ * Opens the storages that the options name: the bucket if there is one, else folders of the data folder.
+ *
+ * @throws StartError if the configuration of the bucket is incomplete
+ */
+export async function openStorages(
+  { clock, log, settings }: Pick<WireContext, 'clock' | 'log' | 'settings'>,
+  options: Static<typeof StoreOptions>,
+): Promise<Storages> {
+  const config = readS3Config(options.s3)
+  if (options.backups.storage === 's3' && !config)
     throw new StartError('store.backups.storage: it is s3, but no bucket is configured: set S3_BUCKET')
-  if (s3 !== undefined) throw new StartError('store.s3: buckets are not supported yet')
+  const bucket = config && openS3Bucket(config, { clock, log })
+  const folder = (name: string, isSharded: boolean) =>
+    createLocalStorage({ folder: join(settings.dataDir, name), isSharded })
   return {
-    uploads: createLocalStorage({ folder: join(dataDir, 'uploads'), isSharded: true }),
-    backups: createLocalStorage({ folder: join(dataDir, 'backups'), isSharded: false }),
+    uploads: bucket?.storage('uploads') ?? folder('uploads', true),
+    backups:
+      (options.backups.storage === 'local' ? undefined : bucket?.storage('backups')) ??
+      folder('backups', false),
   }
+}
+
+/** Logs what cannot store objects. That is no reason not to start: documents can be stored. */
+export async function logFaultsOf(storages: Storages, log: WireContext['log']): Promise<void> {
+  for (const [name, storage] of Object.entries(storages))
+    await storage.check?.().catch((error: unknown) => {
+      log.error({ err: error, storage: name }, 'objects cannot be stored')
+    })
 }
