@@ -98,9 +98,9 @@ eachEngine((engine) => {
       const { safetyBackup } = await restores().restore({
         file: await fileOf(t, await archiveOf(entriesOf({}, files))),
       })
-      assert.equal((await stateOf(app)).files.length, 200)
+      assert.equal((await stateOf(app.app)).files.length, 200)
       assert.equal((await restore(app, token, safetyBackup)).status, 200)
-      await assertClean(app, folder)
+      await assertClean(app.app, folder)
     })
 
     test('changes nothing if the archive is damaged', async (t) => {
