@@ -1,4 +1,7 @@
 import type { TestApp } from '../../../testing/app.ts'
+import { upload as send, type TestFile } from './files.fixture.ts'
+
+export type NewFile = TestFile
 
 export type Uploaded = {
   _id: string
@@ -10,19 +13,11 @@ export type Uploaded = {
   createdAt: string
 }
 
-export type NewFile = { name?: string; type?: string; bytes: string | Uint8Array<ArrayBuffer> }
-
 /** Uploads a file, and answers its record. */
 export async function upload(app: TestApp, token: string, file: NewFile): Promise<Uploaded> {
-  const form = new FormData()
-  form.set('file', new File([file.bytes], file.name ?? 'file', { type: file.type ?? 'text/plain' }))
-  const response = await fetch(`${app.url}/store/upload`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
-    body: form,
-  })
-  if (response.status !== 201) throw new Error(`upload answered ${response.status}: ${await response.text()}`)
-  return (await response.json()) as Uploaded
+  const { status, body, text } = await send(app, token, { name: 'file', ...file })
+  if (status !== 201) throw new Error(`upload answered ${status}: ${text}`)
+  return body
 }
 
 export const contentPath = ({ _id }: { _id: string }, query = ''): string =>
