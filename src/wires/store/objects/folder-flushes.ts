@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, type FileHandle } from 'node:fs/promises'
 
 /** Flushes to the disk which names a folder has; calls that come together share one flush. */
 export type FolderFlushes = {
@@ -6,40 +6,54 @@ export type FolderFlushes = {
   flush(folder: string): Promise<void>
 }
 
-type Flush = { running: Promise<void>; next?: Promise<void> }
-
-async function flushFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
+export function createFolderFlushes(): FolderFlushes {
+  const folders = new Map<string, Folder>()
+  return {
+    flush(path) {
+      let folder = folders.get(path)
+      if (!folder) folders.set(path, (folder = new Folder(path, () => folders.delete(path))))
+      return folder.flush()
+    },
   }
 }
 
-export function createFolderFlushes(): FolderFlushes {
-  const flushes = new Map<string, Flush>()
+/** A folder that is open as long as one flush follows another. */
+class Folder {
+  readonly #path: string
+  readonly #closed: () => void
+  #handle: FileHandle | undefined
+  #running: Promise<void> | undefined
+  #next: Promise<void> | undefined
 
-  function start(folder: string): Promise<void> {
-    const flush: Flush = { running: flushFolder(folder) }
-    flushes.set(folder, flush)
-    const ended = (): void => {
-      if (flush.next === undefined) flushes.delete(folder)
-    }
-    flush.running.then(ended, ended)
-    return flush.running
+  constructor(path: string, closed: () => void) {
+    this.#path = path
+    this.#closed = closed
   }
 
-  return {
-    flush(folder) {
-      const flush = flushes.get(folder)
-      if (!flush) return start(folder)
-      // The one that runs may have begun before the change.
-      flush.next ??= flush.running.then(
-        () => start(folder),
-        () => start(folder),
-      )
-      return flush.next
-    },
+  flush(): Promise<void> {
+    if (!this.#running) return this.#start()
+    const start = (): Promise<void> => this.#start()
+    // The one that runs may have begun before the change.
+    this.#next ??= this.#running.then(start, start)
+    return this.#next
+  }
+
+  #start(): Promise<void> {
+    this.#next = undefined
+    const flushing = this.#flush()
+    this.#running = flushing
+    return flushing
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      this.#handle ??= await open(this.#path, 'r')
+      await this.#handle.sync()
+    } finally {
+      if (!this.#next) {
+        this.#closed()
+        await this.#handle?.close()
+      }
+    }
   }
 }

@@ -60,24 +60,33 @@ export function createObjects(
   const swept = (): ApiError =>
     errors.unavailable({ message: 'Writing took too long: what was written is deleted. Try again.' })
 
-  /** The bytes, while which arrive the time of their object is extended. */
-  async function* extending(
+  /** The bytes; the time of their object is extended while they arrive. */
+  function extending(
     storage: StorageName,
     key: string,
     due: number,
     bytes: AsyncIterable<Buffer>,
-  ): AsyncGenerator<Buffer> {
-    for await (const chunk of bytes) {
-      const now = clock.now()
-      if (due - now < WRITING_MS / 2) {
-        due = now + WRITING_MS
-        const [extended] = await db.write(sql`
-          update store_unclaimed set due = ${due}
-          where storage = ${storage} and key = ${key} and state = 'writing'
-          returning key`)
-        if (!extended) throw swept()
-      }
-      yield chunk
+  ): AsyncIterable<Buffer> {
+    async function extend(): Promise<void> {
+      due = clock.now() + WRITING_MS
+      const [extended] = await db.write(sql`
+        update store_unclaimed set due = ${due}
+        where storage = ${storage} and key = ${key} and state = 'writing'
+        returning key`)
+      if (!extended) throw swept()
+    }
+    return {
+      [Symbol.asyncIterator]() {
+        const iterator = bytes[Symbol.asyncIterator]()
+        return {
+          async next() {
+            const result = await iterator.next()
+            if (due - clock.now() < WRITING_MS / 2) await extend()
+            return result
+          },
+          return: () => iterator.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+        }
+      },
     }
   }
 
