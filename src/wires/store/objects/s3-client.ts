@@ -9,8 +9,8 @@ import { S3Failure, s3FailureOf } from './s3-failure.ts'
 import type { S3Config } from './s3-config.ts'
 import type { ByteRange } from './storage.ts'
 
-/** The most bytes that one call reads, and the smallest part of a multipart upload: S3 takes no smaller than 5 MiB. */
-export const BLOCK_BYTES = 8 * 1_048_576
+/** The most bytes that one call reads: its answer is in memory as a whole. */
+export const BLOCK_BYTES = 4 * 1_048_576
 const HEADERS_ROOM = 65_536
 /** One try of a call that carries bytes, and all its tries together. 8 MiB in 45 seconds is 1.5 Mbit/s. */
 const BYTES_LIMITS = { tryMs: 45_000, totalMs: 90_000 }
@@ -96,11 +96,12 @@ export function createS3Client(config: S3Config, clock: Clock): S3Client {
 
   /** Makes a call within the limits; `work` gets how often it was called before. */
   async function run<T>(
-    { tryMs, totalMs }: typeof LIMITS,
+    limits: typeof LIMITS,
     signal: AbortSignal | undefined,
     work: (client: SdkClient, sdk: Sdk, options: Options, earlier: number) => Promise<T>,
   ): Promise<T> {
     signal?.throwIfAborted()
+    const { tryMs, totalMs } = limits
     const late = new AbortController()
     const clear = clock.timer(totalMs, () => late.abort())
     const abortSignal = signal ? AbortSignal.any([signal, late.signal]) : late.signal
@@ -114,7 +115,7 @@ export function createS3Client(config: S3Config, clock: Clock): S3Client {
           signal?.throwIfAborted()
           if (late.signal.aborted)
             throw new S3Failure(`${name} has not answered for ${totalMs / 1000} seconds`)
-          const failure = s3FailureOf(error, name)
+          const failure = s3FailureOf(error, name, limits === PING_LIMITS)
           if (tries === TRIES || !failure.isPassing) throw failure
           const pauseMs = PAUSE_MS * PAUSE_GROWTH ** (tries - 1) * (0.5 + Math.random() / 2)
           await clock.sleep(pauseMs, { signal: abortSignal })

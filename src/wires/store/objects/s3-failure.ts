@@ -15,6 +15,7 @@ const PASSING: ReadonlySet<string | undefined> = new Set([
   'XAmzContentSHA256Mismatch',
 ])
 const NOT_IMPLEMENTED = 501
+export const NO_BUCKET = 'NoSuchBucket'
 
 /** A call of the bucket that failed. The message is a sentence for the log: it has no credentials, and no text of S3. */
 export class S3Failure extends Error {
@@ -54,8 +55,9 @@ type SdkError = {
  * What a call that failed means, for the operator.
  *
  * @param bucket how sentences name the bucket
+ * @param isOfBucket whether the call was of the bucket itself, not of an object: HEAD answers 404 without a code
  */
-export function s3FailureOf(error: unknown, bucket: string): S3Failure {
+export function s3FailureOf(error: unknown, bucket: string, isOfBucket = false): S3Failure {
   if (error instanceof S3Failure) return error
   if (error instanceof Unanswered) return new S3Failure(error.message)
   const { name, $metadata, $response } = error as SdkError
@@ -72,8 +74,12 @@ export function s3FailureOf(error: unknown, bucket: string): S3Failure {
     return fail(`${bucket} is in another region${where}: set S3_REGION, or S3_ENDPOINT`)
   }
   if (status === undefined || status < 300) return fail(`${bucket} gave no answer that can be read (${code})`)
-  if (code === 'NoSuchBucket') return fail(`${bucket} does not exist: create it, or set S3_BUCKET`)
+  if (code === NO_BUCKET || (isOfBucket && status === 404))
+    return fail(`${bucket} does not exist: create it, or set S3_BUCKET`)
   if (status === 401 || status === 403)
-    return fail(`${bucket} denied access (${status} ${code}): check S3_ACCESS_KEY_ID and its permissions`)
+    // An answer to HEAD has no code.
+    return fail(
+      `${bucket} denied access (${status}${code === 'Unknown' ? '' : ` ${code}`}): check S3_ACCESS_KEY_ID and its permissions`,
+    )
   return fail(`${bucket} answered ${status} ${code}`)
 }

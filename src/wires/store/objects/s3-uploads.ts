@@ -1,5 +1,5 @@
 import type { S3Client } from './s3-client.ts'
-import { S3Failure } from './s3-failure.ts'
+import { NO_BUCKET, S3Failure } from './s3-failure.ts'
 
 /** Answers of services that know no list of uploads. */
 const NOT_IMPLEMENTED: ReadonlySet<number | undefined> = new Set([404, 405, 501])
@@ -37,7 +37,7 @@ export function createS3Uploads(
           if (uploadId !== except) await abortOne(key, uploadId)
       } catch (error) {
         if (!(error instanceof S3Failure) || !NOT_IMPLEMENTED.has(error.status)) throw error
-        if (error.code === 'NoSuchBucket') throw error
+        if (error.code === NO_BUCKET) throw error
         isImplemented = false
         const text = `${client.name} cannot abort uploads: give it a rule that deletes unfinished ones after a day`
         log.warn({ err: error }, text)

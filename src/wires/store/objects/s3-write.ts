@@ -5,20 +5,23 @@ import { S3Failure } from './s3-failure.ts'
 import type { S3Uploads } from './s3-uploads.ts'
 import type { StoredBytes } from './storage.ts'
 
+/** S3 takes none smaller than 5 MiB but the last. */
+const PART_BYTES = 8 * 1_048_576
 const PARTS_AT_ONCE = 2
 /** S3 takes no more parts of an upload. */
 const PARTS_MAX = 10_000
 /** Up to here parts are of one size, as some services require; then the size doubles with every 1,000 parts. */
 const EQUAL_PARTS = 5_000
 const GROWTH_PARTS = 1_000
+const GROWTH = 4
 
 /** The size of a part: 10,000 of them have 536 GiB, and 5,000 have 39 GiB. */
 const partBytes = (number: number): number =>
-  BLOCK_BYTES * 2 ** Math.max(0, Math.ceil((number - EQUAL_PARTS) / GROWTH_PARTS))
+  PART_BYTES * 2 ** Math.max(0, Math.ceil((number - EQUAL_PARTS) / GROWTH_PARTS))
 
 type Part = { number: number; bytes: Buffer; isLast: boolean }
 
-/** What was sent: the SHA-256 of each block of 8 MiB, and of all. */
+/** What was sent: the SHA-256 of each block of 4 MiB, and of all. */
 type Sent = StoredBytes & { blocks: string[] }
 
 /**
@@ -47,7 +50,7 @@ export async function writeToS3(
     sent.sha256 = hash.digest('hex')
   }
   try {
-    await send(client, uploads, key, partsOf(counted()), sent.blocks, signal)
+    await send(client, uploads, key, counted(), sent.blocks, signal)
   } catch (error) {
     // All was sent, but what became of it is unknown.
     const isUnknown = error instanceof S3Failure && !error.isRefusal && sent.sha256 !== ''
@@ -63,13 +66,19 @@ async function send(
   client: S3Client,
   uploads: S3Uploads,
   key: string,
-  parts: AsyncGenerator<Part>,
+  bytes: AsyncIterable<Buffer>,
   blocks: string[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const ended = new AbortController()
   const untilEnd = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal
   const underWay = new Set<Promise<void>>()
+  // Used again: what waits for the garbage collector would be hundreds of megabytes.
+  const free: Buffer[] = []
+  const take = (size: number): Buffer => {
+    const buffer = free.pop()
+    return buffer?.length === size ? buffer : Buffer.allocUnsafeSlow(size)
+  }
   const etags: string[] = []
   const faults: unknown[] = []
   let upload: S3Upload | undefined
@@ -78,24 +87,27 @@ async function send(
     if (begun.isRepeated) await uploads.abort(key, begun.uploadId)
     return begun
   }
+  async function putPart(to: S3Upload, part: Parameters<S3Client['putPart']>[1]): Promise<void> {
+    try {
+      etags[part.number - 1] = await client.putPart(to, part, untilEnd)
+      free.push(part.bytes)
+    } catch (error) {
+      // Thrown before the next part.
+      faults.push(error)
+    }
+  }
   const throwFault = (): void => {
     if (faults.length > 0) throw faults[0]
   }
   try {
-    for await (const { number, bytes, isLast } of parts) {
-      const sha256 = await hashOf(bytes, blocks)
-      if (number === 1 && isLast) return await client.put(key, bytes, sha256, signal)
+    for await (const { number, bytes: part, isLast } of partsOf(bytes, take)) {
+      const sha256 = await hashOf(part, blocks)
+      if (number === 1 && isLast) return await client.put(key, part, sha256, signal)
       if (number > PARTS_MAX) throw new S3Failure(`${client.name} takes no object of this size`)
       upload ??= await begin()
       if (underWay.size === PARTS_AT_ONCE) await Promise.race(underWay)
       throwFault()
-      const call = client
-        .putPart(upload, { number, bytes, sha256 }, untilEnd)
-        .then(
-          (etag) => void (etags[number - 1] = etag),
-          (fault: unknown) => void faults.push(fault),
-        )
-        .finally(() => underWay.delete(call))
+      const call = putPart(upload, { number, bytes: part, sha256 }).finally(() => underWay.delete(call))
       underWay.add(call)
     }
     await Promise.all(underWay)
@@ -108,24 +120,39 @@ async function send(
   }
 }
 
-/** The parts of an object, the first one also if it has no bytes. */
-async function* partsOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<Part> {
-  let chunks: Buffer[] = []
+/**
+ * The parts of an object, the first one also if it has no bytes.
+ *
+ * @param take answers a buffer of this size
+ */
+async function* partsOf(bytes: AsyncIterable<Buffer>, take: (size: number) => Buffer): AsyncGenerator<Part> {
   let [number, size] = [1, 0]
+  let part: Buffer = Buffer.alloc(0)
   for await (const chunk of bytes) {
     let rest = chunk
-    while (size + rest.length > partBytes(number)) {
-      const room = partBytes(number) - size
-      yield { number, bytes: Buffer.concat([...chunks, rest.subarray(0, room)]), isLast: false }
+    while (rest.length > 0) {
+      const limit = partBytes(number)
+      if (size === limit) {
+        yield { number, bytes: part, isLast: false }
+        part = Buffer.alloc(0)
+        number++
+        size = 0
+        continue
+      }
+      const room = Math.min(rest.length, limit - size)
+      if (size + room > part.length) {
+        // Most objects are small: the buffer of the first part grows with them.
+        const larger = number === 1 ? Math.min(limit, Math.max(size + room, part.length * GROWTH)) : limit
+        const buffer = take(larger)
+        part.copy(buffer, 0, 0, size)
+        part = buffer
+      }
+      rest.copy(part, size, 0, room)
       rest = rest.subarray(room)
-      chunks = []
-      number++
-      size = 0
+      size += room
     }
-    chunks.push(rest)
-    size += rest.length
   }
-  yield { number, bytes: Buffer.concat(chunks), isLast: true }
+  yield { number, bytes: part.subarray(0, size), isLast: true }
 }
 
 /** Adds the hashes of its blocks, and answers that of the part. */
