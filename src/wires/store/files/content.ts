@@ -88,20 +88,20 @@ export async function answerContent(content: Content, request: ContentRequest): 
   const parts = partsOf(ranges, type, size)
   // Opened before the answer begins, so that missing bytes are known.
   const first = await openWhole(content, range, request)
-  return answer<Blob>(
-    Readable.from(
-      multipart(parts, first, (next) => openWhole(content, next, request)),
-      { objectMode: false },
-    ),
-    {
-      status: 206,
-      headers: {
-        ...headers,
-        'content-type': `multipart/byteranges; boundary=${parts.boundary}`,
-        'content-length': String(parts.length),
-      },
-    },
+  const stream = Readable.from(
+    multipart(parts, first, (next) => openWhole(content, next, request)),
+    { objectMode: false },
   )
+  // If the client has gone already, the generator is never begun, and closes nothing.
+  stream.once('close', () => first.destroy())
+  return answer<Blob>(stream, {
+    status: 206,
+    headers: {
+      ...headers,
+      'content-type': `multipart/byteranges; boundary=${parts.boundary}`,
+      'content-length': String(parts.length),
+    },
+  })
 }
 
 /** Text is stored only if it is UTF-8. */
