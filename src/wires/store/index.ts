@@ -54,7 +54,7 @@ export const store = defineWire({
     const upload = createUploads(objects, files)
     const links = createLinks(clock, settings)
     const variants = createVariants({ ...context, db }, objects)
-    context.messaging?.setFileSource(attachableFiles({ files, access, objects }))
+    context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
     return {
       routes: [

@@ -1,6 +1,7 @@
 import { buffer } from 'node:stream/consumers'
 
 import { errors } from '../../../base/errors.ts'
+import type { Policy } from '../../../kernel/policy.ts'
 import type { FileSource } from '../../messaging/index.ts'
 import type { Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
@@ -8,8 +9,20 @@ import type { Files, FilesAccess } from './files.ts'
 
 /** The files that a caller may attach to messages: those that they may read. */
 export const attachableFiles =
-  ({ files, access, objects }: { files: Files; access: FilesAccess; objects: Objects }): FileSource =>
+  ({
+    policy,
+    files,
+    access,
+    objects,
+  }: {
+    policy: Policy
+    files: Files
+    access: FilesAccess
+    objects: Objects
+  }): FileSource =>
   async (caller, id) => {
+    // A service key for messages alone reads no files.
+    policy.admit(caller, { access: 'user', wire: 'store', method: 'GET' })
     const file = await files.get(id, access.rowFilter(caller, 'read'))
     return {
       name: file.original_name,

@@ -65,7 +65,7 @@ eachEngine((engine) => {
       const other = await app.register()
       const { body: mine } = await upload(app, admin.token)
       const { body: large } = await upload(app, admin.token, { bytes: new Uint8Array(500_000) })
-      const before = messages().length
+      const sentBefore = messages().length
       const content = { filename: 'c.txt', contentType: 'text/plain', content: 'Yw==' }
 
       for (const [attachment, path] of [
@@ -85,6 +85,17 @@ eachEngine((engine) => {
       const theirs = await send([{ fileId: mine._id }], other.token)
       assert.equal(theirs.status, 400, theirs.text)
       assert.match(theirs.text, /you have no file with this id/)
+      const { keys } = app.app.service('auth')
+      for (const [scopes, status] of [
+        [['messaging'], 403],
+        [['messaging', 'store:read'], 200],
+      ] as const) {
+        const sent = await send(
+          [{ fileId: (await upload(app, admin.token)).body._id }],
+          (await keys.create('mailer', [...scopes])).key,
+        )
+        assert.equal(sent.status, status, sent.text)
+      }
       const tooLarge = await send([{ fileId: large._id }, { fileId: large._id }])
       assert.deepEqual([tooLarge.status, tooLarge.body.error.code], [413, 'PAYLOAD_TOO_LARGE'])
 
@@ -92,7 +103,7 @@ eachEngine((engine) => {
       const lost = await send([{ fileId: mine._id }])
       assert.equal(lost.status, 500)
       assert.match(lost.text, /The bytes of file \w+ are missing in the storage/)
-      assert.equal(messages().length, before)
+      assert.equal(messages().length, sentBefore + 1)
     })
   })
 
