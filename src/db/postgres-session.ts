@@ -85,19 +85,15 @@ export class Session {
   /**
    * Begins a transaction, in the round trip of its first statement.
    *
-   * @param limitMs how long its statements, and the pauses between them, may take instead of what the pool says
+   * @param limitMs how long its statements may take instead of what the pool says; a pause between them may not: this
+   *   process is stopped then, and the locks make others wait
    */
   begin(text: string, limitMs?: number): void {
     this.#begin = [{ text, params: [] }]
     if (limitMs === undefined) return
-    const limit = String(limitMs)
     this.#begin = [
       ...this.#begin,
-      {
-        text: `select set_config('statement_timeout', $1, true),
-          set_config('idle_in_transaction_session_timeout', $1, true)`,
-        params: [limit],
-      },
+      { text: `select set_config('statement_timeout', $1, true)`, params: [String(limitMs)] },
     ]
     this.#silenceLimitMs = limitMs + SILENCE_MARGIN_MS
   }

@@ -297,7 +297,7 @@ eachEngine((engine) => {
       t.mock.timers.enable({ apis: ['setTimeout'] }) // those of the limits are set from here on
       await set(tx, 1)
       if (engine.name === 'postgres')
-        assert.deepEqual(await tx.get(limits), { statement: '2min', pause: '2min' })
+        assert.deepEqual(await tx.get(limits), { statement: '2min', pause: '30s' })
       const row = tx.get(sql`${slow}`)
       await new Promise((resolve) => setImmediate(resolve))
       t.mock.timers.tick(119_999)

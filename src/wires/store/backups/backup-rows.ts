@@ -70,9 +70,11 @@ export const insertSql = (id: string, kind: BackupKind, now: number): Sql<{ id: 
   on conflict do nothing
   returning id`
 
-/** Extends the lease; no row if the backup has been taken for dead. */
+/** Extends the lease; no row if it was over: the sweep has deleted since what the snapshot names. */
 export const renewSql = (id: string, now: number): Sql<{ id: string }> => sql`
-  update store_backups set lease_until = ${now + LEASE_MS} where id = ${id} and status = 'running' returning id`
+  update store_backups set lease_until = ${now + LEASE_MS}
+  where id = ${id} and status = 'running' and lease_until > ${now}
+  returning id`
 
 /** For the batch that claims the archive. */
 export const completeSql = (id: string, archive: ArchiveSummary, now: number): Sql<BackupRow> => sql`
