@@ -42,7 +42,7 @@ eachEngine((engine) => {
     const isSqlite = engine.name === 'sqlite'
     if (!isSqlite && !(await isDumpInstalled()))
       return t.skip('there is no pg_dump of the version of this PostgreSQL')
-    const [make, http, files, dump, back, load] = await blocksOf('docs/backups.md', 'sh')
+    const [make, http, restoreStore, files, dump, back, load] = await blocksOf('docs/backups.md', 'sh')
     const folder = await temporaryFolder(t)
     const first = await startIn(t, folder, engine)
     const { token, email, password } = await first.app.register()
@@ -50,12 +50,17 @@ eachEngine((engine) => {
     const file = await upload(first.app, token, { bytes: 'some bytes' })
 
     // The application's folder has Sixwire installed; here it is this checkout.
-    const script = make!.replaceAll('npx sixwire', `"${process.execPath}" "${PROGRAM}"`)
-    const { stdout } = await bash(script, folder, first.environment)
-    assert.match(stdout, /^The archive is whole: 1 document in 1 collection and 1 file/m)
+    const sixwire = (script: string) =>
+      bash(script.replaceAll('npx sixwire', `"${process.execPath}" "${PROGRAM}"`), folder, first.environment)
+    const made = await sixwire(make!)
+    assert.match(made.stdout, /^The archive is whole: 1 document in 1 collection and 1 file/m)
     const [post, get] = http!.trim().split('\n')
     const { _id } = JSON.parse(await shell(post!, first.app, { TOKEN: token }))
     assert.equal(JSON.parse(await shell(get!, first.app, { TOKEN: token })).backups[0]._id, _id)
+
+    await first.app.request('DELETE', `/store/books/${book._id}`, { token })
+    const restored = await sixwire(restoreStore!)
+    assert.match(restored.stdout, /^Nothing was changed\..*\n^All documents and files are those of shop/m)
 
     const save = isSqlite ? files! : files!.replace(/^node .*$/m, dump!)
     await bash(save, folder, first.environment)
