@@ -166,8 +166,7 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
         await rename(part, path)
         isRenamed = true
         await file!.sync()
-        await flushes.flush(parent)
-        await file!.close()
+        await Promise.all([flushes.flush(parent), file!.close()])
       }
 
       try {
