@@ -179,7 +179,10 @@ describe('sixwire check', () => {
     assert.equal(errors, '')
     assert.equal(
       output,
-      ['configuration', 'database', 'core', 'messaging', 'onchain', 'auth', 'pay', 'store', 'shop']
+      [
+        ...['configuration', 'database', 'core', 'messaging', 'onchain', 'auth', 'pay', 'store'],
+        ...['store: uploads in local', 'store: backups in local', 'shop'],
+      ]
         .map((name) => `ok      ${name}\n`)
         .join(''),
     )
@@ -323,7 +326,7 @@ eachEngine((engine) => {
       )
       assert.match(
         await refusedLine(t, 'key', 'create', 'x', '--scope', 'store:write'),
-        /--scope store:write: use one of store, store:read$/m,
+        /--scope store:write: use one of store, store:read, store:backup$/m,
       )
     })
 
