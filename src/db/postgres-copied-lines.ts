@@ -14,6 +14,7 @@ const NULL_LENGTH = -1
  * https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format"
  */
 export class CopiedLines {
+  readonly #onPiece: (piece: Buffer) => void
   #piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
   #used = 0
   /** A header that is not whole yet. */
@@ -21,10 +22,14 @@ export class CopiedLines {
   #headUsed = 0
   #headBytes = HEADER_BYTES
   /** Bytes of the current value that are still to come; undefined between values. */
-  #left: number | undefined;
+  #left: number | undefined
 
-  /** @returns the pieces that are full */
-  *add(bytes: Buffer): Generator<Buffer> {
+  /** @param onPiece takes the pieces that are full */
+  constructor(onPiece: (piece: Buffer) => void) {
+    this.#onPiece = onPiece
+  }
+
+  add(bytes: Buffer): void {
     for (let at = 0; at < bytes.length;) {
       if (this.#left === undefined) {
         at = this.#readHead(bytes, at)
@@ -35,19 +40,19 @@ export class CopiedLines {
       at += copied
       this.#used += copied
       this.#left -= copied
-      if (this.#used === PIECE_BYTES) yield this.#take()
+      if (this.#used === PIECE_BYTES) this.#endPiece()
       if (this.#left > 0) continue
       this.#left = undefined
       this.#piece[this.#used++] = LINE_BREAK
-      if (this.#used === PIECE_BYTES) yield this.#take()
+      if (this.#used === PIECE_BYTES) this.#endPiece()
     }
   }
 
-  /** @returns the last piece */
-  *end(): Generator<Buffer> {
+  /** Ends the last piece. */
+  end(): void {
     const isEnd = this.#left === undefined && this.#headUsed === 2 && this.#head.readInt16BE() === END_OF_ROWS
     if (!isEnd) throw new Error('the rows of a copy end too early')
-    if (this.#used > 0) yield this.#take()
+    if (this.#used > 0) this.#endPiece()
   }
 
   /** @returns where the bytes behind the header begin */
@@ -65,10 +70,10 @@ export class CopiedLines {
     return at + copied
   }
 
-  #take(): Buffer {
+  #endPiece(): void {
     const piece = this.#piece.subarray(0, this.#used)
     this.#piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
     this.#used = 0
-    return piece
+    this.#onPiece(piece)
   }
 }

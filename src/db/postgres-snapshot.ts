@@ -1,8 +1,7 @@
 import pg from 'pg'
-import { to as copyTo } from 'pg-copy-streams'
 
 import { errors } from '../base/errors.ts'
-import { CopiedLines } from './postgres-copied-lines.ts'
+import { CopyOut } from './postgres-copy-out.ts'
 import { errorOf } from './postgres-faults.ts'
 import { Pipeline, type Answer } from './postgres-pipeline.ts'
 import { types } from './postgres-values.ts'
@@ -56,11 +55,10 @@ export class PostgresSnapshot implements SnapshotConnection {
   }
 
   async *lines(query: Sql<{ line: string }>): AsyncGenerator<Buffer> {
-    const copied = new CopiedLines()
     try {
-      const rows = this.#client.query(copyTo(`copy (${withLiterals(query)}) to stdout (format binary)`))
-      for await (const bytes of rows) yield* copied.add(bytes as Buffer)
-      yield* copied.end()
+      const copy = new CopyOut(`copy (${withLiterals(query)}) to stdout (format binary)`)
+      this.#client.query(copy)
+      yield* copy.pieces()
     } catch (error) {
       throw errorOf(error)
     }

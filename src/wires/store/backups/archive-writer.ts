@@ -51,7 +51,8 @@ async function* inLargePieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buff
     pieces.push(piece)
     size += piece.length
     if (size < PIECE_BYTES) continue
-    yield Buffer.concat(pieces, size)
+    // A copy of all of it would double the garbage of a backup.
+    yield pieces.length === 1 ? piece : Buffer.concat(pieces, size)
     pieces = []
     size = 0
   }
