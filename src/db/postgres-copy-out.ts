@@ -17,6 +17,7 @@ export class CopyOut {
   readonly #lines = new CopiedLines((piece) => this.#ready.push(piece))
   #stream: Connection['stream'] | undefined
   #isPaused = false
+  #isDropped = false
   #hasEnded = false
   #fault: { error: unknown } | undefined
   #wake: () => void = () => undefined
@@ -34,7 +35,7 @@ export class CopyOut {
 
   // The bytes are the connection's own, and used again for what comes next.
   handleCopyData({ chunk }: { chunk: Buffer }): void {
-    if (this.#fault) return
+    if (this.#isDropped || this.#fault) return
     try {
       this.#lines.add(chunk)
     } catch (error) {
@@ -67,17 +68,26 @@ export class CopyOut {
 
   /** The pieces, in order. */
   async *pieces(): AsyncGenerator<Buffer> {
-    for (;;) {
-      const piece = this.#ready.shift()
-      if (piece) {
-        if (this.#isPaused && this.#ready.length < PIECES_AHEAD) {
-          this.#isPaused = false
-          this.#stream!.resume()
-        }
-        yield piece
-      } else if (this.#fault) throw this.#fault.error
-      else if (this.#hasEnded) return
-      else await new Promise<void>((resolve) => (this.#wake = resolve))
+    try {
+      for (;;) {
+        const piece = this.#ready.shift()
+        if (piece) {
+          if (this.#ready.length < PIECES_AHEAD) this.#resume()
+          yield piece
+        } else if (this.#fault) throw this.#fault.error
+        else if (this.#hasEnded) return
+        else await new Promise<void>((resolve) => (this.#wake = resolve))
+      }
+    } finally {
+      // What nobody reads is dropped. A connection that stays paused would never see its own end.
+      this.#isDropped = true
+      this.#resume()
     }
+  }
+
+  #resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#stream!.resume()
   }
 }
