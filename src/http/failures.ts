@@ -1,9 +1,9 @@
-import { maxHeaderSize } from 'node:http'
 import { inspect } from 'node:util'
 
 import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
 import { ApiError, errors, invalid, type Issue } from '../base/errors.ts'
+import { maxHeaderSize } from '../base/node-http.ts'
 import { oneLine } from '../base/one-line.ts'
 import { isLocalCall } from './local-call.ts'
 import type { ErrorDetails } from './route.ts'

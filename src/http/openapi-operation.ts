@@ -1,6 +1,5 @@
-import { STATUS_CODES } from 'node:http'
-
 import { errors, type ErrorKind } from '../base/errors.ts'
+import { STATUS_CODES } from '../base/node-http.ts'
 import type { RouteBody } from './bodies.ts'
 import { FORM_TYPE, JSON_MEDIA_TYPE, MULTIPART_TYPE } from './body-parsers.ts'
 import { limitOf } from './limits.ts'

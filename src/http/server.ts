@@ -1,4 +1,4 @@
-import { type IncomingMessage, maxHeaderSize, METHODS as PARSED_METHODS, STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 import cors from '@fastify/cors'
@@ -11,6 +11,7 @@ import fastify, {
 
 import { type ApiError, errors, invalid } from '../base/errors.ts'
 import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
+import { maxHeaderSize, METHODS as PARSED_METHODS, STATUS_CODES } from '../base/node-http.ts'
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
 import { prepareRequests, registerRoute, type DispatchOptions } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'

@@ -1,8 +1,9 @@
-import { Agent, globalAgent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import type { Agent as HttpAgent, IncomingHttpHeaders } from 'node:http'
 import { Agent as TlsAgent, request as httpsRequest } from 'node:https'
 import { isIP, type LookupFunction, type Socket } from 'node:net'
 
 import type { Clock } from '../base/clock.ts'
+import { Agent, globalAgent, request as httpRequest } from '../base/node-http.ts'
 import { allowedLookup, RefusedAddressError, type IsRefused } from './addresses.ts'
 
 /** How a call ended. A `reason` is one sentence without credentials, and without more of an address than its origin. */
@@ -41,7 +42,7 @@ const CHUNKS_MAX = 1024
 
 /** The proxies that Node itself uses: undefined where it was not told to (the types lack `options`). */
 const proxyEnv = (): NodeJS.ProcessEnv | undefined =>
-  (globalAgent as Agent & { readonly options: { proxyEnv?: NodeJS.ProcessEnv } }).options.proxyEnv
+  (globalAgent as HttpAgent & { readonly options: { proxyEnv?: NodeJS.ProcessEnv } }).options.proxyEnv
 
 /**
  * Sends requests by `node:http` and `node:https`. Nothing of a request is written before its connection stands and the

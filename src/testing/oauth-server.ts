@@ -1,10 +1,11 @@
 // An OAuth 2 server in GitHub's shape: it answers what GitHub answers, failures with 200 among them.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { sha256 } from '../base/crypto.ts'
+import { createServer } from '../base/node-http.ts'
 import type { Ending } from './engines.ts'
 import { CLIENT } from './provider-login.ts'
 

@@ -1,8 +1,9 @@
 // A server that answers as a test tells it to, for the clients of providers.
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+import { createServer } from '../base/node-http.ts'
 import type { Ending } from './engines.ts'
 
 /** A request whose body has arrived. */

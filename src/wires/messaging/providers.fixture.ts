@@ -1,8 +1,8 @@
 // A counterpart that speaks Twilio's protocol, and does what a test tells it to.
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+import { createServer } from '../../base/node-http.ts'
 import { sql } from '../../db/sql.ts'
 import type { TestApp } from '../../testing/app.ts'
 import type { Ending } from '../../testing/engines.ts'
