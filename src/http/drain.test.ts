@@ -82,7 +82,7 @@ eachEngine((engine) => {
       end()
       assert.deepEqual((await slow).body, { done: true })
       await stopped
-      await assert.rejects(app.request('GET', '/ready'), { name: 'TypeError' })
+      await assert.rejects(app.request('GET', '/ready'), { code: 'ECONNREFUSED' })
     })
 
     test('waits for the work of a call whose client has gone, and for no more than that', async (t) => {

@@ -1,7 +1,7 @@
 // What the tests of the auth wire share, and whoever needs an account to test with.
 import { after, before } from 'node:test'
 
-import { startApp, type StartOptions, type TestApp } from './app.ts'
+import { startApp, type Answered, type StartOptions, type TestApp } from './app.ts'
 import type { Engine } from './engines.ts'
 import type { Session, Tokens } from '../wires/auth/sessions/sessions.ts'
 
@@ -30,7 +30,13 @@ type Body = Tokens & {
   error: { code: string; message: string; details?: { issues: { path: string; message: string }[] } }
 }
 
-export type Reply = { status: number; code: string | undefined; headers: Headers; text: string; body: Body }
+export type Reply = {
+  status: number
+  code: string | undefined
+  headers: Answered['headers']
+  text: string
+  body: Body
+}
 
 /** Sends a request and reads the answer as one of the auth wire. */
 export async function send(

@@ -1,15 +1,17 @@
-import { request, type Agent, type IncomingHttpHeaders } from 'node:http'
+import type { Agent, IncomingHttpHeaders } from 'node:http'
+
+import { request } from '../base/node-http.ts'
 
 export type Exchanged = { status: number; headers: IncomingHttpHeaders; text: string }
 
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000 // a busy machine is no fault
 
 /**
  * Sends a request as it stands: neither its path nor its headers are tidied up on the way, as `fetch` would.
  * The path may hold any of U+0021 to U+00FF, a header any of U+0020 to U+00FF.
  *
  * @param agent keeps connections open between many requests; by default each has its own
- * @throws where no answer comes within 20 s
+ * @throws where no answer comes within a minute
  */
 export function exchange(
   url: string,

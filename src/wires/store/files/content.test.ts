@@ -209,8 +209,8 @@ eachEngine((engine) => {
     test('are cut off at once answer 500, later they end the connection', async () => {
       const file = await add({ bytes: 'x'.repeat(3_000_000) })
       await truncate(pathOf(file), 2_000_000)
-      await assert.rejects(get(file), TypeError)
-      await assert.rejects(get(file, { range: 'bytes=0-1,1500000-2500000' }), TypeError)
+      await assert.rejects(get(file), { code: 'ECONNRESET' })
+      await assert.rejects(get(file, { range: 'bytes=0-1,1500000-2500000' }), { code: 'ECONNRESET' })
       assert.equal((await get(file, { range: 'bytes=1000-1999' })).text.length, 1000)
       assert.match(app.log(), /the answer was cut off, because its bytes cannot be read/)
       await truncate(pathOf(file), 0)
