@@ -77,6 +77,8 @@ export type S3Fault = {
   drop?: 'request' | 'answer'
   /** Never answers; the server gets nothing. */
   hang?: boolean
+  /** The server gets the request only after this, also if its client has gone. */
+  hold?: Promise<void>
   /** Answers this instead of the server: a status and the code of an error, or any body. */
   answer?: { status: number; code?: string; body?: string; headers?: Record<string, string> }
   /** Changes a byte of the request's body, or of the answer's. */
@@ -116,6 +118,7 @@ export async function startS3Proxy(ending: Ending, target: string): Promise<S3Pr
     if (fault.drop === 'request') return void request.socket.destroy()
     const body = await bytesOf(request)
     if (fault.hang) return
+    await fault.hold
     if (fault.answer) {
       const { status, code, body = code && `<Error><Code>${code}</Code></Error>`, headers } = fault.answer
       return void response.writeHead(status, { 'content-type': 'application/xml', ...headers }).end(body)

@@ -90,15 +90,19 @@ export function createObjects(
     }
   }
 
-  /** Deletes an object whose row is still there for writing. Never rejects. */
-  async function discard(storage: StorageName, key: string): Promise<void> {
+  /**
+   * Deletes an object whose row is still there for writing. Never rejects.
+   *
+   * @param isLater whether the sweep does it
+   */
+  async function discard(storage: StorageName, key: string, isLater = false): Promise<void> {
     try {
       // First, because what was claimed since is named by a record.
       const [row] = await db.write(sql`
         update store_unclaimed set state = 'deleting', due = ${clock.now() + REMOVING_MS}
         where storage = ${storage} and key = ${key} and state = 'writing'
         returning key`)
-      if (row) await sweep.remove(storage, key)
+      if (row && !isLater) await sweep.remove(storage, key)
     } catch (error) {
       log.warn({ err: error, storage, key }, 'an unused object could not be deleted, and is deleted later')
     }
@@ -113,7 +117,8 @@ export function createObjects(
       try {
         stored = await storages[storage].write(key, extending(storage, key, due, bytes), signal)
       } catch (error) {
-        await discard(storage, key)
+        // The storage has removed what it could, but a bucket may carry out a call after the one that removes its object.
+        await discard(storage, key, storages[storage].name === 's3')
         throw error
       }
       return {

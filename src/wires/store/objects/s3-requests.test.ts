@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 
@@ -51,6 +52,32 @@ eachEngine((engine) => {
       const removed = await app.request('DELETE', `/store/files/${body._id}`, { token })
       assert.equal(removed.status, 200)
       await until(async () => (await keys('uploads')).length === 0)
+    })
+
+    test('an upload that was cut off, and stored after it was removed, is removed again', async () => {
+      const earlier = (await keys('uploads')).length
+      const arrival = Promise.withResolvers<void>()
+      proxy.fault({ name: 'PutObject', hold: arrival.promise })
+      const client = new AbortController()
+      const form = new FormData()
+      form.set('file', new File(['a file in a bucket'], 'a.txt'))
+      const sent = fetch(`${app.url}/store/upload`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        body: form,
+        signal: client.signal,
+      })
+      await until(async () => proxy.calls.includes('PutObject'))
+      client.abort()
+      await assert.rejects(sent)
+      await until(async () => proxy.calls.includes('DeleteObject'))
+      await sleep(50)
+      arrival.resolve()
+      await until(async () => (await keys('uploads')).length === earlier + 1)
+      await until(async () => {
+        app.clock.advance(60_000)
+        return (await keys('uploads')).length === earlier
+      })
     })
 
     test('a backup is in the bucket, and restored from there', async () => {
