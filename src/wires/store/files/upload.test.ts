@@ -201,6 +201,7 @@ eachEngine((engine) => {
         [[file('filename=".."')], '/body/file'],
         [[file(`filename*=utf-8''a%0d%0aset-cookie:b`)], '/body/file'],
         [[file(`filename*=utf-8''a%00b`)], '/body/file'],
+        [[file(`filename*=utf-8''photo%e2%80%aegnp.exe`)], '/body/file'],
         [[file(`filename*=utf-8''%ed%a0%80`)], '/body/file'],
       ] as const) {
         const { status, body, text } = await send(whole(...parts))

@@ -8,8 +8,8 @@ import type { FileRow, Files } from './files.ts'
 import { createSniffer } from './sniff.ts'
 
 const NAME_MAX = 255
-// They would end a header field, or a line of a list.
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
+// They would end a header field, or a line of a list, or show exe.png for a name that ends in .exe.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/
 
 /** An upload as its route receives it. */
 export type ReceivedUpload = {
