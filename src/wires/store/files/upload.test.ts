@@ -6,6 +6,8 @@ import { before, describe, test } from 'node:test'
 import { deflateRawSync, crc32, gzipSync } from 'node:zlib'
 
 import { head, MULTIPART, named, open, part, whole } from '../../../http/bodies.fixture.ts'
+import { openDatabase } from '../../../db/open.ts'
+import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
 import { storedObjects, until, upload, type TestFile } from './files.fixture.ts'
@@ -38,12 +40,15 @@ eachEngine((engine) => {
   describe('an upload', () => {
     let app: TestApp
     let folder: string
+    let databaseUrl: string
     const tokens = {} as Record<'admin' | 'owner' | 'other' | 'key', string>
     let ownerId: string
     const ending = endOfSuite()
     before(async () => {
       folder = await temporaryFolder(ending)
+      databaseUrl = await engine.migratedUrl()
       app = await startApp(ending, engine, {
+        databaseUrl,
         config: { store: { uploadLimit: String(LIMIT) } },
         environment: { SIXWIRE_POLICY: 'guarded', DATA_DIR: folder, PUBLIC_URL },
       })
@@ -251,6 +256,13 @@ eachEngine((engine) => {
         const refused = await upload(app, tokens.owner, other, headers)
         assert.deepEqual([refused.status, refused.body.error.code], [409, 'IDEMPOTENCY_CONFLICT'])
       }
+      // As if the server had ended after the commit, before the answer was stored.
+      const db = await openDatabase(databaseUrl)
+      await db.write(sql`update sixwire_idempotency set answer = null, lease_until = 0`)
+      await db.close()
+      const later = await upload(app, tokens.owner, { metadata: { a: 1 } }, headers)
+      assert.deepEqual([later.status, later.body], [201, first.body])
+      assert.equal(later.headers.get('idempotency-replayed'), null)
       assert.deepEqual(await objects(), before)
       const atOnce = await Promise.all(
         Array.from({ length: 5 }, () => upload(app, tokens.owner, {}, { 'idempotency-key': 'upload-2' })),

@@ -168,7 +168,7 @@ eachEngine((engine) => {
       [jpeg, 'image/jpeg', '?fit=cover', 400, 'VALIDATION_ERROR'],
       [jpeg.slice(0, jpeg.length / 2), 'image/jpeg', '?width=10', 422, 'IMAGE_UNREADABLE'],
       [jpeg.slice(0, 30), 'image/jpeg', '?width=10', 422, 'IMAGE_UNREADABLE'],
-      [pngHeader(50_000, 50_000), 'image/png', '?width=10', 422, 'IMAGE_TOO_LARGE'],
+      [pngHeader(7100, 7100), 'image/png', '?width=10', 422, 'IMAGE_TOO_LARGE'],
       [pngHeader(6000, 6000), 'image/png', '?width=10', 422, 'IMAGE_UNREADABLE'],
     ]
     for (const [bytes, type, query, status, code] of cases) {
