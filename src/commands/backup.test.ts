@@ -63,8 +63,11 @@ eachEngine((engine) => {
 
   test('says in one line what is wrong', { skip: engine.name !== 'sqlite' }, async () => {
     await writeFile(join(folder, 'there'), 'x')
+    const count = async () => (await app.request('GET', '/store/backups', { token })).body.total
+    const made = await count()
     const faults: [words: string[], code: number, error: RegExp][] = [
       [['create', '--to', 'there'], 1, /^sixwire: there exists already: name another file\n$/],
+      [['create', '--to', 'nowhere/a'], 1, /^sixwire: nowhere\/a: there is no such file or folder\n$/],
       [['verify', 'nowhere'], 1, /^sixwire: nowhere: there is no such file or folder\n$/],
       [['verify', '01arz3ndektsv4rrffq69g5fav'], 1, /^sixwire: There is no backup 01arz3ndek\w+\.\n$/],
       [['verify'], 2, /^sixwire backup: verify takes a file or the id of a backup\n/],
@@ -75,6 +78,7 @@ eachEngine((engine) => {
       assert.equal(result.code, code, words.join(' '))
       assert.match(result.errors, error)
     }
+    assert.equal(await count(), made)
     assert.deepEqual(
       (await readdir(folder)).filter((name) => name.endsWith('.part')),
       [],

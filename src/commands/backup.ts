@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ReadStream } from 'node:fs'
-import { access, open, rename, rm } from 'node:fs/promises'
+import { access, open, rename, rm, type FileHandle } from 'node:fs/promises'
 
 import { idPattern } from '../base/ids.ts'
 import { StartError } from '../base/start-error.ts'
@@ -51,7 +51,9 @@ Exits with 1 if it fails, or if the archive is damaged.`,
           : `"${[action, source].filter(Boolean).join(' ')}" is not an action`,
       )
     } catch (error) {
-      throw stop.signal.aborted ? new StartError('stopped; nothing was changed') : error
+      throw stop.signal.aborted && !(error instanceof StartError)
+        ? new StartError('stopped; nothing was changed')
+        : error
     } finally {
       bar.end()
     }
@@ -68,21 +70,38 @@ const stopOnSignals = (stop: AbortController): void =>
 
 async function create(bar: ProgressBar, stop: AbortController, to: string | undefined): Promise<number> {
   if (to !== undefined && (await exists(to))) throw new StartError(`${to} exists already: name another file`)
+  // First, so that no backup is made for nothing.
+  const part = to === undefined ? undefined : await openPart(to)
   stopOnSignals(stop)
-  return withApp(async (app) => {
-    const { backups } = app.service('store')
-    const { id, done } = await backups.create('manual', {
-      onProgress: (progress) => bar.show(progress),
-      signal: stop.signal,
+  try {
+    return await withApp(async (app) => {
+      const { backups } = app.service('store')
+      const { id, done } = await backups.create('manual', {
+        onProgress: (progress) => bar.show(progress),
+        signal: stop.signal,
+      })
+      const record = await done
+      if (part) await download(app, id, { ...part, bar, signal: stop.signal })
+      bar.end()
+      console.log(`The backup ${id} is completed: ${contents(record)}${part ? `, also in ${part.to}` : ''}.`)
+      return 0
     })
-    const record = await done
-    if (to !== undefined) await download(app, id, { to, bar, signal: stop.signal })
-    bar.end()
-    console.log(
-      `The backup ${id} is completed: ${contents(record)}${to === undefined ? '' : `, also in ${to}`}.`,
-    )
-    return 0
-  })
+  } finally {
+    await part?.file.close()
+    if (part) await rm(part.name, { force: true })
+  }
+}
+
+/** The file that gets its name once it is whole. */
+type Part = { to: string; name: string; file: FileHandle }
+
+async function openPart(to: string): Promise<Part> {
+  const name = `${to}.part`
+  try {
+    return { to, name, file: await open(name, 'w', 0o600) }
+  } catch (error) {
+    throw fileFault(error, to)
+  }
 }
 
 const contents = ({ collections, documents, files, size }: BackupRecord): string =>
@@ -94,36 +113,28 @@ const counts = (collections: number, documents: number, files: number): string =
 const plural = (count: number, noun: string): string =>
   `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 
-/** Writes an archive to a file, which exists only once it is whole. */
 async function download(
   app: App,
   id: string,
-  { to, bar, signal }: { to: string; bar: ProgressBar; signal: AbortSignal },
+  { to, name, file, bar, signal }: Part & { bar: ProgressBar; signal: AbortSignal },
 ): Promise<void> {
   const { bytes, size, sha256 } = await app.service('store').backups.open(id)
-  const part = `${to}.part`
   try {
-    const file = await open(part, 'w', 0o600)
-    try {
-      const hash = createHash('sha256')
-      let done = 0
-      for await (const piece of bytes as AsyncIterable<Buffer>) {
-        signal.throwIfAborted()
-        await file.writeFile(piece)
-        hash.update(piece)
-        done += piece.length
-        bar.show({ phase: 'Copy', done, total: size, unit: 'bytes' })
-      }
-      if (hash.digest('hex') !== sha256)
-        throw new StartError(`the archive of ${id} is damaged where it is stored: make another backup`)
-      await file.sync()
-    } finally {
-      await file.close()
+    const hash = createHash('sha256')
+    let done = 0
+    for await (const piece of bytes as AsyncIterable<Buffer>) {
+      if (signal.aborted) throw new StartError(`stopped; the backup ${id} is completed, but not in ${to}`)
+      await file.writeFile(piece)
+      hash.update(piece)
+      done += piece.length
+      bar.show({ phase: 'Copy', done, total: size, unit: 'bytes' })
     }
-    await rename(part, to)
+    if (hash.digest('hex') !== sha256)
+      throw new StartError(`the archive of ${id} is damaged where it is stored: make another backup`)
+    await file.sync()
+    await rename(name, to)
   } catch (error) {
     bytes.destroy()
-    await rm(part, { force: true })
     throw fileFault(error, to)
   }
 }
@@ -136,7 +147,7 @@ async function list(options: Record<string, unknown>): Promise<number> {
       .backups.list({ limit: Math.max(1, limit), offset, before: undefined })
     console.log(
       table(
-        ['ID', 'STATUS', 'KIND', 'CREATED', 'DOCUMENTS', 'FILES', 'SIZE', 'ERROR'],
+        ['ID', 'STATUS', 'KIND', 'CREATED', 'DOCUMENTS', 'FILES', 'SIZE', 'REMARK'],
         backups.map((one) => [
           one._id,
           one.status,
@@ -145,7 +156,7 @@ async function list(options: Record<string, unknown>): Promise<number> {
           one.documents?.toLocaleString('en') ?? '',
           one.files?.toLocaleString('en') ?? '',
           one.size === undefined ? '' : sizeText(one.size),
-          one.error ?? '',
+          one.error ?? one.warning ?? '',
         ]),
       ),
     )

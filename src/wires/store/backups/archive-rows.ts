@@ -70,13 +70,23 @@ export const selectCollectionsSql = (): Sql<CollectionSize> => sql`
 export const selectDocumentLinesSql = (collection: string): Sql<{ line: string }> => sql`
   select ${textSql(DOCUMENT)} as line from store_documents where collection = ${collection} order by id`
 
-/** The length of the lines of all files, and their bytes together. */
-export const selectFilesSizeSql = (): Sql<{ lines: number; size: number; bytes: number }> => sql`
-  select count(*) as lines, ${sizeSql(FILE)} as size, cast(coalesce(sum(size), 0) as bigint) as bytes
-  from store_files`
+const unless = (ids: readonly string[]): Sql =>
+  ids.length === 0
+    ? sql.literal('')
+    : sql`where id not in (${sql.either({
+        sqlite: sql`select value from json_each(${JSON.stringify(ids)})`,
+        postgres: sql`select json_array_elements_text(${JSON.stringify(ids)}::json)`,
+      })})`
 
-export const selectFileLinesSql = (): Sql<{ line: string }> => sql`
-  select ${textSql(FILE)} as line from store_files order by id`
+/** The length of the lines of all files but those left out, and their bytes together. */
+export const selectFilesSizeSql = (
+  leftOut: readonly string[],
+): Sql<{ lines: number; size: number; bytes: number }> => sql`
+  select count(*) as lines, ${sizeSql(FILE)} as size, cast(coalesce(sum(size), 0) as bigint) as bytes
+  from store_files ${unless(leftOut)}`
+
+export const selectFileLinesSql = (leftOut: readonly string[]): Sql<{ line: string }> => sql`
+  select ${textSql(FILE)} as line from store_files ${unless(leftOut)} order by id`
 
 export type StoredFile = { id: string; object: string; size: number; sha256: string }
 

@@ -26,6 +26,7 @@ export type BackupRow = { [K in keyof ArchiveSummary]: ArchiveSummary[K] | null 
   status: BackupStatus
   /** The key of the archive in the backups storage. */
   object: string
+  /** Why it failed, or what it does not hold. */
   reason: string | null
   lease_until: number
   created_at: number
@@ -41,6 +42,8 @@ export type BackupRecord = {
   completedAt?: string
   /** Why it failed. */
   error?: string
+  /** What a completed one does not hold. */
+  warning?: string
 } & Partial<ArchiveSummary>
 
 export function recordOf(row: BackupRow): BackupRecord {
@@ -53,7 +56,7 @@ export function recordOf(row: BackupRow): BackupRecord {
     ...(collections !== null && documents !== null && files !== null && { collections, documents, files }),
     createdAt: isoTime(row.created_at),
     ...(row.completed_at !== null && { completedAt: isoTime(row.completed_at) }),
-    ...(row.reason !== null && { error: row.reason }),
+    ...(row.reason !== null && { [row.status === 'failed' ? 'error' : 'warning']: row.reason }),
   }
 }
 
@@ -77,9 +80,14 @@ export const renewSql = (id: string, now: number): Sql<{ id: string }> => sql`
   returning id`
 
 /** For the batch that claims the archive. */
-export const completeSql = (id: string, archive: ArchiveSummary, now: number): Sql<BackupRow> => sql`
+export const completeSql = (
+  id: string,
+  archive: ArchiveSummary,
+  now: number,
+  warning: string | null,
+): Sql<BackupRow> => sql`
   update store_backups set
-    status = 'completed', completed_at = ${now}, size = ${archive.size}, sha256 = ${archive.sha256},
+    status = 'completed', completed_at = ${now}, reason = ${warning}, size = ${archive.size}, sha256 = ${archive.sha256},
     collections = ${archive.collections}, documents = ${archive.documents}, files = ${archive.files}
   where id = ${id} and status = 'running'
   returning ${COLUMNS}`

@@ -30,6 +30,8 @@ import { BackupFault, createArchives, type Progress } from './create.ts'
 
 const RENEW_MS = LEASE_MS / 3
 const RUNNING_RETRY_S = 5
+const LOST_SHOWN = 20
+const LOST_LOGGED = 1_000
 
 export type { BackupKind, BackupRecord } from './backup-rows.ts'
 export type { Progress } from './create.ts'
@@ -94,21 +96,35 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
     }
   }
 
-  async function run(id: string, { onProgress, signal }: CreateOptions): Promise<BackupRecord> {
+  async function run(
+    id: string,
+    kind: BackupKind,
+    { onProgress, signal }: CreateOptions,
+  ): Promise<BackupRecord> {
     const [lapsed, ended] = [new AbortController(), new AbortController()]
     const stop = AbortSignal.any([closing.signal, lapsed.signal, ...(signal ? [signal] : [])])
     const renewal = renew(id, ended.signal, () => lapsed.abort())
     let archive: NewObject | undefined
     try {
-      const created = await createArchive(id, { signal: stop, ...(onProgress && { onProgress }) })
-      const { summary } = created
+      const created = await createArchive(id, {
+        signal: stop,
+        // A restore is wanted most where bytes were lost: nothing can save them, and the rest is saved.
+        skipsLost: kind === 'safety',
+        ...(onProgress && { onProgress }),
+      })
+      const { summary, lost } = created
       archive = created.archive
       const [, [row]] = await db.batch([
         archive.claimSql,
-        requireRow(completeSql(id, summary, clock.now()), () =>
+        requireRow(completeSql(id, summary, clock.now(), warningOf(lost)), () =>
           errors.unavailable({ message: 'The lease of the backup was over before it was completed.' }),
         ),
       ])
+      if (lost.length > 0)
+        log.warn(
+          { backup: id, lost: lost.length, files: lost.slice(0, LOST_LOGGED) },
+          'files are not in a safety backup, because their bytes are missing',
+        )
       log.info({ backup: id, ...summary }, 'backup completed')
       return recordOf(row!)
     } catch (error) {
@@ -173,7 +189,7 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
         if (row.status === 'failed') throw failed(row.reason!)
         return { id, done: Promise.resolve(recordOf(row)) }
       }
-      const done = run(id, options)
+      const done = run(id, kind, options)
       // A failure is in the log and in the record, and whoever waits for `done` gets it.
       const settled: Promise<unknown> = done.catch(() => undefined).finally(() => running.delete(settled))
       running.add(settled)
@@ -236,6 +252,12 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
 }
 
 const STOPPED = new BackupFault('It was stopped before it was finished.')
+
+function warningOf(lost: readonly string[]): string | null {
+  if (lost.length === 0) return null
+  const more = lost.length > LOST_SHOWN ? ` and ${lost.length - LOST_SHOWN} more` : ''
+  return `Without the files whose bytes are missing: ${lost.slice(0, LOST_SHOWN).join(', ')}${more}.`
+}
 
 const isRunning = (): ApiError =>
   errors.conflict({

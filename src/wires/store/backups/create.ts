@@ -26,6 +26,7 @@ import { writeArchive, type ArchiveEntry } from './archive-writer.ts'
 import { objectOf, type ArchiveSummary } from './backup-rows.ts'
 
 const FILES_AT_ONCE = 1_000
+const LOOKED_FOR_AT_ONCE = 16
 
 /** How far a long operation is. */
 export type Progress = { phase: string; done: number; total: number; unit: 'bytes' | 'documents' }
@@ -35,86 +36,134 @@ export class BackupFault extends Error {
   override name = 'BackupFault'
 }
 
-/** Writes the archive of a backup into the backups storage; it is deleted unless it is claimed. */
+class LostFile extends BackupFault {}
+
+export type ArchiveOptions = {
+  signal: AbortSignal
+  onProgress?: (progress: Progress) => void
+  /** Leaves out files whose objects do not exist, instead of failing. */
+  skipsLost: boolean
+}
+
+/** Writes the archive of a backup into the backups storage; it is deleted unless it is claimed. `lost` are left out. */
 export type CreateArchive = (
   id: string,
-  options: { signal: AbortSignal; onProgress?: (progress: Progress) => void },
-) => Promise<{ archive: NewObject; summary: ArchiveSummary }>
+  options: ArchiveOptions,
+) => Promise<{ archive: NewObject; summary: ArchiveSummary; lost: readonly string[] }>
 
 export function createArchives(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
   objects: Objects,
 ): CreateArchive {
-  return (id, { signal, onProgress }) =>
+  return (id, options) =>
     db.snapshot(async (snapshot) => {
-      const createdAt = clock.now()
-      const collections = await snapshot.all(selectCollectionsSql())
-      const files = (await snapshot.get(selectFilesSizeSql()))!
-      const total = collections.reduce((sum, { size }) => sum + size, files.size + files.bytes)
-      let done = 0
-
-      /** Passes bytes on, and hashes and counts them on the way. */
-      async function* pass(bytes: AsyncIterable<Buffer>, end: (sha256: string, size: number) => void) {
-        const hash = createHash('sha256')
-        let size = 0
-        for await (const piece of bytes) {
-          signal.throwIfAborted()
-          hash.update(piece)
-          size += piece.length
-          done += piece.length
-          onProgress?.({ phase: 'Backup', done, total, unit: 'bytes' })
-          yield piece
-        }
-        end(hash.digest('hex'), size)
+      try {
+        return await write(id, options, snapshot, [])
+      } catch (error) {
+        if (!(error instanceof LostFile && options.skipsLost)) throw error
       }
-
-      async function* entries(): AsyncGenerator<ArchiveEntry, void, undefined> {
-        const manifest: Manifest = {
-          format: FORMAT,
-          sixwire: platformVersion(),
-          createdAt: isoTime(createdAt),
-          collections: [],
-          files: { ...files, sha256: '' },
-        }
-        for (const collection of collections)
-          yield {
-            name: collectionEntry(collection.name),
-            size: collection.size,
-            bytes: pass(snapshot.lines(selectDocumentLinesSql(collection.name)), (sha256) =>
-              manifest.collections.push({ ...collection, sha256 }),
-            ),
-          }
-        yield {
-          name: FILES_ENTRY,
-          size: files.size,
-          bytes: pass(snapshot.lines(selectFileLinesSql()), (sha256) => (manifest.files.sha256 = sha256)),
-        }
-        for await (const file of storedFiles(snapshot))
-          yield {
-            name: fileEntry(file.id),
-            size: file.size,
-            bytes: pass(contentOf(objects, file), (sha256, size) => {
-              if (sha256 !== file.sha256 || size !== file.size)
-                throw new BackupFault(
-                  `The bytes of the file ${file.id} are not those that were uploaded: put the object ${file.object} back, or delete the file.`,
-                )
-            }),
-          }
-        const text = Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`)
-        yield { name: MANIFEST_ENTRY, size: text.length, bytes: one(text) }
-      }
-
-      const archive = await objects.write('backups', writeArchive(entries(), createdAt), {
-        key: objectOf(id),
-        signal,
-      })
-      const documents = collections.reduce((sum, { lines }) => sum + lines, 0)
-      const { size, sha256 } = archive
-      return {
-        archive,
-        summary: { size, sha256, collections: collections.length, documents, files: files.lines },
-      }
+      // The list of files stands before their bytes, so it begins anew. Which are lost is rarely asked.
+      return write(id, options, snapshot, await lostFiles(objects, snapshot, options.signal))
     })
+
+  async function write(
+    id: string,
+    { signal, onProgress }: ArchiveOptions,
+    snapshot: Snapshot,
+    lost: readonly string[],
+  ) {
+    const createdAt = clock.now()
+    const skipped = new Set(lost)
+    const collections = await snapshot.all(selectCollectionsSql())
+    const files = (await snapshot.get(selectFilesSizeSql(lost)))!
+    const total = collections.reduce((sum, { size }) => sum + size, files.size + files.bytes)
+    let done = 0
+
+    /** Passes bytes on, and hashes and counts them on the way. */
+    async function* pass(bytes: AsyncIterable<Buffer>, end: (sha256: string, size: number) => void) {
+      const hash = createHash('sha256')
+      let size = 0
+      for await (const piece of bytes) {
+        signal.throwIfAborted()
+        hash.update(piece)
+        size += piece.length
+        done += piece.length
+        onProgress?.({ phase: 'Backup', done, total, unit: 'bytes' })
+        yield piece
+      }
+      end(hash.digest('hex'), size)
+    }
+
+    async function* entries(): AsyncGenerator<ArchiveEntry, void, undefined> {
+      const manifest: Manifest = {
+        format: FORMAT,
+        sixwire: platformVersion(),
+        createdAt: isoTime(createdAt),
+        collections: [],
+        files: { ...files, sha256: '' },
+      }
+      for (const collection of collections)
+        yield {
+          name: collectionEntry(collection.name),
+          size: collection.size,
+          bytes: pass(snapshot.lines(selectDocumentLinesSql(collection.name)), (sha256) =>
+            manifest.collections.push({ ...collection, sha256 }),
+          ),
+        }
+      yield {
+        name: FILES_ENTRY,
+        size: files.size,
+        bytes: pass(snapshot.lines(selectFileLinesSql(lost)), (sha256) => (manifest.files.sha256 = sha256)),
+      }
+      for await (const file of storedFiles(snapshot)) {
+        if (skipped.has(file.id)) continue
+        yield {
+          name: fileEntry(file.id),
+          size: file.size,
+          bytes: pass(contentOf(objects, file), (sha256, size) => {
+            if (sha256 !== file.sha256 || size !== file.size)
+              throw new BackupFault(
+                `The bytes of the file ${file.id} are not those that were uploaded: put the object ${file.object} back, or delete the file.`,
+              )
+          }),
+        }
+      }
+      const text = Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`)
+      yield { name: MANIFEST_ENTRY, size: text.length, bytes: one(text) }
+    }
+
+    const archive = await objects.write('backups', writeArchive(entries(), createdAt), {
+      key: objectOf(id),
+      signal,
+    })
+    const documents = collections.reduce((sum, { lines }) => sum + lines, 0)
+    const { size, sha256 } = archive
+    return {
+      archive,
+      summary: { size, sha256, collections: collections.length, documents, files: files.lines },
+      lost,
+    }
+  }
+}
+
+/** The ids of the files of the snapshot whose objects do not exist. */
+async function lostFiles(objects: Objects, snapshot: Snapshot, signal: AbortSignal): Promise<string[]> {
+  const lost: string[] = []
+  const files = storedFiles(snapshot)
+  async function lookForNext(): Promise<void> {
+    for await (const { id, object, size } of files) {
+      signal.throwIfAborted()
+      try {
+        const bytes = await objects.read('uploads', object, size > 0 ? { start: 0, end: 0 } : undefined)
+        bytes.destroy()
+      } catch (error) {
+        if (!(error instanceof NoSuchObject)) throw error
+        lost.push(id)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: LOOKED_FOR_AT_ONCE }, lookForNext))
+  return lost.toSorted()
 }
 
 /** All files of the snapshot, by id. */
@@ -136,7 +185,7 @@ async function* contentOf(
     yield* await objects.read('uploads', object)
   } catch (error) {
     if (!(error instanceof NoSuchObject)) throw error
-    throw new BackupFault(
+    throw new LostFile(
       `The bytes of the file ${id} are missing: put the object ${object} back, or delete the file.`,
     )
   }

@@ -10,7 +10,9 @@ import { sql } from '../../../db/sql.ts'
 import { startReplicas } from '../../../testing/auth.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
+import { upload } from '../files/content.fixture.ts'
 import { archiveOf, documentOf, entriesOf, sampleEntries } from './archive.fixture.ts'
+import { pathOf } from './backups.fixture.ts'
 import { closeGateSql } from './gate.ts'
 import { insertSql } from './restore-rows.ts'
 import { assertClean, fileOf, stateOf } from './restore.fixture.ts'
@@ -53,7 +55,7 @@ eachEngine((engine) => {
       assert.equal(list.data[1].x, 1.5)
       const [oldest] = list.data
       const one = await other.request('GET', `/store/Books/${oldest._id}`, { token })
-      assert.equal(one.headers.get('etag'), '"7"')
+      assert.match(one.headers.get('etag')!, /^"\d{13}"$/)
       assert.equal((await other.request('GET', '/store/books', { token })).body.total, 1)
       const { files, usedBytes } = await stateOf(other.app)
       assert.equal(files.length, 3)
@@ -124,6 +126,45 @@ eachEngine((engine) => {
       assert.equal((await restore(app, token, newId())).status, 404)
       assert.deepEqual(await stateOf(app.app), before)
       await assertClean(app.app, folder)
+    })
+
+    test('lets no ETag from before match what is written after it', async () => {
+      const change = async (path: string, n: number, ifMatch?: string | null) =>
+        app.request('PUT', path, {
+          token,
+          body: { n },
+          ...(ifMatch && { headers: { 'if-match': ifMatch } }),
+        })
+      const pathOfNew = async () =>
+        `/store/books/${(await app.request('POST', '/store/books', { token, body: {} })).body._id}`
+      const [changed, same] = [await pathOfNew(), await pathOfNew()]
+      const { body: backup } = await app.request('POST', '/store/backup', { token })
+      const seen = (await change(changed, 1)).headers.get('etag')
+      assert.equal(seen, '"2"')
+      assert.equal((await restore(app, token, backup._id)).status, 200)
+      assert.equal((await change(changed, 2)).status, 200)
+      assert.equal((await change(changed, 3, seen)).status, 412)
+      // One that is the same is still known by its own.
+      assert.equal((await change(same, 3, '"1"')).status, 200)
+    })
+
+    test('leaves lost files out of the safety backup, and says so', async (t) => {
+      const [kept, lost] = [
+        await upload(app, token, { bytes: 'kept' }),
+        await upload(app, token, { bytes: 'lost' }),
+      ]
+      const file = await fileOf(t, await archiveOf(sampleEntries()))
+      await rm(pathOf(folder, lost))
+      const { safetyBackup } = await restores().restore({ file })
+      const { body } = await app.request('GET', `/store/backups/${safetyBackup}`, { token })
+      assert.equal(body.status, 'completed')
+      assert.equal(body.warning, `Without the files whose bytes are missing: ${lost._id}.`)
+      await assertClean(app.app, folder)
+      assert.equal((await restore(app, token, safetyBackup)).status, 200)
+      const content = await app.request('GET', `/store/files/${kept._id}/content`, { token })
+      assert.equal(content.text, 'kept')
+      assert.equal((await app.request('GET', `/store/files/${lost._id}`, { token })).status, 404)
+      assert.equal((await stateOf(app.app)).files.length, body.files)
     })
 
     test('runs alone: another one, or one beside a backup, is refused', async (t) => {

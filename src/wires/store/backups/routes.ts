@@ -38,6 +38,11 @@ export const Backup = Type.Object(
     createdAt: Timestamp('When it began.'),
     completedAt: Type.Optional(Timestamp('When it was completed or failed.')),
     error: Type.Optional(Type.String({ description: 'Why it failed.' })),
+    warning: Type.Optional(
+      Type.String({
+        description: 'The files that a safety backup does not hold, because their bytes are missing.',
+      }),
+    ),
   },
   { title: 'Backup' },
 )

@@ -66,11 +66,14 @@ export async function swap(
         delete from store_documents as old where not exists (
           select 1 from store_restored_documents as loaded
           where loaded.restore_id = ${id} and loaded.collection = old.collection and loaded.id = old.id
-            and loaded.owner = old.owner and loaded.version = old.version
+            and loaded.owner = old.owner
             and cast(loaded.body as text) = cast(old.body as text))`)
+      // A version that no document has had: else an ETag from before could match another text of the same number later.
       await tx.write(sql`
         insert into store_documents (collection, id, owner, version, body)
-        select collection, id, owner, version, body from store_restored_documents
+        select collection, id, owner,
+          ${sql.either({ sqlite: sql.literal('max'), postgres: sql.literal('greatest') })}(version, ${now()}), body
+        from store_restored_documents
         where restore_id = ${id} order by collection, id
         on conflict (collection, id) do nothing`)
       await tx.write(sql`
