@@ -45,7 +45,7 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   })
   const db = paused(await openDatabase(url), ['get', 'all', 'write', 'batch', 'transaction'])
   const log = { warn: console.error, error: console.error, info() {} }
-  const storages = await openStorages({ backups: {} }, dataDir)
+  const storages = await openStorages({ clock, log, settings: { dataDir } }, { backups: {} })
   storages.uploads = paused(storages.uploads, ['write'])
   const context = { db, clock, log, jobs: { every() {} } }
   const objects = createObjects(context, storages)
