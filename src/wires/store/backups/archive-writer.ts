@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { constants, createZstdCompress } from 'node:zlib'
 
-import tar from 'tar-stream'
+import type tar from 'tar-stream'
 
 const LEVEL = 3
 const PIECE_BYTES = 131_072
@@ -20,7 +20,7 @@ export async function* writeArchive(
   entries: AsyncIterable<ArchiveEntry>,
   modifiedAt: number,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const pack = tar.pack()
+  const pack = (await import('tar-stream')).default.pack()
   const zstd = createZstdCompress({
     chunkSize: PIECE_BYTES,
     params: { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
