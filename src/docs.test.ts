@@ -57,13 +57,16 @@ async function startAcme(t: TestContext) {
 eachEngine((engine) => {
   test('the five minutes of the README', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
-    const [, register, create, find, mail, checkout, payment] = await blocksOf('README.md', 'sh')
+    const [, register, create, find, save, mail, checkout, payment] = await blocksOf('README.md', 'sh')
     const made = JSON.parse(await shell(register!.replace(/^TOKEN=.*$/m, ''), app))
     assert.equal(made.user.email, 'me@example.com')
     const book = JSON.parse(await shell(create!, app, { TOKEN: made.token }))
     assert.equal(book.title, 'Momo')
     const found = JSON.parse(await shell(find!, app, { TOKEN: made.token }))
     assert.deepEqual(found.data, [book])
+    const saved = (await shell(save!, app, { TOKEN: made.token })).replace('}{', '}\n{').split('\n')
+    const [file, backup] = saved.map((line) => JSON.parse(line))
+    assert.deepEqual([file.originalName, backup.documents, backup.files], ['README.md', 1, 1])
 
     assert.equal(JSON.parse(await shell(mail!, app, { TOKEN: made.token })).status, 'sent')
     const { messages } = (await app.request('GET', '/sandbox/api/mail?to=ada@example.com')).body
@@ -279,6 +282,34 @@ eachEngine((engine) => {
     assert.deepEqual(JSON.parse(await shell(find!, app, { TOKEN })).data, [book])
   })
 
+  test('the files of docs/store.md are uploaded, found and opened', async (t) => {
+    const app = await startApp(t, engine)
+    const { token: TOKEN } = await app.register()
+    const photo = `GIF89a${'.'.repeat(200)}`
+    const [, save, , open, link] = await blocksOf('docs/store.md', 'sh')
+    const [, client] = await blocksOf('docs/store.md', 'ts')
+    const folder = await applicationFolder(t, {
+      'photo.png': photo,
+      'client.ts': `import { createClient, type Api } from 'sixwire'
+        const api = createClient<Api>('${app.url}', { token: '${TOKEN}' })
+        const photo = new File(['{"not":"JSON"}'], 'photo.json', { type: 'application/json' })
+        ${client!}
+        export { url, bytes }`,
+    })
+    const inFolder = (script: string, ID = '') => shell(`cd '${folder}'\n${script}`, app, { TOKEN, ID })
+    const [upload, list] = save!.split(/\n\n/)
+    const file = JSON.parse(await inFolder(upload!))
+    assert.deepEqual([file.contentType, file.metadata], ['image/gif', { album: 'summer' }])
+    assert.deepEqual(JSON.parse(await inFolder(list!)).files, [file])
+    assert.equal(await inFolder(open!, file._id), photo.slice(0, 100))
+    assert.equal(await readFile(join(folder, 'photo.jpg'), 'utf8'), photo)
+    const { url } = JSON.parse(await inFolder(link!, file._id))
+    assert.equal((await app.request('GET', url.replace(/^.*(?=\/store)/, ''))).text, photo)
+    const { bytes } = await importFile(join(folder, 'client.ts'))
+    assert.ok(bytes instanceof Blob)
+    assert.deepEqual([await bytes.text(), bytes.type], ['{"not":"JSON"}', 'application/json'])
+  })
+
   test('the checks of docs/core.md answer', async (t) => {
     const app = await startApp(t, engine)
     const [checks, description] = await blocksOf('docs/core.md', 'sh')
@@ -343,12 +374,17 @@ eachEngine((engine) => {
   describe('the configurations', () => {
     for (const page of ['docs/store.md', 'docs/auth.md', 'docs/messaging.md', 'docs/onchain.md'])
       test(`of ${page} start a server`, async (t) => {
-        const block = (await blocksOf(page, 'ts')).find((one) => !one.includes('import { defineConfig'))
-        const folder = await applicationFolder(t, {
-          'sixwire.config.ts': `import { defineConfig } from 'sixwire'\n${block}`,
-        })
-        const app = await startApp(t, engine, { config: await loadConfig(folder) })
-        assert.equal((await app.request('GET', '/health')).status, 200)
+        const blocks = (await blocksOf(page, 'ts')).filter((one) =>
+          one.startsWith('export default defineConfig'),
+        )
+        assert.ok(blocks.length > 0)
+        for (const block of blocks) {
+          const folder = await applicationFolder(t, {
+            'sixwire.config.ts': `import { defineConfig } from 'sixwire'\n${block}`,
+          })
+          const app = await startApp(t, engine, { config: await loadConfig(folder) })
+          assert.equal((await app.request('GET', '/health')).status, 200)
+        }
       })
   })
 
