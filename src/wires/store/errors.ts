@@ -1,25 +1,17 @@
-import { defineErrors, errors } from '../../base/errors.ts'
+import { defineErrors, errors, type ApiError } from '../../base/errors.ts'
 
-/** The errors of the content of files. */
-export const contentErrors = defineErrors({
+/** The errors of the store wire. */
+export const storeErrors = defineErrors({
   range_not_satisfiable: [416, 'No part of the Range is within the file.'],
   image_too_large: [422, 'The image is too large to be resized: resize it before you upload it.'],
   image_unreadable: [422, 'The image cannot be read: it is damaged.'],
-})
-
-/** The errors of backups. */
-export const backupErrors = defineErrors({
+  quota_exceeded: [413, 'There is no room for this file: delete others first.'],
   backup_damaged: [422, 'The backup is damaged: use another one.'],
 })
 
-/** The errors of uploads. */
-export const uploadErrors = defineErrors({
-  quota_exceeded: [413, 'There is no room for this file: delete others first.'],
-})
-
 /** The document does not exist, or the caller has no access to it. */
-export const noDocument = (collection: string, id: string) =>
+export const noDocument = (collection: string, id: string): ApiError =>
   errors.not_found({ message: `Document ${id} not found in ${collection}.` })
 
 /** The file does not exist, or the caller has no access to it. */
-export const noFile = (id: string) => errors.not_found({ message: `File ${id} not found.` })
+export const noFile = (id: string): ApiError => errors.not_found({ message: `File ${id} not found.` })

@@ -4,10 +4,11 @@ import { ApiError } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { parseStrictJson } from '../../../base/json.ts'
 import { STORED_BYTES_MAX } from '../documents/documents.ts'
+import type { DocumentLine, FileLine } from './archive-format.ts'
 import { damaged } from './damaged.ts'
 
 /** A line beyond this is refused before it has been read to its end. */
-export const LINE_BYTES_MAX = 2 * 1_048_576
+const LINE_BYTES_MAX = 2 * 1_048_576
 
 const LINE_BREAK = 0x0a
 const ID = new RegExp(idPattern)
@@ -23,19 +24,10 @@ const SERVICE_FIELDS =
   /^\{"_id":"([0-9a-z]{26})","createdAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","updatedAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"[,}]/
 
 /** A document of an archive; `body` is its text, byte for byte. */
-export type ArchivedDocument = { id: string; owner: string; version: number; body: string }
+export type ArchivedDocument = Omit<DocumentLine, 'document'> & { body: string }
 
 /** A file's record of an archive; `metadata` is its text, byte for byte. */
-export type ArchivedFile = {
-  id: string
-  owner: string
-  originalName: string
-  contentType: string
-  size: number
-  sha256: string
-  createdAt: number
-  metadata: string
-}
+export type ArchivedFile = Omit<FileLine, 'metadata'> & { metadata: string }
 
 /**
  * Splits JSON lines, each of which must end with a line break.

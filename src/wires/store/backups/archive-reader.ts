@@ -15,6 +15,7 @@ import {
   type ArchivedFile,
 } from './archive-lines.ts'
 import { damaged } from './damaged.ts'
+import { withSha256 } from './with-sha256.ts'
 import { tarEntries, type TarEntry } from './tar-reader.ts'
 import { singleFrame, WINDOW_LOG_MAX } from './zstd-frame.ts'
 
@@ -158,18 +159,12 @@ async function readLines<L extends { id: string }>(
   read: (line: Buffer, place: string) => L,
   take: (batch: readonly L[]) => Promise<void>,
 ): Promise<Lines> {
-  const hash = createHash('sha256')
-  async function* hashed(): AsyncGenerator<Buffer> {
-    for await (const piece of pieces) {
-      hash.update(piece)
-      yield piece
-    }
-  }
+  const hashed = withSha256(pieces)
   let count = 0
   let last = ''
   let batch: L[] = []
   let batchBytes = 0
-  for await (const { first, lines } of linesOf(hashed(), name))
+  for await (const { first, lines } of linesOf(hashed.bytes, name))
     for (const [at, bytes] of lines.entries()) {
       const place = `${name}, line ${first + at}`
       const line = read(bytes, place)
@@ -184,7 +179,7 @@ async function readLines<L extends { id: string }>(
       batchBytes = 0
     }
   if (batch.length > 0) await take(batch)
-  return { lines: count, size, sha256: hash.digest('hex') }
+  return { lines: count, size, sha256: hashed.digest() }
 }
 
 async function readToEnd(bytes: AsyncIterable<Buffer>): Promise<void> {
@@ -193,20 +188,11 @@ async function readToEnd(bytes: AsyncIterable<Buffer>): Promise<void> {
 }
 
 /** @returns the SHA-256 of the bytes */
-async function readContent(id: string, { name, size, pieces }: TarEntry, sink: ArchiveSink): Promise<string> {
-  const hash = createHash('sha256')
-  let read = 0
-  async function* hashed(): AsyncGenerator<Buffer> {
-    for await (const piece of pieces) {
-      hash.update(piece)
-      read += piece.length
-      yield piece
-    }
-  }
-  if (sink.content) await sink.content({ id, size }, hashed())
-  else await readToEnd(hashed())
-  if (read < size) throw new Error(`the content of ${name} was not read to its end`)
-  return hash.digest('hex')
+async function readContent(id: string, { size, pieces }: TarEntry, sink: ArchiveSink): Promise<string> {
+  const { bytes, digest } = withSha256(pieces)
+  if (sink.content) await sink.content({ id, size }, bytes)
+  else await readToEnd(bytes)
+  return digest()
 }
 
 async function readManifest({ size, pieces }: TarEntry): Promise<Manifest> {

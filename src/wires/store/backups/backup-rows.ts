@@ -106,9 +106,6 @@ export const failLapsedSql = (now: number): Sql<{ id: string }> => sql`
 export const selectSql = (id: string): Sql<BackupRow> =>
   sql`select ${COLUMNS} from store_backups where id = ${id}`
 
-export const selectRunningSql = (): Sql<BackupRow> =>
-  sql`select ${COLUMNS} from store_backups where status = 'running'`
-
 /** Newest first. */
 export const selectPageSql = (
   limit: number,

@@ -1,7 +1,7 @@
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { route } from '../../../http/route.ts'
-import { backupErrors } from '../errors.ts'
+import { storeErrors } from '../errors.ts'
 import type { Restores } from './restore.ts'
 import { OneBackup } from './routes.ts'
 
@@ -24,7 +24,7 @@ export function restoreRoutes(restores: Restores) {
             { title: 'Restored' },
           ),
         },
-        errors: [errors.not_found, errors.conflict, backupErrors.backup_damaged, errors.unavailable],
+        errors: [errors.not_found, errors.conflict, storeErrors.backup_damaged, errors.unavailable],
       },
       async ({ params: { id } }) => {
         const { safetyBackup } = await restores.restore({ id })

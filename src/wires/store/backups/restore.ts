@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -15,6 +14,7 @@ import { damaged } from './damaged.ts'
 import { closeGateSql, openGateSql } from './gate.ts'
 import { createRecovery, type Recovery } from './restore-recovery.ts'
 import { insertSql, LEASE_MS, renewSql } from './restore-rows.ts'
+import { withSha256 } from './with-sha256.ts'
 import { createStaging, restoredObjectsSql } from './staging.ts'
 import { swap, type RestoredCounts } from './swap.ts'
 
@@ -90,19 +90,13 @@ export function createRestores(
     onProgress: RestoreOptions['onProgress'],
   ): Promise<RestoredCounts> {
     const staging = createStaging({ db, objects }, id, signal)
-    const hash = createHash('sha256')
-    async function* hashed(): AsyncGenerator<Buffer> {
-      for await (const piece of bytes as AsyncIterable<Buffer>) {
-        hash.update(piece)
-        yield piece
-      }
-    }
+    const hashed = withSha256(bytes as AsyncIterable<Buffer>)
     try {
-      const { collections, files } = await readArchive(hashed(), staging.sink, {
+      const { collections, files } = await readArchive(hashed.bytes, staging.sink, {
         signal,
         onProgress: (done) => onProgress?.({ phase: 'Check', done, total: size, unit: 'bytes' }),
       })
-      if (sha256 !== undefined && hash.digest('hex') !== sha256)
+      if (sha256 !== undefined && hashed.digest() !== sha256)
         throw damaged('the archive', 'its SHA-256 is not that of the backup')
       await staging.finish()
       return { documents: collections.reduce((sum, { lines }) => sum + lines, 0), files: files.lines }

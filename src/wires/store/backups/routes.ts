@@ -6,7 +6,7 @@ import { errors } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { answer, Bytes, NoBody, route } from '../../../http/route.ts'
-import { contentErrors } from '../errors.ts'
+import { storeErrors } from '../errors.ts'
 import { answerContent } from '../files/content.ts'
 import { ContentHeaders } from '../files/content-routes.ts'
 import type { Backups } from './backups.ts'
@@ -129,7 +129,7 @@ export function backupRoutes({ backups, clock }: { backups: Backups; clock: Cloc
           errors.not_found,
           errors.conflict,
           errors.precondition_failed,
-          contentErrors.range_not_satisfiable,
+          storeErrors.range_not_satisfiable,
           errors.unavailable,
         ],
       },

@@ -2,7 +2,7 @@ import { errors, invalid } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
 import { Bytes, NoBody, route } from '../../../http/route.ts'
-import { contentErrors } from '../errors.ts'
+import { storeErrors } from '../errors.ts'
 import type { Objects } from '../objects/objects.ts'
 import { answerContent, type Content } from './content.ts'
 import type { FileRow, Files, FilesAccess } from './files.ts'
@@ -96,9 +96,9 @@ export function contentRoutes({
         errors: [
           errors.not_found,
           errors.precondition_failed,
-          contentErrors.range_not_satisfiable,
-          contentErrors.image_too_large,
-          contentErrors.image_unreadable,
+          storeErrors.range_not_satisfiable,
+          storeErrors.image_too_large,
+          storeErrors.image_unreadable,
         ],
       },
       async (call) => {

@@ -6,7 +6,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { newId } from '../../../base/ids.ts'
 import { errors } from '../../../base/errors.ts'
 import { answer, type Answer } from '../../../http/route.ts'
-import { contentErrors } from '../errors.ts'
+import { storeErrors } from '../errors.ts'
 import { NoSuchObject, type ByteRange } from '../objects/storage.ts'
 import { isCurrentCopy, isRangeCurrent, type Conditions, type Validators } from './conditions.ts'
 import { dispositionOf, isPlayed } from './disposition.ts'
@@ -71,7 +71,7 @@ export async function answerContent(content: Content, request: ContentRequest): 
     return answer<Blob>(stream, { headers: whole })
   }
   if (ranges === 'unsatisfiable')
-    throw contentErrors.range_not_satisfiable({
+    throw storeErrors.range_not_satisfiable({
       message: `No part of the Range is within the ${size} bytes of the file.`,
       headers: { 'content-range': `bytes */${size}` },
     })

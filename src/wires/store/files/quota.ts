@@ -2,7 +2,7 @@ import { bytesOf } from '../../../base/byte-size.ts'
 import { requireRow, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Caller } from '../../../http/access.ts'
-import { uploadErrors } from '../errors.ts'
+import { storeErrors } from '../errors.ts'
 
 /** The steps that must come before the one that inserts the record of a file, in its batch. */
 export type Quota = (file: { owner: string; size: number }, caller: Caller) => Step[]
@@ -44,5 +44,5 @@ const fitsSql = (owner: string, size: number, quota: number, rule: string): Step
     sql`
       select owner from (select ${owner} as owner, coalesce(sum(bytes), 0) as used from store_usage where owner = ${owner}) as so_far
       where used <= ${quota - size}`,
-    () => uploadErrors.quota_exceeded({ message: `No room for ${size} bytes: ${rule}. Delete files first.` }),
+    () => storeErrors.quota_exceeded({ message: `No room for ${size} bytes: ${rule}. Delete files first.` }),
   )

@@ -2,7 +2,7 @@ import type sharpModule from 'sharp'
 
 import { errors } from '../../../base/errors.ts'
 import { createSemaphore } from '../../../base/semaphore.ts'
-import { contentErrors } from '../errors.ts'
+import { storeErrors } from '../errors.ts'
 
 /** How an image fits into `width` and `height`: as `object-fit` of CSS, where `inside` is scale-down. */
 export const FITS = ['cover', 'contain', 'inside'] as const
@@ -81,7 +81,7 @@ export function createResizer() {
     { width, height, fit }: Resizing,
   ): Promise<Buffer> {
     const { begins, output, maxPixels } = FORMATS.get(contentType)!
-    if (!begins(source)) throw contentErrors.image_unreadable()
+    if (!begins(source)) throw storeErrors.image_unreadable()
     const sharp = await load()
     try {
       return await sharp(source, { limitInputPixels: maxPixels, failOn: 'error' })
@@ -99,12 +99,12 @@ export function createResizer() {
     } catch (error) {
       const { message } = error as Error
       if (message.includes('pixel limit'))
-        throw contentErrors.image_too_large({
+        throw storeErrors.image_too_large({
           message: `An image of this type can be resized up to ${maxPixels / 1e6} million pixels: this one has more.`,
           cause: error,
         })
-      if (message.startsWith('timeout')) throw contentErrors.image_too_large({ cause: error })
-      throw contentErrors.image_unreadable({ cause: error })
+      if (message.startsWith('timeout')) throw storeErrors.image_too_large({ cause: error })
+      throw storeErrors.image_unreadable({ cause: error })
     }
   }
 
@@ -121,5 +121,3 @@ export function createResizer() {
       semaphore.run(async () => resize(await read(), contentType, resizing)),
   }
 }
-
-export type Resizer = ReturnType<typeof createResizer>

@@ -5,7 +5,7 @@ import { Type } from '../../../base/schema.ts'
 import { multipart } from '../../../http/bodies.ts'
 import { PageQuery, PageReply } from '../../../http/page.ts'
 import { answer, jsonText, route } from '../../../http/route.ts'
-import { uploadErrors } from '../errors.ts'
+import { storeErrors } from '../errors.ts'
 import { FILE_SORTS, type FileList } from './file-list.ts'
 import { fileJson, type FileRow, type Files, type FilesAccess } from './files.ts'
 import { OneFile } from './one-file.ts'
@@ -79,7 +79,7 @@ export function fileRoutes(
           receiveMs: Math.min(RECEIVE_MAX_MS, RECEIVE_MIN_MS + Math.ceil(limit / BYTES_PER_MS)),
         }),
         reply: { 201: StoredFile },
-        errors: [uploadErrors.quota_exceeded, errors.unavailable],
+        errors: [storeErrors.quota_exceeded, errors.unavailable],
       },
       (call) => {
         access.rowFilter(call.caller, 'create')

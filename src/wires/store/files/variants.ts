@@ -7,7 +7,7 @@ import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
 import { requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import { contentErrors } from '../errors.ts'
+import { storeErrors } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { NoSuchObject } from '../objects/storage.ts'
 import type { Content } from './content.ts'
@@ -59,7 +59,7 @@ export function createVariants({ db, log }: Pick<WireContext, 'db' | 'log'>, obj
 
   async function sourceOf(file: FileRow): Promise<Buffer> {
     const bytes = await buffer(await objects.read('uploads', file.object))
-    if (bytes.length !== file.size) throw contentErrors.image_unreadable()
+    if (bytes.length !== file.size) throw storeErrors.image_unreadable()
     return bytes
   }
 
@@ -100,7 +100,7 @@ export function createVariants({ db, log }: Pick<WireContext, 'db' | 'log'>, obj
           message: `only images can be resized (${RESIZABLE.join(', ')}): this file is ${file.content_type}`,
         })
       if (file.size > LARGEST_IMAGE_BYTES)
-        throw contentErrors.image_too_large({
+        throw storeErrors.image_too_large({
           message: `Images of up to ${LARGEST_IMAGE_BYTES} bytes can be resized: this one has ${file.size}.`,
         })
       const variant = nameOf(resizing, output)
