@@ -62,9 +62,18 @@ describe('sixwire check', () => {
 
   test('says of one that is out of reach where it was looked for', async (t) => {
     const port = await freePort()
-    const { code, output } = await check(t, { SMTP_URL: `smtp://127.0.0.1:${port}` })
+    const { code, output } = await check(t, {
+      SMTP_URL: `smtp://127.0.0.1:${port}`,
+      S3_ENDPOINT: `http://127.0.0.1:${port}`,
+      S3_BUCKET: 'shop',
+      S3_ACCESS_KEY_ID: 'an-access-key',
+      S3_SECRET_ACCESS_KEY: 'a-secret-key',
+    })
     assert.equal(code, 1)
     assert.match(output, new RegExp(`^failed  messaging: email by smtp: 127\\.0\\.0\\.1:${port}: .+$`, 'm'))
+    for (const storage of ['uploads', 'backups'])
+      assert.match(output, new RegExp(`^failed  store: ${storage} in s3: .*127\\.0\\.0\\.1:${port}.*$`, 'm'))
+    assert.doesNotMatch(output, /an-access-key|a-secret-key/)
   })
 
   test('asks each of several, all at once, and waits for none of them for ever', async (t) => {
@@ -92,6 +101,7 @@ describe('sixwire check', () => {
     const { code, output } = await check(t, {})
     assert.equal(code, 0)
     assert.doesNotMatch(output, /email|sms|whatsapp/)
+    assert.match(output, /^ok {6}store\nok {6}store: uploads in local\nok {6}store: backups in local$/m)
   })
 })
 

@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 import { newId } from '../../../base/ids.ts'
@@ -11,6 +10,7 @@ import { sql } from '../../../db/sql.ts'
 import { startApp, testClock, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
 import { upload, type Uploaded } from '../files/content.fixture.ts'
+import { until } from '../files/files.fixture.ts'
 import { download, holdAt, pathOf, readWhole, type Archived } from './backups.fixture.ts'
 
 const run = promisify(execFile)
@@ -34,9 +34,6 @@ eachEngine((engine) => {
     (await app.request('POST', `/store/${collection}`, { token, body })).body
   const archives = () => readdir(join(folder, 'backups')).catch((): string[] => [])
   const read = async (id: string) => readWhole(await download(app, token, id))
-  async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await isSo())) await delay(5)
-  }
 
   test('a backup of nothing, and one of everything', async () => {
     const nothing = await backUp()

@@ -51,7 +51,7 @@ export async function assertClean({ db }: App, dataDir: string): Promise<void> {
     const stored = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
     if (staged.length === 0 && stored.length === keys.size && stored.every((name) => keys.has(name))) return
     assert.ok(
-      tries < 200,
+      tries < 1_000,
       `${staged.length} rows are left; ${stored.join()} are stored, ${[...keys].join()} are named`,
     )
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -7,6 +7,7 @@ import { crc32, deflateSync } from 'node:zlib'
 
 import sharp, { type Metadata } from 'sharp'
 
+import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
 import { contentPath, upload, type Uploaded } from './content.fixture.ts'
@@ -137,6 +138,10 @@ eachEngine((engine) => {
     assert.equal((await objects()).length, kept.size + 21)
     assert.equal((await app.request('DELETE', `/store/files/${file._id}`, { token })).status, 200)
     while ((await objects()).some((key) => !kept.has(key))) await sleep(5)
+    const { variants } = (await app.app.db.get<{ variants: number }>(
+      sql`select count(*) as variants from store_variants where file_id = ${file._id}`,
+    ))!
+    assert.equal(variants, 0)
   })
 
   test('one whose bytes are lost is made again', async () => {
