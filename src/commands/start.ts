@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+
 import { createApp, loadConfig, type App } from '../app.ts'
 import { DEV_VARIABLE } from '../kernel/config.ts'
 import { banner } from './banner.ts'
@@ -8,6 +10,10 @@ import { putPoolBehind } from './thread-priority.ts'
 // Small buffers are cut from a block, which lives as long as any of them. A few hundred requests share a block of 64 KB,
 // Node 26's default, so it is promoted to the old generation: 25 MB of them piled up (docs/decisions/013-memory.md).
 const BUFFER_POOL_BYTES = 8192
+
+// Else V8 collects the whole heap for every 32 MB that are read from a socket or a file, which are outside of it
+// (docs/decisions/013-memory.md).
+const BUFFERS_BESIDE_HEAP = '--external-memory-accounted-in-global-limit'
 
 // A little longer than the application waits before it ends by force.
 const FORCED_END_MS = 31_000
@@ -22,6 +28,7 @@ Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SEC
   async run() {
     const signal = untilSignal()
     Buffer.poolSize = BUFFER_POOL_BYTES
+    setFlagsFromString(BUFFERS_BESIDE_HEAP)
     const folder = process.cwd()
     const app = await createApp({ config: await loadConfig(folder), folder })
     const running = listen(app)
