@@ -17,6 +17,9 @@ import { createResizer, LARGEST_IMAGE_BYTES, outputOf, RESIZABLE, type Resizing 
 /** More variants of one file are made each time, so that nobody can fill the storage by asking. */
 const MOST_STORED = 20
 const WAITING = 100
+/** How much of images that are not stored is in memory for clients that read slowly. */
+const HELD_BYTES = 64 * 1024 * 1024
+const PIECE_BYTES = 65_536
 
 type VariantRow = { variant: string; object: string; content_type: string; size: number; sha256: string }
 
@@ -27,6 +30,7 @@ export type Variant = Pick<Content, 'etag' | 'contentType' | 'size' | 'open'>
 export function createVariants({ db, log }: Pick<WireContext, 'db' | 'log'>, objects: Objects) {
   const resizer = createResizer()
   const mutex = createKeyedMutex({ queue: WAITING, retryAfter: 5 })
+  let heldBytes = 0
 
   const variantsOf = ({ id }: FileRow): Promise<VariantRow[]> =>
     db.all<VariantRow>(sql`
@@ -54,7 +58,13 @@ export function createVariants({ db, log }: Pick<WireContext, 'db' | 'log'>, obj
     etag: `"${createHash('sha256').update(bytes).digest('hex')}"`,
     contentType,
     size: bytes.length,
-    open: async (range) => Readable.from([range ? bytes.subarray(range.start, range.end + 1) : bytes]),
+    async open(range) {
+      if (heldBytes > 0 && heldBytes + bytes.length > HELD_BYTES) throw errors.unavailable({ retryAfter: 5 })
+      heldBytes += bytes.length
+      const part = range ? bytes.subarray(range.start, range.end + 1) : bytes
+      const stream = Readable.from(piecesOf(part), { objectMode: false })
+      return stream.once('close', () => (heldBytes -= bytes.length))
+    },
   })
 
   async function sourceOf(file: FileRow): Promise<Buffer> {
@@ -64,7 +74,12 @@ export function createVariants({ db, log }: Pick<WireContext, 'db' | 'log'>, obj
   }
 
   /** Stores a variant, unless meanwhile the file was deleted or restored, or another replica has stored it. */
-  async function store(file: FileRow, variant: string, bytes: Buffer, contentType: string): Promise<void> {
+  async function store(
+    file: FileRow,
+    variant: string,
+    bytes: Buffer,
+    contentType: string,
+  ): Promise<VariantRow | undefined> {
     let object: NewObject | undefined
     try {
       object = await objects.write('uploads', Readable.from([bytes]))
@@ -79,10 +94,13 @@ export function createVariants({ db, log }: Pick<WireContext, 'db' | 'log'>, obj
         on conflict (file_id, variant) do nothing
         returning file_id`
       await db.batch([requireRow(insertSql, () => errors.conflict()), object.claimSql])
+      const { key, size, sha256 } = object
+      return { variant, object: key, content_type: contentType, size, sha256 }
     } catch (error) {
       await object?.discard()
       // The image can be answered all the same, and is made again when it is next asked for.
       log.info({ err: error, file: file.id, variant }, 'a resized image was not stored')
+      return undefined
     }
   }
 
@@ -113,14 +131,19 @@ export function createVariants({ db, log }: Pick<WireContext, 'db' | 'log'>, obj
         if (storedSince) return fromObject(file, storedSince)
         const bytes = await resizer.resize(() => sourceOf(file), file.content_type, resizing)
         const contentType = `image/${output}`
-        if (rows.length < MOST_STORED) await store(file, variant, bytes, contentType)
-        return fromMemory(bytes, contentType)
+        const row = rows.length < MOST_STORED ? await store(file, variant, bytes, contentType) : undefined
+        return row ? fromObject(file, row) : fromMemory(bytes, contentType)
       })
     },
   }
 }
 
 export type Variants = ReturnType<typeof createVariants>
+
+/** Pieces, so that the stream is open for as long as its client reads. */
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
+}
 
 /** One name for all requests that get the same bytes: `w200-h100-cover-webp`. */
 function nameOf({ width, height, fit }: Resizing, output: string): string {
