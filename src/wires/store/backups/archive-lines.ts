@@ -19,6 +19,8 @@ const MEDIA_TYPE_CHARACTERS = 255
 const NAME_CHARACTERS = 1_024
 const OWNER_CHARACTERS = 256
 const TIME_MAX = 8.64e15
+// What an ETag takes.
+const VERSION_MAX = 999_999_999_999_999
 // The beginning of each document that the store writes.
 const SERVICE_FIELDS =
   /^\{"_id":"([0-9a-z]{26})","createdAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","updatedAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"[,}]/
@@ -73,7 +75,8 @@ export function readDocumentLine(line: Buffer, place: string): ArchivedDocument 
   const body = last.text
   if (!isId(id)) throw damaged(place, 'its id is not an id')
   if (!isOwner(owner)) throw damaged(place, 'its owner is not a text')
-  if (!isCount(version) || version < 1) throw damaged(place, 'its version is not a number from 1 on')
+  if (!isCount(version) || version < 1 || version > VERSION_MAX)
+    throw damaged(place, 'its version is not a number from 1 on')
   if (bytes > STORED_BYTES_MAX) throw damaged(place, 'the document is too large')
   if (SERVICE_FIELDS.exec(body)?.[1] !== id)
     throw damaged(place, 'the document does not begin with _id, createdAt and updatedAt')

@@ -8,6 +8,9 @@ import { isLongRun } from '../../../testing/long-run.ts'
 import { startScript, urlLiteral } from '../../../testing/program.ts'
 import { archiveOf, documentOf, entriesOf, sampleEntries } from './archive.fixture.ts'
 import { newId } from '../../../base/ids.ts'
+import { sql } from '../../../db/sql.ts'
+import { closeGateSql } from './gate.ts'
+import { insertSql } from './restore-rows.ts'
 import { assertClean, fileOf, stateOf } from './restore.fixture.ts'
 
 const SAMPLE = 2
@@ -26,8 +29,7 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   const pause = async () => {
     if (++steps !== step) return
     process.stdout.write('paused\\n')
-    setInterval(() => undefined, 1000)
-    await new Promise(() => undefined)
+    await new Promise((resolve) => process.stdin.resume().once('end', resolve))
   }
   const paused = (target, names) => new Proxy(target, {
     get(target, name) {
@@ -110,7 +112,79 @@ async function restoreKilledAt(t: TestContext, engine: Engine, step: number): Pr
   return Number(steps)
 }
 
+/** Restores, stopped at a step until others have taken it for dead and restored something else. */
+async function restoreStoppedAt(t: TestContext, engine: Engine, step: number): Promise<string> {
+  const what = `stopped at step ${step}`
+  const dataDir = await temporaryFolder(t)
+  const url = await engine.migratedUrl()
+  const server = await startApp(t, engine, { databaseUrl: url, environment: { DATA_DIR: dataDir } })
+  const { app, clock } = server
+  const { token } = await server.register()
+  const { restores } = app.service('store')
+  await restores.restore({ file: await fileOf(t, await archiveOf(before)) })
+  const file = await fileOf(t, await archiveOf(sampleEntries()))
+  const later = await fileOf(t, await archiveOf(entriesOf({ later: [documentOf('"later":1')] })))
+  const write = async () => (await server.request('POST', '/store/books', { token, body: {} })).status
+
+  const script = await startScript(t, program({ url, dataDir, file, step }))
+  const [text] = await script.until(/paused|restored in/)
+  // How many steps there are differs, as some are taken at once.
+  if (text !== 'paused') return `${step}: not reached`
+  script.signal('SIGSTOP')
+  clock.advance(16_000)
+  let isLocked = true
+  for (let tries = 0; isLocked && tries < 5; tries++) {
+    const status = await Promise.race([
+      restores.recover().then(write, () => 503),
+      new Promise<number>((resolve) => setTimeout(resolve, 2_000, 503)),
+    ])
+    isLocked = status !== 201
+    clock.advance(1_000)
+  }
+  if (!isLocked) await restores.restore({ file: later })
+  const state = await stateOf(app)
+  // The gate of a restore that began since is not its own.
+  const next = newId()
+  if (!isLocked) {
+    await app.db.write(insertSql(next, 'a file', clock.now()))
+    await app.db.batch(closeGateSql[app.db.dialect])
+  }
+  script.signal('SIGCONT')
+  script.endInput()
+  const code = await script.ended
+  if (isLocked) {
+    const rows = await app.db.scan<{ collection: string }>(sql`
+      select distinct collection from store_documents where collection in ('gone', 'Books')`)
+    assert.equal(rows.length, 1, what)
+  } else {
+    assert.deepEqual(await stateOf(app), state, what)
+    if (await app.db.get(sql`select id from store_restores where id = ${next} and status = 'running'`))
+      assert.equal(await write(), 503, what)
+  }
+  clock.advance(16_000)
+  for (let tries = 0; (await write()) !== 201; tries++) {
+    assert.ok(tries < 200, what)
+    clock.advance(1_000)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  clock.advance(7_200_000)
+  await restores.recover()
+  await app.service('store').backups.failLapsed()
+  await assertClean(app, dataDir)
+  await app.close()
+  return `${step}: ${isLocked ? 'locked' : 'recovered'}, ${String(code)}`
+}
+
 eachEngine((engine) => {
+  test('a restore that stands still and goes on later changes nothing', { skip: !isLongRun }, async (t) => {
+    const steps = Array.from({ length: await restoreKilledAt(t, engine, 0) }, (_, at) => at + 1).values()
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (const step of steps) t.diagnostic(await restoreStoppedAt(t, engine, step))
+      }),
+    )
+  })
+
   test('a restore that is killed leaves the old state or the new one, and the store can be written', async (t) => {
     const count = await restoreKilledAt(t, engine, 0)
     assert.ok(count > 20, `${count} steps`)
