@@ -301,6 +301,61 @@ eachEngine((engine) => {
     await until(async () => !(await archives()).includes(`${first.body._id}.tar.zst`))
   })
 
+  test('only administrators and keys with their scope reach backups under guarded', async (t) => {
+    const guarded = await startApp(t, engine, { environment: { SIXWIRE_POLICY: 'guarded' } })
+    // The first account is an administrator.
+    const { token: admin } = await guarded.register()
+    const { token: user } = await guarded.register()
+    const { keys } = guarded.app.service('auth')
+    const { key: backups } = await keys.create('backups', ['store:backup'])
+    const { key: store } = await keys.create('store', ['store'])
+    const { key: reading } = await keys.create('reading', ['store:read'])
+    const { key: other } = await keys.create('other', ['pay'])
+    const made = await guarded.request('POST', '/store/backup', { token: backups })
+    assert.equal(made.status, 201, made.text)
+    const path = `/store/backups/${made.body._id}`
+    for (const [token, expected] of [
+      [undefined, [401, 401, 401, 401, 401, 401]],
+      [user, [403, 403, 403, 403, 403, 403]],
+      [other, [403, 403, 403, 403, 403, 403]],
+      [reading, [200, 200, 200, 403, 403, 403]],
+      // It replaces documents, which its scope does not reach.
+      [backups, [200, 200, 200, 403, 201, 200]],
+      [store, [200, 404, 404, 404, 201, 404]],
+      [admin, [200, 404, 404, 404, 201, 404]],
+    ] as const) {
+      const answers = []
+      for (const [method, to] of [
+        ['GET', '/store/backups'],
+        ['GET', path],
+        ['GET', `${path}/archive`],
+        ['POST', `/store/backup/${made.body._id}/restore`],
+        ['POST', '/store/backup'],
+        ['DELETE', path],
+      ] as const)
+        answers.push((await guarded.request(method, to, { ...(token && { token }) })).status)
+      assert.deepEqual(answers, expected)
+    }
+  })
+
+  test('one that is made while the server ends has failed', async (t) => {
+    const databaseUrl = await engine.migratedUrl()
+    const DATA_DIR = await temporaryFolder(t)
+    const start = () => startApp(t, engine, { databaseUrl, environment: { DATA_DIR } })
+    const ended = await start()
+    const { token } = await ended.register()
+    await upload(ended, token, { bytes: Buffer.alloc(2_000_000, 'a') })
+    let closing: Promise<void> | undefined
+    const { id, done } = await ended.app.service('store').backups.create('manual', {
+      onProgress: () => void (closing ??= ended.app.close()),
+    })
+    await assert.rejects(done, /It was stopped before it was finished/)
+    await closing
+    const { app } = await start()
+    assert.equal((await app.service('store').backups.get(id)).status, 'failed')
+    assert.deepEqual(await readdir(join(DATA_DIR, 'backups')), [])
+  })
+
   test('scheduled ones are made by one of two replicas, and so many are kept', async (t) => {
     const databaseUrl = await engine.migratedUrl()
     const clock = testClock()

@@ -104,7 +104,12 @@ export function createStaging(
         if (written.length >= FILES_A_STATEMENT) await flush()
         // Small ones together: each waits for the disk or the bucket.
         if (file.size <= SMALL_BYTES) begin(write(file, piecesOf(await Array.fromAsync(bytes))))
-        else await write(file, bytes)
+        else {
+          // Those in the table are extended while this one is written, which may take hours.
+          await Promise.all(writes)
+          await flush()
+          await write(file, bytes)
+        }
       },
     },
 
