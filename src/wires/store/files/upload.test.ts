@@ -276,6 +276,17 @@ eachEngine((engine) => {
       assert.equal((await objects()).length, before.length + 1)
     })
 
+    test('whose call died before its answer is stored once when it is repeated', async () => {
+      const headers = { 'idempotency-key': 'upload-died' }
+      const first = await upload(app, tokens.owner, {}, headers)
+      const before = await objects()
+      await app.app.db.write(sql`update sixwire_idempotency set answer = null where key = 'upload-died'`)
+      app.clock.advance(60_000)
+      const again = await upload(app, tokens.owner, {}, headers)
+      assert.deepEqual([again.status, again.text], [201, first.text])
+      assert.deepEqual(await objects(), before)
+    })
+
     test('is its owner’s', async () => {
       const { body } = await upload(app, tokens.owner, { metadata: { a: ownerId } })
       assert.equal((await upload(app, undefined)).status, 401)
