@@ -12,6 +12,7 @@ import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engine
 import { upload, type Uploaded } from '../files/content.fixture.ts'
 import { until } from '../files/files.fixture.ts'
 import { download, holdAt, pathOf, readWhole, type Archived } from './backups.fixture.ts'
+import { insertSql } from './restore-rows.ts'
 
 const run = promisify(execFile)
 const LEASE_MS = 15_000
@@ -354,6 +355,21 @@ eachEngine((engine) => {
     const { app } = await start()
     assert.equal((await app.service('store').backups.get(id)).status, 'failed')
     assert.deepEqual(await readdir(join(DATA_DIR, 'backups')), [])
+  })
+
+  test('surplus ones are kept while a restore runs: it may read one of them', async () => {
+    const { backups } = app.app.service('store')
+    const manual = () =>
+      app.app.db.all(sql`select status from store_backups where kind = 'manual' order by status`)
+    const before = await manual()
+    assert.ok(before.length > 2)
+    const id = newId()
+    await app.app.db.write(insertSql(id, 'x', app.clock.now()))
+    await backups.removeSurplus('manual', 1)
+    assert.deepEqual(await manual(), before)
+    await app.app.db.write(sql`delete from store_restores where id = ${id}`)
+    await backups.removeSurplus('manual', 1)
+    assert.deepEqual(await manual(), [{ status: 'completed' }, { status: 'failed' }])
   })
 
   test('scheduled ones are made by one of two replicas, and so many are kept', async (t) => {
