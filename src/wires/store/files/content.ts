@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import { pipeline, Readable, Transform } from 'node:stream'
+import { Readable } from 'node:stream'
 
 import type { FastifyBaseLogger } from 'fastify'
 
+import { checkedStream } from '../../../base/checked-stream.ts'
 import { newId } from '../../../base/ids.ts'
 import { errors } from '../../../base/errors.ts'
 import { answer, type Answer } from '../../../http/route.ts'
@@ -146,19 +147,14 @@ function exactly(source: Readable, length: number, onFailure: (error: Error) => 
   let left = length
   const wrong = () =>
     new WrongLength(`the storage has ${left > 0 ? 'fewer' : 'more'} than ${length} bytes of this`)
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      left -= chunk.length
-      if (left < 0) done(wrong())
-      else done(null, chunk)
+  const stream = checkedStream(source, {
+    chunk(bytes) {
+      left -= bytes.length
+      return left < 0 ? wrong() : undefined
     },
-    flush: (done) => done(left === 0 ? null : wrong()),
+    end: () => (left === 0 ? undefined : wrong()),
   })
-  pipeline(source, counted, (error) => {
-    // The client has gone; the source is closed by now.
-    if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') onFailure(error)
-  })
-  return counted
+  return stream.on('error', onFailure)
 }
 
 type Parts = {
