@@ -1,10 +1,11 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 
 import type { MultipartFile } from '@fastify/multipart'
 import type { FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 
+import { checkedStream } from '../base/checked-stream.ts'
 import { ApiError, errors, invalid } from '../base/errors.ts'
 import { decodeUtf8, parseStrictJson } from '../base/json.ts'
 import type { MultipartBody, Upload, UploadedFile } from './bodies.ts'
@@ -151,16 +152,21 @@ export class MultipartReader implements Upload<unknown> {
   }
 
   async #readField({ file }: Part): Promise<Buffer> {
+    this.#current = file
     const chunks: Buffer[] = []
-    for await (const chunk of this.#bytesOf(file)) {
-      this.#fieldBytes += chunk.length
-      if (this.#fieldBytes > FIELDS_MAX_BYTES)
-        throw errors.payload_too_large({
-          message: `The fields are larger than ${FIELDS_MAX_BYTES} bytes together.`,
-        })
-      chunks.push(chunk)
+    try {
+      for await (const chunk of file as AsyncIterable<Buffer>) {
+        this.#fieldBytes += chunk.length
+        if (this.#fieldBytes > FIELDS_MAX_BYTES)
+          throw errors.payload_too_large({
+            message: `The fields are larger than ${FIELDS_MAX_BYTES} bytes together.`,
+          })
+        chunks.push(chunk)
+      }
+      return Buffer.concat(chunks)
+    } catch (error) {
+      throw this.#refusalOf(error)
     }
-    return Buffer.concat(chunks)
   }
 
   #valueOf(name: string, bytes: Buffer): unknown {
@@ -179,10 +185,17 @@ export class MultipartReader implements Upload<unknown> {
     // What was not UTF-8 has become the replacement character.
     if (/[\0\ufffd]/.test(filename) || !filename.isWellFormed())
       throw invalid({ path, message: 'has a name with a character that is not allowed' })
-    const stream = Readable.from(this.#bytesOf(file, maxBytes), { objectMode: false })
+    this.#current = file
+    let size = 0
+    const stream = checkedStream(file, {
+      chunk: (bytes) => {
+        size += bytes.length
+        return size > maxBytes ? this.#refusalOf(tooLarge(maxBytes)) : undefined
+      },
+      failure: (error) => this.#refusalOf(error),
+    })
     // A handler that reads without listening for errors must not end the process.
     stream.on('error', () => undefined)
-    stream.on('close', () => file.destroy())
     this.file = { name: filename, contentType: mimetype, stream }
   }
 
@@ -193,26 +206,6 @@ export class MultipartReader implements Upload<unknown> {
       return next.done ? undefined : (next.value as Part)
     } catch (error) {
       throw this.#refusalOf(error)
-    }
-  }
-
-  /** The bytes of a part. Errors of reading them are the client's fault; errors of the code that consumes them are not. */
-  async *#bytesOf(file: Part['file'], maxBytes = Infinity): AsyncGenerator<Buffer> {
-    const chunks = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>
-    const next = () =>
-      chunks.next().catch((error: unknown) => {
-        throw this.#refusalOf(error)
-      })
-    this.#current = file
-    let size = 0
-    try {
-      for (let chunk = await next(); !chunk.done; chunk = await next()) {
-        size += chunk.value.length
-        if (size > maxBytes) throw this.#refusalOf(tooLarge(maxBytes))
-        yield chunk.value
-      }
-    } finally {
-      file.destroy()
     }
   }
 
