@@ -147,6 +147,7 @@ eachEngine((engine) => {
       const what = JSON.stringify(headers)
       assert.equal(answered.status, status, what)
       if (status === 304) {
+        assert.match(answered.headers.get('content-security-policy')!, /^sandbox;/)
         assert.equal(answered.text, '', what)
         assert.equal(answered.headers.get('etag'), etag, what)
         assert.equal(answered.headers.get('content-length'), null, what)

@@ -51,6 +51,8 @@ export async function answerContent(content: Content, request: ContentRequest): 
     'last-modified': new Date(content.modifiedAt).toUTCString(),
     // Who may read a file can change: a copy is shown only after asking, which is a 304.
     'cache-control': 'private, no-cache',
+    // Also of a 304: its headers replace those of the copy.
+    'content-security-policy': policyOf(content.contentType),
   }
   if (isCurrentCopy(asked, content))
     return answer<Blob>(Readable.from([]), { status: 304, headers: validators })
@@ -60,7 +62,6 @@ export async function answerContent(content: Content, request: ContentRequest): 
     ...validators,
     'accept-ranges': 'bytes',
     'content-disposition': dispositionOf(content.contentType, content.name, request.isDownload),
-    'content-security-policy': policyOf(content.contentType),
     'content-type': type,
   }
   const whole = { ...headers, 'content-length': String(size) }
