@@ -228,6 +228,27 @@ eachEngine((engine) => {
       assert.deepEqual(await stateOf(app.app), before)
     })
 
+    test('keeps the old state if what it had loaded is lost, as by a crash of PostgreSQL', async (t) => {
+      await app.request('POST', '/store/books', { token, body: {} })
+      const before = await stateOf(app.app)
+      const file = await fileOf(t, await archiveOf(sampleEntries()))
+      let losing: Promise<unknown> | undefined
+      await assert.rejects(
+        restores().restore(
+          { file },
+          {
+            onProgress({ phase }) {
+              if (phase === 'Backup') losing ??= app.app.db.write(sql`delete from store_restored_documents`)
+            },
+          },
+        ),
+        { status: 503, message: /was lost: nothing was changed/ },
+      )
+      await losing
+      assert.deepEqual(await stateOf(app.app), before)
+      await assertClean(app.app, folder)
+    })
+
     test('keeps the old state if the safety backup cannot be made', async (t) => {
       const before = await stateOf(app.app)
       const file = await fileOf(t, await archiveOf(sampleEntries()))
