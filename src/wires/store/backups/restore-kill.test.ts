@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine, temporaryFolder, type Engine } from '../../../testing/engines.ts'
+import { someEngine, temporaryFolder, type Engine } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startScript, urlLiteral } from '../../../testing/program.ts'
 import { archiveOf, documentOf, entriesOf, sampleEntries } from './archive.fixture.ts'
@@ -175,7 +175,7 @@ async function restoreStoppedAt(t: TestContext, engine: Engine, step: number): P
   return `${step}: ${isLocked ? 'locked' : 'recovered'}, ${String(code)}`
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('a restore that stands still and goes on later changes nothing', { skip: !isLongRun }, async (t) => {
     const steps = Array.from({ length: await restoreKilledAt(t, engine, 0) }, (_, at) => at + 1).values()
     await Promise.all(

@@ -22,14 +22,10 @@ export async function stateOf({ db }: App) {
       group by ${key} having sum(${value}) <> 0 order by ${key}`)}`,
     )
   const files = await db.scan<{ object?: string }>(sql`select * from store_files order by id`)
-  const documents = await db.scan<{ version?: number }>(
-    sql`select * from store_documents order by collection, id`,
-  )
-  // Each restore writes its objects under new keys, and documents that were others with new versions.
+  // Each restore writes its objects under new keys.
   for (const file of files) delete file.object
-  for (const document of documents) delete document.version
   return {
-    documents,
+    documents: await db.scan(sql`select * from store_documents order by collection, id`),
     files,
     counts: await counted('store_counts', 'collection, owner', 'documents'),
     usedFiles: await counted('store_usage', 'owner', 'files'),

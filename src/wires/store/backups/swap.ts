@@ -13,6 +13,9 @@ const EMPTY_SQL = {
   postgres: [sql`truncate store_restored_documents, store_restored_files`],
 }
 
+// A document of the archive and the one that it replaces.
+const isSame = sql`loaded.owner = old.owner and cast(loaded.body as text) = cast(old.body as text)`
+
 /** How many rows the archive holds. */
 export type RestoredCounts = { documents: number; files: number }
 
@@ -61,18 +64,21 @@ export async function swap(
       for (const step of objects.discardSql('uploads', oldSql)) await tx.write(step)
       await tx.write(sql`delete from store_variants`)
       await tx.write(sql`delete from store_files`)
+      // What replaces another text is a change of that document: an ETag from before must not match it.
+      await tx.write(sql`
+        update store_restored_documents as loaded set version = old.version + 1
+        from store_documents as old
+        where loaded.restore_id = ${id} and old.collection = loaded.collection and old.id = loaded.id
+          and old.version >= loaded.version and not (${isSame})`)
       // Documents that are the same stay: most are, and each that is written makes others wait.
       await tx.write(sql`
         delete from store_documents as old where not exists (
           select 1 from store_restored_documents as loaded
           where loaded.restore_id = ${id} and loaded.collection = old.collection and loaded.id = old.id
-            and loaded.owner = old.owner
-            and cast(loaded.body as text) = cast(old.body as text))`)
-      // A version that no document has had: else an ETag from before could match another text of the same number later.
+            and ${isSame})`)
       await tx.write(sql`
         insert into store_documents (collection, id, owner, version, body)
-        select collection, id, owner,
-          ${sql.either({ sqlite: sql.literal('max'), postgres: sql.literal('greatest') })}(version, ${now()}), body
+        select collection, id, owner, version, body
         from store_restored_documents
         where restore_id = ${id} order by collection, id
         on conflict (collection, id) do nothing`)
