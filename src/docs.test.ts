@@ -374,8 +374,8 @@ eachEngine((engine) => {
   describe('the configurations', () => {
     for (const page of ['docs/store.md', 'docs/auth.md', 'docs/messaging.md', 'docs/onchain.md'])
       test(`of ${page} start a server`, async (t) => {
-        const blocks = (await blocksOf(page, 'ts')).filter((one) =>
-          one.startsWith('export default defineConfig'),
+        const blocks = (await blocksOf(page, 'ts')).filter(
+          (one) => one.includes('export default defineConfig') && !one.includes('import { defineConfig'),
         )
         assert.ok(blocks.length > 0)
         for (const block of blocks) {

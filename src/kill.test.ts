@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import pg from 'pg'
 
-import { eachEngine, temporaryFolder, type Ending, type Engine } from './testing/engines.ts'
+import { someEngine, temporaryFolder, type Ending, type Engine } from './testing/engines.ts'
 import { isLongRun } from './testing/long-run.ts'
 import { startProgram, type Program } from './testing/program.ts'
 
@@ -197,7 +197,7 @@ async function checkAccounts(url: string, accounts: readonly Account[]): Promise
   )
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('a server killed while it writes keeps what it acknowledged, whole', async (t) => {
     const folder = await temporaryFolder(t)
     await writeFile(join(folder, 'sixwire.config.mjs'), CONFIG)

@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe } from 'node:test'
 
+import { isLongRun } from './long-run.ts'
 import { postgresUrl } from './postgres.ts'
 import { onPostgres, templatesOfRun } from './templates.ts'
 
@@ -58,6 +59,15 @@ const DATABASES = { sqlite: sqliteDatabase, postgres: postgresDatabase } as cons
  */
 export function eachEngine(fn: (engine: Engine) => void): void {
   for (const name of ['sqlite', 'postgres'] as const) describeOn(name, fn)
+}
+
+/**
+ * Describes what takes long on one of the engines, another one at each run; in the long run on each. For samples of what a
+ * `.long.ts` file shows in full.
+ */
+export function someEngine(fn: (engine: Engine) => void): void {
+  const engines = ['sqlite', 'postgres'] as const
+  for (const name of isLongRun ? engines : [engines[randomInt(2)]!]) describeOn(name, fn)
 }
 
 /** Describes once what no database can change, such as the behaviour of a page in a browser. */

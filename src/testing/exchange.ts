@@ -11,12 +11,15 @@ const PATIENCE_MS = 60_000 // a busy machine is no fault
  * The path may hold any of U+0021 to U+00FF, a header any of U+0020 to U+00FF.
  *
  * @param agent keeps connections open between many requests; by default each has its own
+ * @param isRepeated whether it is sent again where the server closes a connection in the moment in which it is used
+ *   again (https://nodejs.org/api/http.html#requestreusedsocket): the server may have had the first one, too
  * @throws where no answer comes within a minute
  */
 export function exchange(
   url: string,
   asked: { method: string; path: string; headers: Record<string, string>; body: Uint8Array | undefined },
   agent: Agent | false = false,
+  isRepeated = false,
 ): Promise<Exchanged> {
   const { method, path, headers, body } = asked
   const { hostname, port } = new URL(url)
@@ -44,10 +47,8 @@ export function exchange(
         )
       },
     )
-    // The server may close a connection in the moment in which it is used again:
-    // https://nodejs.org/api/http.html#requestreusedsocket
     sent.on('error', (error: NodeJS.ErrnoException) => {
-      if (sent.reusedSocket && error.code === 'ECONNRESET') resolve(exchange(url, asked))
+      if (isRepeated && sent.reusedSocket && error.code === 'ECONNRESET') resolve(exchange(url, asked))
       else reject(error)
     })
     sent.end(body)

@@ -9,7 +9,7 @@ import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
 import { createJobs } from '../../kernel/jobs/jobs.ts'
 import { testClock } from '../../testing/app.ts'
-import { eachEngine, type Engine } from '../../testing/engines.ts'
+import { someEngine, type Engine } from '../../testing/engines.ts'
 import { isLongRun } from '../../testing/long-run.ts'
 import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
@@ -184,7 +184,7 @@ async function killAt(t: TestContext, given: Case, killed?: (kill: () => void) =
   return true
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   for (const how of ['queued mail', 'mail of a request', 'text of a request'] as const) {
     test(`a ${how} whose process is killed between any two steps`, async (t) => {
       const [mail, texts] = [await startMailServer(t), await startTextServer(t)]

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import type { Config } from '../../../app.ts'
+import { newId } from '../../../base/ids.ts'
 import { startApp, type Answered, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 
@@ -210,25 +211,23 @@ eachEngine((engine) => {
         assert.equal((await app.request('GET', `/store/${name}`, { token })).body.total, 1)
       })
 
-    for (const name of [
-      'upload',
-      'files',
-      'backup',
-      'backups',
-      '1a',
-      '-a',
-      '_a',
-      'a.b',
-      'a b',
-      'ä',
-      'a\n',
-      'a/b',
-    ])
+    for (const name of ['changes', '1a', '-a', '_a', 'a.b', 'a b', 'ä', 'a\n', 'a/b'])
       test(`may not be ${JSON.stringify(name)}`, async () => {
         const { status, body } = await create(name)
         assert.equal(status, 400)
         assert.equal(body.error.details.issues[0].path, '/params/collection')
       })
+
+    test('the words of other routes are no collections', async () => {
+      const id = newId()
+      const put = (name: string) => app.request('PUT', `/store/${name}/${id}`, { token, body: {} })
+      for (const name of ['upload', 'backup', 'health']) {
+        const { status, body } = await put(name)
+        assert.equal(status, 400, name)
+        assert.equal(body.error.details.issues[0].path, '/params/collection')
+      }
+      for (const name of ['files', 'backups']) assert.equal((await put(name)).status, 405, name)
+    })
 
     test('has at most 64 characters', async () => {
       assert.equal((await create('a'.repeat(65))).status, 400)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -146,11 +147,14 @@ test('a file larger than the system allows is a full storage, and leaves nothing
 const NAMESPACE = ['-rm', 'sh']
 
 describe('on a disk of its own', async () => {
-  const canMount = await run('unshare', [...NAMESPACE, '-c', 'mount -t tmpfs none /mnt']).then(
+  // Where the folder for temporary files is itself a mount, some systems allow none in it.
+  const tried = await mkdtemp(join(tmpdir(), 'sixwire-mount-'))
+  const canMount = await run('unshare', [...NAMESPACE, '-c', 'mount -t tmpfs none "$0"', tried]).then(
     () => true,
     () => false,
   )
-  const skip = canMount ? false : 'this user may not mount a file system in a namespace of its own'
+  await rm(tried, { recursive: true })
+  const skip = canMount ? false : 'this user may not mount a file system there in a namespace of its own'
 
   test('a full disk leaves nothing, and what fits is stored still', { skip }, async (t) => {
     const result = await runScript(t, 'unshare', NAMESPACE, 'mount -t tmpfs -o size=2m none "$1"')

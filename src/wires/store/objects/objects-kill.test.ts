@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { openDatabase } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'
-import { eachEngine, temporaryFolder, type Ending } from '../../../testing/engines.ts'
+import { someEngine, temporaryFolder, type Ending } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startProgram, type Program } from '../../../testing/program.ts'
 
@@ -120,7 +120,7 @@ const until = async (isSo: () => Promise<boolean>): Promise<void> => {
   while (!(await isSo())) await delay(5)
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('a server killed at any step of uploads and deletions', async (t) => {
     const folder = await temporaryFolder(t)
     const uploads = join(folder, 'uploads')

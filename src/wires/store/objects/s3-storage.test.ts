@@ -40,7 +40,7 @@ const MIB = 1_048_576
 const LARGE = randomBytes((isLongRun ? 16 : 8) * MIB + 5)
 const SMALL = randomBytes(10_000)
 
-const SIZES = [1, 65_536, 8 * MIB, 8 * MIB + 1, ...(isLongRun ? [25 * MIB] : [])]
+const SIZES = [1, 65_536, 8 * MIB + 1, ...(isLongRun ? [8 * MIB, 25 * MIB] : [])]
 
 /** s3rver cannot answer a range of an object without bytes, and aborts no uploads: the long run shows these elsewhere. */
 const SERVERS = [
