@@ -36,7 +36,7 @@ import { environmentOf, startTextServer } from './wires/messaging/providers.fixt
 import { upload } from './wires/store/files/files.fixture.ts'
 
 const RUNS_PER_INPUT = isLongRun ? 300 : 3 // on each engine
-const ROUNDS = 5
+const ROUNDS = 25 // at most, until one is answered with a success
 /** Each success of these makes and reads whole archives. */
 const SLOW = new Set(['POST /store/backup', 'DELETE /store/backups/{id}', 'POST /store/backup/{id}/restore'])
 const LONGEST_REFUSAL = 20_000 // characters: a refusal is not a way to have the server send much

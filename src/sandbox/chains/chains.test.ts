@@ -307,6 +307,8 @@ anyEngine((engine) => {
     const first = await startIn(t, engine, folder)
     await api(first, 'POST', '/ethereum/pay', { to: NOBODY, amount: '1' })
     const before = (await api(first, 'GET', '')).ethereum
+    // It is mined a moment after the answer.
+    await eventually(first, async () => (await balanceOf(first)) === 10n ** 18n)
     await first.stop()
     const second = await startIn(t, engine, folder, {
       environment: { SIXWIRE_SECRET: 'another secret of the tests, long enough too' },
