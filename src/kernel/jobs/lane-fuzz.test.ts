@@ -8,7 +8,7 @@ import { Type } from '../../base/schema.ts'
 import type { Database } from '../../db/database.ts'
 import { openDatabase } from '../../db/open.ts'
 import { sql } from '../../db/sql.ts'
-import { eachEngine } from '../../testing/engines.ts'
+import { someEngine } from '../../testing/engines.ts'
 import { isLongRun } from '../../testing/long-run.ts'
 import { dropJob, retryJobs } from './job-list.ts'
 import { setUp } from './jobs.fixture.ts'
@@ -29,7 +29,7 @@ function createRandom(seed: number): (below: number) => number {
   }
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('a lane has exactly one ready job, its first', async (t) => {
     const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31))
     t.diagnostic(`SEED=${seed}`)

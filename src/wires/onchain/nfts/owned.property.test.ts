@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { getAddress, zeroAddress, type Address } from 'viem'
 
-import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startGallery, type Gallery } from './nft.fixture.ts'
@@ -153,7 +153,7 @@ describe('the index of transfers', () => {
     node = await startTestNode(ending)
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const end = endOfSuite()
     test('equals what the contracts say', async () => {
       const gallery = await startGallery(end, engine, { node, replicas: true })

@@ -13,7 +13,7 @@ import type { Database } from '../../../db/database.ts'
 import { openDatabase } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
-import { eachEngine, temporaryFolder, type Ending } from '../../../testing/engines.ts'
+import { someEngine, temporaryFolder, type Ending } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startProgram, type Program } from '../../../testing/program.ts'
@@ -102,7 +102,7 @@ async function minedBy(node: TestNode, address: Address) {
     .map(({ hash, nonce, value, to }) => ({ hash, nonce, value, to: getAddress(to!) }))
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test(`${TRANSFERS} transfers at once are each mined once`, { timeout: LIMIT_MS + 30_000 }, async (t) => {
     const databaseUrl = await engine.migratedUrl()
     const node = await startTestNode(t)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { parseEventLogs, erc20Abi, type Address } from 'viem'
 
-import { eachEngine } from '../../../testing/engines.ts'
+import { someEngine } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { requestState, type Receipt } from './request-state.ts'
@@ -70,7 +70,7 @@ async function receiptsOf(
   return receipts
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('random payments, reorganisations and restarts end as the chain shows them', async (t) => {
     const property = fc.asyncProperty(fc.array(action, { minLength: 8, maxLength: 30 }), async (actions) => {
       const node = await startTestNode(t)
