@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
 import type { Address, Hex } from 'viem'
 import { formatUnits, isAddress, parseUnits } from 'viem/utils'
 
@@ -6,6 +8,9 @@ import type { Accounts } from './accounts.ts'
 import type { LocalChain } from './chain.ts'
 import { balanceCall, forwardCall, TOKEN, transferCall } from './contracts.ts'
 import { NodeError } from './node.ts'
+
+const MINED_TRIES = 200
+const MINED_PAUSE_MS = 10
 
 export const NATIVE = { symbol: 'ETH', decimals: 18 } as const
 const AMOUNT = /^(?:0|[1-9]\d*)(?:\.(\d+))?$/
@@ -87,7 +92,13 @@ export function createPayments(accounts: Accounts): Payments {
       maxFeePerGas: BigInt(price) * 2n,
       maxPriorityFeePerGas: 1n,
     })
-    return (await chain.call('eth_sendRawTransaction', [raw]).catch(refused)) as Hex
+    const hash = (await chain.call('eth_sendRawTransaction', [raw]).catch(refused)) as Hex
+    // The node mines a moment after it answers; whoever looks at once should find what was paid.
+    for (let tries = 0; tries < MINED_TRIES; tries++) {
+      if (await chain.call('eth_getTransactionReceipt', [hash])) break
+      await delay(MINED_PAUSE_MS)
+    }
+    return hash
   }
 
   return {
