@@ -1,8 +1,6 @@
 import { isoTime } from '../../../base/clock.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-
-/** A running backup whose process has died fails this long after its last sign. */
-export const LEASE_MS = 15_000
+import { LEASE_MS } from './lease.ts'
 
 /** `safety` ones are made by a restore of what it replaces. */
 export type BackupKind = 'manual' | 'scheduled' | 'safety'
@@ -71,12 +69,6 @@ export const insertSql = (id: string, kind: BackupKind, now: number): Sql<{ id: 
   insert into store_backups (id, kind, status, object, lease_until, created_at)
   values (${id}, ${kind}, 'running', ${objectOf(id)}, ${now + LEASE_MS}, ${now})
   on conflict do nothing
-  returning id`
-
-/** Extends the lease; no row if it was over: the sweep has deleted since what the snapshot names. */
-export const renewSql = (id: string, now: number): Sql<{ id: string }> => sql`
-  update store_backups set lease_until = ${now + LEASE_MS}
-  where id = ${id} and status = 'running' and lease_until > ${now}
   returning id`
 
 /** For the batch that claims the archive. */

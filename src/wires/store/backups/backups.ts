@@ -14,9 +14,7 @@ import {
   failLapsedSql,
   failSql,
   insertSql,
-  LEASE_MS,
   recordOf,
-  renewSql,
   selectLastCompletedSql,
   selectObjectSql,
   selectPageSql,
@@ -27,8 +25,8 @@ import {
   type BackupRow,
 } from './backup-rows.ts'
 import { BackupFault, createArchives, type Progress } from './create.ts'
+import { holdLease, renewSql } from './lease.ts'
 
-const RENEW_MS = LEASE_MS / 3
 const RUNNING_RETRY_S = 5
 const LOST_SHOWN = 20
 const LOST_LOGGED = 1_000
@@ -82,28 +80,16 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
   const running = new Set<Promise<unknown>>()
   const createArchive = createArchives(context, objects)
 
-  /** Extends the lease until `signal` aborts; `lapse` is called if the backup has been taken for dead. */
-  async function renew(id: string, signal: AbortSignal, lapse: () => void): Promise<void> {
-    for (;;) {
-      await clock.sleep(RENEW_MS, { signal, idle: true })
-      if (signal.aborted) return
-      try {
-        const [row] = await db.write(renewSql(id, clock.now()))
-        if (!row) lapse()
-      } catch (error) {
-        log.warn({ err: error, backup: id }, 'the lease of a backup could not be renewed')
-      }
-    }
-  }
-
   async function run(
     id: string,
     kind: BackupKind,
     { onProgress, signal }: CreateOptions,
   ): Promise<BackupRecord> {
-    const [lapsed, ended] = [new AbortController(), new AbortController()]
-    const stop = AbortSignal.any([closing.signal, lapsed.signal, ...(signal ? [signal] : [])])
-    const renewal = renew(id, ended.signal, () => lapsed.abort())
+    // Over: the sweep has deleted since what the snapshot names.
+    const lease = holdLease(context, { backup: id }, async () => {
+      return (await db.write(renewSql('store_backups', id, clock.now()))).length === 1
+    })
+    const stop = AbortSignal.any([closing.signal, lease.lapsed, ...(signal ? [signal] : [])])
     let archive: NewObject | undefined
     try {
       const created = await createArchive(id, {
@@ -131,8 +117,7 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
       await archive?.discard()
       return await settle(id, stop.aborted ? STOPPED : error)
     } finally {
-      ended.abort()
-      await renewal
+      await lease.release()
     }
   }
 
@@ -190,7 +175,7 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
         return { id, done: Promise.resolve(recordOf(row)) }
       }
       const done = run(id, kind, options)
-      // A failure is in the log and in the record, and whoever waits for `done` gets it.
+      // A failure is in the log, in the record, and in `done`.
       const settled: Promise<unknown> = done.catch(() => undefined).finally(() => running.delete(settled))
       running.add(settled)
       return { id, done }

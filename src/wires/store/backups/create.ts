@@ -62,7 +62,7 @@ export function createArchives(
       } catch (error) {
         if (!(error instanceof LostFile && options.skipsLost)) throw error
       }
-      // The list of files stands before their bytes, so it begins anew. Which are lost is rarely asked.
+      // The list of files is written before their bytes, so a second pass is needed. Lost files are rare: only then are all checked.
       return write(id, options, snapshot, await lostFiles(objects, snapshot, options.signal))
     })
 

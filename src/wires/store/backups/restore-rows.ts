@@ -3,10 +3,8 @@ import { errors } from '../../../base/errors.ts'
 import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
 import type { Objects } from '../objects/objects.ts'
 import { openGateSql } from './gate.ts'
+import { LEASE_MS } from './lease.ts'
 import { restoredObjectsSql } from './staging.ts'
-
-/** A running restore whose process has died fails this long after its last sign. */
-export const LEASE_MS = 15_000
 
 export type RestoreRow = {
   id: string
@@ -20,12 +18,6 @@ export const insertSql = (id: string, source: string, now: number): Sql<{ id: st
   insert into store_restores (id, status, source, lease_until, created_at)
   values (${id}, 'running', ${source}, ${now + LEASE_MS}, ${now})
   on conflict do nothing
-  returning id`
-
-/** Extends the lease; no row if it is over. */
-export const renewSql = (id: string, now: number): Sql<{ id: string }> => sql`
-  update store_restores set lease_until = ${now + LEASE_MS}
-  where id = ${id} and status = 'running' and lease_until > ${now}
   returning id`
 
 export const selectSql = (id: string): Sql<RestoreRow> =>

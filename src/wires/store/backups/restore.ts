@@ -12,13 +12,13 @@ import { readArchive } from './archive-reader.ts'
 import type { Backups, Progress } from './backups.ts'
 import { damaged } from './damaged.ts'
 import { closeGateSql, openGateSql } from './gate.ts'
+import { holdLease, renewSql, type Lease } from './lease.ts'
 import { createRecovery, type Recovery } from './restore-recovery.ts'
-import { insertSql, LEASE_MS, renewSql } from './restore-rows.ts'
+import { insertSql } from './restore-rows.ts'
 import { withSha256 } from './with-sha256.ts'
 import { createStaging, restoredObjectsSql } from './staging.ts'
 import { swap, type RestoredCounts } from './swap.ts'
 
-const RENEW_MS = LEASE_MS / 3
 const EXTEND_MS = 600_000
 const BACKUP_WAIT_MS = 1_000
 const RETRY_AFTER_S = 5
@@ -64,22 +64,17 @@ export function createRestores(
     return { bytes: file.createReadStream(), size: (await file.stat()).size }
   }
 
-  /** Extends the lease, and the time of the objects that were written, until `signal` aborts. */
-  async function renew(id: string, signal: AbortSignal, lapse: () => void): Promise<void> {
+  /** The lease, and the time of the objects that were written. */
+  function leaseOf(id: string): Lease {
     let extendAt = clock.elapsed() + EXTEND_MS
-    for (;;) {
-      await clock.sleep(RENEW_MS, { signal, idle: true })
-      if (signal.aborted) return
-      try {
-        const [row] = await db.write(renewSql(id, clock.now()))
-        if (!row) lapse()
-        if (clock.elapsed() < extendAt) continue
+    return holdLease(context, { restore: id }, async () => {
+      const [row] = await db.write(renewSql('store_restores', id, clock.now()))
+      if (clock.elapsed() >= extendAt) {
         await db.write(objects.extendSql('uploads', restoredObjectsSql(id)))
         extendAt = clock.elapsed() + EXTEND_MS
-      } catch (error) {
-        log.warn({ err: error, restore: id }, 'the lease of a restore could not be renewed')
       }
-    }
+      return row !== undefined
+    })
   }
 
   /** Reads the archive to its end, into the tables and objects of the restore. */
@@ -113,7 +108,9 @@ export function createRestores(
     onProgress: RestoreOptions['onProgress'],
   ): Promise<string> {
     const stillRunning = () =>
-      requireRow(renewSql(id, clock.now()), () => errors.unavailable({ message: 'The lease was over.' }))
+      requireRow(renewSql('store_restores', id, clock.now()), () =>
+        errors.unavailable({ message: 'The lease was over.' }),
+      )
     for (;;) {
       signal.throwIfAborted()
       await db.batch([stillRunning(), ...closeGateSql[db.dialect]])
@@ -131,9 +128,8 @@ export function createRestores(
   }
 
   async function run(id: string, opened: Opened, { onProgress, signal }: RestoreOptions): Promise<string> {
-    const [lapsed, ended] = [new AbortController(), new AbortController()]
-    const stop = AbortSignal.any([closing.signal, lapsed.signal, ...(signal ? [signal] : [])])
-    const renewal = renew(id, ended.signal, () => lapsed.abort())
+    const lease = leaseOf(id)
+    const stop = AbortSignal.any([closing.signal, lease.lapsed, ...(signal ? [signal] : [])])
     let safetyBackup: string | undefined
     try {
       const counts = await load(id, opened, stop, onProgress)
@@ -149,8 +145,7 @@ export function createRestores(
       // The answer to the last commit may have been lost.
       if ((await recovery.fail(id, reason)) !== 'completed') throw reason
     } finally {
-      ended.abort()
-      await renewal
+      await lease.release()
     }
     await recovery.deleteStaged(id)
     return safetyBackup!
