@@ -65,6 +65,8 @@ export type Bank = PaymentProvider & {
   readonly outgoing: ProviderEvent[]
   /** Faults of the next calls that change something, in their order. */
   faults: (CallFault | undefined)[]
+  /** Fault of all calls after these. */
+  lastingFault?: CallFault | undefined
   /** How many looks fail, and how. */
   lookFaults: ('unknown' | undefined)[]
   /** How often each verb was called. */
@@ -178,7 +180,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     work: () => Outcome<T>,
   ): Promise<Outcome<T>> {
     counts[verb]++
-    const fault = bank.faults.shift()
+    const fault = bank.faults.shift() ?? bank.lastingFault
     await bank.hold()
     if (fault === 'unsent') return { kind: 'retry', reason: 'no connection' }
     if (fault === 'dropped') return { kind: 'unknown', reason: 'no answer' }

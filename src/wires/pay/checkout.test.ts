@@ -134,7 +134,7 @@ describe('a checkout', () => {
       const till = await startTill(t, engine)
       const body = { amount: 5, currency: 'EUR', ...RETURN_URLS }
       const create = () => till.call('POST /pay/walletpay/order', body, { key: 'one' })
-      till.wallet.faults = Array.from({ length: 40 }, () => 'dropped' as const)
+      till.wallet.lastingFault = 'dropped'
       const timer = setInterval(() => till.app.clock.advance(500), 2)
       assert.equal((await create()).status, 502)
       clearInterval(timer)
@@ -149,7 +149,7 @@ describe('a checkout', () => {
       const unsettled = await db.all(sql`select id from pay_transactions where is_settled = 0`)
       const underWay = await db.all(sql`select id from pay_calls where status in ('running', 'unknown')`)
       assert.deepEqual([unsettled, underWay], [[], []])
-      till.wallet.faults = []
+      till.wallet.lastingFault = undefined
       const again = await create()
       assert.deepEqual([again.status, again.body.error.code], [502, 'PROVIDER_ERROR'], again.text)
       assert.match(again.body.error.message, /new Idempotency-Key/)
