@@ -23,7 +23,7 @@ export type BackupsResult = {
   backup: Rate
   /** `into`: a store that has no documents; `over`: one that has the same, which the safety backup holds. */
   restores: Record<'into' | 'over', Rate>
-  /** Creates a second without and with a backup, which begins anew as long as the round goes on. */
+  /** Creates per second, without backups and while one backup after another is made. */
   writes: {
     connections: number
     quiet: number

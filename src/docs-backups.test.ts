@@ -41,7 +41,7 @@ eachEngine((engine) => {
   test('an installation is saved while it runs, and put back into an empty folder', async (t) => {
     const isSqlite = engine.name === 'sqlite'
     if (!isSqlite && !(await isDumpInstalled()))
-      return t.skip('there is no pg_dump of the version of this PostgreSQL')
+      return t.skip('pg_dump is not installed in the version of the PostgreSQL server')
     const [make, http, restoreStore, files, dump, back, load] = await blocksOf('docs/backups.md', 'sh')
     const folder = await temporaryFolder(t)
     const first = await startIn(t, folder, engine)

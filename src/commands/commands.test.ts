@@ -468,7 +468,7 @@ export const greeting = defineWire({
     const environment = { PORT: port, SIXWIRE_WIRES: 'core,greeting', SIXWIRE_SANDBOX: 'off' }
     const program = startProgram(t, ['dev'], { folder, environment })
     const url = `http://127.0.0.1:${port}`
-    /** Asks until the server answers so: it is away while it starts anew. */
+    /** Asks until the server answers so: it is away while it restarts. */
     async function until(path: string, holds: (body: Answer) => boolean): Promise<void> {
       for (;;) {
         const body = await fetch(url + path).then(
@@ -495,7 +495,7 @@ export const greeting = defineWire({
     await assert.rejects(fetch(url), 'no server is left')
   }
 
-  test('starts anew for every file that is saved, in whatever way', async (t) => {
+  test('restarts for every file that is saved, in whatever way', async (t) => {
     const { folder, program, url, until, write } = await startDev(t)
     const word = join(folder, 'greeting/words/word.ts')
     const says = (expected: string) => until('/greeting', (body) => body.word === expected)

@@ -34,7 +34,7 @@ eachEngine((engine) => {
   test('what was remembered is never older than the last write of this program', async (t) => {
     const { db, amount } = await open(t)
     let writing = true
-    // Whoever reads in the same turn of the event loop, before it is known that something was written.
+    // Read in the same turn of the event loop, before the write is known.
     const onlooker = (async () => {
       for (; writing; await nextTurn()) await Promise.all([amount('a'), amount('b')])
     })()

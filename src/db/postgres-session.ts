@@ -23,7 +23,7 @@ export class StatementNames {
     return { name, text, params }
   }
 
-  /** The next time the statement is planned anew, on every connection. */
+  /** The next time the statement is planned again, on every connection. */
   forget(text: string): void {
     this.#names.delete(text)
   }

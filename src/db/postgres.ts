@@ -46,7 +46,7 @@ const MIGRATION_LOCK = 6_946_173 // any number that nobody else takes in this da
 /** Whether to do it again after what happened to the session. */
 type Again = (session: Session) => boolean
 
-/** PostgreSQL, for many replicas. Connections are pooled, made anew when they are lost, and used again where that is safe. */
+/** PostgreSQL, for many replicas. Connections are pooled, replaced when they are lost, and used again where that is safe. */
 export class PostgresDatabase implements Database {
   readonly dialect = 'postgres'
   readonly #url: string

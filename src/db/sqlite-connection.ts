@@ -108,7 +108,7 @@ export class SqliteConnection {
 
   /** Reads rows one by one, however many there are. */
   *iterate({ text, params }: Statement): Generator<SqlScalar[]> {
-    // Not one of the prepared statements: to run that meanwhile would begin it anew.
+    // Not one of the prepared statements: to run that meanwhile would restart it.
     const statement = this.#db.prepare(text)
     statement.setReturnArrays(true)
     yield* statement.iterate(...params.map(bindable)) as Iterable<unknown> as Iterable<SqlScalar[]>

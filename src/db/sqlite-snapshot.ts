@@ -6,7 +6,7 @@ import type { Row, Sql } from './sql.ts'
 const PIECES_AHEAD = 2
 
 /**
- * A thread with a read transaction. While it is open SQLite can append to the log (WAL), but not begin it anew, so the
+ * A thread with a read transaction. While it is open SQLite can append to the log (WAL), but not restart it, so the
  * log grows by what is written meanwhile. https://www.sqlite.org/wal.html#avoiding_excessively_large_wal_files
  */
 export class SqliteSnapshot implements SnapshotConnection {

@@ -226,7 +226,7 @@ test('an open database keeps no process alive that has nothing to do', async (t)
   assert.deepEqual(program.lines(), ['written'])
 })
 
-// Threads stand for programs here: whoever opens a file first takes it over to WAL, and the others meet it in the midst.
+// Each thread acts as a process. The first one that opens the file changes it to WAL while the others open it.
 test('a new file that several open at the same moment is opened by all of them', async (t) => {
   const folder = await temporaryFolder(t)
   const code = `

@@ -497,7 +497,7 @@ eachEngine((engine) => {
     assert.ok(Number(sum?.[1]) > 0, String(sum?.[0]))
   })
 
-  test('metrics are not for whoever comes by a public name', async () => {
+  test('metrics are refused to a request by a public host name', async () => {
     const answer = await rawExchange(
       app.url,
       'GET /metrics HTTP/1.1\r\nhost: shop.example\r\nconnection: close\r\n\r\n',

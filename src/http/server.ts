@@ -28,7 +28,7 @@ import { countWork } from './work.ts'
 const OTHER_METHODS: ReadonlySet<string> = new Set(
   PARSED_METHODS.filter((method) => !['HEAD', 'OPTIONS', 'CONNECT', ...METHODS].includes(method)),
 )
-/** Stands for all of them to the engine: it has a table of addresses for each method, and to fill 27 takes time. */
+/** The engine sees this method for each of them: it builds one routing table per method, and 27 tables slow down the start. */
 const OTHER_METHOD = 'TRACE'
 const HEADERS_MS = 60_000
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client

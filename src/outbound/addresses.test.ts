@@ -130,7 +130,7 @@ describe('of a name whose answers change', () => {
     assert.equal(inside.received.join(''), '')
   })
 
-  test('a redirect is checked anew', async (t) => {
+  test('each redirect is checked again', async (t) => {
     const inside = await startPeer(t, (socket) => socket.end(answer('inside')), { host: INSIDE })
     for (const location of [
       `http://[${INSIDE}]:${inside.port}/`,

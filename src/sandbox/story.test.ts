@@ -96,7 +96,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
         await click('Sign out')
         await note('You are signed out.')
       },
-      /** The access token of whoever is signed in, once the page says that it is the newcomer. */
+      /** The access token of the signed-in account, once the page says that it is the newcomer. */
       token: async (): Promise<string> => {
         await page.getByText(`Signed in as ${EMAIL}`).waitFor()
         return page.evaluate<string>("localStorage.getItem('sixwire-sandbox-token')")
@@ -217,7 +217,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
             await delay(20)
           }
         }
-        // A development start has the policy `open`: whoever is signed in sees every message, the service's own too.
+        // A development start has the policy `open`: every signed-in account sees every message, the service's own too.
         const sent = [
           `whatsapp to ${NUMBER}`,
           `sms to ${NUMBER}`,

@@ -47,7 +47,7 @@ export type LoggedWebhook = {
   dueAt: string
   deliveredAt: string | null
   url: string
-  /** Headers of the last attempt: each attempt is signed anew. */
+  /** Headers of the last attempt: each attempt is signed again. */
   headers: Record<string, string> | null
   body: string
 }

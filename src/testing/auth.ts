@@ -1,4 +1,4 @@
-// What the tests of the auth wire share, and whoever needs an account to test with.
+// What the tests of the auth wire share, and other tests that need an account.
 import { after, before } from 'node:test'
 
 import { startApp, type Answered, type StartOptions, type TestApp } from './app.ts'

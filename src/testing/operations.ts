@@ -322,7 +322,7 @@ export function drafts(operation: Operation): fc.Arbitrary<Draft> {
   })
 }
 
-/** A request that fits its description as far as it goes; whoever sends it gives it a body. */
+/** A request that fits its description, without a body: the caller adds it. */
 export const plainDraft = (operation: Operation): Draft => ({
   caller: 'user',
   segments: Object.fromEntries(

@@ -1,7 +1,7 @@
 // A throw-away PostgreSQL for tests, as a process of its own: `node src/testing/postgres-server.ts [folder]`.
 // It prints its address on one line once it answers, and runs until its input ends or Ctrl-C is pressed;
 // then the folder goes, with all that is in it.
-// An input ends with whoever holds it, even by kill -9, so a run that dies leaves no server and no files behind.
+// The input stream ends when the process that holds it ends, even by kill -9, so a run that dies leaves no server and no files.
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

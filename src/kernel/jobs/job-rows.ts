@@ -19,7 +19,7 @@ export type KindRoom = { kind: string; room: number; running: number }
 /** Kinds that share places, and how many of these are free. */
 export type PoolRoom = { room: number; kinds: readonly KindRoom[] }
 
-/** Adds a job. A job of the same id that is not done is left as it is; one that failed begins anew. */
+/** Adds a job. A job of the same id that is not done is left as it is; one that failed starts again. */
 export const insertSql = (job: {
   id: string
   kind: string

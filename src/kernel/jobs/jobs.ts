@@ -105,7 +105,7 @@ export type Jobs = {
 }
 
 export type EnqueueOptions = {
-  /** The same `id` again changes nothing while that job is not done; one that failed for good begins anew. Default: a new id. */
+  /** The same `id` again changes nothing while that job is not done; one that failed for good starts again. Default: a new id. */
   id?: string
   /** Milliseconds since 1970; the job does not run before. Default: now. */
   runAt?: number

@@ -391,7 +391,7 @@ anyEngine((engine) => {
     assert.match(second.log(), /ethereum\.state is damaged/)
     await second.stop()
 
-    // With none that is good, a chain begins anew.
+    // With none that is good, the chain starts again from its first block.
     await truncate(state, 1_000)
     await truncate(`${state}.last`, 0)
     const third = await startIn(t, engine, folder)

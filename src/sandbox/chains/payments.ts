@@ -93,7 +93,7 @@ export function createPayments(accounts: Accounts): Payments {
       maxPriorityFeePerGas: 1n,
     })
     const hash = (await chain.call('eth_sendRawTransaction', [raw]).catch(refused)) as Hex
-    // The node mines a moment after it answers; whoever looks at once should find what was paid.
+    // The node mines the block shortly after it answers. Wait for it, so that the payment is found when this returns.
     for (let tries = 0; tries < MINED_TRIES; tries++) {
       if (await chain.call('eth_getTransactionReceipt', [hash])) break
       await delay(MINED_PAUSE_MS)

@@ -89,7 +89,7 @@ eachEngine((engine) => {
         assert.doesNotMatch(text, /path="\/a"/)
       })
 
-      test('are not for whoever comes through a proxy, signed in or not', async () => {
+      test('are refused through a proxy, signed in or not', async () => {
         const { token } = await app.register()
         for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'via'])
           for (const as of [undefined, token]) {

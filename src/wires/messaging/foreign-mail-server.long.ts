@@ -61,7 +61,7 @@ plain:
 
 type Received = Email & { raw: string }
 
-/** An Exim that takes mail of whoever signs in under TLS, into a folder for each receiver. */
+/** An Exim that accepts mail of clients that sign in under TLS, into a folder for each receiver. */
 async function startExim(ending: Ending) {
   // Where root starts it, it goes over to a user of its own, for whom the folders of the tests are closed.
   const folder = await mkdtemp('/tmp/sixwire-exim-')
@@ -238,7 +238,7 @@ eachEngine((engine) => {
     assert.equal(new Set(subjects).size, 40)
   })
 
-  test('whoever signs in wrongly is told so by the check', { skip }, async (t) => {
+  test('the check reports wrong credentials', { skip }, async (t) => {
     const exim = await startExim(t)
     const program = await run(t, ['check'], exim, 'wrong')
     assert.equal(await program.ended, 1)

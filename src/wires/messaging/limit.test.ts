@@ -1,4 +1,4 @@
-// A caller has an answer within 15 seconds, whoever hangs.
+// A caller has an answer within 15 seconds, even if a provider hangs.
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 

@@ -203,7 +203,7 @@ someEngine((engine) => {
       const [mail, texts] = [await startMailServer(t), await startTextServer(t)]
       let calls = 0
       const reached = await killAt(t, { engine, how, mail, texts, step: -1 }, (kill) => {
-        // The first one is killed before it is answered; whoever comes after is answered.
+        // The first one is killed before it is answered; later calls are answered.
         const atProvider = async (): Promise<void> => {
           if (++calls > 1) return
           kill()

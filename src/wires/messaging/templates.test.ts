@@ -372,7 +372,7 @@ describe('a file with a fault', () => {
       /layout\.html: \{\{\{content/,
     ],
   ] as [string, Record<string, string>, RegExp][])
-    test(`is named to whoever wrote it: ${what}`, async (t) => {
+    test(`is named to its author: ${what}`, async (t) => {
       const templates = await withFiles(t, files)
       await assert.rejects(templates.render('a', { x: 1 }), (error: Error) => {
         assert.equal(error.name, 'StartError')

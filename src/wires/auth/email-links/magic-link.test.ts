@@ -71,7 +71,7 @@ describe('a magic link', () => {
       assert.equal(made.body.user.name, name)
     })
 
-    test('takes an account that nobody had proven away from whoever made it', async () => {
+    test('takes an unverified account away from the person who registered it', async () => {
       const { _id, email, token, refreshToken } = await someone()
       const answered = await use(await linkToken(email))
       assert.equal(answered.status, 200)

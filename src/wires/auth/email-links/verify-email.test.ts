@@ -26,7 +26,7 @@ describe('the verification of an address', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('is not sent to whoever has the address where somebody registers it again', async () => {
+    test('is not sent again when somebody registers an address that has an account', async () => {
       const { email } = await app().register()
       await quietQueue(app())
       const again = await send(app(), 'POST /auth/register', {
@@ -76,7 +76,7 @@ describe('the verification of an address', () => {
       assert.equal(arrived(email).length, 6) // with that of the registration
     })
 
-    test('is sent at five registrations of an address an hour, whoever removes the account in between', async () => {
+    test('is sent for five registrations of an address an hour, even if the account is removed in between', async () => {
       const email = 'again.and.again@example.com'
       for (let i = 0; i < 7; i++) {
         const { token, password } = await app().register(email)
@@ -211,7 +211,7 @@ describe('the verification of an address', () => {
         return { app: one, mailbox, account, verify }
       }
 
-      test('takes password and sessions from whoever registered it, and a reset gives the owner their own', async (t) => {
+      test('removes the password and sessions of the person who registered it, and a reset gives the owner access', async (t) => {
         const { app: one, mailbox, account, verify } = await registered(t)
         const answered = await verify()
         assert.equal(answered.status, 200)
@@ -231,7 +231,7 @@ describe('the verification of an address', () => {
         assert.deepEqual([user._id, user.emailVerified, user.role], [account._id, true, 'admin'])
       })
 
-      test('takes nothing from whoever is signed in to that account', async (t) => {
+      test('removes nothing if the caller is signed in to that account', async (t) => {
         const { app: one, account, verify } = await registered(t)
         const answered = await verify({ token: account.token })
         assert.deepEqual([answered.status, answered.body.message], [200, 'The address is verified.'])

@@ -91,7 +91,7 @@ describe('sign-in through an OpenID Connect issuer', () => {
       assert.equal((await personOf(app, await signIn('later')))._id, _id)
     })
 
-    test('shuts out whoever waited in an account until its owner proved the address', async () => {
+    test('shuts out a stranger who registered the address before its owner verified it', async () => {
       issuer.people.set('lurker', { email: 'claimed@example.com', email_verified: false })
       const { _id } = await personOf(app, await signIn('lurker'))
       // What a reset or a magic link does to an unverified account.

@@ -74,7 +74,7 @@ describe('mails of sign-ins through a provider', () => {
     })
 
     for (const way of ['magic link', 'reset'] as const)
-      test(`let the owner of an address in by a ${way}, and shut out whoever claimed it at a provider`, async () => {
+      test(`let the owner of an address in by a ${way}, and shut out the person who claimed it at a provider`, async () => {
         const who = way.replace(' ', '')
         const email = `${who}@example.com`
         issuer.people.set(who, { email, email_verified: false })

@@ -49,7 +49,7 @@ describe('the lock of an address', () => {
       assert.deepEqual(statuses(await Promise.all(times(40, () => wrong(app(), email)))), { 401: 5, 423: 35 })
     })
 
-    test('ends after its time, and counts anew then', async () => {
+    test('ends after its time, and then counts from zero', async () => {
       const { email } = await app().register()
       await fail(app(), email, 5)
       app().clock.advance(LOCK_SECONDS * 1000 - 30_000)

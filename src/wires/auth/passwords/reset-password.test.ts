@@ -27,7 +27,7 @@ describe('a forgotten password', () => {
       return tokenOf(await started().mailbox.next(email), 'reset')
     }
 
-    test('is set anew by the link in the mail, which leads to the frontend only', async () => {
+    test('is changed by the link in the mail, which leads to the frontend only', async () => {
       const { email } = await someone()
       const asked = await app().request('POST', '/auth/forgot-password', {
         body: { email },

@@ -157,7 +157,7 @@ eachEngine((engine) => {
     assert.doesNotMatch(app.log(), /was reorganised/)
   })
 
-  test('a chain that began anew is followed from its first block', async (t) => {
+  test('a chain that started again is followed from its first block', async (t) => {
     const old = await startTestNode(t, { arguments: ['--timestamp', '1700000000'] })
     await old.mine(5)
     const front = await startRpcProxy(t, old.url)

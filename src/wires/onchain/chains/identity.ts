@@ -25,7 +25,7 @@ export type Identities = {
 
 /**
  * @param options.id the chain id that the configuration names; undefined: that of the first contact counts
- * @param options.mayChange whether the chain may begin anew, as local ones do, or be another one if the configuration says so.
+ * @param options.mayChange whether the chain may start again, as local ones do, or be another one if the configuration says so.
  *   What is stored of it is deleted then
  */
 export function createIdentities(

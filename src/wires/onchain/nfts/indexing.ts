@@ -138,7 +138,7 @@ export function createIndexing({ db, clock, log }: Pick<WireContext, 'db' | 'clo
     return row !== undefined && row.hash === before?.hash
   }
 
-  /** Goes back to the last checkpoint that the chain still has; without one the contract is indexed anew. */
+  /** Goes back to the last checkpoint that the chain still has; without one the contract is indexed again. */
   async function rewind(chain: Chain, index: IndexRow): Promise<void> {
     const stored = await db.all(sql<{ number: number; hash: string }>`
       select block_number as number, hash from onchain_nft_checkpoints where index_id = ${index.id}

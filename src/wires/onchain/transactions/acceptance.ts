@@ -15,7 +15,7 @@ export type Accepted<C extends Candidate> = { entry: C; gas: bigint; cost: bigin
 
 /**
  * Decides which of the intents of one address may be signed, one after the other; the others are rejected. What lacks funds
- * at a block of some moments ago is neither: it has to be looked at anew.
+ * at a block of some moments ago is neither: it has to be checked again.
  *
  * @param pending wei that transactions may cost which are signed and not mined
  */

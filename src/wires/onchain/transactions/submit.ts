@@ -153,7 +153,7 @@ export function createSubmit(
     const accepted = accept(entries, checked, nonces.pending, allowance)
     if (accepted.length === 0) return
     const signed = await sign(accepted, checked, nonces.next)
-    // The nonces of the others depend on it, so they are signed anew.
+    // The nonces of the others depend on it, so they are signed again.
     if (!signed) return
     await store(signed, checked, nonces, allowance)
     for (const { entry, row } of signed) entry.resolve(row)

@@ -61,7 +61,7 @@ eachEngine((engine) => {
     const { confirmations: _confirmations, ...rest } = confirmed
     assert.deepEqual(listed[0], rest)
 
-    // Nodes do not keep receipts for ever: a payment of long ago must not look as if it had to be made again.
+    // Nodes delete old receipts. An old payment must stay `confirmed`, or it would be sent again.
     await node.mine(70)
     const heal = chain.proxy.fault({ method: 'eth_getTransactionReceipt', lie: () => null })
     await eventually(async () => (await chain.get(hash)).status === 'confirmed')

@@ -118,7 +118,7 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
       return versionOf(storedOf(row), hash)
     }
     const { blockNumber: _number, gasUsed: _gas, fee: _fee, tokenId: _token, ...base } = storedOf(row)
-    // So deep that no reorganisation took it out: nodes do not keep receipts for ever.
+    // The transaction was final, so no reorganisation removed it: the node has deleted its old receipts.
     if (!place && row.is_final === 1 && row.block_number !== null) return versionOf(storedOf(row), hash)
     if (!place) return versionOf({ ...base, status: settledElsewhere(row), confirmations: 0 }, hash)
     const { receipt } = place

@@ -170,7 +170,7 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
       const listed = await run((client, { ListKeysCommand }) =>
         client.send(new ListKeysCommand({ Limit: 1 }), { requestTimeout: CHECK_MS }),
       )
-      // Whoever is told what is not allowed is known.
+      // An answer about permissions shows that the credentials are known.
       if ('failure' in listed && !listed.failure.reason.includes('AccessDeniedException'))
         throw new Error(listed.failure.reason)
     },

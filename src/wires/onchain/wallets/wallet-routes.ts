@@ -47,7 +47,7 @@ export const walletRoutes = ({ wallets, policy }: { wallets: Wallets; policy: Po
       'POST /onchain/wallets/import',
       {
         summary: 'Import a wallet',
-        description: 'An address can have one wallet on a server, whoever it belongs to.',
+        description: 'An address can have one wallet on a server, over all accounts.',
         access: 'user',
         idempotent: true,
         body: json(

@@ -68,7 +68,7 @@ eachEngine((engine) => {
     assert.equal((await create({ name: 7 })).status, 400)
   })
 
-  test('a key is imported once, whoever has it, in any case of its digits', async () => {
+  test('a key is imported once, by any account, in upper or lower case', async () => {
     const key = newKey()
     const { status, body } = await importKey(key)
     assert.equal(status, 201)

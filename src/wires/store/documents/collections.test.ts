@@ -243,7 +243,7 @@ eachEngine((engine) => {
     const seesOthers = async (app: TestApp): Promise<boolean> => {
       const { users } = app.app.service('auth')
       const [first, second, third] = [await app.register(), await app.register(), await app.register()]
-      // Whoever was the first account is nobody special here.
+      // The first account has no special rights here.
       await users.demote(first.email)
       const { body } = await app.request('POST', '/store/things', { token: second.token, body: {} })
       const { status } = await app.request('GET', `/store/things/${body._id}`, { token: third.token })

@@ -75,7 +75,7 @@ export function versionOf(ifMatch: string | undefined): number | undefined {
 export const etagOf = (version: number): string => `"${version}"`
 
 export function createDocuments(db: Database, clock: Clock) {
-  // Changes to one document that come together would make each other begin anew.
+  // Concurrent changes to one document would make each other start again.
   const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
 
   /** @throws not_found also where the document is out of the caller's reach */
@@ -135,7 +135,7 @@ export function createDocuments(db: Database, clock: Clock) {
             { _id, createdAt, updatedAt: isoTime(clock.now()) },
             { ...fields, ...withoutServiceFields(changes) },
           )
-          // Holds only where no other replica changed the document since it was read; else the merge begins anew.
+          // Holds only where no other replica changed the document since it was read; else the merge is repeated.
           const [changed] = await db.write<{ version: number }>(sql`
             update store_documents set body = ${body}, version = version + 1
             where collection = ${collection} and id = ${id} and version = ${old.version}

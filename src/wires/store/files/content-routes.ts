@@ -124,7 +124,7 @@ export function contentRoutes({
       {
         summary: 'Create a link to a file',
         description:
-          'Whoever has the link can get the bytes of this file, and its resized images, until it expires.',
+          'The link gives access to the bytes of this file and to its resized images, without a token, until it expires.',
         access: 'user',
         params: OneFile,
         body: json(

@@ -109,7 +109,7 @@ eachEngine((engine) => {
     }
   })
 
-  test('it is made once, and answered as any file', async () => {
+  test('a resized image is created once, and served with the headers and conditions of any file', async () => {
     const file = await add(new Uint8Array(await picture(50, 50).png().toBuffer()), 'image/png')
     const others = (await objects()).length
     const answers = await Promise.all([1, 2, 3, 4, 5].map(() => get(file, '?width=20')))

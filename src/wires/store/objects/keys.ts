@@ -90,7 +90,7 @@ class Stock {
     }
   }
 
-  /** Inserts the next block. Never rejects: whoever waits for a key is told. */
+  /** Inserts the next block. Never rejects: an error goes to the callers that wait for a key. */
   async #allocate(): Promise<void> {
     const [now, at] = [this.#clock.now(), this.#clock.elapsed()]
     const isBusy = this.#waiting.length > 1 || (this.#block > 1 && at - this.#allocatedAt < BUSY_MS)
