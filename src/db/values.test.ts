@@ -6,9 +6,10 @@ import { eachEngine } from '../testing/engines.ts'
 import { openFresh } from './database.fixture.ts'
 import type { Database, Row } from './database.ts'
 import { sql, type Sql, type SqlScalar } from './sql.ts'
+import { anyText } from '../testing/any-text.ts'
 
 // What a column gives back of what was bound to it.
-const anyText = fc.string({ unit: 'binary' }).filter((text) => !text.includes('\0') && text.isWellFormed())
+const storable = anyText().filter((text) => !text.includes('\0'))
 
 const hostile = [
   '',
@@ -120,13 +121,13 @@ eachEngine((engine) => {
   test('text comes back exactly', async () => {
     for (const value of hostile) assert.equal(await roundTrip('text_value', value), value)
     await fc.assert(
-      fc.asyncProperty(anyText, async (value) => assert.equal(await roundTrip('text_value', value), value)),
+      fc.asyncProperty(storable, async (value) => assert.equal(await roundTrip('text_value', value), value)),
       { numRuns: 50 },
     )
   })
 
   test('text is found by exactly itself', async () => {
-    const texts = [...hostile, ...fc.sample(anyText, { numRuns: 100, seed: 1 })].filter(
+    const texts = [...hostile, ...fc.sample(storable, { numRuns: 100, seed: 1 })].filter(
       (text) => text.length < 2000,
     )
     for (const value of new Set(texts)) await db.write(sql`insert into texts (value) values (${value})`)

@@ -1,5 +1,6 @@
 // What no client should send, and some will: values for tests that a server must refuse without breaking.
 import fc from 'fast-check'
+import { anyText } from './any-text.ts'
 
 const long = fc.constantFrom(300, 3000).map((length) => 'x'.repeat(length))
 
@@ -19,7 +20,7 @@ const name = fc.oneof(
   { weight: 3, arbitrary: inherited },
   { weight: 3, arbitrary: fc.constantFrom(...operators) },
   { weight: 2, arbitrary: fc.constantFrom(...paths) },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
+  { weight: 1, arbitrary: anyText({ maxLength: 6 }) },
 )
 
 const oddText = fc.constantFrom(
@@ -82,7 +83,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   oddText,
   long,
   name,
-  fc.string({ unit: 'binary' }),
+  anyText(),
   asJson,
   nested.filter(({ length }) => length < 3000),
   fc.array(name, { maxLength: 4 }).map((names) => names.map((one) => `-${one}`).join(',')),

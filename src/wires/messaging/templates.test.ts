@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import type { ApiError, Issue } from '../../base/errors.ts'
 import { temporaryFolder } from '../../testing/engines.ts'
 import { createTemplates, type Templates } from './templates.ts'
+import { anyText } from '../../testing/any-text.ts'
 
 const APP = { app: 'Shop & Co', appUrl: 'https://shop.example' }
 const LINK = 'https://shop.example/verify?token=a-b_c&next=%2F'
@@ -307,7 +308,7 @@ describe('a value', () => {
   test('is shown as it is in a text, and in one line in a subject', async (t) => {
     const templates = await withFiles(t, { 'a.html': letter('x', 'S {{x}} E'), 'a.txt': '{{x}}', ...bare })
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary' }), async (x) => {
+      fc.asyncProperty(anyText(), async (x) => {
         const { subject, text } = await templates.render('a', { x })
         assert.equal(text, x)
         assert.match(subject, /^S .*E$/)
