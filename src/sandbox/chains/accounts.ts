@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
+import { createECDH, createHash } from 'node:crypto'
 
 import type { Address, Hex, PrivateKeyAccount } from 'viem'
-import { getContractAddress } from 'viem/utils'
+import { getContractAddress, publicKeyToAddress } from 'viem/utils'
 import { english, privateKeyToAccount } from 'viem/accounts'
 
 import { deriveKey } from '../../base/crypto.ts'
@@ -55,13 +55,20 @@ export function createAccounts(secret: string): Accounts {
     privateKeys,
     deployer,
     contracts(chain) {
-      const from = deployer(chain).address
+      const from = addressOf(bytes(`deployer ${chain}`))
       const at = (nonce: bigint): Address => getContractAddress({ from, nonce })
       return { erc20: at(0n), erc721: at(1n), erc1155: at(2n), forwarder: at(3n) }
     },
     mnemonic: mnemonicOf(bytes('mnemonic').subarray(0, 16)),
-    treasury: privateKeyToAccount(keyOf('treasury')).address,
+    treasury: addressOf(bytes('treasury')),
   }
+}
+
+/** As `privateKeyToAccount`, whose library first computes tables for 25 ms: too long for each start. */
+function addressOf(privateKey: Buffer): Address {
+  const pair = createECDH('secp256k1')
+  pair.setPrivateKey(privateKey)
+  return publicKeyToAddress(`0x${pair.getPublicKey('hex')}`)
 }
 
 /**

@@ -3,7 +3,6 @@ import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { startWatched } from '../../testing/loaded-modules.ts'
 import { plainText } from './plain-text.ts'
 
 describe('HTML as plain text', () => {
@@ -93,18 +92,4 @@ describe('HTML as plain text', () => {
       // Were it the square of it, this would be minutes.
       await plainText(piece.repeat(1_000_000 / piece.length))
     })
-})
-
-test('a start does not load the library, nor those of images and buckets', async (t) => {
-  const server = await startWatched(t, {
-    SIXWIRE_SANDBOX: 'off',
-    SMTP_URL: 'smtp://127.0.0.1:1',
-    MAIL_FROM: 'a@example.com',
-  })
-  const loaded = await server.loaded()
-  assert.ok(loaded.some((url) => url.endsWith('/messaging/plain-text.ts')))
-  assert.deepEqual(
-    loaded.filter((url) => /\/(html-to-text|htmlparser2|sharp|file-type|client-s3)\//.test(url)),
-    [],
-  )
 })

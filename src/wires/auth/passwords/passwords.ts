@@ -78,15 +78,12 @@ export function createPasswords(options: {
   const slots = createSemaphore({ limit: concurrency, queue, retryAfter: 5 })
   // A salt and a digest of zeros, which no known password has. Comparing takes as long as with a real hash.
   const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(22 + 31)}`
-  let common: Set<string> | undefined
-
   function fault(password: string): string | undefined {
     const broken = bcryptFault(password)
     if (broken !== undefined) return broken
     const normal = password.normalize('NFKC')
     if (Array.from(normal).length < minLength) return `Use at least ${minLength} characters.`
-    common ??= loadCommonPasswords()
-    return common.has(normal.toLowerCase())
+    return commonPasswords().has(normal.toLowerCase())
       ? 'This is one of the 10,000 commonest passwords, which attackers try first: choose another.'
       : undefined
   }
@@ -145,13 +142,17 @@ function bcryptFault(password: string): string | undefined {
   return undefined
 }
 
+let common: Set<string> | undefined
+
 /**
  * The commonest passwords, from the frequency list that zxcvbn uses. The list is in lower case: it
  * counts Password and password as one, so passwords are compared with it case-insensitively.
- * Only the file is read; no code of the package runs.
+ * Only the file is read, once; no code of the package runs.
  */
-function loadCommonPasswords(): Set<string> {
+function commonPasswords(): Set<string> {
+  if (common) return common
   const file = new URL(import.meta.resolve('@zxcvbn-ts/language-common/src/passwords.json'))
   const commonestFirst = JSON.parse(readFileSync(file, 'utf8')) as string[]
-  return new Set(commonestFirst.slice(0, COMMON_PASSWORDS))
+  common = new Set(commonestFirst.slice(0, COMMON_PASSWORDS))
+  return common
 }

@@ -1,29 +1,17 @@
-import Stripe from 'stripe'
+import type Stripe from 'stripe'
 
 import type { Clock } from '../../../base/clock.ts'
-import { createOutbound, jsonOf, type Outbound, type Reply } from '../../../outbound/outbound.ts'
+import { createOutbound } from '../../../outbound/outbound.ts'
 import type { NotAccepted } from '../../../providers/outcome.ts'
 import { trackCalls } from '../../../providers/under-way.ts'
 import type { Outcome } from '../provider.ts'
 import { fieldsOf, type Fields } from './stripe-fields.ts'
-import { stripeOutcome, withoutKeys, type RefusalReader } from './stripe-outcome.ts'
+import { NoSuccess, stripeOutcome, withoutKeys, type RefusalReader } from './stripe-outcome.ts'
 
-/** The version of the API whose types the package has. Pinned: an update of the package shows here as an error of types. */
-const API_VERSION = '2026-10-28.endive'
 const PAGE_SIZE = 100
 const TIMEOUT_MAX_MS = 600_000
 /** A page has 100 events, each with its object. */
 const MAX_BYTES = 16 * 1_048_576
-/** What Stripe needs to know; the package would also describe this machine. */
-const HEADERS: ReadonlySet<string> = new Set([
-  'accept',
-  'authorization',
-  'content-type',
-  'idempotency-key',
-  'stripe-version',
-  'user-agent',
-])
-
 /** What each call of the package is given: the time that is left for it. */
 export type CallOptions = { timeout: number; maxNetworkRetries: 0 }
 
@@ -67,13 +55,10 @@ export function createStripeClient(
   clock: Clock,
 ): StripeClient {
   const outbound = createOutbound({ name: 'Stripe', base, maxBytes: MAX_BYTES, clock })
-  const stripe = new Stripe(secretKey, {
-    apiVersion: API_VERSION,
-    httpClient: new OutboundClient(outbound),
-    maxNetworkRetries: 0,
-    telemetry: false,
-    appInfo: { name: 'sixwire' },
-  })
+  let loading: Promise<Stripe> | undefined
+  // Loaded with the first call: the package takes a tenth of the time of a start.
+  const load = () =>
+    (loading ??= import('./stripe-package.ts').then(({ createStripe }) => createStripe(secretKey, outbound)))
   const calls = trackCalls()
 
   async function run<T extends object>(
@@ -92,7 +77,7 @@ export function createStripeClient(
       })
     }
     try {
-      const value = await work(stripe, options)
+      const value = await work(await load(), options)
       if (value) return { kind: 'accepted', ...value }
       return { kind: 'unknown', reason: `Stripe answered without ${expects}` }
     } catch (error) {
@@ -138,72 +123,4 @@ export async function all(read: Parameters<typeof pages>[0]): Promise<Fields[]> 
   const objects: Fields[] = []
   for await (const page of pages(read)) objects.push(...page.objects)
   return objects
-}
-
-/** A reply other than a success with a JSON object: what it means is not left to the package. */
-class NoSuccess extends Error {
-  readonly reply: Reply
-
-  constructor(reply: Reply) {
-    super('Stripe did not answer with a success')
-    this.reply = reply
-  }
-}
-
-/** The package's calls over `src/outbound`. The package repeats no call that ends with `NoSuccess`. */
-class OutboundClient extends Stripe.HttpClient {
-  readonly #outbound: Outbound
-
-  constructor(outbound: Outbound) {
-    super()
-    this.#outbound = outbound
-  }
-
-  override getClientName(): string {
-    return 'sixwire'
-  }
-
-  override async makeRequest(
-    _host: string,
-    _port: string,
-    path: string,
-    method: string,
-    headers: Readonly<Record<string, unknown>>,
-    body: string,
-    _protocol: string,
-    limitMs: number,
-  ): Promise<OutboundResponse> {
-    const reply = await this.#outbound.call(path, {
-      method: method as 'GET' | 'POST',
-      headers: Object.fromEntries(
-        Object.entries(headers)
-          .filter(([name]) => HEADERS.has(name.toLowerCase()))
-          .map(([name, value]) => [name, String(value)]),
-      ),
-      ...(method !== 'GET' && { body }),
-      limitMs,
-    })
-    const isSuccess = reply.kind === 'answered' && reply.status >= 200 && reply.status < 300
-    const json = isSuccess ? jsonOf(reply) : undefined
-    if (!isSuccess || typeof json !== 'object' || json === null || Array.isArray(json) || 'error' in json)
-      throw new NoSuccess(reply)
-    return new OutboundResponse(reply.status, json)
-  }
-}
-
-class OutboundResponse extends Stripe.HttpClientResponse {
-  readonly #json: object
-
-  constructor(status: number, json: object) {
-    super(status, {})
-    this.#json = json
-  }
-
-  override getRawResponse(): unknown {
-    return {}
-  }
-
-  override toJSON(): Promise<object> {
-    return Promise.resolve(this.#json)
-  }
 }

@@ -9,6 +9,16 @@ const REASON_MAX = 300
 /** What Stripe says of an error: https://docs.stripe.com/api/errors */
 export type Problem = { type?: string; code?: string; param?: string; message?: string }
 
+/** A reply other than a success with a JSON object: what it means is not left to the package. */
+export class NoSuccess extends Error {
+  readonly reply: Reply
+
+  constructor(reply: Reply) {
+    super('Stripe did not answer with a success')
+    this.reply = reply
+  }
+}
+
 /** What a refusal by Stripe is about, for a verb. */
 export type RefusalReader = (problem: Problem) => RefusalCode | undefined
 

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { startWatched } from './testing/loaded-modules.ts'
+
+// Mail as plain text, images, buckets, archives, payments by card, metrics.
+const ON_DEMAND =
+  /\/node_modules\/(html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|prom-client)\//
+
+test('a start does not load the packages that only some calls need', async (t) => {
+  const server = await startWatched(t, {
+    SIXWIRE_SANDBOX: 'off',
+    SMTP_URL: 'smtp://127.0.0.1:1',
+    MAIL_FROM: 'a@example.com',
+    STRIPE_SECRET_KEY: 'sk_test_of_the_tests',
+    STRIPE_API_BASE: 'http://127.0.0.1:1',
+  })
+  const loaded = await server.loaded()
+  for (const user of [
+    '/messaging/plain-text.ts',
+    '/pay/providers/stripe-client.ts',
+    '/store/files/resize.ts',
+  ])
+    assert.ok(
+      loaded.some((url) => url.endsWith(user)),
+      user,
+    )
+  assert.deepEqual(
+    loaded.filter((url) => ON_DEMAND.test(url)),
+    [],
+  )
+})
