@@ -35,7 +35,7 @@ import { RETURN_URLS, URLS } from './wires/pay/pay.fixture.ts'
 import { environmentOf, startTextServer } from './wires/messaging/providers.fixture.ts'
 import { upload } from './wires/store/files/files.fixture.ts'
 
-const RUNS_PER_INPUT = isLongRun ? 300 : 3 // on each engine
+const RUNS_PER_INPUT = isLongRun ? 300 : 2 // on each engine
 const ROUNDS = 25 // at most, until one is answered with a success
 /** Each success of these makes and reads whole archives. */
 const SLOW = new Set(['POST /store/backup', 'DELETE /store/backups/{id}', 'POST /store/backup/{id}/restore'])

@@ -10,7 +10,8 @@ import { startApp } from '../testing/app.ts'
 import { launchChromium, withoutChromium } from '../testing/chromium.ts'
 import { anyEngine, type Ending } from '../testing/engines.ts'
 import { groundLightness, hardToReach, hardToRead } from '../testing/legibility.ts'
-import { startReceiver, startSandbox, until } from './webhooks.fixture.ts'
+import { startReceiver, startSandbox } from './webhooks.fixture.ts'
+import { until } from '../testing/until.ts'
 
 const AT = '2026-01-02T03:04:05.000Z'
 const CARDS = {

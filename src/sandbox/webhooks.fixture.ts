@@ -193,8 +193,3 @@ export async function startSandbox(ending: Ending, engine: Engine, options: Star
     counts: async () => (await call('GET', '')).body.webhooks as Record<WebhookStatus, number>,
   }
 }
-
-/** Resolves when it is so; the test's own limit of time says when it never is. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
-}

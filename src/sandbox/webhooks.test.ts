@@ -4,7 +4,8 @@ import { test } from 'node:test'
 
 import { eachEngine } from '../testing/engines.ts'
 import type { LoggedWebhook } from './webhook-rows.ts'
-import { signatureOf, startReceiver, startSandbox, until } from './webhooks.fixture.ts'
+import { signatureOf, startReceiver, startSandbox } from './webhooks.fixture.ts'
+import { until } from '../testing/until.ts'
 
 const statusesOf = (webhooks: readonly LoggedWebhook[]) => webhooks.map(({ status }) => status)
 

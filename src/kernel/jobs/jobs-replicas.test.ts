@@ -3,9 +3,10 @@ import { test } from 'node:test'
 
 import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
-import { setUp, until } from './jobs.fixture.ts'
+import { setUp } from './jobs.fixture.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
+import { until } from '../../testing/until.ts'
 
 const MINUTE = 60_000
 

@@ -50,8 +50,3 @@ export async function setUp(t: TestContext, engine: Engine) {
       ),
   }
 }
-
-/** Resolves when it is so; the test's own limit of time says when it never is. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
-}

@@ -6,9 +6,10 @@ import type { TSchema } from 'typebox'
 
 import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
-import { setUp, until, type Stored } from './jobs.fixture.ts'
+import { setUp, type Stored } from './jobs.fixture.ts'
 import { createJobs, type Job, type JobOptions, type JobRunner } from './jobs.ts'
 import { eachEngine } from '../../testing/engines.ts'
+import { until } from '../../testing/until.ts'
 
 const MINUTE = 60_000
 const YEAR = 365 * 24 * 60 * MINUTE

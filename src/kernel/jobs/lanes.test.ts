@@ -7,8 +7,9 @@ import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
-import { setUp, until } from './jobs.fixture.ts'
+import { setUp } from './jobs.fixture.ts'
 import type { JobOptions, JobRunner, JobHandler } from './jobs.ts'
+import { until } from '../../testing/until.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { setUp, until } from './jobs.fixture.ts'
+import { setUp } from './jobs.fixture.ts'
+import { until } from '../../testing/until.ts'
 
 const Payload = Type.Object({})
 const RETRY = { firstMs: 1000, maxMs: 1000, attempts: 2 }

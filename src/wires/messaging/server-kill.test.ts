@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test'
 
 import { sql } from '../../db/sql.ts'
 import { startApp, testClock, type TestApp } from '../../testing/app.ts'
-import { eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
+import { someEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
 import { startMailServer } from '../../testing/mail-server.ts'
 import { startProgram } from '../../testing/program.ts'
 import { environmentOf, settled, startTextServer } from './providers.fixture.ts'
@@ -61,7 +61,7 @@ async function onlyRow({ app }: TestApp): Promise<Row> {
   return { ...rows[0]! }
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   for (const [how, path, body] of [
     ['mail of a request', '/messaging/email', MAIL],
     ['queued mail', '/auth/register', { email: 'a@example.com', password: 'correct horse battery' }],

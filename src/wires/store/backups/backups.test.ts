@@ -10,9 +10,9 @@ import { sql } from '../../../db/sql.ts'
 import { startApp, testClock, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
 import { upload, type Uploaded } from '../files/content.fixture.ts'
-import { until } from '../files/files.fixture.ts'
 import { download, holdAt, pathOf, readWhole, type Archived } from './backups.fixture.ts'
 import { insertSql } from './restore-rows.ts'
+import { until } from '../../../testing/until.ts'
 
 const run = promisify(execFile)
 const LEASE_MS = 15_000

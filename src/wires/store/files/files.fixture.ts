@@ -37,8 +37,3 @@ export async function storedObjects(dataDir: string): Promise<string[]> {
     .map(({ name }) => name)
     .toSorted()
 }
-
-/** Waits until a condition holds, however slow the machine is. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10))
-}

@@ -3,7 +3,8 @@ import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
-import { storedObjects, until, upload } from './files.fixture.ts'
+import { storedObjects, upload } from './files.fixture.ts'
+import { until } from '../../../testing/until.ts'
 
 const FILE_BYTES = 1_000
 const USER_FILES = 10

@@ -10,7 +10,8 @@ import { openDatabase } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../../../testing/engines.ts'
-import { storedObjects, until, upload, type TestFile } from './files.fixture.ts'
+import { storedObjects, upload, type TestFile } from './files.fixture.ts'
+import { until } from '../../../testing/until.ts'
 
 const LIMIT = 1_200_000
 const PUBLIC_URL = 'https://api.example'

@@ -7,7 +7,8 @@ import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startS3, startS3Proxy, type S3Proxy } from '../../../testing/s3-server.ts'
-import { until, upload } from '../files/files.fixture.ts'
+import { upload } from '../files/files.fixture.ts'
+import { until } from '../../../testing/until.ts'
 
 const HOUR_MS = 3_600_000
 
