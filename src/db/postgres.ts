@@ -16,12 +16,12 @@ import type {
 } from './database.ts'
 import { StartError } from '../base/start-error.ts'
 import {
-  checksumOf,
   failedMigration,
   migrationsTable,
   pendingMigrations,
   type AppliedMigration,
-} from './migrations.ts'
+} from './pending-migrations.ts'
+import { withChecksum } from './migrations.ts'
 import { kindOf, type Kind } from './postgres-faults.ts'
 import { InsertGroups } from './postgres-inserts.ts'
 import { ReadGroups } from './postgres-reads.ts'
@@ -271,13 +271,16 @@ export class PostgresDatabase implements Database {
       await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
       await client.query(migrationsTable)
       const applied = await client.query('select wire, name, checksum from sixwire_migrations')
-      for (const migration of pendingMigrations(applied.rows as AppliedMigration[], migrations)) {
+      for (const migration of pendingMigrations(
+        applied.rows as AppliedMigration[],
+        migrations.map(withChecksum),
+      )) {
         await client.query(migration.text).catch((error: unknown) => {
           throw failedMigration(migration, error)
         })
         await client.query(
           'insert into sixwire_migrations (wire, name, checksum, applied_at) values ($1, $2, $3, $4)',
-          [migration.wire, migration.name, checksumOf(migration), Date.now()],
+          [migration.wire, migration.name, migration.checksum, Date.now()],
         )
       }
       await client.query('commit')

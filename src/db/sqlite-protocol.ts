@@ -1,4 +1,5 @@
-import type { Migration, Row } from './database.ts'
+import type { Row } from './database.ts'
+import type { ChecksummedMigration } from './pending-migrations.ts'
 import type { SqlScalar, Statement } from './sql.ts'
 
 /** Point reads, long reads, reads of one moment, or writes. Only connections of the last change something. */
@@ -40,7 +41,7 @@ export type Request = { id: number } & (
   | { kind: 'group'; group: Group }
   | { kind: 'single'; statement: Statement }
   | { kind: 'exec'; text: string }
-  | { kind: 'migrate'; migrations: readonly Migration[] }
+  | { kind: 'migrate'; migrations: readonly ChecksummedMigration[] }
   // Begins to read lines, which `piece` continues.
   | { kind: 'lines'; statement: Statement }
   | { kind: 'piece' }

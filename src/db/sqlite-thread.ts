@@ -1,14 +1,13 @@
 // The thread that owns a connection: the one writer of the file, or a reader for long scans and snapshots.
 import { parentPort, workerData } from 'node:worker_threads'
 
-import type { Migration } from './database.ts'
 import {
-  checksumOf,
   failedMigration,
   migrationsTable,
   pendingMigrations,
   type AppliedMigration,
-} from './migrations.ts'
+  type ChecksummedMigration,
+} from './pending-migrations.ts'
 import { BUSY_WAIT_MS, SqliteConnection } from './sqlite-connection.ts'
 import { joinLines } from './sqlite-lines.ts'
 import type { Answer, Group, Outcome, PackedStatement, Request, Use } from './sqlite-protocol.ts'
@@ -81,7 +80,7 @@ function commitGroup({ texts, operations }: Group): Outcome[] {
   }
 }
 
-function migrate(migrations: readonly Migration[]): void {
+function migrate(migrations: readonly ChecksummedMigration[]): void {
   // If several processes start at the same time, one migrates; the others wait here and find it done.
   connection.exec(`pragma busy_timeout = ${MIGRATION_WAIT_MS}`)
   connection.exec('begin immediate')
@@ -99,7 +98,7 @@ function migrate(migrations: readonly Migration[]): void {
       }
       connection.run({
         text: 'insert into sixwire_migrations (wire, name, checksum, applied_at) values (?, ?, ?, ?)',
-        params: [migration.wire, migration.name, checksumOf(migration), Date.now()],
+        params: [migration.wire, migration.name, migration.checksum, Date.now()],
       })
     }
     connection.exec('commit')

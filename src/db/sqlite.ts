@@ -15,6 +15,7 @@ import type {
   TransactionOptions,
 } from './database.ts'
 import { StartError } from '../base/start-error.ts'
+import { withChecksum } from './migrations.ts'
 import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import type { Fault, Operation } from './sqlite-protocol.ts'
@@ -237,7 +238,9 @@ export class SqliteDatabase implements Database {
   }
 
   async migrate(migrations: readonly Migration[]): Promise<void> {
-    const [outcome] = await this.#writer.exclusively((worker) => worker.ask({ kind: 'migrate', migrations }))
+    const [outcome] = await this.#writer.exclusively((worker) =>
+      worker.ask({ kind: 'migrate', migrations: migrations.map(withChecksum) }),
+    )
     if (outcome?.fault) throw new StartError(outcome.fault.message)
   }
 
