@@ -5,7 +5,7 @@ import { createTransport } from 'nodemailer'
 import twilio from 'twilio'
 
 import { startApp, type TestApp, type Answered } from '../testing/app.ts'
-import { eachEngine } from '../testing/engines.ts'
+import { someEngine } from '../testing/engines.ts'
 
 type Json = Answered['body']
 
@@ -19,7 +19,7 @@ async function fill(app: TestApp): Promise<void> {
   await client.messages.create({ to: '+4915112345678', from: phone.from, body: 'x' })
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('every stand-in is shown with its address, its credentials and what it holds', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     await fill(app)

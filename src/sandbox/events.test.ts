@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core'
 import { startApp, type TestApp } from '../testing/app.ts'
 import { appForAll } from '../testing/auth.ts'
 import { launchChromium, withoutChromium } from '../testing/chromium.ts'
-import { eachEngine, temporaryFolder, type Ending } from '../testing/engines.ts'
+import { someEngine, temporaryFolder, type Ending } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
 import { startProgram } from '../testing/program.ts'
 
@@ -46,7 +46,7 @@ async function sendMail(app: TestApp): Promise<void> {
   mailer.close()
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('the events of the sandbox', () => {
     const app = appForAll(engine, { sandbox: true })
 

@@ -11,7 +11,7 @@ import { Type } from '../base/schema.ts'
 import { checkOptions, unconfiguredVariables } from '../kernel/options.ts'
 import { defineWire } from '../kernel/wire.ts'
 import { startApp, type Answered, type StartOptions, type TestApp } from '../testing/app.ts'
-import { eachEngine, temporaryFolder } from '../testing/engines.ts'
+import { someEngine, temporaryFolder } from '../testing/engines.ts'
 import { startMailServer } from '../testing/mail-server.ts'
 import { createJobs } from '../kernel/jobs/jobs.ts'
 import { createSandbox } from './index.ts'
@@ -39,7 +39,7 @@ async function isOpen(address: string): Promise<boolean> {
 const IDPA = { IDPA_CLIENT_ID: 'own', IDPA_CLIENT_SECRET: 'own' }
 const TWILIO = { TWILIO_ACCOUNT_SID: 'AC1', TWILIO_AUTH_TOKEN: 'own' }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   for (const [provider, options] of [
     ['mail', { environment: { SMTP_URL: 'smtp://127.0.0.1:1' } }],
     ['mail', { config: { messaging: { smtp: { url: 'smtp://127.0.0.1:1' } } } }],

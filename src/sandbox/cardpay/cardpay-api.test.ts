@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import Stripe from 'stripe'
 
 import type { Answered } from '../../testing/app.ts'
-import { anyEngine, eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { anyEngine, someEngine, endOfSuite } from '../../testing/engines.ts'
 import { orderOf, paid, refusal, startCardpay, type Cardpay } from './cardpay.fixture.ts'
 import { API_VERSION } from './stripe-types.ts'
 
@@ -21,7 +21,7 @@ const item = (currency: string, amount: number, more: Partial<Item> = {}): Item 
   ...more,
 })
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const ending = endOfSuite()
   let cardpay: Cardpay
   before(async () => {

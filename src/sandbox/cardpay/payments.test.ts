@@ -3,10 +3,10 @@ import { before, test } from 'node:test'
 
 import Stripe from 'stripe'
 
-import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../testing/engines.ts'
 import { eventTypes, orderOf, paid, refusal, startCardpay, type Cardpay } from './cardpay.fixture.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const ending = endOfSuite()
   let cardpay: Cardpay
   before(async () => {

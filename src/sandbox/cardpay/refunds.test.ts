@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
-import { eachEngine, endOfSuite } from '../../testing/engines.ts'
+import { someEngine, endOfSuite } from '../../testing/engines.ts'
 import { eventTypes, orderOf, paid, refusal, startCardpay, type Cardpay } from './cardpay.fixture.ts'
 import { LATER_MS } from './change.ts'
 
-eachEngine((engine) => {
+someEngine((engine) => {
   const ending = endOfSuite()
   let cardpay: Cardpay
   before(async () => {

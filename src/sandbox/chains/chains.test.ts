@@ -8,7 +8,7 @@ import type { Address } from 'viem'
 
 import { startApp, type Answered, type StartOptions, type TestApp } from '../../testing/app.ts'
 import { CONTRACTS } from '../../testing/contracts.ts'
-import { anyEngine, eachEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
+import { anyEngine, someEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
 import { startTestNode, testClient } from '../../testing/node.ts'
 
 type Json = Answered['body']
@@ -74,7 +74,7 @@ const startIn = (
     environment: { DATA_DIR: folder, ...options.environment },
   })
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('a chain is started by its first call, and driven by the API', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     const chains = await api(app, 'GET', '')

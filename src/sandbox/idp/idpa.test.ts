@@ -6,7 +6,7 @@ import * as client from 'openid-client'
 import { sql } from '../../db/sql.ts'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { appForAll } from '../../testing/auth.ts'
-import { eachEngine, type Ending, type Engine } from '../../testing/engines.ts'
+import { someEngine, type Ending, type Engine } from '../../testing/engines.ts'
 
 type Variables = { IDPA_ISSUER: string; IDPA_CLIENT_ID: string; IDPA_CLIENT_SECRET: string }
 
@@ -79,7 +79,7 @@ const refusedAs = (error: string) => (thrown: unknown) => {
 }
 
 describe('identity provider A', () => {
-  eachEngine((engine) => {
+  someEngine((engine) => {
     const app = appForAll(engine, { sandbox: true })
 
     test('signs somebody in with openid-client, and asserts who they are', async () => {
@@ -266,7 +266,7 @@ describe('identity provider A', () => {
     })
   })
 
-  eachEngine((engine) => {
+  someEngine((engine) => {
     test('knows its key, its people, codes and tokens after a restart', async (t) => {
       const { first, second } = restarts(t, engine)
       const before = await first()

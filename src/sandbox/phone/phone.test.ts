@@ -9,13 +9,13 @@ import { Ajv } from 'ajv'
 import { sql } from '../../db/sql.ts'
 import type { Answered } from '../../testing/app.ts'
 import { stillClock } from '../../testing/clock.ts'
-import { eachEngine } from '../../testing/engines.ts'
+import { someEngine } from '../../testing/engines.ts'
 import { MESSAGES_KEPT } from './messages.ts'
 import { ADA, begin, BOB, clientOf, setFault, shown, waiting } from './phone.fixture.ts'
 
 type Json = Answered['body']
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('the official client sends an SMS, and it is on the phone', async (t) => {
     const { app, client, phone } = await begin(t, engine)
     const sent = await client.messages.create({ to: ADA, from: phone.from, body: 'Hello 👋' })
@@ -229,7 +229,7 @@ describe(
       : `there is no ${contractFile}: SIXWIRE_CONTRACTS names its folder`,
   },
   () => {
-    eachEngine((engine) => {
+    someEngine((engine) => {
       test('what is answered is what it describes', async (t) => {
         const contract = JSON.parse(readFileSync(contractFile, 'utf8'))
         const { app, phone } = await begin(t, engine)

@@ -3,7 +3,7 @@ import { verify, X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
 
-import { eachEngine } from '../../testing/engines.ts'
+import { someEngine } from '../../testing/engines.ts'
 import { pay, refund, startWallet, type Json, type Received, type WalletServer } from './walletpay.fixture.ts'
 
 const typesOf = (received: readonly Received[]): string[] =>
@@ -22,7 +22,7 @@ const verification = ({ headers, event }: Received, webhookId: string): Json => 
 const statusOf = async (wallet: WalletServer, body: Json): Promise<string> =>
   (await wallet.call('POST', '/v1/notifications/verify-webhook-signature', body)).body.verification_status
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('webhooks are signed for the configured webhook, and their certificate proves it', async (t) => {
     const webhookId = '8PT597110X687430LKGECATA'
     const wallet = await startWallet(t, engine, { webhookId })
