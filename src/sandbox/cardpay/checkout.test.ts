@@ -143,6 +143,7 @@ describe('the checkout page in a browser', { skip: withoutChromium }, () => {
         })
         const faults: string[] = []
         async function look(scene: string): Promise<void> {
+          await page.waitForLoadState() // a click resolves when the next page begins to load, without its style sheet
           const lightness = await groundLightness(page)
           if (colorScheme === 'dark' ? lightness > 0.05 : lightness < 0.8)
             faults.push(`${scene}: is not ${colorScheme}`)
