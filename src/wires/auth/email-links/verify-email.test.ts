@@ -26,7 +26,7 @@ describe('the verification of an address', () => {
       assert.equal((await login(app(), email)).status, 200)
     })
 
-    test('is not sent again when somebody registers an address that has an account', async () => {
+    test('is not sent for a second registration of the same address', async () => {
       const { email } = await app().register()
       await quietQueue(app())
       const again = await send(app(), 'POST /auth/register', {

@@ -78,6 +78,7 @@ export function createPasswords(options: {
   const slots = createSemaphore({ limit: concurrency, queue, retryAfter: 5 })
   // A salt and a digest of zeros, which no known password has. Comparing takes as long as with a real hash.
   const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(22 + 31)}`
+
   function fault(password: string): string | undefined {
     const broken = bcryptFault(password)
     if (broken !== undefined) return broken

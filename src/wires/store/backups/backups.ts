@@ -85,7 +85,7 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
     kind: BackupKind,
     { onProgress, signal }: CreateOptions,
   ): Promise<BackupRecord> {
-    // Over: the sweep has deleted since what the snapshot names.
+    // Once the lease is over, the sweep may delete files that the snapshot names: the backup must stop.
     const lease = holdLease(context, { backup: id }, async () => {
       return (await db.write(renewSql('store_backups', id, clock.now()))).length === 1
     })

@@ -6,7 +6,7 @@ export const LEASE_MS = 15_000
 
 const RENEW_MS = LEASE_MS / 3
 
-/** Extends the lease of a running backup or restore; no row if it was over: other processes take it for dead since. */
+/** Extends the lease of a running backup or restore; no row if it was over: other processes may have ended it. */
 export const renewSql = (
   table: 'store_backups' | 'store_restores',
   id: string,
