@@ -27,7 +27,7 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
   async function openPage(t: Ending): Promise<{ page: Page; complaints: string[] }> {
     const context = await browser.newContext()
     t.after(() => context.close())
-    context.setDefaultTimeout(8_000)
+    context.setDefaultTimeout(20_000)
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('pageerror', (error) => complaints.push(error.message))

@@ -33,7 +33,7 @@ describe('payments in a browser', { skip: withoutChromium }, () => {
   async function openPage(t: Ending): Promise<Page> {
     const context = await browser.newContext()
     t.after(() => context.close())
-    context.setDefaultTimeout(8_000)
+    context.setDefaultTimeout(20_000)
     return context.newPage()
   }
 

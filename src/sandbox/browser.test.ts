@@ -39,7 +39,7 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
     }): Promise<{ page: Page; complaints: string[] }> {
       const context: BrowserContext = await browser.newContext({ viewport: { width: 1280, height: 800 } })
       t.after(() => context.close())
-      context.setDefaultTimeout(8000)
+      context.setDefaultTimeout(20_000)
       const page = await context.newPage()
       const complaints: string[] = []
       page.on('pageerror', (error) => complaints.push(error.message))

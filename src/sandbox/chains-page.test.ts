@@ -20,7 +20,7 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
   async function visit(t: Ending, viewport = { width: 1280, height: 800 }) {
     const context = await browser.newContext({ viewport })
     t.after(() => context.close())
-    context.setDefaultTimeout(8000)
+    context.setDefaultTimeout(20_000)
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('pageerror', (error) => complaints.push(error.message))
@@ -100,12 +100,15 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
       await page.goto(`${app.url}/sandbox#chains/base`)
       await block(page).waitFor()
       const { number } = (await app.request('POST', '/sandbox/api/chains/base/mine', { body: {} })).body
-      app.clock.advance(REFRESH_MS)
-      await block(page).getByText(`Block ${number}`, { exact: true }).waitFor()
+      const shown = async () => Number(/Block (\d+)/.exec(await block(page).innerText())?.[1])
+      // The stream of events may not have begun to wait yet: a clock that moves once could be too early for it.
+      while ((await shown()) < number) {
+        app.clock.advance(REFRESH_MS)
+        await page.waitForTimeout(20)
+      }
 
       await page.getByLabel('Blocks', { exact: true }).fill('20')
       await button(page, 'Mine').click()
-      const shown = async () => Number(/Block (\d+)/.exec(await block(page).innerText())?.[1])
       while ((await shown()) < number + 20) await page.waitForTimeout(20)
       // It can be done again at once.
       assert.equal(await page.locator(':focus').innerText(), 'Mine')

@@ -106,7 +106,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
   async function visit(t: Ending, options: Parameters<Browser['newContext']>[0] = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
     t.after(() => context.close())
-    context.setDefaultTimeout(8000)
+    context.setDefaultTimeout(20_000)
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('pageerror', (error) => complaints.push(error.message))

@@ -28,7 +28,7 @@ describe('the checkout page in a browser', { skip: withoutChromium }, () => {
     async function visit(t: Ending, options: BrowserContextOptions = {}): Promise<Page> {
       const context = await browser.newContext({ javaScriptEnabled: false, ...options })
       t.after(() => context.close())
-      context.setDefaultTimeout(8_000)
+      context.setDefaultTimeout(20_000)
       return context.newPage()
     }
     const order = async (more: Parameters<typeof orderOf>[1] = {}) => {
