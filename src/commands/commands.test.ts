@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
 import { eachEngine, endOfSuite, temporaryFolder, type Ending } from '../testing/engines.ts'
+import { lowPort } from '../testing/free-port.ts'
 import {
   applicationFolder,
   runProgram,
@@ -464,7 +465,7 @@ export const greeting = defineWire({
   async function startDev(t: Ending) {
     const folder = await applicationFolder(t, APPLICATION)
     // One port for all starts: another program may take it in between, but none looks for one below these.
-    const port = String(20_000 + Math.floor(Math.random() * 10_000))
+    const port = String(await lowPort())
     const environment = { PORT: port, SIXWIRE_WIRES: 'core,greeting', SIXWIRE_SANDBOX: 'off' }
     const program = startProgram(t, ['dev'], { folder, environment })
     const url = `http://127.0.0.1:${port}`

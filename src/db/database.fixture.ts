@@ -21,7 +21,14 @@ export const startDatabaseScript = (
     `import { writeSync } from 'node:fs'
      import { openDatabase } from ${urlLiteral('db/open.ts')}
      import { sql } from ${urlLiteral('db/sql.ts')}
-     const say = (line) => writeSync(1, line + '\\n')
+     const say = (line) => {
+       for (let rest = Buffer.from(line + '\\n'); rest.length > 0; )
+         try {
+           rest = rest.subarray(writeSync(1, rest))
+         } catch (error) {
+           if (error.code !== 'EAGAIN') throw error // a pipe that is full, as its reader is slow
+         }
+     }
      ${body}`,
     { nodeOptions },
   )
