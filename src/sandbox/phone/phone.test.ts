@@ -91,7 +91,10 @@ someEngine((engine) => {
   test('a list is filtered by receiver, sender and date, and comes in pages', async (t) => {
     const { app, client, phone } = await begin(t, engine, { clock: stillClock(Date.now()) })
     const before = new Date(app.clock.now() - 1_000)
-    for (const body of ['1', '2', '3']) await client.messages.create({ to: ADA, from: phone.from, body })
+    for (const body of ['1', '2', '3']) {
+      await client.messages.create({ to: ADA, from: phone.from, body })
+      app.clock.advance(1) // those of one millisecond have no order
+    }
     const since = () => client.messages.list({ to: ADA, dateSentAfter: before })
     app.clock.advance(5_000)
     await client.messages.create({ to: BOB, from: phone.from, body: '4' })
