@@ -464,7 +464,7 @@ export const greeting = defineWire({
 
   async function startDev(t: Ending) {
     const folder = await applicationFolder(t, APPLICATION)
-    // One port for all starts: another program may take it in between, but none looks for one below these.
+    // One port for all starts, so between them another program could take it.
     const port = String(await lowPort())
     const environment = { PORT: port, SIXWIRE_WIRES: 'core,greeting', SIXWIRE_SANDBOX: 'off' }
     const program = startProgram(t, ['dev'], { folder, environment })

@@ -183,7 +183,7 @@ function lifeOn(engine: Engine): void {
 
   /** A server that is told to end while a wire starts; resolves once it knows. */
   async function toldWhileStarting(t: TestContext, start: string) {
-    // Its port is not printed yet; below these numbers no program looks for a free one.
+    // Its port is not printed yet.
     const port = String(await lowPort())
     const environment = { DATABASE_URL: await engine.migratedUrl(), SLOW_START: start, PORT: port }
     const { program, goOn } = await startSlow(t, environment)

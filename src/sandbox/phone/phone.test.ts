@@ -93,7 +93,7 @@ someEngine((engine) => {
     const before = new Date(app.clock.now() - 1_000)
     for (const body of ['1', '2', '3']) {
       await client.messages.create({ to: ADA, from: phone.from, body })
-      app.clock.advance(1) // those of one millisecond have no order
+      app.clock.advance(1) // ids made by the real clock in between would end the order within a millisecond
     }
     const since = () => client.messages.list({ to: ADA, dateSentAfter: before })
     app.clock.advance(5_000)
