@@ -50,4 +50,7 @@ export type ElementTest =
 export type TypeName = 'double' | 'string' | 'object' | 'array' | 'bool' | 'null' | 'int' | 'long'
 
 /** A regular expression without look-around and back references. */
-export type Pattern = { readonly source: string; readonly flags: { readonly i: boolean; readonly m: boolean; readonly s: boolean; readonly x: boolean } }
+export type Pattern = {
+  readonly source: string
+  readonly flags: { readonly i: boolean; readonly m: boolean; readonly s: boolean; readonly x: boolean }
+}
