@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { parseStrictJson } from '../../../base/json.ts'
-import { STORED_BYTES_MAX } from '../documents/documents.ts'
+import { STORED_BYTES_MAX, type Fields } from '../documents/documents.ts'
 import type { DocumentLine, FileLine } from './archive-format.ts'
 import { damaged } from './damaged.ts'
 
@@ -25,7 +25,7 @@ const VERSION_MAX = 999_999_999_999_999
 const SERVICE_FIELDS =
   /^\{"_id":"([0-9a-z]{26})","createdAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z","updatedAt":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"[,}]/
 
-/** A document of an archive; `body` is its text, byte for byte. */
+/** A document of an archive; `body` is its text as the store writes it, which is how the store wrote the archive. */
 export type ArchivedDocument = Omit<DocumentLine, 'document'> & { body: string }
 
 /** A file's record of an archive; `metadata` is its text, byte for byte. */
@@ -69,17 +69,17 @@ export async function* linesOf(
 
 /** Reads the line of a document. @throws BACKUP_DAMAGED */
 export function readDocumentLine(line: Buffer, place: string): ArchivedDocument {
-  const { head, last, bytes } = split(line, 'document', place)
+  const { head, last } = split(line, 'document', place)
   const { id, owner, version, ...others } = head
   checkNames(others, place)
-  const body = last.text
   if (!isId(id)) throw damaged(place, 'its id is not an id')
   if (!isOwner(owner)) throw damaged(place, 'its owner is not a text')
   if (!isCount(version) || version < 1 || version > VERSION_MAX)
     throw damaged(place, 'its version is not a number from 1 on')
-  if (bytes > STORED_BYTES_MAX) throw damaged(place, 'the document is too large')
-  if (SERVICE_FIELDS.exec(body)?.[1] !== id)
-    throw damaged(place, 'the document does not begin with _id, createdAt and updatedAt')
+  const [serviceFields, documentId] = SERVICE_FIELDS.exec(last.text) ?? []
+  if (documentId !== id) throw damaged(place, 'the document does not begin with _id, createdAt and updatedAt')
+  const body = canonical(serviceFields!, last.value as Fields)
+  if (Buffer.byteLength(body) > STORED_BYTES_MAX) throw damaged(place, 'the document is too large')
   return { id, owner, version, body }
 }
 
@@ -103,6 +103,14 @@ export function readFileLine(line: Buffer, place: string): ArchivedFile {
   if (!isCount(createdAt) || createdAt > TIME_MAX) throw damaged(place, 'its createdAt is not a time')
   if (!last.text.startsWith('{')) throw damaged(place, 'its metadata is not an object')
   return { id, owner, originalName, contentType, size, sha256, createdAt, metadata: last.text }
+}
+
+/** An archive may be written by others; a stored document is what JSON.stringify writes. */
+function canonical(serviceFields: string, { _id, createdAt, updatedAt, ...fields }: Fields): string {
+  const others = JSON.stringify(fields)
+  return others === '{}'
+    ? `${serviceFields.slice(0, -1)}}`
+    : `${serviceFields.slice(0, -1)},${others.slice(1)}`
 }
 
 const isId = (value: unknown): value is string => typeof value === 'string' && ID.test(value)
@@ -129,9 +137,8 @@ function split(line: Buffer, lastField: string, place: string) {
   const head = parseLine(`${text.slice(0, at)}}`, place)
   if (typeof head !== 'object' || head === null || Array.isArray(head))
     throw damaged(place, 'it is not an object')
-  parseLine(lastText, place)
-  const bytes = line.length - Buffer.byteLength(text.slice(0, at + separator.length)) - 1
-  return { head: head as Record<string, unknown>, last: { text: lastText }, bytes }
+  const value = parseLine(lastText, place)
+  return { head: head as Record<string, unknown>, last: { text: lastText, value } }
 }
 
 function parseLine(text: string, place: string): unknown {

@@ -69,6 +69,17 @@ async function contentOf(bytes: Buffer): Promise<string> {
 }
 
 describe('an archive', () => {
+  test('that others wrote is read as the store writes documents', async () => {
+    const document = documentOf(String.raw`"b":1.50,"1":"\u00e9\/" , "e": 1E2 `)
+    const seen: ArchivedDocument[] = []
+    await read(await archiveOf(entriesOf({ c: [document] })), {
+      documents: async (_, batch) => void seen.push(...batch),
+      files: async () => undefined,
+      content: async () => undefined,
+    })
+    assert.equal(seen[0]!.body, document.text.replace(/"b".*/, '"1":"é/","b":1.5,"e":100}'))
+  })
+
   test('is read as it was written, in pieces of any length', async () => {
     const entries = sampleEntries()
     const bytes = await archiveOf(entries)

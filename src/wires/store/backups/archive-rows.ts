@@ -1,16 +1,22 @@
 import { sql, type Sql } from '../../../db/sql.ts'
 
-/** A line of JSON in SQL: text that stands in every line, and what is between in each. */
-type Line = readonly (string | Sql)[]
+/** Text, and how many bytes it has. */
+type Column = { text: Sql; bytes: Sql }
 
-const column = (name: string): Sql => sql.literal(name)
-const number = (name: string): Sql => sql.literal(`cast(${name} as text)`)
+/** A line of JSON in SQL: text that stands in every line, and what is between in each. */
+type Line = readonly (string | Column)[]
+
+const measured = (text: Sql): Column => ({ text, bytes: sql`octet_length(${text})` })
+const column = (name: string): Column => measured(sql.literal(name))
+const number = (name: string): Column => measured(sql.literal(`cast(${name} as text)`))
 
 /** Text as a JSON string, the same on both engines. */
-const quoted = (name: string): Sql =>
-  sql`${sql.either({ sqlite: sql.literal(`json_quote(${name})`), postgres: sql.literal(`to_json(${name})::text`) })}`
+const quoted = (name: string): Column =>
+  measured(
+    sql`${sql.either({ sqlite: sql.literal(`json_quote(${name})`), postgres: sql.literal(`to_json(${name})::text`) })}`,
+  )
 
-/** JSON as it is stored. SQLite knows the length of a column without reading it. */
+/** JSON as it is answered. */
 const json = (name: string): Sql =>
   sql`${sql.either({ sqlite: sql.literal(name), postgres: sql.literal(`${name}::text`) })}`
 
@@ -23,7 +29,7 @@ const DOCUMENT: Line = [
   ',"version":',
   number('version'),
   ',"document":',
-  json('body'),
+  { text: json('body'), bytes: sql.literal('bytes') },
   '}',
 ]
 
@@ -43,20 +49,20 @@ const FILE: Line = [
   '","createdAt":',
   number('created_at'),
   ',"metadata":',
-  json('metadata'),
+  measured(json('metadata')),
   '}',
 ]
 
 const textSql = (line: Line): Sql =>
   sql.join(
-    line.map((part) => (typeof part === 'string' ? sql.literal(`'${part}'`) : part)),
+    line.map((part) => (typeof part === 'string' ? sql.literal(`'${part}'`) : part.text)),
     ' || ',
   )
 
 /** How many bytes the lines of a group have together, line breaks included. */
 function sizeSql(line: Line): Sql {
   const constant = 1 + line.reduce((sum, part) => sum + (typeof part === 'string' ? part.length : 0), 0)
-  const lengths = line.flatMap((part) => (typeof part === 'string' ? [] : [sql`octet_length(${part})`]))
+  const lengths = line.flatMap((part) => (typeof part === 'string' ? [] : [part.bytes]))
   return sql`cast(coalesce(sum(${sql.join(lengths, ' + ')}), 0) + count(*) * ${sql.literal(String(constant))} as bigint)`
 }
 

@@ -101,8 +101,8 @@ export const sampleEntries = (): Entry[] =>
   entriesOf(
     {
       Books: [
-        documentOf('"":1,"title":"Momo \\" \\u00e9 ,\\"document\\":"', 'a"b', 7),
-        documentOf('"n":123456789012345670000,"x":1.50,"__a":{"b":[[],{}]}'),
+        documentOf('"":1,"title":"Momo \\" é ,\\"document\\":"', 'a"b', 7),
+        documentOf('"n":123456789012345670000,"x":1.5,"__a":{"b":[[],{}]}'),
         documentOf(''),
       ],
       books: [documentOf(`"long":"${'ü'.repeat(2_000)}"`)],

@@ -25,7 +25,8 @@ export async function stateOf({ db }: App) {
   // Each restore writes its objects under new keys.
   for (const file of files) delete file.object
   return {
-    documents: await db.scan(sql`select * from store_documents order by collection, id`),
+    documents: await db.scan(sql`
+      select collection, id, owner, version, body from store_documents order by collection, id`),
     files,
     counts: await counted('store_counts', 'collection, owner', 'documents'),
     usedFiles: await counted('store_usage', 'owner', 'files'),

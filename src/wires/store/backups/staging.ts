@@ -1,5 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
+import { storedColumn } from '../documents/document-rows.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import type { ArchivedDocument, ArchivedFile } from './archive-lines.ts'
 import type { ArchiveSink } from './archive-reader.ts'
@@ -12,9 +13,9 @@ const ROWS_A_DELETE = 2_000
 
 // One text for all rows of a batch: the statement is the same whatever their number.
 const documentsSql = (id: string, collection: string, documents: readonly ArchivedDocument[]): Sql => sql`
-  insert into store_restored_documents (restore_id, collection, id, owner, version, body)
+  insert into store_restored_documents (restore_id, collection, id, owner, version, ${storedColumn})
   select cast(${id} as text), cast(${collection} as text), ${sql.either({
-    sqlite: sql`value ->> 0, value ->> 1, value ->> 2, value ->> 3
+    sqlite: sql`value ->> 0, value ->> 1, value ->> 2, jsonb(value ->> 3)
       from json_each(${json(documents.map(({ id, owner, version, body }) => [id, owner, version, body]))})`,
     postgres: sql`id, owner, version, body::json
       from json_to_recordset(${json(documents)}::json) as line (id text, owner text, version bigint, body text)`,

@@ -1,6 +1,7 @@
 import { errors } from '../../../base/errors.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
+import { storedColumn } from '../documents/document-rows.ts'
 import type { Objects } from '../objects/objects.ts'
 import { openGateSql } from './gate.ts'
 import { restoredObjectsSql } from './staging.ts'
@@ -13,8 +14,11 @@ const EMPTY_SQL = {
   postgres: [sql`truncate store_restored_documents, store_restored_files`],
 }
 
-// A document of the archive and the one that it replaces.
-const isSame = sql`loaded.owner = old.owner and cast(loaded.body as text) = cast(old.body as text)`
+// A document of the archive and the one that it replaces. SQLite writes the same JSONB for the same text.
+const isSame = sql`loaded.owner = old.owner and ${sql.either({
+  sqlite: sql`loaded.doc = old.doc`,
+  postgres: sql`cast(loaded.body as text) = cast(old.body as text)`,
+})}`
 
 /** How many rows the archive holds. */
 export type RestoredCounts = { documents: number; files: number }
@@ -77,8 +81,8 @@ export async function swap(
           where loaded.restore_id = ${id} and loaded.collection = old.collection and loaded.id = old.id
             and ${isSame})`)
       await tx.write(sql`
-        insert into store_documents (collection, id, owner, version, body)
-        select collection, id, owner, version, body
+        insert into store_documents (collection, id, owner, version, ${storedColumn})
+        select collection, id, owner, version, ${storedColumn}
         from store_restored_documents
         where restore_id = ${id} order by collection, id
         on conflict (collection, id) do nothing`)

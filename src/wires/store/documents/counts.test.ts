@@ -7,11 +7,14 @@ import { readMigrations } from '../../../db/migrations.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
+import { insertSql } from './document-rows.ts'
 
 const folder = new URL('../migrations/', import.meta.url)
 
-const insert = (collection: string, id: string, owner: string) =>
-  sql.insert('store_documents', { collection, id, owner, version: 1, body: '{}' }, ['collection', 'id'])
+const insertInto =
+  ({ dialect }: Database) =>
+  (collection: string, id: string, owner: string) =>
+    insertSql(dialect, { collection, id, owner, body: '{}' })
 
 const countsOf = (db: Database) =>
   db.all<{ collection: string; owner: string; documents: number }>(sql`
@@ -43,8 +46,11 @@ eachEngine((engine) => {
     const db = await openDatabase(await engine.freshUrl())
     const migrations = await readMigrations('store', folder, engine.name)
     await db.migrate(migrations.slice(0, 1))
-    for (const id of ['a', 'b', 'c']) await db.write(insert('old', id, 'x'))
+    for (const id of ['a', 'b', 'c'])
+      await db.write(sql`
+        insert into store_documents (collection, id, owner, version, body) values ('old', ${id}, 'x', 1, '{}')`)
     await db.migrate(migrations)
+    const insert = insertInto(db)
     await Promise.all(['d', 'e', 'f'].map((id) => db.write(insert('old', id, 'y'))))
     await db.write(sql`delete from store_documents where id in ('a', 'd')`)
     assert.deepEqual(await countsOf(db), [
@@ -59,6 +65,7 @@ eachEngine((engine) => {
     const url = await engine.freshUrl()
     const dbs = await Promise.all([openDatabase(url), openDatabase(url), openDatabase(url)])
     await dbs[0].migrate(await readMigrations('store', folder, engine.name))
+    const insert = insertInto(dbs[0])
     const lanes = Array.from({ length: 60 }, async (_, lane) => {
       const db = dbs[lane % 3]!
       const owner = `owner${lane % 4}`

@@ -9,6 +9,9 @@ import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import { noDocument } from '../errors.ts'
+import { insertSql, selectSql, updateSql, type StoredDocument } from './document-rows.ts'
+
+export type { StoredDocument }
 
 const LARGEST_BYTES = 1_048_576
 // `_id`, `createdAt` and `updatedAt` always take as many, and do not count.
@@ -22,9 +25,6 @@ const UPDATES_WAITING = 1000
 export type Fields = Record<string, unknown>
 
 type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
-
-/** A document as JSON text, ready to be answered, with the number of its changes. */
-export type StoredDocument = { body: string; version: number }
 
 const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
 
@@ -80,8 +80,7 @@ export function createDocuments(db: Database, clock: Clock) {
 
   /** @throws not_found also where the document is out of the caller's reach */
   async function get(collection: string, id: string, rowFilter: RowFilter): Promise<StoredDocument> {
-    const found = await db.get<StoredDocument & { owner: string }>(sql`
-      select body, version, owner from store_documents where collection = ${collection} and id = ${id}`)
+    const found = await db.get(selectSql(collection, id))
     if (!found || (rowFilter.owner !== undefined && found.owner !== rowFilter.owner))
       throw noDocument(collection, id)
     return found
@@ -107,9 +106,7 @@ export function createDocuments(db: Database, clock: Clock) {
     async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
       const at = isoTime(timeOfId(id))
       const body = write({ _id: id, createdAt: at, updatedAt: at }, withoutServiceFields(fields))
-      const [made] = await db.write(
-        sql.insert('store_documents', { collection, id, owner, version: 1, body }, ['collection', 'id']),
-      )
+      const [made] = await db.write(insertSql(db.dialect, { collection, id, owner, body }))
       return made ? { body, version: 1 } : get(collection, id, { owner })
     },
 
@@ -136,10 +133,7 @@ export function createDocuments(db: Database, clock: Clock) {
             { ...fields, ...withoutServiceFields(changes) },
           )
           // Holds only where no other replica changed the document since it was read; else the merge is repeated.
-          const [changed] = await db.write<{ version: number }>(sql`
-            update store_documents set body = ${body}, version = version + 1
-            where collection = ${collection} and id = ${id} and version = ${old.version}
-            returning version`)
+          const [changed] = await db.write(updateSql(collection, id, { body, version: old.version }))
           if (changed) return { body, version: changed.version }
         }
         throw errors.unavailable({

@@ -24,12 +24,6 @@ export type Page = {
   nextCursor: string | undefined
 }
 
-// SQLite knows how long a text is without reading it.
-const bytes = sql.either({
-  sqlite: sql`octet_length(d.body)`,
-  postgres: sql`octet_length(cast(d.body as text))`,
-})
-
 type Found = { id: string; body: string; fetched?: number }
 
 export function createLists(db: Database, documents: Documents) {
@@ -64,7 +58,7 @@ export function createLists(db: Database, documents: Documents) {
         : sql<Found>`
           select d.id, d.body, fetched from (
             select id, place, count(*) over () as fetched, sum(bytes) over (order by place) as bytes_so_far from (
-              select d.id, ${bytes} as bytes, row_number() over (order by ${query.orderBy}) as place ${rows}
+              select d.id, d.bytes, row_number() over (order by ${query.orderBy}) as place ${rows}
               order by place limit ${limit + 1} offset ${offset}
             ) as numbered
           ) as measured

@@ -1,6 +1,7 @@
 import { openDatabase } from '../../../../db/open.ts'
 import { sql } from '../../../../db/sql.ts'
 import type { Engine } from '../../../../testing/engines.ts'
+import { storedColumn, storedSql } from '../document-rows.ts'
 import { listQuery, type ListParameters } from './index.ts'
 
 export type Document = Record<string, unknown>
@@ -16,12 +17,14 @@ const idOf = (i: number): string => String(i).padStart(26, '0')
 /** A table of documents with nothing around it: what the query language runs on. */
 export async function openDocuments(engine: Engine) {
   const db = await openDatabase(await engine.freshUrl())
-  await db.write(
-    sql`create table store_documents (collection text not null, id text not null, body ${sql.either({
-      sqlite: sql`text`,
-      postgres: sql`json`,
-    })} not null, primary key (collection, id))`,
-  )
+  await db.write(sql`
+    create table store_documents (
+      collection text not null, id text not null,
+      ${sql.either({
+        sqlite: sql`doc blob not null, body text generated always as (json(doc)) virtual`,
+        postgres: sql`body json not null, doc jsonb generated always as (body::jsonb) stored`,
+      })},
+      primary key (collection, id))`)
   let collections = 0
 
   return {
@@ -33,9 +36,11 @@ export async function openDocuments(engine: Engine) {
       const name = `c${collections++}`
       if (documents.length === 0) return name
       const rows = documents.map((document, i) => {
-        return sql`(${name}, ${idOf(i)}, ${JSON.stringify({ ...document, _id: idOf(i) })})`
+        return sql`(${name}, ${idOf(i)}, ${storedSql(JSON.stringify({ ...document, _id: idOf(i) }))})`
       })
-      await db.write(sql`insert into store_documents (collection, id, body) values ${sql.join(rows)}`)
+      await db.write(
+        sql`insert into store_documents (collection, id, ${storedColumn}) values ${sql.join(rows)}`,
+      )
       return name
     },
 

@@ -1,0 +1,68 @@
+// What migrations make of the documents of older versions.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { newId } from '../../base/ids.ts'
+import { readMigrations } from '../../db/migrations.ts'
+import { openDatabase } from '../../db/open.ts'
+import { sql } from '../../db/sql.ts'
+import { startApp } from '../../testing/app.ts'
+import { eachEngine } from '../../testing/engines.ts'
+import { closeGateSql } from './backups/gate.ts'
+
+const AT = '2026-11-22T23:00:00.000Z'
+const FIELDS = [
+  '',
+  String.raw`,"1":"\u0001\"\\ß漢字😀/","":{"":[]},"n":[1e+21,5e-324,123456789012345670000,-0.5]`,
+  `,"toString":null,"a.b":{"é":[true,false,[[]]]},"long":"${'x'.repeat(100_000)}"`,
+]
+
+eachEngine((engine) => {
+  test('documents that were stored as text are answered with the same bytes, and the counters go on', async (t) => {
+    const databaseUrl = await engine.freshUrl()
+    const db = await openDatabase(databaseUrl)
+    const store = await readMigrations('store', new URL('./migrations/', import.meta.url), db.dialect)
+    await db.migrate([
+      ...(await readMigrations('sixwire', new URL('../../kernel/migrations/', import.meta.url), db.dialect)),
+      ...store.filter(({ name }) => name < '005'),
+    ])
+    const old = FIELDS.map((fields, i) => {
+      const id = newId()
+      const body = `{"_id":"${id}","createdAt":"${AT}","updatedAt":"${AT}"${fields}}`
+      return { id, body, version: i + 1 }
+    })
+    for (const { id, body, version } of old)
+      await db.write(sql`
+        insert into store_documents (collection, id, owner, version, body)
+        values ('old', ${id}, 'anna', ${version}, ${body})`)
+    // A restore that died with its gate closed.
+    for (const step of closeGateSql[db.dialect]) await db.write(step)
+    await db.write(sql`
+      insert into store_restores (id, status, source, lease_until, created_at) values ('r', 'running', 'a', 1, 1)`)
+    await db.write(sql`
+      insert into store_restored_documents (restore_id, collection, id, owner, version, body)
+      values ('r', 'old', 'x', 'anna', 1, '{}')`)
+    await db.close()
+
+    const server = await startApp(t, engine, {
+      databaseUrl,
+      config: { store: { collections: { old: 'shared' } } },
+    })
+    const { token } = await server.register()
+    for (const { id, body, version } of old) {
+      const read = await server.request('GET', `/store/old/${id}`, { token })
+      assert.equal(read.text, body)
+      assert.equal(read.headers.get('etag'), `"${version}"`)
+    }
+    const sizes = await server.app.db.all(sql`select bytes from store_documents order by id`)
+    assert.deepEqual(
+      sizes,
+      old.map(({ body }) => ({ bytes: Buffer.byteLength(body) })),
+    )
+    const changed = await server.request('PUT', `/store/old/${old[0]!.id}`, { token, body: { a: 1 } })
+    assert.equal(changed.status, 200, changed.text)
+    await server.request('DELETE', `/store/old/${old[1]!.id}`, { token })
+    await server.request('POST', '/store/old', { token, body: {} })
+    assert.equal((await server.request('GET', '/store/old', { token })).body.total, 3)
+  })
+})
