@@ -104,7 +104,9 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const loaded = await loadSettings(config, environment, folder)
   const wires = chooseWires(all, loaded)
   const log = await createLog(loaded, options.logTo)
-  const db = await openDatabase(loaded.databaseUrl)
+  const db = await openDatabase(loaded.databaseUrl, {
+    sqliteFunctions: wires.flatMap(({ sqliteFunctions }) => sqliteFunctions ?? []),
+  })
   const jobs = createJobs(db, clock, log.log)
   const running: Running[] = []
   let sandbox: Sandbox | undefined

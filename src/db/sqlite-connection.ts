@@ -1,7 +1,8 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
 
 import { BoundedMap } from '../base/bounded-map.ts'
 import type { Row } from './database.ts'
+import type { SqliteFunctions } from './sqlite-functions.ts'
 import type { Use } from './sqlite-protocol.ts'
 import type { SqlScalar, Statement } from './sql.ts'
 
@@ -65,7 +66,7 @@ export class SqliteConnection {
   readonly #prepared = new BoundedMap<string, PreparedStatement>(STATEMENTS_MAX)
   #hasSnapshot = false
 
-  constructor(file: string, use: Use) {
+  constructor(file: string, use: Use, functions: SqliteFunctions = {}) {
     this.#db = new DatabaseSync(file, { timeout: BUSY_WAIT_MS, enableForeignKeyConstraints: true })
     // WAL lets readers and the writer work at the same time; FULL makes every commit survive a power cut.
     switchToWal(this.#db)
@@ -75,6 +76,8 @@ export class SqliteConnection {
       pragma journal_size_limit = 67108864;
     `)
     if (use !== 'writer') this.#db.exec('pragma query_only = 1')
+    for (const [name, call] of Object.entries(functions))
+      this.#db.function(name, { deterministic: true }, call as (...values: SQLOutputValue[]) => SQLInputValue)
   }
 
   get inTransaction(): boolean {

@@ -5,6 +5,14 @@ import type { SqlScalar, Statement } from './sql.ts'
 /** Point reads, long reads, reads of one moment, or writes. Only connections of the last change something. */
 export type Use = 'reader' | 'scanner' | 'snapshot' | 'writer'
 
+/** What a thread is started with. */
+export type ThreadData = {
+  readonly file: string
+  readonly use: Use
+  /** Addresses of modules of functions. */
+  readonly functions: readonly string[]
+}
+
 /** Statements that are committed all or not at all; those with `requiresRow` must change or return a row. */
 export type Operation = readonly (Statement & { requiresRow?: boolean })[]
 

@@ -13,8 +13,9 @@ export class SqliteSnapshot implements SnapshotConnection {
   readonly #worker: SqliteWorker
   #closing: Promise<void> | undefined
 
-  constructor(file: string) {
-    this.#worker = new SqliteWorker(file, 'snapshot')
+  /** @param functions addresses of modules of functions */
+  constructor(file: string, functions: readonly string[]) {
+    this.#worker = new SqliteWorker(file, 'snapshot', functions)
   }
 
   async begin(): Promise<void> {

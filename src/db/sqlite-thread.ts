@@ -9,14 +9,15 @@ import {
   type ChecksummedMigration,
 } from './pending-migrations.ts'
 import { BUSY_WAIT_MS, SqliteConnection } from './sqlite-connection.ts'
+import { loadSqliteFunctions } from './sqlite-functions.ts'
 import { joinLines } from './sqlite-lines.ts'
-import type { Answer, Group, Outcome, PackedStatement, Request, Use } from './sqlite-protocol.ts'
+import type { Answer, Group, Outcome, PackedStatement, Request, ThreadData } from './sqlite-protocol.ts'
 
 const MIGRATION_WAIT_MS = 600_000
 
 const port = parentPort!
-const { file, use } = workerData as { file: string; use: Use }
-const connection = new SqliteConnection(file, use)
+const { file, use, functions } = workerData as ThreadData
+const connection = new SqliteConnection(file, use, await loadSqliteFunctions(functions))
 let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
 
 function faultOf(error: unknown): Outcome {

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 
 import { errors } from '../base/errors.ts'
 import { ConstraintError, type Row } from './database.ts'
-import type { Answer, Fault, Outcome, Request, Use } from './sqlite-protocol.ts'
+import type { Answer, Fault, Outcome, Request, ThreadData, Use } from './sqlite-protocol.ts'
 
 // SQLite's extended result codes, https://www.sqlite.org/rescode.html
 const CONSTRAINTS: Record<number, ConstraintError['kind']> = {
@@ -59,12 +59,13 @@ export class SqliteWorker {
   #broken: Error | undefined
   #closed = false
 
-  constructor(file: string, use: ThreadUse) {
+  /** @param functions addresses of modules of functions that statements may call */
+  constructor(file: string, use: ThreadUse, functions: readonly string[] = []) {
     this.#use = use
     // Run from source it is .ts, from the published package .js.
     const script = new URL(import.meta.url.replace(/sqlite-worker(\.[jt]s)$/, 'sqlite-thread$1'))
     this.#worker = new Worker(script, {
-      workerData: { file, use },
+      workerData: { file, use, functions } satisfies ThreadData,
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
     })

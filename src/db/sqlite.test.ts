@@ -256,3 +256,27 @@ test('a new file that several open at the same moment is opened by all of them',
     assert.deepEqual(new Set(await answers), new Set(['opened']))
   }
 })
+
+test('reads call the functions of a module on every connection, writes on none', async (t) => {
+  const db = await openDatabase(urlOf(await temporaryFolder(t)), {
+    sqliteFunctions: [new URL('./sqlite-functions.fixture.ts', import.meta.url)],
+  })
+  t.after(() => db.close())
+  const query = sql`select test_length('héllo') as length, hex(test_bytes('hé')) as bytes`
+  const row = { length: 5, bytes: '68C3A9' }
+  assert.deepEqual(await db.get(query), row)
+  assert.deepEqual(await db.all(query), [row])
+  assert.deepEqual(await db.scan(query), [row])
+  assert.deepEqual(await db.snapshot((snapshot) => snapshot.get(query)), row)
+  await assert.rejects(db.write(query), /no such function/)
+  await assert.rejects(db.scan(sql`select test_fails()`), /this function fails/)
+  assert.deepEqual(await db.scan(query), [row])
+})
+
+test('a module of functions that cannot be loaded ends the start with one line', async (t) => {
+  const sqliteFunctions = [new URL('./no-such-module.ts', import.meta.url)]
+  await assert.rejects(openDatabase(urlOf(await temporaryFolder(t)), { sqliteFunctions }), {
+    name: 'StartError',
+    message: /^sqliteFunctions: the module .*no-such-module\.ts can't be loaded: [^\n]+$/,
+  })
+})

@@ -18,6 +18,7 @@ import { StartError } from '../base/start-error.ts'
 import { withChecksum } from './migrations.ts'
 import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
+import { loadSqliteFunctions, type SqliteFunctions } from './sqlite-functions.ts'
 import type { Fault, Operation } from './sqlite-protocol.ts'
 import { SqliteSnapshot } from './sqlite-snapshot.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
@@ -43,6 +44,8 @@ type Iteration = { finished: number; revision: number }
 export class SqliteDatabase implements Database {
   readonly dialect = 'sqlite'
   readonly #file: string
+  /** Addresses of the modules, for the threads. */
+  readonly #functionModules: readonly string[]
   readonly #reader: SqliteConnection
   readonly #writer: SqliteWriter
   #scanners: SqliteWorker[] = []
@@ -51,19 +54,24 @@ export class SqliteDatabase implements Database {
   #iteration: Iteration | undefined
   #closing: Promise<void> | undefined
 
-  private constructor(file: string) {
+  private constructor(file: string, functionModules: readonly string[], functions: SqliteFunctions) {
     this.#file = file
-    this.#reader = new SqliteConnection(file, 'reader')
+    this.#functionModules = functionModules
+    this.#reader = new SqliteConnection(file, 'reader', functions)
     this.#writer = new SqliteWriter(file)
   }
 
-  /** @param file path of the database file; its folder is created if it is missing */
-  static async open(file: string): Promise<SqliteDatabase> {
+  /**
+   * @param file path of the database file; its folder is created if it is missing
+   * @param functionModules addresses of modules of functions that reads may call
+   */
+  static async open(file: string, functionModules: readonly string[] = []): Promise<SqliteDatabase> {
+    const functions = await loadSqliteFunctions(functionModules)
     try {
       // It contains password hashes: other users of the machine must not read it.
       await mkdir(dirname(file), { recursive: true, mode: 0o700 })
       createPrivate(file)
-      const database = new SqliteDatabase(file)
+      const database = new SqliteDatabase(file, functionModules, functions)
       makePrivate(file)
       return database
     } catch (error) {
@@ -152,7 +160,7 @@ export class SqliteDatabase implements Database {
     if (least && (least.waiting === 0 || full) && least.waiting < WAITING_SCANS_MAX) return least
     if (full)
       throw errors.unavailable({ retryAfter: 30, message: 'Too many long queries at once: try again later.' })
-    const scanner = new SqliteWorker(this.#file, 'scanner')
+    const scanner = new SqliteWorker(this.#file, 'scanner', this.#functionModules)
     this.#scanners.push(scanner)
     return scanner
   }
@@ -205,7 +213,7 @@ export class SqliteDatabase implements Database {
 
   async snapshot<T>(work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
     this.#refuseWhenClosed()
-    const snapshot = new SqliteSnapshot(this.#file)
+    const snapshot = new SqliteSnapshot(this.#file, this.#functionModules)
     this.#snapshots.add(snapshot)
     try {
       return await runSnapshot(snapshot, work)

@@ -105,6 +105,7 @@ export type ConfiguredWire<
   readonly description: string | undefined
   readonly needs: readonly Need[]
   readonly migrations: URL | undefined
+  readonly sqliteFunctions: URL | undefined
   readonly optionsSchema: TSchema | undefined
   readonly options: unknown
   /** All environment variables, those of its providers included, each with the path of its option. */
@@ -151,6 +152,10 @@ const DEFINITION: { readonly [Name in keyof Required<Parameters<typeof defineWir
   }),
   migrations: optional({
     takes: "the file: URL of a folder, like new URL('./migrations/', import.meta.url)",
+    fits: (value) => value instanceof URL && value.protocol === 'file:',
+  }),
+  sqliteFunctions: optional({
+    takes: "the file: URL of a module, like new URL('./sqlite-functions.ts', import.meta.url)",
     fits: (value) => value instanceof URL && value.protocol === 'file:',
   }),
   setup: FUNCTION,
@@ -214,6 +219,11 @@ export function defineWire<
   providers?: ProviderDeclarations
   /** Folder with the wire's `001-….sql` files. */
   migrations?: URL
+  /**
+   * Module with functions that the wire's reads call in SQL on SQLite; it exports them as `functions`, by their names,
+   * which begin with the wire's. They are deterministic, and it imports little: each thread that reads loads it.
+   */
+  sqliteFunctions?: URL
   setup(
     context: WireContext & Needed<Needs>,
     options: Static<Options>,
@@ -230,6 +240,7 @@ export function defineWire<
       description: definition.description,
       needs: definition.needs ?? [],
       migrations: definition.migrations,
+      sqliteFunctions: definition.sqliteFunctions,
       optionsSchema: definition.options,
       options,
       variables: Object.assign({}, env, ...providers.map(({ variables }) => variables)) as Env,
