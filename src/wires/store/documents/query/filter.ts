@@ -14,22 +14,31 @@ export type Filter =
 /**
  * What is asked of the values at a path. Always a positive question: `not` stands around it.
  *
- * The values at a path: at each part an array yields its elements that are objects, and the element whose index a numeric
- * part names; the end yields the value, and the elements of a value that is an array. An object without a part yields
- * "missing", as does a value that is neither object nor array; an array that yields nothing does not.
+ * The values at a path, from the document on. A part leads
+ * - from an object to its field, or to "missing" if there is none: the end, as from a value that is neither object nor array;
+ * - from an array, with the same part, into each element that is an object, so that a field `0` is found too. And if an
+ *   element's index is written as the part is, to that element, with the next part: an object or array is looked into, any
+ *   other value with parts left yields nothing. An array that yields nothing so is not "missing".
+ *
+ * Behind the last part is a value. If it is an array, its elements are values too, and then the array itself; an array
+ * that the last part led to as an element of an array is yielded alone. So `a.0` in `{a: [[5]]}` is `[5]` and not 5, and
+ * `a.0.b` in `{a: [{b: 5}]}` is "missing" (the object has no `0`) and 5.
  */
 export type Test =
   | ValueTest
   /** There is a value. */
   | { readonly kind: 'exists' }
-  /** The value is an array of so many elements; its elements are not asked. */
+  /** The value behind the last part is an array of so many elements; its elements are not asked, nor for `element…`. */
   | { readonly kind: 'size'; readonly size: number }
   /** The value is an array of which one element passes; elements that are arrays are not looked into. */
   | { readonly kind: 'element'; readonly of: ElementTest }
-  /** The value is an array of which one element is an object or array, and as a document matches the filter. */
+  /**
+   * The value is an array of which one element is an object or array, and as a document matches the filter. An array is
+   * a document with the fields `0`, `1` and so on.
+   */
   | { readonly kind: 'elementMatches'; readonly of: Filter }
 
-/** What is asked of one value. */
+/** What is asked of one value, which is an array as a whole too. */
 export type ValueTest =
   /** Equals one of the values; null equals a missing one too. Objects are equal with the same fields in the same order. */
   | { readonly kind: 'in'; readonly values: readonly Json[] }
@@ -37,7 +46,10 @@ export type ValueTest =
   | { readonly kind: 'range'; readonly operator: '>' | '>=' | '<' | '<='; readonly bound: Json }
   | { readonly kind: 'type'; readonly types: readonly TypeName[] }
   | { readonly kind: 'pattern'; readonly pattern: Pattern }
-  /** Numbers: both divisor and remainder are integers already. */
+  /**
+   * The number, cut to an integer, has this remainder, with the sign of the number. Integers of 64 bits only, of as many
+   * digits as JSON writes: 1152921504606847000 ends in three zeros. `divisor` (never 0) and `remainder` are such integers.
+   */
   | { readonly kind: 'mod'; readonly divisor: number; readonly remainder: number }
 
 /** What `$elemMatch` with operators asks of an element itself. */
@@ -46,7 +58,10 @@ export type ElementTest =
   | { readonly kind: 'not'; readonly of: ElementTest }
   | { readonly kind: 'value'; readonly test: Exclude<Test, { kind: 'exists' }> }
 
-/** The types that JSON can have; a number is `int`, `long` or `double` as an import into MongoDB makes it. */
+/**
+ * The types that JSON can have. A number without a fraction is an `int` if it fits into 32 bits and a `long` if it fits into
+ * 64; any other is a `double`.
+ */
 export type TypeName = 'double' | 'string' | 'object' | 'array' | 'bool' | 'null' | 'int' | 'long'
 
 /** A regular expression without look-around and back references. */
