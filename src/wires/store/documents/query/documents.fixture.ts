@@ -1,4 +1,5 @@
 import { openDatabase } from '../../../../db/open.ts'
+import { readMigrations } from '../../../../db/migrations.ts'
 import { sql } from '../../../../db/sql.ts'
 import type { Engine } from '../../../../testing/engines.ts'
 import { storedColumn, storedSql } from '../document-rows.ts'
@@ -11,6 +12,9 @@ export const filterText = (filter: unknown): string =>
   JSON.stringify(filter).replaceAll(/(?<=[:,[])-?\d{16,}(?=[,}\]])/g, (digits) =>
     Number(digits).toExponential(),
   )
+
+const migrationsFolder = new URL('../../migrations/', import.meta.url)
+const FUNCTIONS = /^00[67]-/
 
 const idOf = (i: number): string => String(i).padStart(26, '0')
 
@@ -25,6 +29,9 @@ export async function openDocuments(engine: Engine) {
         postgres: sql`body json not null, doc jsonb generated always as (body::jsonb) stored`,
       })},
       primary key (collection, id))`)
+  // What the queries call; the tables of the other migrations are not needed.
+  const migrations = await readMigrations('store', migrationsFolder, db.dialect)
+  await db.migrate(migrations.filter(({ name }) => FUNCTIONS.test(name)))
   let collections = 0
 
   return {
