@@ -1,0 +1,46 @@
+import { invalid } from '../../../../base/errors.ts'
+import type { Pattern } from './filter.ts'
+import { quote } from './path.ts'
+import { PatternFault, readPattern } from './patterns/read.ts'
+
+export { matcherOf } from './patterns/matcher.ts'
+export { postgresPattern } from './patterns/postgres.ts'
+export { prefixOf } from './patterns/prefix.ts'
+
+/** RE2 and PostgreSQL compile a pattern of this length in a few milliseconds. */
+const MAX_LENGTH = 1000
+
+/**
+ * Checks a pattern in MongoDB's syntax (PCRE2 in UTF mode) and its options. What cannot be matched in linear time, or would
+ * mean something else on one of the engines, is refused.
+ *
+ * @param at JSON pointer of the pattern, named in the error
+ * @param optionsAt JSON pointer of the options
+ * @throws VALIDATION_ERROR
+ */
+export function parsePattern(source: string, options: string, at: string, optionsAt = at): Pattern {
+  const unknown = Array.from(options).find((letter) => !'imsxu'.includes(letter))
+  if (unknown !== undefined)
+    throw invalid({
+      path: optionsAt,
+      message: `${quote(unknown)} is not an option of patterns; these are: i m s x u.`,
+    })
+  if (source.length > MAX_LENGTH)
+    throw invalid({ path: at, message: `A pattern has at most ${MAX_LENGTH} characters.` })
+  const pattern: Pattern = {
+    source,
+    flags: {
+      i: options.includes('i'),
+      m: options.includes('m'),
+      s: options.includes('s'),
+      x: options.includes('x'),
+    },
+  }
+  try {
+    readPattern(pattern)
+  } catch (error) {
+    if (!(error instanceof PatternFault)) throw error
+    throw invalid({ path: at, message: error.message })
+  }
+  return pattern
+}

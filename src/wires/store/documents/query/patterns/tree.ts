@@ -1,0 +1,76 @@
+import type { CharacterSet } from './character-set.ts'
+
+/**
+ * A regular expression, taken apart. Options are resolved already, so a node means the same on every engine: `i` has
+ * become sets that hold each character's other cases, `.` and `\w` are sets, and `^` says which of its two places it means.
+ * Groups have no numbers and repetitions no greed: only whether there is a match is ever asked.
+ */
+export type Node =
+  /** One character of the set. */
+  | { readonly kind: 'set'; readonly set: CharacterSet }
+  /** One after the other. Of nothing: the empty text. */
+  | { readonly kind: 'sequence'; readonly of: readonly Node[] }
+  | { readonly kind: 'choice'; readonly of: readonly Node[] }
+  /** `max` may be Infinity. */
+  | { readonly kind: 'repeat'; readonly of: Node; readonly min: number; readonly max: number }
+  | { readonly kind: 'assertion'; readonly at: Place }
+
+/** A place between two characters. */
+export type Place =
+  | 'start'
+  | 'end'
+  /** PCRE's `$` and `\Z`: the end, or before a line feed that is the last character. */
+  | 'lastLineEnd'
+  /** `^` with option m: the start, or after a line feed that is not the last character. */
+  | 'lineStart'
+  /** `$` with option m: the end, or before any line feed. */
+  | 'lineEnd'
+  | 'wordEdge'
+  | 'noWordEdge'
+
+export const sequence = (of: readonly Node[]): Node => {
+  const flat = of.flatMap((node) => (node.kind === 'sequence' ? node.of : [node]))
+  return flat.length === 1 ? flat[0]! : { kind: 'sequence', of: flat }
+}
+
+export const choice = (of: readonly Node[]): Node => (of.length === 1 ? of[0]! : { kind: 'choice', of })
+
+export const nothing: Node = sequence([])
+
+export function repeat(of: Node, min: number, max: number): Node {
+  if (max === 0) return nothing
+  return min === 1 && max === 1 ? of : { kind: 'repeat', of, min, max }
+}
+
+export const isNothing = (node: Node): boolean => node.kind === 'sequence' && node.of.length === 0
+
+const written = (node: Extract<Node, { kind: 'repeat' }>): number =>
+  node.max === Infinity ? Math.max(node.min, 1) : node.max
+
+/** How many nodes there are once repetitions are written out: what an automaton has to hold. */
+export function sizeOf(node: Node): number {
+  switch (node.kind) {
+    case 'set':
+    case 'assertion':
+      return 1
+    case 'sequence':
+    case 'choice':
+      return node.of.reduce((sum, one) => sum + sizeOf(one), 1)
+    case 'repeat':
+      return 1 + sizeOf(node.of) * written(node)
+  }
+}
+
+/** How often the most repeated node stands there once repetitions are written out: RE2 takes no more than 1000. */
+export function countOf(node: Node): number {
+  switch (node.kind) {
+    case 'set':
+    case 'assertion':
+      return 1
+    case 'sequence':
+    case 'choice':
+      return Math.max(1, ...node.of.map(countOf))
+    case 'repeat':
+      return countOf(node.of) * written(node)
+  }
+}
