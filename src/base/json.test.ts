@@ -84,6 +84,16 @@ for (const text of accepted) {
   })
 }
 
+test('a filter may name any key, which then is its own', () => {
+  const text = '{"__proto__":{"a":1},"b":{"constructor":2,"\\u005f_proto__":null}}'
+  const value = parseStrictJson(text, { takesAnyKey: true }) as Record<string, object>
+  assert.equal(JSON.stringify(value), '{"__proto__":{"a":1},"b":{"constructor":2,"__proto__":null}}')
+  assert.equal(Object.getPrototypeOf(value), Object.prototype)
+  assert.equal(Object.getPrototypeOf(value['b']), Object.prototype)
+  const twice = refusal(() => parseStrictJson('{"constructor":1,"constructor":2}', { takesAnyKey: true }))
+  assert.match(twice.message, /more than once/)
+})
+
 test('nesting is allowed up to the maximum and refused at the first level beyond it', () => {
   const nested = (levels: number) => '[0,'.repeat(levels - 1) + '[]' + ']'.repeat(levels - 1)
   assert.deepStrictEqual(parseStrictJson(nested(64)), JSON.parse(nested(64)))

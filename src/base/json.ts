@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { invalid } from './errors.ts'
 import { boundedPointer } from './json-pointer.ts'
 
-type Limits = { maxDepth: number; at: string; takesRounded: boolean }
+type Limits = { maxDepth: number; at: string; takesRounded: boolean; takesAnyKey: boolean }
 
 /** `at` is an index in an array and a key in an object; `expectsKey` is true if the next string is a key. */
 type Container = { value: object; at: string | number; expectsKey: boolean }
@@ -30,13 +30,15 @@ const OBJECT_CLOSES = 0x7d
  * @param options.at JSON pointer of the value itself
  * @param options.takesRounded also takes integers that a double is written as: 1.2345678901234567e20 is stored as
  *   123456789012345670000
+ * @param options.takesAnyKey also takes the keys `__proto__` and `constructor`, as the value's own: for what is read member
+ *   by member, and never copied into another object
  * @throws VALIDATION_ERROR
  */
 export function parseStrictJson(
   text: string,
-  options: { maxDepth?: number; at?: string; takesRounded?: boolean } = {},
+  options: { maxDepth?: number; at?: string; takesRounded?: boolean; takesAnyKey?: boolean } = {},
 ): unknown {
-  const { maxDepth = 64, at = '/body', takesRounded = false } = options
+  const { maxDepth = 64, at = '/body', takesRounded = false, takesAnyKey = false } = options
   const members = countMembers(text, maxDepth)
   if (members !== TOO_DEEP) {
     let value: unknown
@@ -47,7 +49,7 @@ export function parseStrictJson(
     }
     if (countPlainMembers(value, text.includes('\\') || !text.isWellFormed()) === members) return value
   }
-  return readCarefully(text, { maxDepth, at, takesRounded })
+  return readCarefully(text, { maxDepth, at, takesRounded, takesAnyKey })
 }
 
 /**
@@ -171,7 +173,7 @@ function readCarefully(text: string, limits?: Limits): unknown {
       if (parent?.expectsKey) {
         parent.at = string
         parent.expectsKey = false
-        refuse(textFault(string) ?? keyFault(string, parent.value))
+        refuse(textFault(string) ?? keyFault(string, parent.value, limits?.takesAnyKey === true))
       } else {
         refuse(textFault(string))
         addValue(string)
@@ -214,8 +216,9 @@ function textFault(text: string): string | undefined {
   return undefined
 }
 
-function keyFault(key: string, siblings: object): string | undefined {
-  if (key === '__proto__' || key === 'constructor') return `A key may not be named "${key}": rename it.`
+function keyFault(key: string, siblings: object, takesAnyKey: boolean): string | undefined {
+  if (!takesAnyKey && (key === '__proto__' || key === 'constructor'))
+    return `A key may not be named "${key}": rename it.`
   if (Object.hasOwn(siblings, key)) return 'This key occurs more than once in its object: send it once.'
   return undefined
 }

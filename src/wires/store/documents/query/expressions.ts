@@ -1,6 +1,6 @@
 import type { Sql } from '../../../../db/sql.ts'
 import type { KeyValue } from './key.ts'
-import type { Test } from './parse.ts'
+import type { Test } from './filter.ts'
 import type { Path } from './path.ts'
 
 /** What one engine writes in its own way. Everything about one field of the document in row `d`. */

@@ -69,3 +69,24 @@ export type Pattern = {
   readonly source: string
   readonly flags: { readonly i: boolean; readonly m: boolean; readonly s: boolean; readonly x: boolean }
 }
+
+/** The filter that every document passes. */
+export const everything: Filter = { kind: 'and', of: [] }
+
+type Joined<Part> = { readonly kind: 'and' | 'or'; readonly of: readonly Part[] }
+
+const isEverything = (part: object): boolean =>
+  'kind' in part && part.kind === 'and' && 'of' in part && Array.isArray(part.of) && part.of.length === 0
+
+/**
+ * All of the parts. What is always true is left out: it is not counted, and SQLite takes an expression of 1000 levels at
+ * most, of which each part is one.
+ */
+export function and<Part extends object>(parts: readonly Part[]): Part | Joined<Part> {
+  const of = parts.filter((part) => !isEverything(part))
+  return of.length === 1 ? of[0]! : { kind: 'and', of }
+}
+
+/** Any of the parts. */
+export const or = <Part extends object>(of: readonly Part[]): Part | Joined<Part> =>
+  of.length === 1 ? of[0]! : (of.find(isEverything) ?? { kind: 'or', of })

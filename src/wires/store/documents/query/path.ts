@@ -1,11 +1,12 @@
 import { invalid } from '../../../../base/errors.ts'
 
-/** A dotted path, taken apart: `address.city` is `['address', 'city']`. */
+/** A dotted path, taken apart: `address.city` is `['address', 'city']`. A part may be empty. */
 export type Path = readonly string[]
 
 // A document is at most 64 levels deep.
 const MAX_PARTS = 64
-const RESERVED = new Set(['__proto__', 'constructor', 'prototype'])
+// Each of them may name a field and an element, so the ways to a value double.
+const MAX_INDEXES = 8
 
 /** Text from a request as it may stand in an error's sentence. */
 export const quote = (text: string): string =>
@@ -13,13 +14,16 @@ export const quote = (text: string): string =>
 
 /**
  * Takes a dotted path apart. Dots always separate, so a key that holds a dot can't be addressed.
+ * `__proto__` and `constructor` are paths too, which lead to nothing: no document has such a field.
  *
  * @param at JSON pointer named in the error
- * @throws VALIDATION_ERROR where a part is empty or is a name that no field can have
+ * @throws VALIDATION_ERROR where a part begins with `$` or holds what no name can hold
  */
 export function parsePath(text: string, at: string): Path {
   const parts = text.split('.')
   if (parts.length > MAX_PARTS) throw invalid({ path: at, message: `A path has at most ${MAX_PARTS} parts.` })
+  if (parts.filter((part) => indexOf(part) !== -1).length > MAX_INDEXES)
+    throw invalid({ path: at, message: `A path has at most ${MAX_INDEXES} numeric parts.` })
   for (const part of parts) {
     const fault = partFault(part)
     if (fault) throw invalid({ path: at, message: `${quote(text)} is not a path: ${fault}.` })
@@ -28,9 +32,10 @@ export function parsePath(text: string, at: string): Path {
 }
 
 function partFault(part: string): string | undefined {
-  if (part === '') return 'a part of it is empty'
   if (part.startsWith('$')) return 'a field name never begins with $'
-  if (RESERVED.has(part)) return `no field is named ${part}`
   if (part.includes('\0') || !part.isWellFormed()) return 'it holds a character that no field name can hold'
   return undefined
 }
+
+/** The index in an array that a part names besides a field, or -1. */
+export const indexOf = (part: string): number => (/^(?:0|[1-9]\d*)$/.test(part) ? Number(part) : -1)

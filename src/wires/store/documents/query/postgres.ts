@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Expressions } from './expressions.ts'
 import { KEY_CHARACTERS, rankOf } from './key.ts'
-import type { Scalar, Test } from './parse.ts'
+import type { Scalar, Test } from './filter.ts'
 import type { Path } from './path.ts'
 
 /** Where a value is: as jsonb, which compares within and across types without ever failing, and as text. */
@@ -27,15 +27,22 @@ function oneOf({ value }: Place, values: readonly Scalar[]): Sql {
 function matches(at: Place, test: Test): Sql {
   switch (test.kind) {
     case 'in':
-      return oneOf(at, test.values)
+      return oneOf(at, test.values as Scalar[])
     case 'range': {
       const operator = sql.literal(test.operator)
       return typeof test.bound === 'number'
         ? sql`(${at.value} ${operator} ${json(test.bound)} and jsonb_typeof(${at.value}) = 'number') is true`
-        : sql`(${at.text} collate "C" ${operator} ${test.bound} and jsonb_typeof(${at.value}) = 'string') is true`
+        : sql`(${at.text} collate "C" ${operator} ${test.bound as string} and jsonb_typeof(${at.value}) = 'string') is true`
     }
     case 'exists':
       return sql`${at.value} is not null`
+    case 'size':
+    case 'type':
+    case 'pattern':
+    case 'mod':
+    case 'element':
+    case 'elementMatches':
+      throw new Error(`a test of kind ${test.kind} is not written yet`)
   }
 }
 

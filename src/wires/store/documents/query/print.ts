@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Position } from './cursor.ts'
 import type { Expressions } from './expressions.ts'
-import type { Filter, Test } from './parse.ts'
+import type { Filter, Test } from './filter.ts'
 import type { Path } from './path.ts'
 import type { Sort } from './sort.ts'
 
