@@ -92,6 +92,18 @@ export type TransactionOptions = {
   readonly limitMs?: number
 }
 
+export type ScanOptions = {
+  /**
+   * For whom it runs, such as an account's id or a client's address: a caller that has scans running waits behind others.
+   * Default: a caller of its own.
+   */
+  readonly caller?: string
+  /** How long it may run before it is stopped, instead of 10 s. */
+  readonly limitMs?: number
+  /** Stops it, for example because the client has disconnected; the scan then throws the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
 /** The reads of a snapshot, one after the other. */
 export type Snapshot = {
   /** Reads one row; undefined if there is none. */
@@ -124,8 +136,14 @@ export type Database = {
   /** Reads a few rows by an index. */
   all<R = Row>(query: Sql<R>): Promise<R[]>
 
-  /** Reads rows with a query that may scan a whole table. It blocks no other work, and ends after 30 s at most. */
-  scan<R = Row>(query: Sql<R>): Promise<R[]>
+  /**
+   * Reads rows with a query that may scan a whole table. It blocks no other work: scans have connections of their own and a
+   * queue that is fair to callers. On SQLite only a query with `sql.stoppable` can be stopped; another one is answered at its
+   * limit and runs to its end.
+   *
+   * @throws UNAVAILABLE also if too many scans wait, if it waited for 10 s, or if it was stopped at its limit
+   */
+  scan<R = Row>(query: Sql<R>, options?: ScanOptions): Promise<R[]>
 
   /** Runs one statement and returns the rows of its `returning`. Once this resolves, the write survives a power cut. */
   write<R = Row>(query: Sql<R>): Promise<R[]>

@@ -288,6 +288,48 @@ eachEngine((engine) => {
     }
   })
 
+  describe('scans', () => {
+    // Would take days.
+    const endless = sql`
+      with recursive numbers (n) as (select cast(1 as bigint) union all select n + 1 from numbers where n < ${10 ** 12})
+      select max(n) as n from numbers where ${sql.stoppable(sql`n > 0`)}`
+
+    test('that take too long are stopped, and leave room for others', async () => {
+      const error = {
+        code: 'UNAVAILABLE',
+        status: 503,
+        retryAfter: 30,
+        message: 'The query took longer than 0.05 s and was stopped: narrow it.',
+      }
+      for (let round = 0; round < 2; round++) {
+        const late = Array.from({ length: 5 }, () => db.scan(endless, { limitMs: 50 }))
+        for (const one of late) await assert.rejects(one, error)
+      }
+      assert.deepEqual(await db.scan(sql`select 1 as one`), [{ one: 1 }])
+    })
+
+    test('whose client has gone are stopped, whether they run or wait', async () => {
+      const client = new AbortController()
+      const options = { caller: 'a', signal: client.signal }
+      const scans = Array.from({ length: 10 }, () => db.scan(endless, options))
+      assert.deepEqual(
+        await db.scan(sql`select 1 as one`, { caller: 'b' }),
+        [{ one: 1 }],
+        'not behind those of a',
+      )
+      client.abort(new Error('the client has gone'))
+      for (const one of scans) await assert.rejects(one, /the client has gone/)
+      const all = await Promise.all(
+        Array.from({ length: 5 }, () => db.scan(sql`select 1 as one`, { caller: 'a' })),
+      )
+      assert.equal(all.length, 5)
+    })
+
+    test('with a limit beyond that of other statements run for so long', async () => {
+      assert.deepEqual(await db.scan(sql`select 1 as one`, { limitMs: 60_000 }), [{ one: 1 }])
+    })
+  })
+
   test('a long scan stalls no other reader and no writer', async () => {
     // Were anything held up by the scan, it would end after it however long the scan takes.
     for (let rows = 500_000; ; rows *= 4) {

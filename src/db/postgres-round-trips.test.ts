@@ -30,6 +30,7 @@ async function setUp(t: TestContext, engine: Engine) {
   for (let i = 0; i < 20; i++) await db.write(insert(`i${i}`, `{"i":${i}}`))
   await db.get(bodyOf('i0'))
   await db.get(countOf('i0'))
+  await db.scan(countOf('i0')) // on a connection of its own
   return {
     db,
     proxy,

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 
 import { errors } from '../base/errors.ts'
+import { cancelStatement } from './postgres-cancel.ts'
 import { errorOf, isFromServer, kindOf, type Kind } from './postgres-faults.ts'
 import { Pipeline, type Answer, type NamedStatement } from './postgres-pipeline.ts'
 import type { Statement } from './sql.ts'
@@ -8,6 +9,12 @@ import type { Statement } from './sql.ts'
 const NAMED_STATEMENTS = 500
 // The server ends a statement by itself first, if it is not gone without a word.
 const SILENCE_MARGIN_MS = 5_000
+
+/** Sets how long each of the statements behind it may take, to the end of their transaction. */
+const setLimit = (limitMs: number): Statement => ({
+  text: `select set_config('statement_timeout', $1, true)`,
+  params: [String(limitMs)],
+})
 
 /** Statements that come again keep a name, under which the server remembers their plan. */
 export class StatementNames {
@@ -76,10 +83,26 @@ export class Session {
     return answers.slice(first.length)
   }
 
-  /** A statement that is not worth a name. */
-  async runOnce(statement: Statement): Promise<Answer> {
-    const [answer] = await this.#send([{ ...statement, name: undefined }], 'last')
-    return answer!
+  /**
+   * A statement that is not worth a name, and is cancelled when the signal aborts.
+   *
+   * @param limitMs the server's own limit instead of what the pool says
+   */
+  async runUntil(stop: AbortSignal, statement: Statement, limitMs?: number): Promise<Answer> {
+    stop.throwIfAborted()
+    const cancel = (): void => {
+      this.spoil()
+      void cancelStatement(this.#client!, this.#pool.options)
+    }
+    stop.addEventListener('abort', cancel)
+    try {
+      const first = limitMs === undefined ? [] : [setLimit(limitMs)]
+      if (limitMs !== undefined) this.#silenceLimitMs = limitMs + SILENCE_MARGIN_MS
+      const unnamed = [...first, statement].map((one) => ({ ...one, name: undefined }))
+      return (await this.#send(unnamed, 'last')).at(-1)!
+    } finally {
+      stop.removeEventListener('abort', cancel)
+    }
   }
 
   /**
@@ -91,10 +114,7 @@ export class Session {
   begin(text: string, limitMs?: number): void {
     this.#begin = [{ text, params: [] }]
     if (limitMs === undefined) return
-    this.#begin = [
-      ...this.#begin,
-      { text: `select set_config('statement_timeout', $1, true)`, params: [String(limitMs)] },
-    ]
+    this.#begin = [...this.#begin, setLimit(limitMs)]
     this.#silenceLimitMs = limitMs + SILENCE_MARGIN_MS
   }
 

@@ -8,6 +8,7 @@ import type {
   BatchRows,
   Database,
   Migration,
+  ScanOptions,
   Snapshot,
   Steps,
   StepWith,
@@ -29,6 +30,7 @@ import { isUnmet, requiringRow, rowsOfRequired } from './postgres-required.ts'
 import { Session, StatementNames } from './postgres-session.ts'
 import { PostgresSnapshot } from './postgres-snapshot.ts'
 import { types } from './postgres-values.ts'
+import { SCAN_PLACES, ScanQueue } from './scan-queue.ts'
 import { runSnapshot } from './snapshot.ts'
 import { Insert, Sql, type Row } from './sql.ts'
 import { refuseInside, runWork, TransactionTimeout } from './transaction.ts'
@@ -37,6 +39,7 @@ const STATEMENT_LIMIT_MS = 30_000
 // Longer than the server's own limit: only a server that is gone without a word answers nothing for so long.
 const SILENCE_LIMIT_MS = 35_000
 const CONNECT_LIMIT_MS = 5_000
+const SCAN_MARGIN_MS = 1_000
 const TRIES = 3
 const CONFLICT_TRIES = 20
 const CONFLICT_DELAY_MS = 5
@@ -51,6 +54,8 @@ export class PostgresDatabase implements Database {
   readonly dialect = 'postgres'
   readonly #url: string
   readonly #pool: pg.Pool
+  readonly #scanPool: pg.Pool
+  readonly #scans = new ScanQueue()
   readonly #names = new StatementNames()
   readonly #running = new Set<Promise<unknown>>()
   readonly #snapshots = new Set<PostgresSnapshot>()
@@ -64,36 +69,23 @@ export class PostgresDatabase implements Database {
   )
   #closing: Promise<void> | undefined
 
-  private constructor(url: string, pool: pg.Pool) {
+  private constructor(url: string, pool: pg.Pool, scanPool: pg.Pool) {
     this.#url = url
     this.#pool = pool
+    this.#scanPool = scanPool
   }
 
   /**
    * @param url `postgres://user:password@host:port/database`, with the options of libpq (`?sslmode=…`)
-   * @param connections at most this many at a time
+   * @param connections at most this many at a time, beside those of scans
    */
   static async open(url: string, connections = 10): Promise<PostgresDatabase> {
     if (!URL.canParse(url))
       throw new StartError(
         'DATABASE_URL: this is not an address: write postgres://user:password@host:port/name, with special characters of the password in percent-encoding',
       )
-    const pool = new pg.Pool({
-      connectionString: url,
-      max: connections,
-      connectionTimeoutMillis: CONNECT_LIMIT_MS,
-      statement_timeout: STATEMENT_LIMIT_MS,
-      query_timeout: SILENCE_LIMIT_MS,
-      idle_in_transaction_session_timeout: STATEMENT_LIMIT_MS,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 10_000,
-      application_name: 'sixwire',
-      types,
-    })
-    // A connection that the server closes is replaced at the next use; without a listener it would end the process.
-    pool.on('error', () => undefined)
-    pool.on('connect', (client) => client.on('error', () => undefined))
-    const database = new PostgresDatabase(url, pool)
+    const pool = openPool(url, connections)
+    const database = new PostgresDatabase(url, pool, openPool(url, SCAN_PLACES))
     try {
       await database.ping()
     } catch (error) {
@@ -118,10 +110,19 @@ export class PostgresDatabase implements Database {
     return (await this.#reads.read(query, false)) as R[]
   }
 
-  async scan<R = Row>(query: Sql<R>): Promise<R[]> {
+  async scan<R = Row>(query: Sql<R>, options: ScanOptions = {}): Promise<R[]> {
     this.#refuseWhenClosed()
     const statement = query.render('postgres')
-    return this.#use(async (session) => (await session.runOnce(statement)).rows() as R[], again.read)
+    // Only if this process can't, the server ends a scan at its limit.
+    const { limitMs = 0 } = options
+    const serverLimitMs = limitMs < STATEMENT_LIMIT_MS ? undefined : limitMs + SCAN_MARGIN_MS
+    return this.#scans.run(options, (stop) =>
+      this.#use(
+        async (session) => (await session.runUntil(stop, statement, serverLimitMs)).rows() as R[],
+        (session) => !stop.aborted && again.read(session),
+        this.#scanPool,
+      ),
+    )
   }
 
   async write<R = Row>(query: Sql<R>): Promise<R[]> {
@@ -222,17 +223,17 @@ export class PostgresDatabase implements Database {
   }
 
   /** Runs `work` on a connection, and again on another one if that is worth it and safe. */
-  #use<T>(work: (session: Session) => Promise<T>, isAgain: Again): Promise<T> {
-    const whole = this.#attempt(work, isAgain)
+  #use<T>(work: (session: Session) => Promise<T>, isAgain: Again, pool = this.#pool): Promise<T> {
+    const whole = this.#attempt(work, isAgain, pool)
     this.#running.add(whole)
     const end = () => this.#running.delete(whole)
     whole.then(end, end)
     return whole
   }
 
-  async #attempt<T>(work: (session: Session) => Promise<T>, isAgain: Again): Promise<T> {
+  async #attempt<T>(work: (session: Session) => Promise<T>, isAgain: Again, pool: pg.Pool): Promise<T> {
     for (let attempt = 1, pause = 0; ; attempt++) {
-      const session = new Session(this.#pool, this.#names)
+      const session = new Session(pool, this.#names)
       try {
         await session.open()
         return await work(session)
@@ -300,12 +301,31 @@ export class PostgresDatabase implements Database {
   close(): Promise<void> {
     this.#closing ??= (async () => {
       await Promise.all([...this.#snapshots].map((snapshot) => snapshot.close()))
-      await Promise.all([this.#reads.idle(), this.#inserts.idle()])
+      await Promise.all([this.#reads.idle(), this.#inserts.idle(), this.#scans.idle()])
       await Promise.allSettled(this.#running)
-      await this.#pool.end()
+      await Promise.all([this.#pool.end(), this.#scanPool.end()])
     })()
     return this.#closing
   }
+}
+
+function openPool(url: string, connections: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: CONNECT_LIMIT_MS,
+    statement_timeout: STATEMENT_LIMIT_MS,
+    query_timeout: SILENCE_LIMIT_MS,
+    idle_in_transaction_session_timeout: STATEMENT_LIMIT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    application_name: 'sixwire',
+    types,
+  })
+  // A connection that the server closes is replaced at the next use; without a listener it would end the process.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
+  return pool
 }
 
 const AGAIN = new Set<Kind | undefined>(['lost', 'conflict', 'stale'])

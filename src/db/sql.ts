@@ -178,6 +178,13 @@ sql.join = (parts: readonly Part[], separator = ', '): Sql =>
     ? new Sql([''], [])
     : new Sql(['', ...Array.from({ length: parts.length - 1 }, () => separator), ''], parts)
 
+/**
+ * A condition of `where` at whose rows a scan can be stopped. For the whole of what a scan filters by, not for what an
+ * index is searched by. Costs 60 ns a row on SQLite, and nothing on PostgreSQL.
+ */
+sql.stoppable = (condition: Sql): Choice =>
+  sql.either({ sqlite: sql`(sixwire_tick() and (${condition}))`, postgres: condition })
+
 /** Text that is used as SQL unchanged. It must be from the source code. */
 sql.literal = (text: string): Sql => new Sql([text], [])
 

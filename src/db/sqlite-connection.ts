@@ -66,7 +66,13 @@ export class SqliteConnection {
   readonly #prepared = new BoundedMap<string, PreparedStatement>(STATEMENTS_MAX)
   #hasSnapshot = false
 
-  constructor(file: string, use: Use, functions: SqliteFunctions = {}) {
+  /** @param isStopped asked at every row of `sql.stoppable` */
+  constructor(
+    file: string,
+    use: Use,
+    functions: SqliteFunctions = {},
+    isStopped: () => boolean = () => false,
+  ) {
     this.#db = new DatabaseSync(file, { timeout: BUSY_WAIT_MS, enableForeignKeyConstraints: true })
     // WAL lets readers and the writer work at the same time; FULL makes every commit survive a power cut.
     switchToWal(this.#db)
@@ -76,6 +82,11 @@ export class SqliteConnection {
       pragma journal_size_limit = 67108864;
     `)
     if (use !== 'writer') this.#db.exec('pragma query_only = 1')
+    // SQLite can't be interrupted from another thread, but an error of a function ends its statement.
+    this.#db.function('sixwire_tick', { directOnly: true }, () => {
+      if (isStopped()) throw new Error('this statement was stopped')
+      return 1
+    })
     for (const [name, call] of Object.entries(functions))
       this.#db.function(name, { deterministic: true }, call as (...values: SQLOutputValue[]) => SQLInputValue)
   }

@@ -11,6 +11,8 @@ export type ThreadData = {
   readonly use: Use
   /** Addresses of modules of functions. */
   readonly functions: readonly string[]
+  /** Its one number is not 0 while what the thread runs is to be stopped. */
+  readonly stopFlag: Int32Array<SharedArrayBuffer>
 }
 
 /** Statements that are committed all or not at all; those with `requiresRow` must change or return a row. */

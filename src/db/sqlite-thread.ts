@@ -16,8 +16,15 @@ import type { Answer, Group, Outcome, PackedStatement, Request, ThreadData } fro
 const MIGRATION_WAIT_MS = 600_000
 
 const port = parentPort!
-const { file, use, functions } = workerData as ThreadData
-const connection = new SqliteConnection(file, use, await loadSqliteFunctions(functions))
+const { file, use, functions, stopFlag } = workerData as ThreadData
+const connection = new SqliteConnection(
+  file,
+  use,
+  await loadSqliteFunctions(functions),
+  () => Atomics.load(stopFlag, 0) !== 0,
+)
+// The event loop and the writer come first. On Linux this is the priority of a thread, elsewhere that of the process.
+if (use === 'scanner' && process.platform === 'linux') process.getBuiltinModule('node:os').setPriority(10)
 let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
 
 function faultOf(error: unknown): Outcome {

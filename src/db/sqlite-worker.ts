@@ -41,8 +41,8 @@ export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error
   return TEMPORARY.has(errcode & 0xff) ? errors.unavailable({ retryAfter: 1, cause }) : cause
 }
 
-// V8 lets a heap grow in proportion to its limit. A scanner may hold a page of 32 MiB of documents twice.
-const LARGEST_HEAP_MB = { writer: 32, scanner: 128, snapshot: 64 }
+// V8 lets a heap grow in proportion to its limit. A scanner may hold a page of 4 MiB of documents several times.
+const LARGEST_HEAP_MB = { writer: 32, scanner: 64, snapshot: 64 }
 
 /** Point reads run on the main thread. */
 type ThreadUse = keyof typeof LARGEST_HEAP_MB
@@ -55,6 +55,7 @@ export class SqliteWorker {
   readonly #worker: Worker
   readonly #use: ThreadUse
   readonly #pending = new Map<number, PendingRequest>()
+  readonly #stopFlag = new Int32Array(new SharedArrayBuffer(4))
   #nextId = 1
   #broken: Error | undefined
   #closed = false
@@ -65,7 +66,7 @@ export class SqliteWorker {
     // Run from source it is .ts, from the published package .js.
     const script = new URL(import.meta.url.replace(/sqlite-worker(\.[jt]s)$/, 'sqlite-thread$1'))
     this.#worker = new Worker(script, {
-      workerData: { file, use, functions } satisfies ThreadData,
+      workerData: { file, use, functions, stopFlag: this.#stopFlag } satisfies ThreadData,
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
     })
@@ -92,9 +93,9 @@ export class SqliteWorker {
     return this.#broken !== undefined
   }
 
-  /** How many requests it has not answered yet. */
-  get waiting(): number {
-    return this.#pending.size
+  /** Makes the statement that runs fail at the next row of its `sql.stoppable`. */
+  stop(): void {
+    if (this.#pending.size > 0) Atomics.store(this.#stopFlag, 0, 1)
   }
 
   /** @throws UNAVAILABLE if the thread has ended, or ends before it answers */
@@ -102,6 +103,7 @@ export class SqliteWorker {
     return new Promise((resolve, reject) => {
       if (this.#broken) throw errors.unavailable({ retryAfter: 5, cause: this.#broken })
       const id = this.#nextId++
+      if (this.#pending.size === 0) Atomics.store(this.#stopFlag, 0, 0)
       if (this.#pending.size === 0) this.#worker.ref()
       this.#pending.set(id, { resolve, reject })
       this.#worker.postMessage({ id, ...request } satisfies Request)

@@ -171,27 +171,6 @@ test('another program that holds the file for too long answers unavailable, and 
   assert.deepEqual(await db.all(sql`select id from kept order by id`), [{ id: 'a' }, { id: 'other' }])
 })
 
-test('scans that take too long answer unavailable, and others scan on beside them', async (t) => {
-  const db = await open(urlOf(await temporaryFolder(t)), t)
-  t.mock.timers.enable({ apis: ['setTimeout'] })
-  const query = sql`select 1 as one`
-  for (let i = 0; i < 4; i++) {
-    // No answer can arrive before the clock is set, however short the query.
-    const late = [db.scan(query), db.scan(query)]
-    t.mock.timers.tick(30_000)
-    for (const one of late) await assert.rejects(one, { ...unavailable, retryAfter: 30 })
-  }
-  // As many threads as there may be are stuck; once they are through, there is room again.
-  await assert.rejects(db.scan(query), unavailable)
-  t.mock.timers.reset()
-  let found: unknown
-  while (found === undefined) {
-    await new Promise((resolve) => setImmediate(resolve))
-    found = await db.scan(query).catch(() => undefined)
-  }
-  assert.deepEqual(found, [{ one: 1 }])
-})
-
 test('a query that takes all memory of its thread ends that thread alone', async (t) => {
   const folder = await temporaryFolder(t)
   const program = await startDatabaseScript(

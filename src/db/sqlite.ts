@@ -8,6 +8,7 @@ import type {
   BatchRows,
   Database,
   Migration,
+  ScanOptions,
   Snapshot,
   Steps,
   StepWith,
@@ -16,6 +17,7 @@ import type {
 } from './database.ts'
 import { StartError } from '../base/start-error.ts'
 import { withChecksum } from './migrations.ts'
+import { ScanQueue } from './scan-queue.ts'
 import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { loadSqliteFunctions, type SqliteFunctions } from './sqlite-functions.ts'
@@ -23,14 +25,8 @@ import type { Fault, Operation } from './sqlite-protocol.ts'
 import { SqliteSnapshot } from './sqlite-snapshot.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
 import { isLarge, SqliteWriter } from './sqlite-writer.ts'
-import { Sql, type Row } from './sql.ts'
+import { Sql, type Row, type Statement } from './sql.ts'
 import { refuseInside, runWork } from './transaction.ts'
-
-// More would wait longer than a query may take.
-const WAITING_SCANS_MAX = 128
-const SCAN_LIMIT_MS = 30_000
-const SCANNERS = 2
-const SCANNERS_WITH_STUCK_ONES = 8
 
 /** The revision in this iteration of the event loop, after a number of finished writes. */
 type Iteration = { finished: number; revision: number }
@@ -48,8 +44,9 @@ export class SqliteDatabase implements Database {
   readonly #functionModules: readonly string[]
   readonly #reader: SqliteConnection
   readonly #writer: SqliteWriter
-  #scanners: SqliteWorker[] = []
-  readonly #stuck = new Set<SqliteWorker>()
+  readonly #scans = new ScanQueue()
+  /** The threads in which no scan runs; the one that was used last is at the end. */
+  readonly #idleScanners: SqliteWorker[] = []
   readonly #snapshots = new Set<SqliteSnapshot>()
   #iteration: Iteration | undefined
   #closing: Promise<void> | undefined
@@ -132,44 +129,20 @@ export class SqliteDatabase implements Database {
     if (this.#closing) throw errors.unavailable({ cause: new Error('the database is closed') })
   }
 
-  async scan<R = Row>(query: Sql<R>): Promise<R[]> {
+  async scan<R = Row>(query: Sql<R>, options: ScanOptions = {}): Promise<R[]> {
     this.#refuseWhenClosed()
     const statement = query.render('sqlite')
-    const scanner = this.#scanner()
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.#abandon(scanner)
-        reject(errors.unavailable({ retryAfter: 30, message: 'The query took longer than 30 s: narrow it.' }))
-      }, SCAN_LIMIT_MS)
-    })
+    return (await this.#scans.run(options, (stop) => this.#runScan(statement, stop))) as R[]
+  }
+
+  async #runScan(statement: Statement, stop: AbortSignal): Promise<Row[]> {
+    const scanner = this.#idleScanners.pop() ?? new SqliteWorker(this.#file, 'scanner', this.#functionModules)
+    stop.addEventListener('abort', () => scanner.stop())
     try {
-      return (await Promise.race([scanner.askOne({ kind: 'single', statement }), late])) as R[]
+      return await scanner.askOne({ kind: 'single', statement })
     } finally {
-      clearTimeout(timer)
+      if (!scanner.broken) this.#idleScanners.push(scanner)
     }
-  }
-
-  /** The reader thread with the shortest queue. */
-  #scanner(): SqliteWorker {
-    this.#scanners = this.#scanners.filter((scanner) => !scanner.broken)
-    const [least] = this.#scanners.toSorted((a, b) => a.waiting - b.waiting)
-    const full =
-      this.#scanners.length >= SCANNERS ||
-      this.#scanners.length + this.#stuck.size >= SCANNERS_WITH_STUCK_ONES
-    if (least && (least.waiting === 0 || full) && least.waiting < WAITING_SCANS_MAX) return least
-    if (full)
-      throw errors.unavailable({ retryAfter: 30, message: 'Too many long queries at once: try again later.' })
-    const scanner = new SqliteWorker(this.#file, 'scanner', this.#functionModules)
-    this.#scanners.push(scanner)
-    return scanner
-  }
-
-  /** SQLite can't be interrupted from outside its thread: the thread ends after its query, and others take over. */
-  #abandon(scanner: SqliteWorker): void {
-    this.#scanners = this.#scanners.filter((one) => one !== scanner)
-    this.#stuck.add(scanner)
-    void scanner.close().then(() => this.#stuck.delete(scanner))
   }
 
   async write<R = Row>(query: Sql<R>): Promise<R[]> {
@@ -254,7 +227,8 @@ export class SqliteDatabase implements Database {
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
-      const readers = [...this.#scanners, ...this.#snapshots]
+      await this.#scans.idle()
+      const readers = [...this.#idleScanners, ...this.#snapshots]
       await Promise.all([this.#writer.close(), ...readers.map((reader) => reader.close())])
       this.#reader.close()
     })()
