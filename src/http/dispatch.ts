@@ -16,7 +16,7 @@ import {
   type StoredAnswer,
 } from './idempotency.ts'
 import { isSameCaller, type ExpectedCallers } from './expected-callers.ts'
-import { clientOf, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
+import { countedFor, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
 import { createFieldChecks, MultipartReader, type FieldChecks } from './multipart.ts'
 import {
   ReceivedCall,
@@ -97,9 +97,9 @@ export function registerRoute(
     if (ownBodyLimit === undefined && !request.caller) refuseLargeBody(request.headers)
   }
 
-  async function countCall({ caller, ip }: AdmittedRequest): Promise<void> {
-    if (!limit || (caller && !limit.countsCallers)) return
-    await takeCall(limiter, `${spec.limitName ?? one.key} ${caller?.id ?? clientOf(ip)}`, limit)
+  async function countCall(request: AdmittedRequest): Promise<void> {
+    if (!limit || (request.caller && !limit.countsCallers)) return
+    await takeCall(limiter, `${spec.limitName ?? one.key} ${countedFor(request)}`, limit)
   }
 
   function isAdmitted(caller: Caller): boolean {

@@ -1,5 +1,6 @@
 import { errors } from '../base/errors.ts'
 import { networkOf } from '../base/ip-address.ts'
+import type { Caller } from './access.ts'
 import type { RateLimit, RouteSpec } from './route.ts'
 
 /** Counts calls, in the database for all replicas or in this process alone. */
@@ -55,6 +56,10 @@ export async function takeCall(
   const waitMs = await limiter.take(bucket, count, periodMs)
   if (waitMs !== undefined) throw errors.rate_limited({ retryAfter: Math.ceil(waitMs / 1000) })
 }
+
+/** Whom a call is counted for: its caller, or a stranger by address. */
+export const countedFor = ({ caller, ip }: { caller: Caller | undefined; ip: string }): string =>
+  caller?.id ?? clientOf(ip)
 
 /**
  * The client that is counted by its address: one IPv4 address, or the IPv6 network of 64 bits that one customer is assigned,

@@ -14,6 +14,12 @@ export const StoreOptions = Type.Object(
     collections: Type.Record(CollectionName, CollectionRule, { default: {}, additionalProperties: false }),
     /** The access rule of files, if it differs from the policy's. */
     fileAccess: Type.Optional(CollectionRule),
+    queryLimitSeconds: Type.Integer({
+      minimum: 1,
+      maximum: 3600,
+      default: 10,
+      description: 'How long a query of a list may take before it is stopped.',
+    }),
     uploadLimit: Type.String({
       pattern: BYTE_SIZE,
       default: '50MB',

@@ -54,7 +54,7 @@ export function refusedWhileRestoring(db: Database): Database {
     dialect: db.dialect,
     get: (query) => db.get(query),
     all: (query) => db.all(query),
-    scan: (query) => db.scan(query),
+    scan: (query, options) => db.scan(query, options),
     write: (query) => refusing(db.write(query)),
     batch: (steps) => refusing(db.batch(steps)),
     transaction: (work, options) => refusing(db.transaction(work, options)),

@@ -1,15 +1,15 @@
 import { invalid } from '../../../base/errors.ts'
 import { parseJson } from '../../../base/json.ts'
-import type { Database } from '../../../db/database.ts'
+import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import type { Documents, Fields } from './documents.ts'
 import { listQuery, type ListParameters } from './query/index.ts'
 
 const LARGEST_LIMIT = 1000
-// A page of up to so many documents fits into memory, however large they are; a longer one is cut at so many bytes.
+const PAGE_BYTES = 4_194_304
+// A page of up to so many documents is read without measuring them, unless one of them is too large for that.
 const SHORT_LIMIT = 32
-const PAGE_BYTES = 33_554_432
 // Documents that a short page may skip over on the way; else it is read where it stalls nobody, like a long one.
 const SHORT_OFFSET = 1000
 
@@ -25,15 +25,23 @@ export type Page = {
 }
 
 type Found = { id: string; body: string; fetched?: number }
+type ShortFound = { id: string; body: string | null }
 
-export function createLists(db: Database, documents: Documents) {
+/** @param limitMs how long a query may take */
+export function createLists(db: Database, documents: Documents, limitMs: number) {
   /**
    * Reads a page of a collection.
    * A page whose documents are very large holds fewer than asked for; its `limit` and `nextCursor` say so.
    *
-   * @throws validation_error at `/query/…`
+   * @param options for whom the page is read, and when to stop
+   * @throws validation_error at `/query/…`; unavailable if the query takes too long, or too many wait
    */
-  return async function list(collection: string, rowFilter: RowFilter, asked: PageRequest): Promise<Page> {
+  return async function list(
+    collection: string,
+    rowFilter: RowFilter,
+    asked: PageRequest,
+    options: ScanOptions = {},
+  ): Promise<Page> {
     const { offset } = asked
     const limit = Math.min(asked.limit, LARGEST_LIMIT)
     if (asked.cursor !== undefined && offset > 0)
@@ -42,31 +50,45 @@ export function createLists(db: Database, documents: Documents) {
     const mine: Sql = rowFilter.owner === undefined ? sql.literal('') : sql` and d.owner = ${rowFilter.owner}`
     const inReach = sql`d.collection = ${collection}${mine}`
 
+    const scan = <R>(statement: Sql<R>): Promise<R[]> => db.scan(statement, { limitMs, ...options })
+
     async function count(): Promise<number> {
       if (!query.filtered) return documents.count(collection, rowFilter)
       if (query.total !== undefined) return query.total
-      const [row] = await db.scan<{ total: number }>(
-        sql`select count(*) as total from ${query.from} where ${inReach} and ${query.where}`,
+      const [row] = await scan(
+        sql<{ total: number }>`
+          select count(*) as total from ${query.from} where ${inReach} and ${sql.stoppable(query.where)}`,
       )
       return row!.total
     }
 
-    const rows = sql`from ${query.from} where ${inReach} and ${query.whereAfter}`
-    const page =
-      limit <= SHORT_LIMIT
-        ? sql<Found>`select d.id, d.body ${rows} order by ${query.orderBy} limit ${limit + 1} offset ${offset}`
-        : sql<Found>`
-          select d.id, d.body, fetched from (
-            select id, place, count(*) over () as fetched, sum(bytes) over (order by place) as bytes_so_far from (
-              select d.id, d.bytes, row_number() over (order by ${query.orderBy}) as place ${rows}
-              order by place limit ${limit + 1} offset ${offset}
-            ) as numbered
-          ) as measured
-          join store_documents d on d.collection = ${collection} and d.id = measured.id
-          where bytes_so_far <= ${PAGE_BYTES} or place = ${offset + 1}
-          order by place`
-    const long = query.scans || offset > SHORT_OFFSET || limit > SHORT_LIMIT
-    const [total, found] = await Promise.all([count(), long ? db.scan(page) : db.all(page)])
+    /** As many documents as fit into the bytes of a page, and one at least. */
+    const readMeasured = (): Promise<Found[]> =>
+      scan(sql<Found>`
+        select d.id, d.body, fetched from (
+          select id, place, count(*) over () as fetched, sum(bytes) over (order by place) as bytes_so_far from (
+            select d.id, d.bytes, row_number() over (order by ${query.orderBy}) as place
+            from ${query.from} where ${inReach} and ${sql.stoppable(query.whereAfter)}
+            order by place limit ${limit + 1} offset ${offset}
+          ) as numbered
+        ) as measured
+        join store_documents d on d.collection = ${collection} and d.id = measured.id
+        where bytes_so_far <= ${PAGE_BYTES} or place = ${offset + 1}
+        order by place`)
+
+    async function read(): Promise<Found[]> {
+      if (limit > SHORT_LIMIT) return readMeasured()
+      const isQuick = !query.scans && offset <= SHORT_OFFSET
+      const where = isQuick ? query.whereAfter : sql`${sql.stoppable(query.whereAfter)}`
+      const page = sql<ShortFound>`
+        select d.id, case when d.bytes <= ${Math.floor(PAGE_BYTES / (limit + 1))} then d.body end as body
+        from ${query.from} where ${inReach} and ${where}
+        order by ${query.orderBy} limit ${limit + 1} offset ${offset}`
+      const rows = await (isQuick ? db.all(page) : scan(page))
+      return rows.every((row): row is Found => row.body !== null) ? rows : readMeasured()
+    }
+
+    const [total, found] = await Promise.all([count(), read()])
 
     const cut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)
     const shown = found.slice(0, limit)

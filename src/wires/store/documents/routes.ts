@@ -5,6 +5,7 @@ import { errors } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { json } from '../../../http/bodies.ts'
 import type { Caller } from '../../../http/access.ts'
+import { countedFor } from '../../../http/limits.ts'
 import { answer, jsonText, route } from '../../../http/route.ts'
 import { CollectionName, type Collections } from './collections.ts'
 import { etagOf, versionOf, type Documents, type StoredDocument } from './documents.ts'
@@ -123,8 +124,9 @@ export function documentRoutes({
           }),
         },
       },
-      async ({ params: { collection }, query, caller }) => {
-        const page = await list(collection, collections.rowFilter(caller, collection, 'read'), query)
+      async ({ params: { collection }, query, caller, ip, signal }) => {
+        const rowFilter = collections.rowFilter(caller, collection, 'read')
+        const page = await list(collection, rowFilter, query, { caller: countedFor({ caller, ip }), signal })
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
         return jsonText(
           `{"data":[${page.bodies.join(',')}],"total":${page.total},"limit":${page.limit},"offset":${page.offset}${next}}`,

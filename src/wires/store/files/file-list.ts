@@ -1,6 +1,6 @@
 import { invalid } from '../../../base/errors.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
-import type { Database } from '../../../db/database.ts'
+import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql, type Sql, type SqlScalar } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import { decodeFileCursor, encodeFileCursor } from './file-cursor.ts'
@@ -43,7 +43,7 @@ export type FilePage = {
 }
 
 /** Reads a page of the files within the row filter. @throws VALIDATION_ERROR at `/query/cursor` */
-export type FileList = (rowFilter: RowFilter, query: FileQuery) => Promise<FilePage>
+export type FileList = (rowFilter: RowFilter, query: FileQuery, options?: ScanOptions) => Promise<FilePage>
 
 export function createFileList(db: Database): FileList {
   const stored = cachedUntilWrite(db, async (owner) => {
@@ -52,14 +52,15 @@ export function createFileList(db: Database): FileList {
     return row!.files
   })
 
-  async function count(conditions: readonly Sql[]): Promise<number> {
+  async function count(conditions: readonly Sql[], options?: ScanOptions): Promise<number> {
     const [row] = await db.scan<{ total: number }>(
       sql`select count(*) as total from store_files ${whereSql(conditions)}`,
+      options,
     )
     return row!.total
   }
 
-  return async ({ owner }, query) => {
+  return async ({ owner }, query, options) => {
     const { offset, sort, cursor, contentType, name } = query
     if (cursor !== undefined && offset > 0)
       throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
@@ -89,8 +90,8 @@ export function createFileList(db: Database): FileList {
       order by ${orderBy} limit ${limit + 1} offset ${offset}`
     const isShort = filters.length === 0 && columnName === 'id' && limit + offset <= SHORT_PAGE
     const [rows, total] = await Promise.all([
-      isShort ? db.all(page) : db.scan(page),
-      filters.length === 0 ? stored(owner ?? '') : (position?.total ?? count(conditions)),
+      isShort ? db.all(page) : db.scan(page, options),
+      filters.length === 0 ? stored(owner ?? '') : (position?.total ?? count(conditions, options)),
     ])
 
     const files = rows.slice(0, limit)

@@ -4,6 +4,7 @@ import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { multipart } from '../../../http/bodies.ts'
 import { PageQuery, PageReply } from '../../../http/page.ts'
+import { countedFor } from '../../../http/limits.ts'
 import { answer, jsonText, route } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import { FILE_SORTS, type FileList } from './file-list.ts'
@@ -95,8 +96,9 @@ export function fileRoutes(
         query: ListQuery,
         reply: { 200: Type.Object({ files: Type.Array(StoredFile), ...PageReply }) },
       },
-      async ({ query, caller }) => {
-        const page = await list(access.rowFilter(caller, 'read'), query)
+      async ({ query, caller, ip, signal }) => {
+        const options = { caller: countedFor({ caller, ip }), signal }
+        const page = await list(access.rowFilter(caller, 'read'), query, options)
         const { total, limit: applied, offset, nextCursor } = page
         const rest = JSON.stringify({ total, limit: applied, offset, nextCursor })
         return jsonText(`{"files":[${page.files.map(textOf).join(',')}],${rest.slice(1)}`)
