@@ -9,6 +9,8 @@ import { backupRoutes } from './backups/routes.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { createCollections } from './documents/collections.ts'
 import { createDocuments } from './documents/documents.ts'
+import { declaredIndexes } from './documents/indexes/definition.ts'
+import { createIndexes } from './documents/indexes/indexes.ts'
 import { createLists } from './documents/list.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { attachableFiles } from './files/attachable-files.ts'
@@ -45,9 +47,11 @@ export const store = defineWire({
     const objects = createObjects(context, storages)
     const backups = createBackups(context, objects)
     scheduleBackups(jobs, backups, options.backups)
-    const restores = createRestores(context, objects, backups)
+    const indexes = createIndexes({ ...context, db })
+    const restores = createRestores(context, objects, backups, indexes)
     const collections = createCollections(policy, options.collections)
-    const documents = createDocuments(db, clock)
+    const declared = declaredIndexes(options.indexes, (collection) => collections.isByOwner(collection))
+    const documents = createDocuments(db, clock, indexes)
     const list = createLists(db, documents, options.queryLimitSeconds * 1000)
     const access = createFilesAccess(policy, options.fileAccess)
     const files = createFiles(db, objects, createQuota(options.quota))
@@ -73,10 +77,11 @@ export const store = defineWire({
           lastBackup: () => backups.lastCompletedAt(),
         }),
       ] as const,
-      service: { documents, list, files, backups, restores },
+      service: { documents, list, files, backups, restores, indexes },
       async start() {
         await backups.failLapsed()
         await restores.recover()
+        await indexes.declare(declared)
         void logFaultsOf(storages, context.log)
       },
       health,

@@ -7,6 +7,7 @@ import { newId } from '../../../base/ids.ts'
 import { requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
+import type { Indexes } from '../documents/indexes/indexes.ts'
 import type { Objects } from '../objects/objects.ts'
 import { readArchive } from './archive-reader.ts'
 import type { Backups, Progress } from './backups.ts'
@@ -52,6 +53,7 @@ export function createRestores(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
   objects: Objects,
   backups: Backups,
+  indexes: Pick<Indexes, 'rebuild'>,
 ): Restores {
   const { db, clock, log } = context
   const closing = new AbortController()
@@ -137,7 +139,7 @@ export function createRestores(
       const total = counts.documents
       onProgress?.({ phase: 'Replace', done: 0, total, unit: 'documents' })
       stop.throwIfAborted()
-      await swap({ db, objects }, { id, safetyBackup, now: () => clock.now() }, counts)
+      await swap({ db, objects, indexes }, { id, safetyBackup, now: () => clock.now() }, counts)
       onProgress?.({ phase: 'Replace', done: total, total, unit: 'documents' })
       log.info({ restore: id, safetyBackup, ...counts }, 'restore completed')
     } catch (error) {

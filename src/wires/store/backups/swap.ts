@@ -2,6 +2,7 @@ import { errors } from '../../../base/errors.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { storedColumn } from '../documents/document-rows.ts'
+import type { Indexes } from '../documents/indexes/indexes.ts'
 import type { Objects } from '../objects/objects.ts'
 import { openGateSql } from './gate.ts'
 import { restoredObjectsSql } from './staging.ts'
@@ -34,7 +35,7 @@ const lost = () =>
  * one transaction, after which everything is new, or nothing.
  */
 export async function swap(
-  { db, objects }: { db: Database; objects: Objects },
+  { db, objects, indexes }: { db: Database; objects: Objects; indexes: Pick<Indexes, 'rebuild'> },
   restore: { id: string; safetyBackup: string; now: () => number },
   counts: RestoredCounts,
 ): Promise<void> {
@@ -74,6 +75,7 @@ export async function swap(
         from store_documents as old
         where loaded.restore_id = ${id} and old.collection = loaded.collection and old.id = loaded.id
           and old.version >= loaded.version and not (${isSame})`)
+      await indexes.rebuild(tx)
       // Documents that are the same stay: most are, and each that is written makes others wait.
       await tx.write(sql`
         delete from store_documents as old where not exists (
@@ -81,9 +83,11 @@ export async function swap(
           where loaded.restore_id = ${id} and loaded.collection = old.collection and loaded.id = old.id
             and ${isSame})`)
       await tx.write(sql`
-        insert into store_documents (collection, id, owner, version, ${storedColumn})
-        select collection, id, owner, version, ${storedColumn}
-        from store_restored_documents
+        insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
+        select collection, id, owner, version,
+          coalesce((select version from store_index_sets sets where sets.collection = loaded.collection), 0),
+          ${storedColumn}
+        from store_restored_documents loaded
         where restore_id = ${id} order by collection, id
         on conflict (collection, id) do nothing`)
       await tx.write(sql`

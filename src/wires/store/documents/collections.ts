@@ -61,6 +61,13 @@ export function createCollections(policy: Policy, declared: Record<string, Stati
     /** @throws unauthorized, forbidden */
     rowFilter: (caller: Caller | undefined, collection: string, action: Action): RowFilter =>
       (declaredAccess.get(collection) ?? defaultAccess)(caller, action),
+
+    /** Whether a user's lists of the collection are those of the user's own documents. */
+    isByOwner(collection: string): boolean {
+      const rule = declared[collection]
+      const audience = typeof rule === 'string' ? WORDS[rule]!.read : rule?.read
+      return audience === undefined ? policy.name === 'guarded' : audience === 'owner'
+    },
   }
 }
 

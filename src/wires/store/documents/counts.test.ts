@@ -8,13 +8,14 @@ import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 import { insertSql } from './document-rows.ts'
+import { withoutIndexes } from './indexes/index-rows.ts'
 
 const folder = new URL('../migrations/', import.meta.url)
 
 const insertInto =
   ({ dialect }: Database) =>
   (collection: string, id: string, owner: string) =>
-    insertSql(dialect, { collection, id, owner, body: '{}' })
+    insertSql(dialect, { collection, id, owner, body: '{}' }, withoutIndexes(collection))
 
 const countsOf = (db: Database) =>
   db.all<{ collection: string; owner: string; documents: number }>(sql`

@@ -6,10 +6,19 @@ import { parseJson } from '../../../base/json.ts'
 import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
 import type { Database } from '../../../db/database.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
-import { sql, type Sql } from '../../../db/sql.ts'
+import { sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import { noDocument } from '../errors.ts'
-import { insertSql, selectSql, updateSql, type StoredDocument } from './document-rows.ts'
+import {
+  deleteSql,
+  insertSql,
+  selectSql,
+  updateSql,
+  type OwnedDocument,
+  type StoredDocument,
+} from './document-rows.ts'
+import type { Upkeep } from './indexes/upkeep.ts'
+import type { Json } from './query/filter.ts'
 
 export type { StoredDocument }
 
@@ -61,8 +70,8 @@ function write({ _id, createdAt, updatedAt }: ServiceFields, fields: Fields): st
   return text
 }
 
-const within = ({ owner }: RowFilter): Sql =>
-  owner === undefined ? sql.literal('') : sql` and owner = ${owner}`
+const tooManyUpdates = (id: string) =>
+  errors.unavailable({ message: `Too many concurrent updates of document ${id}: try again.`, retryAfter: 1 })
 
 /** What a client knows of a document's version: `If-Match`, read from an ETag that was answered. */
 export function versionOf(ifMatch: string | undefined): number | undefined {
@@ -74,12 +83,14 @@ export function versionOf(ifMatch: string | undefined): number | undefined {
 
 export const etagOf = (version: number): string => `"${version}"`
 
-export function createDocuments(db: Database, clock: Clock) {
+const jsonOf = (body: string): Json => parseJson(body) as Json
+
+export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
   // Concurrent changes to one document would make each other start again.
   const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
 
   /** @throws not_found also where the document is out of the caller's reach */
-  async function get(collection: string, id: string, rowFilter: RowFilter): Promise<StoredDocument> {
+  async function get(collection: string, id: string, rowFilter: RowFilter): Promise<OwnedDocument> {
     const found = await db.get(selectSql(collection, id))
     if (!found || (rowFilter.owner !== undefined && found.owner !== rowFilter.owner))
       throw noDocument(collection, id)
@@ -106,7 +117,10 @@ export function createDocuments(db: Database, clock: Clock) {
     async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
       const at = isoTime(timeOfId(id))
       const body = write({ _id: id, createdAt: at, updatedAt: at }, withoutServiceFields(fields))
-      const [made] = await db.write(insertSql(db.dialect, { collection, id, owner, body }))
+      const [made] = await indexes.write(collection, (set) => ({
+        query: insertSql(db.dialect, { collection, id, owner, body }, set),
+        changes: () => [{ id, owner, after: jsonOf(body) }],
+      }))
       return made ? { body, version: 1 } : get(collection, id, { owner })
     },
 
@@ -133,13 +147,13 @@ export function createDocuments(db: Database, clock: Clock) {
             { ...fields, ...withoutServiceFields(changes) },
           )
           // Holds only where no other replica changed the document since it was read; else the merge is repeated.
-          const [changed] = await db.write(updateSql(collection, id, { body, version: old.version }))
+          const [changed] = await indexes.write(collection, (set) => ({
+            query: updateSql(collection, id, { body, version: old.version }, set),
+            changes: () => [{ id, owner: old.owner, before: jsonOf(old.body), after: jsonOf(body) }],
+          }))
           if (changed) return { body, version: changed.version }
         }
-        throw errors.unavailable({
-          message: `Too many concurrent updates of document ${id}: try again.`,
-          retryAfter: 1,
-        })
+        throw tooManyUpdates(id)
       })
     },
 
@@ -150,15 +164,27 @@ export function createDocuments(db: Database, clock: Clock) {
       rowFilter: RowFilter,
       expected: number | undefined,
     ): Promise<void> {
-      const seen = expected === undefined ? sql.literal('') : sql` and version = ${expected}`
-      const [gone] = await db.write(sql`
-        delete from store_documents
-        where collection = ${collection} and id = ${id}${within(rowFilter)}${seen}
-        returning id`)
-      if (gone) return
-      if (expected === undefined) throw noDocument(collection, id)
-      await get(collection, id, rowFilter)
-      throw errors.precondition_failed()
+      for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
+        let old: OwnedDocument | undefined
+        const [gone] = await indexes.write(collection, async (set) => {
+          // Its entries can be told only from what it was.
+          old = set.indexes.length > 0 ? await get(collection, id, rowFilter) : undefined
+          if (old && expected !== undefined && expected !== old.version) throw errors.precondition_failed()
+          return {
+            query: deleteSql(collection, id, rowFilter, old?.version ?? expected, set),
+            changes: () => [{ id, owner: old!.owner, before: jsonOf(old!.body) }],
+          }
+        })
+        if (gone) return
+        if (expected === undefined) {
+          // Changed since it was read.
+          if (old) continue
+          throw noDocument(collection, id)
+        }
+        await get(collection, id, rowFilter)
+        throw errors.precondition_failed()
+      }
+      throw tooManyUpdates(id)
     },
 
     /** How many documents of a collection are within reach, without counting them. */

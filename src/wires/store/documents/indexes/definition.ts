@@ -1,0 +1,99 @@
+import type { Static } from 'typebox'
+
+import { ApiError, type Issue } from '../../../../base/errors.ts'
+import { Type } from '../../../../base/schema.ts'
+import { StartError } from '../../../../base/start-error.ts'
+import { CollectionName } from '../collections.ts'
+import { parsePath } from '../query/path.ts'
+import { namesOf, type IndexField } from './entries.ts'
+
+const FIELDS_MAX = 16
+const INDEXES_MAX = 64
+
+const Fields = Type.String({
+  pattern: '.',
+  description: 'Fields joined by commas, as in a sort: year,-title.',
+  examples: ['year,-title'],
+})
+
+/** The indexes of collections in the configuration. */
+export const IndexOptions = Type.Record(
+  CollectionName,
+  Type.Array(
+    Type.Union([
+      Fields,
+      Type.Object(
+        {
+          fields: Fields,
+          unique: Type.Boolean({
+            default: false,
+            description: 'Whether no two documents may have the same values; a missing field counts as null.',
+          }),
+        },
+        { additionalProperties: false },
+      ),
+    ]),
+    { maxItems: INDEXES_MAX },
+  ),
+  { default: {}, additionalProperties: false },
+)
+
+/** An index of a collection as it is wanted. */
+export type Definition = {
+  readonly collection: string
+  readonly fields: readonly IndexField[]
+  readonly isUnique: boolean
+  /** Whether lists of the collection are those of one owner. */
+  readonly byOwner: boolean
+}
+
+/**
+ * Reads the indexes that the configuration declares.
+ *
+ * @throws StartError with the option that cannot be an index
+ */
+export function declaredIndexes(
+  options: Static<typeof IndexOptions>,
+  isByOwner: (collection: string) => boolean,
+): Definition[] {
+  return Object.entries(options).flatMap(([collection, declared]) => {
+    const seen = new Set<string>()
+    return declared.map((one, i) => {
+      const { fields: text, unique } = typeof one === 'string' ? { fields: one, unique: false } : one
+      const at = `store.indexes.${collection}[${i}]`
+      const fields = parseFields(text, at)
+      if (seen.has(namesOf(fields))) throw new StartError(`${at}: there is an index of ${text} already`)
+      seen.add(namesOf(fields))
+      return { collection, fields, isUnique: unique, byOwner: isByOwner(collection) }
+    })
+  })
+}
+
+function parseFields(text: string, at: string): IndexField[] {
+  const fields = text.split(',').map((field): IndexField => {
+    const descending = field.startsWith('-')
+    const name = descending ? field.slice(1) : field
+    const path = pathOf(name, at)
+    if (name === '') throw new StartError(`${at}: a field of ${JSON.stringify(text)} is empty`)
+    if (path.some((part) => /^\d+$/.test(part)))
+      throw new StartError(
+        `${at}: ${name} has a numeric part: an index has all elements of an array, so leave it out`,
+      )
+    return { path, descending }
+  })
+  const names = fields.map(({ path }) => path.join('.'))
+  const again = names.find((name, i) => names.indexOf(name) < i)
+  if (again !== undefined) throw new StartError(`${at}: ${again} is in it twice`)
+  if (fields.length > FIELDS_MAX) throw new StartError(`${at}: an index has at most ${FIELDS_MAX} fields`)
+  return fields
+}
+
+function pathOf(name: string, at: string) {
+  try {
+    return parsePath(name, at)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const [issue] = error.details!['issues'] as [Issue]
+    throw new StartError(`${at}: ${issue.message}`)
+  }
+}

@@ -1,0 +1,174 @@
+import { parseJson } from '../../../../base/json.ts'
+import type { Database, Step } from '../../../../db/database.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
+import type { Definition } from './definition.ts'
+import { KEY_FORMAT, type IndexField } from './entries.ts'
+
+export type IndexState = 'building' | 'ready' | 'failed' | 'dropped'
+export type IndexSource = 'declared' | 'automatic'
+
+/** An index of a collection. */
+export type Index = Definition & {
+  readonly id: number
+  readonly source: IndexSource
+  readonly state: IndexState
+  readonly hasArrays: boolean
+  readonly hasCutKeys: boolean
+}
+
+/** The indexes of a collection that writes keep up, and the number of their changes. */
+export type IndexSet = {
+  readonly collection: string
+  readonly version: number
+  readonly indexes: readonly Index[]
+}
+
+/** The indexes of a collection that has never had one. */
+export const withoutIndexes = (collection: string): IndexSet => ({ collection, version: 0, indexes: [] })
+
+export type IndexRow = {
+  id: number
+  collection: string
+  fields: string
+  is_unique: number
+  by_owner: number
+  source: IndexSource
+  state: IndexState
+  format: number
+  has_arrays: number
+  has_cut_keys: number
+}
+
+/** A version with an index, or without one. */
+type VersionedRow = { version: number } & { [C in keyof IndexRow]: IndexRow[C] | null }
+
+const columns = sql.literal(
+  'i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.source, i.state, i.format, i.has_arrays, i.has_cut_keys',
+)
+
+/** An index out of its row. */
+export const indexOf = (row: IndexRow): Index => ({
+  id: row.id,
+  collection: row.collection,
+  fields: parseJson(row.fields) as IndexField[],
+  isUnique: row.is_unique === 1,
+  byOwner: row.by_owner === 1,
+  source: row.source,
+  state: row.state,
+  hasArrays: row.has_arrays === 1,
+  hasCutKeys: row.has_cut_keys === 1,
+})
+
+/** The version, in each row, and the indexes: one statement, so that both are of one moment. */
+export const selectSetSql = (collection: string): Sql<VersionedRow> => sql`
+  select s.version, ${columns} from store_index_sets s
+  left join store_indexes i on i.collection = s.collection and i.state in ('building', 'ready')
+  where s.collection = ${collection} order by i.id`
+
+export function setOf(collection: string, rows: readonly VersionedRow[]): IndexSet {
+  const indexes = rows.flatMap((row) => (row.id === null ? [] : [indexOf(row as IndexRow)]))
+  return { collection, version: rows[0]?.version ?? 0, indexes }
+}
+
+/** Whether the collection's indexes are those of a version, as a condition of a statement that changes a document. */
+export const isVersion = (collection: string, version: number): Sql => sql`
+  coalesce((select version from store_index_sets where collection = ${collection}), 0) = ${version}`
+
+/** The indexes of a state, of one collection. */
+export const selectByStateSql = (
+  collection: string,
+  state: IndexState,
+): Sql<IndexRow & { built_to: string }> =>
+  sql`
+    select ${columns}, i.built_to from store_indexes i
+    where i.collection = ${collection} and i.state = ${state} order by i.id`
+
+/** All indexes but those that are dropped. */
+export const selectAllSql: Sql<IndexRow> = sql`
+  select ${columns} from store_indexes i where i.state <> 'dropped' order by i.id`
+
+/** The collections with an index that is not finished, or not deleted. */
+export const selectUnfinishedSql: Sql<{ collection: string }> = sql`
+  select distinct collection from store_indexes where state in ('building', 'dropped')`
+
+/** Counts a change of a collection's indexes. */
+export const changedSql = (collection: string): Sql => sql`
+  insert into store_index_sets (collection, version) values (${collection}, 1)
+  on conflict (collection) do update set version = store_index_sets.version + 1`
+
+/**
+ * Changes the indexes of collections: writes that know the old version fail from now on. On PostgreSQL this waits for the writes
+ * that began before, and keeps others waiting until the commit.
+ */
+export const changeIndexes = (
+  db: Database,
+  collections: readonly string[],
+  steps: readonly Step[],
+): Promise<void> =>
+  db.transaction(
+    async (tx) => {
+      if (tx.dialect === 'postgres') await tx.write(sql`lock table store_documents in share mode`)
+      // In one order everywhere, so that two never wait for each other in a circle.
+      for (const collection of collections.toSorted()) await tx.write(changedSql(collection))
+      for (const step of steps) await tx.write(step)
+    },
+    { isolation: 'read committed' },
+  )
+
+/** Inserts an index unless there is one of these fields. */
+export const insertIndexSql = (
+  { collection, fields, isUnique, byOwner }: Definition,
+  source: IndexSource,
+  now: number,
+): Sql => {
+  const text = JSON.stringify(fields)
+  return sql`
+    insert into store_indexes (collection, fields, is_unique, by_owner, source, state, format, created_at)
+    select ${collection}, ${text}, ${flag(isUnique)}, ${flag(byOwner)}, ${source}, 'building',
+      cast(${KEY_FORMAT} as integer), cast(${now} as bigint)
+    where not exists (
+      select 1 from store_indexes where collection = ${collection} and fields = ${text} and state <> 'dropped')`
+}
+
+const flag = (value: boolean): Sql => sql.literal(String(value))
+
+/** Drops indexes: nothing writes or reads their entries any more, and the job deletes them. */
+export const dropSql = (ids: readonly number[]): Sql => sql`
+  update store_indexes set state = 'dropped' where id in (${sql.join(ids)})`
+
+/** Fails an index that is built; no row if it is not. */
+export const failSql = (id: number, reason: string, now: number): Sql<{ id: number }> => sql`
+  update store_indexes set state = 'failed', reason = ${reason}, finished_at = ${now}
+  where id = ${id} and state in ('building', 'ready') returning id`
+
+/** Finishes an index whose build has looked at all documents; no row if it was dropped. */
+export const finishSql = (id: number, now: number): Sql<{ id: number }> => sql`
+  update store_indexes set state = 'ready', finished_at = ${now}
+  where id = ${id} and state = 'building' returning id`
+
+/** Notes how far a build has come; no row if another one has come further, or if the index was dropped. */
+export const progressSql = (
+  id: number,
+  { from, to, documents }: { from: string; to: string; documents: number },
+): Sql<{ documents: number }> => sql`
+  update store_indexes set built_to = ${to}, documents = documents + ${documents}
+  where id = ${id} and state = 'building' and built_to = ${from} returning documents`
+
+/** Notes that an index has documents with several entries, or keys that are cut. */
+export const noteSql = (
+  index: Index,
+  { hasArrays, hasCutKeys }: { hasArrays: boolean; hasCutKeys: boolean },
+): Sql[] =>
+  (hasArrays && !index.hasArrays) || (hasCutKeys && !index.hasCutKeys)
+    ? [
+        sql`
+          update store_indexes set
+            has_arrays = has_arrays or ${flag(hasArrays)}, has_cut_keys = has_cut_keys or ${flag(hasCutKeys)}
+          where id = ${index.id}
+            and not ((has_arrays or ${flag(!hasArrays)}) and (has_cut_keys or ${flag(!hasCutKeys)}))`,
+      ]
+    : []
+
+/** Deletes an index that was dropped and has no entries any more. */
+export const deleteIndexSql = (id: number): Sql => sql`
+  delete from store_indexes where id = ${id} and state = 'dropped'`

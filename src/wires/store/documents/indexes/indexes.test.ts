@@ -1,0 +1,134 @@
+// Indexes as applications see them: declared, built while documents are written, unique; and that their entries are those of
+// the documents, whatever happened.
+import assert from 'node:assert/strict'
+import { before, describe, test } from 'node:test'
+
+import { startApp, type RequestOptions, type TestApp } from '../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
+
+const INDEXES = {
+  books: ['year,-title', { fields: 'isbn', unique: true }, 'author.name'],
+  tagged: ['tags,name', { fields: 'codes', unique: true }, 'parts.no,-parts.size', 'a,b'],
+}
+
+eachEngine((engine) => {
+  const ending = endOfSuite()
+  let app: TestApp
+  let token: string
+  before(async () => {
+    app = await startApp(ending, engine, { config: { store: { indexes: INDEXES } } })
+    token = (await app.register()).token
+    await readyIndexes(app)
+  })
+
+  const ask = (method: string, path: string, options: RequestOptions = {}) =>
+    app.request(method, `/store/${path}`, { token, ...options })
+  const create = async (collection: string, body: unknown): Promise<string> => {
+    const made = await ask('POST', collection, { body })
+    assert.equal(made.status, 201, made.text)
+    return made.body._id
+  }
+
+  test('are declared in the configuration, and ready when they are built', async () => {
+    assert.deepEqual(
+      (await indexesOf(app)).map(({ collection, names, isUnique, state }) => [
+        collection,
+        names,
+        isUnique,
+        state,
+      ]),
+      [
+        ['books', 'year,-title', false, 'ready'],
+        ['books', 'isbn', true, 'ready'],
+        ['books', 'author.name', false, 'ready'],
+        ['tagged', 'tags,name', false, 'ready'],
+        ['tagged', 'codes', true, 'ready'],
+        ['tagged', 'parts.no,-parts.size', false, 'ready'],
+        ['tagged', 'a,b', false, 'ready'],
+      ],
+    )
+  })
+
+  test('have the entries of documents that are created, changed and deleted', async () => {
+    const momo = await create('books', { isbn: 1, title: 'Momo', year: 1973, author: { name: 'Ende' } })
+    await create('books', { isbn: 2, title: 'x'.repeat(5000) })
+    await create('tagged', {
+      codes: 1,
+      tags: ['b', 'a', 'b', null],
+      name: 'lamp',
+      parts: [{ no: 1, size: 2 }, 3, {}],
+    })
+    await create('tagged', { tags: [], codes: ['x', 'y'], parts: [] })
+    await assertEntries(app)
+    await ask('PUT', `books/${momo}`, { body: { year: [1973, 1974], title: null } })
+    await assertEntries(app)
+    await ask('DELETE', `books/${momo}`)
+    await assertEntries(app)
+  })
+
+  describe('a unique one', () => {
+    test('refuses a second document with the same values, and names the fields', async () => {
+      await create('books', { isbn: 'a' })
+      const twice = await ask('POST', 'books', { body: { isbn: 'a' } })
+      assert.equal(twice.status, 409)
+      assert.deepEqual(twice.body.error, {
+        code: 'CONFLICT',
+        message: 'Another document has the same isbn.',
+        details: { fields: ['isbn'] },
+      })
+      const other = await create('books', { isbn: 'b' })
+      assert.equal((await ask('PUT', `books/${other}`, { body: { isbn: 'a' } })).status, 409)
+      assert.equal((await ask('PUT', `books/${other}`, { body: { isbn: 'b', title: 'B' } })).status, 200)
+      await assertEntries(app)
+    })
+
+    test('refuses all but one of many at once, and takes the values of a deleted document', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => ask('POST', 'books', { body: { isbn: 'once' } })),
+      )
+      assert.deepEqual(answers.map(({ status }) => status).toSorted(), [
+        201,
+        ...Array.from({ length: 9 }, () => 409),
+      ])
+      const { body } = answers.find(({ status }) => status === 201)!
+      await ask('DELETE', `books/${body._id}`)
+      await create('books', { isbn: 'once' })
+      await assertEntries(app)
+    })
+
+    test('compares each element of an array, long texts to the end, and a missing field as null', async () => {
+      const long = 'x'.repeat(3000)
+      await create('tagged', { codes: ['p', 'p', 'q', `${long}1`] })
+      await create('tagged', { codes: `${long}2` })
+      for (const codes of [['r', 'q'], `${long}1`])
+        assert.equal((await ask('POST', 'tagged', { body: { codes } })).status, 409)
+      await create('tagged', { codes: null })
+      assert.equal((await ask('POST', 'tagged', { body: { name: 'no codes' } })).status, 409)
+      await assertEntries(app)
+    })
+  })
+
+  test('refuse a document in which two of their fields are arrays', async () => {
+    const refused = await ask('POST', 'tagged', { body: { codes: 'z', a: [1], b: [2] } })
+    assert.equal(refused.status, 400)
+    assert.deepEqual(refused.body.error.details.issues, [
+      {
+        path: '/body',
+        message:
+          'the index of a,b cannot hold this document: a and b are two arrays, which one index cannot hold',
+      },
+    ])
+    await create('tagged', { codes: 'z', a: [1], b: 2 })
+  })
+
+  test('a call that is repeated answers the document that it made', async () => {
+    const headers = { 'idempotency-key': 'again' }
+    const body = { isbn: 'again' }
+    const [first, second] = [
+      await ask('POST', 'books', { body, headers }),
+      await ask('POST', 'books', { body, headers }),
+    ]
+    assert.deepEqual([first.status, second.text], [201, first.text])
+  })
+})

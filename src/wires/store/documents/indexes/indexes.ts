@@ -1,0 +1,88 @@
+import type { Transaction } from '../../../../db/database.ts'
+import { sql } from '../../../../db/sql.ts'
+import type { WireContext } from '../../../../kernel/wire.ts'
+import { createBuilds } from './build.ts'
+import type { Definition } from './definition.ts'
+import { KEY_FORMAT, namesOf } from './entries.ts'
+import {
+  changedSql,
+  changeIndexes,
+  dropSql,
+  indexOf,
+  insertIndexSql,
+  selectAllSql,
+  selectUnfinishedSql,
+  type IndexRow,
+} from './index-rows.ts'
+import { createUpkeep, type Upkeep } from './upkeep.ts'
+
+/** The indexes of collections; see docs/decisions/041-index-entries.md. */
+export type Indexes = Upkeep & {
+  /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
+  declare(definitions: readonly Definition[]): Promise<void>
+  /** Builds all indexes again, in the transaction that replaces all documents; their rows have the new versions of the sets. */
+  rebuild(tx: Transaction): Promise<void>
+}
+
+export function createIndexes(context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>): Indexes {
+  const { db, clock, log } = context
+  const builds = createBuilds(context)
+  const upkeep = createUpkeep(db, (index, reason) => builds.fail(index, reason))
+
+  return {
+    ...upkeep,
+
+    async declare(definitions) {
+      const rows = await db.all(selectAllSql)
+      const isWanted = (row: IndexRow): boolean =>
+        row.source === 'automatic'
+          ? !definitions.some((one) => isSameFields(one, row))
+          : row.state !== 'failed' && definitions.some((one) => isSame(one, row))
+      const dropped = rows.filter((row) => !isWanted(row) || row.format !== KEY_FORMAT)
+      const added = definitions.filter(
+        (one) => !rows.some((row) => !dropped.includes(row) && isSame(one, row)),
+      )
+      const changed = new Set([...dropped, ...added].map(({ collection }) => collection))
+      for (const collection of changed) {
+        const [gone, fresh] = [dropped, added].map((list) =>
+          list.filter((one) => one.collection === collection),
+        ) as [IndexRow[], Definition[]]
+        await changeIndexes(
+          db,
+          [collection],
+          [
+            ...(gone.length > 0 ? [dropSql(gone.map(({ id }) => id))] : []),
+            ...fresh.map((one) => insertIndexSql(one, 'declared', clock.now())),
+            builds.kind.enqueueSql({ collection }),
+          ],
+        )
+        for (const row of gone)
+          log.info({ collection, fields: namesOf(indexOf(row).fields) }, 'an index is dropped')
+      }
+      for (const { collection } of await db.all(selectUnfinishedSql))
+        await builds.kind.enqueue({ collection }, { id: `store-indexes-${collection}` })
+    },
+
+    async rebuild(tx) {
+      const { last } = (await tx.get<{ last: number | null }>(
+        sql`select max(id) as last from store_indexes`,
+      ))!
+      if (last === null) return
+      const collections = await tx.all<{ collection: string }>(sql`
+        select distinct collection from store_indexes where state <> 'dropped' order by collection`)
+      for (const { collection } of collections) await tx.write(changedSql(collection))
+      await tx.write(sql`
+        insert into store_indexes (collection, fields, is_unique, by_owner, source, state, format, created_at)
+        select collection, fields, is_unique, by_owner, source, 'building', format, cast(${clock.now()} as bigint)
+        from store_indexes where state <> 'dropped'`)
+      await tx.write(sql`update store_indexes set state = 'dropped' where id <= ${last}`)
+      for (const { collection } of collections) await tx.write(builds.kind.enqueueSql({ collection }))
+    },
+  }
+}
+
+const isSameFields = ({ collection, fields }: Definition, row: IndexRow): boolean =>
+  row.collection === collection && row.fields === JSON.stringify(fields)
+
+const isSame = (one: Definition, row: IndexRow): boolean =>
+  isSameFields(one, row) && (row.is_unique === 1) === one.isUnique && (row.by_owner === 1) === one.byOwner

@@ -1,0 +1,215 @@
+import { BoundedMap } from '../../../../base/bounded-map.ts'
+import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
+import { ConstraintError, requireRow, type Database, type Step } from '../../../../db/database.ts'
+import type { Row, Sql } from '../../../../db/sql.ts'
+import type { Json } from '../query/filter.ts'
+import { entriesOf, namesOf, UnindexableError, type Entries, type Entry } from './entries.ts'
+import { deleteEntriesSql, insertEntriesSql, selectTakenSql, type DocumentEntries } from './entry-rows.ts'
+import { noteSql, selectSetSql, setOf, withoutIndexes, type Index, type IndexSet } from './index-rows.ts'
+
+const COLLECTIONS_MAX = 10_000
+const TRIES = 100
+/** What the trigger of `store_documents` says. */
+const CHANGED = 'the indexes of the collection have changed'
+
+/** A document before and after a write; undefined where there is none. */
+export type Change = {
+  readonly id: string
+  readonly owner: string
+  readonly before?: Json | undefined
+  readonly after?: Json | undefined
+}
+
+/** A write of documents of one collection. */
+export type DocumentWrite<R extends Row> = {
+  /**
+   * The statement; it answers a row if it changes something. It fails or changes nothing if the collection's indexes are not
+   * those of the set: inserted rows have its version as `index_set`, other statements the condition `isVersion`. A document
+   * that is changed or deleted has the version that `before` was read with.
+   */
+  readonly query: Sql<R>
+  /** Asked only if there are indexes. */
+  readonly changes: () => readonly Change[]
+}
+
+/** Keeps the entries of documents up, in the batch that writes the documents. */
+export type Upkeep = {
+  /** The indexes of a collection as this process knows them. */
+  known(collection: string): IndexSet
+  /** Reads the indexes of a collection. */
+  reload(collection: string): Promise<IndexSet>
+  /**
+   * Runs a write with the steps of its entries; if the collection's indexes are others than this process knew, again.
+   *
+   * @param write makes the write for a set of indexes
+   * @returns the rows of its statement; none if it changed nothing
+   * @throws CONFLICT naming the fields of a unique index; VALIDATION_ERROR for a document that an index cannot hold
+   */
+  write<R extends Row>(
+    collection: string,
+    write: (set: IndexSet) => DocumentWrite<R> | Promise<DocumentWrite<R>>,
+  ): Promise<R[]>
+}
+
+export function createUpkeep(
+  db: Database,
+  /** Gives up an index that this server made by itself and that a document does not fit into. */
+  giveUp: (index: Index, reason: string) => Promise<void>,
+): Upkeep {
+  // Without an entry a collection is taken for one without indexes; a write that is wrong about it fails.
+  const sets = new BoundedMap<string, IndexSet>(COLLECTIONS_MAX)
+  const known = (collection: string): IndexSet => sets.get(collection) ?? withoutIndexes(collection)
+
+  async function reload(collection: string): Promise<IndexSet> {
+    const set = setOf(collection, await db.all(selectSetSql(collection)))
+    if (set.version > 0) sets.set(collection, set)
+    return set
+  }
+
+  async function runOnce<R extends Row>(set: IndexSet, { query, changes }: DocumentWrite<R>): Promise<R[]> {
+    if (set.indexes.length === 0) return db.write(query)
+    const { steps, inserted } = entrySteps(set, changes())
+    const unchanged = errors.conflict()
+    try {
+      const [rows] = await db.batch([requireRow(query, () => unchanged), steps])
+      return rows
+    } catch (error) {
+      if (error === unchanged) return []
+      if (error instanceof ConstraintError && error.kind === 'unique')
+        throw await takenError(db, set, inserted)
+      throw error
+    }
+  }
+
+  return {
+    known,
+    reload,
+    async write(collection, write) {
+      for (let attempt = 0; attempt < TRIES; attempt++) {
+        const set = known(collection)
+        try {
+          const rows = await runOnce(set, await write(set))
+          if (rows.length > 0 || (await reload(collection)).version === set.version) return rows
+        } catch (error) {
+          if (error instanceof ConstraintError && error.kind === 'trigger' && error.message.includes(CHANGED))
+            await reload(collection)
+          else if (error instanceof Refusal) {
+            if (error.index.source === 'declared') throw error.answer
+            await giveUp(error.index, error.message)
+            await reload(collection)
+          } else if (!(error instanceof Released)) throw error
+        }
+      }
+      throw errors.unavailable({
+        message: `The indexes of ${collection} keep changing: try again.`,
+        retryAfter: 1,
+      })
+    },
+  }
+}
+
+/** A document does not fit into an index. */
+class Refusal extends Error {
+  readonly index: Index
+  readonly answer: ApiError
+  constructor(index: Index, cause: UnindexableError) {
+    super(cause.message, { cause })
+    this.index = index
+    this.answer = invalid({
+      path: '/body',
+      message: `the index of ${namesOf(index.fields)} cannot hold this document: ${cause.message}`,
+    })
+  }
+}
+
+/** A key of a unique index that was taken, and is not any more. */
+class Released extends Error {}
+
+/** The entries of a document. @throws Refusal */
+export function entriesIn(index: Index, document: Json): Entries {
+  try {
+    return entriesOf(document, index.fields)
+  } catch (error) {
+    if (error instanceof UnindexableError) throw new Refusal(index, error)
+    throw error
+  }
+}
+
+/** The entries of a document as it was stored; it has none in an index that could not hold it. */
+function entriesBefore(index: Index, document: Json): readonly Entry[] {
+  try {
+    return entriesOf(document, index.fields).entries
+  } catch (error) {
+    if (error instanceof UnindexableError) return []
+    throw error
+  }
+}
+
+/** The statements behind that of the documents, and what they insert. */
+function entrySteps(
+  { indexes }: IndexSet,
+  changes: readonly Change[],
+): { steps: Step[]; inserted: DocumentEntries[] } {
+  const [inserted, deleted]: [DocumentEntries[], DocumentEntries[]] = [[], []]
+  const notes: Step[] = []
+  for (const index of indexes) {
+    const noted = { hasArrays: false, hasCutKeys: false }
+    for (const { id, owner, before, after } of changes) {
+      const old = before === undefined ? [] : entriesBefore(index, before)
+      const made = after === undefined ? undefined : entriesIn(index, after)
+      noted.hasArrays ||= made?.hasArrays ?? false
+      noted.hasCutKeys ||= made?.hasCutKeys ?? false
+      // While it is built nobody knows whether the old entries are there: the build leaves out what is written meanwhile.
+      const [gone, fresh] =
+        index.state === 'ready' ? differenceOf(old, made?.entries ?? []) : [old, made?.entries ?? []]
+      if (gone.length > 0) deleted.push({ index, id, owner, entries: gone })
+      if (fresh.length > 0) inserted.push({ index, id, owner, entries: fresh })
+    }
+    notes.push(...noteSql(index, noted))
+  }
+  const steps = [
+    ...(deleted.length > 0 ? [deleteEntriesSql(deleted)] : []),
+    ...(inserted.length > 0 ? [insertEntriesSql(inserted)] : []),
+    ...notes,
+  ]
+  return { steps, inserted }
+}
+
+/** The entries that are only in the first list, and those that are only in the second. */
+function differenceOf(old: readonly Entry[], next: readonly Entry[]): [Entry[], Entry[]] {
+  const textOf = ({ key, ends }: Entry): string => `${ends}${key.toString('latin1')}`
+  const [before, after] = [new Set(old.map(textOf)), new Set(next.map(textOf))]
+  return [
+    old.filter((entry) => !after.has(textOf(entry))),
+    next.filter((entry) => !before.has(textOf(entry))),
+  ]
+}
+
+/** What a write that a unique index refused is answered. */
+async function takenError(
+  db: Database,
+  { indexes }: IndexSet,
+  inserted: readonly DocumentEntries[],
+): Promise<Error> {
+  const unique = inserted.filter(({ index }) => index.isUnique)
+  const taken = firstTwice(unique) ?? (await db.get(selectTakenSql(unique)))?.index_id
+  const index = indexes.find(({ id }) => id === taken)
+  if (!index) return new Released()
+  const fields = index.fields.map(({ path }) => path.join('.'))
+  return errors.conflict({
+    message: `Another document has the same ${fields.join(' and ')}.`,
+    details: { fields },
+  })
+}
+
+/** The index in which two documents of one write have the same key. */
+function firstTwice(documents: readonly DocumentEntries[]): number | undefined {
+  const seen = new Set<string>()
+  for (const { index, entries } of documents)
+    for (const { key } of entries) {
+      const place = `${index.id} ${key.toString('latin1')}`
+      if (seen.has(place)) return index.id
+      seen.add(place)
+    }
+  return undefined
+}
