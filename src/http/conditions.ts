@@ -1,4 +1,4 @@
-import { errors } from '../../../base/errors.ts'
+import { errors } from '../base/errors.ts'
 
 /** The conditional headers of a request, RFC 9110 section 13.1. */
 export type Conditions = {
@@ -30,12 +30,17 @@ function dateOf(header: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : seconds(ms)
 }
 
+/** The ETags of a list; `*` stands for any. None if it is not a list of ETags: then no condition is met. */
+export function etagsOf(list: string): '*' | readonly string[] {
+  if (list.trim() === '*') return '*'
+  // Between them are commas, which an ETag may hold as well.
+  return /[^\t ,]/.test(list.replaceAll(ETAG, '')) ? [] : (list.match(ETAG) ?? [])
+}
+
 /** Whether a list of ETags, or `*`, names the current one. The weak comparison ignores `W/`. */
-function names(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
-  if (list.trim() === '*') return true
-  return (list.match(ETAG) ?? []).some(
-    (one) => one === etag || (comparison === 'weak' && one === `W/${etag}`),
-  )
+export function namesEtag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
+  const etags = etagsOf(list)
+  return etags === '*' || etags.includes(etag) || (comparison === 'weak' && etags.includes(`W/${etag}`))
 }
 
 /**
@@ -49,10 +54,10 @@ export function isCurrentCopy(conditions: Conditions, { etag, modifiedAt }: Vali
   const unmodifiedSince = dateOf(conditions['if-unmodified-since'])
   const hasChanged =
     ifMatch !== undefined
-      ? !names(ifMatch, etag, 'strong')
+      ? !namesEtag(ifMatch, etag, 'strong')
       : unmodifiedSince !== undefined && modified > unmodifiedSince
   if (hasChanged) throw errors.precondition_failed()
-  if (ifNoneMatch !== undefined) return names(ifNoneMatch, etag, 'weak')
+  if (ifNoneMatch !== undefined) return namesEtag(ifNoneMatch, etag, 'weak')
   const modifiedSince = dateOf(conditions['if-modified-since'])
   return modifiedSince !== undefined && modified <= modifiedSince
 }
