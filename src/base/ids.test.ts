@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { idPattern, leastIdOf, newId, timeOfId } from './ids.ts'
+import { idPattern, idsWithin, leastIdOf, newId, timeOfId } from './ids.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const form = new RegExp(idPattern)
@@ -96,4 +96,18 @@ test('neighbours share nothing but their time and order', () => {
   }
   assert.equal(random.size, 20_000)
   for (const characters of seen) assert.equal(characters.size, 32)
+})
+
+test('ids within an id are the same each time, sort in their order, and do not tell it', () => {
+  const id = newId(NOW)
+  const last = id.slice(0, 10) + 'zzz' + id.slice(13)
+  for (const whole of [id, last]) {
+    const ids = idsWithin(whole, 1000)
+    assert.deepEqual(idsWithin(whole, 1000), ids)
+    assert.ok(isSorted(ids))
+    for (const one of ids) assert.match(one, form)
+    assert.equal(new Set([id, ...ids].map((one) => one.slice(13))).size, 1001)
+    assert.ok(ids[0]!.startsWith(whole.slice(0, 13)))
+    assert.ok(timeOfId(ids.at(-1)!) - timeOfId(whole) <= 1)
+  }
 })

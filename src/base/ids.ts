@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto'
+import { hash, randomFillSync } from 'node:crypto'
 
 // Crockford's base 32 in lower case: no i, l, o, u; sorts as bytes in every collation.
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -52,6 +52,26 @@ export function newId(now: number = Date.now()): string {
   return lastTimeText + encode(order, ORDER_CHARACTERS) + random
 }
 
+/**
+ * Identifiers for the parts of what is created under one id: the same for the same id, so that creating them again changes
+ * nothing. They sort in this order, and cannot be guessed from each other as long as the id is secret.
+ *
+ * @param count at most 32,768
+ */
+export function idsWithin(id: string, count: number): string[] {
+  const time = timeOfId(id)
+  const first = valueOf(id.slice(TIME_CHARACTERS, TIME_CHARACTERS + ORDER_CHARACTERS))
+  return Array.from({ length: count }, (_, i) => {
+    const order = first + i
+    const bytes = hash('sha256', `${id} ${i}`, 'buffer')
+    let random = ''
+    for (let at = 0; at < RANDOM_CHARACTERS; at++) random += alphabet[bytes[at]! & 31]
+    // Beyond what a millisecond counts, they are of the next one.
+    const place = encode(time + Math.floor(order / (ORDER_MAX + 1)), TIME_CHARACTERS)
+    return place + encode(order % (ORDER_MAX + 1), ORDER_CHARACTERS) + random
+  })
+}
+
 /** The form of every identifier, for schemas. */
 export const idPattern = '^[0-9a-hjkmnp-tv-z]{26}$'
 
@@ -59,8 +79,10 @@ export const idPattern = '^[0-9a-hjkmnp-tv-z]{26}$'
 export const leastIdOf = (time: number): string => encode(time, TIME_CHARACTERS)
 
 /** The time at which an id was created, in milliseconds since 1970. */
-export function timeOfId(id: string): number {
+export const timeOfId = (id: string): number => valueOf(id.slice(0, TIME_CHARACTERS))
+
+function valueOf(characters: string): number {
   let value = 0
-  for (let i = 0; i < TIME_CHARACTERS; i++) value = value * 32 + alphabet.indexOf(id[i]!)
+  for (const character of characters) value = value * 32 + alphabet.indexOf(character)
   return value
 }

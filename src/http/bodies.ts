@@ -13,7 +13,12 @@ export type BodyLimits = {
   receiveMs?: number
 }
 
-export type JsonBody<S extends TSchema = TSchema> = BodyLimits & { kind: 'json'; schema: S }
+export type JsonBody<S extends TSchema = TSchema> = BodyLimits & {
+  kind: 'json'
+  schema: S
+  /** Media types beside `application/json` that are taken, without parameters. */
+  contentTypes?: readonly string[]
+}
 export type FormBody<S extends TSchema = TSchema> = BodyLimits & { kind: 'form'; schema: S }
 
 export type RawBody = BodyLimits & {
@@ -43,10 +48,13 @@ export type MultipartBody<S extends TSchema = TSchema, Required extends boolean 
 export type RouteBody = JsonBody | FormBody | RawBody | MultipartBody
 
 /** A body that is read as JSON, strictly, and checked by the schema. */
-export const json = <const S extends TSchema>(schema: S, limits: BodyLimits = {}): JsonBody<S> => ({
+export const json = <const S extends TSchema>(
+  schema: S,
+  options: Omit<JsonBody<S>, 'kind' | 'schema'> = {},
+): JsonBody<S> => ({
   kind: 'json',
   schema,
-  ...limits,
+  ...options,
 })
 
 /**

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 import { errors, invalid } from '../base/errors.ts'
 import { decodeUtf8, parseStrictJson } from '../base/json.ts'
@@ -19,10 +19,14 @@ declare module 'fastify' {
 }
 
 /** Reads whole bodies of a media type; errors of `read` are answered. */
-function readWhole(engine: FastifyInstance, type: string, read: (bytes: Buffer) => unknown): void {
-  engine.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, bytes, done) => {
+function readWhole(
+  engine: FastifyInstance,
+  type: string | RegExp,
+  read: (bytes: Buffer, request: FastifyRequest) => unknown,
+): void {
+  engine.addContentTypeParser(type, { parseAs: 'buffer' }, (request, bytes, done) => {
     try {
-      done(null, read(bytes as Buffer))
+      done(null, read(bytes as Buffer, request))
     } catch (error) {
       done(error as Error)
     }
@@ -39,9 +43,15 @@ function refuseOthers(engine: FastifyInstance, type: string): void {
 const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void | Promise<void> } = {
   json(engine) {
     // The schema finds what an empty body lacks.
-    readWhole(engine, JSON_MEDIA_TYPE, (bytes) =>
-      bytes.length === 0 ? undefined : parseStrictJson(decodeUtf8(bytes)),
-    )
+    const read = (bytes: Buffer) => (bytes.length === 0 ? undefined : parseStrictJson(decodeUtf8(bytes)))
+    readWhole(engine, JSON_MEDIA_TYPE, read)
+    readWhole(engine, /^application\/[\w.-]+\+json\b/i, (bytes, request) => {
+      const { body } = request.routeOptions.config
+      const types = body?.kind === 'json' ? (body.contentTypes ?? []) : []
+      if (types.includes(mediaTypeOf(request.headers['content-type']))) return read(bytes)
+      const taken = [JSON_MEDIA_TYPE, ...types].join(' or ')
+      throw errors.unsupported_media_type({ message: `Send the body as ${taken}.` })
+    })
   },
 
   form(engine) {

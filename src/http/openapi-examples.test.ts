@@ -50,6 +50,7 @@ const REFUSED: Record<string, string> = {
   'POST /onchain/wallets/import': 'VALIDATION_ERROR',
   'GET /store/{collection}/{id}': 'NOT_FOUND',
   'PUT /store/{collection}/{id}': 'NOT_FOUND',
+  'PATCH /store/{collection}/{id}': 'NOT_FOUND',
   'DELETE /store/{collection}/{id}': 'NOT_FOUND',
   'GET /store/files/{id}': 'NOT_FOUND',
   'DELETE /store/files/{id}': 'NOT_FOUND',

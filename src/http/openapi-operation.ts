@@ -146,7 +146,7 @@ const bytesOf = (contentMediaType: string): Schema => ({ contentMediaType })
 function contentOf(body: RouteBody): [type: string, schema: Schema][] {
   switch (body.kind) {
     case 'json':
-      return [[JSON_MEDIA_TYPE, body.schema as Schema]]
+      return [JSON_MEDIA_TYPE, ...(body.contentTypes ?? [])].map((type) => [type, body.schema as Schema])
     case 'form':
       return [[FORM_TYPE, body.schema as Schema]]
     case 'raw':

@@ -53,6 +53,17 @@ const LIMITS = { kind: TEXT, maxBytes: optional(BODY_BYTES), receiveMs: optional
 
 const MEDIA_TYPE = /^[a-z\d.+-]+\/[a-z\d.+-]+$/
 
+const JSON_MEDIA_TYPE = /^application\/[a-z\d.-]+\+json$/
+
+const mediaTypes = (form: RegExp, example: string): Field =>
+  optional({
+    takes: `a list of media types in lower case and without parameters, like ["${example}"]`,
+    fits: (value) =>
+      Array.isArray(value) &&
+      value.length > 0 &&
+      value.every((type) => typeof type === 'string' && form.test(type)),
+  })
+
 type FieldsOf<Spec> = { readonly [Name in keyof Required<Spec>]: Field }
 
 /** The fields of each kind of body. */
@@ -62,18 +73,16 @@ const BODIES: {
   readonly raw: FieldsOf<RawBody>
   readonly multipart: FieldsOf<MultipartBody>
 } = {
-  json: { ...LIMITS, schema: SCHEMA },
+  json: {
+    ...LIMITS,
+    schema: SCHEMA,
+    contentTypes: mediaTypes(JSON_MEDIA_TYPE, 'application/merge-patch+json'),
+  },
   form: { ...LIMITS, schema: OBJECT },
   raw: {
     ...LIMITS,
     maxBytes: BODY_BYTES,
-    contentTypes: optional({
-      takes: 'a list of media types in lower case and without parameters, like ["application/json"]',
-      fits: (value) =>
-        Array.isArray(value) &&
-        value.length > 0 &&
-        value.every((type) => typeof type === 'string' && MEDIA_TYPE.test(type)),
-    }),
+    contentTypes: mediaTypes(MEDIA_TYPE, 'application/json'),
   },
   multipart: {
     kind: TEXT,

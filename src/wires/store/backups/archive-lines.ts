@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { parseStrictJson } from '../../../base/json.ts'
-import { STORED_BYTES_MAX, type Fields } from '../documents/documents.ts'
+import { joinObjects, STORED_BYTES_MAX, type Fields } from '../documents/document-json.ts'
 import type { DocumentLine, FileLine } from './archive-format.ts'
 import { damaged } from './damaged.ts'
 
@@ -106,12 +106,8 @@ export function readFileLine(line: Buffer, place: string): ArchivedFile {
 }
 
 /** An archive may be written by others; a stored document is what JSON.stringify writes. */
-function canonical(serviceFields: string, { _id, createdAt, updatedAt, ...fields }: Fields): string {
-  const others = JSON.stringify(fields)
-  return others === '{}'
-    ? `${serviceFields.slice(0, -1)}}`
-    : `${serviceFields.slice(0, -1)},${others.slice(1)}`
-}
+const canonical = (serviceFields: string, { _id, createdAt, updatedAt, ...fields }: Fields): string =>
+  joinObjects(`${serviceFields.slice(0, -1)}}`, JSON.stringify(fields))
 
 const isId = (value: unknown): value is string => typeof value === 'string' && ID.test(value)
 const isOwner = (value: unknown): value is string =>

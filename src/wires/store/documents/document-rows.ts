@@ -38,6 +38,41 @@ export const insertSql = (
         on conflict (collection, id) do nothing
         returning collection, id`
 
+// One text, however many there are.
+const eachOf = (ids: readonly string[]): Sql =>
+  sql`${sql.either({
+    sqlite: sql`select value from json_each(${JSON.stringify(ids)})`,
+    postgres: sql`select json_array_elements_text(${JSON.stringify(ids)}::json)`,
+  })}`
+
+/** Inserts documents of one owner; no rows if there is one with an id of theirs. */
+export const insertAllSql = (
+  collection: string,
+  owner: string,
+  documents: readonly { id: string; body: string }[],
+  set: IndexSet,
+): Sql<{ id: string }> => sql`
+  insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
+  select cast(${collection} as text), id, cast(${owner} as text), 1, cast(${set.version} as bigint), ${storedSql(sql`body`)}
+  from ${sql.either({
+    sqlite: sql`(select value ->> 'id' as id, value ->> 'body' as body from json_each(${JSON.stringify(documents)}))`,
+    postgres: sql`json_to_recordset(${JSON.stringify(documents)}::json)`,
+  })} as line ${sql.either({ sqlite: sql``, postgres: sql`(id text, body text)` })}
+  where not exists (
+    select 1 from store_documents
+    where collection = ${collection} and id in (${eachOf(documents.map(({ id }) => id))}))
+  on conflict (collection, id) do nothing
+  returning id`
+
+/** Those of the documents that exist, in the order of their ids. */
+export const selectAllSql = (
+  collection: string,
+  owner: string,
+  ids: readonly string[],
+): Sql<StoredDocument & { id: string }> => sql`
+  select id, body, version from store_documents
+  where collection = ${collection} and owner = ${owner} and id in (${eachOf(ids)}) order by id`
+
 /** Replaces a document that nobody has changed since its version was read; no row if somebody has. */
 export const updateSql = (
   collection: string,
@@ -53,18 +88,18 @@ export const updateSql = (
 /**
  * Deletes a document within reach; no row if there is none.
  *
- * @param expected only if this is its version
+ * @param expected only if it has one of these versions
  */
 export const deleteSql = (
   collection: string,
   id: string,
   { owner }: RowFilter,
-  expected: number | undefined,
+  expected: readonly number[] | undefined,
   set: IndexSet,
 ): Sql<{ id: string }> => sql`
   delete from store_documents
   where collection = ${collection} and id = ${id}
     ${owner === undefined ? sql.literal('') : sql`and owner = ${owner}`}
-    ${expected === undefined ? sql.literal('') : sql`and version = ${expected}`}
+    ${expected === undefined ? sql.literal('') : sql`and version in (${sql.join(expected)})`}
     and ${isVersion(collection, set.version)}
   returning id`

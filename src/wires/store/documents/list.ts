@@ -3,7 +3,8 @@ import { parseJson } from '../../../base/json.ts'
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
-import type { Documents, Fields } from './documents.ts'
+import type { Fields } from './document-json.ts'
+import type { Documents } from './documents.ts'
 import { listQuery, type ListParameters } from './query/index.ts'
 
 const LARGEST_LIMIT = 1000

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+
 import { Type } from '../../../base/schema.ts'
 import type { Static } from 'typebox'
 
@@ -5,11 +7,16 @@ import { errors } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { json } from '../../../http/bodies.ts'
 import type { Caller } from '../../../http/access.ts'
+import { namesEtag } from '../../../http/conditions.ts'
 import { countedFor } from '../../../http/limits.ts'
-import { answer, jsonText, route } from '../../../http/route.ts'
+import { answer, jsonText, NoBody, route } from '../../../http/route.ts'
 import { CollectionName, type Collections } from './collections.ts'
-import { etagOf, versionOf, type Documents, type StoredDocument } from './documents.ts'
+import type { StoredDocument } from './document-rows.ts'
+import { etagOf, versionsOf, type Documents } from './documents.ts'
 import type { createLists } from './list.ts'
+import { parseProjection, project, projectAll } from './projection.ts'
+
+const LARGEST_LIST = 1000
 
 const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds.' })
 
@@ -23,14 +30,24 @@ const Document = Type.Object(
 )
 type Document = Static<typeof Document>
 
-const Fields = Type.Unsafe<Record<string, unknown>>({
+const fieldsSchema = {
   title: 'DocumentFields',
   type: 'object',
   additionalProperties: true,
   examples: [{ title: 'Momo', year: 1973 }],
   description:
     'Any fields. A name must not begin with $; _id, createdAt and updatedAt are set by the server and ignored.',
+}
+const Fields = Type.Unsafe<Record<string, unknown>>(fieldsSchema)
+
+// The typed client's `call` takes one document; its `collection` takes several as well.
+const OneOrMoreFields = Type.Unsafe<Record<string, unknown> | Record<string, unknown>[]>({
+  examples: fieldsSchema.examples,
+  anyOf: [fieldsSchema, { type: 'array', items: fieldsSchema, minItems: 1, maxItems: LARGEST_LIST }],
 })
+const OneOrMore = Type.Unsafe<Document>(
+  Type.Union([Document, Type.Object({ data: Type.Array(Document) }, { title: 'Documents' })]),
+)
 
 const InCollection = Type.Object({ collection: CollectionName })
 const OneDocument = Type.Object({
@@ -43,9 +60,20 @@ const OneDocument = Type.Object({
 })
 const IfMatch = Type.Object({
   'if-match': Type.Optional(
-    Type.String({ description: 'Fails with 412 unless this is the document’s current ETag.' }),
+    Type.String({ description: 'ETags; fails with 412 unless one is the document’s current one.' }),
   ),
 })
+const IfNoneMatch = Type.Object({
+  'if-none-match': Type.Optional(Type.String({ description: 'ETags; 304 if one is the current one.' })),
+})
+
+const FieldsParameter = Type.Optional(
+  Type.String({
+    description:
+      'Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered.',
+    examples: ['title,author.name'],
+  }),
+)
 
 const Page = Type.Object({
   limit: Type.Integer({
@@ -67,6 +95,7 @@ const Page = Type.Object({
       examples: ['{"year":{"$lt":2000}}'],
     }),
   ),
+  fields: FieldsParameter,
   cursor: Type.Optional(
     Type.String({
       description: 'The nextCursor of the previous page. Unlike offset, it costs the same at any depth.',
@@ -91,17 +120,24 @@ export function documentRoutes({
     route(
       'POST /store/:collection',
       {
-        summary: 'Create a document',
-        description: 'A collection exists as soon as it contains a document.',
+        summary: 'Create a document, or several',
+        description:
+          'A collection exists as soon as it contains a document. An array of up to 1000 documents creates all of them or none, and answers them as `data`, in the same order.',
         access: 'user',
         idempotent: true,
         params: InCollection,
-        body: json(Fields),
-        reply: { 201: Document },
+        body: json(OneOrMoreFields),
+        reply: { 201: OneOrMore },
         errors: [errors.payload_too_large],
       },
       async ({ params: { collection }, body, caller, recordId }) => {
         collections.rowFilter(caller, collection, 'create')
+        if (Array.isArray(body)) {
+          const made = await documents.createAll(collection, recordId, ownerOf(caller), body)
+          return answer<Document>(jsonText(`{"data":[${made.map((one) => one.body).join(',')}]}`), {
+            status: 201,
+          })
+        }
         const made = await documents.create(collection, recordId, ownerOf(caller), body)
         return answer<Document>(jsonText(made.body), { status: 201, headers: { etag: etagOf(made.version) } })
       },
@@ -125,11 +161,13 @@ export function documentRoutes({
         },
       },
       async ({ params: { collection }, query, caller, ip, signal }) => {
+        const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
         const rowFilter = collections.rowFilter(caller, collection, 'read')
         const page = await list(collection, rowFilter, query, { caller: countedFor({ caller, ip }), signal })
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
+        const bodies = projection ? await projectAll(page.bodies, projection) : page.bodies
         return jsonText(
-          `{"data":[${page.bodies.join(',')}],"total":${page.total},"limit":${page.limit},"offset":${page.offset}${next}}`,
+          `{"data":[${bodies.join(',')}],"total":${page.total},"limit":${page.limit},"offset":${page.offset}${next}}`,
         )
       },
     ),
@@ -140,11 +178,21 @@ export function documentRoutes({
         access: 'optional',
         readsOnly: true,
         params: OneDocument,
-        reply: { 200: Document },
+        query: Type.Object({ fields: FieldsParameter }),
+        headers: IfNoneMatch,
+        reply: { 200: Document, 304: NoBody },
         errors: [errors.not_found],
       },
-      async ({ params: { collection, id }, caller }) =>
-        one(await documents.get(collection, id, collections.rowFilter(caller, collection, 'read'))),
+      async ({ params: { collection, id }, query: { fields }, headers, caller }) => {
+        const projection = fields === undefined ? undefined : parseProjection(fields)
+        const found = await documents.get(collection, id, collections.rowFilter(caller, collection, 'read'))
+        const etag = etagOf(found.version)
+        const { 'if-none-match': ifNoneMatch } = headers
+        // Not text: that would have a content type of its own.
+        if (ifNoneMatch !== undefined && namesEtag(ifNoneMatch, etag, 'weak'))
+          return answer<Document>(Readable.from([]), { status: 304, headers: { etag } })
+        return one(projection ? { ...found, body: project(found.body, projection) } : found)
+      },
     ),
     route(
       'PUT /store/:collection/:id',
@@ -160,7 +208,25 @@ export function documentRoutes({
       },
       async ({ params: { collection, id }, headers, body, caller }) => {
         const rowFilter = collections.rowFilter(caller, collection, 'update')
-        return one(await documents.update(collection, id, rowFilter, body, versionOf(headers['if-match'])))
+        return one(await documents.update(collection, id, rowFilter, body, versionsOf(headers['if-match'])))
+      },
+    ),
+    route(
+      'PATCH /store/:collection/:id',
+      {
+        summary: 'Patch a document',
+        description:
+          'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names.',
+        access: 'optional',
+        params: OneDocument,
+        headers: IfMatch,
+        body: json(Fields, { contentTypes: ['application/merge-patch+json'] }),
+        reply: { 200: Document },
+        errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
+      },
+      async ({ params: { collection, id }, headers, body, caller }) => {
+        const rowFilter = collections.rowFilter(caller, collection, 'update')
+        return one(await documents.patch(collection, id, rowFilter, body, versionsOf(headers['if-match'])))
       },
     ),
     route(
@@ -175,7 +241,7 @@ export function documentRoutes({
       },
       async ({ params: { collection, id }, headers, caller }) => {
         const rowFilter = collections.rowFilter(caller, collection, 'delete')
-        await documents.remove(collection, id, rowFilter, versionOf(headers['if-match']))
+        await documents.remove(collection, id, rowFilter, versionsOf(headers['if-match']))
         return { message: `The document ${id} is deleted.` }
       },
     ),

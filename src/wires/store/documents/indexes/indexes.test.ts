@@ -131,4 +131,20 @@ eachEngine((engine) => {
     ]
     assert.deepEqual([first.status, second.text], [201, first.text])
   })
+
+  test('hold for documents that are created together, and for patches', async () => {
+    const { body } = await ask('POST', 'books', { body: [{ isbn: 'g' }, { isbn: 'h', year: [1, 2] }] })
+    for (const sent of [
+      [{ isbn: 'i' }, { isbn: 'h' }],
+      [{ isbn: 'j' }, { isbn: 'j' }],
+    ])
+      assert.equal((await ask('POST', 'books', { body: sent })).body.error.details.fields[0], 'isbn')
+    const [g, h] = body.data
+    assert.equal((await ask('PATCH', `books/${g._id}`, { body: { isbn: 'h' } })).status, 409)
+    assert.equal((await ask('PATCH', `books/${h._id}`, { body: { isbn: 'i', year: null } })).status, 200)
+    await assertEntries(app)
+    const headers = { 'if-match': '"1","2"' }
+    assert.equal((await ask('DELETE', `books/${h._id}`, { headers })).status, 200)
+    await assertEntries(app)
+  })
 })

@@ -1,0 +1,72 @@
+import { errors, invalid, ISSUES_SHOWN, type Issue } from '../../../base/errors.ts'
+import { boundedPointer } from '../../../base/json-pointer.ts'
+import { parseJson } from '../../../base/json.ts'
+
+const LARGEST_BYTES = 1_048_576
+// `_id`, `createdAt` and `updatedAt` always take as many, and do not count.
+const SERVICE_FIELDS_BYTES = 113
+/** The largest document as it is stored. */
+export const STORED_BYTES_MAX = LARGEST_BYTES + SERVICE_FIELDS_BYTES
+
+/** A document's fields as a client sends them. */
+export type Fields = Record<string, unknown>
+
+export type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
+
+const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
+
+/** The fields that a client may set. Those of the service are ignored. */
+export function withoutServiceFields(fields: Fields): Fields {
+  if (!SERVICE_FIELDS.some((name) => Object.hasOwn(fields, name))) return fields
+  const { _id, createdAt, updatedAt, ...others } = fields
+  return others
+}
+
+/** Reads a stored document: the service's fields, and the others. */
+export function readDocument(body: string): { service: ServiceFields; fields: Fields } {
+  const { _id, createdAt, updatedAt, ...fields } = parseJson(body) as Fields & ServiceFields
+  return { service: { _id, createdAt, updatedAt }, fields }
+}
+
+/** Joins two JSON objects. Written as one, the keys of the second that are whole numbers would come first. */
+export function joinObjects(first: string, second: string): string {
+  if (second === '{}') return first
+  return first === '{}' ? second : `${first.slice(0, -1)},${second.slice(1)}`
+}
+
+/**
+ * The JSON of a document: the service's own fields first.
+ *
+ * @param at where the fields are in the request
+ * @throws validation_error for a field name that begins with `$`; payload_too_large over 1 MiB
+ */
+export function writeDocument(
+  { _id, createdAt, updatedAt }: ServiceFields,
+  fields: Fields,
+  at = '/body',
+): string {
+  const others = JSON.stringify(fields)
+  // Only then can there be a name that begins with $.
+  const issues = others.includes('"$') ? [...operatorNames(fields, at).take(ISSUES_SHOWN)] : []
+  if (issues.length > 0) throw invalid(...issues)
+  // None of these holds what JSON would escape.
+  const own = `{"_id":"${_id}","createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`
+  const text = joinObjects(own, others)
+  if (Buffer.byteLength(text) > STORED_BYTES_MAX)
+    throw errors.payload_too_large({
+      message: `${at === '/body' ? 'The document' : `The document at ${at}`} would be larger than ${LARGEST_BYTES} bytes.`,
+    })
+  return text
+}
+
+/** Field names that begin with `$`. */
+function* operatorNames(value: unknown, at: string, keys: (string | number)[] = []): Generator<Issue> {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+    keys.push(key)
+    if (typeof key === 'string' && key.startsWith('$'))
+      yield { path: boundedPointer(at, keys), message: 'a field name must not begin with $' }
+    yield* operatorNames(inner, at, keys)
+    keys.pop()
+  }
+}

@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises'
+
+import { invalid } from '../../../base/errors.ts'
+import { joinObjects, readDocument, type Fields } from './document-json.ts'
+import { parsePath, quote } from './query/path.ts'
+
+/** What is chosen of an object: all of a field, or some of the fields inside. */
+type Chosen = Map<string, Chosen | 'all'>
+
+/** A choice of fields, to answer or to leave out. */
+export type Projection = { readonly keeps: boolean; readonly chosen: Chosen }
+
+const AT = '/query/fields'
+// Of JSON that is read and written without others in between.
+const PART_CHARACTERS = 262_144
+
+const refused = (message: string) => invalid({ path: AT, message })
+
+/**
+ * Reads paths that are joined by commas: the fields to answer, or those to leave out if each begins with a minus.
+ *
+ * @throws VALIDATION_ERROR at `/query/fields`
+ * @see https://www.mongodb.com/docs/manual/reference/operator/aggregation/project/
+ */
+export function parseProjection(text: string): Projection {
+  if (text.trim() === '') throw refused('Name at least one field, or leave the parameter out.')
+  const names = text.split(',').map((name) => name.trim())
+  const keeps = !names[0]!.startsWith('-')
+  const chosen: Chosen = new Map()
+  for (const name of names) {
+    if (name.startsWith('-') === keeps)
+      throw refused('Give either the fields to answer, or those to leave out, each with a minus.')
+    const path = parsePath(keeps ? name : name.slice(1), AT)
+    if (!keeps && path[0] === '_id') throw refused('_id is always answered: it cannot be left out.')
+    choose(chosen, path, name)
+  }
+  return { keeps, chosen }
+}
+
+function choose(chosen: Chosen, path: readonly string[], name: string): void {
+  let inside = chosen
+  for (const [i, part] of path.entries()) {
+    const known = inside.get(part)
+    const isLast = i === path.length - 1
+    if (known === 'all' || (known !== undefined && isLast))
+      throw refused(`${quote(name)} is in another one of the fields, or the same: give one of them.`)
+    if (isLast) inside.set(part, 'all')
+    else {
+      const next: Chosen = known ?? new Map<string, Chosen | 'all'>()
+      inside.set(part, next)
+      inside = next
+    }
+  }
+}
+
+/** Applies a projection to documents. A large page is done in parts, so that it holds up nobody. */
+export async function projectAll(bodies: readonly string[], projection: Projection): Promise<string[]> {
+  const projected: string[] = []
+  let characters = 0
+  for (const body of bodies) {
+    characters += body.length
+    if (characters > PART_CHARACTERS) {
+      await setImmediate()
+      characters = body.length
+    }
+    projected.push(project(body, projection))
+  }
+  return projected
+}
+
+/** Applies a projection to a document's JSON. `_id` is always kept, and fields keep their order. */
+export function project(body: string, { keeps, chosen }: Projection): string {
+  const { service, fields } = readDocument(body)
+  const { _id, ...times } = service
+  const own = JSON.stringify({ _id, ...projectObject(times, chosen, keeps) })
+  return joinObjects(own, JSON.stringify(projectObject(fields, chosen, keeps)))
+}
+
+function projectObject(object: Fields, chosen: Chosen, keeps: boolean): Fields {
+  const projected: Fields = {}
+  for (const [name, value] of Object.entries(object)) {
+    const choice = chosen.get(name)
+    if (choice === undefined || choice === 'all') {
+      if ((choice === 'all') === keeps) projected[name] = value
+    } else {
+      const inner = projectValue(value, choice, keeps)
+      if (inner !== undefined) projected[name] = inner
+    }
+  }
+  return projected
+}
+
+/** Undefined for a scalar of which only fields inside are to be kept: it has none. Arrays are projected by element. */
+function projectValue(value: unknown, chosen: Chosen, keeps: boolean): unknown {
+  if (typeof value !== 'object' || value === null) return keeps ? undefined : value
+  if (!Array.isArray(value)) return projectObject(value as Fields, chosen, keeps)
+  return value
+    .map((element) => projectValue(element, chosen, keeps))
+    .filter((element) => element !== undefined)
+}
