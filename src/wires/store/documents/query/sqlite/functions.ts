@@ -1,0 +1,5 @@
+// The threads of SQLite load this: see `sqliteFunctions` in kernel/wire.ts.
+import { filterFunctions } from './filter-functions.ts'
+
+/** What queries of documents call on SQLite. */
+export const functions = { ...filterFunctions }
