@@ -23,6 +23,8 @@ const POSIX: Readonly<Record<string, CharacterSet>> = {
 /** Reads a class behind its `[`, as far as its `]`. */
 export function readClass(source: Source, i: boolean): CharacterSet {
   const from = source.at - 1
+  if (source.take(/([:.=])[^\]]*\1\]/y))
+    source.refuse(from, 'The class', 'stands outside of a class: write [[:alpha:]].')
   const negated = source.skip('^')
   const first = source.at
   const ranges: Range[] = []
@@ -41,10 +43,19 @@ export function readClass(source: Source, i: boolean): CharacterSet {
         )
     }
   }
+  if (isMistakenByPcre(source.text.slice(first, source.at)))
+    source.refuse(
+      from,
+      'The class',
+      'mixes \\D, \\S, \\W or [:^…:] with \\p or [:…:], where MongoDB may go wrong: write (?:[…]|[…]).',
+    )
   const single = setOf(ranges)
   const set = union(i ? withOtherCases(single) : single, ...sets)
   return negated ? complement(set) : set
 }
+
+/** PCRE2 10.42 forgets what such a class has beyond U+00FF: it finds no Σ by [\\D[:alpha:]]. */
+const isMistakenByPcre = (text: string): boolean => /\\[DSW]|\[:\^/.test(text) && /\\[Pp]|\[:[a-z]/.test(text)
 
 /** A hyphen is itself at the end of a class. */
 const rangeFollows = (source: Source): boolean => source.startsWith('-') && !source.startsWith('-]')

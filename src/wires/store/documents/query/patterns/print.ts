@@ -21,11 +21,8 @@ export function printTree(node: Node, dialect: Dialect): string {
       return `(?:${node.of.map((one) => printTree(one, dialect)).join('|')})`
     case 'repeat': {
       const of = printTree(node.of, dialect)
-      return dialect.repeat(
-        node.of.kind === 'sequence' || node.of.kind === 'assertion' ? `(?:${of})` : of,
-        node.min,
-        node.max,
-      )
+      const isAtom = node.of.kind === 'set' || node.of.kind === 'choice'
+      return dialect.repeat(isAtom ? of : `(?:${of})`, node.min, node.max)
     }
   }
 }

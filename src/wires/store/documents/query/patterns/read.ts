@@ -29,10 +29,10 @@ const REFUSED_GROUPS: readonly (readonly [opening: RegExp, what: string, rest: s
   [/\(\?P=/y, 'The back reference', LINEAR],
   [/\(\?(?:R|&|P>|[+-]?[0-9])/y, 'The recursion', LINEAR],
   [/\(\?\(/y, 'The conditional group', LINEAR],
-  [/\(\?\|/y, 'The branch reset', 'is not supported: write (?: instead.'],
   [/\(\?C/y, 'The callout', 'is not supported.'],
   [/\(\*/y, 'The verb', 'is not supported.'],
   [/\(\?-?\w*xx/y, 'The option xx of', 'is not supported: write x.'],
+  [/\(\?[\^\w-]+[:)]/y, 'The options', 'are not supported: these are: i m s x.'],
 ]
 
 const ASSERTIONS: Readonly<Record<string, Place>> = {
@@ -172,7 +172,7 @@ class Reader {
     for (const [opening, what, rest] of REFUSED_GROUPS)
       if (source.take(opening)) source.refuse(from, what, rest)
     if (++this.#depth > MAX_DEPTH) source.refuse(from, 'The group', `is deeper than ${MAX_DEPTH} levels.`)
-    const inner = source.take(/\(\?(?!-?\w*xx)([imsx]*)(?:-([imsx]*))?:/y)
+    const inner = source.take(/\(\?(?:([imsx]*)(?:-([imsx]*))?:|\|)/y)
     if (!inner) this.#openCapture(from)
     const node = this.#choice(inner ? withOptions(options, inner) : options)
     if (!source.skip(')'))
