@@ -7,12 +7,6 @@ import { listQuery, type ListParameters } from './index.ts'
 
 export type Document = Record<string, unknown>
 
-/** JSON of a filter; large integers with an exponent, without which the server refuses them as inexact. */
-export const filterText = (filter: unknown): string =>
-  JSON.stringify(filter).replaceAll(/(?<=[:,[])-?\d{16,}(?=[,}\]])/g, (digits) =>
-    Number(digits).toExponential(),
-  )
-
 const migrationsFolder = new URL('../../migrations/', import.meta.url)
 const FUNCTIONS = /^00[67]-/
 
@@ -53,11 +47,28 @@ export async function openDocuments(engine: Engine) {
 
     /** Numbers of the documents that match, lowest first. */
     async matching(collection: string, filter: unknown): Promise<number[]> {
-      const { from, where } = listQuery({ filter: filterText(filter) }, collection)
+      const { from, where } = listQuery({ filter: JSON.stringify(filter) }, collection)
       const rows = await db.all<{ id: string }>(
         sql`select d.id from ${from} where d.collection = ${collection} and ${where} order by d.id`,
       )
       return rows.map(({ id }) => Number(id))
+    },
+
+    /** For each filter the numbers of the documents that match, in one statement. */
+    async matchingEach(collection: string, filters: readonly unknown[]): Promise<number[][]> {
+      const lists = filters.map((filter) => listQuery({ filter: JSON.stringify(filter) }, collection))
+      const verdicts = lists.map(({ where }) => sql`coalesce(cast((${where}) as text), 'null')`)
+      const rows = await db.all<{ id: string; verdicts: string }>(sql`
+        select d.id, ${sql.join(verdicts, ` || ' ' || `)} as verdicts from ${lists[0]!.from}
+        where d.collection = ${collection} order by d.id`)
+      return filters.map((filter, i) =>
+        rows.flatMap(({ id, verdicts }) => {
+          const verdict = verdicts.split(' ')[i]!
+          if (!['0', '1', 'true', 'false'].includes(verdict))
+            throw new Error(`${JSON.stringify(filter)} is ${verdict} of ${id}`)
+          return verdict === '1' || verdict === 'true' ? [Number(id)] : []
+        }),
+      )
     },
 
     /** Numbers of the documents in the list's order, and the cursor behind the last one. */

@@ -64,6 +64,6 @@ export function typeOf(value: unknown): TypeName {
   if (typeof value === 'boolean') return 'bool'
   if (typeof value === 'object') return value === null ? 'null' : Array.isArray(value) ? 'array' : 'object'
   const number = value as number
-  if (!Number.isInteger(number) || number < -(2 ** 63) || number >= 2 ** 63) return 'double'
+  if (!Number.isInteger(number) || number <= -(2 ** 63) || number >= 2 ** 63) return 'double'
   return number === (number | 0) ? 'int' : 'long'
 }

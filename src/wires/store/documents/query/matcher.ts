@@ -171,7 +171,7 @@ function compileMod(divisor: number, remainder: number): Passes {
   const isSafe = Number.isSafeInteger(divisor) && Number.isSafeInteger(remainder)
   const [wideDivisor, wideRemainder] = [toWide(divisor), toWide(remainder)]
   return (value) => {
-    if (typeof value !== 'number' || value < -LIMIT || value >= LIMIT) return false
+    if (typeof value !== 'number' || value <= -LIMIT || value >= LIMIT) return false
     const integer = Math.trunc(value)
     return isSafe && Number.isSafeInteger(integer)
       ? integer % divisor === remainder

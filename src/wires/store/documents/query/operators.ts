@@ -147,7 +147,7 @@ const mod: Operator = (operand, { at }) => {
 }
 
 function toInteger(number: Json, at: string): number {
-  if (typeof number !== 'number' || number < -(2 ** 63) || number >= 2 ** 63)
+  if (typeof number !== 'number' || number <= -(2 ** 63) || number >= 2 ** 63)
     throw refused(at, 'Give a number that fits into 64 bits.')
   return Math.trunc(number) + 0 // not -0
 }
