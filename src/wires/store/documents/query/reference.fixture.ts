@@ -1,4 +1,3 @@
-import { compareValues } from '../compare.fixture.ts'
 import type { Json } from './filter.ts'
 
 // What the engines and the matcher are compared with: MongoDB's documented rules said once more, on the request's own
@@ -59,13 +58,29 @@ const any = (ends: readonly End[], passes: (value: Value) => boolean): boolean =
 const anyArray = (ends: readonly End[], passes: (array: readonly Json[]) => boolean): boolean =>
   ends.some(({ value }) => isArray(value) && passes(value))
 
+const KINDS = ['null', 'number', 'string', 'object', 'array', 'boolean']
 const kindOf = (value: Json): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+
+/** Below, at or above zero as `a` stands before, with or after `b` in MongoDB's order of all values. */
+function compare(a: Json, b: Json): number {
+  const byKind = KINDS.indexOf(kindOf(a)) - KINDS.indexOf(kindOf(b))
+  if (byKind !== 0 || a === null) return byKind
+  if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b as string))
+  if (typeof a !== 'object') return Number(a) - Number(b)
+  const [fields, others] = [Object.entries(a), Object.entries(b as object)] as [string, Json][][]
+  const orders = fields!.slice(0, others!.length).flatMap(([name, value], i) => {
+    const [otherName, other] = others![i]!
+    const byType = KINDS.indexOf(kindOf(value)) - KINDS.indexOf(kindOf(other))
+    return [byType, compare(name, otherName), compare(value, other)]
+  })
+  return orders.find((order) => order !== 0) ?? fields!.length - others!.length
+}
 
 /** The order of two values of one type, where a missing one is null; NaN of two types. */
 function order(value: Value, operand: Json): number {
   const present = value === MISSING ? null : value
-  return kindOf(present) === kindOf(operand) ? compareValues(present, operand) : NaN
+  return kindOf(present) === kindOf(operand) ? compare(present, operand) : NaN
 }
 
 const not =
