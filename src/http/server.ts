@@ -20,6 +20,7 @@ import { MultipartReader } from './multipart.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import { limitReceiving } from './receiving.ts'
 import { METHODS, type Route, type RouteGroup } from './route.ts'
+import { limitSending } from './sending.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 import { countWork } from './work.ts'
@@ -152,6 +153,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // The client has reset the connection: there is no client to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
+    limitSending(reply.raw)
     limitReceiving(request, reply, (late) => {
       if (request.body instanceof MultipartReader) request.body.fail(late)
       else answerError(late, request, reply)

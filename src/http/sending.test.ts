@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { limitSending } from './sending.ts'
+
+const LIMIT_MS = 60
+// More than the system's own buffers take.
+const LARGE = 'x'.repeat(30_000_000)
+
+/** A client of a server with this one answer; reads nothing until it is resumed. */
+async function startClient(
+  t: TestContext,
+  answer: (response: ServerResponse) => unknown,
+  limitMs = LIMIT_MS,
+) {
+  const server = createServer((_request, response) => {
+    limitSending(response, limitMs)
+    answer(response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => undefined) // the server cuts it
+  t.after(() => {
+    socket.destroy()
+    server.close()
+  })
+  const request = once(server, 'request')
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+  const [, response] = (await request) as [unknown, ServerResponse]
+  return { socket, response }
+}
+
+test('an answer that nobody reads ends', async (t) => {
+  const { response } = await startClient(t, (answering) => answering.end(LARGE))
+  await once(response, 'close')
+  assert.equal(response.writableFinished, false)
+})
+
+test('an answer that is read slowly does not', async (t) => {
+  const limitMs = 300
+  const { socket } = await startClient(t, (response) => response.end(LARGE), limitMs)
+  let bytes = 0
+  let pauses = 0
+  socket.on('data', (piece) => {
+    bytes += piece.length
+    if (bytes < pauses * 3_000_000) return
+    pauses++
+    socket.pause()
+    setTimeout(() => socket.resume(), limitMs / 5)
+  })
+  await once(socket, 'close')
+  assert.ok(bytes > LARGE.length)
+  assert.ok(pauses > 5)
+})
+
+test('an answer whose handler or source takes its time does not', async (t) => {
+  const { socket } = await startClient(t, async (response) => {
+    await delay(LIMIT_MS * 1.5)
+    response.write('a')
+    await delay(LIMIT_MS * 1.5)
+    response.end('b')
+  })
+  socket.setEncoding('utf8')
+  const pieces = await Array.fromAsync(socket)
+  assert.match(pieces.join(''), /^HTTP\/1\.1 200 [^]*a\r\n1\r\nb\r\n0\r\n\r\n$/)
+})
