@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+
+import { newId } from '../../../base/ids.ts'
+import { startApp, type TestApp } from '../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import { until } from '../../../testing/until.ts'
+
+const LARGE = 6
+
+/** A filter of many clauses, each of which looks for a field that is not there. */
+const costly = JSON.stringify({ $or: Array.from({ length: 199 }, (_, n) => ({ [`no${n}.x`]: n })) })
+
+/** Nearly 1 MiB in many fields. */
+const largeDocument = (): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: 25_000 }, (_, n) => [`field${n}`, `the value of it ${n}`]))
+
+eachEngine((engine) => {
+  let app: TestApp
+  let attacker: { _id: string; token: string }
+  let other: { _id: string; token: string; email: string; password: string }
+  const ending = endOfSuite()
+  before(async () => {
+    app = await startApp(ending, engine, { config: { store: { queryLimitSeconds: 1 } } })
+    attacker = await app.register()
+    other = await app.register()
+    const { documents } = app.app.service('store')
+    const create = (collection: string, owner: string, fields: Record<string, unknown>) =>
+      documents.create(collection, newId(app.clock.now()), owner, fields)
+    for (let n = 0; n < LARGE; n++) await create('large', attacker._id, largeDocument())
+    for (let n = 0; n < 3; n++) await create('books', other._id, { n })
+  })
+
+  const path = (collection: string, filter: string) =>
+    `/store/${collection}?filter=${encodeURIComponent(filter)}`
+
+  /** Many costly lists at once; answers their statuses when they have ended or their client has gone. */
+  function attack(signal: AbortSignal) {
+    const headers = { authorization: `Bearer ${attacker.token}` }
+    return Array.from({ length: 80 }, async () => {
+      const answer = await fetch(app.url + path('large', costly), { headers, signal }).catch(() => undefined)
+      if (answer === undefined) return 'gone'
+      const { error } = (await answer.json()) as { error?: { code: string } }
+      if (answer.status === 503) assert.ok(Number(answer.headers.get('retry-after')) >= 1)
+      return error?.code ?? answer.status
+    })
+  }
+
+  test('others are answered while one caller asks for more than there is time for', async () => {
+    const client = new AbortController()
+    const attacks = attack(client.signal)
+    await Promise.race(attacks)
+    const { token, email, password } = other
+    for (const [name, answer] of Object.entries({
+      health: await app.request('GET', '/health'),
+      'sign-in': await app.request('POST', '/auth/login', { body: { email, password } }),
+      list: await app.request('GET', '/store/books', { token }),
+      'a filtered list': await app.request('GET', path('books', '{"n":{"$gt":0}}'), { token }),
+    }))
+      assert.equal(answer.status, 200, `${name}: ${answer.text}`)
+    client.abort()
+    const outcomes = new Set(await Promise.all(attacks))
+    for (const outcome of outcomes) assert.ok(['gone', 'UNAVAILABLE', 200].includes(outcome), String(outcome))
+    // Nothing is left of what it asked for, once the server knows that nobody waits for it.
+    await until(async () => {
+      const { status } = await app.request('GET', path('large', '{"no":1}'), { token: attacker.token })
+      return status === 200
+    })
+  })
+})
