@@ -6,6 +6,7 @@ export const scenarioNames = [
   ...loadNames,
   'scale',
   'signin',
+  'fair',
   'start',
   'mail',
   'timing',
@@ -39,6 +40,7 @@ const help = `Measures Sixwire against the floor: the least that a Node process 
   npm run bench -- --only get,create  only some of them
   npm run bench -- --only scale       does a get cost more among many documents
   npm run bench -- --only signin      does /health stay quick during 50 sign-ins at once
+  npm run bench -- --only fair        what others see while one user attacks with costly lists
   npm run bench -- --only start       time from start to ready
   npm run bench -- --only mail        mails a second through SMTP, against nodemailer used bare
   npm run bench -- --only jobs        background jobs a second, in a long queue and in many lanes

@@ -1,5 +1,6 @@
 import type { BackupsResult } from './backups.ts'
 import type { ChainsResult } from './chains.ts'
+import type { FairResult, Seen } from './fair.ts'
 import type { FilesResult } from './files.ts'
 import { chainsTables } from './report-chains.ts'
 import { backupTables } from './report-backups.ts'
@@ -27,6 +28,7 @@ export type Results = {
   workloads?: WorkloadResults
   scale?: ScaleResult
   signin?: SignInResult
+  fair?: FairResult
   start?: StartResult
   mail?: MailResult
   timing?: TimingResult
@@ -53,6 +55,9 @@ const RATIOS: Record<Options['engine'], Partial<Record<LoadName, number>>> = {
 const MEMORY_MB = 150
 const SCALE = 1.3
 const SIGN_IN_FACTOR = 3
+const FAIR_LIST_MS = 50
+const FAIR_FACTOR = 3
+const FAIR_MEMORY_MB = 400
 const START_MS = 500
 const MAIL_RATIO = 0.7
 const TIMING_FACTOR = 1.3
@@ -127,6 +132,31 @@ function signInTable({ signIns, seconds, before, during, factor }: SignInResult)
   ])
 }
 
+function fairTable({ quiet, attacked, memory, disconnected }: FairResult): string {
+  const row = (name: string, call: keyof Seen, target: (quietP99: number) => number, goal: string) => [
+    name,
+    ...[quiet, attacked].flatMap((seen) => [fine(seen[call].p50), fine(seen[call].p99)]),
+    reached(attacked[call].p99 <= target(quiet[call].p99), goal),
+  ]
+  const times = (p99: number) => FAIR_FACTOR * p99
+  const memoryRow = (name: string, megabytes = NaN) => [
+    name,
+    ...['', '', '', whole(megabytes)],
+    reached(megabytes <= FAIR_MEMORY_MB, `≤ ${FAIR_MEMORY_MB}`),
+  ]
+  return table([
+    ['attack on lists', 'quiet p50 ms', 'quiet p99 ms', 'p50 ms', 'p99 ms', 'to reach'],
+    row('list 20', 'list', () => FAIR_LIST_MS, `≤ ${FAIR_LIST_MS}`),
+    row('/health', 'health', times, `≤ ${FAIR_FACTOR} times`),
+    row('sign-in', 'signIn', times, `≤ ${FAIR_FACTOR} times`),
+    memoryRow('memory, MB', memory.attack),
+    memoryRow(
+      `${disconnected.clients} clients that never read, gone after ${whole(disconnected.seconds)} s, MB`,
+      memory.unread,
+    ),
+  ])
+}
+
 function startTable({ documents, floor, subject: other }: StartResult, subject: string): string {
   const row = (name: string, { median, times }: typeof floor) => [
     name,
@@ -192,6 +222,7 @@ export function report({
   workloads,
   scale,
   signin,
+  fair,
   start,
   mail,
   timing,
@@ -212,6 +243,7 @@ export function report({
   if (workloads) parts.push(...workloadTables(workloads, subject, options.engine))
   if (scale) parts.push(scaleTable(scale))
   if (signin) parts.push(signInTable(signin))
+  if (fair) parts.push(fairTable(fair))
   if (start) parts.push(startTable(start, subject))
   if (mail) parts.push(mailTable(mail, subject))
   if (timing) parts.push(timingTable(timing))

@@ -6,6 +6,7 @@ import { runBackups } from './backups.ts'
 import type { Bench } from './bench.ts'
 import { runChains } from './chains.ts'
 import { startDelay } from './delay.ts'
+import { runFair } from './fair.ts'
 import { runFiles } from './files.ts'
 import { runJobs } from './jobs.ts'
 import { openLoad } from './load.ts'
@@ -79,6 +80,7 @@ async function run(options: Options): Promise<Results> {
     if (wants(...loadNames)) results.workloads = await runWorkloads(bench, faults)
     if (wants('scale')) results.scale = await runScale(bench, faults)
     if (wants('signin')) results.signin = await runSignIns(bench, faults)
+    if (wants('fair')) results.fair = await runFair(bench, faults)
     if (wants('start')) results.start = await runStarts(bench)
     if (wants('mail')) results.mail = await runMail(bench, faults)
     if (wants('pay')) results.pay = await runPay(bench, faults)

@@ -17,8 +17,9 @@ async function startClient(
   answer: (response: ServerResponse) => unknown,
   limitMs = LIMIT_MS,
 ) {
+  const sending = limitSending(limitMs)
   const server = createServer((_request, response) => {
-    limitSending(response, limitMs)
+    sending.watch(response)
     answer(response)
   })
   server.listen(0, '127.0.0.1')
@@ -28,6 +29,7 @@ async function startClient(
   t.after(() => {
     socket.destroy()
     server.close()
+    sending.close()
   })
   const request = once(server, 'request')
   socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
@@ -35,9 +37,11 @@ async function startClient(
   return { socket, response }
 }
 
-test('an answer that nobody reads ends', async (t) => {
-  const { response } = await startClient(t, (answering) => answering.end(LARGE))
+test('an answer that nobody reads ends, whatever its client sends meanwhile', async (t) => {
+  const { socket, response } = await startClient(t, (answering) => answering.end(LARGE))
+  const sending = setInterval(() => socket.write('G'), LIMIT_MS / 5)
   await once(response, 'close')
+  clearInterval(sending)
   assert.equal(response.writableFinished, false)
 })
 

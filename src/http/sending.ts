@@ -1,16 +1,42 @@
 import type { ServerResponse } from 'node:http'
 
 const SEND_MS = 30_000
+const LOOKS = 3
+
+/** What Node knows of a socket beyond its documentation: how much of a piece the system has not taken yet. */
+type Inner = { _handle?: { writeQueueSize?: number } | null }
+
+/** How far an answer is; undefined if nothing of it waits for the client. */
+function progressOf({ socket }: ServerResponse): string | undefined {
+  if (!socket || socket.writableLength === 0) return undefined
+  // Not by the socket's own timeout: that starts again with each byte that the client sends.
+  const { writeQueueSize } = (socket as Inner)._handle ?? {}
+  return `${socket.bytesWritten} ${socket.writableLength} ${writeQueueSize}`
+}
 
 /**
- * Closes the connection of a client that reads nothing of its answer for some time, which takes memory until then. An
+ * Closes the connections of clients that take nothing of their answer for some time; it fills memory until then. An
  * answer that is not there yet, or comes from a slow source, may take as long as it needs.
  */
-export function limitSending(response: ServerResponse, limitMs = SEND_MS): void {
-  // Node counts each piece that the client takes as activity, also one that was handed over before.
-  response.setTimeout(limitMs)
-  response.on('timeout', (socket: ServerResponse['socket']) => {
-    if (socket!.writableLength > 0) socket!.destroy()
-    else socket!.setTimeout(limitMs)
-  })
+export function limitSending(limitMs = SEND_MS) {
+  /** The answers that are not sent completely, with where each stands since when. */
+  const unsent = new Map<ServerResponse, { progress: string | undefined; since: number }>()
+
+  function look(): void {
+    const now = performance.now()
+    for (const [response, last] of unsent) {
+      const progress = progressOf(response)
+      if (progress === undefined || progress !== last.progress) unsent.set(response, { progress, since: now })
+      else if (now - last.since >= limitMs) response.destroy()
+    }
+  }
+  const timer = setInterval(look, limitMs / LOOKS).unref()
+
+  return {
+    watch(response: ServerResponse): void {
+      unsent.set(response, { progress: undefined, since: 0 })
+      response.once('close', () => unsent.delete(response))
+    },
+    close: () => clearInterval(timer),
+  }
 }

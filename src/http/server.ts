@@ -133,6 +133,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       .flatMap(({ routes }) => routes.map(({ path }) => path)),
   )
   const work = countWork()
+  const sending = limitSending()
+  engine.addHook('onClose', sending.close)
 
   const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
   engine.addHook('onRequest', (request, reply, done) => {
@@ -153,7 +155,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // The client has reset the connection: there is no client to answer, and no address to count.
     if (request.socket.remoteAddress === undefined) return void request.socket.destroy()
     reply.headers(fixedHeaders).header('x-request-id', request.id)
-    limitSending(reply.raw)
+    sending.watch(reply.raw)
     limitReceiving(request, reply, (late) => {
       if (request.body instanceof MultipartReader) request.body.fail(late)
       else answerError(late, request, reply)
