@@ -1,4 +1,5 @@
 import { bytesOf } from '../../base/byte-size.ts'
+import { deriveKey } from '../../base/crypto.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { messaging } from '../messaging/index.ts'
 import { createBackups } from './backups/backups.ts'
@@ -40,6 +41,7 @@ export const store = defineWire({
   env: STORE_ENV,
   providers: STORE_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
+  sqliteFunctions: new URL('./documents/query/sqlite/functions.ts', import.meta.url),
   async setup(context, options) {
     const { clock, jobs, policy, settings } = context
     const db = refusedWhileRestoring(context.db)
@@ -52,7 +54,12 @@ export const store = defineWire({
     const collections = createCollections(policy, options.collections)
     const declared = declaredIndexes(options.indexes, (collection) => collections.isByOwner(collection))
     const documents = createDocuments(db, clock, indexes)
-    const list = createLists(db, documents, options.queryLimitSeconds * 1000)
+    const list = createLists(
+      db,
+      documents,
+      options.queryLimitSeconds * 1000,
+      deriveKey(settings.secret, 'store.cursors'),
+    )
     const access = createFilesAccess(policy, options.fileAccess)
     const files = createFiles(db, objects, createQuota(options.quota))
     const upload = createUploads(objects, files)

@@ -1,5 +1,5 @@
 import type { Json } from './query/filter.ts'
-import type { Path } from './query/path.ts'
+import { indexOf, type Path } from './query/path.ts'
 
 /** A field's part of a key: a value, null for a missing one, undefined where an array at the end of the path is empty. */
 export type KeyPart = Json | undefined
@@ -150,5 +150,4 @@ function memberOf(value: Json, part: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined
 }
 
-const elementAt = (array: readonly Json[], part: string): Json | undefined =>
-  /^(?:0|[1-9]\d{0,8})$/.test(part) ? array[Number(part)] : undefined
+const elementAt = (array: readonly Json[], part: string): Json | undefined => array[indexOf(part)]

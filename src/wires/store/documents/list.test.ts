@@ -145,9 +145,9 @@ eachEngine((engine) => {
       const values = ['b', true, 3, null, [1], { x: 1 }, 'a', false, -1]
       const { name } = await collectionOf([...values.map((v) => ({ v })), {}])
       const sorted = (await list(name, { sort: 'v' })).data.map(({ v }) => v)
-      assert.deepEqual(sorted, [null, undefined, -1, 3, 'a', 'b', { x: 1 }, [1], false, true])
+      assert.deepEqual(sorted, [null, undefined, -1, [1], 3, 'a', 'b', { x: 1 }, false, true])
       const descending = (await list(name, { sort: '-v' })).data.map(({ v }) => v)
-      assert.deepEqual(descending, [true, false, [1], { x: 1 }, 'b', 'a', 3, -1, undefined, null])
+      assert.deepEqual(descending, [true, false, { x: 1 }, 'b', 'a', 3, [1], -1, undefined, null])
     })
 
     test('of what a filter finds counts what it finds', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { anyText } from '../../../testing/any-text.ts'
-import { compareValues } from './compare.fixture.ts'
+import { compareValues } from './query/compare.fixture.ts'
 import type { Json } from './query/filter.ts'
 import { EMPTY_ARRAY_KEY, sortKeyOf } from './sort-key.ts'
 

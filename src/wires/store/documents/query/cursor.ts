@@ -1,80 +1,128 @@
 import { createHash } from 'node:crypto'
 
+import { isSameSecret, type Key } from '../../../../base/crypto.ts'
 import { invalid, type ApiError } from '../../../../base/errors.ts'
-import { keyOf, rankOf, type KeyValue } from './key.ts'
+import { sortKeyOf } from '../sort-key.ts'
+import type { Bound, Position } from './bound.ts'
+import type { Json } from './filter.ts'
+import { keyOf } from './key.ts'
 import type { Sort } from './sort.ts'
 
-/** A place in a list, just behind one document: what that one sorts by. */
-export type Position = { readonly values: readonly KeyValue[]; readonly id: string }
-
-/** What a cursor carries: the place, and the number of documents in the whole list where it is known. */
-export type Cursor = { readonly position: Position; readonly total: number | undefined }
-
-const MAX_LENGTH = 16_384
-
-/**
- * The place behind `document`, which is served with its `_id`.
- */
-export function positionOf(document: Readonly<Record<string, unknown>>, sort: Sort): Position {
-  return { values: sort.keys.map(({ path }) => keyOf(document, path)), id: String(document._id) }
+/** What a cursor carries. */
+export type Cursor = {
+  readonly position: Position
+  /** Tells the whole key of the position's document if a bound of it is cut. */
+  readonly print: string | undefined
+  /** The number of documents in the whole list, if it is known. */
+  readonly total: number | undefined
 }
 
-/** What a cursor bears of the list that it is good for: a few characters made of anything that tells it from others. */
+// A URL takes it, also behind proxies that take a header line of 4 KB.
+const MAX_LENGTH = 4096
+const KEY_BYTES = 1536
+
+/**
+ * The cursor behind `document`, which is served with its `_id`. A key that is too long for a URL is cut, in equal parts.
+ */
+export function cursorBehind(
+  document: Readonly<Record<string, unknown>>,
+  sort: Sort,
+  total?: number,
+): Cursor {
+  const key = keyOf(document as Json, sort.keys)
+  const isShort = key.reduce((sum, { length }) => sum + length, 0) <= KEY_BYTES
+  const bounds = key.map((bytes): Bound => {
+    const most = isShort ? Infinity : Math.floor(KEY_BYTES / key.length)
+    return bytes.length <= most ? { bytes, isCut: false } : { bytes: cut(bytes, most), isCut: true }
+  })
+  const print = isShort ? undefined : printOf(key)
+  return { position: { bounds, id: String(document['_id']) }, print, total }
+}
+
+/**
+ * The position of a cursor, exact if the document that it is behind still has the same key. If not, it is in front of all
+ * documents whose keys begin alike: some may come twice, none is left out.
+ *
+ * @param document the one with the position's id, if it is there
+ */
+export function exactPosition({ position, print }: Cursor, sort: Sort, document: Json | undefined): Position {
+  if (print === undefined || document === undefined) return position
+  const key = keyOf(document, sort.keys)
+  if (printOf(key) !== print) return position
+  return { ...position, bounds: key.map((bytes) => ({ bytes, isCut: false })) }
+}
+
+const printOf = (key: readonly Buffer[]): string =>
+  createHash('sha256').update(Buffer.concat(key)).digest('base64url')
+
+const TEXT = sortKeyOf('')[0]
+
+/** The beginning of a key; of a text whole characters, as `sortKeyOf` writes them. */
+function cut(bytes: Buffer, most: number): Buffer {
+  if (bytes[0] !== TEXT) return bytes.subarray(0, most)
+  let end = 1
+  for (let next = end; next <= most; next += characterBytes(bytes[next]!)) end = next
+  return bytes.subarray(0, end)
+}
+
+function characterBytes(first: number): number {
+  if (first === 0x01) return 2 // an escape
+  if (first < 0x80) return 1
+  if (first < 0xe0) return 2
+  return first < 0xf0 ? 3 : 4
+}
+
+/** What a cursor carries of the list that it is of: a few characters that tell it from others. */
 export const markOf = (list: string): string =>
   createHash('sha256').update(list).digest('base64url').slice(0, 12)
 
 /**
- * Writes a cursor: opaque base64url text.
+ * Writes a cursor: opaque base64url text, authenticated because its total is answered.
  *
  * @param mark the list's
  */
-export function encodeCursor({ position, total }: Cursor, mark: string): string {
-  const content = JSON.stringify([mark, total ?? null, position.id, ...position.values])
-  return Buffer.from(content).toString('base64url')
+export function encodeCursor({ position, print, total }: Cursor, mark: string, key: Key): string {
+  const bounds = position.bounds.map(({ bytes, isCut }) => [bytes.toString('base64url'), Number(isCut)])
+  const content: Content = [mark, position.id, total ?? null, print ?? null, bounds as [string, 0 | 1][]]
+  const text = Buffer.from(JSON.stringify(content)).toString('base64url')
+  return `${key.mac(text)}${text}`
 }
+
+type Content = [
+  mark: string,
+  id: string,
+  total: number | null,
+  print: string | null,
+  bounds: [string, 0 | 1][],
+]
+
+const MAC_LENGTH = 43
 
 /**
  * Reads a cursor that `encodeCursor` wrote for the same list.
- * It is not signed: a forged cursor only selects a position in a list that the caller may read anyway.
  *
- * @throws VALIDATION_ERROR at `/query/cursor`
+ * @throws VALIDATION_ERROR at `/query/cursor` for a forged one, one of another list, and one from before the secret changed
  */
-export function decodeCursor(text: string, mark: string, sort: Sort): Cursor {
-  const content = decode(text)
-  if (!Array.isArray(content)) throw garbled()
-  const [given, total, id, ...values] = content as unknown[]
-  if (typeof given === 'string' && given !== mark) {
+export function decodeCursor(cursor: string, mark: string, key: Key): Cursor {
+  const text = cursor.slice(MAC_LENGTH)
+  if (cursor.length > MAX_LENGTH || !isSameSecret(cursor.slice(0, MAC_LENGTH), key.mac(text)))
+    throw refused('This is not a cursor: send the nextCursor of the previous page.')
+  const [list, id, total, print, bounds] = JSON.parse(Buffer.from(text, 'base64url').toString()) as Content
+  if (list !== mark)
     throw refused(
       'This cursor is of another list: keep collection, filter and sort while you follow cursors.',
     )
+  return {
+    position: {
+      id,
+      bounds: bounds.map(([bytes, isCut]) => ({
+        bytes: Buffer.from(bytes, 'base64url'),
+        isCut: isCut === 1,
+      })),
+    },
+    print: print ?? undefined,
+    total: total ?? undefined,
   }
-  if (typeof given !== 'string' || typeof id !== 'string' || !isText(id) || !isTotal(total)) throw garbled()
-  if (values.length !== sort.keys.length || !values.every(isKeyValue)) throw garbled()
-  return { position: { values, id }, total: total ?? undefined }
 }
 
 const refused = (message: string): ApiError => invalid({ path: '/query/cursor', message })
-const garbled = (): ApiError => refused('This is not a cursor: send the nextCursor of the previous page.')
-
-function decode(text: string): unknown {
-  if (text.length > MAX_LENGTH) throw garbled()
-  const bytes = Buffer.from(text, 'base64url')
-  // Buffer skips over what is not base64url.
-  if (bytes.toString('base64url') !== text) throw garbled()
-  try {
-    return JSON.parse(bytes.toString())
-  } catch {
-    throw garbled()
-  }
-}
-
-const isText = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
-
-const isTotal = (value: unknown): value is number | null =>
-  value === null || (Number.isSafeInteger(value) && (value as number) >= 0)
-
-function isKeyValue(value: unknown): value is KeyValue {
-  if (typeof value === 'string') return isText(value)
-  if (typeof value === 'number') return Number.isFinite(value)
-  return [0, 5, 6].includes(rankOf(value)) || Object.keys(value as object).length === 0
-}

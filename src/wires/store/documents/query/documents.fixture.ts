@@ -1,8 +1,10 @@
+import { deriveKey } from '../../../../base/crypto.ts'
 import { openDatabase } from '../../../../db/open.ts'
 import { readMigrations } from '../../../../db/migrations.ts'
 import { sql } from '../../../../db/sql.ts'
 import type { Engine } from '../../../../testing/engines.ts'
 import { storedColumn, storedSql } from '../document-rows.ts'
+import type { Json } from './filter.ts'
 import { listQuery, type ListParameters } from './index.ts'
 
 export type Document = Record<string, unknown>
@@ -10,11 +12,15 @@ export type Document = Record<string, unknown>
 const migrationsFolder = new URL('../../migrations/', import.meta.url)
 const FUNCTIONS = /^00[67]-/
 
+export const cursorKey = deriveKey('a secret of the tests', 'cursor')
+
 const idOf = (i: number): string => String(i).padStart(26, '0')
 
 /** A table of documents with nothing around it: what the query language runs on. */
 export async function openDocuments(engine: Engine) {
-  const db = await openDatabase(await engine.freshUrl())
+  const db = await openDatabase(await engine.freshUrl(), {
+    sqliteFunctions: [new URL('./sqlite/functions.ts', import.meta.url)],
+  })
   await db.write(sql`
     create table store_documents (
       collection text not null, id text not null,
@@ -27,6 +33,13 @@ export async function openDocuments(engine: Engine) {
   const migrations = await readMigrations('store', migrationsFolder, db.dialect)
   await db.migrate(migrations.filter(({ name }) => FUNCTIONS.test(name)))
   let collections = 0
+
+  async function stored(collection: string, id: string): Promise<Json | undefined> {
+    const row = await db.get<{ body: string }>(
+      sql`select body from store_documents where collection = ${collection} and id = ${id}`,
+    )
+    return row && (JSON.parse(row.body) as Json)
+  }
 
   return {
     db,
@@ -47,7 +60,7 @@ export async function openDocuments(engine: Engine) {
 
     /** Numbers of the documents that match, lowest first. */
     async matching(collection: string, filter: unknown): Promise<number[]> {
-      const { from, where } = listQuery({ filter: JSON.stringify(filter) }, collection)
+      const { from, where } = listQuery({ filter: JSON.stringify(filter) }, collection, cursorKey)
       const rows = await db.all<{ id: string }>(
         sql`select d.id from ${from} where d.collection = ${collection} and ${where} order by d.id`,
       )
@@ -56,7 +69,9 @@ export async function openDocuments(engine: Engine) {
 
     /** For each filter the numbers of the documents that match, in one statement. */
     async matchingEach(collection: string, filters: readonly unknown[]): Promise<number[][]> {
-      const lists = filters.map((filter) => listQuery({ filter: JSON.stringify(filter) }, collection))
+      const lists = filters.map((filter) =>
+        listQuery({ filter: JSON.stringify(filter) }, collection, cursorKey),
+      )
       const verdicts = lists.map(({ where }) => sql`coalesce(cast((${where}) as text), 'null')`)
       const rows = await db.all<{ id: string; verdicts: string }>(sql`
         select d.id, ${sql.join(verdicts, ` || ' ' || `)} as verdicts from ${lists[0]!.from}
@@ -73,9 +88,17 @@ export async function openDocuments(engine: Engine) {
 
     /** Numbers of the documents in the list's order, and the cursor behind the last one. */
     async page(collection: string, parameters: ListParameters, limit = 1000) {
-      const list = listQuery(parameters, collection)
-      const rows = await db.all<{ body: string }>(sql`select d.body from ${list.from}
-        where d.collection = ${collection} and ${list.whereAfter} order by ${list.orderBy} limit ${limit}`)
+      const list = listQuery(parameters, collection, cursorKey)
+      const where =
+        list.anchor === undefined ? list.whereAfter : list.exactAfter(await stored(collection, list.anchor))
+      const rows = await db
+        .all<{ body: string }>(
+          sql`select d.body from ${list.from}
+            where d.collection = ${collection} and ${where} order by ${list.orderBy} limit ${limit}`,
+        )
+        .catch((error: unknown) => {
+          throw list.faultOf(error)
+        })
       const documents = rows.map(({ body }) => JSON.parse(body) as Document)
       const last = documents.at(-1)
       return { numbers: documents.map(({ _id }) => Number(_id)), cursor: last && list.cursorAfter(last) }

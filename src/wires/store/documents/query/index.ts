@@ -1,11 +1,14 @@
 import { BoundedMap } from '../../../../base/bounded-map.ts'
+import type { Key } from '../../../../base/crypto.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
-import { decodeCursor, encodeCursor, markOf, positionOf } from './cursor.ts'
-import { everything, type Filter } from './filter.ts'
+import type { Position } from './bound.ts'
+import { cursorBehind, decodeCursor, encodeCursor, exactPosition, markOf } from './cursor.ts'
+import { everything, type Filter, type Json } from './filter.ts'
+import { printAfter, printOrder } from './order.ts'
 import { parseFilter } from './parse.ts'
 import { postgres } from './postgres.ts'
-import { isIdLookup, printAfter, printFilter, printOrder, type Engines } from './print.ts'
-import { parseSort, type Sort } from './sort.ts'
+import { isIdLookup, printFilter, type Engines } from './print.ts'
+import { listFault, parseSort, type Sort } from './sort.ts'
 import { sqlite } from './sqlite.ts'
 
 /** What a list request asks for, as pieces of a query over `store_documents d`. */
@@ -27,12 +30,20 @@ export type ListQuery = {
   /** The total that the cursor carries, so that it is counted once for a whole walk. */
   readonly total: number | undefined
   /**
+   * The `_id` of the document that `exactAfter` needs, if the cursor is behind one whose key is too long for a cursor.
+   */
+  readonly anchor: string | undefined
+  /** What takes the place of `whereAfter`, given the anchor as it is now; undefined if it is gone. */
+  exactAfter(anchor: Json | undefined): Sql
+  /**
    * The cursor behind a document.
    *
-   * @param document as it is served; the last one of the page
+   * @param document as it is stored; the last one of the page
    * @param total number of documents in the whole list, where it is known
    */
   cursorAfter(document: Readonly<Record<string, unknown>>, total?: number): string
+  /** What to throw if the query failed: a VALIDATION_ERROR at `/query/sort` if it cannot sort a document of the list. */
+  faultOf(error: unknown): unknown
 }
 
 /** The query parameters of a list, as they stand in the request. */
@@ -45,28 +56,31 @@ export type ListParameters = { readonly filter?: string; readonly sort?: string;
  *     sql`select d.body from ${list.from} where d.collection = ${collection} and ${list.whereAfter}
  *         order by ${list.orderBy} limit ${limit}`
  *
- * @param scope tells this list from others that the same filter and sort may be asked of: the collection's name
+ * @param scope tells this list from others that the same filter and sort may be asked of: the collection, and for whom
+ * @param key authenticates cursors
  * @throws VALIDATION_ERROR whose path begins with `/query/filter`, `/query/sort` or `/query/cursor`
  */
-export function listQuery({ filter, sort, cursor }: ListParameters, scope: string): ListQuery {
-  const { engines, mark, order, ...compiled } = compiledOf(scope, sort ?? '-createdAt', filter)
-  const after = cursor === undefined ? undefined : decodeCursor(cursor, mark, order)
+export function listQuery({ filter, sort, cursor }: ListParameters, scope: string, key: Key): ListQuery {
+  const { text, order, ...compiled } = compiledOf(sort ?? '-createdAt', filter)
+  const mark = (): string => markOf(JSON.stringify([scope, text]))
+  const after = cursor === undefined ? undefined : decodeCursor(cursor, mark(), key)
+  const behind = (position: Position): Sql => sql`${compiled.where} and ${printAfter(order, position)}`
   return {
     ...compiled,
-    whereAfter: after
-      ? sql`${compiled.where} and ${printAfter(order, after.position, engines)}`
-      : compiled.where,
+    whereAfter: after ? behind(after.position) : compiled.where,
+    anchor: after?.print === undefined ? undefined : after.position.id,
+    exactAfter: (anchor) => behind(exactPosition(after!, order, anchor)),
     total: after?.total,
-    cursorAfter: (document, total) => encodeCursor({ position: positionOf(document, order), total }, mark),
+    cursorAfter: (document, total) => encodeCursor(cursorBehind(document, order, total), mark(), key),
+    faultOf: (error) => listFault(error, order),
   }
 }
 
 /** A list apart from its cursor. */
 type Compiled = Pick<ListQuery, 'from' | 'where' | 'orderBy' | 'scans' | 'filtered'> & {
-  engines: Engines
   order: Sort
   /** What tells this list from others. */
-  mark: string
+  text: string
 }
 
 // Applications ask for the same few lists again and again.
@@ -74,29 +88,28 @@ const LISTS_KEPT = 500
 const LONGEST_KEPT = 500
 const kept = new BoundedMap<string, Compiled>(LISTS_KEPT)
 
-function compiledOf(scope: string, sort: string, filter: string | undefined): Compiled {
-  const key = JSON.stringify([scope, sort, filter])
+function compiledOf(sort: string, filter: string | undefined): Compiled {
+  const key = JSON.stringify([sort, filter])
   const known = kept.get(key)
   if (known) return known
-  const compiled = compile(scope, sort, filter)
+  const compiled = compile(sort, filter)
   if (key.length <= LONGEST_KEPT) kept.set(key, compiled)
   return compiled
 }
 
-function compile(scope: string, sort: string, filterText: string | undefined): Compiled {
+function compile(sort: string, filterText: string | undefined): Compiled {
   const filter = filterText === undefined ? everything : parseFilter(filterText)
   const order = parseSort(sort)
-  const looks = countTests(filter) + order.keys.length * KEY_LOOKS
+  const looks = countTests(filter)
   const { from, engines } = looks > DIRECT_LOOKS ? converted : direct
   return {
     from,
-    engines,
     where: printFilter(filter, engines),
     order,
-    orderBy: printOrder(order, engines),
+    orderBy: printOrder(order),
     scans: order.keys.length > 0 || (looks > 0 && !isIdLookup(filter)),
     filtered: filter.kind !== 'and' || filter.of.length > 0,
-    mark: markOf(JSON.stringify([scope, filter, order])),
+    text: JSON.stringify([filter, order]),
   }
 }
 
@@ -109,7 +122,6 @@ const countTests = (filter: Filter): number => {
 // On PostgreSQL each look into json reads the whole text, and converting it to jsonb, where looks are nearly free,
 // costs as much as two or three of them and keeps the scan on one processor.
 const DIRECT_LOOKS = 2
-const KEY_LOOKS = 3
 
 const direct: { from: Sql; engines: Engines } = {
   from: sql`store_documents d`,

@@ -1,38 +1,31 @@
-import type { Path } from './path.ts'
-
-/** What a document sorts by in one field. Objects sort together, as `{}`, and arrays, as `[]`. */
-export type KeyValue = null | number | string | boolean | Record<string, never> | never[]
-
-/** Strings sort by their first characters, so that a cursor, which holds them, stays small enough for a URL. */
-export const KEY_CHARACTERS = 256
+import { eachKey } from '../document-keys.ts'
+import { EMPTY_ARRAY_KEY, sortKeyOf } from '../sort-key.ts'
+import type { Json } from './filter.ts'
+import type { SortKey } from './sort.ts'
 
 /**
- * The place of a value's type in MongoDB's order of types; true and false have one each.
- * https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/
+ * What a document sorts by: the bytes of each field of the sort. Of the keys that it has where fields run through an array,
+ * the one that sorts first.
+ *
+ * @throws NoKeyError
  */
-export function rankOf(value: unknown): number {
-  if (value === null) return 0
-  if (typeof value === 'number') return 1
-  if (typeof value === 'string') return 2
-  if (typeof value === 'boolean') return value ? 6 : 5
-  return Array.isArray(value) ? 4 : 3
+export function keyOf(document: Json, keys: readonly SortKey[]): readonly Buffer[] {
+  let first: Buffer[] | undefined
+  eachKey(
+    document,
+    keys.map(({ path }) => path),
+    (parts) => {
+      const key = parts.map((part) => (part === undefined ? EMPTY_ARRAY_KEY : sortKeyOf(part)))
+      if (first === undefined || compare(key, first, keys) < 0) first = key
+    },
+  )
+  return first!
 }
 
-/** What `document` sorts by in the field at `path`: the same as the engines' expressions find there. */
-export function keyOf(document: unknown, path: Path): KeyValue {
-  let value: unknown = document
-  for (const part of path) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, part))
-      return null
-    value = (value as Record<string, unknown>)[part]
+function compare(key: readonly Buffer[], other: readonly Buffer[], keys: readonly SortKey[]): number {
+  for (const [i, { descending }] of keys.entries()) {
+    const order = Buffer.compare(key[i]!, other[i]!)
+    if (order !== 0) return descending ? -order : order
   }
-  if (typeof value === 'string') return value.length > KEY_CHARACTERS ? firstCharacters(value) : value
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? [] : {}
-  return value as null | number | boolean
+  return 0
 }
-
-/** Counts whole characters, as the engines do, where JavaScript counts halves of surrogate pairs. */
-const firstCharacters = (text: string): string =>
-  Array.from(text.slice(0, 2 * KEY_CHARACTERS))
-    .slice(0, KEY_CHARACTERS)
-    .join('')

@@ -1,6 +1,5 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Expressions } from './expressions.ts'
-import { KEY_CHARACTERS, rankOf } from './key.ts'
 import type { Scalar, Test } from './filter.ts'
 import type { Path } from './path.ts'
 
@@ -46,36 +45,7 @@ function matches(at: Place, test: Test): Sql {
   }
 }
 
-/** The three columns that a field sorts by: its type's rank, and then the one of its number and its text that is there. */
-function sortKey({ value, text }: Place): { rank: Sql; number: Sql; text: Sql } {
-  return {
-    rank: sql`case jsonb_typeof(${value}) when 'number' then 1 when 'string' then 2 when 'object' then 3
-      when 'array' then 4 when 'boolean' then case when ${value} = 'true' then 6 else 5 end else 0 end`,
-    number: sql`case jsonb_typeof(${value}) when 'number' then ${text}::float8 end`,
-    text: sql`case jsonb_typeof(${value}) when 'string' then left(${text}, ${KEY_CHARACTERS}) end collate "C"`,
-  }
-}
-
 /** @param root the document: an expression of type json or jsonb */
 export const postgres = (root: Sql): Expressions => ({
   matches: (path, test) => matches(place(root, path), test),
-  order(path, descending) {
-    const direction = sql.literal(descending ? 'desc' : 'asc')
-    const { rank, number, text } = sortKey(place(root, path))
-    return sql`${rank} ${direction}, ${number} ${direction}, ${text} ${direction}`
-  },
-  after(path, descending, value) {
-    const { rank, number, text } = sortKey(place(root, path))
-    const beyond = sql.literal(descending ? '<' : '>')
-    const otherType = sql`${rank} ${beyond} ${rankOf(value)}`
-    if (typeof value === 'number') return sql`(${otherType} or ${number} ${beyond} ${String(value)}::float8)`
-    if (typeof value === 'string') return sql`(${otherType} or ${text} ${beyond} ${value})`
-    return otherType
-  },
-  same(path, value) {
-    const { rank, number, text } = sortKey(place(root, path))
-    if (typeof value === 'number') return sql`${number} = ${String(value)}::float8`
-    if (typeof value === 'string') return sql`${text} = ${value}`
-    return sql`${rank} = ${rankOf(value)}`
-  },
 })

@@ -1,9 +1,7 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { Position } from './cursor.ts'
 import type { Expressions } from './expressions.ts'
 import type { Filter, Test } from './filter.ts'
 import type { Path } from './path.ts'
-import type { Sort } from './sort.ts'
 
 export type Engines = { readonly sqlite: Expressions; readonly postgres: Expressions }
 
@@ -48,23 +46,4 @@ function printIds({ values }: OneOf): Sql {
     sqlite: sql`in (select value from json_each(${list}))`,
     postgres: sql`= any(array(select jsonb_array_elements_text(${list}::jsonb)))`,
   })}`
-}
-
-/** What stands behind `order by`. */
-export function printOrder(sort: Sort, engines: Engines): Sql {
-  const keys = sort.keys.map(({ path, descending }) =>
-    each(engines, (engine) => engine.order(path, descending)),
-  )
-  return sql.join([...keys, sort.idDescending ? sql`d.id desc` : sql`d.id`])
-}
-
-/** The condition that a document comes after `position`. */
-export function printAfter(sort: Sort, position: Position, engines: Engines): Sql {
-  const byId = sort.idDescending ? sql`d.id < ${position.id}` : sql`d.id > ${position.id}`
-  return sort.keys.reduceRight((rest, { path, descending }, i) => {
-    const value = position.values[i]!
-    const after = each(engines, (engine) => engine.after(path, descending, value))
-    const same = each(engines, (engine) => engine.same(path, value))
-    return sql`(${after} or (${same} and ${rest}))`
-  }, byId)
 }

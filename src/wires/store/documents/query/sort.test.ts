@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { ApiError } from '../../../../base/errors.ts'
 import { sql } from '../../../../db/sql.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
-import { openDocuments, type Document, type Documents } from './documents.fixture.ts'
+import { cursorKey, openDocuments, type Document, type Documents } from './documents.fixture.ts'
 import { listQuery } from './index.ts'
 import { parseSort } from './sort.ts'
 
@@ -17,10 +17,12 @@ const kinds: Document[] = [
   { v: false },
   { v: 'B' },
   { v: -1 },
-  { v: [1] },
+  { v: [-0.5] },
   { v: '' },
   { v: 0 },
   { v: 1 },
+  { v: [] },
+  { v: [[]] },
 ]
 const people: Document[] = [
   { name: 'Bo', age: 3, address: { city: 'Oslo' } },
@@ -35,7 +37,33 @@ const times: Document[] = [
   { createdAt: '2026-01-01T00:00:00.001Z', name: 'b' },
   { createdAt: '2026-01-01T00:00:00.001Z', name: 'a' },
 ]
-const long = 'x'.repeat(255)
+const arrays: Document[] = [[3, 2], [0, 9], [4], [], [null, 1], [[0]], [{}]].map((v) => ({ v }))
+const lists: Document[] = [
+  { v: [{ a: 5 }, { a: 3 }] },
+  { v: { a: 6 } },
+  { v: [{ a: [] }, { a: 1 }] },
+  { v: [1, [{ a: 0 }], { a: 2 }] },
+  { v: { a: [4, 3] } },
+]
+const pairs: Document[] = [
+  {
+    v: [
+      { a: 2, b: 1 },
+      { a: 1, b: 3 },
+    ],
+  },
+  {
+    v: [
+      { a: 3, b: 0 },
+      { a: 1, b: 2 },
+    ],
+  },
+  { v: [{ a: 2, b: 0 }] },
+]
+const objects: Document[] = [{ b: 1 }, { a: 1 }, { a: 'x' }, { a: {} }, { a: 1, b: 0 }, { b: null }].map(
+  (v) => ({ v }),
+)
+const long = 'x'.repeat(100_000)
 const texts: Document[] = [`${long}😀b`, `${long}😀a`, `${long}y`, `${long}\uffff`, long].map((v) => ({ v }))
 const large: Document[] = [
   1e300,
@@ -52,19 +80,27 @@ const cases: Case[] = [
   ['newest first by default', people, undefined, [3, 2, 1, 0]],
   ['oldest first', people, 'createdAt', [0, 1, 2, 3]],
   ['by _id', people, '_id', [0, 1, 2, 3]],
-  ['types in their order', kinds, 'v', [3, 5, 8, 11, 12, 2, 10, 7, 1, 4, 9, 6, 0]],
-  ['types in their order, descending', kinds, '-v', [0, 6, 9, 4, 1, 7, 10, 2, 12, 11, 8, 5, 3]],
+  ['types in their order', kinds, 'v', [13, 3, 5, 8, 9, 11, 12, 2, 10, 7, 1, 4, 14, 6, 0]],
+  ['types in their order, descending', kinds, '-v', [0, 6, 14, 4, 1, 7, 10, 2, 12, 11, 9, 8, 5, 3, 13]],
   ['equal ones follow their _id', people, 'name', [1, 3, 0, 2]],
   ['equal ones follow their _id in the same direction', people, '-name', [2, 0, 3, 1]],
   ['two keys', people, 'name,age', [1, 3, 0, 2]],
   ['two keys in different directions', people, 'name,-age', [3, 1, 2, 0]],
   ['a dotted path', people, 'address.city', [3, 2, 0, 1]],
-  ['a path into an array leads nowhere', [{ v: [2] }, { v: { 0: 1 } }, {}], 'v.0', [0, 2, 1]],
+  ['a number in a path as index and as name', [{ v: [7, 2] }, { v: { 1: 1 } }, { v: [3] }], 'v.1', [2, 1, 0]],
+  ['an array by its smallest element', arrays, 'v', [3, 4, 1, 0, 2, 6, 5]],
+  ['an array by its largest element, descending', arrays, '-v', [5, 6, 1, 2, 0, 4, 3]],
+  ['by what a path finds in the elements of an array', lists, 'v.a', [2, 3, 0, 4, 1]],
+  ['by what a path finds in the elements of an array, descending', lists, '-v.a', [1, 0, 4, 3, 2]],
+  ['two fields of one array by those of one element', pairs, 'v.a,v.b', [1, 0, 2]],
+  ['two fields of one array by those of one element, descending', pairs, '-v.a,v.b', [1, 2, 0]],
+  ['objects field by field: type, name, value', objects, 'v', [5, 1, 4, 0, 2, 3]],
+  ['arrays of arrays element by element', [[2], [1, 9], [1], []].map((v) => ({ v: [v] })), 'v', [3, 2, 1, 0]],
   ['_id where it stands', people, 'age,-_id,name', [1, 0, 3, 2]],
   ['_id in the other direction', people, 'name,-_id', [3, 1, 2, 0]],
   ['createdAt at the end', people, 'name,-createdAt', [3, 1, 2, 0]],
   ['createdAt before another key', times, 'createdAt,name', [1, 0, 3, 2]],
-  ['text by its first 256 characters', texts, 'v', [4, 2, 3, 0, 1]],
+  ['text of any length', texts, 'v', [4, 2, 3, 1, 0]],
   ['numbers of any size', large, 'v', [5, 4, 3, 1, 2, 6, 0]],
 ]
 
@@ -93,6 +129,21 @@ eachEngine((engine) => {
     })
   }
 
+  test('documents that cannot be sorted are refused, and those of other lists are not in the way', async () => {
+    const rows = [{ kind: 1, a: [1], b: [2], c: [{ 0: 1 }] }, { kind: 2, a: [1], b: 1 }, { kind: 2 }]
+    const collection = await documents.collection(rows)
+    for (const [sort, message] of [
+      ['c,a', /^\/query\/sort: .*"c" and "a" are two arrays side by side/],
+      ['-b.0,x,a', /^\/query\/sort: .*"b.0" and "a" are two arrays side by side/],
+      ['c.0', /^\/query\/sort: .*in "c.0" a number is the index of an array and the name/],
+    ] as const)
+      await assert.rejects(documents.page(collection, { sort }), { code: 'VALIDATION_ERROR', message })
+    const others = { filter: '{"kind":2}', sort: 'a,b,c.0' }
+    const page = await documents.page(collection, others, 1)
+    assert.deepEqual(page.numbers, [2])
+    assert.deepEqual((await documents.page(collection, { ...others, cursor: page.cursor })).numbers, [1])
+  })
+
   test('a cursor goes on where it stood when documents before it are gone or new', async () => {
     const collection = await documents.collection(people)
     const first = await documents.page(collection, { sort: 'name' }, 2)
@@ -108,7 +159,7 @@ eachEngine((engine) => {
     const collection = await documents.collection(Array.from({ length: 2000 }, () => ({})))
     await documents.db.write(sql`analyze store_documents`)
     const { cursor } = await documents.page(collection, {}, 1000)
-    const list = listQuery({ cursor }, collection)
+    const list = listQuery({ cursor }, collection, cursorKey)
     assert.equal(list.scans, false)
     const query = sql`select d.body from ${list.from}
       where d.collection = ${collection} and ${list.whereAfter} order by ${list.orderBy} limit 20`
@@ -126,7 +177,8 @@ eachEngine((engine) => {
 })
 
 test('only what the primary key answers does not scan', () => {
-  const scans = (parameters: Parameters<typeof listQuery>[0]) => listQuery(parameters, 'people').scans
+  const scans = (parameters: Parameters<typeof listQuery>[0]) =>
+    listQuery(parameters, 'people', cursorKey).scans
   assert.equal(scans({}), false)
   assert.equal(scans({ filter: '{}', sort: '_id' }), false)
   assert.equal(scans({ filter: '{"_id":{"$in":["a","b"]}}' }), false)

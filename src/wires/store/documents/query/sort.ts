@@ -1,4 +1,5 @@
 import { invalid, type ApiError } from '../../../../base/errors.ts'
+import type { NoKeyError } from '../document-keys.ts'
 import { parsePath, quote, type Path } from './path.ts'
 
 export type SortKey = { readonly path: Path; readonly descending: boolean }
@@ -40,7 +41,9 @@ function parseKey(field: string): SortKey {
     throw refused(
       'Give field names joined by commas, each with at most one minus before it: -createdAt,name.',
     )
-  return { path: parsePath(name, AT), descending }
+  const path = parsePath(name, AT)
+  if (path.includes('')) throw refused(`A part of ${quote(name)} is empty: a sort needs the name of a field.`)
+  return { path, descending }
 }
 
 /** `_id` ends the sort wherever it stands. Ids sort by time of making, so `createdAt` at the end is `_id` too. */
@@ -49,4 +52,29 @@ function endingWithId(keys: readonly SortKey[]): Sort {
   if (end === -1 && keys.at(-1)!.path.join('.') === 'createdAt') end = keys.length - 1
   const last = keys[end] ?? keys[0]!
   return { keys: end === -1 ? keys : keys.slice(0, end), idDescending: last.descending }
+}
+
+const NO_KEY = /^no key: (\S+)((?: \d+)+)$/
+
+/**
+ * What to throw if the query of a list failed: a refusal of the sort if a document of the list has no key, which a function
+ * of the engine says by the message of a NoKeyError.
+ */
+export function listFault(error: unknown, { keys }: Sort): unknown {
+  const [, reason, fields] = NO_KEY.exec((error as Error).message) ?? []
+  if (reason === undefined) return error
+  const names = fields!
+    .trim()
+    .split(' ')
+    .map((i) => quote(keys[Number(i)]!.path.join('.')))
+  return refused(REFUSALS[reason as NoKeyError['reason']](names.join(' and ')))
+}
+
+const REFUSALS: Readonly<Record<NoKeyError['reason'], (names: string) => string>> = {
+  parallel: (names) =>
+    `A document of the list cannot be sorted: ${names} are two arrays side by side in it. Sort by one of them.`,
+  ambiguous: (names) =>
+    `A document of the list cannot be sorted: in ${names} a number is the index of an array and the name of a field in it.`,
+  'too-many': (names) =>
+    `A document of the list cannot be sorted: too many pairs of elements are found by ${names}. Sort by one of them.`,
 }

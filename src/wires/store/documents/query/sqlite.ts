@@ -1,6 +1,5 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Expressions } from './expressions.ts'
-import { KEY_CHARACTERS, rankOf, type KeyValue } from './key.ts'
 import type { Scalar, Test } from './filter.ts'
 import type { Path } from './path.ts'
 
@@ -76,25 +75,6 @@ function oneOf({ value, type }: Place, values: readonly Scalar[]): Sql {
   return terms.length === 0 ? sql`false` : sql`(${sql.join(terms, ' or ')})`
 }
 
-// Text, numbers and null (also of a missing field) sort as they are, and in the right order; blobs come after text.
-const BLOB_RANK = 3
-const blobs = ['object', 'array', 'false', 'true'].map((type, i) => ({ type, blob: sql.literal(`x'0${i}'`) }))
-const blobOfType = sql.join(
-  blobs.map(({ type, blob }) => sql`when ${sql.literal(`'${type}'`)} then ${blob}`),
-  ' ',
-)
-
-function sortKey(path: Path): Sql {
-  const { value, type } = place(path)
-  return sql`case ${type} when 'text' then substr(${value}, 1, ${KEY_CHARACTERS}) ${blobOfType} else ${value} end`
-}
-
-function keyValue(value: KeyValue): Sql {
-  if (typeof value === 'string' || value === null) return sql`${value}`
-  if (typeof value === 'number') return sql`${bound(value)}`
-  return blobs[rankOf(value) - BLOB_RANK]!.blob
-}
-
 function matches(at: Place, test: Test): Sql {
   switch (test.kind) {
     case 'in':
@@ -117,13 +97,4 @@ function matches(at: Place, test: Test): Sql {
 /** SQLite reads the body once for a row, however many expressions look into it. */
 export const sqlite: Expressions = {
   matches: (path, test) => matches(place(path), test),
-  order: (path, descending) => sql`${sortKey(path)} ${sql.literal(descending ? 'desc' : 'asc')}`,
-  after(path, descending, value) {
-    if (value === null) return descending ? sql`false` : sql`${sortKey(path)} is not null`
-    // Null is neither before nor after anything to SQL, yet it comes last in a descending order.
-    return descending
-      ? sql`(${sortKey(path)} >= ${keyValue(value)}) is not true`
-      : sql`${sortKey(path)} > ${keyValue(value)}`
-  },
-  same: (path, value) => sql`${sortKey(path)} is ${keyValue(value)}`,
 }

@@ -1,4 +1,4 @@
-import type { Json } from './query/filter.ts'
+import type { Json } from './filter.ts'
 
 const TYPES = ['null', 'number', 'string', 'object', 'array', 'boolean']
 

@@ -1,0 +1,56 @@
+import { sql, type Sql } from '../../../../../db/sql.ts'
+import { endOfCut, type Bound, type OrderExpressions } from '../bound.ts'
+import type { Path } from '../path.ts'
+import type { Sort } from '../sort.ts'
+import { jsonPath } from './json.ts'
+import { nativeOf } from './native-key.ts'
+
+const typeAt = (path: Path): Sql => sql`json_type(d.doc, ${jsonPath(path)})`
+
+// What null sorts as: see `nativeOf`.
+const NULL_SQL = sql`-9e999`
+
+/**
+ * The field's value as it sorts. Text, numbers and null, which most fields are, need no function.
+ *
+ * @param isRequired whether a document without a key fails
+ */
+function keySql({ keys }: Sort, i: number, isRequired: boolean): Sql {
+  const { path } = keys[i]!
+  const value = sql`json_extract(d.doc, ${jsonPath(path)})`
+  const computed = sql`store_document_key(json(d.doc), ${JSON.stringify(keys)}, ${i}, ${Number(isRequired)})`
+  const arrays = path.slice(1).map((_, n) => sql`${typeAt(path.slice(0, n + 1))} = 'array'`)
+  const missing =
+    arrays.length === 0
+      ? NULL_SQL
+      : sql`case when ${sql.join(arrays, ' or ')} then ${computed} else ${NULL_SQL} end`
+  return sql`case ${typeAt(path)} when 'text' then ${value} when 'integer' then ${value} when 'real' then ${value}
+    when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001'
+    when 'object' then ${computed} when 'array' then ${computed} else ${missing} end`
+}
+
+/** The bound as a value to compare with, or undefined for SQLite's null. */
+function boundSql({ bytes, isCut }: Bound, descending: boolean): Sql | undefined {
+  const value = nativeOf(bytes)
+  if (value === null) return undefined
+  const isEnd = isCut && descending
+  if (value instanceof Uint8Array) return unhex(isEnd ? endOfCut(bytes) : bytes)
+  // Not always UTF-8, but SQLite compares bytes.
+  return isEnd ? sql`cast(${unhex(endOfCut(Buffer.from(String(value))))} as text)` : sql`${value}`
+}
+
+const unhex = (bytes: Buffer): Sql => sql`unhex(${bytes.toString('hex')})`
+
+export const sqliteOrder: OrderExpressions = {
+  order: (sort, i) => sql`${keySql(sort, i, true)} ${sql.literal(sort.keys[i]!.descending ? 'desc' : 'asc')}`,
+  after(sort, i, bound) {
+    const { descending } = sort.keys[i]!
+    const key = keySql(sort, i, false)
+    const value = boundSql(bound, descending)
+    if (value === undefined) return descending ? sql`false` : sql`${key} is not null`
+    // Null is neither before nor after anything to SQL, yet it comes last in a descending order.
+    if (descending) return sql`(${key} >= ${value}) is not true`
+    return sql`${key} ${sql.literal(bound.isCut ? '>=' : '>')} ${value}`
+  },
+  same: (sort, i, bound) => sql`${keySql(sort, i, false)} is ${boundSql(bound, false) ?? sql`null`}`,
+}
