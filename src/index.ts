@@ -19,6 +19,7 @@ export {
 export { ApiError, defineErrors, errors, invalid } from './base/errors.ts'
 export { amountFault, formatAmount, formatUnits, parseAmount, parseUnits, unitsFault } from './base/money.ts'
 export { CallError, createClient, type Client } from './client/client.ts'
+export type { Collection, Filter, Stored } from './client/collection.ts'
 export { afterCommit, ConstraintError, requireRow, type Database } from './db/database.ts'
 export { sql } from './db/sql.ts'
 export { form, json, multipart, raw, type Upload, type UploadedFile } from './http/bodies.ts'

@@ -221,6 +221,57 @@ eachEngine((engine) => {
       assert.equal(total, 1)
     })
 
+    test('reads and writes the documents of a collection', async () => {
+      type Book = {
+        title: string
+        year: number
+        tags?: string[]
+        author?: { name: string; born?: number }
+        isOut?: boolean
+      }
+      const own = createClient<Known>(app.url, { token: (await app.register()).token })
+      const books = own.collection<Book>('typed-books')
+      const momo = await books.create({ title: 'Momo', year: 1973, author: { name: 'Ende', born: 1929 } })
+      const others = await books.create(
+        [1, 2, 3, 4].map((n) => ({ title: `${n}`, year: 1980 + n, tags: ['new'] })),
+      )
+      assert.deepEqual(await books.get(momo._id), momo)
+      const { data, total } = await books.list({
+        filter: {
+          year: { $gte: 1982 },
+          'author.name': null,
+          $or: [{ title: '2' }, { title: { $in: ['3'] } }],
+        },
+        sort: ['-year', 'author.name'],
+        fields: ['title'],
+        limit: 1,
+      })
+      assert.deepEqual([data, total], [[{ _id: others[2]!._id, title: '3' }], 2])
+
+      const titles: string[][] = []
+      for await (const page of books.pages({ sort: ['year'], limit: 2, offset: 1 }))
+        titles.push(page.data.map(({ title }) => title))
+      assert.deepEqual(titles, [
+        ['1', '2'],
+        ['3', '4'],
+      ])
+
+      assert.equal((await books.update(momo._id, { year: 1974 })).title, 'Momo')
+      const patched = await books.patch(momo._id, { author: { born: null }, year: null })
+      assert.deepEqual(patched.author, { name: 'Ende' })
+      assert.equal('year' in patched, false)
+      const headers = { 'if-match': '"1"' }
+      await assert.rejects(books.remove(momo._id, { headers }), { code: 'PRECONDITION_FAILED' })
+      await books.remove(momo._id)
+      await assert.rejects(books.get(momo._id), { code: 'NOT_FOUND' })
+      // @ts-expect-error a number is not compared with text
+      await books.list({ filter: { year: { $gt: 'a' } } })
+      // @ts-expect-error no book has such a field
+      await books.list({ filter: { pages: 7 } })
+      // @ts-expect-error a title is text
+      await books.update(others[0]!._id, { title: 7 })
+    })
+
     test('pays and refunds at the routes of payments', async (t) => {
       const shopped = await startApp(t, engine, { sandbox: true })
       const { token } = await shopped.register()

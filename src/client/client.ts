@@ -2,6 +2,8 @@ import type { Static, TSchema } from 'typebox'
 
 import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody } from '../http/bodies.ts'
 import type { Route, RouteKey, RouteSpec } from '../http/route.ts'
+import type { Call, CallOptions } from './call.ts'
+import { createCollection, type Collection } from './collection.ts'
 
 /** Bytes. A Blob has a content type; for a Uint8Array set it in the headers. */
 type Bytes = Blob | Uint8Array<ArrayBuffer>
@@ -30,9 +32,7 @@ type BodyOf<B> =
 type BodyInput<S> = S extends { body: infer B extends RouteBody } ? { body: BodyOf<B> } : object
 type QueryInput<S> = [Schema<S, 'query'>] extends [never] ? object : { query?: Partial<Schema<S, 'query'>> }
 
-type Input<K, S> = ParamsInput<K> &
-  BodyInput<S> &
-  QueryInput<S> & { headers?: Record<string, string>; token?: string; signal?: AbortSignal }
+type Input<K, S> = ParamsInput<K> & BodyInput<S> & QueryInput<S> & CallOptions
 
 type Successes = 200 | 201 | 202
 type Reply<S> = S extends RouteSpec
@@ -58,6 +58,14 @@ export type Client<Api extends Route> = {
     key: K,
     ...input: Arguments<K, SpecOf<Api, K>>
   ): Promise<Reply<SpecOf<Api, K>>>
+  /**
+   * The documents of a collection of the store.
+   *
+   * @example
+   * const books = api.collection<{ title: string; year: number }>('books')
+   * const { data } = await books.list({ filter: { year: { $lt: 1980 } }, sort: ['-year'] })
+   */
+  collection<T extends object>(name: string): Collection<T>
   /** The token for calls without a token of their own. It can be changed. */
   token: string | undefined
 }
@@ -91,15 +99,6 @@ export class CallError extends Error {
     this.details = error.details
     this.headers = response.headers
   }
-}
-
-type AnyInput = {
-  params?: Record<string, string>
-  query?: Record<string, unknown>
-  body?: unknown
-  headers?: Record<string, string>
-  token?: string
-  signal?: AbortSignal
 }
 
 /** Whether `fetch` sends a body unchanged; `fetch` or the caller sets the content type. */
@@ -139,34 +138,35 @@ export function createClient<Api extends Route>(
   options: { token?: string; fetch?: typeof fetch } = {},
 ): Client<Api> {
   const send = options.fetch ?? fetch
+  const call: Call = async (key, input = {}) => {
+    const [method, path] = key.split(' ') as [string, string]
+    const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => segment(name, input.params?.[name]))
+    const url = new URL(baseUrl.replace(/\/+$/, '') + filled)
+    for (const [name, value] of Object.entries(input.query ?? {}))
+      if (value !== undefined)
+        url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value))
+    const token = input.token ?? client.token
+    const { body } = input
+    const response = await send(url, {
+      method,
+      headers: {
+        ...(body !== undefined && !isReady(body) && { 'content-type': 'application/json' }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...input.headers,
+      },
+      ...(body !== undefined && { body: isReady(body) ? body : JSON.stringify(body) }),
+      ...(input.signal && { signal: input.signal }),
+    })
+    // Bytes of a file, of whatever type.
+    if (response.ok && response.headers.has('content-disposition')) return await response.blob()
+    const text = await response.text()
+    if (!response.ok) throw new CallError(response, errorIn(text))
+    return response.headers.get('content-type')?.includes('json') ? (JSON.parse(text) as unknown) : text
+  }
   const client: Client<Api> = {
     token: options.token,
-    async call(key, ...[first]) {
-      const input: AnyInput = first ?? {}
-      const [method, path] = key.split(' ') as [string, string]
-      const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => segment(name, input.params?.[name]))
-      const url = new URL(baseUrl.replace(/\/+$/, '') + filled)
-      for (const [name, value] of Object.entries(input.query ?? {}))
-        if (value !== undefined)
-          url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value))
-      const token = input.token ?? client.token
-      const { body } = input
-      const response = await send(url, {
-        method,
-        headers: {
-          ...(body !== undefined && !isReady(body) && { 'content-type': 'application/json' }),
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
-          ...input.headers,
-        },
-        ...(body !== undefined && { body: isReady(body) ? body : JSON.stringify(body) }),
-        ...(input.signal && { signal: input.signal }),
-      })
-      // Bytes of a file, of whatever type.
-      if (response.ok && response.headers.has('content-disposition')) return (await response.blob()) as never
-      const text = await response.text()
-      if (!response.ok) throw new CallError(response, errorIn(text))
-      return (response.headers.get('content-type')?.includes('json') ? JSON.parse(text) : text) as never
-    },
+    call: (key, ...[input]) => call(key, input) as never,
+    collection: (name) => createCollection(call, name),
   }
   return client
 }

@@ -41,7 +41,7 @@ const fieldsSchema = {
 const Fields = Type.Unsafe<Record<string, unknown>>(fieldsSchema)
 
 // The typed client's `call` takes one document; its `collection` takes several as well.
-const OneOrMoreFields = Type.Unsafe<Record<string, unknown> | Record<string, unknown>[]>({
+const OneOrMoreFields = Type.Unsafe<Record<string, unknown>>({
   examples: fieldsSchema.examples,
   anyOf: [fieldsSchema, { type: 'array', items: fieldsSchema, minItems: 1, maxItems: LARGEST_LIST }],
 })
@@ -133,7 +133,12 @@ export function documentRoutes({
       async ({ params: { collection }, body, caller, recordId }) => {
         collections.rowFilter(caller, collection, 'create')
         if (Array.isArray(body)) {
-          const made = await documents.createAll(collection, recordId, ownerOf(caller), body)
+          const made = await documents.createAll(
+            collection,
+            recordId,
+            ownerOf(caller),
+            body as Record<string, unknown>[],
+          )
           return answer<Document>(jsonText(`{"data":[${made.map((one) => one.body).join(',')}]}`), {
             status: 201,
           })
