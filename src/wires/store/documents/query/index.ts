@@ -3,13 +3,11 @@ import type { Key } from '../../../../base/crypto.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Position } from './bound.ts'
 import { cursorBehind, decodeCursor, encodeCursor, exactPosition, markOf } from './cursor.ts'
-import { everything, type Filter, type Json } from './filter.ts'
+import { everything, type Json } from './filter.ts'
 import { printAfter, printOrder } from './order.ts'
 import { parseFilter } from './parse.ts'
-import { postgres } from './postgres.ts'
-import { isIdLookup, printFilter, type Engines } from './print.ts'
+import { isIdLookup, printFilter } from './print.ts'
 import { listFault, parseSort, type Sort } from './sort.ts'
-import { sqlite } from './sqlite.ts'
 
 /** What a list request asks for, as pieces of a query over `store_documents d`. */
 export type ListQuery = {
@@ -97,42 +95,19 @@ function compiledOf(sort: string, filter: string | undefined): Compiled {
   return compiled
 }
 
+const from = sql`store_documents d`
+
 function compile(sort: string, filterText: string | undefined): Compiled {
   const filter = filterText === undefined ? everything : parseFilter(filterText)
   const order = parseSort(sort)
-  const looks = countTests(filter)
-  const { from, engines } = looks > DIRECT_LOOKS ? converted : direct
+  const filtered = filter.kind !== 'and' || filter.of.length > 0
   return {
     from,
-    where: printFilter(filter, engines),
+    where: printFilter(filter),
     order,
     orderBy: printOrder(order),
-    scans: order.keys.length > 0 || (looks > 0 && !isIdLookup(filter)),
-    filtered: filter.kind !== 'and' || filter.of.length > 0,
+    scans: order.keys.length > 0 || (filtered && !isIdLookup(filter)),
+    filtered,
     text: JSON.stringify([filter, order]),
   }
-}
-
-const countTests = (filter: Filter): number => {
-  if (filter.kind === 'field') return 1
-  if (filter.kind === 'not') return countTests(filter.of)
-  return filter.of.reduce((sum, part) => sum + countTests(part), 0)
-}
-
-// On PostgreSQL each look into json reads the whole text, and converting it to jsonb, where looks are nearly free,
-// costs as much as two or three of them and keeps the scan on one processor.
-const DIRECT_LOOKS = 2
-
-const direct: { from: Sql; engines: Engines } = {
-  from: sql`store_documents d`,
-  engines: { sqlite, postgres: postgres(sql`d.body`) },
-}
-
-// Without `offset 0` PostgreSQL would copy the conversion to wherever its result is used.
-const converted: { from: Sql; engines: Engines } = {
-  from: sql`store_documents d ${sql.either({
-    sqlite: sql``,
-    postgres: sql`cross join lateral (select d.body::jsonb as json offset 0) body`,
-  })}`,
-  engines: { sqlite, postgres: postgres(sql`body.json`) },
 }

@@ -1,6 +1,7 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import type { Filter, Test } from '../filter.ts'
 import { compileMatcher } from '../matcher.ts'
+import { isOneOf } from './conditions.ts'
 import { fieldPasses } from './field.ts'
 import { bool, jsonPath } from './json.ts'
 
@@ -30,6 +31,8 @@ const PARTS_MAX = 8
 
 function fieldMatches(filter: FieldFilter): Sql {
   const { path, test } = filter
+  const byKey = path.length === 1 && path[0] === '_id' ? idMatches(test) : undefined
+  if (byKey) return byKey
   const document = sql`d.doc`
   const first = jsonPath(path.slice(0, 1))
   const computed = sql`store_matches(${document} -> ${first}, ${JSON.stringify(filter)})`
@@ -41,6 +44,15 @@ function fieldMatches(filter: FieldFilter): Sql {
     sql`case when json_type(${document}, ${first}) in ('object', 'array') then ${computed}
     else ${bool(compileMatcher(filter)({}))} end`
   )
+}
+
+/** By the primary key: the field `_id` is text, and always the row's id. */
+function idMatches(test: Test): Sql | undefined {
+  if (test.kind === 'range' && typeof test.bound === 'string')
+    return sql`d.id ${sql.literal(test.operator)} ${test.bound}`
+  if (test.kind !== 'in') return undefined
+  const ids = test.values.filter((value) => typeof value === 'string')
+  return ids.length === 0 ? bool(false) : isOneOf(sql`d.id`, ids)
 }
 
 // Roughly by their time; and equality is what fewest documents meet.
