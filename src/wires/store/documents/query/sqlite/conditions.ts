@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import type { Json, Test, TypeName } from '../filter.ts'
-import { bind, bool, type JsonType } from './json.ts'
+import { bind, type JsonType } from './json.ts'
 
 /** What a value of one of these types must meet. */
 export type Condition = {
@@ -79,9 +79,9 @@ function inRange(operator: '>' | '>=' | '<' | '<=', bound: Json): Condition[] | 
 
 const LIMIT_64 = 2 ** 63
 
-// An integer beyond 64 bits is a double to SQLite, and its type is `integer` all the same.
+// JSON's integers beyond 64 bits are doubles to SQLite, and `integer` is their type all the same. JSON writes -2^63 as one.
 const fits32 = (value: Sql): Sql => sql`${value} between -2147483648 and 2147483647`
-const fits64 = (value: Sql): Sql => sql`${value} >= ${-LIMIT_64} and ${value} < ${LIMIT_64}`
+const fits64 = (value: Sql): Sql => sql`${value} > ${-LIMIT_64} and ${value} < ${LIMIT_64}`
 
 const TYPES: Readonly<Record<TypeName, readonly Condition[]>> = {
   null: [{ types: ['null'] }],
@@ -94,16 +94,8 @@ const TYPES: Readonly<Record<TypeName, readonly Condition[]>> = {
   double: [{ types: ['real'] }, { types: ['integer'], holds: (value) => sql`not (${fits64(value)})` }],
 }
 
-/** Both are integers of 64 bits, as which SQLite reads -2^63, too. */
-function withRemainder(divisor: number, remainder: number): Condition {
-  // JSON writes -2^63 with digits beyond 64 bits.
-  const leastPasses = wide(-LIMIT_64) % wide(divisor) === wide(remainder)
-  return {
-    types: ['integer', 'real'],
-    holds: (value) => sql`case when ${value} > ${-LIMIT_64} and ${value} < ${LIMIT_64}
-      then cast(${value} as integer) % ${bind(divisor)} = ${bind(remainder)}
-      else ${value} = ${-LIMIT_64} and ${bool(leastPasses)} end`,
-  }
-}
-
-const wide = (integer: number): bigint => BigInt(String(integer))
+const withRemainder = (divisor: number, remainder: number): Condition => ({
+  types: ['integer', 'real'],
+  holds: (value) =>
+    sql`(${fits64(value)} and cast(${value} as integer) % ${bind(divisor)} = ${bind(remainder)})`,
+})

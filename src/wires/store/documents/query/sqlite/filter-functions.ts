@@ -41,6 +41,9 @@ const patternOf = cached((text) => {
   return matcherOf(JSON.parse(text) as Pattern)
 })
 
+/** SQLite's; a number would be a double to it. */
+const booleanOf = (value: boolean): bigint => (value ? 1n : 0n)
+
 export const filterFunctions = {
   /**
    * Whether a document passes a filter of one field.
@@ -48,9 +51,9 @@ export const filterFunctions = {
    * @param json the value of the first part of its path
    * @param filter JSON of it
    */
-  store_matches: (json: string, filter: string): number => Number(matcherOf(filter)(json)),
+  store_matches: (json: string, filter: string): bigint => booleanOf(matcherOf(filter)(json)),
 
   /** @param pattern JSON of it */
-  store_pattern: (text: string | null, pattern: string): number =>
-    Number(text !== null && patternOf(pattern)(text)),
+  store_pattern: (text: string | null, pattern: string): bigint =>
+    booleanOf(text !== null && patternOf(pattern)(text)),
 }
