@@ -44,33 +44,44 @@ export function repeat(of: Node, min: number, max: number): Node {
 
 export const isNothing = (node: Node): boolean => node.kind === 'sequence' && node.of.length === 0
 
-const written = (node: Extract<Node, { kind: 'repeat' }>): number =>
-  node.max === Infinity ? Math.max(node.min, 1) : node.max
+/** Sets of more members than a letter has cases make many states of an automaton possible at once. */
+const LITERAL_RANGES = 4
 
-/** How many nodes there are once repetitions are written out: what an automaton has to hold. */
-export function sizeOf(node: Node): number {
+/**
+ * What a pattern may cost at worst for each character of a text, in 5 ns: the nodes that there are once repetitions are written
+ * out, most of them four times.
+ */
+export function costOf(node: Node): number {
   switch (node.kind) {
     case 'set':
+      return isLiteral(node.set) ? 1 : 4
     case 'assertion':
       return 1
     case 'sequence':
+      return node.of.reduce((sum, one) => sum + costOf(one), 0)
     case 'choice':
-      return node.of.reduce((sum, one) => sum + sizeOf(one), 1)
+      return node.of.reduce((sum, one) => sum + costOf(one) + 2, 0)
     case 'repeat':
-      return 1 + sizeOf(node.of) * written(node)
+      return 4 + Math.max(costOf(node.of), 1) * writtenCount(node)
   }
 }
 
-/** How often the most repeated node stands there once repetitions are written out: RE2 takes no more than 1000. */
+const isLiteral = (set: CharacterSet): boolean =>
+  set.length <= LITERAL_RANGES && set.every(([from, to]) => from === to)
+
+const writtenCount = ({ min, max }: { min: number; max: number }): number =>
+  max === Infinity ? Math.max(min, 1) : max
+
+/** How often the most repeated node stands there once repetitions are written out. */
 export function countOf(node: Node): number {
-  switch (node.kind) {
-    case 'set':
-    case 'assertion':
-      return 1
-    case 'sequence':
-    case 'choice':
-      return Math.max(1, ...node.of.map(countOf))
-    case 'repeat':
-      return countOf(node.of) * written(node)
-  }
+  if (node.kind === 'set' || node.kind === 'assertion') return 1
+  if (node.kind === 'repeat') return countOf(node.of) * writtenCount(node)
+  return Math.max(1, ...node.of.map(countOf))
+}
+
+/** Of how many ranges the sets consist, which decides how long a pattern is written. */
+export function rangesOf(node: Node): number {
+  if (node.kind === 'set') return node.set.length
+  if (node.kind === 'assertion') return 0
+  return node.kind === 'repeat' ? rangesOf(node.of) : node.of.reduce((sum, one) => sum + rangesOf(one), 0)
 }

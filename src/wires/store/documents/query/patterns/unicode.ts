@@ -2,16 +2,19 @@ import { setOf, union, type CharacterSet, type Range } from './character-set.ts'
 
 const CHUNK = 0x1000
 
-/** The planes of Unicode that have characters, without the halves of surrogate pairs. */
+/** Where Unicode has characters of categories and scripts: no halves of surrogate pairs, no planes for private use. */
 const SPANS: readonly Range[] = [
   [0, 0xcfff],
   [0xd000, 0xd7ff],
   [0xe000, 0x3_ffff],
-  [0xe_0000, 0x10_ffff],
+  [0xe_0000, 0xe_0fff],
 ]
 
-/** C and Cn are left out: what Unicode has not assigned yet changes with each of its versions. */
-const CATEGORY = /^(?:C[cfo]|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?)$/
+/** Those whose members change with each version of Unicode are left out, C and Cn, and Co, private use. */
+const CATEGORY = /^(?:C[cf]|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?)$/
+
+/** The scripts of what belongs to no script, which change too. */
+const NO_SCRIPTS = new Set(['Common', 'Inherited', 'Qaai', 'Unknown', 'Zinh', 'Zyyy', 'Zzzz'])
 
 // What is in these two depends on Unicode alone. They are filled when first used, in some 10 ms each.
 const properties = new Map<string, CharacterSet | undefined>()
@@ -29,6 +32,7 @@ export function propertySet(name: string): CharacterSet | undefined {
 }
 
 function readProperty(name: string): CharacterSet | undefined {
+  if (NO_SCRIPTS.has(name)) return undefined
   let runs: RegExp
   try {
     runs = new RegExp(`\\p{${CATEGORY.test(name) ? name : `scx=${name}`}}+`, 'gu')
