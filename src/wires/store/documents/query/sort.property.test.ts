@@ -68,7 +68,7 @@ eachEngine((engine) => {
           }
         },
       ),
-      { numRuns: 80 },
+      { numRuns: 50 },
     )
   })
 })

@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import { endOfCut, type Bound, type OrderExpressions } from '../bound.ts'
 import type { Path } from '../path.ts'
-import type { Sort } from '../sort.ts'
+import type { Sort, SortKey } from '../sort.ts'
 import { jsonPath } from './json.ts'
 import { nativeOf } from './native-key.ts'
 
@@ -11,22 +11,34 @@ const typeAt = (path: Path): Sql => sql`json_type(d.doc, ${jsonPath(path)})`
 const NULL_SQL = sql`-9e999`
 
 /**
- * The field's value as it sorts. Text, numbers and null, which most fields are, need no function.
+ * The field's value as it sorts. Text, numbers and null, which most fields are, and arrays of them need no function.
  *
  * @param isRequired whether a document without a key fails
  */
 function keySql({ keys }: Sort, i: number, isRequired: boolean): Sql {
   const { path } = keys[i]!
   const value = sql`json_extract(d.doc, ${jsonPath(path)})`
-  const computed = sql`store_document_key(json(d.doc), ${JSON.stringify(keys)}, ${i}, ${Number(isRequired)})`
+  const computed = sql`store_document_key(${fieldsSql(keys)}, ${JSON.stringify(keys)}, ${i}, ${Number(isRequired)})`
   const arrays = path.slice(1).map((_, n) => sql`${typeAt(path.slice(0, n + 1))} = 'array'`)
   const missing =
     arrays.length === 0
       ? NULL_SQL
       : sql`case when ${sql.join(arrays, ' or ')} then ${computed} else ${NULL_SQL} end`
   return sql`case ${typeAt(path)} when 'text' then ${value} when 'integer' then ${value} when 'real' then ${value}
-    when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001'
-    when 'object' then ${computed} when 'array' then ${computed} else ${missing} end`
+    when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001' when 'object' then ${computed}
+    when 'array' then ${keys.length === 1 ? arraySql(keys[0]!, computed) : computed} else ${missing} end`
+}
+
+// Of several fields another one may run through an array, too. Of no elements, `min` and `max` are null.
+const arraySql = ({ path, descending }: SortKey, computed: Sql): Sql =>
+  sql`(select case when max(type in ('object', 'array')) then ${computed} else ${sql.literal(descending ? 'max' : 'min')}(
+    case type when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001' else atom end) end
+    from json_each(d.doc, ${jsonPath(path)}))`
+
+// Node keeps the arguments of all rows until the statement ends, so they are few.
+function fieldsSql(keys: readonly SortKey[]): Sql {
+  const names = [...new Set(keys.map(({ path }) => path[0]!))]
+  return sql`json_object(${sql.join(names.map((name) => sql`${name}, d.doc -> ${jsonPath([name])}`))})`
 }
 
 /** The bound as a value to compare with, or undefined for SQLite's null. */
