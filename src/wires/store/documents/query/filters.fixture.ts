@@ -17,18 +17,18 @@ const name = fc.oneof(
 const NUMBERS = [0, -0, 1, -1, 2, 5, 0.1, 4.7, -4.7, 2 ** 31, 2 ** 53, 2 ** 53 + 2, 2 ** 60, 2 ** 60 + 256]
 const EDGES = [2 ** 63, -(2 ** 63), 2 ** 63 - 1024, 2 ** 64, 1e21, 1e300, -1e300, 5e-324, 1 / 3]
 const number = fc.oneof(
-  { weight: 20, arbitrary: fc.constantFrom(1, 2) },
+  { weight: 12, arbitrary: fc.constantFrom(1, 2) },
   { weight: 4, arbitrary: fc.constantFrom(...NUMBERS) },
-  { weight: 1, arbitrary: fc.constantFrom(...EDGES) },
+  { weight: 2, arbitrary: fc.constantFrom(...EDGES) },
   { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
 )
 
 const TEXTS = ['', '0', '1', 'B', 'true', 'null', '{}', '[1]', '[]', '{"a":1}', '"', '\\', 'é', 'e\u0301']
 const WIDE = ['\uffff', '😀', '\ud7ff', '\ue000', 'a\nb', '\u0001', '\u007f', "'", '%', '$a', '?', '@']
 const text = fc.oneof(
-  { weight: 20, arbitrary: fc.constantFrom('a', 'ab') },
+  { weight: 12, arbitrary: fc.constantFrom('a', 'ab') },
   { weight: 4, arbitrary: fc.constantFrom(...TEXTS) },
-  { weight: 1, arbitrary: fc.constantFrom(...WIDE) },
+  { weight: 2, arbitrary: fc.constantFrom(...WIDE) },
   { weight: 1, arbitrary: anyText({ maxLength: 3 }).filter((one) => !one.includes('\0')) },
 )
 
@@ -150,7 +150,16 @@ const join = (filter: fc.Arbitrary<JsonObject>): fc.Arbitrary<JsonObject> =>
 
 const { filter } = fc.letrec<{ operators: JsonObject; elementMatch: JsonObject; filter: JsonObject }>(
   (tie) => ({
-    elementMatch: holder('$elemMatch', fc.oneof(tie('operators'), tie('filter'))),
+    elementMatch: holder(
+      '$elemMatch',
+      fc.oneof(
+        { depthSize: 'small', withCrossShrink: true },
+        { weight: 3, arbitrary: tie('operators') },
+        { weight: 2, arbitrary: tie('filter') },
+        // An array is asked by index.
+        { weight: 1, arbitrary: holder('0', leaf) },
+      ),
+    ),
     operators: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
       { weight: 16, arbitrary: leaf },
