@@ -6,41 +6,50 @@
 create function store_values(document json, path text[], elements boolean) returns setof json
 language plpgsql immutable parallel safe as $$
 declare
-  value json := document;
-  place integer := 1;
   parts constant integer := cardinality(path);
+  -- Where the path goes on, and with which part: not by recursion, whose name would be looked up in the search path.
+  pending json[] := array[document];
+  places integer[] := array[1];
+  next integer := 1;
+  value json;
+  place integer;
   element json;
   index bigint;
 begin
-  while place <= parts loop
-    if json_typeof(value) = 'array' then
+  while next <= cardinality(pending) loop
+    value := pending[next];
+    place := places[next];
+    next := next + 1;
+    while place <= parts and json_typeof(value) = 'object' loop
+      value := value -> path[place];
+      place := place + 1;
+    end loop;
+    if place > parts then
+      return next value;
+      if elements and json_typeof(value) = 'array' then
+        return query select * from json_array_elements(value);
+      end if;
+    elsif json_typeof(value) = 'array' then
       for element, index in
         select each.value, each.ordinality - 1 from json_array_elements(value) with ordinality as each
       loop
         if json_typeof(element) = 'object' then
-          return query select * from store_values(element, path[place:], elements);
+          pending := pending || element;
+          places := places || place;
         end if;
         if index::text <> path[place] then
           continue;
         elsif place = parts then
           return next element;
         elsif json_typeof(element) in ('object', 'array') then
-          return query select * from store_values(element, path[place + 1:], elements);
+          pending := pending || element;
+          places := places || (place + 1);
         end if;
       end loop;
-      return;
-    end if;
-    value := case json_typeof(value) when 'object' then value -> path[place] end;
-    if value is null then
+    else
       return next null;
-      return;
     end if;
-    place := place + 1;
   end loop;
-  return next value;
-  if elements and json_typeof(value) = 'array' then
-    return query select * from json_array_elements(value);
-  end if;
 end
 $$;
 
@@ -55,22 +64,19 @@ return case json_typeof(value)
 end;
 
 -- The type in MongoDB's words, as `typeOf` in documents/query/json-types.ts.
-create function store_type(value json) returns text language plpgsql immutable parallel safe as $$
-declare
-  number numeric;
-begin
-  case json_typeof(value)
-    when 'boolean' then return 'bool';
-    when 'number' then
-      number := (value #>> '{}')::numeric;
-      if number <> trunc(number) or number < -9223372036854776000 or number > 9223372036854775807 then
-        return 'double';
-      end if;
-      return case when number between -2147483648 and 2147483647 then 'int' else 'long' end;
-    else return json_typeof(value);
-  end case;
-end
-$$;
+create function store_type(value json) returns text language sql immutable parallel safe
+return case json_typeof(value)
+  when 'boolean' then 'bool'
+  when 'number' then (
+    select case
+      when number <> trunc(number) or number not between -9223372036854776000 and 9223372036854775807 then 'double'
+      when number between -2147483648 and 2147483647 then 'int'
+      else 'long'
+    end
+    from (select (value #>> '{}')::numeric as number offset 0) as converted
+  )
+  else json_typeof(value)
+end;
 
 -- Whether a value is a number that, cut to an integer of 64 bits, has the remainder.
 create function store_has_remainder(value json, divisor numeric, remainder numeric) returns boolean

@@ -1,7 +1,18 @@
 import type { ElementTest, Filter, Json, Pattern, Scalar, Test, TypeName } from '../filter.ts'
 import { indexOf, type Path } from '../path.ts'
 import { postgresPattern } from '../pattern.ts'
-import { all, always, any, atMost, exactly, exists, never, not, type Predicate } from './predicate.ts'
+import {
+  all,
+  always,
+  any,
+  atMost,
+  exactly,
+  exists,
+  isExists,
+  never,
+  not,
+  type Predicate,
+} from './predicate.ts'
 
 // In lax mode a field of an array is the field of its elements, and comparisons and filters look into an array: one level
 // deep. A filter's `@` is an element then, into which a comparison would look again, so its type is asked too. That is
@@ -27,7 +38,10 @@ const isIndex = (part: string): boolean => {
 /** Whether a part can be an index; the first one is a field of the document. */
 export const hasIndexes = (path: Path): boolean => path.slice(1).some(isIndex)
 
-const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null
+/** Values in a list that are compared one after the other; longer lists are looked up. */
+export const FEW = 3
+
+export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null
 
 /** Whether the document `@` passes; where the predicate is unknown, it does not. */
 export function documentPredicate(filter: Filter): Predicate {
@@ -43,8 +57,8 @@ export function documentPredicate(filter: Filter): Predicate {
   }
 }
 
-/** A filter leaves no answer unknown. */
-export const notDocument = (of: Predicate): Predicate => not(exists('@', of))
+/** Behind a filter nothing is unknown. */
+export const notDocument = (of: Predicate): Predicate => not(isExists(of) ? of : exists('@', of))
 
 export function fieldPredicate(path: Path, test: Test): Predicate {
   if (path.slice(1).filter(isIndex).length > MAX_INDEXES) return atMost(always)
@@ -95,7 +109,7 @@ function anyEnd(at: string, path: Path, test: Test, isObject: boolean): Predicat
   const each = (of: Test): Predicate => exists(end, passes('@', of))
   switch (test.kind) {
     case 'in':
-      if (test.values.length <= 2 && test.values.every(isScalar))
+      if (test.values.length <= FEW && test.values.every(isScalar))
         return any(...test.values.map((value) => compare(end, '==', value)))
       return test.values.some(Array.isArray) ? any(whole(), each(test)) : each(test)
     case 'range':
@@ -203,15 +217,13 @@ function equalsAny(at: string, values: readonly Json[]): Predicate {
   return any(
     ...[...byType].map(([type, those]) => {
       if (type === 'null') return isOf(at, 'null')
-      const equal = any(
-        ...those.map((value) => (isScalar(value) ? compare(at, '==', value) : equals(at, value))),
-      )
-      return those.length === 1 ? all(equal, isOf(at, type)) : all(isOf(at, type), equal)
+      const equal = those.map((value) => (isScalar(value) ? compare(at, '==', value) : equals(at, value)))
+      return all(any(...equal), isOf(at, type))
     }),
   )
 }
 
-// Longer values are found by their length.
+// Of longer values the rest is compared elsewhere.
 const MAX_COMPARED = 16
 
 /** Equal but for the order of an object's fields; asked of a value of the same type. */
@@ -221,7 +233,7 @@ function equals(at: string, value: Json): Predicate {
     const elements = (value as readonly Json[])
       .slice(0, MAX_COMPARED)
       .map((element, i) => equals(`${at}[${i}]`, element))
-    const equal = all(exactly(`${at}.size() == ${value.length}`), ...elements, isOf(at, 'array'))
+    const equal = all(...elements, exactly(`${at}.size() == ${value.length}`), isOf(at, 'array'))
     return value.length > MAX_COMPARED ? atMost(equal) : equal
   }
   const entries = Object.entries(value)
@@ -272,5 +284,5 @@ function hasRemainder(at: string, divisor: number, remainder: number): Predicate
       : remainder > 0
         ? exactly(`(${left} >= ${remainder} && ${left} - ${remainder} < 1)`)
         : exactly(`(${left} <= ${remainder} && ${left} - ${remainder} > -1)`)
-  return all(isOf(at, 'number'), within(at, LONG), cut)
+  return all(cut, within(at, LONG), isOf(at, 'number'))
 }

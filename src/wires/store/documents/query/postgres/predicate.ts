@@ -1,3 +1,5 @@
+import { sql, type Sql } from '../../../../../db/sql.ts'
+
 /**
  * A predicate of SQL/JSON path in lax mode: https://www.postgresql.org/docs/18/functions-json.html#FUNCTIONS-SQLJSON-PATH
  * If it is not exact, it is true of what passes and of other values too.
@@ -39,6 +41,12 @@ export function not(of: Predicate): Predicate {
   return isAlways(of) ? never : exactly(`!${bracketed(of)}`)
 }
 
+export const isExists = ({ text }: Predicate): boolean => text.startsWith('exists(')
+
 /** Whether the predicate is true of one of the values at `at`, or of the elements of one that is an array. */
 export const exists = (at: string, of: Predicate): Predicate =>
   isNever(of) ? never : { text: `exists(${at} ? ${bracketed(of)})`, exact: of.exact }
+
+/** Whether the predicate is true of the document in row `d`. A filter yields nothing where it is not, so never null. */
+export const holds = (of: Predicate): Sql =>
+  isAlways(of) ? sql`true` : sql`d.doc @? ${`$ ? ${bracketed(of)}`}::jsonpath`
