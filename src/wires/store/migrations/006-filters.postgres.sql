@@ -3,7 +3,7 @@
 
 -- The values at a path, as `Test` in documents/query/filter.ts defines them; null for "missing".
 -- Without `elements`, a value at the end of the path that is an array stands for itself only.
-create function store_values(document json, path text[], elements boolean) returns setof json
+create function store_values(document json, path text[], elements boolean) returns setof json rows 10
 language plpgsql immutable parallel safe as $$
 declare
   parts constant integer := cardinality(path);
@@ -69,7 +69,7 @@ return case json_typeof(value)
   when 'boolean' then 'bool'
   when 'number' then (
     select case
-      when number <> trunc(number) or number not between -9223372036854776000 and 9223372036854775807 then 'double'
+      when number <> trunc(number) or number not between -9223372036854775808 and 9223372036854775807 then 'double'
       when number between -2147483648 and 2147483647 then 'int'
       else 'long'
     end
@@ -82,7 +82,7 @@ end;
 create function store_has_remainder(value json, divisor numeric, remainder numeric) returns boolean
 language sql immutable parallel safe
 return case when json_typeof(value) = 'number' then
-  case when (value #>> '{}')::numeric between -9223372036854776000 and 9223372036854775807
+  case when (value #>> '{}')::numeric between -9223372036854775808 and 9223372036854775807
     then mod(trunc((value #>> '{}')::numeric), divisor) = remainder
     else false
   end

@@ -248,8 +248,8 @@ function equals(at: string, value: Json): Predicate {
 }
 
 const INT = ['-2147483648', '2147483647'] as const
-/** Those of -2^63 and 2^63-1 as JSON writes doubles. */
-const LONG = ['-9223372036854776000', '9223372036854775807'] as const
+/** JSON writes -2^63 as -9223372036854776000, which no 64 bits hold. */
+const LONG = ['-9223372036854775808', '9223372036854775807'] as const
 
 const within = (at: string, [from, to]: readonly [string, string]): Predicate =>
   exactly(`(${at} >= ${from} && ${at} <= ${to})`)
