@@ -53,7 +53,7 @@ export function createRestores(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
   objects: Objects,
   backups: Backups,
-  indexes: Pick<Indexes, 'rebuild'>,
+  indexes: Pick<Indexes, 'replace'>,
 ): Restores {
   const { db, clock, log } = context
   const closing = new AbortController()

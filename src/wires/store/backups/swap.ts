@@ -3,6 +3,7 @@ import { requireRow, type Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { storedColumn } from '../documents/document-rows.ts'
 import type { Indexes } from '../documents/indexes/indexes.ts'
+import type { Replacement } from '../documents/indexes/replace.ts'
 import type { Objects } from '../objects/objects.ts'
 import { openGateSql } from './gate.ts'
 import { restoredObjectsSql } from './staging.ts'
@@ -21,6 +22,23 @@ const isSame = sql`loaded.owner = old.owner and ${sql.either({
   postgres: sql`cast(loaded.body as text) = cast(old.body as text)`,
 })}`
 
+/** The documents that go, and those that come, for the indexes. */
+const replacementOf = (id: string): Replacement => ({
+  goneSql: (collection, after, limit) => sql`
+    select id, owner, body from store_documents as old
+    where collection = ${collection} and id > ${after} and not exists (
+      select 1 from store_restored_documents as loaded
+      where loaded.restore_id = ${id} and loaded.collection = old.collection and loaded.id = old.id and ${isSame})
+    order by id limit ${limit}`,
+  freshSql: (collection, after, limit) => sql`
+    select id, owner, ${sql.either({ sqlite: sql`json(doc)`, postgres: sql`body` })} as body
+    from store_restored_documents as loaded
+    where restore_id = ${id} and collection = ${collection} and id > ${after} and not exists (
+      select 1 from store_documents as old
+      where old.collection = loaded.collection and old.id = loaded.id and ${isSame})
+    order by id limit ${limit}`,
+})
+
 /** How many rows the archive holds. */
 export type RestoredCounts = { documents: number; files: number }
 
@@ -35,7 +53,7 @@ const lost = () =>
  * one transaction, after which everything is new, or nothing.
  */
 export async function swap(
-  { db, objects, indexes }: { db: Database; objects: Objects; indexes: Pick<Indexes, 'rebuild'> },
+  { db, objects, indexes }: { db: Database; objects: Objects; indexes: Pick<Indexes, 'replace'> },
   restore: { id: string; safetyBackup: string; now: () => number },
   counts: RestoredCounts,
 ): Promise<void> {
@@ -75,7 +93,7 @@ export async function swap(
         from store_documents as old
         where loaded.restore_id = ${id} and old.collection = loaded.collection and old.id = loaded.id
           and old.version >= loaded.version and not (${isSame})`)
-      await indexes.rebuild(tx)
+      await indexes.replace(tx, replacementOf(id))
       // Documents that are the same stay: most are, and each that is written makes others wait.
       await tx.write(sql`
         delete from store_documents as old where not exists (

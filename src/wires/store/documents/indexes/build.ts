@@ -6,8 +6,10 @@ import { sql, type Sql } from '../../../../db/sql.ts'
 import type { JobKind } from '../../../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import type { Json } from '../query/filter.ts'
-import { entriesOf, namesOf, UnindexableError } from './entries.ts'
-import { deleteSomeSql, insertEntriesSql, selectTakenSql, type DocumentEntries } from './entry-rows.ts'
+import { duplicateIn, duplicateReason, entriesOfDocuments } from './document-entries.ts'
+import { namesOf } from './entries.ts'
+import { deleteSomeSql, insertEntriesSql, selectTakenSql } from './entry-rows.ts'
+import type { Index } from './definition.ts'
 import {
   changedSql,
   changeIndexes,
@@ -15,10 +17,10 @@ import {
   failSql,
   finishSql,
   indexOf,
+  lockBuildsSql,
   noteSql,
   progressSql,
   selectByStateSql,
-  type Index,
 } from './index-rows.ts'
 
 const DOCUMENTS_A_BATCH = 500
@@ -92,15 +94,17 @@ export function createBuilds({
     lines: readonly StoredLine[],
     progress: { from: string; to: string; documents: number },
   ): Promise<number> {
-    const noted = { hasArrays: false, hasCutKeys: false }
-    const documents = lines.map(({ id, owner, body }): DocumentEntries => {
-      const made = entriesIn(index, id, body)
-      noted.hasArrays ||= made.hasArrays
-      noted.hasCutKeys ||= made.hasCutKeys
-      return { index, id, owner, entries: made.entries }
-    })
+    const made = entriesOfDocuments(
+      index,
+      lines.map(({ id, owner, body }) => ({ id, owner, document: parseJson(body) as Json })),
+      (id, { message }) => {
+        throw new BuildError(`in the document ${id} ${message}`)
+      },
+    )
+    const { documents } = made
     const versions = versionsSql(lines)
     const steps: Step[] = [
+      ...lockBuildsSql(db.dialect, 'shared'),
       // Writers of these documents wait until the batch is committed.
       ...(db.dialect === 'postgres'
         ? [
@@ -117,7 +121,7 @@ export function createBuilds({
           select 1 from store_documents d
           where d.collection = ${index.collection} and d.id = new.id and (d.id, d.version) in (${versions}))`,
       ),
-      ...noteSql(index, noted),
+      ...noteSql(made),
     ]
     try {
       // The index's row last, as writes do, so that they and the build never wait for each other in a circle.
@@ -125,11 +129,9 @@ export function createBuilds({
       return row!.documents
     } catch (error) {
       if (!(error instanceof ConstraintError && error.kind === 'unique')) throw error
-      const twice = duplicateOf(documents) ?? (await db.get(selectTakenSql(documents)))
+      const twice = duplicateIn(documents) ?? (await db.get(selectTakenSql(documents)))
       throw new DuplicateError(
-        twice
-          ? `the documents ${twice.id} and ${twice.other} have the same ${namesOf(index.fields)}`
-          : `two documents had the same ${namesOf(index.fields)}`,
+        twice ? duplicateReason(index, twice) : `two documents had the same ${namesOf(index.fields)}`,
       )
     }
   }
@@ -202,31 +204,10 @@ const OVER = 'The index is not being built.'
 const isOver = () => errors.conflict({ message: OVER })
 const isOverError = (error: unknown): boolean => error instanceof ApiError && error.message === OVER
 
-function entriesIn(index: Index, id: string, body: string) {
-  try {
-    return entriesOf(parseJson(body) as Json, index.fields)
-  } catch (error) {
-    if (error instanceof UnindexableError) throw new BuildError(`in the document ${id} ${error.message}`)
-    throw error
-  }
-}
-
 const versionsSql = (lines: readonly StoredLine[]): Sql => {
   const json = JSON.stringify(lines.map(({ id, version }) => ({ id, version })))
   return sql`${sql.either({
     sqlite: sql`select value ->> 'id', value ->> 'version' from json_each(${json})`,
     postgres: sql`select id, version from json_to_recordset(${json}::json) as line (id text, version bigint)`,
   })}`
-}
-
-/** Two of the documents that have the same key in a unique index. */
-function duplicateOf(documents: readonly DocumentEntries[]): { id: string; other: string } | undefined {
-  const seen = new Map<string, string>()
-  for (const { id, entries } of documents)
-    for (const { key } of entries) {
-      const other = seen.get(key.toString('latin1'))
-      if (other !== undefined) return { id: other, other: id }
-      seen.set(key.toString('latin1'), id)
-    }
-  return undefined
 }

@@ -47,6 +47,25 @@ export type Definition = {
   readonly byOwner: boolean
 }
 
+export type IndexState = 'building' | 'ready' | 'failed' | 'dropped'
+export type IndexSource = 'declared' | 'automatic'
+
+/** An index of a collection. */
+export type Index = Definition & {
+  readonly id: number
+  readonly source: IndexSource
+  readonly state: IndexState
+  readonly hasArrays: boolean
+  readonly hasCutKeys: boolean
+}
+
+/** The indexes of a collection that writes keep up, and the number of their changes. */
+export type IndexSet = {
+  readonly collection: string
+  readonly version: number
+  readonly indexes: readonly Index[]
+}
+
 /**
  * Reads the indexes that the configuration declares.
  *
@@ -73,8 +92,8 @@ function parseFields(text: string, at: string): IndexField[] {
   const fields = text.split(',').map((field): IndexField => {
     const descending = field.startsWith('-')
     const name = descending ? field.slice(1) : field
-    const path = pathOf(name, at)
     if (name === '') throw new StartError(`${at}: a field of ${JSON.stringify(text)} is empty`)
+    const path = pathOf(name, at)
     if (path.some((part) => /^\d+$/.test(part)))
       throw new StartError(
         `${at}: ${name} has a numeric part: an index has all elements of an array, so leave it out`,

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 
+import { eachKey, NoKeyError, type KeyPart } from '../document-keys.ts'
 import type { Json } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
-import { EMPTY_ARRAY_KEY, NULL_KEY, sortKeyOf } from '../sort-key.ts'
+import { EMPTY_ARRAY_KEY, sortKeyOf } from '../sort-key.ts'
 
 /** The number of this form of keys: with another one, indexes are built again at the start. */
 export const KEY_FORMAT = 1
@@ -23,7 +24,7 @@ export type Entry = { readonly key: Buffer; readonly ends: number }
 export type Entries = {
   /** In the order of their keys; at least one, no key twice. */
   readonly entries: readonly Entry[]
-  /** Whether a field runs through an array. */
+  /** Whether a field runs through an array with several elements. */
   readonly hasArrays: boolean
   readonly hasCutKeys: boolean
 }
@@ -33,101 +34,61 @@ export class UnindexableError extends Error {
   override name = 'UnindexableError'
 }
 
-/** A field on its way to its value: the value so far and how many parts of the path are behind it, or its key. */
-type Walk = { readonly value: Json | undefined; readonly at: number } | { readonly key: Buffer }
-
 /**
- * The entries of a document, as MongoDB makes them: a field that is missing is null, an array yields its elements, an empty one a
- * key of its own below null. Fields that run through the same array take the same element of it.
- * https://www.mongodb.com/docs/manual/core/indexes/index-types/index-multikey/
- *
- * The keys of the fields are joined; those of a descending field with all bits inverted.
+ * The entries of a document: a key for each of the keys that it sorts by (see document-keys.ts), the bytes of all fields joined,
+ * those of a descending field with all bits inverted. A field that is missing is null.
  *
  * @throws UnindexableError if two fields run through different arrays, or if the keys would be too large
  */
 export function entriesOf(document: Json, fields: readonly IndexField[]): Entries {
   const keys = new Map<string, Buffer>()
-  let bytes = 0
-  let hasCutKeys = false
-
-  function add(walks: readonly Walk[]): void {
-    const whole = Buffer.concat(
-      walks.map((walk, i) => {
-        const key = 'key' in walk ? walk.key : keyOf(walk.value)
-        return fields[i]!.descending ? inverted(key) : key
-      }),
+  let [visits, bytes, hasCutKeys] = [0, 0, false]
+  try {
+    eachKey(
+      document,
+      fields.map(({ path }) => path),
+      (parts) => {
+        visits++
+        const whole = Buffer.concat(parts.map((part, i) => keyOf(part, fields[i]!)))
+        const isLong = whole.length >= CUT_KEY_BYTES
+        const key = isLong ? cut(whole) : whole
+        const text = key.toString('latin1')
+        if (keys.has(text)) return
+        keys.set(text, key)
+        hasCutKeys ||= isLong
+        bytes += key.length
+        if (bytes > DOCUMENT_KEYS_BYTES) throw new NoKeyError('too-many', [...fields.keys()])
+      },
     )
-    const isLong = whole.length >= CUT_KEY_BYTES
-    const key = isLong ? cut(whole) : whole
-    hasCutKeys ||= isLong
-    const known = keys.size
-    keys.set(key.toString('latin1'), key)
-    if (keys.size > known) bytes += key.length
-    if (bytes > DOCUMENT_KEYS_BYTES)
-      throw new UnindexableError(
-        `the array at ${namesOf(fields)} has more values than an index can hold for one document`,
-      )
+  } catch (error) {
+    if (error instanceof NoKeyError) throw new UnindexableError(reasonOf(error, fields))
+    throw error
   }
-
-  let hasArrays = false
-
-  function expand(walks: readonly Walk[]): void {
-    const here = walks.map((walk, i) => walkThroughObjects(walk, fields[i]!.path))
-    const arrays = here.flatMap((walk, i) => (isAtArray(walk) ? [{ array: walk.value, field: i }] : []))
-    const [first] = arrays
-    if (!first) return add(here)
-    hasArrays = true
-    const other = arrays.find(({ array }) => array !== first.array)
-    if (other)
-      throw new UnindexableError(
-        `${namesOf([fields[first.field]!])} and ${namesOf([fields[other.field]!])} are two arrays, which one index cannot hold`,
-      )
-    const into = (element: Json | undefined) =>
-      here.map((walk, i): Walk => {
-        if (!isAtArray(walk)) return walk
-        const isEnd = walk.at === fields[i]!.path.length
-        if (element === undefined) return { key: isEnd ? EMPTY_ARRAY_KEY : NULL_KEY }
-        if (isEnd) return { key: sortKeyOf(element) }
-        return isObject(element) ? { value: element, at: walk.at } : { key: NULL_KEY }
-      })
-    if (first.array.length === 0) expand(into(undefined))
-    else for (const element of first.array) expand(into(element))
-  }
-
-  expand(fields.map(() => ({ value: document, at: 0 })))
-  const sorted = keys.size === 1 ? [...keys.values()] : [...keys.values()].toSorted((a, b) => a.compare(b))
+  const sorted = [...keys.values()]
+  if (sorted.length > 1) sorted.sort((one, other) => one.compare(other))
   const entries = sorted.map((key, i) => ({
     key,
     ends: (i === 0 ? 1 : 0) + (i === sorted.length - 1 ? 2 : 0),
   }))
-  return { entries, hasArrays, hasCutKeys }
+  return { entries, hasArrays: visits > 1, hasCutKeys }
+}
+
+function reasonOf({ reason, fields: at }: NoKeyError, fields: readonly IndexField[]): string {
+  const names = at.map((i) => fields[i]!.path.join('.'))
+  if (reason === 'too-many') return `the array at ${names.join(' or ')} has too many values`
+  return reason === 'parallel'
+    ? `${names.join(' and ')} are in two arrays`
+    : `${names.join(' and ')} can be read in two ways`
 }
 
 /** Fields as they are declared: `year,-title`. */
 export const namesOf = (fields: readonly IndexField[]): string =>
   fields.map(({ path, descending }) => `${descending ? '-' : ''}${path.join('.')}`).join(',')
 
-type JsonObject = { readonly [name: string]: Json }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const isAtArray = (walk: Walk): walk is { value: readonly Json[]; at: number } =>
-  'value' in walk && Array.isArray(walk.value)
-
-function walkThroughObjects(walk: Walk, path: Path): Walk {
-  if ('key' in walk) return walk
-  let { value, at } = walk
-  while (at < path.length && !Array.isArray(value)) {
-    const part = path[at]!
-    if (!isObject(value) || !Object.hasOwn(value, part)) return { value: undefined, at: path.length }
-    value = value[part]
-    at++
-  }
-  return { value, at }
+function keyOf(part: KeyPart, { descending }: IndexField): Buffer {
+  const key = part === undefined ? EMPTY_ARRAY_KEY : sortKeyOf(part)
+  return descending ? inverted(key) : key
 }
-
-const keyOf = (value: Json | undefined): Buffer => (value === undefined ? NULL_KEY : sortKeyOf(value))
 
 function inverted(key: Buffer): Buffer {
   const bytes = Buffer.from(key)

@@ -1,14 +1,5 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { Entry } from './entries.ts'
-import type { Index } from './index-rows.ts'
-
-/** The entries of a document in an index. */
-export type DocumentEntries = {
-  readonly index: Index
-  readonly id: string
-  readonly owner: string
-  readonly entries: readonly Entry[]
-}
+import type { DocumentEntries } from './document-entries.ts'
 
 // One text for all entries of a statement: it is the same whatever their number.
 const linesOf = (documents: readonly DocumentEntries[]): string =>

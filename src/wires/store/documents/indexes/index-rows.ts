@@ -1,27 +1,12 @@
 import { parseJson } from '../../../../base/json.ts'
 import type { Database, Step } from '../../../../db/database.ts'
-import { sql, type Sql } from '../../../../db/sql.ts'
-import type { Definition } from './definition.ts'
+import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
+import type { Definition, Index, IndexSet, IndexSource, IndexState } from './definition.ts'
+import type { EntriesOfDocuments } from './document-entries.ts'
 import { KEY_FORMAT, type IndexField } from './entries.ts'
 
-export type IndexState = 'building' | 'ready' | 'failed' | 'dropped'
-export type IndexSource = 'declared' | 'automatic'
-
-/** An index of a collection. */
-export type Index = Definition & {
-  readonly id: number
-  readonly source: IndexSource
-  readonly state: IndexState
-  readonly hasArrays: boolean
-  readonly hasCutKeys: boolean
-}
-
-/** The indexes of a collection that writes keep up, and the number of their changes. */
-export type IndexSet = {
-  readonly collection: string
-  readonly version: number
-  readonly indexes: readonly Index[]
-}
+// Any number that nobody else takes in this database.
+const BUILDS_LOCK = 6_946_174
 
 /** The indexes of a collection that has never had one. */
 export const withoutIndexes = (collection: string): IndexSet => ({ collection, version: 0, indexes: [] })
@@ -37,13 +22,14 @@ export type IndexRow = {
   format: number
   has_arrays: number
   has_cut_keys: number
+  reason: string | null
 }
 
 /** A version with an index, or without one. */
 type VersionedRow = { version: number } & { [C in keyof IndexRow]: IndexRow[C] | null }
 
 const columns = sql.literal(
-  'i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.source, i.state, i.format, i.has_arrays, i.has_cut_keys',
+  'i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.source, i.state, i.format, i.has_arrays, i.has_cut_keys, i.reason',
 )
 
 /** An index out of its row. */
@@ -86,6 +72,10 @@ export const selectByStateSql = (
 /** All indexes but those that are dropped. */
 export const selectAllSql: Sql<IndexRow> = sql`
   select ${columns} from store_indexes i where i.state <> 'dropped' order by i.id`
+
+/** The collections with indexes that writes keep up. */
+export const selectCollectionsSql: Sql<{ collection: string }> = sql`
+  select distinct collection from store_indexes where state in ('building', 'ready') order by collection`
 
 /** The collections with an index that is not finished, or not deleted. */
 export const selectUnfinishedSql: Sql<{ collection: string }> = sql`
@@ -154,11 +144,8 @@ export const progressSql = (
   update store_indexes set built_to = ${to}, documents = documents + ${documents}
   where id = ${id} and state = 'building' and built_to = ${from} returning documents`
 
-/** Notes that an index has documents with several entries, or keys that are cut. */
-export const noteSql = (
-  index: Index,
-  { hasArrays, hasCutKeys }: { hasArrays: boolean; hasCutKeys: boolean },
-): Sql[] =>
+/** Notes what an index has to know of entries that it did not know: that a document has several, or that keys are cut. */
+export const noteSql = ({ index, hasArrays, hasCutKeys }: Omit<EntriesOfDocuments, 'documents'>): Sql[] =>
   (hasArrays && !index.hasArrays) || (hasCutKeys && !index.hasCutKeys)
     ? [
         sql`
@@ -168,6 +155,16 @@ export const noteSql = (
             and not ((has_arrays or ${flag(!hasArrays)}) and (has_cut_keys or ${flag(!hasCutKeys)}))`,
       ]
     : []
+
+/**
+ * Keeps builds and the replacement of all documents apart, until the end of the transaction. SQLite has one writer and needs no
+ * locks.
+ */
+export const lockBuildsSql = (dialect: Dialect, mode: 'shared' | 'exclusive'): Sql[] => {
+  if (dialect === 'sqlite') return []
+  const lock = sql.literal(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
+  return [sql`select ${lock}(cast(${BUILDS_LOCK} as bigint))`]
+}
 
 /** Deletes an index that was dropped and has no entries any more. */
 export const deleteIndexSql = (id: number): Sql => sql`

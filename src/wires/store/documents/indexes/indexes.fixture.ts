@@ -11,15 +11,14 @@ import { indexOf, selectAllSql } from './index-rows.ts'
 /** The indexes of a server, with their fields as they are declared. */
 export async function indexesOf({ app: { db } }: TestApp) {
   const rows = await db.all(selectAllSql)
-  return rows.map((row) => ({ ...indexOf(row), names: namesOf(indexOf(row).fields) }))
+  return rows.map((row) => ({ ...indexOf(row), names: namesOf(indexOf(row).fields), reason: row.reason }))
 }
 
-/** Waits until no index is being built or deleted any more. */
+/** Waits until there is nothing more to be built or deleted. */
 export const readyIndexes = ({ app: { db } }: TestApp): Promise<void> =>
-  until(async () => {
-    const rows = await db.all(sql`select id from store_indexes where state in ('building', 'dropped')`)
-    return rows.length === 0
-  })
+  until(
+    async () => (await db.get(sql`select id from sixwire_jobs where kind = 'store.indexes'`)) === undefined,
+  )
 
 /** The entries in the tables are those of the documents. */
 export async function assertEntries(app: TestApp): Promise<void> {

@@ -1,11 +1,9 @@
 import type { Transaction } from '../../../../db/database.ts'
-import { sql } from '../../../../db/sql.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import { createBuilds } from './build.ts'
 import type { Definition } from './definition.ts'
 import { KEY_FORMAT, namesOf } from './entries.ts'
 import {
-  changedSql,
   changeIndexes,
   dropSql,
   indexOf,
@@ -14,14 +12,15 @@ import {
   selectUnfinishedSql,
   type IndexRow,
 } from './index-rows.ts'
+import { replaceEntries, type Replacement } from './replace.ts'
 import { createUpkeep, type Upkeep } from './upkeep.ts'
 
 /** The indexes of collections; see docs/decisions/041-index-entries.md. */
 export type Indexes = Upkeep & {
   /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
   declare(definitions: readonly Definition[]): Promise<void>
-  /** Builds all indexes again, in the transaction that replaces all documents; their rows have the new versions of the sets. */
-  rebuild(tx: Transaction): Promise<void>
+  /** Changes the entries in the transaction that replaces documents, before it does. */
+  replace(tx: Transaction, replacement: Replacement): Promise<void>
 }
 
 export function createIndexes(context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>): Indexes {
@@ -63,20 +62,16 @@ export function createIndexes(context: Pick<WireContext, 'db' | 'clock' | 'jobs'
         await builds.kind.enqueue({ collection }, { id: `store-indexes-${collection}` })
     },
 
-    async rebuild(tx) {
-      const { last } = (await tx.get<{ last: number | null }>(
-        sql`select max(id) as last from store_indexes`,
-      ))!
-      if (last === null) return
-      const collections = await tx.all<{ collection: string }>(sql`
-        select distinct collection from store_indexes where state <> 'dropped' order by collection`)
-      for (const { collection } of collections) await tx.write(changedSql(collection))
-      await tx.write(sql`
-        insert into store_indexes (collection, fields, is_unique, by_owner, source, state, format, created_at)
-        select collection, fields, is_unique, by_owner, source, 'building', format, cast(${clock.now()} as bigint)
-        from store_indexes where state <> 'dropped'`)
-      await tx.write(sql`update store_indexes set state = 'dropped' where id <= ${last}`)
-      for (const { collection } of collections) await tx.write(builds.kind.enqueueSql({ collection }))
+    async replace(tx, replacement) {
+      const failed = await replaceEntries(tx, replacement, {
+        now: clock.now(),
+        deleteEntries: (collection) => builds.kind.enqueueSql({ collection }),
+      })
+      for (const [{ collection, fields }, reason] of failed)
+        log.error(
+          { collection, fields: namesOf(fields) },
+          `an index fails with the restored documents: ${reason}`,
+        )
     },
   }
 }

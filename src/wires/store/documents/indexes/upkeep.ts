@@ -3,9 +3,11 @@ import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
 import { ConstraintError, requireRow, type Database, type Step } from '../../../../db/database.ts'
 import type { Row, Sql } from '../../../../db/sql.ts'
 import type { Json } from '../query/filter.ts'
-import { entriesOf, namesOf, UnindexableError, type Entries, type Entry } from './entries.ts'
-import { deleteEntriesSql, insertEntriesSql, selectTakenSql, type DocumentEntries } from './entry-rows.ts'
-import { noteSql, selectSetSql, setOf, withoutIndexes, type Index, type IndexSet } from './index-rows.ts'
+import { duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
+import { namesOf, type Entry, type UnindexableError } from './entries.ts'
+import { deleteEntriesSql, insertEntriesSql, selectTakenSql } from './entry-rows.ts'
+import type { Index, IndexSet } from './definition.ts'
+import { noteSql, selectSetSql, setOf, withoutIndexes } from './index-rows.ts'
 
 const COLLECTIONS_MAX = 10_000
 const TRIES = 100
@@ -125,47 +127,30 @@ class Refusal extends Error {
 /** A key of a unique index that was taken, and is not any more. */
 class Released extends Error {}
 
-/** The entries of a document. @throws Refusal */
-export function entriesIn(index: Index, document: Json): Entries {
-  try {
-    return entriesOf(document, index.fields)
-  } catch (error) {
-    if (error instanceof UnindexableError) throw new Refusal(index, error)
-    throw error
-  }
-}
-
-/** The entries of a document as it was stored; it has none in an index that could not hold it. */
-function entriesBefore(index: Index, document: Json): readonly Entry[] {
-  try {
-    return entriesOf(document, index.fields).entries
-  } catch (error) {
-    if (error instanceof UnindexableError) return []
-    throw error
-  }
-}
-
 /** The statements behind that of the documents, and what they insert. */
 function entrySteps(
   { indexes }: IndexSet,
   changes: readonly Change[],
 ): { steps: Step[]; inserted: DocumentEntries[] } {
+  const before = changes.flatMap(({ before: document, ...one }) =>
+    document === undefined ? [] : [{ ...one, document }],
+  )
+  const after = changes.flatMap(({ after: document, ...one }) =>
+    document === undefined ? [] : [{ ...one, document }],
+  )
   const [inserted, deleted]: [DocumentEntries[], DocumentEntries[]] = [[], []]
   const notes: Step[] = []
   for (const index of indexes) {
-    const noted = { hasArrays: false, hasCutKeys: false }
-    for (const { id, owner, before, after } of changes) {
-      const old = before === undefined ? [] : entriesBefore(index, before)
-      const made = after === undefined ? undefined : entriesIn(index, after)
-      noted.hasArrays ||= made?.hasArrays ?? false
-      noted.hasCutKeys ||= made?.hasCutKeys ?? false
-      // While it is built nobody knows whether the old entries are there: the build leaves out what is written meanwhile.
-      const [gone, fresh] =
-        index.state === 'ready' ? differenceOf(old, made?.entries ?? []) : [old, made?.entries ?? []]
-      if (gone.length > 0) deleted.push({ index, id, owner, entries: gone })
-      if (fresh.length > 0) inserted.push({ index, id, owner, entries: fresh })
-    }
-    notes.push(...noteSql(index, noted))
+    // A document that it could not hold has no entries.
+    const old = entriesOfDocuments(index, before, () => undefined)
+    const made = entriesOfDocuments(index, after, (_id, error) => {
+      throw new Refusal(index, error)
+    })
+    // While it is built nobody knows whether the old entries are there: the build leaves out what is written meanwhile.
+    const isKnown = index.state === 'ready'
+    deleted.push(...(isKnown ? without(old.documents, made.documents) : old.documents))
+    inserted.push(...(isKnown ? without(made.documents, old.documents) : made.documents))
+    notes.push(...noteSql(made))
   }
   const steps = [
     ...(deleted.length > 0 ? [deleteEntriesSql(deleted)] : []),
@@ -175,14 +160,18 @@ function entrySteps(
   return { steps, inserted }
 }
 
-/** The entries that are only in the first list, and those that are only in the second. */
-function differenceOf(old: readonly Entry[], next: readonly Entry[]): [Entry[], Entry[]] {
+/** The entries of documents that are not among others of the same documents. */
+function without(
+  documents: readonly DocumentEntries[],
+  others: readonly DocumentEntries[],
+): DocumentEntries[] {
+  if (others.length === 0) return [...documents]
   const textOf = ({ key, ends }: Entry): string => `${ends}${key.toString('latin1')}`
-  const [before, after] = [new Set(old.map(textOf)), new Set(next.map(textOf))]
-  return [
-    old.filter((entry) => !after.has(textOf(entry))),
-    next.filter((entry) => !before.has(textOf(entry))),
-  ]
+  const known = new Map(others.map(({ id, entries }) => [id, new Set(entries.map(textOf))]))
+  return documents.flatMap((one) => {
+    const entries = one.entries.filter((entry) => known.get(one.id)?.has(textOf(entry)) !== true)
+    return entries.length > 0 ? [{ ...one, entries }] : []
+  })
 }
 
 /** What a write that a unique index refused is answered. */
@@ -192,7 +181,7 @@ async function takenError(
   inserted: readonly DocumentEntries[],
 ): Promise<Error> {
   const unique = inserted.filter(({ index }) => index.isUnique)
-  const taken = firstTwice(unique) ?? (await db.get(selectTakenSql(unique)))?.index_id
+  const taken = duplicateIn(unique)?.index.id ?? (await db.get(selectTakenSql(unique)))?.index_id
   const index = indexes.find(({ id }) => id === taken)
   if (!index) return new Released()
   const fields = index.fields.map(({ path }) => path.join('.'))
@@ -200,16 +189,4 @@ async function takenError(
     message: `Another document has the same ${fields.join(' and ')}.`,
     details: { fields },
   })
-}
-
-/** The index in which two documents of one write have the same key. */
-function firstTwice(documents: readonly DocumentEntries[]): number | undefined {
-  const seen = new Set<string>()
-  for (const { index, entries } of documents)
-    for (const { key } of entries) {
-      const place = `${index.id} ${key.toString('latin1')}`
-      if (seen.has(place)) return index.id
-      seen.add(place)
-    }
-  return undefined
 }
