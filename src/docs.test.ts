@@ -276,10 +276,31 @@ eachEngine((engine) => {
     const app = await startApp(t, engine)
     const { token: TOKEN } = await app.register()
     const [example] = await blocksOf('docs/store.md', 'sh')
-    const [create, find] = example!.split(/\n\n/)
-    const book = JSON.parse(await shell(create!, app, { TOKEN }))
+    const [create, find, several, choose] = example!.split(/\n\n/)
+    const run = async (script: string) => JSON.parse(await shell(script, app, { TOKEN }))
+    const book = await run(create!)
     assert.equal(book.title, 'Momo')
-    assert.deepEqual(JSON.parse(await shell(find!, app, { TOKEN })).data, [book])
+    assert.deepEqual((await run(find!)).data, [book])
+    assert.equal((await run(several!)).data.length, 2)
+    const { data } = await run(choose!)
+    assert.deepEqual(Object.keys(data[0]), ['_id', 'title'])
+    assert.deepEqual(data[1], { _id: book._id, title: 'Momo', author: { name: 'Ende' } })
+
+    const client = (await blocksOf('docs/store.md', 'ts')).find((block) => block.includes('.collection<'))
+    const folder = await applicationFolder(t, {
+      'try.ts': `import { createClient } from 'sixwire'
+        const api = createClient(${JSON.stringify(app.url)}, { token: ${JSON.stringify(TOKEN)} })
+        const shown = []
+        const console = { log: (...line) => void shown.push(line) }
+        ${client!}
+        export { shown }`,
+    })
+    const { shown } = await importFile(join(folder, 'try.ts'))
+    assert.deepEqual(shown, [
+      [1979, 'The Neverending Story'],
+      [1973, 'Momo'],
+      [1960, 'Jim Button'],
+    ])
   })
 
   test('the files of docs/store.md are uploaded, found and opened', async (t) => {
@@ -287,7 +308,7 @@ eachEngine((engine) => {
     const { token: TOKEN } = await app.register()
     const photo = `GIF89a${'.'.repeat(200)}`
     const [, save, , open, link] = await blocksOf('docs/store.md', 'sh')
-    const [, client] = await blocksOf('docs/store.md', 'ts')
+    const client = (await blocksOf('docs/store.md', 'ts')).find((block) => block.includes('/store/upload'))
     const folder = await applicationFolder(t, {
       'photo.png': photo,
       'client.ts': `import { createClient, type Api } from 'sixwire'
