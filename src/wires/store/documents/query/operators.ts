@@ -1,6 +1,6 @@
 import { invalid, type ApiError } from '../../../../base/errors.ts'
 import { pointerTo } from '../../../../base/json-pointer.ts'
-import { and, type ElementTest, type Filter, type Json, type Test } from './filter.ts'
+import { and, type ElementTest, type Filter, type Json, type Pattern, type Test } from './filter.ts'
 import { typeNames } from './json-types.ts'
 import type { Path } from './path.ts'
 import { parsePattern } from './pattern.ts'
@@ -15,6 +15,7 @@ export type Condition =
 export type Parser = {
   /** Counts one more condition. */
   count(at: string, depth: number): void
+  countPattern(pattern: Pattern, at: string): void
   filter(value: unknown, at: string, depth: number): Filter
   operators(operators: JsonObject, at: string, depth: number): Condition
 }
@@ -117,13 +118,15 @@ const type: Operator = (operand, { at }) => {
   return types.length === 0 ? nothing : value({ kind: 'type', types })
 }
 
-const regex: Operator = (operand, { at, siblings }) => {
+const regex: Operator = (operand, { parser, at, siblings }) => {
   if (typeof operand !== 'string') throw refused(at, '$regex takes the text of a regular expression.')
   const { $options: options = '' } = siblings
   // Options of another type are refused where they stand.
   const letters = typeof options === 'string' ? options : ''
   const optionsAt = pointerTo(at.slice(0, at.lastIndexOf('/')), '$options')
-  return value({ kind: 'pattern', pattern: parsePattern(operand, letters, at, optionsAt) })
+  const pattern = parsePattern(operand, letters, at, optionsAt)
+  parser.countPattern(pattern, at)
+  return value({ kind: 'pattern', pattern })
 }
 
 const options: Operator = (operand, { at, siblings }) => {

@@ -1,7 +1,7 @@
 import type { ApiError } from '../../../../base/errors.ts'
 import { pointerTo } from '../../../../base/json-pointer.ts'
 import { parseStrictJson } from '../../../../base/json.ts'
-import { and, or, type Filter, type Json } from './filter.ts'
+import { and, or, type Filter, type Json, type Pattern } from './filter.ts'
 import {
   atPath,
   isObject,
@@ -14,6 +14,7 @@ import {
   type Parser,
 } from './operators.ts'
 import { parsePath, quote } from './path.ts'
+import { costOfPattern, MAX_PATTERN_COST } from './pattern.ts'
 
 const AT = '/query/filter'
 const MAX_LENGTH = 16_384
@@ -36,11 +37,19 @@ export function parseFilter(text: string): Filter {
 
 class Reader implements Parser {
   #clauses = 0
+  #patternCost = 0
 
   /** Counts one more operator, so that no filter costs more than the server is ready to pay. */
   count(at: string, depth: number): void {
     if (++this.#clauses > MAX_CLAUSES) throw refused(at, `A filter has at most ${MAX_CLAUSES} conditions.`)
     if (depth > MAX_DEPTH) throw refused(at, `Operators nest at most ${MAX_DEPTH} levels deep.`)
+  }
+
+  /** One pattern may cost what all may cost together. */
+  countPattern(pattern: Pattern, at: string): void {
+    this.#patternCost += costOfPattern(pattern)
+    if (this.#patternCost > MAX_PATTERN_COST)
+      throw refused(at, 'The patterns of this filter are too large together: use fewer, or lower counts.')
   }
 
   filter(value: unknown, at: string, depth: number): Filter {

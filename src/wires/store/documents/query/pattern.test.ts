@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../../../base/errors.ts'
+import { parseFilter } from './parse.ts'
 import { matcherOf, parsePattern, prefixOf } from './pattern.ts'
 import { setOf } from './patterns/character-set.ts'
 import { withOtherCases } from './patterns/unicode.ts'
@@ -230,6 +231,13 @@ describe('a pattern is refused where', () => {
       message: '"g" is not an option of patterns; these are: i m s x u.',
     })
   })
+})
+
+test('patterns that are too large only together', () => {
+  const filter = (count: number): string =>
+    JSON.stringify({ $or: Array.from({ length: count }, () => ({ v: { $regex: 'a[bc]{100}d' } })) })
+  assert.doesNotThrow(() => parseFilter(filter(2)))
+  assert.throws(() => parseFilter(filter(3)), /\$or\/2\/v\/\$regex.* too large together/)
 })
 
 test('what an anchored pattern begins with is a range of an index', () => {

@@ -1,11 +1,16 @@
 import { invalid } from '../../../../base/errors.ts'
 import type { Pattern } from './filter.ts'
 import { quote } from './path.ts'
-import { PatternFault, readPattern } from './patterns/read.ts'
+import { MAX_PATTERN_COST, PatternFault, readPattern } from './patterns/read.ts'
+import { costOf } from './patterns/tree.ts'
 
+export { MAX_PATTERN_COST }
 export { matcherOf } from './patterns/matcher.ts'
 export { postgresPattern } from './patterns/postgres.ts'
 export { prefixOf } from './patterns/prefix.ts'
+
+/** What a pattern costs at worst, in the unit of `MAX_PATTERN_COST`. */
+export const costOfPattern = (pattern: Pattern): number => costOf(readPattern(pattern))
 
 /** RE2 and PostgreSQL compile a pattern of this length in a few milliseconds. */
 const MAX_LENGTH = 1000

@@ -48,13 +48,24 @@ const hasLineStart = (node: Node): boolean => {
 
 /** Matches in linear time by RE2's automata. */
 export function re2Matcher(tree: Node): (text: string) => boolean {
-  const { RE2JS } = createRequire(import.meta.url)('re2js') as { RE2JS: typeof Re2 }
-  const plain = RE2JS.compile(printTree(tree, dialect))
-  if (!hasLineStart(tree)) return (text) => plain.test(text)
-  let marked: Re2 | undefined
-  return (text) => {
-    if (!text.endsWith('\n')) return plain.test(text)
-    marked ??= RE2JS.compile(`(?:${printTree(tree, markedDialect)})${afterMarked}`)
-    return marked.test(text + MARK)
+  const plain = compiled(() => printTree(tree, dialect))
+  if (!hasLineStart(tree)) return (text) => plain().test(text)
+  const marked = compiled(() => `(?:${printTree(tree, markedDialect)})${afterMarked}`)
+  return (text) => (text.endsWith('\n') ? marked().test(text + MARK) : plain().test(text))
+}
+
+/**
+ * Compiled when first used. An automaton remembers states in up to 8 MiB and is compiled again in a few milliseconds, so those
+ * of queries that are over are left to the garbage collector, also where their matchers are kept.
+ */
+function compiled(print: () => string): () => Re2 {
+  let last: WeakRef<Re2> | undefined
+  return () => {
+    const kept = last?.deref()
+    if (kept) return kept
+    const { RE2JS } = createRequire(import.meta.url)('re2js') as { RE2JS: typeof Re2 }
+    const automaton = RE2JS.compile(print())
+    last = new WeakRef(automaton)
+    return automaton
   }
 }

@@ -13,8 +13,8 @@ type Options = Pattern['flags']
 
 /** RE2's limit. */
 const MAX_COUNT = 1000
-/** 1,000 letters, 300 sets, or 200 times a choice of two: some 5 s for a text of 1 MiB at the very worst. */
-const MAX_COST = 1200
+/** What all patterns of a filter may cost together: some 5 s for a text of 1 MiB at the very worst. See `costOf`. */
+export const MAX_PATTERN_COST = 1200
 /** 30 times `\p{L}`. */
 const MAX_RANGES = 20_000
 const MAX_DEPTH = 50
@@ -54,7 +54,7 @@ const ASSERTIONS: Readonly<Record<string, Place>> = {
  */
 export function readPattern(pattern: Pattern): Node {
   const tree = trimmed(readWhole(pattern))
-  if (costOf(tree) > MAX_COST || countOf(tree) > MAX_COUNT || rangesOf(tree) > MAX_RANGES)
+  if (costOf(tree) > MAX_PATTERN_COST || countOf(tree) > MAX_COUNT || rangesOf(tree) > MAX_RANGES)
     throw new PatternFault(
       'The pattern is too large: with its repetitions written out it has too many parts. Use lower counts.',
     )

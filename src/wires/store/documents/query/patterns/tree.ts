@@ -48,8 +48,8 @@ export const isNothing = (node: Node): boolean => node.kind === 'sequence' && no
 const LITERAL_RANGES = 4
 
 /**
- * What a pattern may cost at worst for each character of a text, in 5 ns: the nodes that there are once repetitions are written
- * out, most of them four times.
+ * What a pattern may cost at worst for each character of a text, in 5 ns: how many nodes there are once repetitions are written
+ * out. 1,200 are 1,000 letters, 300 sets, or 200 times a choice of two letters.
  */
 export function costOf(node: Node): number {
   switch (node.kind) {

@@ -1,4 +1,4 @@
-import { setOf, union, type CharacterSet, type Range } from './character-set.ts'
+import { contains, setOf, union, type CharacterSet, type Range } from './character-set.ts'
 
 const CHUNK = 0x1000
 
@@ -65,7 +65,9 @@ export function withOtherCases(set: CharacterSet): CharacterSet {
   for (const [from, to] of set)
     if (to - from < cases.size)
       for (let code = from; code <= to; code++) others.push(...(cases.get(code) ?? []))
-    else for (const [code, all] of cases) if (from <= code && code <= to) others.push(...all)
+    else
+      for (const [code, all] of cases)
+        if (from <= code && code <= to) others.push(...all.filter((one) => !contains(set, one)))
   return setOf([...set, ...others.map((code): Range => [code, code])])
 }
 
