@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import { endOfCut, type OrderExpressions } from '../bound.ts'
 import type { Path } from '../path.ts'
-import type { Sort } from '../sort.ts'
+import type { Sort, SortKey } from '../sort.ts'
 
 function valueAt(root: Sql, path: Path, last = sql` -> `): Sql {
   const steps = path.map((part) => sql`${part}::text`)
@@ -20,25 +20,52 @@ const NULL_SQL = sql`'\\x10'::bytea`
 function keySql({ keys }: Sort, i: number, isRequired: boolean): Sql {
   const { path } = keys[i]!
   const value = valueAt(DOC, path)
-  const double = sql`float8send(${value}::float8)`
   const computed = sql`store_document_key(d.body, ${JSON.stringify(keys)}::jsonb, ${i}, ${sql.literal(String(isRequired))})`
-  const arrays = path
-    .slice(1)
-    .map((_, n) => sql`jsonb_typeof(${valueAt(DOC, path.slice(0, n + 1))}) = 'array'`)
-  const missing =
-    arrays.length === 0
-      ? NULL_SQL
-      : sql`case when ${sql.join(arrays, ' or ')} then ${computed} else ${NULL_SQL} end`
-  return sql`case jsonb_typeof(${value})
-    when 'string' then '\\x30'::bytea || convert_to(replace(${valueAt(DOC, path, sql` ->> `)}, E'\\x01', E'\\x01\\x02'), 'UTF8')
-      || '\\x00'::bytea
+  const around = isArray(path.slice(0, -1))
+  const missing = around ? sql`case when ${around} then ${computed} else ${NULL_SQL} end` : NULL_SQL
+  const others = keys.flatMap(({ path }, other) => (other === i ? [] : isArray(path)!))
+  const array = arraySql(keys[i]!)
+  return sql`case jsonb_typeof(${value}) ${scalarCases(value, valueAt(DOC, path, sql` ->> `))}
+    when 'object' then store_sort_key(${valueAt(BODY, path)})
+    when 'array' then ${
+      // If another field runs through an array, too, both have their values of the same element.
+      others.length > 0
+        ? sql`case when ${sql.join(others, ' or ')} then ${computed} else ${array} end`
+        : array
+    }
+    else ${missing} end`
+}
+
+function scalarCases(value: Sql, text: Sql): Sql {
+  const double = sql`float8send(${value}::float8)`
+  return sql`
+    when 'string' then '\\x30'::bytea || convert_to(replace(${text}, E'\\x01', E'\\x01\\x02'), 'UTF8') || '\\x00'::bytea
     when 'number' then '\\x20'::bytea || case when ${value} >= '0' then set_bit(${double}, 7, 1)
       else int8send(~ ('x' || encode(${double}, 'hex'))::bit(64)::int8) end
     when 'null' then ${NULL_SQL}
-    when 'boolean' then case when ${value} = 'true' then '\\x6001'::bytea else '\\x6000'::bytea end
-    when 'object' then store_sort_key(${valueAt(BODY, path)})
-    when 'array' then ${computed}
-    else ${missing} end`
+    when 'boolean' then case when ${value} = 'true' then '\\x6001'::bytea else '\\x6000'::bytea end`
+}
+
+/** Whether the value at the path, or one on the way to it, is an array. */
+const isArray = (path: Path): Sql | undefined =>
+  path.length === 0
+    ? undefined
+    : sql.join(
+        path.map((_, n) => sql`jsonb_typeof(${valueAt(DOC, path.slice(0, n + 1))}) = 'array'`),
+        ' or ',
+      )
+
+const HAS_NESTED = sql`'strict $[*] ? (@.type() == "object" || @.type() == "array")'`
+
+/** The smallest or largest element of an array. */
+function arraySql({ path, descending }: SortKey): Sql {
+  const value = valueAt(DOC, path)
+  const first = sql.literal(descending ? 'desc' : 'asc')
+  const element = sql`elements.value`
+  const scalar = sql`case jsonb_typeof(${element}) ${scalarCases(element, sql`(${element} #>> '{}')`)} end`
+  return sql`case when ${value} = '[]' then '\\x08'::bytea when ${value} @? ${HAS_NESTED}
+    then (select store_sort_key(value) from json_array_elements(${valueAt(BODY, path)}) order by 1 ${first} limit 1)
+    else (select ${scalar} from jsonb_array_elements(${value}) as elements order by 1 ${first} limit 1) end`
 }
 
 const bytea = (bytes: Buffer): Sql => sql`decode(${bytes.toString('hex')}, 'hex')`

@@ -26,10 +26,21 @@ function keySql({ keys }: Sort, i: number, isRequired: boolean): Sql {
       : sql`case when ${sql.join(arrays, ' or ')} then ${computed} else ${NULL_SQL} end`
   return sql`case ${typeAt(path)} when 'text' then ${value} when 'integer' then ${value} when 'real' then ${value}
     when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001' when 'object' then ${computed}
-    when 'array' then ${keys.length === 1 ? arraySql(keys[0]!, computed) : computed} else ${missing} end`
+    when 'array' then ${alone(keys, i, arraySql(keys[i]!, computed), computed)} else ${missing} end`
 }
 
-// Of several fields another one may run through an array, too. Of no elements, `min` and `max` are null.
+/** If another field runs through an array, too, both have their values of the same element. */
+function alone(keys: readonly SortKey[], i: number, single: Sql, computed: Sql): Sql {
+  const others = keys.filter((_, other) => other !== i)
+  const arrays = others.flatMap(({ path }) =>
+    path.map((_, n) => sql`${typeAt(path.slice(0, n + 1))} = 'array'`),
+  )
+  return arrays.length === 0
+    ? single
+    : sql`case when ${sql.join(arrays, ' or ')} then ${computed} else ${single} end`
+}
+
+// Of no elements, `min` and `max` are null.
 const arraySql = ({ path, descending }: SortKey, computed: Sql): Sql =>
   sql`(select case when max(type in ('object', 'array')) then ${computed} else ${sql.literal(descending ? 'max' : 'min')}(
     case type when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001' else atom end) end
