@@ -14,8 +14,19 @@ const name = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...NAMES) },
 )
 
-const NUMBERS = [0, -0, 1, -1, 2, 5, 0.1, 4.7, -4.7, 2 ** 31, 2 ** 53, 2 ** 53 + 2, 2 ** 60, 2 ** 60 + 256]
-const EDGES = [2 ** 63, -(2 ** 63), 2 ** 63 - 1024, 2 ** 64, 1e21, 1e300, -1e300, 5e-324, 1 / 3]
+const NUMBERS = [0, -0, 1, -1, 2, 5, 0.1, 4.7, -4.7, 2 ** 31, 2 ** 53, 2 ** 53 + 2, 2 ** 60]
+const EDGES = [
+  2 ** 60 + 256,
+  2 ** 63,
+  -(2 ** 63),
+  2 ** 63 - 1024,
+  2 ** 64,
+  1e21,
+  1e300,
+  -1e300,
+  5e-324,
+  1 / 3,
+]
 const number = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom(1, 2) },
   { weight: 4, arbitrary: fc.constantFrom(...NUMBERS) },
@@ -24,10 +35,13 @@ const number = fc.oneof(
 )
 
 const TEXTS = ['', '0', '1', 'B', 'true', 'null', '{}', '[1]', '[]', '{"a":1}', '"', '\\', 'é', 'e\u0301']
-const WIDE = ['\uffff', '😀', '\ud7ff', '\ue000', 'a\nb', '\u0001', '\u007f', "'", '%', '$a', '?', '@']
+const ODD = ['a\nb', '\u0001', '\u007f', "'", '%', '$a', '?', '@']
+// JavaScript sorts these in another order than UTF-8 does.
+const WIDE = ['\ud7ff', '\ue000', '\uffff', '😀']
 const text = fc.oneof(
   { weight: 12, arbitrary: fc.constantFrom('a', 'ab') },
   { weight: 4, arbitrary: fc.constantFrom(...TEXTS) },
+  { weight: 1, arbitrary: fc.constantFrom(...ODD) },
   { weight: 2, arbitrary: fc.constantFrom(...WIDE) },
   { weight: 1, arbitrary: anyText({ maxLength: 3 }).filter((one) => !one.includes('\0')) },
 )
@@ -120,7 +134,7 @@ const regex = fc
   })
   .map(({ $regex, $options }): JsonObject => ($options === undefined ? { $regex } : { $options, $regex }))
 
-const divisor = fc.constantFrom(1, 2, -2, 3, 4.9, 1000, 2 ** 53, 2 ** 60)
+const divisor = fc.constantFrom(1, 2, -2, 3, 4.9, 1000, 1000, 2 ** 53, 2 ** 60)
 const remainder = fc.constantFrom(0, 0, 1, -1, 2, 0.5)
 
 const holder = (operator: string, inside: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> =>

@@ -11,8 +11,8 @@ import { matches } from './reference.fixture.ts'
 
 const documentsAndFilters = (filters: number) =>
   [
-    fc.array(anyDocument, { minLength: 1, maxLength: 24 }),
-    fc.array(anyFilter, { minLength: 1, maxLength: filters }),
+    fc.array(anyDocument, { minLength: 1, maxLength: 24, size: 'max' }),
+    fc.array(anyFilter, { minLength: 1, maxLength: filters, size: 'max' }),
   ] as const
 
 test('the matcher finds for thousands of random filters what the rules say', () => {
