@@ -141,7 +141,10 @@ function fairTable({ quiet, attacked, memory, disconnected }: FairResult): strin
   const times = (p99: number) => FAIR_FACTOR * p99
   const memoryRow = (name: string, megabytes = NaN) => [
     name,
-    ...['', '', '', whole(megabytes)],
+    '',
+    '',
+    '',
+    whole(megabytes),
     reached(megabytes <= FAIR_MEMORY_MB, `≤ ${FAIR_MEMORY_MB}`),
   ]
   return table([

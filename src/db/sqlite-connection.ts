@@ -83,12 +83,24 @@ export class SqliteConnection {
     `)
     if (use !== 'writer') this.#db.exec('pragma query_only = 1')
     // SQLite can't be interrupted from another thread, but an error of a function ends its statement.
-    this.#db.function('sixwire_tick', { directOnly: true }, () => {
+    const refuseIfStopped = (): void => {
       if (isStopped()) throw new Error('this statement was stopped')
+    }
+    this.#db.function('sixwire_tick', { directOnly: true }, () => {
+      refuseIfStopped()
       return 1
     })
-    for (const [name, call] of Object.entries(functions))
-      this.#db.function(name, { deterministic: true }, call as (...values: SQLOutputValue[]) => SQLInputValue)
+    for (const [name, call] of Object.entries(functions)) {
+      const own = call as (...values: SQLOutputValue[]) => SQLInputValue
+      // One row may take many calls.
+      const stoppable = (...values: SQLOutputValue[]): SQLInputValue => {
+        refuseIfStopped()
+        return own(...values)
+      }
+      // SQLite takes it as the number of arguments.
+      Object.defineProperty(stoppable, 'length', { value: call.length })
+      this.#db.function(name, { deterministic: true }, stoppable)
+    }
   }
 
   get inTransaction(): boolean {

@@ -24,7 +24,7 @@ const connection = new SqliteConnection(
   () => Atomics.load(stopFlag, 0) !== 0,
 )
 // The event loop and the writer come first. On Linux this is the priority of a thread, elsewhere that of the process.
-if (use === 'scanner' && process.platform === 'linux') process.getBuiltinModule('node:os').setPriority(10)
+if (use === 'scanner' && process.platform === 'linux') process.getBuiltinModule('node:os').setPriority(5)
 let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
 
 function faultOf(error: unknown): Outcome {

@@ -252,6 +252,18 @@ test('reads call the functions of a module on every connection, writes on none',
   assert.deepEqual(await db.scan(query), [row])
 })
 
+test('a scan is stopped in the functions that it calls', async (t) => {
+  const db = await openDatabase(urlOf(await temporaryFolder(t)), {
+    sqliteFunctions: [new URL('./sqlite-functions.fixture.ts', import.meta.url)],
+  })
+  // Waits for all scans.
+  t.after(() => db.close())
+  const endless = sql`
+    with recursive numbers (n) as (select 1 union all select n + 1 from numbers)
+    select max(test_length(cast(n as text))) from numbers`
+  await assert.rejects(db.scan(endless, { limitMs: 20 }), unavailable)
+})
+
 test('a module of functions that cannot be loaded ends the start with one line', async (t) => {
   const sqliteFunctions = [new URL('./no-such-module.ts', import.meta.url)]
   await assert.rejects(openDatabase(urlOf(await temporaryFolder(t)), { sqliteFunctions }), {
