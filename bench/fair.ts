@@ -29,7 +29,8 @@ const CLAUSES = 199
 const PHASE_MS = 20_000
 const SIGN_IN_PAUSE_MS = 300
 const UNREAD_CLIENTS = 24
-const UNREAD_MS = 40_000
+const UNREAD_ANSWERS = 3
+const UNREAD_MS = 60_000
 
 const costly = encodeURIComponent(
   JSON.stringify({ $or: Array.from({ length: CLAUSES }, (_, n) => ({ [`no${n}.x`]: n })) }),
@@ -122,14 +123,16 @@ async function withUnreadClients(server: Server, token: string) {
         seconds = (performance.now() - begun) / 1000
       })
     socket.pause()
-    socket.write(`GET /store/large?limit=1000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`)
+    const request = `GET /store/large?limit=1000 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`
+    // The buffers of the system take the first answers.
+    socket.write(request.repeat(UNREAD_ANSWERS))
     return socket
   })
   let peakMB = 0
   for (const until = begun + UNREAD_MS; performance.now() < until && clients < UNREAD_CLIENTS;) {
     peakMB = Math.max(peakMB, memoryOf(server.pid)?.nowMB ?? 0)
     // Only what is sent shows a client that does not read that the connection is gone.
-    for (const socket of sockets) socket.write('G')
+    for (const socket of sockets) socket.write('\r\n')
     await delay(100)
   }
   const disconnected = { clients, seconds }

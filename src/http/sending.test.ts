@@ -39,7 +39,7 @@ async function startClient(
 
 test('an answer that nobody reads ends, whatever its client sends meanwhile', async (t) => {
   const { socket, response } = await startClient(t, (answering) => answering.end(LARGE))
-  const sending = setInterval(() => socket.write('G'), LIMIT_MS / 5)
+  const sending = setInterval(() => socket.write('\r\n'), LIMIT_MS / 5)
   await once(response, 'close')
   clearInterval(sending)
   assert.equal(response.writableFinished, false)
