@@ -43,7 +43,9 @@ function refuseOthers(engine: FastifyInstance, type: string): void {
 const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void | Promise<void> } = {
   json(engine) {
     // The schema finds what an empty body lacks.
-    const read = (bytes: Buffer) => (bytes.length === 0 ? undefined : parseStrictJson(decodeUtf8(bytes)))
+    // A number that is answered can be sent back, as 2^60 is written 1152921504606847000.
+    const read = (bytes: Buffer) =>
+      bytes.length === 0 ? undefined : parseStrictJson(decodeUtf8(bytes), { takesRounded: true })
     readWhole(engine, JSON_MEDIA_TYPE, read)
     readWhole(engine, /^application\/[\w.-]+\+json\b/i, (bytes, request) => {
       const { body } = request.routeOptions.config

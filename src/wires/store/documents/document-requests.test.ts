@@ -112,6 +112,21 @@ eachEngine((engine) => {
     })
   })
 
+  test('what is answered can be sent back', async () => {
+    const fields = '"n":[1152921504606847000,123456789012345680000,1e+21,-0.1],"":{"toString":1}'
+    const made = await create(`{${fields}}`)
+    assert.equal(made.status, 201, made.text)
+    for (const [method, path] of [
+      ['POST', 'things'],
+      ...['PUT', 'PATCH'].map((name) => [name, `things/${made.body._id}`]),
+    ]) {
+      const { text, status } = await ask(method!, path!, { raw: made.text })
+      assert.ok(status < 300 && text.endsWith(`${fields}}`), text)
+    }
+    for (const refused of ['9007199254740993', '1152921504606847001'])
+      assert.equal((await create(`{"n":${refused}}`)).status, 400)
+  })
+
   describe('conditions', () => {
     test('a list in If-Match lets a change through if it names the current version', async () => {
       for (const list of ['"2","1"', '"x", W/"1" ,"7"', ', "1",,', '"a,b","1"', '"1"\t']) {
