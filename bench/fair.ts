@@ -37,7 +37,7 @@ const costly = encodeURIComponent(
 )
 
 /** Does one user's attack on lists slow others down, or take the server's memory? */
-export async function runFair(bench: Bench, faults: string[]): Promise<FairResult> {
+export async function runFair(bench: Bench): Promise<FairResult> {
   const server = await bench.open('sixwire', 'fair')
   const { base, token } = server
   bench.note(`creating ${LARGE_DOCUMENTS} documents of 1 MiB`)
@@ -81,8 +81,6 @@ export async function runFair(bench: Bench, faults: string[]): Promise<FairResul
 
   bench.note(`${UNREAD_CLIENTS} clients that never read`)
   const { disconnected, peakMB } = await withUnreadClients(server, attacker.token)
-  if (disconnected.clients < UNREAD_CLIENTS)
-    faults.push(`fair: ${UNREAD_CLIENTS - disconnected.clients} clients that never read stayed connected`)
   await server.stop()
   return { quiet, attacked, answers, memory: { attack: attackMemory, unread: peakMB }, disconnected }
 }

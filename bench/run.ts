@@ -80,7 +80,7 @@ async function run(options: Options): Promise<Results> {
     if (wants(...loadNames)) results.workloads = await runWorkloads(bench, faults)
     if (wants('scale')) results.scale = await runScale(bench, faults)
     if (wants('signin')) results.signin = await runSignIns(bench, faults)
-    if (wants('fair')) results.fair = await runFair(bench, faults)
+    if (wants('fair')) results.fair = await runFair(bench)
     if (wants('start')) results.start = await runStarts(bench)
     if (wants('mail')) results.mail = await runMail(bench, faults)
     if (wants('pay')) results.pay = await runPay(bench, faults)
