@@ -2,14 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { newId } from '../../../../base/ids.ts'
+import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
 import { isLongRun } from '../../../../testing/long-run.ts'
 import { until } from '../../../../testing/until.ts'
+import { insertSql } from '../document-rows.ts'
+import { withoutIndexes } from './index-rows.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 
-const DOCUMENTS = isLongRun ? 5_000 : 150
-const WRITES_BETWEEN = isLongRun ? 3_000 : 120
+const DOCUMENTS = isLongRun ? 3_000 : 120
+const WRITES_BETWEEN = isLongRun ? 3_000 : 80
 const WRITERS = 6
 // So that a batch of a build is a part of the documents only.
 const PADDING = 'x'.repeat(20_000)
@@ -91,6 +95,46 @@ eachEngine((engine) => {
       ],
     )
   })
+})
+
+eachEngine((engine) => {
+  if (engine.name === 'postgres')
+    test('an index waits for writes that began before it and do not know of it', async (t) => {
+      const databaseUrl = await engine.migratedUrl()
+      const old = await startApp(t, engine, { databaseUrl })
+      const { token, _id: owner } = await old.register()
+      await old.request('POST', '/store/books', { token, body: { year: 1 } })
+      const [isWritten, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const writing = old.app.db.transaction(
+        async (tx) => {
+          await tx.write(
+            insertSql(
+              'postgres',
+              { collection: 'books', id: newId(), owner, body: '{"year":2}' },
+              withoutIndexes('books'),
+            ),
+          )
+          isWritten.resolve()
+          await isReleased.promise
+        },
+        { isolation: 'read committed' },
+      )
+      await isWritten.promise
+      const starting = startApp(t, engine, {
+        databaseUrl,
+        config: { store: { indexes: { books: ['year'] } } },
+      })
+      await until(async () => {
+        const rows = await old.app.db.all(sql`
+          select pid from pg_locks where relation = 'store_documents'::regclass and mode = 'ShareLock' and not granted`)
+        return rows.length > 0
+      })
+      isReleased.resolve()
+      await writing
+      const replica = await starting
+      await readyIndexes(replica)
+      await assertEntries(replica)
+    })
 })
 
 /** Whole numbers below a limit, the same for the same seed. */

@@ -15,7 +15,7 @@ import {
 import { replaceEntries, type Replacement } from './replace.ts'
 import { createUpkeep, type Upkeep } from './upkeep.ts'
 
-/** The indexes of collections; see docs/decisions/041-index-entries.md. */
+/** The indexes of collections; see docs/decisions/047-index-entries.md. */
 export type Indexes = Upkeep & {
   /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
   declare(definitions: readonly Definition[]): Promise<void>
