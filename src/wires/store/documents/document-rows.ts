@@ -39,11 +39,11 @@ export const insertSql = (
         on conflict (collection, id) do nothing
         returning collection, id`
 
-// One text, however many there are.
-const eachOf = (ids: readonly string[]): Sql =>
-  sql`${sql.either({
-    sqlite: sql`select value from json_each(${JSON.stringify(ids)})`,
-    postgres: sql`select json_array_elements_text(${JSON.stringify(ids)}::json)`,
+// One text, however many there are. As an array PostgreSQL looks each up by the key; as a subquery it would read the collection.
+const isOneOf = (ids: readonly string[]): Sql =>
+  sql`id ${sql.either({
+    sqlite: sql`in (select value from json_each(${JSON.stringify(ids)}))`,
+    postgres: sql`= any(array(select json_array_elements_text(${JSON.stringify(ids)}::json)))`,
   })}`
 
 /** Inserts documents of one owner; no rows if there is one with an id of theirs. */
@@ -61,7 +61,7 @@ export const insertAllSql = (
   })} as line ${sql.either({ sqlite: sql``, postgres: sql`(id text, body text)` })}
   where not exists (
     select 1 from store_documents
-    where collection = ${collection} and id in (${eachOf(documents.map(({ id }) => id))}))
+    where collection = ${collection} and ${isOneOf(documents.map(({ id }) => id))})
   on conflict (collection, id) do nothing
   returning id`
 
@@ -72,7 +72,7 @@ export const selectAllSql = (
   ids: readonly string[],
 ): Sql<StoredDocument & { id: string }> => sql`
   select id, body, version from store_documents
-  where collection = ${collection} and owner = ${owner} and id in (${eachOf(ids)}) order by id`
+  where collection = ${collection} and owner = ${owner} and ${isOneOf(ids)} order by id`
 
 /** Replaces a document that nobody has changed since its version was read; no row if somebody has. */
 export const updateSql = (

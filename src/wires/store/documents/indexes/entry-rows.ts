@@ -32,6 +32,14 @@ const rowsOf = (documents: readonly DocumentEntries[]): Sql => {
   })}`
 }
 
+// An entry that is there is in the unique index too, which SQLite may look at before the primary key.
+const ifNotThere = sql.either({
+  sqlite: sql`and not exists (
+    select 1 from store_entries old
+    where old.index_id = new.index_id and old.key = new.key and old.id = new.id)`,
+  postgres: sql``,
+})
+
 /**
  * Inserts entries that are not there yet.
  *
@@ -41,9 +49,7 @@ export const insertEntriesSql = (documents: readonly DocumentEntries[], only: Sq
   insert into store_entries (index_id, key, id, owner, ends, is_unique)
   select new.index_id, new.key, new.id, new.owner, new.ends, new.is_unique
   from ${rowsOf(documents)} as new
-  where ${only} and not exists (
-    select 1 from store_entries old
-    where old.index_id = new.index_id and old.key = new.key and old.id = new.id)
+  where ${only} ${ifNotThere}
   on conflict (index_id, key, id) do nothing`
 
 export const deleteEntriesSql = (documents: readonly DocumentEntries[]): Sql => sql`
