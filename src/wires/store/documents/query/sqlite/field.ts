@@ -2,22 +2,30 @@ import { sql, type Sql } from '../../../../../db/sql.ts'
 import type { Json, Test } from '../filter.ts'
 import type { Path } from '../path.ts'
 import { conditionsOf, FEW, type Condition } from './conditions.ts'
+import { meetsOne } from './elements.ts'
 import { bind, bool, jsonPath, typeName, type JsonType } from './json.ts'
 
-/** A field of a document. */
-export type Field = {
-  /** The document in JSONB. */
+/** A document, or an object in an array of one, in JSONB. */
+export type Place = {
   readonly document: Sql
-  readonly path: Path
-  /** Whether the test passes if there is an array in the middle of the path. */
-  readonly throughArray: Sql
+  /** How many arrays it is in. */
+  readonly depth: number
 }
 
-const valueOf = ({ document, path }: Field): Sql => sql`json_extract(${document}, ${jsonPath(path)})`
-const typeOf = ({ document, path }: Field): Sql => sql`json_type(${document}, ${jsonPath(path)})`
+/** A field of a document. */
+export type Field = Place & {
+  readonly path: Path
+  /** Decides where an array is in the middle of the path: at its first part, at its first two parts and so on. */
+  readonly throughArrays: readonly Sql[]
+}
+
+type FieldPath = Pick<Field, 'document' | 'path'>
+
+const valueOf = ({ document, path }: FieldPath): Sql => sql`json_extract(${document}, ${jsonPath(path)})`
+const typeOf = ({ document, path }: FieldPath): Sql => sql`json_type(${document}, ${jsonPath(path)})`
 
 // Objects and arrays are blobs in it, which SQLite compares as behind all text.
-const comparedOf = ({ document, path }: Field): Sql => sql`jsonb_extract(${document}, ${jsonPath(path)})`
+const comparedOf = ({ document, path }: FieldPath): Sql => sql`jsonb_extract(${document}, ${jsonPath(path)})`
 const CONTAINER = sql.literal(`x''`)
 const MISSING = sql.literal(`x'00'`)
 
@@ -43,17 +51,20 @@ export function fieldPasses(field: Field, test: Test): Sql | undefined {
 type Case = readonly [type: JsonType, passes: Sql]
 
 /** Decides by the type of the value. */
-function byType(field: Field, cases: readonly Case[], { missing = false, others = false } = {}): Sql {
+export function byType(field: Field, cases: readonly Case[], { missing = false, others = false } = {}): Sql {
   const whens = cases.map(([type, passes]) => sql`when ${typeName(type)} then ${passes}`)
   return sql`case ifnull(${typeOf(field)}, '') ${sql.join(whens, ' ')}
     when '' then ${ifMissing(field, missing)} else ${bool(others)} end`
 }
 
 /** Nothing is found at a path with an array in its middle, either. */
-function ifMissing({ document, path, throughArray }: Field, passes: boolean): Sql {
-  const types = path.slice(1).map((_, i) => sql`json_type(${document}, ${jsonPath(path.slice(0, i + 1))})`)
-  if (types.length === 0) return bool(passes)
-  return sql`case when 'array' in (${sql.join(types)}) then ${throughArray} else ${bool(passes)} end`
+function ifMissing({ document, path, throughArrays }: Field, passes: boolean): Sql {
+  if (path.length === 1) return bool(passes)
+  const whens = throughArrays.map((through, i) => {
+    const type = typeOf({ document, path: path.slice(0, i + 1) })
+    return sql`when ${type} = 'array' then ${through}`
+  })
+  return sql`case ${sql.join(whens, ' ')} else ${bool(passes)} end`
 }
 
 /** The types of values that may pass, each with what else it must meet. */
@@ -64,21 +75,14 @@ function casesOf(field: Field, conditions: readonly Condition[], value: Sql | un
       const condition = value && holds ? holds(value) : bool(true)
       passes.set(type, [...(passes.get(type) ?? []), condition])
     }
-  passes.set('array', [...(passes.get('array') ?? []), elementPasses(field, conditions)])
+  passes.set('array', [...(passes.get('array') ?? []), anElementPasses(field, conditions)])
   return [...passes].map(([type, of]) => [type, sql`(${sql.join(of, ' or ')})`])
 }
 
 /** Whether the value is an array of which an element passes. */
-function elementPasses({ document, path }: Field, conditions: readonly Condition[]): Sql {
-  const passes = conditions.map(({ types, holds }) => {
-    const isOfType = sql`e.type in (${sql.join(types.map(typeName))})`
-    // `atom` is null for objects and arrays, which `value` writes as JSON.
-    const value = types.includes('object') || types.includes('array') ? sql`e.value` : sql`e.atom`
-    return holds ? sql`${holds(value)} and ${isOfType}` : isOfType
-  })
-  return sql`exists (select 1 from json_each(${document}, ${jsonPath(path)}) e
-    where (${sql.join(passes, ' or ')}) and typeof(e.key) = 'integer')`
-}
+const anElementPasses = ({ document, path }: Field, conditions: readonly Condition[]): Sql =>
+  sql`exists (select 1 from json_each(${document}, ${jsonPath(path)}) e
+    where ${meetsOne(conditions)} and typeof(e.key) = 'integer')`
 
 /**
  * Equality with text or numbers, in one look: `min` leaves them as they are, and makes all objects and arrays one value.
@@ -94,7 +98,7 @@ function equalsOne(
     const passes = value === 0 || value === 1 ? sql`${typeOf(field)} = 'integer'` : bool(true)
     return sql`when ${bind(value)} then ${passes}`
   })
-  const container = sql`when ${CONTAINER} then ${elementPasses(field, conditions)}`
+  const container = sql`when ${CONTAINER} then ${anElementPasses(field, conditions)}`
   if (field.path.length === 1)
     return sql`case ${compared} ${sql.join([...whens, container], ' ')} else false end`
   return sql`case ifnull(${compared}, ${MISSING}) ${sql.join([...whens, container], ' ')}

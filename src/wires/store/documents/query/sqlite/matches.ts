@@ -1,27 +1,32 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import type { Filter, Test } from '../filter.ts'
 import { compileMatcher } from '../matcher.ts'
-import { isOneOf } from './conditions.ts'
-import { fieldPasses } from './field.ts'
+import { indexOf, type Path } from '../path.ts'
+import { FEW, isOneOf } from './conditions.ts'
+import { elementPasses } from './elements.ts'
+import { byType, fieldPasses, type Field, type Place } from './field.ts'
 import { bool, jsonPath } from './json.ts'
 
 type FieldFilter = Extract<Filter, { kind: 'field' }>
 
 /**
- * The filter as a condition of row `d` of the documents: true or false, never null. The function `store_matches` decides
- * what SQL can't tell: arrays in the middle of a path, and tests that look into elements.
+ * The filter as a condition of row `d` of the documents: true or false, never null. What SQL can't tell, or not so quickly,
+ * is decided by the function `store_matches`: numeric parts of a path behind an array, and comparisons with objects.
  */
-export function sqliteMatches(filter: Filter): Sql {
+export const sqliteMatches = (filter: Filter): Sql => matches(filter, { document: sql`d.doc`, depth: 0 })
+
+function matches(filter: Filter, place: Place): Sql {
   switch (filter.kind) {
     case 'field':
-      return fieldMatches(filter)
+      return fieldMatches(filter, place)
     case 'not':
-      return sql`not (${sqliteMatches(filter.of)})`
+      return sql`not (${matches(filter.of, place)})`
     case 'and':
     case 'or': {
       if (filter.of.length === 0) return bool(filter.kind === 'and')
       const cheapFirst = filter.of.toSorted((a, b) => costOf(a) - costOf(b))
-      return sql`(${sql.join(cheapFirst.map(sqliteMatches), ` ${filter.kind} `)})`
+      const of = cheapFirst.map((one) => matches(one, place))
+      return sql`(${sql.join(of, ` ${filter.kind} `)})`
     }
   }
 }
@@ -29,21 +34,64 @@ export function sqliteMatches(filter: Filter): Sql {
 // If a field is missing, each part of its path is one more look into the document.
 const PARTS_MAX = 8
 
-function fieldMatches(filter: FieldFilter): Sql {
+function fieldMatches(filter: FieldFilter, place: Place): Sql {
   const { path, test } = filter
-  const byKey = path.length === 1 && path[0] === '_id' ? idMatches(test) : undefined
+  const byKey = place.depth === 0 && path.length === 1 && path[0] === '_id' ? idMatches(test) : undefined
   if (byKey) return byKey
-  const document = sql`d.doc`
-  const first = jsonPath(path.slice(0, 1))
-  const computed = sql`store_matches(${document} -> ${first}, ${JSON.stringify(filter)})`
-  const passes =
-    path.length <= PARTS_MAX ? fieldPasses({ document, path, throughArray: computed }, test) : undefined
+  const computed = computedBy(filter, place)
+  const throughArrays = path.slice(1).map((_, i) => throughArray(filter, place, i + 1) ?? computed)
+  const elements = elementsPass(filter, place)
+  const field: Field = { ...place, path, throughArrays }
+  const passes = elements ? byType(field, [['array', elements]]) : fieldPasses(field, test)
+  if (passes && path.length <= PARTS_MAX) return passes
   // In a document without objects and arrays nothing else is found than in an empty one.
-  return (
-    passes ??
-    sql`case when json_type(${document}, ${first}) in ('object', 'array') then ${computed}
-    else ${bool(compileMatcher(filter)({}))} end`
-  )
+  return sql`case when json_type(${place.document}, ${jsonPath(path.slice(0, 1))}) in ('object', 'array')
+    then ${computed} else ${bool(compileMatcher(filter)({}))} end`
+}
+
+const computedBy = (filter: FieldFilter, { document }: Place): Sql =>
+  sql`store_matches(${document} -> ${jsonPath(filter.path.slice(0, 1))}, ${JSON.stringify(filter)})`
+
+// With each part the SQL is twice as long, and takes that much longer to prepare.
+const NATIVE_PARTS_MAX = 2
+
+/** Whether an object passes in the array at so many parts of the path; undefined if SQL can't tell. */
+function throughArray({ path, test }: FieldFilter, place: Place, parts: number): Sql | undefined {
+  if (path.length > NATIVE_PARTS_MAX || path.slice(1).some((part) => indexOf(part) !== -1)) return undefined
+  if (test.kind === 'element' || test.kind === 'elementMatches') return undefined
+  if (test.kind === 'in' && test.values.length > FEW) return undefined
+  const { each, element } = eachElement(place, path.slice(0, parts))
+  const passes = fieldMatches({ kind: 'field', path: path.slice(parts), test }, element)
+  return sql`exists (select 1 from ${each} where ${element.type} = 'object' and ${passes})`
+}
+
+/** Whether an element of an array passes; undefined if SQL can't tell. */
+function elementsPass(filter: FieldFilter, place: Place): Sql | undefined {
+  const { path, test } = filter
+  if (test.kind === 'element') {
+    const passes = elementPasses(test.of)
+    return (
+      passes && sql`exists (select 1 from json_each(${place.document}, ${jsonPath(path)}) e where ${passes})`
+    )
+  }
+  if (test.kind !== 'elementMatches') return undefined
+  const { each, element } = eachElement(place, path)
+  // An array is a document with indexes as names.
+  const alone: FieldFilter = { kind: 'field', path: [''], test }
+  return sql`exists (select 1 from ${each} where case ${element.type}
+    when 'object' then ${matches(test.of, element)}
+    when 'array' then store_matches(json_array(json(${element.document})), ${JSON.stringify(alone)}) else false end)`
+}
+
+type Element = Place & { readonly type: Sql }
+
+/** The rows of an array's elements, each of which is a place to look into. */
+function eachElement({ document, depth }: Place, path: Path): { each: Sql; element: Element } {
+  const name = sql.literal(`e${depth + 1}`)
+  return {
+    each: sql`jsonb_each(${document}, ${jsonPath(path)}) ${name}`,
+    element: { document: sql`${name}.value`, depth: depth + 1, type: sql`${name}.type` },
+  }
 }
 
 /** By the primary key: the field `_id` is text, and always the row's id. */
