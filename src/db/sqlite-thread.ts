@@ -1,4 +1,5 @@
 // The thread that owns a connection: the one writer of the file, or a reader for long scans and snapshots.
+import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 
 import {
@@ -14,6 +15,9 @@ import { joinLines } from './sqlite-lines.ts'
 import type { Answer, Group, Outcome, PackedStatement, Request, ThreadData } from './sqlite-protocol.ts'
 
 const MIGRATION_WAIT_MS = 600_000
+// Niceness (sched(7)).
+const BEHIND = 5
+const LAST = 19
 
 const port = parentPort!
 const { file, use, functions, stopFlag } = workerData as ThreadData
@@ -23,9 +27,20 @@ const connection = new SqliteConnection(
   await loadSqliteFunctions(functions),
   () => Atomics.load(stopFlag, 0) !== 0,
 )
-// The event loop and the writer come first. On Linux this is the priority of a thread, elsewhere that of the process.
-if (use === 'scanner' && process.platform === 'linux') process.getBuiltinModule('node:os').setPriority(5)
+// The event loop and the writer come first.
+if (use === 'scanner') putThreadBehind()
 let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
+
+/** Lowers the priority of this thread; only on Linux, since elsewhere it would be that of the process. */
+function putThreadBehind(): void {
+  if (process.platform !== 'linux') return
+  try {
+    // Relative to the process's own priority, which not every user may raise.
+    setPriority(Math.min(getPriority() + BEHIND, LAST))
+  } catch {
+    // Under a system call filter others only wait longer for scans at worst.
+  }
+}
 
 function faultOf(error: unknown): Outcome {
   const { message, errcode } = error as { message?: string; errcode?: number }
