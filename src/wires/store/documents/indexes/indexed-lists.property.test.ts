@@ -1,0 +1,183 @@
+// Lists of collections with indexes find what the rules say, in their order, whatever indexes there are.
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+
+import fc from 'fast-check'
+
+import { startApp, type TestApp } from '../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { isLongRun } from '../../../../testing/long-run.ts'
+import type { Json } from '../query/filter.ts'
+import { matches } from '../query/reference.fixture.ts'
+import { sorted } from '../query/sort.fixture.ts'
+import { declaredIndexes, type Definition } from './definition.ts'
+import { entriesOf, UnindexableError } from './entries.ts'
+import { anyList, document, indexes as anyIndexes, type List } from './indexed-lists.fixture.ts'
+import { assertEntries, readyIndexes } from './indexes.fixture.ts'
+
+const RUNS = isLongRun ? 1_500 : 30
+const URL_LENGTH = 12_000
+const SHARED = Array.from({ length: 2 * RUNS }, (_, i) => `shared${i}`)
+
+type Fields = { [name: string]: Json }
+type Row = Fields & { _id: string }
+
+const scenario = fc.record({
+  isShared: fc.boolean(),
+  indexes: anyIndexes,
+  isUnique: fc.boolean(),
+  before: fc.array(fc.record({ fields: document, isOthers: fc.boolean() }), { maxLength: 16, size: 'max' }),
+  after: fc.array(fc.record({ fields: document, isOthers: fc.boolean() }), { maxLength: 8, size: 'max' }),
+  changes: fc.array(fc.tuple(fc.nat(), fc.option(document, { nil: undefined })), { maxLength: 6 }),
+  lists: fc.array(anyList, { minLength: 1, maxLength: 8, size: 'max' }),
+})
+
+type Scenario = typeof scenario extends fc.Arbitrary<infer One> ? One : never
+
+eachEngine((engine) => {
+  const ending = endOfSuite()
+  let app: TestApp
+  const tokens = { owner: '', admin: '' }
+  before(async () => {
+    app = await startApp(ending, engine, {
+      config: { store: { collections: Object.fromEntries(SHARED.map((name) => [name, 'shared'])) } },
+      environment: { SIXWIRE_POLICY: 'guarded' },
+    })
+    // The first account is the administrator's.
+    tokens.admin = (await app.register()).token
+    tokens.owner = (await app.register()).token
+  })
+
+  let collections = 0
+  /** A collection of documents of two owners, some of which are older than its indexes. */
+  async function collectionOf(one: Scenario) {
+    const number = collections++
+    const isShared = one.isShared && number < SHARED.length
+    const name = isShared ? SHARED[number]! : `owned${number}`
+    const definitions = definitionsOf(name, one, !isShared)
+    const canHold = ({ fields }: { fields: Fields }): boolean => isHeld(fields, definitions)
+    const rows: { row: Row; isOthers: boolean }[] = []
+    const write = async (method: string, path: string, options: { body?: unknown; token: string }) => {
+      const answered = await app.request(method, `/store/${path}`, options)
+      assert.ok(answered.status < 300, answered.text)
+      return answered.body
+    }
+
+    async function create(documents: readonly { fields: Fields; isOthers: boolean }[]): Promise<void> {
+      for (const isOthers of [true, false]) {
+        const mine = documents.filter((document) => document.isOthers === isOthers && canHold(document))
+        if (mine.length === 0) continue
+        const body = mine.map(({ fields }, i) => ({ ...fields, n: rows.length + i }))
+        const { data } = await write('POST', name, { body, token: isOthers ? tokens.admin : tokens.owner })
+        rows.push(...(data as Row[]).map((row) => ({ row, isOthers })))
+      }
+    }
+
+    await create(one.before)
+    await app.app.service('store').indexes.declare(definitions)
+    await readyIndexes(app)
+    await create(one.after)
+    for (const [which, fields] of one.changes) {
+      const at = which % rows.length
+      const found = rows[at]
+      if (!found) continue
+      const path = `${name}/${found.row._id}`
+      if (fields === undefined) {
+        await write('DELETE', path, { token: tokens.admin })
+        rows.splice(at, 1)
+      } else if (isHeld({ ...found.row, ...fields }, definitions))
+        found.row = await write('PUT', path, { body: fields, token: tokens.admin })
+    }
+    return { name, isShared, rows: rows.toSorted((a, b) => (a.row._id < b.row._id ? -1 : 1)) }
+  }
+
+  async function assertList(
+    { name, isShared, rows }: Awaited<ReturnType<typeof collectionOf>>,
+    { filter, sort, limit, offset, isOfAll }: List,
+  ): Promise<void> {
+    const mine = rows.flatMap(({ row, isOthers }) =>
+      (isShared || isOfAll || !isOthers) && (filter === undefined || matches(row, filter)) ? [row] : [],
+    )
+    const order = sorted(mine, sort ?? '-createdAt')
+    const about = JSON.stringify({ filter, sort })
+    const ask = (more: object) => {
+      const query = new URLSearchParams({
+        limit: String(limit),
+        ...(filter && { filter: JSON.stringify(filter) }),
+        ...(sort !== undefined && { sort }),
+        ...more,
+      })
+      return app.request('GET', `/store/${name}?${query.toString()}`, {
+        token: isOfAll ? tokens.admin : tokens.owner,
+      })
+    }
+    const read = async (more: object = {}) => {
+      const { status, body, text } = await ask(more)
+      assert.equal(status, 200, `${about}: ${text}`)
+      return body as { data: Row[]; total: number; nextCursor?: string }
+    }
+    if (order === 'refused') {
+      assert.equal((await ask({})).status, 400, `${about} is not refused`)
+      return
+    }
+    const expected = order.map((i) => mine[i]!)
+    const first = await read()
+    assert.equal(first.total, expected.length, `total of ${about}`)
+    const walked = [...first.data]
+    for (let { nextCursor } = first; nextCursor !== undefined;) {
+      const page = await read({ cursor: nextCursor })
+      assert.equal(page.total, expected.length, `total of a later page of ${about}`)
+      walked.push(...page.data)
+      nextCursor = page.nextCursor
+      assert.ok(walked.length <= expected.length, `${about} goes on after its end`)
+    }
+    assert.deepEqual(walked, expected, about)
+    assert.deepEqual(
+      (await read({ offset })).data,
+      expected.slice(offset, offset + limit),
+      `offset: ${about}`,
+    )
+  }
+
+  test('any list of a collection with any indexes is what the rules say', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenario, async (one) => {
+        const collection = await collectionOf(one)
+        await assertEntries(app)
+        for (const aimed of one.lists) {
+          const asked = aimed(one.indexes)
+          if (encodeURIComponent(JSON.stringify(asked.filter ?? '')).length > URL_LENGTH) continue
+          await assertList(collection, asked)
+        }
+      }),
+      { numRuns: RUNS },
+    )
+  })
+})
+
+/** One with `n`, which is in no document twice, may be unique. */
+const definitionsOf = (
+  collection: string,
+  { indexes, isUnique }: { indexes: string[][]; isUnique: boolean },
+  isByOwner: boolean,
+): Definition[] =>
+  declaredIndexes(
+    {
+      [collection]: indexes.map((fields) => ({
+        fields: fields.join(','),
+        unique: isUnique && fields.some((name) => /^-?n$/.test(name)),
+      })),
+    },
+    () => isByOwner,
+  )
+
+/** Whether all indexes can hold a document: no two of their fields are in different arrays. */
+function isHeld(document: Fields, definitions: readonly Definition[]): boolean {
+  try {
+    for (const { fields } of definitions) entriesOf(document, fields)
+    return true
+  } catch (error) {
+    if (error instanceof UnindexableError) return false
+    throw error
+  }
+}
