@@ -25,7 +25,12 @@ export function conditionsOf(test: Test): readonly Condition[] | undefined {
     case 'pattern': {
       const pattern = JSON.stringify(test.pattern)
       // As text, because no function takes an integer beyond 2^53, and the type may be asked afterwards.
-      return [{ types: ['text'], holds: (value) => sql`store_pattern(${value} || '', ${pattern})` }]
+      return [
+        {
+          types: ['text'],
+          holds: (value) => sql`store_matches_pattern(${value} || '', store_pattern(${pattern}))`,
+        },
+      ]
     }
     case 'mod':
       return [withRemainder(test.divisor, test.remainder)]

@@ -118,6 +118,12 @@ anyEngine((engine) => {
     )
   })
 
+  test('a name written with an escape is not taken for one of another document', async () => {
+    // Node's JSON.parse reads the second name as the first one: see `parseJson`.
+    const rows = ['gr\\u0', 'gr\u0001\u0001e'].map((name) => ({ a: [{ id: 1, [name]: 2 }] }))
+    await check(rows, [{ 'a.0.gr\u0001\u0001e': 2 }, { 'a.0.gr\\u0': 2 }])
+  })
+
   test('the largest filters are prepared, and read in a thread as on the main one', async () => {
     const nested = Array.from({ length: 19 }).reduce<Document>((of) => ({ a: { $elemMatch: of } }), { b: 1 })
     const document = Array.from({ length: 19 }).reduce<Document>((of) => ({ a: [of] }), { b: 1 })

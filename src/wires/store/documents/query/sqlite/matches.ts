@@ -50,7 +50,7 @@ function fieldMatches(filter: FieldFilter, place: Place): Sql {
 }
 
 const computedBy = (filter: FieldFilter, { document }: Place): Sql =>
-  sql`store_matches(${document} -> ${jsonPath(filter.path.slice(0, 1))}, ${JSON.stringify(filter)})`
+  sql`store_matches(${document} -> ${jsonPath(filter.path.slice(0, 1))}, store_matcher(${JSON.stringify(filter)}))`
 
 // With each part the SQL is twice as long, and takes that much longer to prepare.
 const NATIVE_PARTS_MAX = 2
@@ -80,7 +80,7 @@ function elementsPass(filter: FieldFilter, place: Place): Sql | undefined {
   const alone: FieldFilter = { kind: 'field', path: [''], test }
   return sql`exists (select 1 from ${each} where case ${element.type}
     when 'object' then ${matches(test.of, element)}
-    when 'array' then store_matches(json_array(json(${element.document})), ${JSON.stringify(alone)}) else false end)`
+    when 'array' then store_matches(json_array(json(${element.document})), store_matcher(${JSON.stringify(alone)})) else false end)`
 }
 
 type Element = Place & { readonly type: Sql }

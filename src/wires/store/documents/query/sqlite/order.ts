@@ -18,7 +18,7 @@ const NULL_SQL = sql`-9e999`
 function keySql({ keys }: Sort, i: number, isRequired: boolean): Sql {
   const { path } = keys[i]!
   const value = sql`json_extract(d.doc, ${jsonPath(path)})`
-  const computed = sql`store_document_key(${fieldsSql(keys)}, ${JSON.stringify(keys)}, ${i}, ${Number(isRequired)})`
+  const computed = sql`store_document_key(${fieldsSql(keys)}, store_sort(${JSON.stringify(keys)}), ${i}, ${Number(isRequired)})`
   const arrays = path.slice(1).map((_, n) => sql`${typeAt(path.slice(0, n + 1))} = 'array'`)
   const missing =
     arrays.length === 0
