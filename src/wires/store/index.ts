@@ -49,14 +49,16 @@ export const store = defineWire({
     const objects = createObjects(context, storages)
     const backups = createBackups(context, objects)
     scheduleBackups(jobs, backups, options.backups)
-    const indexes = createIndexes({ ...context, db })
-    const restores = createRestores(context, objects, backups, indexes)
     const collections = createCollections(policy, options.collections)
-    const declared = declaredIndexes(options.indexes, (collection) => collections.isByOwner(collection))
+    const isByOwner = (collection: string): boolean => collections.isByOwner(collection)
+    const indexes = createIndexes({ ...context, db }, options.automaticIndexes, isByOwner)
+    const restores = createRestores(context, objects, backups, indexes)
+    const declared = declaredIndexes(options.indexes, isByOwner)
     const documents = createDocuments(db, clock, indexes)
     const list = createLists(
       db,
       documents,
+      indexes,
       options.queryLimitSeconds * 1000,
       deriveKey(settings.secret, 'store.cursors'),
     )
@@ -100,6 +102,7 @@ export const store = defineWire({
         ]),
       ),
       async close() {
+        await indexes.idle()
         await restores.close()
         await backups.close()
         await objects.close()

@@ -1,7 +1,7 @@
 import { BYTE_SIZE } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
 import { CollectionName, CollectionRule } from './documents/collections.ts'
-import { IndexOptions } from './documents/indexes/definition.ts'
+import { AutomaticIndexOptions, IndexOptions } from './documents/indexes/definition.ts'
 
 const text = (description: string, pattern = '.') => Type.Optional(Type.String({ pattern, description }))
 
@@ -14,6 +14,7 @@ export const StoreOptions = Type.Object(
     /** Access rules of collections, if they differ from the policy's. */
     collections: Type.Record(CollectionName, CollectionRule, { default: {}, additionalProperties: false }),
     indexes: IndexOptions,
+    automaticIndexes: AutomaticIndexOptions,
     /** The access rule of files, if it differs from the policy's. */
     fileAccess: Type.Optional(CollectionRule),
     queryLimitSeconds: Type.Integer({

@@ -6,6 +6,7 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import type { Fields } from './document-json.ts'
 import type { Documents } from './documents.ts'
+import type { AutomaticIndexes } from './indexes/automatic.ts'
 import { listQuery, type ListParameters } from './query/index.ts'
 import { scanReads } from './scan-reads.ts'
 
@@ -26,7 +27,13 @@ export type Page = {
  * @param limitMs how long a query may take
  * @param key authenticates cursors
  */
-export function createLists(db: Database, documents: Documents, limitMs: number, key: Key) {
+export function createLists(
+  db: Database,
+  documents: Documents,
+  automaticIndexes: AutomaticIndexes,
+  limitMs: number,
+  key: Key,
+) {
   /**
    * Reads a page of a collection.
    * A page whose documents are very large holds fewer than asked for; its `limit` and `nextCursor` say so.
@@ -48,6 +55,7 @@ export function createLists(db: Database, documents: Documents, limitMs: number,
     const mine: Sql = rowFilter.owner === undefined ? sql.literal('') : sql` and d.owner = ${rowFilter.owner}`
     const inReach = sql`d.collection = ${collection}${mine}`
 
+    const countAll = () => documents.count(collection, rowFilter)
     const reads = scanReads({
       db,
       query,
@@ -56,9 +64,14 @@ export function createLists(db: Database, documents: Documents, limitMs: number,
       limit,
       offset,
       options: { limitMs, ...options },
-      countAll: () => documents.count(collection, rowFilter),
+      countAll,
     })
+    const began = performance.now()
     const { total, found } = await reads()
+    if (query.scans) {
+      const ms = performance.now() - began
+      automaticIndexes.observe({ collection, filter: query.filter, order: query.order, ms, total, countAll })
+    }
 
     const cut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)
     const shown = found.slice(0, limit)

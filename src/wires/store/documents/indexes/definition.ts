@@ -7,7 +7,8 @@ import { CollectionName } from '../collections.ts'
 import { parsePath } from '../query/path.ts'
 import { namesOf, type IndexField } from './entries.ts'
 
-const FIELDS_MAX = 16
+/** An index has at most so many fields. */
+export const FIELDS_MAX = 16
 const INDEXES_MAX = 64
 
 const Fields = Type.String({
@@ -36,6 +37,34 @@ export const IndexOptions = Type.Record(
     { maxItems: INDEXES_MAX },
   ),
   { default: {}, additionalProperties: false },
+)
+
+/** When the server makes indexes by itself. */
+export const AutomaticIndexOptions = Type.Union(
+  [
+    Type.Literal(false),
+    Type.Object(
+      {
+        slowMs: Type.Integer({
+          minimum: 0,
+          default: 100,
+          description:
+            'The third list of the same shape within an hour that takes so many milliseconds adds an index.',
+        }),
+        max: Type.Integer({
+          minimum: 1,
+          maximum: INDEXES_MAX,
+          default: 4,
+          description: 'How many automatic indexes a collection may have.',
+        }),
+      },
+      { additionalProperties: false },
+    ),
+  ],
+  {
+    default: { slowMs: 100, max: 4 },
+    description: 'False: no automatic indexes; those that exist are dropped.',
+  },
 )
 
 /** An index of a collection as it is wanted. */

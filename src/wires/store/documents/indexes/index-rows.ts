@@ -1,5 +1,5 @@
 import { parseJson } from '../../../../base/json.ts'
-import type { Database, Step } from '../../../../db/database.ts'
+import type { Database, Row, Step } from '../../../../db/database.ts'
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import type { Definition, Index, IndexSet, IndexSource, IndexState } from './definition.ts'
 import type { EntriesOfDocuments } from './document-entries.ts'
@@ -89,18 +89,22 @@ export const changedSql = (collection: string): Sql => sql`
 /**
  * Changes the indexes of collections: writes that know the old version fail from now on. On PostgreSQL this waits for the writes
  * that began before, and keeps others waiting until the commit.
+ *
+ * @returns the rows of each step
  */
 export const changeIndexes = (
   db: Database,
   collections: readonly string[],
   steps: readonly Step[],
-): Promise<void> =>
+): Promise<Row[][]> =>
   db.transaction(
     async (tx) => {
       if (tx.dialect === 'postgres') await tx.write(sql`lock table store_documents in share mode`)
       // In one order everywhere, so that two never wait for each other in a circle.
       for (const collection of collections.toSorted()) await tx.write(changedSql(collection))
-      for (const step of steps) await tx.write(step)
+      const rows: Row[][] = []
+      for (const step of steps) rows.push(await tx.write(step))
+      return rows
     },
     { isolation: 'read committed' },
   )

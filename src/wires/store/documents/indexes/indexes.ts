@@ -1,5 +1,7 @@
 import type { Transaction } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
+import { createAutomaticIndexes, type AutomaticIndexes, type AutomaticIndexOptions } from './automatic.ts'
+import { declareSql } from './automatic-rows.ts'
 import { createBuilds } from './build.ts'
 import type { Definition } from './definition.ts'
 import { KEY_FORMAT, namesOf } from './entries.ts'
@@ -16,41 +18,57 @@ import { replaceEntries, type Replacement } from './replace.ts'
 import { createUpkeep, type Upkeep } from './upkeep.ts'
 
 /** The indexes of collections; see docs/decisions/047-index-entries.md. */
-export type Indexes = Upkeep & {
-  /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
-  declare(definitions: readonly Definition[]): Promise<void>
-  /** Changes the entries in the transaction that replaces documents, before it does. */
-  replace(tx: Transaction, replacement: Replacement): Promise<void>
-}
+export type Indexes = Upkeep &
+  AutomaticIndexes & {
+    /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
+    declare(definitions: readonly Definition[]): Promise<void>
+    /** Changes the entries in the transaction that replaces documents, before it does. */
+    replace(tx: Transaction, replacement: Replacement): Promise<void>
+  }
 
-export function createIndexes(context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>): Indexes {
+/**
+ * @param automatic when indexes are made that nobody has declared; false: never
+ * @param isByOwner whether a user's lists of a collection are those of the user's own documents
+ */
+export function createIndexes(
+  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
+  automatic: AutomaticIndexOptions | false,
+  isByOwner: (collection: string) => boolean,
+): Indexes {
   const { db, clock, log } = context
   const builds = createBuilds(context)
   const upkeep = createUpkeep(db, (index, reason) => builds.fail(index, reason))
 
   return {
     ...upkeep,
+    ...createAutomaticIndexes(context, builds, automatic, isByOwner),
 
     async declare(definitions) {
       const rows = await db.all(selectAllSql)
+      const isDeclared = (row: IndexRow): boolean => definitions.some((one) => isSame(one, row))
+      /** An automatic index goes if a declared one of its fields does more, or if it was made under another configuration. */
       const isWanted = (row: IndexRow): boolean =>
         row.source === 'automatic'
-          ? !definitions.some((one) => isSameFields(one, row))
-          : row.state !== 'failed' && definitions.some((one) => isSame(one, row))
+          ? (isDeclared(row) && row.state !== 'failed') ||
+            (automatic !== false &&
+              (row.by_owner === 1) === isByOwner(row.collection) &&
+              !definitions.some((one) => isSameFields(one, row)))
+          : row.state !== 'failed' && isDeclared(row)
       const dropped = rows.filter((row) => !isWanted(row) || row.format !== KEY_FORMAT)
-      const added = definitions.filter(
-        (one) => !rows.some((row) => !dropped.includes(row) && isSame(one, row)),
-      )
-      const changed = new Set([...dropped, ...added].map(({ collection }) => collection))
+      const kept = rows.filter((row) => !dropped.includes(row))
+      const adopted = kept.filter((row) => row.source === 'automatic' && isDeclared(row))
+      const added = definitions.filter((one) => !kept.some((row) => isSame(one, row)))
+      const changed = new Set([...dropped, ...adopted, ...added].map(({ collection }) => collection))
       for (const collection of changed) {
-        const [gone, fresh] = [dropped, added].map((list) =>
+        const [gone, taken, fresh] = [dropped, adopted, added].map((list) =>
           list.filter((one) => one.collection === collection),
-        ) as [IndexRow[], Definition[]]
+        ) as [IndexRow[], IndexRow[], Definition[]]
         await changeIndexes(
           db,
           [collection],
           [
             ...(gone.length > 0 ? [dropSql(gone.map(({ id }) => id))] : []),
+            ...(taken.length > 0 ? [declareSql(taken.map(({ id }) => id))] : []),
             ...fresh.map((one) => insertIndexSql(one, 'declared', clock.now())),
             builds.kind.enqueueSql({ collection }),
           ],

@@ -3,7 +3,7 @@ import type { Key } from '../../../../base/crypto.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Position } from './bound.ts'
 import { cursorBehind, decodeCursor, encodeCursor, exactPosition, markOf } from './cursor.ts'
-import { everything, type Json } from './filter.ts'
+import { everything, type Filter, type Json } from './filter.ts'
 import { printAfter, printOrder } from './order.ts'
 import { parseFilter } from './parse.ts'
 import { isIdLookup, printFilter } from './print.ts'
@@ -11,6 +11,8 @@ import { listFault, parseSort, type Sort } from './sort.ts'
 
 /** What a list request asks for, as pieces of a query over `store_documents d`. */
 export type ListQuery = {
+  readonly filter: Filter
+  readonly order: Sort
   /** Stands behind `from`; names the table `d`. The caller adds `d.collection = …` and whatever else must hold. */
   readonly from: Sql
   /** The filter. Alone, beside the caller's conditions, it counts the list. */
@@ -59,7 +61,8 @@ export type ListParameters = { readonly filter?: string; readonly sort?: string;
  * @throws VALIDATION_ERROR whose path begins with `/query/filter`, `/query/sort` or `/query/cursor`
  */
 export function listQuery({ filter, sort, cursor }: ListParameters, scope: string, key: Key): ListQuery {
-  const { text, order, ...compiled } = compiledOf(sort ?? '-createdAt', filter)
+  const { text, ...compiled } = compiledOf(sort ?? '-createdAt', filter)
+  const { order } = compiled
   const mark = (): string => markOf(JSON.stringify([scope, text]))
   const after = cursor === undefined ? undefined : decodeCursor(cursor, mark(), key)
   const behind = (position: Position): Sql => sql`${compiled.where} and ${printAfter(order, position)}`
@@ -75,8 +78,7 @@ export function listQuery({ filter, sort, cursor }: ListParameters, scope: strin
 }
 
 /** A list apart from its cursor. */
-type Compiled = Pick<ListQuery, 'from' | 'where' | 'orderBy' | 'scans' | 'filtered'> & {
-  order: Sort
+type Compiled = Pick<ListQuery, 'filter' | 'order' | 'from' | 'where' | 'orderBy' | 'scans' | 'filtered'> & {
   /** What tells this list from others. */
   text: string
 }
@@ -102,6 +104,7 @@ function compile(sort: string, filterText: string | undefined): Compiled {
   const order = parseSort(sort)
   const filtered = filter.kind !== 'and' || filter.of.length > 0
   return {
+    filter,
     from,
     where: printFilter(filter),
     order,
