@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { openDatabase } from '../src/db/open.ts'
-import { sql, type Sql } from '../src/db/sql.ts'
+import { sql } from '../src/db/sql.ts'
+import { promoteAll, write } from './admin.ts'
 import { openBaseline } from './backup-baseline.ts'
 import type { Bench } from './bench.ts'
 import { askFor } from './client.ts'
@@ -60,13 +60,6 @@ async function backUp({ base, token }: Server): Promise<TimedBackup> {
 const remove = ({ base, token }: Server, { record }: TimedBackup): Promise<unknown> =>
   askFor(base, `DELETE /store/backups/${record._id}`, { token })
 
-/** Changes the server's database beside it. */
-async function write(url: string, query: Sql): Promise<void> {
-  const db = await openDatabase(url)
-  await db.transaction((tx) => tx.write(query), { limitMs: 60_000 })
-  await db.close()
-}
-
 const perSecond = ({ record, seconds }: TimedBackup): number => record.documents / seconds
 
 const rateOf = (rounds: number[]): Rate => ({ perSecond: median(rounds), rounds })
@@ -76,8 +69,7 @@ export async function runBackups(bench: Bench, faults: string[]): Promise<Backup
   const { options, load, note, folder } = bench
   const server = await bench.open('sixwire', 'backups')
   const { base, token, pid } = server
-  // A token has the role that its account has at each request.
-  await write(bench.databaseUrl('backups'), sql`update auth_users set role = 'admin'`)
+  await promoteAll(bench.databaseUrl('backups'))
   await seed(server, options.documents, (done) => note(`seeding: ${done} of ${options.documents} documents`))
   await idle(pid)
   const peak = () => memoryOf(pid)?.peakMB

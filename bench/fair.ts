@@ -1,11 +1,15 @@
+import { writeFileSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
+import { promoteAll } from './admin.ts'
 import type { Bench } from './bench.ts'
 import { ask, askFor } from './client.ts'
 import { probe, type Latency } from './health-probe.ts'
 import { memoryOf } from './procfs.ts'
+import { explain, untilReady } from './query-plan.ts'
 import { account, type Server } from './servers.ts'
 import { quantile } from './statistics.ts'
 
@@ -24,6 +28,7 @@ export type FairResult = {
 }
 
 const LARGE_DOCUMENTS = 40
+const SMALL_DOCUMENTS = 200
 const ATTACKERS = 24
 const CLAUSES = 199
 const PHASE_MS = 20_000
@@ -36,10 +41,18 @@ const costly = encodeURIComponent(
   JSON.stringify({ $or: Array.from({ length: CLAUSES }, (_, n) => ({ [`no${n}.x`]: n })) }),
 )
 
+/** A list that an index answers. */
+const INDEXED = `/store/items?sort=n&filter=${encodeURIComponent('{"n":{"$lt":100}}')}`
+
 /** Does one user's attack on lists slow others down, or take the server's memory? */
-export async function runFair(bench: Bench): Promise<FairResult> {
-  const server = await bench.open('sixwire', 'fair')
+export async function runFair(bench: Bench, faults: string[]): Promise<FairResult> {
+  const config = { store: { collections: { items: 'shared' }, indexes: { items: ['n'] } } }
+  const server = await bench.open('sixwire', 'fair', {
+    prepare: (home) =>
+      writeFileSync(join(home, 'sixwire.config.ts'), `export default ${JSON.stringify(config)}\n`),
+  })
   const { base, token } = server
+  await promoteAll(bench.databaseUrl('fair')) // for `explain`, and before there is an attacker
   bench.note(`creating ${LARGE_DOCUMENTS} documents of 1 MiB`)
   const attacker = await askFor<{ token: string }>(base, 'POST /auth/register', {
     body: JSON.stringify(account(1)),
@@ -49,8 +62,11 @@ export async function runFair(bench: Bench): Promise<FairResult> {
   )
   for (let n = 0; n < LARGE_DOCUMENTS; n++)
     await askFor(base, 'POST /store/large', { token: attacker.token, body: large })
-  for (let n = 0; n < 200; n++)
+  for (let n = 0; n < SMALL_DOCUMENTS; n++)
     await askFor(base, 'POST /store/items', { token, body: JSON.stringify({ n, text: 'x'.repeat(200) }) })
+  await untilReady(server, 'items', (indexes) => indexes.every(({ state }) => state === 'ready'))
+  const { plan } = await explain(server, INDEXED)
+  if (plan !== 'index') faults.push(`fair: the plan of the list is ${plan}`)
   await look(server, 2_000) // warming up
 
   bench.note('what others see of a quiet server')
@@ -88,7 +104,7 @@ export async function runFair(bench: Bench): Promise<FairResult> {
 async function look({ base, token }: Server, milliseconds: number): Promise<Seen> {
   const ended = delay(milliseconds)
   const [list, health, signIn] = await Promise.all([
-    probe(base, ended, { call: 'GET /store/items', token }),
+    probe(base, ended, { call: `GET ${INDEXED}`, token }),
     probe(base, ended, { call: 'GET /health' }),
     probeSignIn(base, milliseconds),
   ])

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import type { Server } from './servers.ts'
+import type { Target } from './servers.ts'
 
 const run = promisify(execFile)
 
@@ -24,7 +24,7 @@ export type Round = {
 
 export type Load = {
   name: string
-  run(server: Server, requests: Requests, connections: number): Promise<Round>
+  run(server: Target, requests: Requests, connections: number): Promise<Round>
 }
 
 function writeLines(folder: string, lines: string[]): string {
@@ -47,7 +47,7 @@ export const posts = (folder: string, path: string, bodies: string[]): Requests 
 })
 
 // wrk's scripts: https://github.com/wg/wrk/blob/master/SCRIPTING
-function script(server: Server, requests: Requests): string {
+function script(server: Target, requests: Requests): string {
   const { method, file } = requests
   const { host } = new URL(server.base)
   const headers = `Host: ${host}\r\nAuthorization: Bearer ${server.token}\r\n`

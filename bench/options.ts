@@ -7,6 +7,7 @@ export const scenarioNames = [
   'scale',
   'signin',
   'fair',
+  'queries',
   'start',
   'mail',
   'timing',
@@ -41,6 +42,7 @@ const help = `Measures Sixwire against the floor: the least that a Node process 
   npm run bench -- --only scale       does a get cost more among many documents
   npm run bench -- --only signin      does /health stay quick during 50 sign-ins at once
   npm run bench -- --only fair        what others see while one user attacks with costly lists
+  npm run bench -- --only queries     lists with and without indexes, against the same written by hand in SQL
   npm run bench -- --only start       time from start to ready
   npm run bench -- --only mail        mails a second through SMTP, against nodemailer used bare
   npm run bench -- --only jobs        background jobs a second, in a long queue and in many lanes
@@ -50,7 +52,7 @@ const help = `Measures Sixwire against the floor: the least that a Node process 
   npm run bench -- --only files       uploads and downloads, against a bare server that writes to disk
   npm run bench -- --only timing      does the time of an answer tell whether an address has an account
 
-  --documents N       how many are there before the measuring begins (100000); scale compares N/10 with 10 N
+  --documents N       how many are there before the measuring begins (100000); scale compares N/10 with 10 N, queries takes 10 N and N
   --connections N,N   open at a time (32,128)
   --seconds N         length of a round (3)
   --rounds N          rounds for each server, taken in turn (5)

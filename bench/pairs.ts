@@ -1,10 +1,10 @@
 import type { Load, Requests, Round } from './load.ts'
 import { idle } from './procfs.ts'
-import type { Server } from './servers.ts'
+import type { Target } from './servers.ts'
 import { median } from './statistics.ts'
 
 /** A server and what is asked of it. */
-export type Side = { server: Server; requests: Requests }
+export type Side = { server: Target; requests: Requests }
 
 /** The medians of its rounds; latencies in milliseconds; `failed` is the sum. */
 export type Measured = { perSecond: number; p50: number; p99: number; failed: number; rounds: Round[] }

@@ -12,6 +12,8 @@ import type { LoadName, Options } from './options.ts'
 import type { Measured } from './pairs.ts'
 import { payTables } from './report-pay.ts'
 import type { PayResult } from './pay.ts'
+import type { QueriesResult } from './queries.ts'
+import { queriesTables } from './report-queries.ts'
 import { fine, reached, table, whole } from './report-table.ts'
 import type { ScaleResult } from './scale.ts'
 import type { SignInResult } from './signin.ts'
@@ -29,6 +31,7 @@ export type Results = {
   scale?: ScaleResult
   signin?: SignInResult
   fair?: FairResult
+  queries?: QueriesResult
   start?: StartResult
   mail?: MailResult
   timing?: TimingResult
@@ -149,7 +152,7 @@ function fairTable({ quiet, attacked, memory, disconnected }: FairResult): strin
   ]
   return table([
     ['attack on lists', 'quiet p50 ms', 'quiet p99 ms', 'p50 ms', 'p99 ms', 'to reach'],
-    row('list 20', 'list', () => FAIR_LIST_MS, `≤ ${FAIR_LIST_MS}`),
+    row('list 20 by an index', 'list', () => FAIR_LIST_MS, `≤ ${FAIR_LIST_MS}`),
     row('/health', 'health', times, `≤ ${FAIR_FACTOR} times`),
     row('sign-in', 'signIn', times, `≤ ${FAIR_FACTOR} times`),
     memoryRow('memory, MB', memory.attack),
@@ -226,6 +229,7 @@ export function report({
   scale,
   signin,
   fair,
+  queries,
   start,
   mail,
   timing,
@@ -247,6 +251,7 @@ export function report({
   if (scale) parts.push(scaleTable(scale))
   if (signin) parts.push(signInTable(signin))
   if (fair) parts.push(fairTable(fair))
+  if (queries) parts.push(...queriesTables(queries, options.engine))
   if (start) parts.push(startTable(start, subject))
   if (mail) parts.push(mailTable(mail, subject))
   if (timing) parts.push(timingTable(timing))

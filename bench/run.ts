@@ -15,6 +15,7 @@ import { runMail } from './mail.ts'
 import { loadNames, readOptions, type Options, type ScenarioName } from './options.ts'
 import { runPay } from './pay.ts'
 import type { Postgres } from './postgres.ts'
+import { runQueries } from './queries.ts'
 import { report, type Results } from './report.ts'
 import { runScale } from './scale.ts'
 import { sqliteUrl, startServer } from './servers.ts'
@@ -80,7 +81,8 @@ async function run(options: Options): Promise<Results> {
     if (wants(...loadNames)) results.workloads = await runWorkloads(bench, faults)
     if (wants('scale')) results.scale = await runScale(bench, faults)
     if (wants('signin')) results.signin = await runSignIns(bench, faults)
-    if (wants('fair')) results.fair = await runFair(bench)
+    if (wants('fair')) results.fair = await runFair(bench, faults)
+    if (wants('queries')) results.queries = await runQueries(bench, faults)
     if (wants('start')) results.start = await runStarts(bench)
     if (wants('mail')) results.mail = await runMail(bench, faults)
     if (wants('pay')) results.pay = await runPay(bench, faults)

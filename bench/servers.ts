@@ -22,6 +22,9 @@ export type Server = {
   stop(): Promise<void>
 }
 
+/** What load is sent to. */
+export type Target = Pick<Server, 'base' | 'token' | 'pid'>
+
 export type Policy = 'open' | 'guarded'
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url))
