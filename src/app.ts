@@ -23,6 +23,7 @@ import { createJobs, type JobRunner } from './kernel/jobs/jobs.ts'
 import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
 import { createLog, type Log } from './kernel/log.ts'
 import { createMetrics } from './kernel/metrics.ts'
+import { migrateWithLog } from './kernel/migrate-with-log.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
 import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/sealed.ts'
 import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
@@ -260,7 +261,7 @@ async function assemble(parts: Parts): Promise<App> {
       ),
     )
     const stoodIn = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
-    await db.migrate([...frame, ...own.flat(), ...stoodIn])
+    await migrateWithLog({ db, clock, log }, [...frame, ...own.flat(), ...stoodIn])
   }
 
   async function start(): Promise<void> {

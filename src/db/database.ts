@@ -192,8 +192,12 @@ export type Database = {
   /** Resolves when the engine answers. */
   ping(): Promise<void>
 
-  /** Runs the migrations that have not been applied; see `migrations.ts`. */
-  migrate(migrations: readonly Migration[]): Promise<void>
+  /**
+   * Runs the migrations that have not been applied; see `migrations.ts`.
+   *
+   * @param report called when one begins, unless the database is new, and as it goes on if that is known
+   */
+  migrate(migrations: readonly Migration[], report?: (progress: MigrationProgress) => void): Promise<void>
 
   /** Waits for running statements, then closes files and connections. */
   close(): Promise<void>
@@ -201,3 +205,11 @@ export type Database = {
 
 /** A migration of a wire, in the SQL of one engine. */
 export type Migration = { wire: string; name: string; text: string }
+
+/** A migration that is running. */
+export type MigrationProgress = {
+  /** Wire and name. */
+  migration: string
+  /** Of its rows, if it counts them: on SQLite by `where sixwire_progress(total)`. */
+  percent?: number
+}

@@ -5,7 +5,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { eachEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
 import { openFresh, startDatabaseScript } from './database.fixture.ts'
-import type { Database, Migration } from './database.ts'
+import type { Database, Migration, MigrationProgress } from './database.ts'
 import { StartError } from '../base/start-error.ts'
 import { readMigrations } from './migrations.ts'
 import { openDatabase } from './open.ts'
@@ -198,6 +198,50 @@ eachEngine((engine: Engine) => {
     t.after(() => db.close())
     assert.equal((await applied(db)).length, 4)
     assert.deepEqual(await db.all(sql`select n from counts`), [{ n: 1 }])
+  })
+
+  test('tell how far they are, unless the database is new', async (t) => {
+    const db = await fresh(t)
+    const reports: MigrationProgress[] = []
+    await db.migrate([first, third], (progress) => reports.push(progress))
+    assert.equal(reports.length, 0)
+    const copy = {
+      sqlite: 'create table copies as select id from things where sixwire_progress(4)',
+      postgres: 'create table copies as select id from things',
+    }
+    await db.write(sql`insert into things (id) values ('a'), ('b'), ('c')`)
+    await db.migrate([first, third, second, step('004-copy', copy[engine.name])], (progress) =>
+      reports.push(progress),
+    )
+    assert.deepEqual(reports, [
+      { migration: 'shop/002-size' },
+      { migration: 'shop/004-copy' },
+      ...(engine.name === 'sqlite'
+        ? [25, 50, 75, 100].map((percent) => ({ migration: 'shop/004-copy', percent }))
+        : []),
+    ])
+  })
+
+  test('that are killed leave the database as it was, for the next start at once', async (t) => {
+    const url = await engine.freshUrl()
+    const db = await openDatabase(url)
+    t.after(() => db.close())
+    await db.migrate([first, third])
+    const endless = {
+      sqlite: 'with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n',
+      postgres: 'select pg_sleep(3600)',
+    }
+    const program = await startDatabaseScript(
+      t,
+      `const db = await openDatabase(${JSON.stringify(url)})
+       const migrations = ${JSON.stringify([first, third, second, step('004-endless', endless[engine.name])])}
+       await db.migrate(migrations, ({ migration }) => say(migration))`,
+    )
+    await program.until(/004-endless/)
+    await program.kill()
+    assert.deepEqual(await db.all(sql`select * from things`), [{ id: 'made by 003' }])
+    await db.migrate([first, third, second])
+    assert.deepEqual(await applied(db), ['shop/001-things', 'shop/002-size', 'shop/003-more'])
   })
 
   test('wait behind writes that go on, and writes wait behind them', async (t) => {

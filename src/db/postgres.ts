@@ -8,6 +8,7 @@ import type {
   BatchRows,
   Database,
   Migration,
+  MigrationProgress,
   ScanOptions,
   Snapshot,
   Steps,
@@ -45,6 +46,18 @@ const CONFLICT_TRIES = 20
 const CONFLICT_DELAY_MS = 5
 const LOST_DELAY_MS = 50
 const MIGRATION_LOCK = 6_946_173 // any number that nobody else takes in this database
+
+// A long statement whose process has died would run to its end, and the next start would wait for it. Only servers on
+// Windows can't look whether it has.
+const BEGIN_MIGRATION = `begin;
+set local statement_timeout = 0;
+set local lock_timeout = 0;
+do $$
+begin
+  perform set_config('client_connection_check_interval', '1s', true);
+exception when invalid_parameter_value then null;
+end
+$$`
 
 /** Whether to do it again after what happened to the session. */
 type Again = (session: Session) => boolean
@@ -256,7 +269,10 @@ export class PostgresDatabase implements Database {
     await this.get(new Sql(['select 1'], []))
   }
 
-  async migrate(migrations: readonly Migration[]): Promise<void> {
+  async migrate(
+    migrations: readonly Migration[],
+    report: (progress: MigrationProgress) => void = () => undefined,
+  ): Promise<void> {
     // A connection of its own, because a large table may take long.
     const client = new pg.Client({
       connectionString: this.#url,
@@ -267,7 +283,7 @@ export class PostgresDatabase implements Database {
     client.on('error', () => undefined)
     try {
       await client.connect()
-      await client.query('begin; set local statement_timeout = 0; set local lock_timeout = 0')
+      await client.query(BEGIN_MIGRATION)
       // Of several programs starting at once one migrates; the others wait here and find it done.
       await client.query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK])
       await client.query(migrationsTable)
@@ -276,6 +292,7 @@ export class PostgresDatabase implements Database {
         applied.rows as AppliedMigration[],
         migrations.map(withChecksum),
       )) {
+        if (applied.rows.length > 0) report({ migration: `${migration.wire}/${migration.name}` })
         await client.query(migration.text).catch((error: unknown) => {
           throw failedMigration(migration, error)
         })

@@ -86,7 +86,7 @@ export class SqliteConnection {
     const refuseIfStopped = (): void => {
       if (isStopped()) throw new Error('this statement was stopped')
     }
-    this.#db.function('sixwire_tick', { directOnly: true }, () => {
+    this.addFunction('sixwire_tick', () => {
       refuseIfStopped()
       return 1
     })
@@ -105,6 +105,11 @@ export class SqliteConnection {
 
   get inTransaction(): boolean {
     return this.#db.isTransaction
+  }
+
+  /** Adds a function that SQLite calls for each row, and that no view or trigger may call. */
+  addFunction(name: string, call: (...values: SQLOutputValue[]) => SQLInputValue): void {
+    this.#db.function(name, { directOnly: true }, call)
   }
 
   /** Runs SQL text of this program, without values. */

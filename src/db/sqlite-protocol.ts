@@ -1,4 +1,4 @@
-import type { Row } from './database.ts'
+import type { MigrationProgress, Row } from './database.ts'
 import type { ChecksummedMigration } from './pending-migrations.ts'
 import type { SqlScalar, Statement } from './sql.ts'
 
@@ -73,3 +73,6 @@ export type Outcome = {
 }
 
 export type Answer = { id: number; outcomes: Outcome[] }
+
+/** Comes before the answer, any number of times. */
+export type Report = { id: number; progress: MigrationProgress }

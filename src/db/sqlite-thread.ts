@@ -2,6 +2,7 @@
 import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 
+import type { MigrationProgress } from './database.ts'
 import {
   failedMigration,
   migrationsTable,
@@ -12,7 +13,15 @@ import {
 import { BUSY_WAIT_MS, SqliteConnection } from './sqlite-connection.ts'
 import { loadSqliteFunctions } from './sqlite-functions.ts'
 import { joinLines } from './sqlite-lines.ts'
-import type { Answer, Group, Outcome, PackedStatement, Request, ThreadData } from './sqlite-protocol.ts'
+import type {
+  Answer,
+  Group,
+  Outcome,
+  PackedStatement,
+  Report,
+  Request,
+  ThreadData,
+} from './sqlite-protocol.ts'
 
 const MIGRATION_WAIT_MS = 600_000
 // Niceness (sched(7)).
@@ -103,7 +112,21 @@ function commitGroup({ texts, operations }: Group): Outcome[] {
   }
 }
 
-function migrate(migrations: readonly ChecksummedMigration[]): void {
+/** Makes `sixwire_progress(total)` count the rows of `migration`, of which there are `total`, and report each percent. */
+function countRows(migration: string, report: (progress: MigrationProgress) => void): void {
+  let rows = 0
+  let reported = 0
+  connection.addFunction('sixwire_progress', (total) => {
+    const percent = Math.floor((++rows / Number(total)) * 100)
+    if (percent > reported) report({ migration, percent: (reported = percent) })
+    return 1
+  })
+}
+
+function migrate(
+  migrations: readonly ChecksummedMigration[],
+  report: (progress: MigrationProgress) => void,
+): void {
   // If several processes start at the same time, one migrates; the others wait here and find it done.
   connection.exec(`pragma busy_timeout = ${MIGRATION_WAIT_MS}`)
   connection.exec('begin immediate')
@@ -113,7 +136,11 @@ function migrate(migrations: readonly ChecksummedMigration[]): void {
       text: 'select wire, name, checksum from sixwire_migrations',
       params: [],
     })
+    const isNew = applied.length === 0
     for (const migration of pendingMigrations(applied as AppliedMigration[], migrations)) {
+      const name = `${migration.wire}/${migration.name}`
+      if (!isNew) report({ migration: name })
+      countRows(name, isNew ? () => undefined : report)
       try {
         connection.exec(migration.text)
       } catch (error) {
@@ -141,7 +168,9 @@ function answer(request: Request): Outcome[] {
       connection.exec(request.text)
       return [{ rows: [] }]
     case 'migrate':
-      migrate(request.migrations)
+      migrate(request.migrations, (progress) =>
+        port.postMessage({ id: request.id, progress } satisfies Report),
+      )
       return [{ rows: [] }]
     case 'lines':
       pieces = joinLines(connection.iterate(request.statement))

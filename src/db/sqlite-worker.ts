@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 
 import { errors } from '../base/errors.ts'
-import { ConstraintError, type Row } from './database.ts'
-import type { Answer, Fault, Outcome, Request, ThreadData, Use } from './sqlite-protocol.ts'
+import { ConstraintError, type MigrationProgress, type Row } from './database.ts'
+import type { Answer, Fault, Outcome, Report, Request, ThreadData, Use } from './sqlite-protocol.ts'
 
 // SQLite's extended result codes, https://www.sqlite.org/rescode.html
 const CONSTRAINTS: Record<number, ConstraintError['kind']> = {
@@ -47,7 +47,11 @@ const LARGEST_HEAP_MB = { writer: 32, scanner: 64, snapshot: 64 }
 /** Point reads run on the main thread. */
 type ThreadUse = keyof typeof LARGEST_HEAP_MB
 
-type PendingRequest = { resolve: (outcomes: Outcome[]) => void; reject: (error: Error) => void }
+type PendingRequest = {
+  resolve: (outcomes: Outcome[]) => void
+  reject: (error: Error) => void
+  report: ((progress: MigrationProgress) => void) | undefined
+}
 type RequestBody = Request extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never
 
 /** A connection in its own thread, which is used by messages. Keeps the process running only while a request is pending. */
@@ -70,10 +74,11 @@ export class SqliteWorker {
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
     })
-    this.#worker.on('message', ({ id, outcomes }: Answer) => {
-      const request = this.#pending.get(id)
-      this.#pending.delete(id)
-      request?.resolve(outcomes)
+    this.#worker.on('message', (message: Answer | Report) => {
+      const request = this.#pending.get(message.id)
+      if ('progress' in message) return request?.report?.(message.progress)
+      this.#pending.delete(message.id)
+      request?.resolve(message.outcomes)
       if (this.#pending.size === 0 && !this.#closed) this.#worker.unref()
     })
     this.#worker.on('error', (error) => this.#break(error as Error))
@@ -99,13 +104,13 @@ export class SqliteWorker {
   }
 
   /** @throws UNAVAILABLE if the thread has ended, or ends before it answers */
-  ask(request: RequestBody): Promise<Outcome[]> {
+  ask(request: RequestBody, report?: (progress: MigrationProgress) => void): Promise<Outcome[]> {
     return new Promise((resolve, reject) => {
       if (this.#broken) throw errors.unavailable({ retryAfter: 5, cause: this.#broken })
       const id = this.#nextId++
       if (this.#pending.size === 0) Atomics.store(this.#stopFlag, 0, 0)
       if (this.#pending.size === 0) this.#worker.ref()
-      this.#pending.set(id, { resolve, reject })
+      this.#pending.set(id, { resolve, reject, report })
       this.#worker.postMessage({ id, ...request } satisfies Request)
     })
   }

@@ -8,6 +8,7 @@ import type {
   BatchRows,
   Database,
   Migration,
+  MigrationProgress,
   ScanOptions,
   Snapshot,
   Steps,
@@ -218,9 +219,12 @@ export class SqliteDatabase implements Database {
     await this.get(new Sql(['select 1'], []))
   }
 
-  async migrate(migrations: readonly Migration[]): Promise<void> {
+  async migrate(
+    migrations: readonly Migration[],
+    report?: (progress: MigrationProgress) => void,
+  ): Promise<void> {
     const [outcome] = await this.#writer.exclusively((worker) =>
-      worker.ask({ kind: 'migrate', migrations: migrations.map(withChecksum) }),
+      worker.ask({ kind: 'migrate', migrations: migrations.map(withChecksum) }, report),
     )
     if (outcome?.fault) throw new StartError(outcome.fault.message)
   }

@@ -18,7 +18,7 @@ const FIELDS = [
 ]
 
 eachEngine((engine) => {
-  test('documents that were stored as text are answered with the same bytes, and the counters go on', async (t) => {
+  test('documents that were stored as text are answered with the same bytes, counted and filtered', async (t) => {
     const databaseUrl = await engine.freshUrl()
     const db = await openDatabase(databaseUrl)
     const store = await readMigrations('store', new URL('./migrations/', import.meta.url), db.dialect)
@@ -59,6 +59,18 @@ eachEngine((engine) => {
       sizes,
       old.map(({ body }) => ({ bytes: Buffer.byteLength(body) })),
     )
+    const total = async (query: Record<string, string>): Promise<number> => {
+      const list = await server.request('GET', `/store/old?${new URLSearchParams(query).toString()}`, {
+        token,
+      })
+      assert.equal(list.status, 200, list.text)
+      return list.body.total
+    }
+    assert.equal(await total({}), 3)
+    assert.equal(await total({ filter: '{"n":{"$lt":0}}' }), 1)
+    assert.equal(await total({ filter: '{"n":null}', sort: 'long,-a' }), 2)
+    assert.match(server.log(), /bringing the tables up to date/)
+
     const changed = await server.request('PUT', `/store/old/${old[0]!.id}`, { token, body: { a: 1 } })
     assert.equal(changed.status, 200, changed.text)
     await server.request('DELETE', `/store/old/${old[1]!.id}`, { token })

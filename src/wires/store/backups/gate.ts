@@ -61,7 +61,7 @@ export function refusedWhileRestoring(db: Database): Database {
     snapshot: (work) => db.snapshot(work),
     revision: () => db.revision(),
     ping: () => db.ping(),
-    migrate: (migrations) => db.migrate(migrations),
+    migrate: (migrations, report) => db.migrate(migrations, report),
     close: () => db.close(),
   }
 }

@@ -14,7 +14,9 @@ create table store_stored_documents (
 ) without rowid;
 
 insert into store_stored_documents (collection, id, owner, version, doc)
-select collection, id, owner, version, jsonb(body) from store_documents order by collection, id;
+select collection, id, owner, version, jsonb(body) from store_documents
+where sixwire_progress((select coalesce(sum(documents), 0) from store_counts where owner = ''))
+order by collection, id;
 
 -- With its index and triggers.
 drop table store_documents;
