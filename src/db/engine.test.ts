@@ -264,6 +264,13 @@ eachEngine((engine) => {
       }
   })
 
+  test('a statement of too many values fails alone', async () => {
+    const values = sql.join(Array.from({ length: 40_000 }, (_, i) => sql`${i}`))
+    await assert.rejects(db.all(sql`select id from stocks where amount in (${values})`))
+    await assert.rejects(db.scan(sql`select id from stocks where amount in (${values})`))
+    assert.equal((await stocks()).length, 1)
+  })
+
   test('a statement sees new columns of a table that it has read before', async () => {
     await db.write(sql`create table growing (id text primary key)`)
     await db.write(sql`insert into growing (id) values ('a')`)

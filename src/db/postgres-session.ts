@@ -7,6 +7,9 @@ import { Pipeline, type Answer, type NamedStatement } from './postgres-pipeline.
 import type { Statement } from './sql.ts'
 
 const NAMED_STATEMENTS = 500
+// As many as SQLite takes. The server takes twice as many, but for more than 32,767 `pg` reads a negative number, and throws
+// where nobody can catch it.
+const VALUES_MAX = 32_766
 // The server ends a statement by itself first, if it is not gone without a word.
 const SILENCE_MARGIN_MS = 5_000
 
@@ -127,6 +130,8 @@ export class Session {
 
   /** @param commits after the last statement, within the only one, or not by these statements */
   #send(statements: readonly NamedStatement[], commits: 'last' | 'within' | 'never'): Promise<Answer[]> {
+    if (statements.some(({ params }) => params.length > VALUES_MAX))
+      return Promise.reject(new RangeError(`A statement has at most ${VALUES_MAX} values.`))
     this.mayHaveCommitted = commits !== 'never'
     return new Promise((resolve, reject) => {
       const pipeline = new Pipeline(statements, (error, answers) => {
