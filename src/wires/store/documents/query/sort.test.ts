@@ -129,6 +129,23 @@ eachEngine((engine) => {
     })
   }
 
+  test('a sort by the longest paths is answered, and so are its cursors', async () => {
+    const paths = Array.from('abcdefgh', (name) => Array.from({ length: 62 }, () => name))
+    const sort = paths.map((path) => path.join('.')).join()
+    const rows = [[3, 1], [1, 2], [2]].map((values) => {
+      const fields = values.map((value, i): Document => {
+        const [name, ...rest] = paths[i]!
+        return { [name!]: rest.reduceRight<unknown>((inner, part) => ({ [part]: inner }), value) }
+      })
+      return Object.assign({}, ...fields) as Document
+    })
+    const collection = await documents.collection(rows)
+    const first = await documents.page(collection, { sort }, 1)
+    assert.deepEqual(first.numbers, [1])
+    const { numbers } = await documents.page(collection, { sort, cursor: first.cursor })
+    assert.deepEqual(numbers, [2, 0])
+  })
+
   test('documents that cannot be sorted are refused, and those of other lists are not in the way', async () => {
     const rows = [{ kind: 1, a: [1], b: [2], c: [{ 0: 1 }] }, { kind: 2, a: [1], b: 1 }, { kind: 2 }]
     const collection = await documents.collection(rows)

@@ -7,6 +7,13 @@ export type SortKey = { readonly path: Path; readonly descending: boolean }
 /** The order of a list: by each key, and at last by `_id`, so that no two documents share a place. */
 export type Sort = { readonly keys: readonly SortKey[]; readonly idDescending: boolean }
 
+// What an expression binds grows with the square of it, and no statement takes more than 32,767 values.
+const PARTS_MAX = 32
+
+/** Whether the paths together are so long that an engine asks a function for all of a key. */
+export const isLong = ({ keys }: Sort): boolean =>
+  keys.reduce((sum, { path }) => sum + path.length, 0) > PARTS_MAX
+
 const AT = '/query/sort'
 const MAX_LENGTH = 2048
 const MAX_KEYS = 8

@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import { endOfCut, type OrderExpressions } from '../bound.ts'
 import type { Path } from '../path.ts'
-import type { Sort, SortKey } from '../sort.ts'
+import { isLong, type Sort, type SortKey } from '../sort.ts'
 
 function valueAt(root: Sql, path: Path, last = sql` -> `): Sql {
   const steps = path.map((part) => sql`${part}::text`)
@@ -17,10 +17,12 @@ const NULL_SQL = sql`'\\x10'::bytea`
  *
  * @param isRequired whether a document without a key fails
  */
-function keySql({ keys }: Sort, i: number, isRequired: boolean): Sql {
+function keySql(sort: Sort, i: number, isRequired: boolean): Sql {
+  const { keys } = sort
   const { path } = keys[i]!
   const value = valueAt(DOC, path)
   const computed = sql`store_document_key(d.body, ${JSON.stringify(keys)}::jsonb, ${i}, ${sql.literal(String(isRequired))})`
+  if (isLong(sort)) return computed
   const around = isArray(path.slice(0, -1))
   const missing = around ? sql`case when ${around} then ${computed} else ${NULL_SQL} end` : NULL_SQL
   const others = keys.flatMap(({ path }, other) => (other === i ? [] : isArray(path)!))

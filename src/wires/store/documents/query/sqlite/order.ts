@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import { endOfCut, type Bound, type OrderExpressions } from '../bound.ts'
 import type { Path } from '../path.ts'
-import type { Sort, SortKey } from '../sort.ts'
+import { isLong, type Sort, type SortKey } from '../sort.ts'
 import { jsonPath } from './json.ts'
 import { nativeOf } from './native-key.ts'
 
@@ -15,10 +15,12 @@ const NULL_SQL = sql`-9e999`
  *
  * @param isRequired whether a document without a key fails
  */
-function keySql({ keys }: Sort, i: number, isRequired: boolean): Sql {
+function keySql(sort: Sort, i: number, isRequired: boolean): Sql {
+  const { keys } = sort
   const { path } = keys[i]!
   const value = sql`json_extract(d.doc, ${jsonPath(path)})`
   const computed = sql`store_document_key(${fieldsSql(keys)}, store_sort(${JSON.stringify(keys)}), ${i}, ${Number(isRequired)})`
+  if (isLong(sort)) return computed
   const arrays = path.slice(1).map((_, n) => sql`${typeAt(path.slice(0, n + 1))} = 'array'`)
   const missing =
     arrays.length === 0
