@@ -1,150 +1,193 @@
-// Documents are written on several replicas while indexes are added, built, dropped and failed.
+// One replica changes indexes, another one writes documents and has not heard of it; step by step. indexes-changing.test.ts
+// does the same at random.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { before, test, type TestContext } from 'node:test'
 
 import { newId } from '../../../../base/ids.ts'
-import { sql } from '../../../../db/sql.ts'
-import { startApp, type TestApp } from '../../../../testing/app.ts'
-import { eachEngine } from '../../../../testing/engines.ts'
-import { isLongRun } from '../../../../testing/long-run.ts'
+import type { Database } from '../../../../db/database.ts'
+import { sql, type Sql } from '../../../../db/sql.ts'
+import type { TestApp } from '../../../../testing/app.ts'
+import { startReplicas } from '../../../../testing/auth.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
 import { insertSql } from '../document-rows.ts'
+import { declaredIndexes } from './definition.ts'
+import { entriesOf } from './entries.ts'
 import { withoutIndexes } from './index-rows.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 
-const DOCUMENTS = isLongRun ? 3_000 : 120
-const WRITES_BETWEEN = isLongRun ? 3_000 : 80
-const WRITERS = 6
-// So that a batch of a build is a part of the documents only.
-const PADDING = 'x'.repeat(20_000)
-
-const FIRST = { books: ['year,-title', 'tags', { fields: 'serial', unique: true }] }
-const SECOND = { books: ['year,-title', 'tags,year', 'author.name', { fields: 'year', unique: true }] }
-
 eachEngine((engine) => {
-  test('the entries are those of the documents', async (t) => {
-    const seed = Math.floor(Math.random() * 2 ** 31)
-    t.diagnostic(`seed ${seed}`)
-    const random = randomFrom(seed)
-    const databaseUrl = await engine.migratedUrl()
-    const start = async (indexes = {}) => startApp(t, engine, { databaseUrl, config: { store: { indexes } } })
-    const replicas: TestApp[] = [await start()]
-    const { token } = await replicas[0]!.register()
-    const ids: string[] = []
-    let serial = 0
-    const fields = () => ({
-      serial: random(3) === 0 ? random(200) + 100_000 : serial++,
-      year: [1973, null, random(5), [random(3), random(3)], undefined][random(5)],
-      title: String(random(20)),
-      tags: Array.from({ length: random(4) }, () => ['a', 'b', 3, {}, []][random(5)]),
-      author: random(2) === 0 ? { name: random(3) } : [{ name: 1 }, 5],
-      padding: PADDING.slice(random(PADDING.length)),
-    })
+  const ending = endOfSuite()
+  let [one, other]: TestApp[] = []
+  let [token, owner]: string[] = []
+  before(async () => {
+    ;[one, other] = await startReplicas(ending, engine)
+    ;({ token, _id: owner } = await one.register())
+  })
 
-    async function write(isCreate: boolean): Promise<void> {
-      const app = replicas[random(replicas.length)]!
-      const id = ids[random(ids.length)]
-      if (isCreate || id === undefined) {
-        const made = await app.request('POST', '/store/books', { token, body: fields() })
-        if (made.status === 201) ids.push(made.body._id)
-        else assert.ok([400, 409].includes(made.status), made.text)
-        return
+  async function send(app: TestApp, method: string, path: string, body?: unknown) {
+    const answered = await app.request(method, `/store/${path}`, { token, body })
+    assert.ok(answered.status < 300, answered.text)
+    return answered.body
+  }
+  const create = async (collection: string, body: object): Promise<string> =>
+    (await send(one!, 'POST', collection, body))._id
+  /** Changes the indexes to these, on the other replica. */
+  const declare = (indexes: Record<string, string[]>): Promise<void> =>
+    other!.app.service('store').indexes.declare(declaredIndexes(indexes, () => false))
+  const settled = async () => {
+    await readyIndexes(other!)
+    await assertEntries(other!)
+  }
+
+  /** Holds the next step of a build that has read documents, and not yet inserted their entries. */
+  function holdBuild(t: TestContext) {
+    const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    for (const { app } of [one!, other!]) {
+      const batch: Database['batch'] = app.db.batch.bind(app.db)
+      const held: typeof batch = async (steps) => {
+        if (JSON.stringify(steps).includes('built_to = ')) {
+          isHeld.resolve()
+          await isReleased.promise
+        }
+        return batch(steps)
       }
-      const { padding, ...body } = fields()
-      const isUpdate = random(3) > 0
-      const { status, text } = await app.request(isUpdate ? 'PUT' : 'DELETE', `/store/books/${id}`, {
-        token,
-        ...(isUpdate && { body }),
-      })
-      assert.ok([200, 404, ...(isUpdate ? [400, 409] : [])].includes(status), text)
+      t.mock.method(app.db, 'batch', held)
     }
+    return { reached: isHeld.promise, release: () => isReleased.resolve() }
+  }
 
-    let [writes, isOver] = [0, false]
-    async function keepWriting(): Promise<void> {
-      while (!isOver) {
-        await write(random(3) === 0)
-        writes++
-      }
-    }
-    const someWrites = async () => {
-      const enough = writes + WRITES_BETWEEN
-      await until(() => writes >= enough)
-    }
+  test('writes of a replica that has not heard of an index keep its entries up', async () => {
+    const names = ['created', 'together', 'updated', 'patched', 'deleted']
+    const ids = new Map<string, string>()
+    for (const name of names) ids.set(name, await create(name, { tags: [1, 2] }))
+    await declare(Object.fromEntries(names.map((name) => [name, ['tags']])))
+    await readyIndexes(other!)
+    await create('created', { tags: [3, 4] })
+    await send(one!, 'POST', 'together', [{ tags: 3 }, { tags: 4 }])
+    await send(one!, 'PUT', `updated/${ids.get('updated')}`, { tags: [2, 3] })
+    await send(one!, 'PATCH', `patched/${ids.get('patched')}`, { tags: null })
+    await send(one!, 'DELETE', `deleted/${ids.get('deleted')}`)
+    await assertEntries(other!)
+  })
 
-    while (ids.length < DOCUMENTS) await Promise.all(Array.from({ length: 30 }, () => write(true)))
-    const writers = Promise.all(Array.from({ length: WRITERS }, keepWriting))
-    try {
-      await someWrites()
-      replicas.push(await start(FIRST))
-      await someWrites()
-      replicas.push(await start(SECOND))
-      await someWrites()
-    } finally {
-      isOver = true
-      await writers
-    }
-    await readyIndexes(replicas[0]!)
-    await assertEntries(replicas[0]!)
+  test('a replica that has not heard that an index is dropped writes no entries of it', async () => {
+    await declare({ dropped: ['tags'] })
+    await readyIndexes(other!)
+    const id = await create('dropped', { tags: [1, 2] })
+    await declare({})
+    await readyIndexes(other!)
+    await send(one!, 'PUT', `dropped/${id}`, { tags: [2, 3] })
+    await create('dropped', { tags: 4 })
+    await assertEntries(other!)
+  })
+
+  test('a build leaves documents that are changed after it has read them to their writers', async (t) => {
+    const [updated, patched, deleted] = [
+      await create('built', { tags: [1, 2] }),
+      await create('built', { tags: [1, 2], name: 'a' }),
+      await create('built', { tags: [1, 2] }),
+    ]
+    const build = holdBuild(t)
+    await declare({ built: ['tags'] })
+    await build.reached
+    // Some of their entries change, or none, or all of them go.
+    await send(one!, 'PUT', `built/${updated}`, { tags: [2, 3] })
+    await send(one!, 'PATCH', `built/${patched}`, { name: 'b' })
+    await send(one!, 'DELETE', `built/${deleted}`)
+    await create('built', { tags: [5] })
+    build.release()
+    await settled()
+  })
+
+  test('a build notes that a document has several values before the index is ready', async () => {
+    await create('noted', { tags: [1, 2] })
+    await declare({ noted: ['tags', 'name'] })
+    await settled()
     assert.deepEqual(
-      (await indexesOf(replicas[0]!)).map(({ names, state }) => [names, state]),
+      (await indexesOf(other!)).map(({ names, hasArrays, hasCutKeys }) => [names, hasArrays, hasCutKeys]),
       [
-        ['year,-title', 'ready'],
-        ['tags,year', 'failed'],
-        ['author.name', 'ready'],
-        ['year', 'failed'],
+        ['tags', true, false],
+        ['name', false, false],
+      ],
+    )
+    await create('noted', { tags: 1, name: 'x'.repeat(2000) })
+    assert.deepEqual(
+      (await indexesOf(other!)).map(({ hasArrays, hasCutKeys }) => [hasArrays, hasCutKeys]),
+      [
+        [true, false],
+        [false, true],
       ],
     )
   })
-})
 
-eachEngine((engine) => {
-  if (engine.name === 'postgres')
-    test('an index waits for writes that began before it and do not know of it', async (t) => {
-      const databaseUrl = await engine.migratedUrl()
-      const old = await startApp(t, engine, { databaseUrl })
-      const { token, _id: owner } = await old.register()
-      await old.request('POST', '/store/books', { token, body: { year: 1 } })
-      const [isWritten, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-      const writing = old.app.db.transaction(
+  if (engine.name === 'postgres') {
+    /** How many statements wait for a lock of a kind. */
+    const waiting = async (kind: Sql): Promise<number> =>
+      (await one!.app.db.all(sql`select pid from pg_locks where not granted and ${kind}`)).length
+    /** Does work in a transaction that stays open until the function that it resolves with is called. */
+    async function holdOpen(work: Sql): Promise<(isCommitted: boolean) => Promise<void>> {
+      const [isDone, isEnded] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()]
+      const undone = new Error('is rolled back')
+      const running = one!.app.db.transaction(
         async (tx) => {
-          await tx.write(
-            insertSql(
-              'postgres',
-              { collection: 'books', id: newId(), owner, body: '{"year":2}' },
-              withoutIndexes('books'),
-            ),
-          )
-          isWritten.resolve()
-          await isReleased.promise
+          await tx.write(work)
+          isDone.resolve()
+          if (!(await isEnded.promise)) throw undone
         },
         { isolation: 'read committed' },
       )
-      await isWritten.promise
-      const starting = startApp(t, engine, {
-        databaseUrl,
-        config: { store: { indexes: { books: ['year'] } } },
-      })
-      await until(async () => {
-        const rows = await old.app.db.all(sql`
-          select pid from pg_locks where relation = 'store_documents'::regclass and mode = 'ShareLock' and not granted`)
-        return rows.length > 0
-      })
-      isReleased.resolve()
-      await writing
-      const replica = await starting
-      await readyIndexes(replica)
-      await assertEntries(replica)
-    })
-})
+      await Promise.race([isDone.promise, running])
+      return async (isCommitted) => {
+        isEnded.resolve(isCommitted)
+        await running.catch((error: unknown) => {
+          if (error !== undone) throw error
+        })
+      }
+    }
 
-/** Whole numbers below a limit, the same for the same seed. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    // mulberry32
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
+    test('an index waits for writes that began before it and do not know of it', async () => {
+      const id = newId()
+      const end = await holdOpen(
+        insertSql(
+          'postgres',
+          { collection: 'older', id, owner: owner!, body: '{}' },
+          withoutIndexes('older'),
+        ),
+      )
+      const declaring = declare({ older: ['year'] })
+      await until(
+        async () => (await waiting(sql`relation = 'store_documents'::regclass and mode = 'ShareLock'`)) > 0,
+      )
+      await end(true)
+      await declaring
+      await settled()
+    })
+
+    test('a build waits for a write that has changed a document and is not committed', async (t) => {
+      const id = await create('waiting', { x: 1, y: 1 })
+      await declare({ waiting: ['x'] })
+      await readyIndexes(other!)
+      const [index] = await indexesOf(other!)
+      const build = holdBuild(t)
+      await declare({ waiting: ['x', 'y'] })
+      await build.reached
+      // The entry that the write is about to insert.
+      const { key } = entriesOf({ x: 2 }, index!.fields).entries[0]!
+      const end = await holdOpen(sql`
+        insert into store_entries (index_id, key, id, ends)
+        values (${index!.id}, decode(${key.toString('hex')}, 'hex'), ${id}, 3)`)
+      const writing = send(one!, 'PUT', `waiting/${id}`, { x: 2, y: 2 })
+      const transactions = () => waiting(sql`locktype = 'transactionid'`)
+      await until(async () => (await transactions()) === 1)
+      build.release()
+      await until(
+        async () =>
+          (await transactions()) > 1 || (await indexesOf(other!)).every(({ state }) => state === 'ready'),
+      )
+      await end(false)
+      await writing
+      await settled()
+    })
   }
-}
+})
