@@ -6,11 +6,15 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import type { Fields } from './document-json.ts'
 import type { Documents } from './documents.ts'
-import type { AutomaticIndexes } from './indexes/automatic.ts'
+import { indexReads, type IndexRead } from './index-reads.ts'
+import type { Indexes } from './indexes/indexes.ts'
+import { plansOf } from './plan/plan.ts'
 import { listQuery, type ListParameters } from './query/index.ts'
-import { scanReads } from './scan-reads.ts'
+import { scanReads, type PageSource } from './scan-reads.ts'
 
 const LARGEST_LIMIT = 1000
+// Indexes may be dropped between a plan and its reads.
+const PLANS_MAX = 3
 
 export type PageRequest = ListParameters & { limit: number; offset: number }
 
@@ -24,16 +28,36 @@ export type Page = {
 }
 
 /**
+ * @param indexes of collections
  * @param limitMs how long a query may take
  * @param key authenticates cursors
  */
 export function createLists(
   db: Database,
   documents: Documents,
-  automaticIndexes: AutomaticIndexes,
+  indexes: Pick<Indexes, 'recent' | 'reload' | 'observe' | 'used'>,
   limitMs: number,
   key: Key,
 ) {
+  /** Reads a list from the entries of an index; undefined if none is of use. */
+  async function readByIndex(source: PageSource, owner: string | undefined): Promise<IndexRead | undefined> {
+    const { collection, query } = source
+    if (!query.scans) return undefined
+    let set = await indexes.recent(collection)
+    for (let attempt = 0; attempt < PLANS_MAX; attempt++) {
+      const [plan] = plansOf(set.indexes, { ...query, owner })
+      if (!plan) return undefined
+      const answer = await indexReads(source, plan, owner)
+      if (answer === 'wide') return undefined
+      if (answer !== 'outdated') {
+        indexes.used(plan.index.id)
+        return answer
+      }
+      set = await indexes.reload(collection)
+    }
+    return undefined
+  }
+
   /**
    * Reads a page of a collection.
    * A page whose documents are very large holds fewer than asked for; its `limit` and `nextCursor` say so.
@@ -56,7 +80,7 @@ export function createLists(
     const inReach = sql`d.collection = ${collection}${mine}`
 
     const countAll = () => documents.count(collection, rowFilter)
-    const reads = scanReads({
+    const source: PageSource = {
       db,
       query,
       inReach,
@@ -65,12 +89,13 @@ export function createLists(
       offset,
       options: { limitMs, ...options },
       countAll,
-    })
+    }
     const began = performance.now()
-    const { total, found } = await reads()
-    if (query.scans) {
+    const indexed = await readByIndex(source, rowFilter.owner)
+    const { total, found } = indexed ?? (await scanReads(source)())
+    if (query.scans && !indexed) {
       const ms = performance.now() - began
-      automaticIndexes.observe({ collection, filter: query.filter, order: query.order, ms, total, countAll })
+      indexes.observe({ collection, filter: query.filter, order: query.order, ms, total, countAll })
     }
 
     const cut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)

@@ -11,6 +11,8 @@ export const KEY_FORMAT = 1
 /** A key of so many bytes is cut: its beginning, and a hash of all of it. A PostgreSQL index takes no more than 2,704. */
 export const CUT_KEY_BYTES = 1024
 const HASH_BYTES = 32
+/** Keys of which these first bytes are the same may be cut: what is beyond them cannot be compared. */
+export const COMPARABLE_BYTES = CUT_KEY_BYTES - HASH_BYTES
 
 // All keys of a document in one index. A document is at most 1 MiB, but each element of an array has the other fields' bytes too.
 const DOCUMENT_KEYS_BYTES = 4_194_304
@@ -51,7 +53,7 @@ export function entriesOf(document: Json, fields: readonly IndexField[]): Entrie
         visits++
         const whole = Buffer.concat(parts.map((part, i) => keyOf(part, fields[i]!)))
         const isLong = whole.length >= CUT_KEY_BYTES
-        const key = isLong ? cut(whole) : whole
+        const key = isLong ? cutKey(whole) : whole
         const text = key.toString('latin1')
         if (keys.has(text)) return
         keys.set(text, key)
@@ -90,12 +92,13 @@ function keyOf(part: KeyPart, { descending }: IndexField): Buffer {
   return descending ? inverted(key) : key
 }
 
-function inverted(key: Buffer): Buffer {
+/** The bytes of a descending field. */
+export function inverted(key: Buffer): Buffer {
   const bytes = Buffer.from(key)
   for (let i = 0; i < bytes.length; i++) bytes[i]! ^= 0xff
   return bytes
 }
 
 /** Equal if and only if the keys are; in order as far as their beginnings differ. */
-const cut = (key: Buffer): Buffer =>
-  Buffer.concat([key.subarray(0, CUT_KEY_BYTES - HASH_BYTES), createHash('sha256').update(key).digest()])
+export const cutKey = (key: Buffer): Buffer =>
+  Buffer.concat([key.subarray(0, COMPARABLE_BYTES), createHash('sha256').update(key).digest()])

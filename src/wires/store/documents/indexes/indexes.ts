@@ -3,7 +3,7 @@ import type { WireContext } from '../../../../kernel/wire.ts'
 import { createAutomaticIndexes, type AutomaticIndexes, type AutomaticIndexOptions } from './automatic.ts'
 import { declareSql } from './automatic-rows.ts'
 import { createBuilds } from './build.ts'
-import type { Definition } from './definition.ts'
+import type { Definition, IndexSet } from './definition.ts'
 import { KEY_FORMAT, namesOf } from './entries.ts'
 import {
   changeIndexes,
@@ -14,12 +14,15 @@ import {
   selectUnfinishedSql,
   type IndexRow,
 } from './index-rows.ts'
+import { createRecentSets } from './recent-sets.ts'
 import { replaceEntries, type Replacement } from './replace.ts'
 import { createUpkeep, type Upkeep } from './upkeep.ts'
 
 /** The indexes of collections; see docs/decisions/047-index-entries.md. */
 export type Indexes = Upkeep &
   AutomaticIndexes & {
+    /** The indexes of a collection as they were a second ago at most. */
+    recent(collection: string): IndexSet | Promise<IndexSet>
     /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
     declare(definitions: readonly Definition[]): Promise<void>
     /** Changes the entries in the transaction that replaces documents, before it does. */
@@ -42,6 +45,7 @@ export function createIndexes(
   return {
     ...upkeep,
     ...createAutomaticIndexes(context, builds, automatic, isByOwner),
+    recent: createRecentSets(db, clock, (collection) => upkeep.reload(collection)),
 
     async declare(definitions) {
       const rows = await db.all(selectAllSql)

@@ -11,8 +11,6 @@ import { listFault, parseSort, type Sort } from './sort.ts'
 
 /** What a list request asks for, as pieces of a query over `store_documents d`. */
 export type ListQuery = {
-  readonly filter: Filter
-  readonly order: Sort
   /** Stands behind `from`; names the table `d`. The caller adds `d.collection = …` and whatever else must hold. */
   readonly from: Sql
   /** The filter. Alone, beside the caller's conditions, it counts the list. */
@@ -20,6 +18,10 @@ export type ListQuery = {
   /** The filter, and only what comes after the cursor. */
   readonly whereAfter: Sql
   readonly orderBy: Sql
+  readonly filter: Filter
+  readonly order: Sort
+  /** What the list begins behind, if there is a cursor; with an `anchor` its bounds are cut. */
+  readonly position: Position | undefined
   /**
    * Whether it may have to look into many documents. Where not, the primary key leads to the rows of a page
    * in their order, and `cursorAfter` needs no more of a document than its `_id`.
@@ -69,6 +71,7 @@ export function listQuery({ filter, sort, cursor }: ListParameters, scope: strin
   return {
     ...compiled,
     whereAfter: after ? behind(after.position) : compiled.where,
+    position: after?.position,
     anchor: after?.print === undefined ? undefined : after.position.id,
     exactAfter: (anchor) => behind(exactPosition(after!, order, anchor)),
     total: after?.total,
@@ -78,7 +81,7 @@ export function listQuery({ filter, sort, cursor }: ListParameters, scope: strin
 }
 
 /** A list apart from its cursor. */
-type Compiled = Pick<ListQuery, 'filter' | 'order' | 'from' | 'where' | 'orderBy' | 'scans' | 'filtered'> & {
+type Compiled = Pick<ListQuery, 'from' | 'where' | 'orderBy' | 'filter' | 'order' | 'scans' | 'filtered'> & {
   /** What tells this list from others. */
   text: string
 }

@@ -1,0 +1,239 @@
+import { sql, type Sql } from '../../../db/sql.ts'
+import { readPage, SHORT_LIMIT, SHORT_OFFSET, type Found, type PageRows } from './page-rows.ts'
+import { entriesSql, isReadySql, orderSql, type EntriesSql, type OrderSql } from './plan/entries-sql.ts'
+import type { Plan } from './plan/plan.ts'
+import { scanReads, whereAfter, type PageSource } from './scan-reads.ts'
+
+/** Entries that are counted where it stalls nobody else. */
+const FEW_ENTRIES = 1000
+/** Documents that are looked into, likewise, if they are not large together. */
+const FEW_DOCUMENTS = 100
+const FEW_BYTES = 1_048_576
+// To find a document by its id takes so many times as long as to look into the next one.
+const LOOKUP_COST = 8
+
+type Run = <R>(query: Sql<R>) => Promise<R[]>
+
+/** How a list was read. */
+export type IndexRead = {
+  readonly total: number
+  readonly found: Found[]
+  /** Whether the entries were in the list's order. */
+  readonly order: 'index' | 'sorted'
+  /** How many documents had to be looked into, at most, beside those of the page. */
+  readonly documents: number
+}
+
+/**
+ * Reads a list from the entries of an index.
+ *
+ * @param owner the owner of all documents of the list, if it is one
+ * @returns 'outdated' if the index is not as the plan took it any more, 'wide' if a scan is better
+ */
+export async function indexReads(
+  source: PageSource,
+  plan: Plan,
+  owner: string | undefined,
+): Promise<IndexRead | 'outdated' | 'wide'> {
+  const reader = new IndexReader(source, plan, owner)
+  const answer = await reader.read()
+  // What an index that was dropped meanwhile led to is nothing at all.
+  if (answer !== 'wide' && (answer.total === 0 || answer.found.length === 0) && !(await reader.isReady()))
+    return 'outdated'
+  return answer
+}
+
+class IndexReader {
+  readonly #source: PageSource
+  readonly #plan: Plan
+  readonly #entries: EntriesSql
+  readonly #order: OrderSql | undefined
+  readonly #scan: Run
+  readonly #all: Run
+
+  constructor(source: PageSource, plan: Plan, owner: string | undefined) {
+    this.#source = source
+    this.#plan = plan
+    this.#entries = entriesSql(plan, owner)
+    const { db, query, options } = source
+    this.#order = plan.order && orderSql(plan.order, query.position)
+    const refused = (error: unknown): never => {
+      throw query.faultOf(error)
+    }
+    this.#scan = (statement) => db.scan(statement, options).catch(refused)
+    this.#all = (statement) => db.all(statement).catch(refused)
+  }
+
+  async isReady(): Promise<boolean> {
+    const [row] = await this.#all(sql`select 1 as ready where ${isReadySql(this.#plan.index)}`)
+    return row !== undefined
+  }
+
+  async read(): Promise<IndexRead | 'wide'> {
+    if (!this.#plan.isExact) return this.#readByDocuments()
+    if (this.#order) {
+      const [total, found] = await Promise.all([this.#countMatching(), this.#readInOrder(this.#order)])
+      return { total, found, order: 'index', documents: 0 }
+    }
+    const total = await this.#countMatching()
+    if (this.#source.query.order.keys.length > 0) return this.#readByDocuments(total)
+    return { total, found: await this.#readById(total), order: 'sorted', documents: 0 }
+  }
+
+  /** How many documents match, where the entries tell it. */
+  async #countMatching(): Promise<number> {
+    const { query, countAll } = this.#source
+    if (!query.filtered) return countAll()
+    if (query.total !== undefined) return query.total
+    const few = await this.#count(this.#all, FEW_ENTRIES)
+    return few <= FEW_ENTRIES ? few : this.#count(this.#scan)
+  }
+
+  /** Counts the documents that have entries, no further than one beyond a limit. */
+  async #count(run: Run, limit?: number): Promise<number> {
+    const { from, where } = this.#entries
+    const columns = sql.literal(this.#plan.hasRepeats ? 'distinct e.id' : '1 as entry')
+    const limited = limit === undefined ? sql`` : sql`limit ${limit + 1}`
+    const [row] = await run(sql<{ total: number }>`
+      select count(*) as total from (select ${columns} from ${from} where ${where} ${limited}) as found`)
+    return row!.total
+  }
+
+  /** The page where all documents match that the entries lead to, in their order. */
+  #readInOrder({ by, after }: OrderSql): Promise<Found[]> {
+    const { from, where } = this.#entries
+    const order = by(sql`e`)
+    const isQuick = this.#source.limit <= SHORT_LIMIT && this.#source.offset <= SHORT_OFFSET
+    return this.#page(
+      {
+        from: sql`(
+          select e.key, e.id from ${from} where ${where} ${after} order by ${order} ${this.#limited}
+        ) as e`,
+        orderBy: order,
+        limited: sql``,
+      },
+      isQuick ? this.#all : this.#scan,
+    )
+  }
+
+  /** Likewise in the order of ids. */
+  #readById(total: number): Promise<Found[]> {
+    const { from, where } = this.#entries
+    const { order, position } = this.#source.query
+    const [toward, beyond] = (order.idDescending ? ['desc', '<'] : ['asc', '>']).map((one) =>
+      sql.literal(one),
+    )
+    const after = position ? sql`and e.id ${beyond!} ${position.id}` : sql``
+    const columns = sql.literal(this.#plan.hasRepeats ? 'distinct e.id' : 'e.id')
+    return this.#page(
+      {
+        from: sql`(
+          select ${columns} from ${from} where ${where} ${after} order by e.id ${toward!} ${this.#limited}
+        ) as e`,
+        orderBy: sql`e.id ${toward!}`,
+        limited: sql``,
+      },
+      total <= FEW_ENTRIES ? this.#all : this.#scan,
+    )
+  }
+
+  /**
+   * Where the documents must be looked into, to match or to sort them.
+   *
+   * @param known how many match
+   */
+  async #readByDocuments(known?: number): Promise<IndexRead | 'wide'> {
+    const source = this.#source
+    const isFew = await this.#leadsToFew()
+    const limit = isFew ? 0 : Math.floor((await source.countAll()) / LOOKUP_COST)
+    const documents = isFew ? FEW_DOCUMENTS : await this.#count(this.#scan, limit)
+    if (!isFew && documents > limit) {
+      if (known === undefined) return 'wide'
+      const scanned = await scanReads({ ...source, query: { ...source.query, total: known } })()
+      return { ...scanned, order: 'sorted', documents }
+    }
+    const run = isFew ? this.#all : this.#scan
+    const [total, found] = await Promise.all([
+      known ?? source.query.total ?? this.#countDocuments(run),
+      this.#readDocuments(run),
+    ])
+    return { total, found, order: this.#order ? 'index' : 'sorted', documents }
+  }
+
+  /** Whether the entries lead to few documents, which are not large together either. */
+  async #leadsToFew(): Promise<boolean> {
+    const { collection } = this.#source
+    const { from, where } = this.#entries
+    const [row] = await this.#all(sql<{ entries: number; bytes: number }>`
+      select count(*) as entries, cast(coalesce(sum(bytes), 0) as bigint) as bytes from (
+        select (select d.bytes from store_documents d where d.collection = ${collection} and d.id = e.id) as bytes
+        from ${from} where ${where} limit ${FEW_DOCUMENTS + 1}
+      ) as found`)
+    return row!.entries <= FEW_DOCUMENTS && row!.bytes <= FEW_BYTES
+  }
+
+  async #countDocuments(run: Run): Promise<number> {
+    const { query, inReach } = this.#source
+    const [row] = await run(sql<{ total: number }>`
+      select count(*) as total from ${this.#candidates} cross join ${this.#documents}
+      where ${inReach} and d.id = e.id and ${sql.stoppable(query.where)}`)
+    return row!.total
+  }
+
+  async #readDocuments(run: Run): Promise<Found[]> {
+    const { query } = this.#source
+    if (!this.#order) {
+      const matches = await whereAfter(this.#source)
+      return this.#page(
+        { from: this.#candidates, orderBy: query.orderBy, limited: this.#limited, matches },
+        run,
+      )
+    }
+    const { from, where } = this.#entries
+    const { by, after } = this.#order
+    const candidates = sql`(select e.key, e.id from ${from} where ${where} ${after}) as e`
+    return this.#page(
+      { from: candidates, orderBy: by(sql`e`), limited: this.#limited, matches: query.where },
+      run,
+    )
+  }
+
+  /** The documents that the entries lead to, each once. */
+  get #candidates(): Sql {
+    const { from, where } = this.#entries
+    const columns = sql.literal(this.#plan.hasRepeats ? 'distinct e.id' : 'e.id')
+    return sql`(select ${columns} from ${from} where ${where}) as e`
+  }
+
+  get #limited(): Sql {
+    const { limit, offset } = this.#source
+    return sql`limit ${limit + 1} offset ${offset}`
+  }
+
+  /** Documents, each found by an id. PostgreSQL's planner would read all of them wherever it takes the entries for many. */
+  get #documents(): Sql {
+    const { collection } = this.#source
+    return sql`${sql.either({
+      sqlite: sql`store_documents d`,
+      postgres: sql`lateral (
+        select d.collection, d.id, d.owner, d.bytes, d.doc, d.body from store_documents d
+        where d.collection = ${collection} and d.id = e.id offset 0) as d`,
+    })}`
+  }
+
+  #page(
+    { from, matches, ...rest }: { matches?: Sql } & Pick<PageRows, 'from' | 'orderBy' | 'limited'>,
+    run: Run,
+  ): Promise<Found[]> {
+    const { collection, limit, inReach } = this.#source
+    const where = matches ? sql`and ${sql.stoppable(matches)}` : sql``
+    const page = {
+      ...rest,
+      collection,
+      limit,
+      from: sql`${from} cross join ${this.#documents}`,
+      where: sql`${inReach} and d.id = e.id ${where}`,
+    }
+    return readPage(page, run, this.#scan)
+  }
+}

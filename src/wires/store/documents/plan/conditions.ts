@@ -1,0 +1,75 @@
+import type { ElementTest, Filter } from '../query/filter.ts'
+import { indexOf, type Path } from '../query/path.ts'
+import { holdsNull, intersection, passing, type Passing } from './interval.ts'
+
+/** What a document must have at a path to match a filter: a value with a key in one of the intervals. */
+export type Condition = Passing & {
+  readonly path: Path
+  /** The arrays of which one and the same element must have it, from the outermost on: the `$elemMatch` around it. */
+  readonly elements: readonly { readonly of: object; readonly parts: number }[]
+}
+
+/** A filter as conditions that must all be met. */
+export type Conditions = {
+  readonly conditions: readonly Condition[]
+  /** Whether they are the filter: a document that meets them all matches. */
+  readonly isWhole: boolean
+}
+
+/** What an index may be searched by to find all documents that match a filter. */
+export function conditionsOf(filter: Filter): Conditions {
+  const parts = partsOf(filter)
+  const found = parts.map((part) => conditionsOfPart(part))
+  return {
+    conditions: found.flat(),
+    isWhole: found.every((of) => of.length === 1 && of[0]!.elements.length === 0),
+  }
+}
+
+/** The filters that must all be met. */
+const partsOf = (filter: Filter): readonly Filter[] =>
+  filter.kind === 'and' ? filter.of.flatMap(partsOf) : [filter]
+
+function conditionsOfPart(filter: Filter): Condition[] {
+  if (filter.kind !== 'field' || filter.path.some((part) => indexOf(part) !== -1)) return []
+  const { path, test } = filter
+  if (test.kind === 'elementMatches')
+    return partsOf(test.of)
+      .flatMap(conditionsOfPart)
+      .map((inner) => ({
+        ...inner,
+        path: [...path, ...inner.path],
+        elements: [
+          { of: test, parts: path.length },
+          ...inner.elements.map(({ of, parts }) => ({ of, parts: path.length + parts })),
+        ],
+      }))
+  if (test.kind === 'element') {
+    const found = passingElement(test.of)
+    return found ? [{ ...found, path, elements: [{ of: test, parts: path.length }] }] : []
+  }
+  const found = passing(test)
+  if (!found) return []
+  // Beyond the first part of a path, null may be what an array has in place of the field.
+  const isExact = found.isExact && (path.length === 1 || !holdsNull(found))
+  return [{ ...found, isExact, path, elements: [] }]
+}
+
+/** What one element of an array must be. */
+function passingElement(test: ElementTest): Passing | undefined {
+  if (test.kind === 'value') return passing(test.test)
+  if (test.kind !== 'and') return undefined
+  const found = test.of.flatMap((part) => passingElement(part) ?? [])
+  if (found.length === 0) return undefined
+  return { intervals: found.map((one) => one.intervals).reduce(intersection), isExact: false }
+}
+
+/**
+ * Whether one key of a document meets both conditions if the document does, although it has several keys: fields have
+ * a key of the same element only if they run through the same array.
+ */
+export function areIndependent(one: Condition, other: Condition): boolean {
+  const shared = one.elements.filter(({ of }) => other.elements.some((element) => element.of === of))
+  const start = shared.at(-1)?.parts ?? 0
+  return one.path[start] !== other.path[start]
+}

@@ -1,0 +1,106 @@
+import { sql, type Sql } from '../../../../db/sql.ts'
+import type { Position } from '../query/bound.ts'
+import type { KeyRange } from './key-range.ts'
+import type { Plan } from './plan.ts'
+import type { ServedOrder } from './served-order.ts'
+
+/** The rows `e` of store_entries that a plan leads to. */
+export type EntriesSql = {
+  readonly from: Sql
+  /** Yields nothing if the index is not as the plan took it any more. */
+  readonly where: Sql
+}
+
+/** @param owner of all documents of the list, if it is one; entries of indexes without owners are those of all of them */
+export function entriesSql({ index, ranges }: Plan, owner: string | undefined): EntriesSql {
+  const ofOwner = owner !== undefined && index.byOwner
+  const key = sql.literal('e.key')
+  // SQLite's planner would take either for any list.
+  const hint = sql.either({
+    sqlite: sql.literal(ofOwner ? 'indexed by store_entries_owner' : 'not indexed'),
+    postgres: sql``,
+  })
+  const mine = ofOwner ? sql` and e.owner = ${owner}` : sql``
+  const inIndex = sql`e.index_id = ${index.id}${mine}`
+  const ready = isReadySql(index)
+  const table = sql`store_entries e ${hint}`
+  if (!ranges) return { from: table, where: sql`${inIndex} and ${ready}` }
+  const [only] = ranges
+  // SQLite takes no hint where nothing is looked for.
+  if (!only) return { from: sql`store_entries e`, where: sql`false` }
+  if (ranges.length === 1)
+    return { from: table, where: sql`${inIndex} and ${isWithin(key, only)} and ${ready}` }
+  return {
+    from: sql`${rangesSql(ranges)} as bounds cross join ${sql.either({
+      sqlite: table,
+      // So that each range is searched for.
+      postgres: sql`lateral (
+        select e.key, e.id from store_entries e
+        where ${inIndex} and e.key >= bounds.low and e.key < bounds.high offset 0) as e`,
+    })}`,
+    where: sql`${sql.either({
+      sqlite: sql`${inIndex} and e.key >= bounds.low and e.key < bounds.high and`,
+      postgres: sql``,
+    })} ${ready}`,
+  }
+}
+
+/** Whether the index is as a plan took it: what is false then never comes true again. */
+export const isReadySql = ({ id, hasArrays, hasCutKeys }: Plan['index']): Sql => sql`(
+  select 1 from store_indexes i
+  where i.id = ${id} and i.state = 'ready' and i.has_arrays = ${flag(hasArrays)} and i.has_cut_keys = ${flag(hasCutKeys)}
+) = 1`
+
+const flag = (value: boolean): Sql => sql.literal(String(value))
+
+const bytesSql = (bytes: Buffer): Sql => {
+  const hex = bytes.toString('hex')
+  return sql`${sql.either({ sqlite: sql`unhex(${hex})`, postgres: sql`decode(${hex}, 'hex')` })}`
+}
+
+const isWithin = (key: Sql, { low, high, isKey }: KeyRange): Sql =>
+  isKey ? sql`${key} = ${bytesSql(low)}` : sql`${key} >= ${bytesSql(low)} and ${key} < ${bytesSql(high)}`
+
+// One text for all ranges: it is the same whatever their number. Those of whole keys end behind their first byte 0.
+const rangesSql = (ranges: readonly KeyRange[]): Sql => {
+  const lines = JSON.stringify(
+    ranges.map(({ low, high, isKey }) => ({
+      l: low.toString('hex'),
+      h: isKey ? `${low.toString('hex')}00` : high.toString('hex'),
+    })),
+  )
+  return sql`${sql.either({
+    sqlite: sql`(select unhex(value ->> 'l') as low, unhex(value ->> 'h') as high from json_each(${lines}))`,
+    postgres: sql`(
+      select decode(l, 'hex') as low, decode(h, 'hex') as high
+      from json_to_recordset(${lines}::json) as line (l text, h text))`,
+  })}`
+}
+
+/** The order of entries. */
+export type OrderSql = {
+  /** What stands behind `order by`, of rows with `key` and `id`. */
+  readonly by: (row: Sql) => Sql
+  /** What the rows `e` must meet, also: that they come after the position of a cursor. */
+  readonly after: Sql
+}
+
+/** @returns undefined if the place of the position among the entries is not known */
+export function orderSql(order: ServedOrder, position: Position | undefined): OrderSql | undefined {
+  const [toward, beyond] = wordsOf(order.isBackward)
+  const [idToward, idBeyond] = wordsOf(order.idDescending)
+  const by = (row: Sql): Sql => sql`${row}.key ${toward}, ${row}.id ${idToward}`
+  const onlyEnd = order.end === undefined ? sql`` : sql`and e.ends in (${order.end}, 3)`
+  if (position === undefined) return { by, after: onlyEnd }
+  const whole = order.keyOf(position)
+  if (whole === undefined) return undefined
+  const key = bytesSql(whole)
+  const isBehind =
+    order.isBackward === order.idDescending
+      ? sql`(e.key, e.id) ${beyond} (${key}, ${position.id})`
+      : sql`e.key ${beyond}= ${key} and (e.key ${beyond} ${key} or e.id ${idBeyond} ${position.id})`
+  return { by, after: sql`${onlyEnd} and ${isBehind}` }
+}
+
+const wordsOf = (isDescending: boolean): readonly [Sql, Sql] =>
+  isDescending ? [sql.literal('desc'), sql.literal('<')] : [sql.literal('asc'), sql.literal('>')]
