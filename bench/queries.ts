@@ -47,6 +47,7 @@ export async function runQueries(bench: Bench, faults: string[]): Promise<Querie
   const [documents, few] = [options.documents * 10, options.documents]
   const opens = (store: object): Promise<Server> => bench.open('sixwire', 'queries', withStore(store))
   const peak = (server: Server): number => memoryOf(server.pid)?.peakMB ?? NaN
+  const automaticIndexes = { slowMs: slowMsOf(documents) }
   const seeding = (count: number) => (done: number) => note(`seeding: ${done} of ${count} documents`)
 
   let server = await opens({ automaticIndexes: false })
@@ -60,14 +61,14 @@ export async function runQueries(bench: Bench, faults: string[]): Promise<Querie
   memory.scanned = peak(server)
   await server.stop()
 
-  server = await opens({ automaticIndexes: { slowMs: slowMsOf(documents) } })
+  server = await opens({ automaticIndexes })
   const automatic = await measureAutomatic(server, { seconds: options.seconds, documents, note })
   memory.automatic = peak(server)
   await server.stop()
 
   note('queries: building the declared indexes')
   const begun = performance.now()
-  server = await opens({ automaticIndexes: false, indexes: { items: INDEXES, indexed: INDEXES } })
+  server = await opens({ automaticIndexes, indexes: { items: INDEXES, indexed: INDEXES } })
   await untilReady(server, 'items', (indexes) =>
     INDEXES.every((fields) => indexes.some((one) => one.fields === fields && one.state === 'ready')),
   )
