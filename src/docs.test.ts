@@ -10,6 +10,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 
 import { loadConfig, type Config } from './app.ts'
+import { sql } from './db/sql.ts'
 import { startApp } from './testing/app.ts'
 import { eachEngine, temporaryFolder } from './testing/engines.ts'
 import { applicationFolder, blocksOf, importFile, shell } from './testing/examples.ts'
@@ -370,30 +371,70 @@ eachEngine((engine) => {
     )
   })
 
-  test('every filter of docs/store.md is answered', async (t) => {
+  test('the queries of docs/queries.md answer what they show', async (t) => {
     const app = await startApp(t, engine)
-    const { token } = await app.register()
+    const { token: TOKEN } = await app.register()
+    const [setUp, ...blocks] = await blocksOf('docs/queries.md', 'sh')
+    const [create, define] = setUp!.split('\n\n')
+    assert.equal(JSON.parse(await shell(create!, app, { TOKEN })).data.length, 6)
+    let shown = 0
+    let CURSOR = ''
+    for (const block of blocks) {
+      const calls = [...block.matchAll(/^(books .*)\n# (.*)$/gm)].map(([, call, titles]) => ({
+        call,
+        titles,
+      }))
+      if (calls.length === 0) continue
+      const script = [define, ...calls.map(({ call }) => `${call}\necho`)].join('\n')
+      const pages = (await shell(script, app, { TOKEN, CURSOR })).trim().split('\n')
+      for (const [n, { call, titles }] of calls.entries()) {
+        const { data, nextCursor } = JSON.parse(pages[n]!)
+        assert.equal(data.map(({ title }: { title: string }) => title).join(', '), titles, `${call}`)
+        CURSOR = nextCursor ?? ''
+        shown++
+      }
+    }
+    assert.ok(shown >= 15)
+
+    const client = (await blocksOf('docs/queries.md', 'ts')).find((block) => block.includes('.collection<'))
+    const folder = await applicationFolder(t, {
+      'try.ts': `import { createClient } from 'sixwire'
+        const api = createClient(${JSON.stringify(app.url)}, { token: ${JSON.stringify(TOKEN)} })
+        const titles = []
+        const console = { log: (title) => void titles.push(title) }
+        ${client!}
+        export { data, total, titles }`,
+    })
+    const { data, total, titles } = await importFile(join(folder, 'try.ts'))
+    assert.deepEqual(
+      [(data as { title: string }[]).map(({ title }) => title), total],
+      [['Momo', 'The Neverending Story'], 2],
+    )
+    assert.equal((titles as string[]).length, 6)
+
     const body = { title: 'Momo', year: 1973, lang: 'de', author: { name: 'Ende' } }
-    await app.request('POST', '/store/books', { token, body })
-    const [filters] = await blocksOf('docs/store.md', '')
+    await app.request('POST', '/store/others', { token: TOKEN, body })
+    const [filters] = await blocksOf('docs/queries.md', '')
     const lines = filters!
       .trim()
       .split('\n')
       .map((line) => line.replace(/ {2,}[a-z].*$/, ''))
     assert.ok(lines.length >= 7)
     for (const filter of lines) {
-      const answered = await app.request('GET', `/store/books?filter=${encodeURIComponent(filter)}`, {
-        token,
-      })
-      assert.equal(answered.status, 200, filter)
-      assert.equal(answered.body.total, 1, filter)
+      const path = `/store/others?filter=${encodeURIComponent(filter)}`
+      const { status, body } = await app.request('GET', path, { token: TOKEN })
+      assert.deepEqual([status, body.total], [200, 1], filter)
     }
-    const sorted = await app.request('GET', '/store/books?sort=-year,author.name', { token })
-    assert.equal(sorted.status, 200)
   })
 
   describe('the configurations', () => {
-    for (const page of ['docs/store.md', 'docs/auth.md', 'docs/messaging.md', 'docs/onchain.md'])
+    for (const page of [
+      'docs/store.md',
+      'docs/queries.md',
+      'docs/auth.md',
+      'docs/messaging.md',
+      'docs/onchain.md',
+    ])
       test(`of ${page} start a server`, async (t) => {
         const blocks = (await blocksOf(page, 'ts')).filter(
           (one) => one.includes('export default defineConfig') && !one.includes('import { defineConfig'),
@@ -410,9 +451,12 @@ eachEngine((engine) => {
   })
 
   test('the wire of docs/extending.md greets', async (t) => {
-    const [, wire] = await blocksOf('docs/extending.md', 'ts')
+    const blocks = await blocksOf('docs/extending.md', 'ts')
+    const functions = blocks.find((block) => block.includes('greetings_initials'))
+    const withFunctions = "sqliteFunctions: new URL('./sqlite-functions.ts', import.meta.url),\n  setup"
     const folder = await applicationFolder(t, {
-      'greetings/index.ts': wire!,
+      'greetings/index.ts': blocks[1]!.replace('setup', withFunctions),
+      'greetings/sqlite-functions.ts': functions!,
       'greetings/migrations/001-none.sql': 'create table greetings (id text primary key);',
       'sixwire.config.ts': `
         import { defineConfig } from 'sixwire'
@@ -424,6 +468,10 @@ eachEngine((engine) => {
     const { token } = await app.register()
     const { body } = await app.request('GET', '/greetings/Ada', { token })
     assert.deepEqual(body, { text: 'Welcome, Ada!' })
+    if (app.app.db.dialect === 'sqlite')
+      assert.deepEqual(await app.app.db.get(sql`select greetings_initials('Ada Lovelace') as initials`), {
+        initials: 'AL',
+      })
   })
 
   test('the wire of docs/extending.md takes a picture, and an event that is signed', async (t) => {

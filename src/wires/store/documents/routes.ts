@@ -81,24 +81,26 @@ const Page = Type.Object({
     default: 20,
     description: 'At most 1000; a larger value counts as 1000.',
   }),
-  offset: Type.Integer({ minimum: 0, default: 0 }),
+  offset: Type.Integer({ minimum: 0, default: 0, description: 'How many documents to skip.' }),
   sort: Type.Optional(
     Type.String({
       description:
-        'Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order.',
+        'Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Default: the newest first.',
       examples: ['-year,title'],
     }),
   ),
   filter: Type.Optional(
     Type.String({
-      description: 'A MongoDB query filter, as JSON.',
+      description:
+        'A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed.',
       examples: ['{"year":{"$lt":2000}}'],
     }),
   ),
   fields: FieldsParameter,
   cursor: Type.Optional(
     Type.String({
-      description: 'The nextCursor of the previous page. Unlike offset, it costs the same at any depth.',
+      description:
+        'The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth.',
     }),
   ),
 })
@@ -151,6 +153,8 @@ export function documentRoutes({
       'GET /store/:collection',
       {
         summary: 'List documents',
+        description:
+          'Answers a page of the documents that the filter finds, in the order of sort, and how many it finds in all. A query that takes too long is stopped, and answered 503.',
         access: 'optional',
         readsOnly: true,
         params: InCollection,
@@ -158,8 +162,8 @@ export function documentRoutes({
         reply: {
           200: Type.Object({
             data: Type.Array(Document),
-            total: Type.Integer(),
-            limit: Type.Integer(),
+            total: Type.Integer({ description: 'How many documents the filter finds, on all pages.' }),
+            limit: Type.Integer({ description: 'The limit that was applied.' }),
             offset: Type.Integer(),
             nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
           }),
