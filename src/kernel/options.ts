@@ -10,8 +10,8 @@ import { readText, textOf } from './option-text.ts'
 import type { WireProvider } from './provider-options.ts'
 import type { ConfiguredWire } from './wire.ts'
 
-// Compiling takes a quarter of the start: a process that creates several applications does it once.
-const compiled = new WeakMap<TSchema, Validate>()
+// Compiling takes a tenth of the start: a process that creates several applications does it once.
+const compiled = new WeakMap<TSchema, Map<string, Validate>>()
 
 /** Values of environment variables. */
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -63,7 +63,7 @@ export function checkOptions(
       const schema = wire.optionsSchema
       if (!schema) return [wire, options]
       checkOptionNames(options, schema, wire.name)
-      const checked = validateBy(schema)(options)
+      const checked = validateBy(schema, options)(options)
       if (!('error' in checked)) return [wire, checked.value]
       const { path, message } = ((checked.error as ApiError).details!['issues'] as [Issue])[0]
       const option = path.replace(/^\/body\/?/, '').replaceAll('/', '.')
@@ -75,12 +75,37 @@ export function checkOptions(
   )
 }
 
-function validateBy(schema: TSchema): Validate {
-  const known = compiled.get(schema)
-  if (known) return known
-  const validate = createValidation()('body', schema)
-  compiled.set(schema, validate)
+function validateBy(schema: TSchema, options: unknown): Validate {
+  const paths: string[] = []
+  const needed = neededSchema(schema, options, '', paths)
+  const known = compiled.get(schema) ?? new Map<string, Validate>()
+  compiled.set(schema, known)
+  const key = paths.join()
+  const validate = known.get(key) ?? createValidation()('body', needed)
+  known.set(key, validate)
   return validate
+}
+
+/**
+ * The schema without the optional fields that a value does not have: it fits without them, and most applications set few.
+ *
+ * @param paths gets the paths of the fields that remain
+ */
+function neededSchema(schema: TSchema, value: unknown, path: string, paths: string[]): TSchema {
+  const { properties, required = [] } = schema as {
+    properties?: Record<string, TSchema & { default?: unknown }>
+    required?: readonly string[]
+  }
+  const given = value === undefined ? ((schema as { default?: unknown }).default ?? {}) : value
+  if (properties === undefined || !isPlain(given)) return schema
+  const needed = Object.entries(properties).filter(
+    ([name, one]) => required.includes(name) || Object.hasOwn(given, name) || 'default' in one,
+  )
+  const remaining = needed.map(([name, one]) => {
+    paths.push(`${path}/${name}`)
+    return [name, neededSchema(one, given[name], `${path}/${name}`, paths)]
+  })
+  return { ...schema, properties: Object.fromEntries(remaining) }
 }
 
 /** The options of a wire with its variables in them: of the environment first, then the file, then stand-ins. */
