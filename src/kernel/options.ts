@@ -101,7 +101,7 @@ function neededSchema(schema: TSchema, value: unknown, path: string, paths: stri
   const needed = Object.entries(properties).filter(
     ([name, one]) => required.includes(name) || Object.hasOwn(given, name) || 'default' in one,
   )
-  const remaining = needed.map(([name, one]) => {
+  const remaining = needed.map(([name, one]): [string, TSchema] => {
     paths.push(`${path}/${name}`)
     return [name, neededSchema(one, given[name], `${path}/${name}`, paths)]
   })

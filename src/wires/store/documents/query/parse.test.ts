@@ -60,6 +60,12 @@ describe('a filter is refused where it stands', () => {
     ['a field in $elemMatch', { v: { $elemMatch: { $gt: 1, b: 1 } } }, '/v/$elemMatch/b', /"b"/],
     ['a join in $elemMatch', { v: { $elemMatch: { $gt: 1, $or: [] } } }, '/v/$elemMatch/$or', /"\$or"/],
     ['an operator in it', { v: { $elemMatch: { $or: [{}], $gt: 1 } } }, '/v/$elemMatch/$gt', /"\$gt"/],
+    [
+      'patterns of too many characters together',
+      { $or: Array.from({ length: 4 }, () => ({ v: { $regex: '\\p{L}'.repeat(9) } })) },
+      '/$or/3/v/$regex',
+      /too large together/,
+    ],
     ['$size of text', { v: { $size: '1' } }, '/v/$size', /whole number/],
     ['$size below 0', { v: { $size: -1 } }, '/v/$size', /not negative/],
     ['$size of a fraction', { v: { $size: 1.5 } }, '/v/$size', /whole number/],
@@ -94,6 +100,12 @@ describe('a filter is refused where it stands', () => {
     ['$exists of text', { v: { $exists: 'true' } }, '/v/$exists', /true or false/],
     ['$exists of null', { v: { $exists: null } }, '/v/$exists', /true or false/],
     ['an operator in a path', { 'a.$b': 1 }, '/a.$b', /begins with \$/],
+    [
+      '9 numeric parts inside of one another',
+      { 'a.0.1.2.3': { $all: [{ $elemMatch: { '0.1.2.3': { $not: { $elemMatch: { 0: 1 } } } } }] } },
+      '/a.0.1.2.3/$all/0/$elemMatch/0.1.2.3/$not/$elemMatch/0',
+      /8 numeric/,
+    ],
     ['a path of 9 numeric parts', { 'a.0.1.2.3.4.5.6.7.8': 1 }, '/a.0.1.2.3.4.5.6.7.8', /8 numeric/],
     [
       'a path of 65 parts',

@@ -13,8 +13,8 @@ import {
   type JsonObject,
   type Parser,
 } from './operators.ts'
-import { parsePath, quote } from './path.ts'
-import { costOfPattern, MAX_PATTERN_COST } from './pattern.ts'
+import { countIndexes, MAX_INDEXES, parsePath, quote } from './path.ts'
+import { MAX_PATTERN_COST, MAX_PATTERN_RANGES, sizeOfPattern } from './pattern.ts'
 
 const AT = '/query/filter'
 const MAX_LENGTH = 16_384
@@ -37,7 +37,10 @@ export function parseFilter(text: string): Filter {
 
 class Reader implements Parser {
   #clauses = 0
+  /** In the paths that lead to where it reads: of `$elemMatch` inside of others, the ways multiply. */
+  #indexes = 0
   #patternCost = 0
+  #patternRanges = 0
 
   /** Counts one more operator, so that no filter costs more than the server is ready to pay. */
   count(at: string, depth: number): void {
@@ -47,9 +50,14 @@ class Reader implements Parser {
 
   /** One pattern may cost what all may cost together. */
   countPattern(pattern: Pattern, at: string): void {
-    this.#patternCost += costOfPattern(pattern)
-    if (this.#patternCost > MAX_PATTERN_COST)
-      throw refused(at, 'The patterns of this filter are too large together: use fewer, or lower counts.')
+    const { cost, ranges } = sizeOfPattern(pattern)
+    this.#patternCost += cost
+    this.#patternRanges += ranges
+    if (this.#patternCost > MAX_PATTERN_COST || this.#patternRanges > MAX_PATTERN_RANGES)
+      throw refused(
+        at,
+        'The patterns of this filter are too large together: use fewer, lower counts, or fewer classes.',
+      )
   }
 
   filter(value: unknown, at: string, depth: number): Filter {
@@ -75,7 +83,15 @@ class Reader implements Parser {
 
   #field(key: string, operand: Json, at: string, depth: number): Filter {
     const path = parsePath(key, at)
-    if (isOperators(operand)) return atPath(path, this.operators(operand, at, depth))
+    const indexes = countIndexes(path)
+    if (this.#indexes + indexes > MAX_INDEXES)
+      throw refused(at, `Paths inside of one another have at most ${MAX_INDEXES} numeric parts together.`)
+    if (isOperators(operand)) {
+      this.#indexes += indexes
+      const condition = this.operators(operand, at, depth)
+      this.#indexes -= indexes
+      return atPath(path, condition)
+    }
     this.count(at, depth)
     return { kind: 'field', path, test: { kind: 'in', values: [operand] } }
   }

@@ -6,7 +6,7 @@ export type Path = readonly string[]
 // A document is at most 64 levels deep.
 const MAX_PARTS = 64
 // Each of them may name a field and an element, so the ways to a value double.
-const MAX_INDEXES = 8
+export const MAX_INDEXES = 8
 
 /** Text from a request as it may stand in an error's sentence. */
 export const quote = (text: string): string =>
@@ -22,7 +22,7 @@ export const quote = (text: string): string =>
 export function parsePath(text: string, at: string): Path {
   const parts = text.split('.')
   if (parts.length > MAX_PARTS) throw invalid({ path: at, message: `A path has at most ${MAX_PARTS} parts.` })
-  if (parts.filter((part) => indexOf(part) !== -1).length > MAX_INDEXES)
+  if (countIndexes(parts) > MAX_INDEXES)
     throw invalid({ path: at, message: `A path has at most ${MAX_INDEXES} numeric parts.` })
   for (const part of parts) {
     const fault = partFault(part)
@@ -39,3 +39,5 @@ function partFault(part: string): string | undefined {
 
 /** The index in an array that a part names besides a field, or -1. */
 export const indexOf = (part: string): number => (/^(?:0|[1-9]\d*)$/.test(part) ? Number(part) : -1)
+
+export const countIndexes = (path: Path): number => path.filter((part) => indexOf(part) !== -1).length

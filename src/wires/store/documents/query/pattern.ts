@@ -1,16 +1,19 @@
 import { invalid } from '../../../../base/errors.ts'
 import type { Pattern } from './filter.ts'
 import { quote } from './path.ts'
-import { MAX_PATTERN_COST, PatternFault, readPattern } from './patterns/read.ts'
-import { costOf } from './patterns/tree.ts'
+import { MAX_PATTERN_COST, MAX_PATTERN_RANGES, PatternFault, readPattern } from './patterns/read.ts'
+import { costOf, rangesOf } from './patterns/tree.ts'
 
-export { MAX_PATTERN_COST }
+export { MAX_PATTERN_COST, MAX_PATTERN_RANGES }
 export { matcherOf } from './patterns/matcher.ts'
 export { postgresPattern } from './patterns/postgres.ts'
 export { prefixOf } from './patterns/prefix.ts'
 
-/** What a pattern costs at worst, in the unit of `MAX_PATTERN_COST`. */
-export const costOfPattern = (pattern: Pattern): number => costOf(readPattern(pattern))
+/** What a pattern costs at worst, and how many ranges of characters it is written with: see `MAX_PATTERN_COST`. */
+export function sizeOfPattern(pattern: Pattern): { cost: number; ranges: number } {
+  const tree = readPattern(pattern)
+  return { cost: costOf(tree), ranges: rangesOf(tree) }
+}
 
 /** RE2 and PostgreSQL compile a pattern of this length in a few milliseconds. */
 const MAX_LENGTH = 1000

@@ -49,4 +49,11 @@ const dialect: Dialect = {
  * There is one for every pattern.
  * https://www.postgresql.org/docs/current/functions-matching.html#POSIX-SYNTAX-DETAILS
  */
-export const postgresPattern = (pattern: Pattern): string => printTree(readPattern(pattern), dialect)
+export function postgresPattern(pattern: Pattern): string {
+  let text = texts.get(pattern)
+  if (text === undefined) texts.set(pattern, (text = printTree(readPattern(pattern), dialect)))
+  return text
+}
+
+// A path with indexes is printed several times.
+const texts = new WeakMap<Pattern, string>()

@@ -15,8 +15,8 @@ type Options = Pattern['flags']
 const MAX_COUNT = 1000
 /** What all patterns of a filter may cost together: some 5 s for a text of 1 MiB at the very worst. See `costOf`. */
 export const MAX_PATTERN_COST = 1200
-/** 30 times `\p{L}`. */
-const MAX_RANGES = 20_000
+/** Likewise of how many ranges of characters they are written with: 30 times `\p{L}`. */
+export const MAX_PATTERN_RANGES = 20_000
 const MAX_DEPTH = 50
 
 const LINEAR = 'is not supported: patterns are matched in linear time.'
@@ -53,8 +53,10 @@ const ASSERTIONS: Readonly<Record<string, Place>> = {
  * @throws PatternFault
  */
 export function readPattern(pattern: Pattern): Node {
+  const known = trees.get(pattern)
+  if (known) return known
   const tree = trimmed(readWhole(pattern))
-  if (costOf(tree) > MAX_PATTERN_COST || countOf(tree) > MAX_COUNT || rangesOf(tree) > MAX_RANGES)
+  if (costOf(tree) > MAX_PATTERN_COST || countOf(tree) > MAX_COUNT || rangesOf(tree) > MAX_PATTERN_RANGES)
     throw new PatternFault(
       'The pattern is too large: with its repetitions written out it has too many parts. Use lower counts.',
     )
@@ -62,8 +64,12 @@ export function readPattern(pattern: Pattern): Node {
     throw new PatternFault(
       'The pattern has $ or \\Z before its end: write \\z for the end of the text, or $ with option m for the end of a line.',
     )
+  trees.set(pattern, tree)
   return tree
 }
+
+// A pattern is read when its filter is checked, and again for each place where it is asked.
+const trees = new WeakMap<Pattern, Node>()
 
 /** The same, with all that the pattern says. */
 export const readWhole = ({ source, flags }: Pattern): Node => new Reader(source).pattern(flags)

@@ -61,10 +61,37 @@ export function documentPredicate(filter: Filter): Predicate {
 export const notDocument = (of: Predicate): Predicate => not(isExists(of) ? of : exists('@', of))
 
 export function fieldPredicate(path: Path, test: Test): Predicate {
-  if (path.slice(1).filter(isIndex).length > MAX_INDEXES) return atMost(always)
+  if (indexesTo(path, test) > MAX_INDEXES) return atMost(always)
   const found = anyAt('@', path, test, true)
   if (!passesMissing(test)) return found
   return hasIndexes(path) ? atMost(always) : any(found, isMissing(path))
+}
+
+/** How many indexes there may be on the way to a value, with those inside of the test. */
+const indexesTo = (path: Path, test: Test): number => path.slice(1).filter(isIndex).length + indexesIn(test)
+
+function indexesIn(part: Test | ElementTest | Filter): number {
+  switch (part.kind) {
+    case 'field':
+      return indexesTo(part.path, part.test)
+    case 'value':
+      return indexesIn(part.test)
+    case 'not':
+    case 'element':
+    case 'elementMatches':
+      return indexesIn(part.of)
+    case 'and':
+    case 'or':
+      return Math.max(0, ...part.of.map(indexesIn))
+    case 'exists':
+    case 'size':
+    case 'in':
+    case 'range':
+    case 'type':
+    case 'pattern':
+    case 'mod':
+      return 0
+  }
 }
 
 const passesMissing = (test: Test): boolean => test.kind === 'in' && test.values.includes(null)
@@ -225,19 +252,23 @@ function equalsAny(at: string, values: readonly Json[]): Predicate {
 
 // Of longer values the rest is compared elsewhere.
 const MAX_COMPARED = 16
+const LEVELS_COMPARED = 4
 
 /** Equal but for the order of an object's fields; asked of a value of the same type. */
-function equals(at: string, value: Json): Predicate {
+function equals(at: string, value: Json, level = 0): Predicate {
   if (isScalar(value)) return all(compare(at, '==', value), isOf(at, typeOf(value)))
+  if (level === LEVELS_COMPARED) return atMost(isOf(at, typeOf(value)))
   if (Array.isArray(value)) {
     const elements = (value as readonly Json[])
       .slice(0, MAX_COMPARED)
-      .map((element, i) => equals(`${at}[${i}]`, element))
+      .map((element, i) => equals(`${at}[${i}]`, element, level + 1))
     const equal = all(...elements, exactly(`${at}.size() == ${value.length}`), isOf(at, 'array'))
     return value.length > MAX_COMPARED ? atMost(equal) : equal
   }
   const entries = Object.entries(value)
-  const inside = entries.slice(0, MAX_COMPARED).map(([name, inner]) => equals(field(at, name), inner))
+  const inside = entries
+    .slice(0, MAX_COMPARED)
+    .map(([name, inner]) => equals(field(at, name), inner, level + 1))
   const others = entries.map(([name]) => `@.key != ${JSON.stringify(name)}`).join(' && ')
   const equal = all(
     ...inside,

@@ -22,6 +22,22 @@ test('several tests are one path, and an id is looked up by the primary key', ()
   assert.equal(printed({ _id: { $gt: 'x' } }).text, '(d.id > $1)')
 })
 
+test('the largest filters are short in SQL', () => {
+  const inside = (path: string): Document => {
+    let filter: Document = { b: 1 }
+    for (let i = 0; i < 8; i++) filter = { [path]: { $elemMatch: filter } }
+    return filter
+  }
+  let deep: unknown = 1
+  for (let i = 0; i < 120; i++) deep = { ['k'.repeat(50)]: deep }
+  const patterns = Array.from({ length: 3 }, () => ({ 'v.0.0.0': { $regex: '\\p{L}'.repeat(9) } }))
+  for (const filter of [inside('a.0'), { 'v.0.0.0': { $all: [deep, [deep]] } }, { $or: patterns }]) {
+    const { text, params } = printed(filter)
+    const length = text.length + params.join('').length
+    assert.ok(length < 3_000_000, `${JSON.stringify(filter).slice(0, 60)}: ${length}`)
+  }
+})
+
 /** As the filter is asked of a document where no jsonpath can say it. */
 function exactly(filter: Filter): Sql {
   if (filter.kind === 'field') return fieldExactly(sql`d.body`, filter.path, filter.test)
