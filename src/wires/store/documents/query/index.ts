@@ -89,6 +89,8 @@ type Compiled = Pick<ListQuery, 'from' | 'where' | 'orderBy' | 'filter' | 'order
 // Applications ask for the same few lists again and again.
 const LISTS_KEPT = 500
 const LONGEST_KEPT = 500
+// A short filter can be megabytes of SQL.
+const LARGEST_KEPT = 16_384
 const kept = new BoundedMap<string, Compiled>(LISTS_KEPT)
 
 function compiledOf(sort: string, filter: string | undefined): Compiled {
@@ -96,9 +98,15 @@ function compiledOf(sort: string, filter: string | undefined): Compiled {
   const known = kept.get(key)
   if (known) return known
   const compiled = compile(sort, filter)
-  if (key.length <= LONGEST_KEPT) kept.set(key, compiled)
+  if (key.length <= LONGEST_KEPT && lengthOf(compiled.where) <= LARGEST_KEPT) kept.set(key, compiled)
   return compiled
 }
+
+/** How long a piece of a query is for the engines, with what it binds. */
+const lengthOf = (piece: Sql): number =>
+  (['sqlite', 'postgres'] as const)
+    .map((dialect) => piece.render(dialect))
+    .reduce((sum, { text, params }) => sum + text.length + params.join('').length, 0)
 
 const from = sql`store_documents d`
 

@@ -205,6 +205,13 @@ test('only what the primary key answers does not scan', () => {
   assert.equal(scans({ sort: 'name' }), true)
 })
 
+test('a list that is asked for again is compiled once, if it is short in SQL', () => {
+  const where = (filter: object) => listQuery({ filter: JSON.stringify(filter) }, 'people', cursorKey).where
+  assert.equal(where({ 'a.b': { $gt: 5 }, c: null }), where({ 'a.b': { $gt: 5 }, c: null }))
+  const long = { 'a.0.0.0': { $regex: '\\p{L}'.repeat(20) } }
+  assert.notEqual(where(long), where(long))
+})
+
 describe('a sort is refused', () => {
   for (const [why, text] of [
     ['empty', ''],
