@@ -127,10 +127,15 @@ anyEngine((engine) => {
   test('the largest filters are prepared, and read in a thread as on the main one', async () => {
     const nested = Array.from({ length: 19 }).reduce<Document>((of) => ({ a: { $elemMatch: of } }), { b: 1 })
     const document = Array.from({ length: 19 }).reduce<Document>((of) => ({ a: [of] }), { b: 1 })
+    let both: Document = {
+      $or: Array.from({ length: 160 }, (_, i) => ({ [`a.b${i}`]: { $in: ['x', 0, null, i] } })),
+    }
+    for (let i = 0; i < 12; i++) both = { a: { $elemMatch: both } }
     const wide = { $or: Array.from({ length: 190 }, (_, i) => ({ [`a.b.c${i}`]: { $gt: i } })) }
     const rows = [document, { a: [{ b: { c189: 190 } }] }, { a: 1 }]
     await check(rows, [
       nested,
+      both,
       wide,
       { $and: [{ 'a.0.a': { $exists: true } }, { 'a.0.b': { $regex: 'x' } }] },
     ])

@@ -65,6 +65,9 @@ function throughArray({ path, test }: FieldFilter, place: Place, parts: number):
   return sql`exists (select 1 from ${each} where ${element.type} = 'object' and ${passes})`
 }
 
+// The levels of all arrays together are those of one expression, of which SQLite takes 1000.
+const NATIVE_DEPTH_MAX = 2
+
 /** Whether an element of an array passes; undefined if SQL can't tell. */
 function elementsPass(filter: FieldFilter, place: Place): Sql | undefined {
   const { path, test } = filter
@@ -74,7 +77,7 @@ function elementsPass(filter: FieldFilter, place: Place): Sql | undefined {
       passes && sql`exists (select 1 from json_each(${place.document}, ${jsonPath(path)}) e where ${passes})`
     )
   }
-  if (test.kind !== 'elementMatches') return undefined
+  if (test.kind !== 'elementMatches' || place.depth === NATIVE_DEPTH_MAX) return undefined
   const { each, element } = eachElement(place, path)
   // An array is a document with indexes as names.
   const alone: FieldFilter = { kind: 'field', path: [''], test }
