@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { anyText } from '../../../testing/any-text.ts'
 import { compareValues } from './query/compare.fixture.ts'
 import type { Json } from './query/filter.ts'
+import { keyOf } from './query/key.ts'
 import { EMPTY_ARRAY_KEY, sortKeyOf } from './sort-key.ts'
 
 const double = fc.oneof(
@@ -107,4 +108,12 @@ test('the bytes stay as they are stored', () => {
       '406200607965730001606e6f0000106e756c6c0000' +
       '00',
   )
+})
+
+test('a long text beside a long array is read once', () => {
+  const keys = ['a', 'b'].map((name) => ({ path: [name], descending: false }))
+  const text = 'x'.repeat(500_000)
+  // Read for each element, it would take minutes.
+  const key = keyOf({ a: Array.from({ length: 200_000 }, (_, i) => i % 2), b: text }, keys)
+  assert.deepEqual(key, [sortKeyOf(0), sortKeyOf(text)])
 })

@@ -38,6 +38,21 @@ export function sortKeyOf(value: Json): Buffer {
   return Buffer.concat(pieces)
 }
 
+/**
+ * Makes the keys of a field of one document; undefined stands for an empty array at the end of the path. A value that comes
+ * several times in a row, such as a long text beside each element of an array, is read once.
+ *
+ * @param form how a key is stored, if not as it is
+ */
+export function keyMaker(form = (key: Buffer): Buffer => key): (value: Json | undefined) => Buffer {
+  let last: Json | undefined
+  let key = form(EMPTY_ARRAY_KEY)
+  return (value) => {
+    if (value !== last) [last, key] = [value, form(value === undefined ? EMPTY_ARRAY_KEY : sortKeyOf(value))]
+    return key
+  }
+}
+
 function typeOf(value: Json): number {
   if (value === null) return NULL
   if (typeof value === 'number') return NUMBER

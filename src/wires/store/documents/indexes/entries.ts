@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
-import { eachKey, NoKeyError, type KeyPart } from '../document-keys.ts'
+import { eachKey, NoKeyError } from '../document-keys.ts'
 import type { Json } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
-import { EMPTY_ARRAY_KEY, sortKeyOf } from '../sort-key.ts'
+import { keyMaker } from '../sort-key.ts'
 
 /** The number of this form of keys: with another one, indexes are built again at the start. */
 export const KEY_FORMAT = 1
@@ -14,8 +14,11 @@ const HASH_BYTES = 32
 /** Keys of which these first bytes are the same may be cut: what is beyond them cannot be compared. */
 export const COMPARABLE_BYTES = CUT_KEY_BYTES - HASH_BYTES
 
-// All keys of a document in one index. A document is at most 1 MiB, but each element of an array has the other fields' bytes too.
-const DOCUMENT_KEYS_BYTES = 4_194_304
+// What a document may cost in one index. It is at most 1 MiB, but each element of an array has the other fields' bytes too,
+// and they are joined in the event loop.
+const DOCUMENT_ENTRIES_MAX = 5_000
+const DOCUMENT_KEYS_MAX = 100_000
+const DOCUMENT_KEYS_BYTES = 16_777_216
 
 /** A field of an index. Its path has no numeric parts. */
 export type IndexField = { readonly path: Path; readonly descending: boolean }
@@ -44,22 +47,26 @@ export class UnindexableError extends Error {
  */
 export function entriesOf(document: Json, fields: readonly IndexField[]): Entries {
   const keys = new Map<string, Buffer>()
+  const makers = fields.map(({ descending }) => keyMaker(descending ? inverted : undefined))
+  const tooMany = () => new NoKeyError('too-many', [...fields.keys()])
   let [visits, bytes, hasCutKeys] = [0, 0, false]
   try {
     eachKey(
       document,
       fields.map(({ path }) => path),
       (parts) => {
+        const pieces = parts.map((part, i) => makers[i]!(part))
         visits++
-        const whole = Buffer.concat(parts.map((part, i) => keyOf(part, fields[i]!)))
+        for (const { length } of pieces) bytes += length
+        if (visits > DOCUMENT_KEYS_MAX || bytes > DOCUMENT_KEYS_BYTES) throw tooMany()
+        const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
         const isLong = whole.length >= CUT_KEY_BYTES
         const key = isLong ? cutKey(whole) : whole
         const text = key.toString('latin1')
         if (keys.has(text)) return
+        if (keys.size === DOCUMENT_ENTRIES_MAX) throw tooMany()
         keys.set(text, key)
         hasCutKeys ||= isLong
-        bytes += key.length
-        if (bytes > DOCUMENT_KEYS_BYTES) throw new NoKeyError('too-many', [...fields.keys()])
       },
     )
   } catch (error) {
@@ -86,11 +93,6 @@ function reasonOf({ reason, fields: at }: NoKeyError, fields: readonly IndexFiel
 /** Fields as they are declared: `year,-title`. */
 export const namesOf = (fields: readonly IndexField[]): string =>
   fields.map(({ path, descending }) => `${descending ? '-' : ''}${path.join('.')}`).join(',')
-
-function keyOf(part: KeyPart, { descending }: IndexField): Buffer {
-  const key = part === undefined ? EMPTY_ARRAY_KEY : sortKeyOf(part)
-  return descending ? inverted(key) : key
-}
 
 /** The bytes of a descending field. */
 export function inverted(key: Buffer): Buffer {

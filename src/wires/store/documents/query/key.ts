@@ -1,5 +1,5 @@
 import { eachKey } from '../document-keys.ts'
-import { EMPTY_ARRAY_KEY, sortKeyOf } from '../sort-key.ts'
+import { keyMaker } from '../sort-key.ts'
 import type { Json } from './filter.ts'
 import type { SortKey } from './sort.ts'
 
@@ -11,11 +11,12 @@ import type { SortKey } from './sort.ts'
  */
 export function keyOf(document: Json, keys: readonly SortKey[]): readonly Buffer[] {
   let first: Buffer[] | undefined
+  const makers = keys.map(() => keyMaker())
   eachKey(
     document,
     keys.map(({ path }) => path),
     (parts) => {
-      const key = parts.map((part) => (part === undefined ? EMPTY_ARRAY_KEY : sortKeyOf(part)))
+      const key = parts.map((part, i) => makers[i]!(part))
       if (first === undefined || compare(key, first, keys) < 0) first = key
     },
   )
@@ -24,7 +25,7 @@ export function keyOf(document: Json, keys: readonly SortKey[]): readonly Buffer
 
 function compare(key: readonly Buffer[], other: readonly Buffer[], keys: readonly SortKey[]): number {
   for (const [i, { descending }] of keys.entries()) {
-    const order = Buffer.compare(key[i]!, other[i]!)
+    const order = key[i] === other[i] ? 0 : Buffer.compare(key[i]!, other[i]!)
     if (order !== 0) return descending ? -order : order
   }
   return 0
