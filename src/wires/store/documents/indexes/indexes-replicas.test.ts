@@ -33,20 +33,20 @@ eachEngine((engine) => {
   const create = async (collection: string, body: object): Promise<string> =>
     (await send(one!, 'POST', collection, body))._id
   /** Changes the indexes to these, on the other replica. */
-  const declare = (indexes: Record<string, string[]>): Promise<void> =>
+  const declare = (indexes: Parameters<typeof declaredIndexes>[0]): Promise<void> =>
     other!.app.service('store').indexes.declare(declaredIndexes(indexes, () => false))
   const settled = async () => {
     await readyIndexes(other!)
     await assertEntries(other!)
   }
 
-  /** Holds the next step of a build that has read documents, and not yet inserted their entries. */
-  function holdBuild(t: TestContext) {
+  /** Holds the batches with a text in their SQL, on both replicas. */
+  function hold(t: TestContext, text: string) {
     const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     for (const { app } of [one!, other!]) {
       const batch: Database['batch'] = app.db.batch.bind(app.db)
       const held: typeof batch = async (steps) => {
-        if (JSON.stringify(steps).includes('built_to = ')) {
+        if (JSON.stringify(steps).includes(text)) {
           isHeld.resolve()
           await isReleased.promise
         }
@@ -54,8 +54,12 @@ eachEngine((engine) => {
       }
       t.mock.method(app.db, 'batch', held)
     }
-    return { reached: isHeld.promise, release: () => isReleased.resolve() }
+    const release = () => isReleased.resolve()
+    t.after(release)
+    return { reached: isHeld.promise, release }
   }
+  /** Holds a build that has read documents, and not yet inserted their entries. */
+  const holdBuild = (t: TestContext) => hold(t, 'set built_to = ')
 
   test('writes of a replica that has not heard of an index keep its entries up', async () => {
     const names = ['created', 'together', 'updated', 'patched', 'deleted']
@@ -84,20 +88,52 @@ eachEngine((engine) => {
 
   test('a build leaves documents that are changed after it has read them to their writers', async (t) => {
     const [updated, patched, deleted] = [
-      await create('built', { tags: [1, 2] }),
-      await create('built', { tags: [1, 2], name: 'a' }),
-      await create('built', { tags: [1, 2] }),
+      await create('built', { tags: [1, 2], no: 1 }),
+      await create('built', { tags: [1, 2], no: 2 }),
+      await create('built', { tags: [1, 2], no: 3 }),
     ]
     const build = holdBuild(t)
-    await declare({ built: ['tags'] })
+    await declare({ built: [{ fields: 'tags,no', unique: true }] })
     await build.reached
     // Some of their entries change, or none, or all of them go.
     await send(one!, 'PUT', `built/${updated}`, { tags: [2, 3] })
     await send(one!, 'PATCH', `built/${patched}`, { name: 'b' })
     await send(one!, 'DELETE', `built/${deleted}`)
-    await create('built', { tags: [5] })
+    // The build reads this one afterwards, and its entries are there already.
+    await create('built', { tags: [5, 6], no: 4 })
     build.release()
     await settled()
+    // Once it is ready, writes change only the entries that differ.
+    await create('built', { tags: [6], no: 5 })
+    const { indexes } = one!.app.service('store').indexes.known('built')
+    assert.deepEqual(
+      indexes.map(({ state }) => state),
+      ['ready'],
+    )
+  })
+
+  test('an index that is dropped while it is built stays dropped', async (t) => {
+    await create('abandoned', { year: 1 })
+    const build = holdBuild(t)
+    await declare({ abandoned: ['year'] })
+    await build.reached
+    await declare({})
+    build.release()
+    await settled()
+    assert.deepEqual(await indexesOf(other!), [])
+  })
+
+  test('a document that is changed while it is deleted leaves no entries', async (t) => {
+    const id = await create('gone', { year: 1 })
+    await declare({ gone: ['year'] })
+    await readyIndexes(other!)
+    const deletion = hold(t, 'delete from store_documents')
+    const deleting = send(one!, 'DELETE', `gone/${id}`)
+    await deletion.reached
+    await send(other!, 'PUT', `gone/${id}`, { year: 2 })
+    deletion.release()
+    await deleting
+    await assertEntries(other!)
   })
 
   test('a build notes that a document has several values before the index is ready', async () => {
@@ -121,12 +157,27 @@ eachEngine((engine) => {
     )
   })
 
+  test('an index whose keys have another form is built again', async () => {
+    await create('formed', { year: 1 })
+    await declare({ formed: ['year'] })
+    await readyIndexes(other!)
+    const [before] = await indexesOf(other!)
+    await one!.app.db.batch([
+      sql`update store_indexes set format = 0`,
+      sql`update store_entries set ${sql.either({ sqlite: sql`key = x'00'`, postgres: sql`key = '\\x00'` })}`,
+    ])
+    await declare({ formed: ['year'] })
+    await settled()
+    const [after] = await indexesOf(other!)
+    assert.notEqual(after!.id, before!.id)
+  })
+
   if (engine.name === 'postgres') {
     /** How many statements wait for a lock of a kind. */
     const waiting = async (kind: Sql): Promise<number> =>
       (await one!.app.db.all(sql`select pid from pg_locks where not granted and ${kind}`)).length
     /** Does work in a transaction that stays open until the function that it resolves with is called. */
-    async function holdOpen(work: Sql): Promise<(isCommitted: boolean) => Promise<void>> {
+    async function holdOpen(t: TestContext, work: Sql): Promise<(isCommitted: boolean) => Promise<void>> {
       const [isDone, isEnded] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()]
       const undone = new Error('is rolled back')
       const running = one!.app.db.transaction(
@@ -137,6 +188,7 @@ eachEngine((engine) => {
         },
         { isolation: 'read committed' },
       )
+      t.after(() => isEnded.resolve(false))
       await Promise.race([isDone.promise, running])
       return async (isCommitted) => {
         isEnded.resolve(isCommitted)
@@ -146,15 +198,12 @@ eachEngine((engine) => {
       }
     }
 
-    test('an index waits for writes that began before it and do not know of it', async () => {
+    test('an index waits for writes that began before it and do not know of it', async (t) => {
       const id = newId()
-      const end = await holdOpen(
-        insertSql(
-          'postgres',
-          { collection: 'older', id, owner: owner!, body: '{}' },
-          withoutIndexes('older'),
-        ),
-      )
+      const at = new Date().toISOString()
+      const body = JSON.stringify({ _id: id, createdAt: at, updatedAt: at, year: 1 })
+      const document = { collection: 'older', id, owner: owner!, body }
+      const end = await holdOpen(t, insertSql('postgres', document, withoutIndexes('older')))
       const declaring = declare({ older: ['year'] })
       await until(
         async () => (await waiting(sql`relation = 'store_documents'::regclass and mode = 'ShareLock'`)) > 0,
@@ -174,9 +223,12 @@ eachEngine((engine) => {
       await build.reached
       // The entry that the write is about to insert.
       const { key } = entriesOf({ x: 2 }, index!.fields).entries[0]!
-      const end = await holdOpen(sql`
+      const end = await holdOpen(
+        t,
+        sql`
         insert into store_entries (index_id, key, id, ends)
-        values (${index!.id}, decode(${key.toString('hex')}, 'hex'), ${id}, 3)`)
+        values (${index!.id}, decode(${key.toString('hex')}, 'hex'), ${id}, 3)`,
+      )
       const writing = send(one!, 'PUT', `waiting/${id}`, { x: 2, y: 2 })
       const transactions = () => waiting(sql`locktype = 'transactionid'`)
       await until(async () => (await transactions()) === 1)
@@ -187,6 +239,28 @@ eachEngine((engine) => {
       )
       await end(false)
       await writing
+      await settled()
+    })
+
+    test('a build waits for a restore that is replacing documents', async (t) => {
+      const id = await create('restored', { year: 1 })
+      const { _id: backup } = await send(one!, 'POST', 'backup')
+      await send(one!, 'PUT', `restored/${id}`, { year: 2 })
+      const build = holdBuild(t)
+      await declare({ restored: ['year'] })
+      await build.reached
+      // The restore has changed the entries then, and not yet the document.
+      const end = await holdOpen(t, sql`select id from store_documents where id = ${id} for share`)
+      const restoring = send(one!, 'POST', `backup/${backup}/restore`)
+      await Promise.race([restoring, until(async () => (await waiting(sql`locktype = 'transactionid'`)) > 0)])
+      build.release()
+      await until(
+        async () =>
+          (await waiting(sql`locktype = 'advisory'`)) > 0 ||
+          (await indexesOf(other!)).every(({ state }) => state === 'ready'),
+      )
+      await end(true)
+      await restoring
       await settled()
     })
   }

@@ -169,8 +169,11 @@ eachEngine((engine) => {
     const second = await create('coins', { year: [2, 1] })
     const backup = await ask('POST', 'backup')
     // What a start does.
-    const declare = async () => {
-      const definitions = declaredIndexes({ coins: [{ fields: 'year', unique: true }] }, () => true)
+    const declare = async (...others: string[]) => {
+      const definitions = declaredIndexes(
+        { coins: [{ fields: 'year', unique: true }, ...others] },
+        () => true,
+      )
       await app.app.service('store').indexes.declare(definitions)
       await readyIndexes(app)
     }
@@ -183,13 +186,16 @@ eachEngine((engine) => {
     await assertEntries(app)
 
     await ask('DELETE', `coins/${second}`)
-    await declare()
-    assert.deepEqual(await stateOf(), [['ready', null]])
+    await declare('year,value')
+    const ready = ['ready', null]
+    assert.deepEqual(await stateOf(), [ready, ready])
+    assert.equal((await indexesOf(app))[1]!.hasArrays, false)
     assert.equal((await ask('POST', 'coins', { body: { year: 1 } })).status, 409)
     const restored = await ask('POST', `backup/${backup.body._id}/restore`)
     assert.equal(restored.status, 200, restored.text)
     await readyIndexes(app)
-    assert.deepEqual(await stateOf(), [['failed', reason]])
+    assert.deepEqual(await stateOf(), [['failed', reason], ready])
+    assert.equal((await indexesOf(app))[1]!.hasArrays, true)
     await assertEntries(app)
     await create('coins', { year: 1 })
   })
