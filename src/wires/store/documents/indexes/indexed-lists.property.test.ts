@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 
 import fc from 'fast-check'
 
+import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { isLongRun } from '../../../../testing/long-run.ts'
@@ -12,10 +13,11 @@ import { matches } from '../query/reference.fixture.ts'
 import { sorted } from '../query/sort.fixture.ts'
 import { declaredIndexes, type Definition } from './definition.ts'
 import { entriesOf, UnindexableError } from './entries.ts'
+import { changeIndexes, insertIndexSql } from './index-rows.ts'
 import { anyList, document, indexes as anyIndexes, type List } from './indexed-lists.fixture.ts'
 import { assertEntries, readyIndexes } from './indexes.fixture.ts'
 
-const RUNS = isLongRun ? 1_500 : 30
+const RUNS = isLongRun ? 1_500 : 20
 const URL_LENGTH = 12_000
 const SHARED = Array.from({ length: 2 * RUNS }, (_, i) => `shared${i}`)
 
@@ -26,6 +28,7 @@ const scenario = fc.record({
   isShared: fc.boolean(),
   indexes: anyIndexes,
   isUnique: fc.boolean(),
+  isAutomatic: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.constant(true)),
   before: fc.array(fc.record({ fields: document, isOthers: fc.boolean() }), { maxLength: 16, size: 'max' }),
   after: fc.array(fc.record({ fields: document, isOthers: fc.boolean() }), { maxLength: 8, size: 'max' }),
   changes: fc.array(fc.tuple(fc.nat(), fc.option(document, { nil: undefined })), { maxLength: 6 }),
@@ -55,7 +58,8 @@ eachEngine((engine) => {
     const isShared = one.isShared && number < SHARED.length
     const name = isShared ? SHARED[number]! : `owned${number}`
     const definitions = definitionsOf(name, one, !isShared)
-    const canHold = ({ fields }: { fields: Fields }): boolean => isHeld(fields, definitions)
+    // An automatic index fails instead of refusing a document.
+    const canHold = (fields: Fields): boolean => one.isAutomatic || isHeld(fields, definitions)
     const rows: { row: Row; isOthers: boolean }[] = []
     const write = async (method: string, path: string, options: { body?: unknown; token: string }) => {
       const answered = await app.request(method, `/store/${path}`, options)
@@ -65,7 +69,9 @@ eachEngine((engine) => {
 
     async function create(documents: readonly { fields: Fields; isOthers: boolean }[]): Promise<void> {
       for (const isOthers of [true, false]) {
-        const mine = documents.filter((document) => document.isOthers === isOthers && canHold(document))
+        const mine = documents.filter(
+          (document) => document.isOthers === isOthers && canHold(document.fields),
+        )
         if (mine.length === 0) continue
         const body = mine.map(({ fields }, i) => ({ ...fields, n: rows.length + i }))
         const { data } = await write('POST', name, { body, token: isOthers ? tokens.admin : tokens.owner })
@@ -74,7 +80,9 @@ eachEngine((engine) => {
     }
 
     await create(one.before)
-    await app.app.service('store').indexes.declare(definitions)
+    if (one.isAutomatic) await addAutomatic(app, definitions)
+    // Builds the automatic ones too, and deletes those of the last collection.
+    await app.app.service('store').indexes.declare(one.isAutomatic ? [] : definitions)
     await readyIndexes(app)
     await create(one.after)
     for (const [which, fields] of one.changes) {
@@ -85,7 +93,7 @@ eachEngine((engine) => {
       if (fields === undefined) {
         await write('DELETE', path, { token: tokens.admin })
         rows.splice(at, 1)
-      } else if (isHeld({ ...found.row, ...fields }, definitions))
+      } else if (canHold({ ...found.row, ...fields }))
         found.row = await write('PUT', path, { body: fields, token: tokens.admin })
     }
     return { name, isShared, rows: rows.toSorted((a, b) => (a.row._id < b.row._id ? -1 : 1)) }
@@ -143,12 +151,14 @@ eachEngine((engine) => {
     await fc.assert(
       fc.asyncProperty(scenario, async (one) => {
         const collection = await collectionOf(one)
+        await readyIndexes(app)
         await assertEntries(app)
         for (const aimed of one.lists) {
           const asked = aimed(one.indexes)
           if (encodeURIComponent(JSON.stringify(asked.filter ?? '')).length > URL_LENGTH) continue
           await assertList(collection, asked)
         }
+        await dropAutomatic(app, collection.name)
       }),
       { numRuns: RUNS },
     )
@@ -181,3 +191,21 @@ function isHeld(document: Fields, definitions: readonly Definition[]): boolean {
     throw error
   }
 }
+
+/** Adds indexes as the server does by itself; `declare` has them built. */
+const addAutomatic = ({ app: { db }, clock }: TestApp, definitions: readonly Definition[]) =>
+  changeIndexes(
+    db,
+    definitions.slice(0, 1).map(({ collection }) => collection),
+    definitions.map((one) => insertIndexSql({ ...one, isUnique: false }, 'automatic', clock.now())),
+  )
+
+const dropAutomatic = ({ app: { db } }: TestApp, collection: string) =>
+  changeIndexes(
+    db,
+    [collection],
+    [
+      sql`
+      update store_indexes set state = 'dropped' where collection = ${collection} and source = 'automatic'`,
+    ],
+  )
