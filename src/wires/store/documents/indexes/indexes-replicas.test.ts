@@ -11,6 +11,7 @@ import { startReplicas } from '../../../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
 import { insertSql } from '../document-rows.ts'
+import { sorted } from '../query/sort.fixture.ts'
 import { declaredIndexes } from './definition.ts'
 import { entriesOf } from './entries.ts'
 import { withoutIndexes } from './index-rows.ts'
@@ -155,6 +156,44 @@ eachEngine((engine) => {
         [false, true],
       ],
     )
+  })
+
+  test('lists of a replica that has not heard how an index has changed are right', async () => {
+    const long = 'x'.repeat(1_100)
+    const values = [3, 1, 2]
+    const change = async (year: unknown) => {
+      await send(other!, 'POST', 'listed', { year })
+      values.push(year as never)
+    }
+    /** Of the replica that has listed by the index as it was before. */
+    async function assertLists() {
+      const years = async (query: string) => {
+        const { data, total } = await send(one!, 'GET', `listed?limit=100&${query}`)
+        return [total, ...(data as { year: unknown }[]).map(({ year }) => year)]
+      }
+      const rows = values.map((year) => ({ year }))
+      for (const sort of ['year', '-year'])
+        assert.deepEqual(await years(`sort=${sort}`), [
+          values.length,
+          ...(sorted(rows, sort) as number[]).map((i) => values[i]),
+        ])
+      const found = values.filter((year) => typeof year !== 'string')
+      assert.deepEqual(await years('filter={"year":{"$gte":0}}&sort=createdAt'), [found.length, ...found])
+    }
+    for (const year of values) await create('listed', { year })
+    await declare({ listed: ['year'] })
+    await readyIndexes(other!)
+    await assertLists()
+    await change([0, 5])
+    await assertLists()
+    await change(`${long}b`)
+    await assertLists()
+    await change(`${long}a`)
+    await assertLists()
+    await declare({})
+    await assertLists()
+    await readyIndexes(other!)
+    await assertLists()
   })
 
   test('an index whose keys have another form is built again', async () => {
