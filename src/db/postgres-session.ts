@@ -19,6 +19,16 @@ const setLimit = (limitMs: number): Statement => ({
   params: [String(limitMs)],
 })
 
+/**
+ * For a statement that looks into many rows, to the end of its transaction, so that it works behind a pooler. Compiling it
+ * takes longer than it saves; and the planner, which takes a look into a document for as quick as a comparison of numbers,
+ * would start workers for much larger tables only.
+ */
+const planScan: Statement = {
+  text: `select set_config('jit', 'off', true), set_config('parallel_setup_cost', '100', true)`,
+  params: [],
+}
+
 /** Statements that come again keep a name, under which the server remembers their plan. */
 export class StatementNames {
   readonly #names = new Map<string, string>()
@@ -87,7 +97,7 @@ export class Session {
   }
 
   /**
-   * A statement that is not worth a name, and is cancelled when the signal aborts.
+   * A statement that looks into many rows and is not worth a name; it is cancelled when the signal aborts.
    *
    * @param limitMs the server's own limit instead of what the pool says
    */
@@ -99,7 +109,7 @@ export class Session {
     }
     stop.addEventListener('abort', cancel)
     try {
-      const first = limitMs === undefined ? [] : [setLimit(limitMs)]
+      const first = limitMs === undefined ? [planScan] : [planScan, setLimit(limitMs)]
       if (limitMs !== undefined) this.#silenceLimitMs = limitMs + SILENCE_MARGIN_MS
       const unnamed = [...first, statement].map((one) => ({ ...one, name: undefined }))
       return (await this.#send(unnamed, 'last')).at(-1)!

@@ -164,6 +164,17 @@ eachEngine((engine) => {
     })
   })
 
+  test('scans are planned in their own way, and nothing else is', async (t) => {
+    const { db } = await setUp(t, engine)
+    const settings = sql<Record<string, string>>`
+      select current_setting('jit') as jit, current_setting('parallel_setup_cost') as cost`
+    const others = await db.get(settings)
+    for (const limitMs of [1_000, 60_000])
+      assert.deepEqual(await db.scan(settings, { limitMs }), [{ jit: 'off', cost: '100' }])
+    assert.deepEqual(await db.get(settings), others)
+    assert.notEqual(others!['cost'], '100')
+  })
+
   describe('where the answer is lost', () => {
     test('of a read: it is read again', async (t) => {
       const { db, proxy } = await setUp(t, engine)
