@@ -1,8 +1,11 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { DocumentEntries } from './document-entries.ts'
 
+/** The versions that documents were read with, by id. */
+export type Versions = ReadonlyMap<string, number>
+
 // One text for all entries of a statement: it is the same whatever their number.
-const linesOf = (documents: readonly DocumentEntries[]): string =>
+const linesOf = (documents: readonly DocumentEntries[], versions?: Versions): string =>
   JSON.stringify(
     documents
       .flatMap(({ index, id, owner, entries }) =>
@@ -13,22 +16,24 @@ const linesOf = (documents: readonly DocumentEntries[]): string =>
           o: index.byOwner ? owner : null,
           e: ends,
           u: index.isUnique || null,
+          v: versions?.get(id),
         })),
       )
       // In one order everywhere, so that two writers never wait for each other in a circle.
       .toSorted((a, b) => a.i - b.i || (a.k < b.k ? -1 : a.k > b.k ? 1 : 0)),
   )
 
-const rowsOf = (documents: readonly DocumentEntries[]): Sql => {
-  const lines = linesOf(documents)
+const rowsOf = (documents: readonly DocumentEntries[], versions?: Versions): Sql => {
+  const lines = linesOf(documents, versions)
   return sql`${sql.either({
     sqlite: sql`(
       select value ->> 'i' as index_id, unhex(value ->> 'k') as key, value ->> 'd' as id, value ->> 'o' as owner,
-        value ->> 'e' as ends, value ->> 'u' as is_unique
+        value ->> 'e' as ends, value ->> 'u' as is_unique, value ->> 'v' as version
       from json_each(${lines}))`,
     postgres: sql`(
-      select i as index_id, decode(k, 'hex') as key, d as id, o as owner, e as ends, u as is_unique
-      from json_to_recordset(${lines}::json) as line (i bigint, k text, d text, o text, e integer, u boolean))`,
+      select i as index_id, decode(k, 'hex') as key, d as id, o as owner, e as ends, u as is_unique, v as version
+      from json_to_recordset(${lines}::json) as line (
+        i bigint, k text, d text, o text, e integer, u boolean, v bigint))`,
   })}`
 }
 
@@ -40,15 +45,28 @@ const ifNotThere = sql.either({
   postgres: sql``,
 })
 
-/**
- * Inserts entries that are not there yet.
- *
- * @param only condition on the rows, named `new`
- */
-export const insertEntriesSql = (documents: readonly DocumentEntries[], only: Sql = sql`true`): Sql => sql`
+/** Inserts entries that are not there yet. */
+export const insertEntriesSql = (documents: readonly DocumentEntries[]): Sql =>
+  insertRowsSql(rowsOf(documents), sql`true`)
+
+/** Likewise, but only those of documents that still have the version that they were read with. */
+export const insertUnchangedSql = (
+  collection: string,
+  documents: readonly DocumentEntries[],
+  versions: Versions,
+): Sql =>
+  insertRowsSql(
+    rowsOf(documents, versions),
+    // With an offset PostgreSQL looks each up by its key, whatever it knows of the tables.
+    sql`exists (
+      select 1 from store_documents d
+      where d.collection = ${collection} and d.id = new.id and d.version = new.version limit 1 offset 0)`,
+  )
+
+const insertRowsSql = (rows: Sql, only: Sql): Sql => sql`
   insert into store_entries (index_id, key, id, owner, ends, is_unique)
   select new.index_id, new.key, new.id, new.owner, new.ends, new.is_unique
-  from ${rowsOf(documents)} as new
+  from ${rows} as new
   where ${only} ${ifNotThere}
   on conflict (index_id, key, id) do nothing`
 

@@ -39,8 +39,8 @@ export function createIndexes(
   isByOwner: (collection: string) => boolean,
 ): Indexes {
   const { db, clock, log } = context
-  const builds = createBuilds(context)
   const upkeep = createUpkeep(db, (index, reason) => builds.fail(index, reason))
+  const builds = createBuilds(context, () => upkeep.countWrites())
 
   return {
     ...upkeep,

@@ -38,6 +38,8 @@ export type DocumentWrite<R extends Row> = {
 export type Upkeep = {
   /** The indexes of a collection as this process knows them. */
   known(collection: string): IndexSet
+  /** How many writes this process has begun. */
+  countWrites(): number
   /** Reads the indexes of a collection. */
   reload(collection: string): Promise<IndexSet>
   /**
@@ -83,10 +85,13 @@ export function createUpkeep(
     }
   }
 
+  let writes = 0
   return {
     known,
+    countWrites: () => writes,
     reload,
     async write(collection, write) {
+      writes++
       for (let attempt = 0; attempt < TRIES; attempt++) {
         const set = known(collection)
         try {
