@@ -7,11 +7,11 @@ import type { Bench } from './bench.ts'
 import { askFor } from './client.ts'
 import { gets } from './load.ts'
 import { faultsOf, measurePair } from './pairs.ts'
-import type { Server, Target } from './servers.ts'
+import type { Target } from './servers.ts'
 import { median } from './statistics.ts'
 
 /** The lists by hand, and Sixwire with the same documents. */
-export type Sides = { floor: Target; server: Server }
+export type Sides = { floor: Target; server: Target }
 
 /** The paths of one list at both. */
 export type Paths = { floor: string; server: string }
@@ -21,10 +21,13 @@ export type Compared = { name: string; floor: number; subject: number; ratio: nu
 
 const SCANS = 9
 
+/** The SQLite file with the tables by hand. */
+export const fileOf = (folder: string): string => join(folder, 'by-hand.db')
+
 /** Starts the lists by hand over a copy of the documents in a server's database. */
 export async function startByHand(url: string, folder: string): Promise<Target & { stop(): void }> {
   const program = fileURLToPath(new URL('./queries-floor.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, url, join(folder, 'by-hand.db')], {
+  const child = spawn(process.execPath, [program, url, fileOf(folder)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const stop = () => child.kill('SIGKILL')

@@ -1,7 +1,7 @@
 import pg from 'pg'
 
 import type { ListName } from './query-documents.ts'
-import type { ByHand, Lists } from './queries-floor.ts'
+import type { ByHand, Lists } from './lists-by-hand.ts'
 
 const CONNECTIONS = 10 // as many as Sixwire's pool has
 
@@ -21,14 +21,15 @@ const byHand: Record<ListName, ByHand> = {
 
 const inColumns: ByHand = { where: 'active and stock < $1', orderBy: 'id desc' }
 
-/** Lists by hand on PostgreSQL, in a schema of their own beside the server's tables. */
-export async function openLists(url: string): Promise<Lists> {
-  const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
+/** Makes the tables by hand, in a schema of their own beside the server's tables. */
+export async function makeTables(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
   const table = (name: string, collection: string) => `
     create table by_hand.${name} (id text collate "C" primary key, body json not null, doc jsonb not null);
     insert into by_hand.${name}
     select id, body, doc from store_documents where collection = '${collection}' order by id;`
-  await pool.query(`
+  await client.query(`
     create schema by_hand;
     ${table('documents', 'items')}
     ${table('few', 'few')}
@@ -43,8 +44,13 @@ export async function openLists(url: string): Promise<Lists> {
     create index on by_hand.documents ((doc ->> 'city'), id);
     create index on by_hand.documents ((doc ->> 'category'), ((doc -> 'price')::numeric), id);
     create index on by_hand.documents (((doc -> 'n')::numeric), id);`)
-  await pool.query('vacuum analyze by_hand.documents, by_hand.few, by_hand.columns')
+  await client.query('vacuum analyze by_hand.documents, by_hand.few, by_hand.columns')
+  await client.end()
+}
 
+/** Lists by hand on PostgreSQL. */
+export function openLists(url: string): Lists {
+  const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
   return {
     async list(from, name, values) {
       const { where, orderBy } = from === 'columns' ? inColumns : byHand[name]

@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 
 import type { ListName } from './query-documents.ts'
-import type { ByHand, Lists, TableName } from './queries-floor.ts'
+import type { ByHand, Lists, TableName } from './lists-by-hand.ts'
 
 // Each in the way that a list of the collection is written for a table of JSONB.
 const byHand: Record<ListName, ByHand> = {
@@ -17,17 +17,16 @@ const byHand: Record<ListName, ByHand> = {
 const inColumns: ByHand = { where: 'active = 1 and stock < ?', orderBy: 'id desc' }
 
 /**
- * Lists by hand on SQLite, on the main thread.
+ * Makes the tables by hand.
  *
  * @param source the database of the server that has the documents
  * @param file of the database to make
  */
-export function openLists(source: string, file: string): Lists {
+export function makeTables(source: string, file: string): void {
   const db = new DatabaseSync(file)
   db.exec(`
     pragma journal_mode = wal;
     pragma synchronous = off;
-    pragma cache_size = -4000;
     attach database '${source.replaceAll("'", "''")}' as server;
     create table documents (id text primary key, doc blob not null) without rowid;
     insert into documents select id, doc from server.store_documents where collection = 'items' order by id;
@@ -47,6 +46,13 @@ export function openLists(source: string, file: string): Lists {
     create index documents_n on documents (doc ->> '$.n', id);
     analyze;
   `)
+  db.close()
+}
+
+/** Lists by hand on SQLite, on the main thread. */
+export function openLists(file: string): Lists {
+  const db = new DatabaseSync(file)
+  db.exec('pragma cache_size = -4000') // as src/db/sqlite-connection.ts
   const prepare = (table: TableName, { where, orderBy }: ByHand) => ({
     total: db.prepare(`select count(*) as total from ${table} where ${where}`),
     page: db.prepare(

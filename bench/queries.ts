@@ -3,13 +3,30 @@ import { join } from 'node:path'
 
 import { promoteAll } from './admin.ts'
 import { measureAutomatic, type Automatic } from './automatic-index.ts'
-import type { Bench, How } from './bench.ts'
-import { compareQuick, compareSlow, startByHand, type Compared, type Paths, type Sides } from './by-hand.ts'
+import type { Bench } from './bench.ts'
+import {
+  compareQuick,
+  compareSlow,
+  fileOf,
+  startByHand,
+  type Compared,
+  type Paths,
+  type Sides,
+} from './by-hand.ts'
 import { askFor } from './client.ts'
 import { gets, posts } from './load.ts'
 import { faultsOf, measurePair, type Pair, type Side } from './pairs.ts'
 import { memoryOf } from './procfs.ts'
-import { fill, floorPathOf, lists, pathOf, queryBody, type ListName } from './query-documents.ts'
+import {
+  fill,
+  floorPathOf,
+  framePathOf,
+  lists,
+  pathOf,
+  queryBody,
+  type Asked,
+  type ListName,
+} from './query-documents.ts'
 import { explain, untilReady } from './query-plan.ts'
 import type { Server } from './servers.ts'
 
@@ -24,7 +41,8 @@ export type QueriesResult = {
   automatic: Automatic
   /** Seconds from the start of the server until the declared indexes were ready. */
   built: { indexes: number; seconds: number }
-  indexed: Compared[]
+  /** Against a bare server, and `framed`: against a route of Sixwire with the same SQL by hand. */
+  indexed: (Compared & { framed: Compared })[]
   /** `first` is the first page of a list sorted by an index, `second` the page at this depth. */
   deep: { depth: number } & Pair
   /** `first` without indexes, `second` with three. */
@@ -45,9 +63,10 @@ const slowMsOf = (documents: number): number => Math.min(100, Math.ceil(document
 export async function runQueries(bench: Bench, faults: string[]): Promise<QueriesResult> {
   const { options, note } = bench
   const [documents, few] = [options.documents * 10, options.documents]
-  const opens = (store: object): Promise<Server> => bench.open('sixwire', 'queries', withStore(store))
+  const opens = (store: object): Promise<Server> =>
+    bench.open('sixwire', 'queries', { prepare: configOf(store) })
   const peak = (server: Server): number => memoryOf(server.pid)?.peakMB ?? NaN
-  const automaticIndexes = { slowMs: slowMsOf(documents) }
+  const automaticIndexes = { slowMs: slowMsOf(documents), max: 4 }
   const seeding = (count: number) => (done: number) => note(`seeding: ${done} of ${count} documents`)
 
   let server = await opens({ automaticIndexes: false })
@@ -68,7 +87,15 @@ export async function runQueries(bench: Bench, faults: string[]): Promise<Querie
 
   note('queries: building the declared indexes')
   const begun = performance.now()
-  server = await opens({ automaticIndexes, indexes: { items: INDEXES, indexed: INDEXES } })
+  server = await bench.open('sixwire', 'queries', {
+    prepare: configOf(
+      { automaticIndexes, indexes: { items: INDEXES, indexed: INDEXES } },
+      {
+        url: bench.databaseUrl('queries'),
+        file: fileOf(bench.folder),
+      },
+    ),
+  })
   await untilReady(server, 'items', (indexes) =>
     INDEXES.every((fields) => indexes.some((one) => one.fields === fields && one.state === 'ready')),
   )
@@ -94,13 +121,24 @@ export async function runQueries(bench: Bench, faults: string[]): Promise<Querie
   }
 }
 
-/** Any signed-in user reads all documents of the two collections, as those of the tables by hand are. */
-const withStore = (store: object): How => ({
-  prepare(home) {
-    const config = { store: { collections: { items: 'shared', few: 'shared' }, ...store } }
-    writeFileSync(join(home, 'sixwire.config.ts'), `export default ${JSON.stringify(config)}\n`)
-  },
-})
+/**
+ * Writes the configuration. Any signed-in user reads all documents of two collections, as those of the tables by hand are.
+ *
+ * @param byHand the options of the wire with the lists by hand
+ */
+const configOf = (store: object, byHand?: object) => (home: string) => {
+  const module = JSON.stringify(new URL('./by-hand-wire.ts', import.meta.url).href)
+  const shared = { items: 'shared', few: 'shared' }
+  writeFileSync(
+    join(home, 'sixwire.config.ts'),
+    `import { byHand } from ${module}
+export default {
+  store: ${JSON.stringify({ collections: shared, ...store })},
+  wires: [${byHand ? `byHand(${JSON.stringify(byHand)})` : ''}],
+}
+`,
+  )
+}
 
 async function measureScans({ note }: Bench, sides: Sides): Promise<QueriesResult['scans']> {
   const asked = lists.scan()
@@ -121,21 +159,26 @@ async function measureIndexed(
   faults: string[],
   sides: Sides,
   documents: number,
-): Promise<Compared[]> {
-  const measured: Compared[] = []
+): Promise<QueriesResult['indexed']> {
+  const measured: QueriesResult['indexed'] = []
   for (const [list, name] of [
     ['equality', 'equality'],
     ['equalityAndRange', 'equality and range, sorted by the range'],
     ['range', 'range, sorted by it'],
   ] as const satisfies [ListName, string][]) {
-    const paths = Array.from({ length: QUERIES }, (_, n): Paths => {
-      const asked = lists[list](n, documents)
-      return { floor: floorPathOf('documents', list, asked), server: pathOf('items', asked) }
-    })
-    const { plan } = await explain(sides.server, paths[0]!.server)
+    const asked = Array.from({ length: QUERIES }, (_, n): Asked => lists[list](n, documents))
+    const pathsTo = (floorPath: (one: Asked) => string): Paths[] =>
+      asked.map((one) => ({ floor: floorPath(one), server: pathOf('items', one) }))
+    const { plan } = await explain(sides.server, pathOf('items', asked[0]!))
     if (plan !== 'index') faults.push(`queries: the plan of "${name}" is ${plan}`)
     bench.note(`queries: ${name}`)
-    measured.push(await compareQuick(bench, faults, name, sides, paths))
+    const bare = pathsTo((one) => floorPathOf('documents', list, one))
+    const framed = pathsTo((one) => framePathOf(list, one))
+    const inFrame = { ...sides, floor: sides.server }
+    measured.push({
+      ...(await compareQuick(bench, faults, name, sides, bare)),
+      framed: await compareQuick(bench, faults, `${name}, by a route`, inFrame, framed),
+    })
   }
   return measured
 }

@@ -82,6 +82,10 @@ export const pathOf = (collection: string, { filter, sort }: Pick<Asked, 'filter
 export const floorPathOf = (table: string, name: ListName, { values }: Asked): string =>
   `/${table}/${name}?${encodeURIComponent(JSON.stringify(values))}`
 
+/** The same by a route of by-hand-wire.ts. */
+export const framePathOf = (name: ListName, { values }: Asked): string =>
+  `/by-hand/documents/${name}?values=${encodeURIComponent(JSON.stringify(values))}`
+
 /** Creates documents by arrays. @returns how many a second */
 export async function fill(
   { base, token }: Server,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { askFor } from './client.ts'
-import type { Server } from './servers.ts'
+import type { Target } from './servers.ts'
 
 /** An index as a plan shows it. */
 export type Index = { fields: string; state: string; source: string }
@@ -13,12 +13,12 @@ const LIMIT_MS = 300_000
 const POLL_MS = 100
 
 /** How the server answers a list. */
-export const explain = ({ base, token }: Server, path: string): Promise<Plan> =>
+export const explain = ({ base, token }: Target, path: string): Promise<Plan> =>
   askFor<Plan>(base, `GET ${path}${path.includes('?') ? '&' : '?'}explain=true`, { token })
 
 /** Waits for the indexes of a collection. */
 export async function untilReady(
-  server: Server,
+  server: Target,
   collection: string,
   isReady: (indexes: readonly Index[]) => boolean,
 ): Promise<void> {

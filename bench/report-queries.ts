@@ -41,15 +41,13 @@ function listsTable(
       'of rounds',
       'to reach',
     ],
-    ...indexed.map((one) =>
+    ...indexed.flatMap((one) => [
+      row(one, reached(one.subject <= INDEXED_MS, `≤ ${INDEXED_MS} ms`)),
       row(
-        one,
-        reached(
-          one.subject <= INDEXED_MS && one.ratio <= INDEXED_FACTOR,
-          `≤ ${INDEXED_MS} ms, ≤ ${INDEXED_FACTOR}`,
-        ),
+        { ...one.framed, name: '– by hand in a route of Sixwire' },
+        reached(one.framed.ratio <= INDEXED_FACTOR, `≤ ${INDEXED_FACTOR}`),
       ),
-    ),
+    ]),
     [
       'all, sorted by an index, the first page',
       '',
