@@ -3,9 +3,9 @@ import { test } from 'node:test'
 
 import { startWatched } from './testing/loaded-modules.ts'
 
-// Mail as plain text, images, buckets, archives, payments by card, metrics.
+// Mail as plain text, images, buckets, archives, payments by card, chains, metrics.
 const ON_DEMAND =
-  /\/node_modules\/(html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|prom-client)\//
+  /\/node_modules\/(html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|viem|prom-client)\//
 
 test('a start does not load the packages that only some calls need', async (t) => {
   const server = await startWatched(t, {
@@ -19,6 +19,7 @@ test('a start does not load the packages that only some calls need', async (t) =
   for (const user of [
     '/messaging/plain-text.ts',
     '/pay/providers/stripe-client.ts',
+    '/onchain/schemas.ts',
     '/store/files/resize.ts',
   ])
     assert.ok(

@@ -101,11 +101,12 @@ function neededSchema(schema: TSchema, value: unknown, path: string, paths: stri
   const needed = Object.entries(properties).filter(
     ([name, one]) => required.includes(name) || Object.hasOwn(given, name) || 'default' in one,
   )
-  const remaining = needed.map(([name, one]): [string, TSchema] => {
+  const remaining: Record<string, TSchema> = {}
+  for (const [name, one] of needed) {
     paths.push(`${path}/${name}`)
-    return [name, neededSchema(one, given[name], `${path}/${name}`, paths)]
-  })
-  return { ...schema, properties: Object.fromEntries(remaining) }
+    remaining[name] = neededSchema(one, given[name], `${path}/${name}`, paths)
+  }
+  return { ...schema, properties: remaining }
 }
 
 /** The options of a wire with its variables in them: of the environment first, then the file, then stand-ins. */

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
-import { getAddress, isAddress } from 'viem/utils'
 
+import { getAddress, isAddress } from '../../base/viem.ts'
 import { unitsFault } from '../../base/money.ts'
 import { Type } from '../../base/schema.ts'
 import { withRule } from '../../base/with-rule.ts'

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import { getAddress } from 'viem/utils'
 
+import { getAddress } from '../../../base/viem.ts'
 import { headOf, isQuantity, type Chain, type Head } from './chain.ts'
 import { providerError, type RpcAnswer, type RpcCall } from './rpc.ts'
 

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Hex } from 'viem'
-import { parseGwei } from 'viem/utils'
 
+import { parseGwei } from '../../../base/viem.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { chainNotConfigured } from '../errors.ts'
 import type { ChainOptions } from '../options.ts'
@@ -122,7 +122,7 @@ export function createChain(
     isConfigured: rpc !== undefined,
     symbol: options.symbol,
     depth: options.depth,
-    maxFee: parseGwei(String(options.maxFeeGwei)),
+    maxFee: rpc ? parseGwei(String(options.maxFeeGwei)) : 0n,
     pollMs: options.pollMs,
     tokens: options.tokens,
     limits: options.limits,

@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import { hexToString, isHex, size } from 'viem/utils'
 
+import { hexToString, isHex, size } from '../../../base/viem.ts'
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { oneLine } from '../../../base/one-line.ts'

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
 import type { Abi, Hex } from 'viem'
-import { keccak256 } from 'viem/utils'
 
+import { keccak256 } from '../../../base/viem.ts'
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import { didYouMean } from '../../../base/did-you-mean.ts'
 import { invalid, type ApiError } from '../../../base/errors.ts'

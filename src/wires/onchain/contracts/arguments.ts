@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import { encodeAbiParameters } from 'viem/utils'
 
+import { encodeAbiParameters } from '../../../base/viem.ts'
 import { invalid, ISSUES_SHOWN, type Issue } from '../../../base/errors.ts'
 import { pointerTo } from '../../../base/json-pointer.ts'
 import { hasChecksum } from '../schemas.ts'

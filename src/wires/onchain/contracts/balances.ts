@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
-import { isHex, size } from 'viem/utils'
 
+import { isHex, size } from '../../../base/viem.ts'
 import { formatUnits } from '../../../base/money.ts'
 import { invalid } from '../../../base/errors.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'

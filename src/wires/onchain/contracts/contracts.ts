@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import { isHex, size } from 'viem/utils'
 
+import { isHex, size } from '../../../base/viem.ts'
 import { invalid, type ApiError } from '../../../base/errors.ts'
 import type { Chain } from '../chains/chain.ts'
 import { providerError, type Believe } from '../chains/rpc.ts'

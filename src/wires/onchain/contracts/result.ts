@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import { getAddress } from 'viem/utils'
 
+import { getAddress } from '../../../base/viem.ts'
 import { rangeOf } from './arguments.ts'
 import { namesOf, type Parameter, type Shape } from './parameters.ts'
 

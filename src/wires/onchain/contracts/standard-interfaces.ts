@@ -1,5 +1,6 @@
 import type { AbiFunction } from 'viem'
-import { parseAbi } from 'viem/utils'
+
+import { parseAbi } from '../../../base/viem.ts'
 
 /** The names of the standard interfaces that `abi` takes, in any case. */
 export const STANDARDS = ['erc20', 'erc721', 'erc1155', 'erc165'] as const

@@ -6,29 +6,30 @@ import type {
   ContractFunctionReturnType,
   Hex,
 } from 'viem'
-import { decodeFunctionResult, encodeFunctionData, parseAbi, size } from 'viem/utils'
 
+import { decodeFunctionResult, encodeFunctionData, parseAbi, size } from '../../../base/viem.ts'
 import { revertOf } from '../transactions/revert-reason.ts'
 import { providerError, type RpcAnswer, type RpcCall, type RpcFault } from '../chains/rpc.ts'
 
 /** The functions of ERC-165, ERC-721 with its extensions, and ERC-1155 that reading takes. */
-const NFT_ABI = parseAbi([
-  'function supportsInterface(bytes4) view returns (bool)',
-  'function ownerOf(uint256) view returns (address)',
-  'function tokenURI(uint256) view returns (string)',
-  'function uri(uint256) view returns (string)',
-  'function exists(uint256) view returns (bool)',
-  'function balanceOf(address) view returns (uint256)',
-  'function tokenOfOwnerByIndex(address, uint256) view returns (uint256)',
-])
+const nftAbi = () =>
+  parseAbi([
+    'function supportsInterface(bytes4) view returns (bool)',
+    'function ownerOf(uint256) view returns (address)',
+    'function tokenURI(uint256) view returns (string)',
+    'function uri(uint256) view returns (string)',
+    'function exists(uint256) view returns (bool)',
+    'function balanceOf(address) view returns (uint256)',
+    'function tokenOfOwnerByIndex(address, uint256) view returns (uint256)',
+  ])
 
 /** With a type for any function. */
-const ANY_ABI: AnyAbi = NFT_ABI
+const anyAbi: () => AnyAbi = nftAbi
 
 /** The largest answer that is decoded, in bytes: a contract may answer anything. */
 const ANSWER_MAX = 1_048_576
 
-type Abi = typeof NFT_ABI
+type Abi = ReturnType<typeof nftAbi>
 type Name = ContractFunctionName<Abi, 'view'>
 
 /** A call of a contract that changes nothing. @param block a number as JSON-RPC writes it, or a tag */
@@ -50,7 +51,7 @@ export const nftCall = <const N extends Name>(
 ): RpcCall =>
   ethCall(
     to,
-    encodeFunctionData({ abi: NFT_ABI, functionName, args } as never),
+    encodeFunctionData({ abi: nftAbi(), functionName, args } as never),
     block === undefined ? {} : { block },
   )
 
@@ -71,7 +72,7 @@ export function nftAnswer<const N extends Name>(
   if (typeof result !== 'string' || size(result as Hex) > ANSWER_MAX) return undefined
   const name: string = functionName
   try {
-    return decodeFunctionResult({ abi: ANY_ABI, functionName: name, data: result as Hex }) as never
+    return decodeFunctionResult({ abi: anyAbi(), functionName: name, data: result as Hex }) as never
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 import type { Abi, Address, Hex } from 'viem'
-import { encodeFunctionData, parseAbi } from 'viem/utils'
 
+import { encodeFunctionData, parseAbi } from '../../../base/viem.ts'
 import { invalid } from '../../../base/errors.ts'
 import type { Chain } from '../chains/chain.ts'
 import { providerError } from '../chains/rpc.ts'
@@ -12,21 +12,20 @@ import { ethCall, isRevert } from './nft-calls.ts'
 import type { Standard } from './standard.ts'
 
 /** The functions that mint a token with a URI, in the order in which they are tried. */
-const MINT_ABI = parseAbi([
-  'function safeMint(address to, string uri)',
-  'function mint(address to, string uri)',
-  'function mintTo(address to, string uri)',
-  'function mintNFT(address to, string uri)',
-])
-const MINT_FUNCTIONS = MINT_ABI.map(({ name }) => name)
+const mintAbi = () =>
+  parseAbi([
+    'function safeMint(address to, string uri)',
+    'function mint(address to, string uri)',
+    'function mintTo(address to, string uri)',
+    'function mintNFT(address to, string uri)',
+  ])
+const MINT_FUNCTIONS = ['safeMint', 'mint', 'mintTo', 'mintNFT'] as const
 
-const ERC721_TRANSFER = parseAbi([
-  'function safeTransferFrom(address from, address to, uint256 tokenId) payable',
-])
+const erc721Transfer = () =>
+  parseAbi(['function safeTransferFrom(address from, address to, uint256 tokenId) payable'])
 
-const ERC1155_TRANSFER = parseAbi([
-  'function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data)',
-])
+const erc1155Transfer = () =>
+  parseAbi(['function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data)'])
 
 /** What is the same for all that is sent for a request. */
 export type Sending = {
@@ -52,7 +51,7 @@ export async function mint(
 ): Promise<TransactionRow> {
   const { chain, signer, contract } = sending
   const candidates = MINT_FUNCTIONS.map((functionName) =>
-    encodeFunctionData({ abi: MINT_ABI, functionName, args: [to, tokenURI] }),
+    encodeFunctionData({ abi: mintAbi(), functionName, args: [to, tokenURI] }),
   )
   const answers = await chain.rpc.batch(
     candidates.map((data) => ethCall(contract, data, { from: signer.address })),
@@ -70,7 +69,7 @@ export async function mint(
     throw onchainErrors.contract_reverted({
       message: `The contract refuses to mint, or has no function for it: ${MINT_FUNCTIONS.join(', ')}, each with (address to, string uri).`,
     })
-  return send(submit, sending, { kind: 'mint', data: candidates[at]!, abi: MINT_ABI })
+  return send(submit, sending, { kind: 'mint', data: candidates[at]!, abi: mintAbi() })
 }
 
 /**
@@ -93,20 +92,20 @@ export async function transfer(
   const from = sending.signer.address
   if (standard === 'erc1155') {
     const data = encodeFunctionData({
-      abi: ERC1155_TRANSFER,
+      abi: erc1155Transfer(),
       functionName: 'safeTransferFrom',
       args: [from, to, tokenId, amount, '0x'],
     })
-    return send(submit, sending, { kind: 'nft_transfer', data, abi: ERC1155_TRANSFER })
+    return send(submit, sending, { kind: 'nft_transfer', data, abi: erc1155Transfer() })
   }
   if (amount !== 1n)
     throw invalid({ path: '/body/amount', message: 'must be 1: there is one of each ERC-721 token' })
   const data = encodeFunctionData({
-    abi: ERC721_TRANSFER,
+    abi: erc721Transfer(),
     functionName: 'safeTransferFrom',
     args: [from, to, tokenId],
   })
-  return send(submit, sending, { kind: 'nft_transfer', data, abi: ERC721_TRANSFER })
+  return send(submit, sending, { kind: 'nft_transfer', data, abi: erc721Transfer() })
 }
 
 const send = (

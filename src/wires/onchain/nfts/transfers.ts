@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import { decodeAbiParameters, getAddress, size, slice } from 'viem/utils'
 
+import { decodeAbiParameters, getAddress, size, slice } from '../../../base/viem.ts'
 import { ZERO_ADDRESS, type Log } from '../chains/blocks.ts'
 import type { Standard } from './standard.ts'
 

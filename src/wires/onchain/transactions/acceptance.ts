@@ -1,5 +1,4 @@
-import { formatEther } from 'viem/utils'
-
+import { formatEther } from '../../../base/viem.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { onchainErrors } from '../errors.ts'
 import type { Intent } from './intent.ts'

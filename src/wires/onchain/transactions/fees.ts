@@ -1,5 +1,4 @@
-import { formatGwei, parseGwei } from 'viem/utils'
-
+import { formatGwei } from '../../../base/viem.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import { isQuantity, type Chain, type Head } from '../chains/chain.ts'
@@ -8,7 +7,7 @@ import { providerError, type RpcAnswer } from '../chains/rpc.ts'
 /** How long a tip that a node suggested is used. */
 const KEPT_MS = 3_000
 /** The tip if no node suggests one. */
-const DEFAULT_TIP = parseGwei('1')
+const DEFAULT_TIP = 1_000_000_000n
 const RETRY_AFTER = 30
 
 /** What a transaction pays per unit of gas, in wei (EIP-1559). */

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
-import { formatEther, getAddress, parseEther } from 'viem/utils'
 
+import { formatEther, getAddress, parseEther } from '../../../base/viem.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { errors } from '../../../base/errors.ts'
 import { requireRow, type Step } from '../../../db/database.ts'

@@ -1,6 +1,6 @@
 import type { Abi, AbiParameter, Hex } from 'viem'
-import { decodeErrorResult, parseAbi, size, slice } from 'viem/utils'
 
+import { decodeErrorResult, parseAbi, size, slice } from '../../../base/viem.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { oneLine } from '../../../base/one-line.ts'
 import type { RpcFault } from '../chains/rpc.ts'
@@ -12,7 +12,7 @@ const REASON_MAX = 300
 const DATA_MAX = 16_384
 
 // https://eips.ethereum.org/EIPS/eip-6093 and OpenZeppelin's Ownable, which most contracts with an owner have.
-const STANDARD_ERRORS = parseAbi([
+const STANDARD_ERRORS = [
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
   'error ERC20InvalidSender(address sender)',
   'error ERC20InvalidReceiver(address receiver)',
@@ -36,7 +36,7 @@ const STANDARD_ERRORS = parseAbi([
   'error ERC1155InvalidArrayLength(uint256 idsLength, uint256 valuesLength)',
   'error OwnableUnauthorizedAccount(address account)',
   'error OwnableInvalidOwner(address owner)',
-])
+] as const
 
 // https://docs.soliditylang.org/en/latest/control-structures.html#panic-via-assert-and-error-via-require
 const PANICS: Readonly<Record<string, string>> = {
@@ -96,7 +96,7 @@ function decode(data: Hex, abi: Abi): Decoded {
   try {
     // An error without parameters has no `args`.
     const decoded: { errorName: string; args?: readonly unknown[]; abiItem: object } = decodeErrorResult({
-      abi: [...abi, ...STANDARD_ERRORS],
+      abi: [...abi, ...parseAbi(STANDARD_ERRORS)],
       data,
     })
     const { errorName, args = [], abiItem } = decoded

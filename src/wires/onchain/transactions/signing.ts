@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import { isAddressEqual, keccak256, recoverAddress, serializeTransaction } from 'viem/utils'
 
+import { isAddressEqual, keccak256, recoverAddress, serializeTransaction } from '../../../base/viem.ts'
 import type { Outcome } from '../../../providers/outcome.ts'
 import type { Signer } from '../wallets/signer.ts'
 import type { Fees } from './fees.ts'

@@ -1,5 +1,4 @@
-import { isHex } from 'viem/utils'
-
+import { isHex } from '../../../base/viem.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { quantity } from '../chains/blocks.ts'
 import { isQuantity } from '../chains/chain.ts'

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-import { getAddress } from 'viem/utils'
-
+import { getAddress } from '../../../base/viem.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { createKeyedMutex } from '../../../base/keyed-mutex.ts'

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import { getAddress } from 'viem/utils'
 
+import { getAddress } from '../../../base/viem.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { formatUnits } from '../../../base/money.ts'

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 
 import { secp256k1 } from '@noble/curves/secp256k1'
-import { bytesToHex, hexToBytes, numberToHex, publicKeyToAddress } from 'viem/utils'
 import type { Address } from 'viem'
 
+import { bytesToHex, hexToBytes, numberToHex, publicKeyToAddress } from '../../../base/viem.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { deriveKey, keyOf, type Key } from '../../../base/crypto.ts'
 import { StartError } from '../../../base/start-error.ts'

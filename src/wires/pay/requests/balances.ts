@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import { concat, isHex } from 'viem/utils'
 
+import { concat, isHex } from '../../../base/viem.ts'
 import type { Chain, Head, RpcCall } from '../../onchain/index.ts'
 
 /** Addresses that one call reads: their balances must fit into the 24,576 bytes that a new contract may have (EIP-170). */

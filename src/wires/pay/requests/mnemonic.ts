@@ -1,6 +1,6 @@
 import { createHash, pbkdf2Sync } from 'node:crypto'
 
-import { english, HDKey } from 'viem/accounts'
+import { englishWords, masterKeyOf, type HDKey } from '../../../base/viem.ts'
 
 const BITS_OF_WORD = 11
 /** The number of words, each with the length of its checksum in bits. */
@@ -17,6 +17,7 @@ export function mnemonicFault(mnemonic: string): string | undefined {
   const words = wordsOf(mnemonic)
   const checksumBits = CHECKSUM_BITS[words.length]
   if (checksumBits === undefined) return `must be a mnemonic of 12 to 24 words, and has ${words.length}`
+  const english = englishWords()
   const places = words.map((word) => english.indexOf(word))
   const unknown = places.indexOf(-1)
   if (unknown !== -1)
@@ -39,7 +40,7 @@ export function mnemonicFault(mnemonic: string): string | undefined {
 export function accountKeyOf(mnemonic: string): HDKey {
   const text = wordsOf(mnemonic).join(' ')
   const seed = pbkdf2Sync(text, 'mnemonic', SEED_ROUNDS, SEED_BYTES, 'sha512')
-  return HDKey.fromMasterSeed(seed).derive("m/44'/60'/0'/0")
+  return masterKeyOf(seed).derive("m/44'/60'/0'/0")
 }
 
 const wordsOf = (mnemonic: string): string[] => mnemonic.normalize('NFKD').trim().toLowerCase().split(/\s+/)

@@ -1,9 +1,8 @@
 import { ECDH } from 'node:crypto'
 
 import type { Address } from 'viem'
-import { bytesToHex } from 'viem/utils'
-import { publicKeyToAddress, sign } from 'viem/accounts'
 
+import { bytesToHex, publicKeyToAddress, sign } from '../../../base/viem.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'

@@ -1,5 +1,4 @@
-import { getAddress } from 'viem/utils'
-
+import { getAddress } from '../../../base/viem.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { errors, invalid, type ApiError } from '../../../base/errors.ts'
 import { parseUnits, unitsFault } from '../../../base/money.ts'

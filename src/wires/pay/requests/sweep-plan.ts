@@ -1,6 +1,6 @@
 import type { Address, Hex } from 'viem'
-import { encodeFunctionData, getAddress, isHex, parseAbi } from 'viem/utils'
 
+import { encodeFunctionData, getAddress, isHex, parseAbi } from '../../../base/viem.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Chain, Onchain, RpcCall } from '../../onchain/index.ts'
@@ -12,10 +12,11 @@ const COIN_DECIMALS = 18
 /** What is kept of the coin for the gas, and paid for the gas of a token: fees rise, and layer 2 chains add theirs. */
 export const MARGIN = 2n
 
-const ERC20 = parseAbi([
-  'function balanceOf(address owner) view returns (uint256)',
-  'function transfer(address to, uint256 value) returns (bool)',
-])
+const erc20 = () =>
+  parseAbi([
+    'function balanceOf(address owner) view returns (uint256)',
+    'function transfer(address to, uint256 value) returns (bool)',
+  ])
 
 /** What lies at a receiving address. */
 export type SweepItem = {
@@ -48,7 +49,7 @@ export const transferOf = (
     : {
         to: getAddress(contract),
         value: 0n,
-        data: encodeFunctionData({ abi: ERC20, functionName: 'transfer', args: [treasury, amount] }),
+        data: encodeFunctionData({ abi: erc20(), functionName: 'transfer', args: [treasury, amount] }),
       }
 
 /**
@@ -128,7 +129,7 @@ async function tokenBalances(chain: Chain, contract: Address, places: readonly P
     chain,
     places.map(({ address }) => {
       const data = encodeFunctionData({
-        abi: ERC20,
+        abi: erc20(),
         functionName: 'balanceOf',
         args: [address as Address],
       })

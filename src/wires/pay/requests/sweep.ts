@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
-import { getAddress, isAddress } from 'viem/utils'
 
+import { getAddress, isAddress } from '../../../base/viem.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { Type } from '../../../base/schema.ts'
