@@ -127,10 +127,20 @@ function compileIn(values: readonly Json[]): Passes {
   const [only] = scalars
   const isScalar: Passes = scalars.size === 1 ? (value) => value === only : (value) => scalars.has(value)
   if (containers.length === 0) return isScalar
-  return (value) =>
-    isContainer(value)
-      ? containers.some((container) => compareValues(container, value) === 0)
-      : isScalar(value)
+  const isEqual =
+    containers.length > FEW
+      ? isWritten(containers)
+      : (value: object) => containers.some((container) => compareValues(container, value) === 0)
+  return (value) => (isContainer(value) ? isEqual(value) : isScalar(value))
+}
+
+// To compare ends with the first difference.
+const FEW = 4
+
+/** Values are equal if and only if they have the same JSON. */
+function isWritten(values: readonly Json[]): (value: object) => boolean {
+  const texts = new Set(values.map((value) => JSON.stringify(value)))
+  return (value) => texts.has(JSON.stringify(value))
 }
 
 function compileRange(operator: '>' | '>=' | '<' | '<=', bound: Json): Passes {

@@ -4,6 +4,7 @@ import { sql } from '../../../../../db/sql.ts'
 import { anyEngine } from '../../../../../testing/engines.ts'
 import { openDocuments, type Documents } from '../documents.fixture.ts'
 import type { Json } from '../filter.ts'
+import { compileMatcher } from '../matcher.ts'
 import { parseFilter } from '../parse.ts'
 import { matches } from '../reference.fixture.ts'
 import { sqliteMatches } from './matches.ts'
@@ -29,6 +30,15 @@ test('what most filters ask is SQL alone, and an id is looked up by the primary 
 test('of several conditions the cheap ones come first', () => {
   const text = printed({ a: { $regex: 'x' }, b: { $gt: 1 }, c: 'x' })
   assert.ok(text.indexOf('min(') < text.indexOf('> ?') && text.indexOf('> ?') < text.indexOf('store_pattern'))
+})
+
+test('many objects in a list are looked up, not compared one after the other', () => {
+  const list = Array.from({ length: 1000 }, (_, i) => ({ x: i }))
+  const matches = compileMatcher(parseFilter(JSON.stringify({ v: { $in: list } })))
+  const start = performance.now()
+  assert.equal(matches({ v: Array.from({ length: 100_000 }, () => ({ x: 'x' })) }), false)
+  assert.equal(matches({ v: [{ x: 0, y: 1 }, { x: 999 }] }), true)
+  assert.ok(performance.now() - start < 2000)
 })
 
 const names = ['', ' ', '"', '\\', "'", '\\"', '[0]', '*', '@', '#', 'é', '😀', '\n', '\u0001', '\u2028', '/']
