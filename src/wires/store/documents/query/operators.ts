@@ -2,7 +2,7 @@ import { invalid, type ApiError } from '../../../../base/errors.ts'
 import { pointerTo } from '../../../../base/json-pointer.ts'
 import { and, type ElementTest, type Filter, type Json, type Pattern, type Test } from './filter.ts'
 import { typeNames } from './json-types.ts'
-import type { Path } from './path.ts'
+import { indexOf, type Path } from './path.ts'
 import { parsePattern } from './pattern.ts'
 
 /** What operators ask, before it is said of what: of the values at a path, or of an element of an array. */
@@ -43,9 +43,13 @@ export const refused = (path: string, message: string): ApiError => invalid({ pa
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** JavaScript puts keys that are whole numbers before it, wherever they stood. */
+const firstKey = (object: JsonObject): string | undefined =>
+  Object.keys(object).find((key) => indexOf(key) === -1)
+
 /** As MongoDB has it, the first key decides whether an object holds operators or is a value to be equal to. */
 export const isOperators = (value: unknown): value is JsonObject =>
-  isObject(value) && (Object.keys(value)[0]?.startsWith('$') ?? false)
+  isObject(value) && (firstKey(value)?.startsWith('$') ?? false)
 
 /** What a condition asks of the values at a path. */
 export function atPath(path: Path, condition: Condition): Filter {
@@ -159,7 +163,7 @@ const elementMatch: Operator = (operand, { parser, at, depth }) => {
   if (!isObject(operand))
     throw refused(at, '$elemMatch takes an object: operators, for example {"$gt": 5}, or a filter.')
   return value(
-    isOperators(operand) && !isJoin(Object.keys(operand)[0]!)
+    isOperators(operand) && !isJoin(firstKey(operand)!)
       ? { kind: 'element', of: ofElement(parser.operators(operand, at, depth + 1)) }
       : { kind: 'elementMatches', of: parser.filter(operand, at, depth + 1) },
   )

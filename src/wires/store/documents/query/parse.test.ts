@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../../../base/errors.ts'
-import { everything, type Filter, type Json, type Test, type ValueTest } from './filter.ts'
+import { and, everything, type Filter, type Json, type Test, type ValueTest } from './filter.ts'
 import { parseFilter } from './parse.ts'
 
 function refusal(text: string): { path: string; message: string } {
@@ -93,6 +93,7 @@ describe('a filter is refused where it stands', () => {
     ['an option nobody knows', { v: { $options: 'g', $regex: 'a' } }, '/v/$options', /i.*m.*s.*x/],
     ['no regular expression', { v: { $not: { $regex: '(' } } }, '/v/$not/$regex', /./],
     ['a field after an operator', { v: { $gt: 2, b: 1 } }, '/v/b', /"b"/],
+    ['a number after an operator', { v: { $gt: 2, 0: 1 } }, '/v/0', /"0"/],
     ['$not of text', { v: { $not: 'a' } }, '/v/$not', /\$not takes/],
     ['$not of nothing', { v: { $not: {} } }, '/v/$not', /\$not takes/],
     ['$not of an object', { v: { $not: { b: 1 } } }, '/v/$not', /\$not takes/],
@@ -228,6 +229,11 @@ describe('a filter becomes the tree that both engines print', () => {
       '$elemMatch of a filter',
       '{"a":{"$all":[{"$elemMatch":{"b":1}}]}}',
       field({ kind: 'elementMatches', of: field(equal(1), 'b') }, 'a'),
+    ],
+    [
+      '$elemMatch of an index and joined filters',
+      '{"a":{"$elemMatch":{"$or":[{"b":1}],"0":2}}}',
+      field({ kind: 'elementMatches', of: and([field(equal(2), '0'), field(equal(1), 'b')]) }, 'a'),
     ],
     [
       '$elemMatch of joined filters',
