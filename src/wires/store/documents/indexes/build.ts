@@ -203,7 +203,8 @@ export function createBuilds(
       const rest = Math.min((clock.elapsed() - began) * REST, LONGEST_REST_MS)
       await clock.sleep(rest, { signal: stopping })
     }
-    await db.batch([requireRow(finishSql(index.id, clock.now()), isOver), changedSql(index.collection)])
+    // In the order of `changeIndexes`.
+    await db.batch([changedSql(index.collection), requireRow(finishSql(index.id, clock.now()), isOver)])
     log.info({ ...about, documents }, 'an index is ready')
   }
 

@@ -68,7 +68,13 @@ const insertRowsSql = (rows: Sql, only: Sql): Sql => sql`
   select new.index_id, new.key, new.id, new.owner, new.ends, new.is_unique
   from ${rows} as new
   where ${only} ${ifNotThere}
+  order by new.index_id, new.key
   on conflict (index_id, key, id) do nothing`
+
+/** Notes which entries are now the first or last of their documents. */
+export const moveEntriesSql = (documents: readonly DocumentEntries[]): Sql => sql`
+  update store_entries set ends = new.ends from ${rowsOf(documents)} as new
+  where store_entries.index_id = new.index_id and store_entries.key = new.key and store_entries.id = new.id`
 
 export const deleteEntriesSql = (documents: readonly DocumentEntries[]): Sql => sql`
   delete from store_entries where (index_id, key, id) in (

@@ -5,7 +5,7 @@ import type { Row, Sql } from '../../../../db/sql.ts'
 import type { Json } from '../query/filter.ts'
 import { duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
 import { namesOf, type Entry, type UnindexableError } from './entries.ts'
-import { deleteEntriesSql, insertEntriesSql, selectTakenSql } from './entry-rows.ts'
+import { deleteEntriesSql, insertEntriesSql, moveEntriesSql, selectTakenSql } from './entry-rows.ts'
 import type { Index, IndexSet } from './definition.ts'
 import { noteSql, selectSetSql, setOf, withoutIndexes } from './index-rows.ts'
 
@@ -143,7 +143,7 @@ function entrySteps(
   const after = changes.flatMap(({ after: document, ...one }) =>
     document === undefined ? [] : [{ ...one, document }],
   )
-  const [inserted, deleted]: [DocumentEntries[], DocumentEntries[]] = [[], []]
+  const [inserted, moved, deleted]: [DocumentEntries[], DocumentEntries[], DocumentEntries[]] = [[], [], []]
   const notes: Step[] = []
   for (const index of indexes) {
     // A document that it could not hold has no entries.
@@ -153,28 +153,39 @@ function entrySteps(
     })
     // While it is built nobody knows whether the old entries are there: the build leaves out what is written meanwhile.
     const isKnown = index.state === 'ready'
-    deleted.push(...(isKnown ? without(old.documents, made.documents) : old.documents))
-    inserted.push(...(isKnown ? without(made.documents, old.documents) : made.documents))
+    inserted.push(...(isKnown ? select(made.documents, old.documents, isAbsent) : made.documents))
+    moved.push(...select(made.documents, old.documents, isMoved))
+    deleted.push(...select(old.documents, made.documents, isAbsent))
     notes.push(...noteSql(made))
   }
+  // Insertions first: two documents that change their unique values against each other would wait for each other in a circle.
   const steps = [
-    ...(deleted.length > 0 ? [deleteEntriesSql(deleted)] : []),
     ...(inserted.length > 0 ? [insertEntriesSql(inserted)] : []),
+    ...(moved.length > 0 ? [moveEntriesSql(moved)] : []),
+    ...(deleted.length > 0 ? [deleteEntriesSql(deleted)] : []),
     ...notes,
   ]
   return { steps, inserted }
 }
 
-/** The entries of documents that are not among others of the same documents. */
-function without(
+type Chooses = (entry: Entry, other: Entry | undefined) => boolean
+
+const isAbsent: Chooses = (_entry, other) => other === undefined
+const isMoved: Chooses = (entry, other) => other !== undefined && other.ends !== entry.ends
+
+/** The entries of documents that are chosen, given the entry with the same key that the same document has among others. */
+function select(
   documents: readonly DocumentEntries[],
   others: readonly DocumentEntries[],
+  chooses: Chooses,
 ): DocumentEntries[] {
-  if (others.length === 0) return [...documents]
-  const textOf = ({ key, ends }: Entry): string => `${ends}${key.toString('latin1')}`
-  const known = new Map(others.map(({ id, entries }) => [id, new Set(entries.map(textOf))]))
+  const textOf = ({ key }: Entry): string => key.toString('latin1')
+  const known = new Map(
+    others.map(({ id, entries }) => [id, new Map(entries.map((entry) => [textOf(entry), entry]))]),
+  )
   return documents.flatMap((one) => {
-    const entries = one.entries.filter((entry) => known.get(one.id)?.has(textOf(entry)) !== true)
+    const own = known.get(one.id)
+    const entries = one.entries.filter((entry) => chooses(entry, own?.get(textOf(entry))))
     return entries.length > 0 ? [{ ...one, entries }] : []
   })
 }

@@ -1,0 +1,90 @@
+// Transactions of PostgreSQL that wait for each other in a circle: after a second the server ends one of them, and each held
+// a connection until then.
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+
+import pg from 'pg'
+
+import type { Database } from '../../../../db/database.ts'
+import { sql } from '../../../../db/sql.ts'
+import { startApp, type TestApp } from '../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+import { until } from '../../../../testing/until.ts'
+import { declaredIndexes } from './definition.ts'
+import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
+
+eachEngine((engine) => {
+  if (engine.name === 'sqlite') return
+  const ending = endOfSuite()
+  let app: TestApp
+  let token: string
+  /** A transaction of another replica. */
+  let other: pg.Client
+  let pid: number
+  before(async () => {
+    const databaseUrl = await engine.migratedUrl()
+    const indexes = { books: [{ fields: 'isbn', unique: true }] }
+    app = await startApp(ending, engine, { databaseUrl, config: { store: { indexes } } })
+    token = (await app.register()).token
+    await readyIndexes(app)
+    other = new pg.Client({ connectionString: databaseUrl })
+    await other.connect()
+    // Of two that wait for each other, this one is ended, and at once.
+    await other.query(`set deadlock_timeout = '5ms'`)
+    pid = (await other.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid
+    ending.after(() => other.end())
+  })
+
+  const isBlocked = async (): Promise<boolean> =>
+    (await app.app.db.get(sql`
+      select 1 as one from pg_stat_activity
+      where datname = current_database() and ${pid} = any(pg_blocking_pids(pid))`)) !== undefined
+
+  test('two documents that exchange unique values do not wait for each other', async () => {
+    const ids = await Promise.all(
+      [1, 2].map(
+        async (isbn) =>
+          (await app.request('POST', '/store/books', { token, body: { isbn } })).body._id as string,
+      ),
+    )
+    await other.query('begin')
+    await other.query('delete from store_entries where id = $1', [ids[1]])
+    const changed = app.request('PUT', `/store/books/${ids[0]}`, { token, body: { isbn: 2 } })
+    await until(isBlocked)
+    const insert = other.query(
+      `insert into store_entries select index_id, key, $1, owner, ends, is_unique from store_entries where id = $2`,
+      [ids[1], ids[0]],
+    )
+    await assert.rejects(insert, { code: '23505' })
+    await other.query('rollback')
+    const { status, body } = await changed
+    assert.deepEqual([status, body.error?.details?.fields], [409, ['isbn']])
+    await assertEntries(app)
+  })
+
+  test('a build that ends and a change of the same indexes do not wait for each other', async (t) => {
+    const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const batch: Database['batch'] = app.app.db.batch.bind(app.app.db)
+    t.mock.method(app.app.db, 'batch', (async (steps) => {
+      if (JSON.stringify(steps).includes("state = 'ready', finished_at")) {
+        isHeld.resolve()
+        await isReleased.promise
+      }
+      return batch(steps)
+    }) satisfies Database['batch'])
+    const { indexes } = app.app.service('store')
+    await indexes.declare(declaredIndexes({ books: ['year'] }, () => false))
+    await isHeld.promise
+    await other.query('begin')
+    await other.query(`update store_index_sets set version = version + 1 where collection = 'books'`)
+    isReleased.resolve()
+    await until(isBlocked)
+    await other.query(`update store_indexes set reason = 'none' where collection = 'books'`)
+    await other.query('commit')
+    await readyIndexes(app)
+    assert.deepEqual(
+      (await indexesOf(app)).map(({ names, state }) => [names, state]),
+      [['year', 'ready']],
+    )
+  })
+})
