@@ -46,6 +46,13 @@ const isOneOf = (ids: readonly string[]): Sql =>
     postgres: sql`= any(array(select json_array_elements_text(${JSON.stringify(ids)}::json)))`,
   })}`
 
+// One text here, too: PostgreSQL keeps the plans of the first 500 texts only, and a client chooses how long its list is.
+const isVersionOneOf = (versions: readonly number[]): Sql =>
+  sql`version ${sql.either({
+    sqlite: sql`in (select value from json_each(${JSON.stringify(versions)}))`,
+    postgres: sql`in (select cast(value as bigint) from json_array_elements_text(${JSON.stringify(versions)}::json))`,
+  })}`
+
 /** Inserts documents of one owner; no rows if there is one with an id of theirs. */
 export const insertAllSql = (
   collection: string,
@@ -101,6 +108,6 @@ export const deleteSql = (
   delete from store_documents
   where collection = ${collection} and id = ${id}
     ${owner === undefined ? sql.literal('') : sql`and owner = ${owner}`}
-    ${expected === undefined ? sql.literal('') : sql`and version in (${sql.join(expected)})`}
+    ${expected === undefined ? sql.literal('') : sql`and ${isVersionOneOf(expected)}`}
     and ${isVersion(collection, set.version)}
   returning id`

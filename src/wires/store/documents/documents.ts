@@ -38,9 +38,7 @@ export function versionsOf(ifMatch: string | undefined): readonly number[] | und
   const etags = ifMatch === undefined ? '*' : etagsOf(ifMatch)
   if (etags === '*') return undefined
   // A proxy that compresses an answer may weaken its ETag.
-  const versions = etags.flatMap((etag) => /^(?:W\/)?"([1-9]\d{0,14})"$/.exec(etag)?.[1] ?? []).map(Number)
-  // No document has the version 0, and SQL takes no empty list.
-  return versions.length > 0 ? versions : [0]
+  return etags.flatMap((etag) => /^(?:W\/)?"([1-9]\d{0,14})"$/.exec(etag)?.[1] ?? []).map(Number)
 }
 
 export const etagOf = (version: number): string => `"${version}"`
