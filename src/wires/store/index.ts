@@ -55,7 +55,7 @@ export const store = defineWire({
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
     const documents = createDocuments(db, clock, indexes)
-    const list = createLists(
+    const lists = createLists(
       db,
       documents,
       indexes,
@@ -73,7 +73,7 @@ export const store = defineWire({
       routes: [
         ...backupRoutes({ backups, clock }),
         ...restoreRoutes(restores),
-        ...documentRoutes({ collections, documents, list }),
+        ...documentRoutes({ collections, documents, ...lists }),
         ...fileRoutes(
           { files, list: createFileList(db), upload, access },
           { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
@@ -86,7 +86,7 @@ export const store = defineWire({
           lastBackup: () => backups.lastCompletedAt(),
         }),
       ] as const,
-      service: { documents, list, files, backups, restores, indexes },
+      service: { documents, list: lists.list, files, backups, restores, indexes },
       async start() {
         await backups.failLapsed()
         await restores.recover()

@@ -14,14 +14,16 @@ const LOOKUP_COST = 8
 
 type Run = <R>(query: Sql<R>) => Promise<R[]>
 
-/** How a list was read. */
+/** What a list has cost: how many entries were looked at, and documents, those of the page among them. */
+export type Examined = { readonly entries: number; readonly documents: number }
+
+/** A list, and how it was read. */
 export type IndexRead = {
   readonly total: number
   readonly found: Found[]
   /** Whether the entries were in the list's order. */
   readonly order: 'index' | 'sorted'
-  /** How many documents had to be looked into, at most, beside those of the page. */
-  readonly documents: number
+  readonly examined: Examined
 }
 
 /**
@@ -73,11 +75,20 @@ class IndexReader {
     if (!this.#plan.isExact) return this.#readByDocuments()
     if (this.#order) {
       const [total, found] = await Promise.all([this.#countMatching(), this.#readInOrder(this.#order)])
-      return { total, found, order: 'index', documents: 0 }
+      const entries = (this.#isCounted ? total : 0) + found.length + this.#source.offset
+      return { total, found, order: 'index', examined: { entries, documents: found.length } }
     }
     const total = await this.#countMatching()
     if (this.#source.query.order.keys.length > 0) return this.#readByDocuments(total)
-    return { total, found: await this.#readById(total), order: 'sorted', documents: 0 }
+    const found = await this.#readById(total)
+    const entries = this.#isCounted ? 2 * total : total
+    return { total, found, order: 'sorted', examined: { entries, documents: found.length } }
+  }
+
+  /** Whether the total has to be counted. */
+  get #isCounted(): boolean {
+    const { query } = this.#source
+    return query.filtered && query.total === undefined
   }
 
   /** How many documents match, where the entries tell it. */
@@ -100,10 +111,11 @@ class IndexReader {
   }
 
   /** The page where all documents match that the entries lead to, in their order. */
-  #readInOrder({ by, after }: OrderSql): Promise<Found[]> {
+  #readInOrder({ by, after, sortsIds }: OrderSql): Promise<Found[]> {
     const { from, where } = this.#entries
     const order = by(sql`e`)
-    const isQuick = this.#source.limit <= SHORT_LIMIT && this.#source.offset <= SHORT_OFFSET
+    const { limit, offset } = this.#source
+    const isQuick = !sortsIds && limit <= SHORT_LIMIT && offset <= SHORT_OFFSET
     return this.#page(
       {
         from: sql`(
@@ -143,25 +155,32 @@ class IndexReader {
    * @param known how many match
    */
   async #readByDocuments(known?: number): Promise<IndexRead | 'wide'> {
-    const source = this.#source
-    const isFew = await this.#leadsToFew()
-    const limit = isFew ? 0 : Math.floor((await source.countAll()) / LOOKUP_COST)
-    const documents = isFew ? FEW_DOCUMENTS : await this.#count(this.#scan, limit)
-    if (!isFew && documents > limit) {
-      if (known === undefined) return 'wide'
-      const scanned = await scanReads({ ...source, query: { ...source.query, total: known } })()
-      return { ...scanned, order: 'sorted', documents }
+    const { query, countAll } = this.#source
+    const few = await this.#countFew()
+    const limit = few === undefined ? Math.floor((await countAll()) / LOOKUP_COST) : FEW_DOCUMENTS
+    const entries = few ?? (await this.#count(this.#scan, limit))
+    if (entries > limit) return known === undefined ? 'wide' : this.#readByScan(known)
+    const run = few === undefined ? this.#scan : this.#all
+    const total = known ?? query.total
+    const [counted, found] = await Promise.all([total ?? this.#countDocuments(run), this.#readDocuments(run)])
+    const passes = total === undefined ? 2 : 1
+    return {
+      total: counted,
+      found,
+      order: this.#order ? 'index' : 'sorted',
+      examined: { entries: entries * (passes + 1), documents: entries * passes },
     }
-    const run = isFew ? this.#all : this.#scan
-    const [total, found] = await Promise.all([
-      known ?? source.query.total ?? this.#countDocuments(run),
-      this.#readDocuments(run),
-    ])
-    return { total, found, order: this.#order ? 'index' : 'sorted', documents }
   }
 
-  /** Whether the entries lead to few documents, which are not large together either. */
-  async #leadsToFew(): Promise<boolean> {
+  /** Where there are too many documents to sort them one by one. */
+  async #readByScan(total: number): Promise<IndexRead> {
+    const source = this.#source
+    const scanned = await scanReads({ ...source, query: { ...source.query, total } })()
+    return { ...scanned, order: 'sorted', examined: { entries: total, documents: await source.countAll() } }
+  }
+
+  /** How many entries there are, if they lead to few documents, which are not large together either. */
+  async #countFew(): Promise<number | undefined> {
     const { collection } = this.#source
     const { from, where } = this.#entries
     const [row] = await this.#all(sql<{ entries: number; bytes: number }>`
@@ -169,7 +188,8 @@ class IndexReader {
         select (select d.bytes from store_documents d where d.collection = ${collection} and d.id = e.id) as bytes
         from ${from} where ${where} limit ${FEW_DOCUMENTS + 1}
       ) as found`)
-    return row!.entries <= FEW_DOCUMENTS && row!.bytes <= FEW_BYTES
+    const { entries, bytes } = row!
+    return entries <= FEW_DOCUMENTS && bytes <= FEW_BYTES ? entries : undefined
   }
 
   async #countDocuments(run: Run): Promise<number> {
@@ -210,7 +230,7 @@ class IndexReader {
     return sql`limit ${limit + 1} offset ${offset}`
   }
 
-  /** Documents, each found by an id. PostgreSQL's planner would read all of them wherever it takes the entries for many. */
+  /** Documents, each found by an id. PostgreSQL's planner would read all of them where it takes the entries for many. */
   get #documents(): Sql {
     const { collection } = this.#source
     return sql`${sql.either({

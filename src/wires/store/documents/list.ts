@@ -6,9 +6,11 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import type { Fields } from './document-json.ts'
 import type { Documents } from './documents.ts'
+import { explanationOf, selectExplainedSql, type Explanation } from './explain.ts'
 import { indexReads, type IndexRead } from './index-reads.ts'
 import type { Indexes } from './indexes/indexes.ts'
-import { plansOf } from './plan/plan.ts'
+import { fewestFirst } from './plan/choose.ts'
+import { plansOf, type Plan } from './plan/plan.ts'
 import { listQuery, type ListParameters } from './query/index.ts'
 import { scanReads, type PageSource } from './scan-reads.ts'
 
@@ -40,22 +42,47 @@ export function createLists(
   key: Key,
 ) {
   /** Reads a list from the entries of an index; undefined if none is of use. */
-  async function readByIndex(source: PageSource, owner: string | undefined): Promise<IndexRead | undefined> {
+  async function readByIndex(source: PageSource, owner: string | undefined): Promise<Indexed | undefined> {
     const { collection, query } = source
     if (!query.scans) return undefined
     let set = await indexes.recent(collection)
     for (let attempt = 0; attempt < PLANS_MAX; attempt++) {
-      const [plan] = plansOf(set.indexes, { ...query, owner })
-      if (!plan) return undefined
-      const answer = await indexReads(source, plan, owner)
-      if (answer === 'wide') return undefined
-      if (answer !== 'outdated') {
+      let isOutdated = false
+      for (const plan of await fewestFirst(db, plansOf(set.indexes, { ...query, owner }), owner)) {
+        const read = await indexReads(source, plan, owner)
+        if (read === 'wide') continue
+        isOutdated = read === 'outdated'
+        if (read === 'outdated') break
         indexes.used(plan.index.id)
-        return answer
+        return { ...read, plan }
       }
+      if (!isOutdated) return undefined
       set = await indexes.reload(collection)
     }
     return undefined
+  }
+
+  /** Reads a list, from an index if there is one for it. */
+  async function read(collection: string, rowFilter: RowFilter, asked: PageRequest, options: ScanOptions) {
+    const { offset } = asked
+    if (asked.cursor !== undefined && offset > 0)
+      throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
+    const query = listQuery(asked, `${collection} ${rowFilter.owner ?? ''}`, key)
+    const mine: Sql = rowFilter.owner === undefined ? sql.literal('') : sql` and d.owner = ${rowFilter.owner}`
+    const source: PageSource = {
+      db,
+      query,
+      inReach: sql`d.collection = ${collection}${mine}`,
+      collection,
+      limit: Math.min(asked.limit, LARGEST_LIMIT),
+      offset,
+      options: { limitMs, ...options },
+      countAll: () => documents.count(collection, rowFilter),
+    }
+    const began = performance.now()
+    const indexed = await readByIndex(source, rowFilter.owner)
+    const { total, found } = indexed ?? (await scanReads(source)())
+    return { source, indexed, total, found, ms: performance.now() - began }
   }
 
   /**
@@ -65,38 +92,16 @@ export function createLists(
    * @param options for whom the page is read, and when to stop
    * @throws validation_error at `/query/…`; unavailable if the query takes too long, or too many wait
    */
-  return async function list(
+  async function list(
     collection: string,
     rowFilter: RowFilter,
     asked: PageRequest,
     options: ScanOptions = {},
   ): Promise<Page> {
-    const { offset } = asked
-    const limit = Math.min(asked.limit, LARGEST_LIMIT)
-    if (asked.cursor !== undefined && offset > 0)
-      throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
-    const query = listQuery(asked, `${collection} ${rowFilter.owner ?? ''}`, key)
-    const mine: Sql = rowFilter.owner === undefined ? sql.literal('') : sql` and d.owner = ${rowFilter.owner}`
-    const inReach = sql`d.collection = ${collection}${mine}`
-
-    const countAll = () => documents.count(collection, rowFilter)
-    const source: PageSource = {
-      db,
-      query,
-      inReach,
-      collection,
-      limit,
-      offset,
-      options: { limitMs, ...options },
-      countAll,
-    }
-    const began = performance.now()
-    const indexed = await readByIndex(source, rowFilter.owner)
-    const { total, found } = indexed ?? (await scanReads(source)())
-    if (query.scans && !indexed) {
-      const ms = performance.now() - began
+    const { source, indexed, total, found, ms } = await read(collection, rowFilter, asked, options)
+    const { query, limit, offset, countAll } = source
+    if (query.scans && !indexed)
       indexes.observe({ collection, filter: query.filter, order: query.order, ms, total, countAll })
-    }
 
     const cut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)
     const shown = found.slice(0, limit)
@@ -115,4 +120,24 @@ export function createLists(
         : undefined,
     }
   }
+
+  /**
+   * Reads a list as `list` does, and tells how. It is not counted as a reason for an automatic index.
+   *
+   * @throws as `list`
+   */
+  async function explain(
+    collection: string,
+    rowFilter: RowFilter,
+    asked: PageRequest,
+    options: ScanOptions = {},
+  ): Promise<Explanation> {
+    const answer = await read(collection, rowFilter, asked, options)
+    const rows = await db.all(selectExplainedSql(collection))
+    return explanationOf({ ...answer, documents: await answer.source.countAll(), rows })
+  }
+
+  return { list, explain }
 }
+
+type Indexed = IndexRead & { readonly plan: Plan }

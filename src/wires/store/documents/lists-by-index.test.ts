@@ -1,12 +1,16 @@
 // Lists that are answered from the entries of indexes: the same answers as without, in order, page by page, while documents
 // and indexes change.
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
+import { deriveKey } from '../../../base/crypto.ts'
 import { newId } from '../../../base/ids.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import type { Explanation } from './explain.ts'
+import { changeIndexes, dropSql } from './indexes/index-rows.ts'
 import { readyIndexes } from './indexes/indexes.fixture.ts'
+import { createLists } from './list.ts'
 
 const FIELDS = ['year,-title', 'title', 'author.name,-createdAt', 'rank', '-rank,title', 'year,rank']
 const ARRAYS = ['tags', 'parts.no,parts.size', 'year,tags', 'tags,year']
@@ -43,16 +47,18 @@ eachEngine((engine) => {
   let app: TestApp
   let owner: { _id: string; token: string }
   let other: { _id: string; token: string }
+  let admin: { _id: string; token: string }
   before(async () => {
     app = await startApp(ending, engine, {
       config: {
         store: {
-          indexes: { scalars: FIELDS, arrays: [...FIELDS.slice(0, 3), ...ARRAYS], shared: FIELDS },
+          indexes: { scalars: FIELDS, arrays: [...FIELDS.slice(0, 3), ...ARRAYS] },
           collections: { scalars: 'owner', plain: 'owner', arrays: 'owner', plainArrays: 'owner' },
         },
       },
       environment: { SIXWIRE_POLICY: 'guarded' },
     })
+    admin = await app.register() // the first account
     owner = await app.register()
     other = await app.register()
     const { documents } = app.app.service('store')
@@ -153,4 +159,120 @@ eachEngine((engine) => {
         )
       }
     })
+
+  test('a list of everybody is read from the entries of all owners', async () => {
+    const query = { filter: { year: 1973 }, sort: 'rank' }
+    const { total, data } = await list('scalars', query, admin.token)
+    assert.deepEqual([total, data.length], [20, 20])
+    assert.deepEqual(
+      data.map(({ n }) => n),
+      (await list('plain', query, admin.token)).data.map(({ n }) => n),
+    )
+  })
+
+  describe('explain', () => {
+    const explain = async (query: Query, collection = 'scalars'): Promise<Explanation> => {
+      const answer: unknown = await list(collection, { ...query, explain: true }, admin.token)
+      return answer as Explanation
+    }
+
+    test('tells which index was searched, by what, and what it has cost', async () => {
+      const { ms, indexes, ...plan } = await explain({
+        filter: { year: { $in: [1979] }, title: { $gt: 'A', $lt: 'K' } },
+      })
+      assert.deepEqual(plan, {
+        plan: 'index',
+        index: 'year,-title',
+        bounds: { year: [{ $eq: 1979 }], title: [{ $gt: 'A' }, { $lt: 'K' }] },
+        exact: true,
+        sort: 'sorted',
+        examined: { entries: 20, documents: 10 },
+        total: 10,
+      })
+      assert.ok(ms > 0)
+      assert.deepEqual(
+        indexes.map(({ fields, source, state }) => [fields, source, state]),
+        FIELDS.map((fields) => [fields.replace('-rank,title', 'rank,-title'), 'declared', 'ready']),
+      )
+    })
+
+    test('tells which lists are sorted, and which need the documents', async () => {
+      for (const [query, index, sort, exact] of [
+        [{ filter: { rank: 1 } }, 'rank', 'index', true],
+        [{ filter: { 'author.name': 'Ende' } }, 'author.name,-createdAt', 'index', true],
+        [{ filter: { 'author.name': 'Ende' }, sort: 'year' }, 'author.name,-createdAt', 'sorted', true],
+        [{ filter: { rank: { $gte: 2 } }, sort: '-rank' }, 'rank', 'index', true],
+        [{ filter: { rank: 1, n: 8 } }, 'rank', 'index', false],
+        [{ sort: '-year,title' }, 'year,-title', 'index', true],
+        [{ sort: 'year,-rank' }, undefined, undefined, undefined],
+      ] as const) {
+        const plan = await explain(query)
+        assert.deepEqual([plan.index, plan.sort, plan.exact], [index, sort, exact], JSON.stringify(query))
+      }
+      assert.equal((await explain({ filter: { tags: 'a' }, sort: 'tags' }, 'arrays')).sort, 'sorted')
+    })
+
+    test('suggests an index where all documents are looked into', async () => {
+      const { ms, indexes, ...plan } = await explain({ filter: { n: 2, year: { $gt: 5 } } }, 'plain')
+      assert.deepEqual(plan, {
+        plan: 'scan',
+        examined: { entries: 0, documents: 120 },
+        suggestion: "store.indexes: { plain: ['n,year'] }",
+        total: 2,
+      })
+      assert.deepEqual([typeof ms, indexes], ['number', []])
+      assert.equal((await explain({})).plan, 'id')
+    })
+
+    test('is for administrators', async () => {
+      const { status, body } = await app.request('GET', '/store/scalars?explain=true', { token: owner.token })
+      assert.deepEqual([status, body.error.code], [403, 'FORBIDDEN'])
+    })
+  })
+
+  test('a walk along an index meets each document once that nobody touches, while others come, go and move', async () => {
+    const send = (method: string, path: string, body?: unknown) =>
+      app.request(method, `/store/scalars${path}`, { token: other.token, body })
+    const query = { filter: { rank: { $gte: -3 } }, sort: '-rank' }
+    const { data } = await list('scalars', { ...query, limit: 100 }, other.token)
+    const touched = data.filter(({ n }) => (n as number) % 3 === 0)
+    const met: string[] = []
+    for (let cursor: string | undefined, i = 0; ; i++) {
+      const page = await list('scalars', { ...query, cursor, limit: 9 }, other.token)
+      met.push(...page.data.map(({ _id }) => _id))
+      if ((cursor = page.nextCursor) === undefined) break
+      const one = touched[i]!
+      await send('POST', '', { rank: i % 9 })
+      await (i % 2 === 0 ? send('DELETE', `/${one._id}`) : send('PUT', `/${one._id}`, { rank: 100 - i }))
+    }
+    const rest = data.map(({ _id }) => _id).filter((id) => !touched.some(({ _id }) => _id === id))
+    assert.deepEqual(
+      met.filter((id) => rest.includes(id)),
+      rest,
+    )
+  })
+
+  test('an index that has changed since the plan was made answers nothing', async () => {
+    const { documents, indexes } = app.app.service('store')
+    const collection = 'arrays'
+    const set = await indexes.recent(collection)
+    // As on a replica that has not heard of the change.
+    const stale = createLists(
+      app.app.db,
+      documents,
+      { ...indexes, recent: () => set },
+      10_000,
+      deriveKey('a secret of the tests', 'cursors'),
+    )
+    const answer = async () => {
+      const asked = { filter: JSON.stringify({ title: 'Jim' }), sort: '-rank', limit: 100, offset: 0 }
+      const { total, bodies } = await stale.list(collection, { owner: owner._id }, asked)
+      return [total, bodies.length]
+    }
+    assert.deepEqual(await answer(), [15, 15])
+    await documents.create(collection, newId(app.clock.now()), owner._id, { title: ['Momo', 'Jim'] })
+    assert.deepEqual(await answer(), [16, 16])
+    await changeIndexes(app.app.db, [collection], [dropSql(set.indexes.map(({ id }) => id))])
+    assert.deepEqual(await answer(), [16, 16])
+  })
 })

@@ -12,6 +12,7 @@ import { countedFor } from '../../../http/limits.ts'
 import { answer, jsonText, NoBody, route } from '../../../http/route.ts'
 import { CollectionName, type Collections } from './collections.ts'
 import type { StoredDocument } from './document-rows.ts'
+import { Explanation } from './explain.ts'
 import { etagOf, versionsOf, type Documents } from './documents.ts'
 import type { createLists } from './list.ts'
 import { parseProjection, project, projectAll } from './projection.ts'
@@ -75,6 +76,19 @@ const FieldsParameter = Type.Optional(
   }),
 )
 
+const Documents = Type.Object(
+  {
+    data: Type.Array(Document),
+    total: Type.Integer(),
+    limit: Type.Integer(),
+    offset: Type.Integer(),
+    nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
+  },
+  { title: 'DocumentList' },
+)
+// The typed client's `call` answers a page.
+const DocumentsOrExplanation = Type.Unsafe<Static<typeof Documents>>(Type.Union([Documents, Explanation]))
+
 const Page = Type.Object({
   limit: Type.Integer({
     minimum: 1,
@@ -103,17 +117,23 @@ const Page = Type.Object({
         'The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth.',
     }),
   ),
+  explain: Type.Optional(
+    Type.Boolean({
+      description:
+        'For administrators and service keys: answers how the page is read, with which index, in place of the page.',
+    }),
+  ),
 })
 
 export function documentRoutes({
   collections,
   documents,
   list,
+  explain,
 }: {
   collections: Collections
   documents: Documents
-  list: ReturnType<typeof createLists>
-}) {
+} & ReturnType<typeof createLists>) {
   const one = ({ body, version }: StoredDocument) =>
     answer<Document>(jsonText(body), { headers: { etag: etagOf(version) } })
   const ownerOf = (caller: Caller | undefined): string => caller!.id
@@ -160,19 +180,18 @@ export function documentRoutes({
         params: InCollection,
         query: Page,
         reply: {
-          200: Type.Object({
-            data: Type.Array(Document),
-            total: Type.Integer({ description: 'How many documents the filter finds, on all pages.' }),
-            limit: Type.Integer({ description: 'The limit that was applied.' }),
-            offset: Type.Integer(),
-            nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
-          }),
+          200: DocumentsOrExplanation,
         },
       },
       async ({ params: { collection }, query, caller, ip, signal }) => {
         const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
         const rowFilter = collections.rowFilter(caller, collection, 'read')
-        const page = await list(collection, rowFilter, query, { caller: countedFor({ caller, ip }), signal })
+        const options = { caller: countedFor({ caller, ip }), signal }
+        if (query.explain === true) {
+          collections.admitAdmin(caller)
+          return jsonText(JSON.stringify(await explain(collection, rowFilter, query, options)))
+        }
+        const page = await list(collection, rowFilter, query, options)
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
         const bodies = projection ? await projectAll(page.bodies, projection) : page.bodies
         return jsonText(

@@ -133,7 +133,8 @@ function parseFields(text: string, at: string): IndexField[] {
   const again = names.find((name, i) => names.indexOf(name) < i)
   if (again !== undefined) throw new StartError(`${at}: ${again} is in it twice`)
   if (fields.length > FIELDS_MAX) throw new StartError(`${at}: an index has at most ${FIELDS_MAX} fields`)
-  return fields
+  // Read backward it is the same index, and ids follow the order of the first field.
+  return fields[0]!.descending ? fields.map((one) => ({ ...one, descending: !one.descending })) : fields
 }
 
 function pathOf(name: string, at: string) {

@@ -1,10 +1,12 @@
-import type { ElementTest, Filter } from '../query/filter.ts'
+import type { ElementTest, Filter, Json, Test } from '../query/filter.ts'
 import { indexOf, type Path } from '../query/path.ts'
 import { holdsNull, intersection, passing, type Passing } from './interval.ts'
 
 /** What a document must have at a path to match a filter: a value with a key in one of the intervals. */
 export type Condition = Passing & {
   readonly path: Path
+  /** What is asked, in the words of the filter. */
+  readonly words: Json
   /** The arrays of which one and the same element must have it, from the outermost on: the `$elemMatch` around it. */
   readonly elements: readonly { readonly of: object; readonly parts: number }[]
 }
@@ -52,16 +54,27 @@ function conditionsOfPart(filter: Filter): Condition[] {
   if (!found) return []
   // Beyond the first part of a path, null may be what an array has in place of the field.
   const isExact = found.isExact && (path.length === 1 || !holdsNull(found))
-  return [{ ...found, isExact, path, elements: [] }]
+  return [{ ...found, isExact, path, words: wordsOf(test), elements: [] }]
 }
 
 /** What one element of an array must be. */
-function passingElement(test: ElementTest): Passing | undefined {
-  if (test.kind === 'value') return passing(test.test)
-  if (test.kind !== 'and') return undefined
-  const found = test.of.flatMap((part) => passingElement(part) ?? [])
+function passingElement(test: ElementTest): (Passing & { words: Json }) | undefined {
+  const tests = test.kind === 'and' ? test.of : [test]
+  const found = tests.flatMap((one) => {
+    const part = one.kind === 'value' ? passing(one.test) : undefined
+    return one.kind === 'value' && part ? [{ ...part, words: wordsOf(one.test) }] : []
+  })
   if (found.length === 0) return undefined
-  return { intervals: found.map((one) => one.intervals).reduce(intersection), isExact: false }
+  const words = { $elemMatch: Object.assign({}, ...found.map((one) => one.words)) as Json }
+  return { intervals: found.map((one) => one.intervals).reduce(intersection), isExact: false, words }
+}
+
+const OPERATORS = { '>': '$gt', '>=': '$gte', '<': '$lt', '<=': '$lte' } as const
+
+function wordsOf(test: Test): Json {
+  if (test.kind === 'in') return test.values.length === 1 ? { $eq: test.values[0]! } : { $in: test.values }
+  if (test.kind === 'range') return { [OPERATORS[test.operator]]: test.bound }
+  return test.kind === 'pattern' ? { $regex: test.pattern.source } : {}
 }
 
 /**

@@ -81,6 +81,8 @@ const rangesSql = (ranges: readonly KeyRange[]): Sql => {
 export type OrderSql = {
   /** What stands behind `order by`, of rows with `key` and `id`. */
   readonly by: (row: Sql) => Sql
+  /** Whether the ids of each key have to be sorted. */
+  readonly sortsIds: boolean
   /** What the rows `e` must meet, also: that they come after the position of a cursor. */
   readonly after: Sql
 }
@@ -91,16 +93,26 @@ export function orderSql(order: ServedOrder, position: Position | undefined): Or
   const [idToward, idBeyond] = wordsOf(order.idDescending)
   const by = (row: Sql): Sql => sql`${row}.key ${toward}, ${row}.id ${idToward}`
   const onlyEnd = order.end === undefined ? sql`` : sql`and e.ends in (${order.end}, 3)`
-  if (position === undefined) return { by, after: onlyEnd }
+  const sortsIds = order.isBackward !== order.idDescending
+  if (position === undefined) return { by, sortsIds, after: onlyEnd }
   const whole = order.keyOf(position)
   if (whole === undefined) return undefined
   const key = bytesSql(whole)
-  const isBehind =
-    order.isBackward === order.idDescending
-      ? sql`(e.key, e.id) ${beyond} (${key}, ${position.id})`
-      : sql`e.key ${beyond}= ${key} and (e.key ${beyond} ${key} or e.id ${idBeyond} ${position.id})`
-  return { by, after: sql`${onlyEnd} and ${isBehind}` }
+  const isBehind = sortsIds
+    ? sql`e.key ${beyond}= ${key} and (e.key ${beyond} ${key} or e.id ${idBeyond} ${position.id})`
+    : sql`(e.key, e.id) ${beyond} (${key}, ${position.id})`
+  return { by, sortsIds, after: sql`${onlyEnd} and ${isBehind}` }
 }
 
 const wordsOf = (isDescending: boolean): readonly [Sql, Sql] =>
   isDescending ? [sql.literal('desc'), sql.literal('<')] : [sql.literal('asc'), sql.literal('>')]
+
+/** Counts the entries of a plan, no further than one beyond a limit. */
+export const countEntriesSql = (
+  plan: Plan,
+  owner: string | undefined,
+  limit: number,
+): Sql<{ entries: number }> => {
+  const { from, where } = entriesSql(plan, owner)
+  return sql`select count(*) as entries from (select 1 as entry from ${from} where ${where} limit ${limit + 1}) as found`
+}

@@ -13,7 +13,12 @@ export type Interval = {
 }
 
 /** The keys that a field of an index may have. */
-export type Bound = { readonly field: IndexField; readonly intervals: readonly Interval[] }
+export type Bound = {
+  readonly field: IndexField
+  readonly intervals: readonly Interval[]
+  /** What the filter asks of it, in its words. */
+  readonly words: readonly Json[]
+}
 
 /** What values pass a test. */
 export type Passing = {

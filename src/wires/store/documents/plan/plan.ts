@@ -86,7 +86,7 @@ function boundsOf(
     if (!first || (index.hasArrays && used.some((one) => !areIndependent(one, first)))) break
     used.push(...found)
     const intervals = found.map((one) => one.intervals).reduce(intersection)
-    bounds.push({ field, intervals })
+    bounds.push({ field, intervals, words: found.map(({ words }) => words) })
     if (!intervals.every(isPoint)) break
   }
   return { bounds, isComplete: isWhole && conditions.every((one) => one.isExact && used.includes(one)) }

@@ -1,0 +1,147 @@
+import type { Static } from 'typebox'
+
+import { isoTime } from '../../../base/clock.ts'
+import { parseJson } from '../../../base/json.ts'
+import { Type } from '../../../base/schema.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { IndexRead } from './index-reads.ts'
+import { fieldsOf, neededFields } from './indexes/automatic-fields.ts'
+import { namesOf, type IndexField } from './indexes/entries.ts'
+import type { IndexRow } from './indexes/index-rows.ts'
+import type { Plan } from './plan/plan.ts'
+import type { PageSource } from './scan-reads.ts'
+
+const Index = Type.Object(
+  {
+    fields: Type.String({ examples: ['year,-title'] }),
+    unique: Type.Boolean(),
+    source: Type.Enum(['declared', 'automatic']),
+    state: Type.Enum(['building', 'ready', 'failed']),
+    reason: Type.Optional(Type.String({ description: 'Why it has failed.' })),
+    documents: Type.Optional(
+      Type.Integer({ description: 'How many documents the build has looked at so far.' }),
+    ),
+    lastUsedAt: Type.Optional(
+      Type.String({ format: 'date-time', description: 'When a list last used it, up to an hour behind.' }),
+    ),
+  },
+  { title: 'DocumentIndex' },
+)
+
+/** How a list is answered. */
+export const Explanation = Type.Object(
+  {
+    plan: Type.Enum(['index', 'id', 'scan'], {
+      description:
+        'index: the entries of an index lead to the documents. id: they are read in the order of _id, or found by it. scan: every document is looked into.',
+    }),
+    index: Type.Optional(Type.String({ description: 'The fields of the index.', examples: ['year,-title'] })),
+    bounds: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.Unknown()), {
+        description: 'The conditions of the filter by which the index is searched, for each of its fields.',
+      }),
+    ),
+    exact: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether the index decides alone; else the filter is asked of each document that it leads to.',
+      }),
+    ),
+    sort: Type.Optional(
+      Type.Enum(['index', 'sorted'], {
+        description:
+          'index: the entries are in the order of the list. sorted: the documents have to be sorted.',
+      }),
+    ),
+    examined: Type.Object(
+      { entries: Type.Integer(), documents: Type.Integer() },
+      { description: 'About how many entries of indexes and documents were read.' },
+    ),
+    total: Type.Integer(),
+    ms: Type.Number({ description: 'How long the list took, in milliseconds.' }),
+    suggestion: Type.Optional(
+      Type.String({
+        description: 'The option that declares an index for this list.',
+        examples: ["store.indexes: { books: ['year,-title'] }"],
+      }),
+    ),
+    indexes: Type.Array(Index, { description: 'All indexes of the collection.' }),
+  },
+  { title: 'Explanation' },
+)
+export type Explanation = Static<typeof Explanation>
+
+type ExplainedRow = Pick<IndexRow, 'fields' | 'is_unique' | 'source' | 'state' | 'reason'> & {
+  documents: number
+  last_used_at: number | null
+}
+
+/** The indexes of a collection, with what is told of them. */
+export const selectExplainedSql = (collection: string): Sql<ExplainedRow> => sql`
+  select fields, is_unique, source, state, reason, documents, last_used_at from store_indexes
+  where collection = ${collection} and state <> 'dropped' order by id`
+
+/** A list that was read, and what is known of its collection. */
+type Answered = {
+  readonly source: PageSource
+  readonly indexed: (IndexRead & { readonly plan: Plan }) | undefined
+  readonly total: number
+  readonly found: readonly unknown[]
+  readonly ms: number
+  /** How many there are in reach. */
+  readonly documents: number
+  readonly rows: readonly ExplainedRow[]
+}
+
+/** Tells how a list was answered. */
+export function explanationOf(answered: Answered): Explanation {
+  const { total, ms, rows } = answered
+  return {
+    ...planOf(answered),
+    total,
+    ms: Math.round(ms * 100) / 100,
+    indexes: rows.map((row) => ({
+      fields: namesIn(row),
+      unique: row.is_unique === 1,
+      source: row.source,
+      state: row.state as 'building' | 'ready' | 'failed',
+      ...(row.reason !== null && { reason: row.reason }),
+      ...(row.state === 'building' && { documents: row.documents }),
+      ...(row.last_used_at !== null && { lastUsedAt: isoTime(row.last_used_at) }),
+    })),
+  }
+}
+
+const namesIn = ({ fields }: ExplainedRow): string => namesOf(parseJson(fields) as IndexField[])
+
+function planOf({
+  source,
+  indexed,
+  found,
+  documents,
+  rows,
+}: Answered): Omit<Explanation, 'total' | 'ms' | 'indexes'> {
+  const { query, collection, offset } = source
+  if (indexed) {
+    const { plan, order, examined } = indexed
+    return {
+      plan: 'index',
+      index: namesOf(plan.index.fields),
+      bounds: Object.fromEntries(plan.bounds.map(({ field, words }) => [field.path.join('.'), [...words]])),
+      exact: plan.isExact,
+      sort: order,
+      examined,
+    }
+  }
+  if (!query.scans) return { plan: 'id', examined: { entries: 0, documents: found.length + offset } }
+  const needed = neededFields(query.filter, query.order)
+  const names = needed && namesOf(fieldsOf(needed))
+  return {
+    plan: 'scan',
+    examined: { entries: 0, documents },
+    ...(names !== undefined &&
+      !rows.some((row) => namesIn(row) === names) && {
+        suggestion: `store.indexes: { ${/^\w+$/.test(collection) ? collection : `'${collection}'`}: [${JSON.stringify(names).replaceAll('"', "'")}] }`,
+      }),
+  }
+}

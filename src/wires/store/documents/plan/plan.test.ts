@@ -1,0 +1,193 @@
+// Which filters and sorts an index answers, and by what.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { newId } from '../../../../base/ids.ts'
+import type { Index } from '../indexes/definition.ts'
+import { namesOf } from '../indexes/entries.ts'
+import { parseFilter } from '../query/parse.ts'
+import { parseSort } from '../query/sort.ts'
+import { sortKeyOf } from '../sort-key.ts'
+import { plansOf, type Plan } from './plan.ts'
+
+const indexOf = (fields: string, more: Partial<Index> = {}): Index => ({
+  id: 1,
+  collection: 'books',
+  fields: fields
+    .split(',')
+    .map((field) => ({ path: field.replace(/^-/, '').split('.'), descending: field.startsWith('-') })),
+  isUnique: false,
+  byOwner: false,
+  source: 'declared',
+  state: 'ready',
+  hasArrays: false,
+  hasCutKeys: false,
+  ...more,
+})
+
+const arrays = { hasArrays: true }
+
+function plans(
+  indexes: readonly (string | Index)[],
+  filter: unknown,
+  sort = '-createdAt',
+  owner?: string,
+): Plan[] {
+  const made = indexes.map((one) => (typeof one === 'string' ? indexOf(one) : one))
+  return plansOf(made, { filter: parseFilter(JSON.stringify(filter)), order: parseSort(sort), owner })
+}
+
+const plan = (index: string | Index, filter: unknown, sort?: string): Plan | undefined =>
+  plans([index], filter, sort)[0]
+
+/** The fields that an index is searched by, `=` behind them if the index decides alone. */
+const boundsOf = (index: string | Index, filter: unknown): string | undefined => {
+  const found = plan(index, filter)
+  return found && `${namesOf(found.bounds.map(({ field }) => field))}${found.isExact ? '=' : ''}`
+}
+
+test('an index is searched by equality of its first fields, then by one range', () => {
+  for (const [fields, filter, expected] of [
+    ['a', { a: 1 }, 'a='],
+    ['a,b', { a: 1 }, 'a='],
+    ['a,b', { b: 1 }, undefined],
+    ['a,b', { b: 1, a: { $in: [1, 'x', true] } }, 'a,b='],
+    ['a,b,c', { a: 1, b: { $gt: 1 }, c: 1 }, 'a,b'],
+    ['a,b,c', { a: 1, c: 1 }, 'a'],
+    ['a,-b', { $and: [{ a: 1 }, { b: { $gte: 1, $lt: 5 } }] }, 'a,-b='],
+    ['a', { a: { $regex: '^x.' } }, 'a'],
+    ['a', { a: { $regex: '^x' } }, 'a='],
+    ['a', { a: { $regex: 'x' } }, undefined],
+    ['a', { a: { x: 1 } }, 'a='],
+    ['a', { a: [1] }, undefined],
+    ['a', { a: { $in: [1, [1]] } }, undefined],
+    ['a', { a: { $in: Array.from({ length: 201 }, (_, i) => i) } }, undefined],
+    ['a', { a: { $gt: [1] } }, undefined],
+    ['a', { a: { $ne: 1 } }, undefined],
+    ['a', { a: { $exists: true } }, undefined],
+    ['a', { a: { $not: { $gt: 1 } } }, undefined],
+    ['a', { $or: [{ a: 1 }, { b: 1 }] }, undefined],
+    ['a', { a: 1, b: 1 }, 'a'],
+    ['a.b', { 'a.0.b': 1 }, undefined],
+  ] as const)
+    assert.equal(boundsOf(fields, filter), expected, `${fields} ${JSON.stringify(filter)}`)
+})
+
+test('null is also what a field in an array may lack', () => {
+  assert.equal(boundsOf('a', { a: null }), 'a=')
+  assert.equal(boundsOf('a.b', { 'a.b': null }), 'a.b')
+})
+
+test('two conditions on an array may be met by two of its elements', () => {
+  const both = { a: { $gt: 5, $lt: 9 } }
+  assert.equal(plan('a', both)!.ranges!.length, 1)
+  assert.equal(boundsOf('a', both), 'a=')
+  assert.equal(boundsOf(indexOf('a', arrays), both), 'a')
+  assert.deepEqual(plan(indexOf('a', arrays), both)!.ranges![0]!.high, Buffer.from([0x21]))
+  assert.equal(boundsOf(indexOf('a', arrays), { a: { $gt: 5 } }), 'a=')
+  for (const [fields, filter, expected] of [
+    ['a.b,a.c', { 'a.b': 1, 'a.c': 2 }, 'a.b'],
+    ['a.b,c', { 'a.b': 1, c: 2 }, 'a.b,c='],
+    ['a.b,a.c', { a: { $elemMatch: { b: 1, c: 2 } } }, 'a.b,a.c'],
+    ['a.b.x,a.b.y', { a: { $elemMatch: { 'b.x': 1, 'b.y': 2 } } }, 'a.b.x'],
+    ['a.b,a.c', { a: { $elemMatch: { b: 1 } }, 'a.c': 2 }, 'a.b'],
+    ['a', { a: { $elemMatch: { $gt: 5, $lt: 9 } } }, 'a'],
+  ] as const)
+    assert.equal(boundsOf(indexOf(fields, arrays), filter), expected, `${fields} ${JSON.stringify(filter)}`)
+  const { ranges } = plan(indexOf('a', arrays), { a: { $elemMatch: { $gt: 5, $lt: 9 } } })!
+  assert.deepEqual(ranges![0]!.high, sortKeyOf(9))
+})
+
+test('an element of an array may be counted twice where several keys are searched for', () => {
+  assert.equal(plan(indexOf('a', arrays), { a: 1 })!.hasRepeats, false)
+  assert.equal(plan(indexOf('a', arrays), { a: { $in: [1, 2] } })!.hasRepeats, true)
+  assert.equal(plan(indexOf('a,b', arrays), { a: 1 })!.hasRepeats, true)
+  assert.equal(plan('a,b', { a: { $in: [1, 2] } })!.hasRepeats, false)
+})
+
+test('contradictions lead to no entries', () => {
+  assert.deepEqual(plan('a', { $and: [{ a: 1 }, { a: 2 }] })!.ranges, [])
+  assert.deepEqual(plan('a', { a: { $gt: 5, $lt: 5 } })!.ranges, [])
+})
+
+test('the order of a list is that of an index behind its fields with equality', () => {
+  for (const [fields, filter, sort, backward] of [
+    ['a', {}, 'a', false],
+    ['a', {}, '-a', true],
+    ['a,-b', {}, '-a,b', true],
+    ['a,-b', {}, 'a,b', undefined],
+    ['a,b', {}, 'a', undefined],
+    ['a,b', { a: 1 }, 'b', false],
+    ['a,b', { a: 1 }, 'a,b', false],
+    ['a,b', { a: 1, b: { $gt: 2 } }, '-b', true],
+    ['a,b', { a: { $in: [1, 2] } }, 'b', undefined],
+    ['a,b', { a: { $gt: 1 } }, 'b', undefined],
+    ['a', { a: 1 }, '-createdAt', true],
+    ['a', { a: 1 }, '_id', false],
+    ['a', { a: 1 }, 'b', undefined],
+    ['a', { a: { $gt: 1 } }, '-createdAt', undefined],
+    ['a,-createdAt', { a: 1 }, '-createdAt', false],
+    ['a,b,createdAt', { a: 1 }, 'b', false],
+    ['a,b,-createdAt', { a: 1 }, 'b', undefined],
+    ['a,b,-createdAt', { a: 1 }, 'b,-_id', false],
+  ] as const) {
+    const found = plan(fields, filter, sort)
+    assert.equal(found?.order?.isBackward, backward, `${fields} ${JSON.stringify(filter)} ${sort}`)
+  }
+})
+
+test('of a document with several keys the first or last one counts, if all are read', () => {
+  assert.equal(plan(indexOf('a', arrays), {}, 'a')!.order!.end, 1)
+  assert.equal(plan(indexOf('a', arrays), {}, '-a')!.order!.end, 2)
+  assert.equal(plan(indexOf('a', arrays), { a: { $gt: 1 } }, 'a')!.order, undefined)
+  assert.ok(plan(indexOf('a', arrays), { a: 1 })!.order)
+})
+
+test('keys that are cut are neither in order nor searched beyond what is left of them', () => {
+  const cut = { hasCutKeys: true }
+  const long = 'x'.repeat(1000)
+  assert.equal(plan(indexOf('a', cut), {}, 'a'), undefined)
+  assert.equal(plan(indexOf('a', cut), { a: { $gt: long } }), undefined)
+  assert.equal(boundsOf(indexOf('a', cut), { a: { $gt: 'x' } }), 'a=')
+  assert.equal(boundsOf(indexOf('a', cut), { a: 'x'.repeat(5000) }), 'a=')
+  assert.equal(boundsOf(indexOf('a,b', cut), { a: long }), undefined)
+  assert.equal(boundsOf('a,b', { a: long }), 'a=')
+})
+
+test('a position is a key', () => {
+  const id = newId(Date.UTC(2026, 0, 1))
+  const bytes = sortKeyOf('x')
+  const { order } = plan('a,b,createdAt', { a: 1 }, 'b')!
+  assert.deepEqual(
+    order!.keyOf({ id, bounds: [{ bytes, isCut: false }] }),
+    Buffer.concat([1, 'x', '2026-01-01T00:00:00.000Z'].map(sortKeyOf)),
+  )
+  assert.equal(order!.keyOf({ id, bounds: [{ bytes, isCut: true }] }), undefined)
+})
+
+test('an index without owners decides nothing for a list of one owner', () => {
+  const exact = (byOwner: boolean) =>
+    plans([indexOf('a', { byOwner })], { a: 1 }, undefined, 'me')[0]!.isExact
+  assert.deepEqual([exact(true), exact(false)], [true, false])
+  assert.deepEqual(plans(['a'], {}, 'a', 'me'), [])
+})
+
+test('the index with the most fields of a filter comes first, one that is not ready never', () => {
+  const building = indexOf('a,b,c', { state: 'building' })
+  const found = plans(['a', 'b,c', 'a,b', building, indexOf('c', { isUnique: true })], {
+    a: 1,
+    b: { $gt: 1 },
+    c: 1,
+  })
+  assert.deepEqual(
+    found.map(({ index }) => namesOf(index.fields)),
+    ['c', 'a,b', 'a', 'b,c'],
+  )
+  assert.deepEqual(
+    plans(['b', 'a,c'], { a: 1 }, 'c').map(({ index, order }) => [
+      namesOf(index.fields),
+      order !== undefined,
+    ]),
+    [['a,c', true]],
+  )
+})
