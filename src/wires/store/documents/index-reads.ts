@@ -155,7 +155,13 @@ class IndexReader {
    * @param known how many match
    */
   async #readByDocuments(known?: number): Promise<IndexRead | 'wide'> {
-    const { query, countAll } = this.#source
+    const { query, countAll, limit: shown } = this.#source
+    // Where enough of all documents match, the page is found soon, wherever the cursor is.
+    if (this.#order && query.total !== undefined && query.total > LOOKUP_COST * (shown + 1)) {
+      const found = await this.#readDocuments(this.#scan)
+      const examined = { entries: found.length, documents: found.length }
+      return { total: query.total, found, order: 'index', examined }
+    }
     const few = await this.#countFew()
     const limit = few === undefined ? Math.floor((await countAll()) / LOOKUP_COST) : FEW_DOCUMENTS
     const entries = few ?? (await this.#count(this.#scan, limit))
