@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { before, test, type TestContext } from 'node:test'
 
 import { newId } from '../../../../base/ids.ts'
-import type { Database } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { TestApp } from '../../../../testing/app.ts'
 import { startReplicas } from '../../../../testing/auth.ts'
@@ -41,26 +40,25 @@ eachEngine((engine) => {
     await assertEntries(other!)
   }
 
-  /** Holds the batches with a text in their SQL, on both replicas. */
-  function hold(t: TestContext, text: string) {
+  /** Holds the statements with a text, on both replicas. */
+  function hold(t: TestContext, method: 'batch' | 'all', text: string) {
     const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     for (const { app } of [one!, other!]) {
-      const batch: Database['batch'] = app.db.batch.bind(app.db)
-      const held: typeof batch = async (steps) => {
-        if (JSON.stringify(steps).includes(text)) {
+      const run = app.db[method].bind(app.db) as (statements: never) => Promise<never>
+      t.mock.method(app.db, method, async (statements: never) => {
+        if (JSON.stringify(statements).includes(text)) {
           isHeld.resolve()
           await isReleased.promise
         }
-        return batch(steps)
-      }
-      t.mock.method(app.db, 'batch', held)
+        return run(statements)
+      })
     }
     const release = () => isReleased.resolve()
     t.after(release)
     return { reached: isHeld.promise, release }
   }
   /** Holds a build that has read documents, and not yet inserted their entries. */
-  const holdBuild = (t: TestContext) => hold(t, 'set built_to = ')
+  const holdBuild = (t: TestContext) => hold(t, 'batch', 'set built_to = ')
 
   test('writes of a replica that has not heard of an index keep its entries up', async () => {
     const names = ['created', 'together', 'updated', 'patched', 'deleted']
@@ -128,7 +126,7 @@ eachEngine((engine) => {
     const id = await create('gone', { year: 1 })
     await declare({ gone: ['year'] })
     await readyIndexes(other!)
-    const deletion = hold(t, 'delete from store_documents')
+    const deletion = hold(t, 'batch', 'delete from store_documents')
     const deleting = send(one!, 'DELETE', `gone/${id}`)
     await deletion.reached
     await send(other!, 'PUT', `gone/${id}`, { year: 2 })
@@ -194,6 +192,20 @@ eachEngine((engine) => {
     await assertLists()
     await readyIndexes(other!)
     await assertLists()
+  })
+
+  test('a list whose index is dropped before it is read has all documents', async (t) => {
+    const ids = [await create('read', { year: 1 }), await create('read', { year: 2 })]
+    await declare({ read: ['year'] })
+    await readyIndexes(other!)
+    const reading = hold(t, 'all', 'store_entries')
+    const listing = send(one!, 'GET', 'read?sort=year&filter={"year":{"$gt":0}}')
+    await reading.reached
+    await declare({})
+    await readyIndexes(other!)
+    reading.release()
+    const { data, total } = await listing
+    assert.deepEqual([total, ...data.map(({ _id }: { _id: string }) => _id)], [2, ...ids])
   })
 
   test('an index whose keys have another form is built again', async () => {
