@@ -138,3 +138,20 @@ test('stops a scan at its limit or at its signal, and keeps its place until it h
   await end('a5')
   assert.equal(await next, 'a5')
 })
+
+test('what several scans of one query have run for is counted together', async () => {
+  const { scan, end, stopped } = watched()
+  const spent = { ms: 0 }
+  const first = scan('a1', { limitMs: 10_000, spent })
+  await turn()
+  await end('a1')
+  await first
+  assert.ok(spent.ms > 0 && spent.ms < 10_000)
+  spent.ms = 9_999
+  await assert.rejects(scan('a2', { limitMs: 10_000, spent }), {
+    ...unavailable,
+    message: /longer than 10 s/,
+  })
+  assert.deepEqual(stopped, ['a2'])
+  await end('a2')
+})

@@ -36,14 +36,15 @@ export class ScanQueue {
    * @throws UNAVAILABLE if too many wait, if it waited too long, or if it was stopped at its limit
    */
   async run<T>(
-    { caller, limitMs = SCAN_LIMIT_MS, signal }: ScanOptions,
+    { caller, limitMs = SCAN_LIMIT_MS, spent = { ms: 0 }, signal }: ScanOptions,
     scan: (stop: AbortSignal) => Promise<T>,
   ): Promise<T> {
     // Without one, it competes with nobody of the same name.
     const counted = caller ?? Symbol('scan')
     await this.#takePlace(counted, signal)
     const stop = new AbortController()
-    const timer = setTimeout(() => stop.abort(tookTooLong(limitMs)), limitMs)
+    const begun = performance.now()
+    const timer = setTimeout(() => stop.abort(tookTooLong(limitMs)), limitMs - spent.ms)
     const leave = (): void => stop.abort(signal!.reason)
     signal?.addEventListener('abort', leave)
     const stopped = new Promise<never>((_, reject) => {
@@ -54,6 +55,7 @@ export class ScanQueue {
       // How a scan ends that was stopped is of no interest.
       return await Promise.race([ended, stopped])
     } finally {
+      spent.ms += performance.now() - begun
       clearTimeout(timer)
       signal?.removeEventListener('abort', leave)
     }

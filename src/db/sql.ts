@@ -181,9 +181,13 @@ sql.join = (parts: readonly Part[], separator = ', '): Sql =>
 /**
  * A condition of `where` at whose rows a scan can be stopped. For the whole of what a scan filters by, not for what an
  * index is searched by. Costs 60 ns a row on SQLite, and nothing on PostgreSQL.
+ *
+ * @param unless which rows are so quickly examined that it may go on to the next one first; 20 ns
  */
-sql.stoppable = (condition: Sql): Choice =>
-  sql.either({ sqlite: sql`(sixwire_tick() and (${condition}))`, postgres: condition })
+sql.stoppable = (condition: Sql, unless?: Sql): Choice => {
+  const tick = unless ? sql`(${unless} or sixwire_tick())` : sql`sixwire_tick()`
+  return sql.either({ sqlite: sql`(${tick} and (${condition}))`, postgres: condition })
+}
 
 /** Text that is used as SQL unchanged. It must be from the source code. */
 sql.literal = (text: string): Sql => new Sql([text], [])

@@ -18,7 +18,7 @@ import type {
 } from './database.ts'
 import { StartError } from '../base/start-error.ts'
 import { withChecksum } from './migrations.ts'
-import { ScanQueue } from './scan-queue.ts'
+import { SCAN_PLACES, ScanQueue } from './scan-queue.ts'
 import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { loadSqliteFunctions, type SqliteFunctions } from './sqlite-functions.ts'
@@ -48,6 +48,7 @@ export class SqliteDatabase implements Database {
   readonly #scans = new ScanQueue()
   /** The threads in which no scan runs; the one that was used last is at the end. */
   readonly #idleScanners: SqliteWorker[] = []
+  #busyScanners = 0
   readonly #snapshots = new Set<SqliteSnapshot>()
   #iteration: Iteration | undefined
   #closing: Promise<void> | undefined
@@ -137,13 +138,24 @@ export class SqliteDatabase implements Database {
   }
 
   async #runScan(statement: Statement, stop: AbortSignal): Promise<Row[]> {
-    const scanner = this.#idleScanners.pop() ?? new SqliteWorker(this.#file, 'scanner', this.#functionModules)
+    let scanner = this.#idleScanners.pop()
+    while (scanner?.broken) scanner = this.#idleScanners.pop()
+    scanner ??= this.#startScanner()
+    this.#busyScanners++
+    // Where the machine is busy a start takes long: the last place, which is left to other callers, has its thread by then.
+    if (this.#busyScanners === SCAN_PLACES - 1 && this.#idleScanners.length === 0)
+      this.#idleScanners.push(this.#startScanner())
     stop.addEventListener('abort', () => scanner.stop())
     try {
       return await scanner.askOne({ kind: 'single', statement })
     } finally {
+      this.#busyScanners--
       if (!scanner.broken) this.#idleScanners.push(scanner)
     }
+  }
+
+  #startScanner(): SqliteWorker {
+    return new SqliteWorker(this.#file, 'scanner', this.#functionModules)
   }
 
   async write<R = Row>(query: Sql<R>): Promise<R[]> {

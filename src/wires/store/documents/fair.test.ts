@@ -21,7 +21,7 @@ eachEngine((engine) => {
   let other: { _id: string; token: string; email: string; password: string }
   const ending = endOfSuite()
   before(async () => {
-    app = await startApp(ending, engine, { config: { store: { queryLimitSeconds: 1 } } })
+    app = await startApp(ending, engine, { config: { store: { queryLimitSeconds: 2 } } })
     attacker = await app.register()
     other = await app.register()
     const { documents } = app.app.service('store')

@@ -9,6 +9,7 @@ import type { Documents } from './documents.ts'
 import { explanationOf, selectExplainedSql, type Explanation } from './explain.ts'
 import { indexReads, type IndexRead } from './index-reads.ts'
 import type { Indexes } from './indexes/indexes.ts'
+import { createParts } from './parts.ts'
 import { fewestFirst } from './plan/choose.ts'
 import { plansOf, type Plan } from './plan/plan.ts'
 import { listQuery, type ListParameters } from './query/index.ts'
@@ -41,6 +42,8 @@ export function createLists(
   limitMs: number,
   key: Key,
 ) {
+  const parts = createParts(db, (collection, owner) => documents.count(collection, { owner }))
+
   /** Reads a list from the entries of an index; undefined if none is of use. */
   async function readByIndex(source: PageSource, owner: string | undefined): Promise<Indexed | undefined> {
     const { collection, query } = source
@@ -74,8 +77,10 @@ export function createLists(
       query,
       inReach: sql`d.collection = ${collection}${mine}`,
       collection,
+      owner: rowFilter.owner,
       limit: Math.min(asked.limit, LARGEST_LIMIT),
       offset,
+      parts,
       options: { limitMs, ...options },
       countAll: () => documents.count(collection, rowFilter),
     }

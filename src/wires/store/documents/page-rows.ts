@@ -1,6 +1,7 @@
 import { sql, type Sql } from '../../../db/sql.ts'
 
-const PAGE_BYTES = 4_194_304
+/** The bytes that the documents of a page have at most, if it has more than one. */
+export const PAGE_BYTES = 4_194_304
 /** A page of up to so many documents is read without measuring them, unless one of them is too large for that. */
 export const SHORT_LIMIT = 32
 /** Rows that a short page may skip over on the way; else it is read where it stalls nobody, like a long one. */

@@ -90,3 +90,10 @@ export function and<Part extends object>(parts: readonly Part[]): Part | Joined<
 /** Any of the parts. */
 export const or = <Part extends object>(of: readonly Part[]): Part | Joined<Part> =>
   of.length === 1 ? of[0]! : (of.find(isEverything) ?? { kind: 'or', of })
+
+/** How many questions about fields a filter asks. */
+export function countConditions(filter: Filter): number {
+  if (filter.kind === 'not') return countConditions(filter.of)
+  if (filter.kind !== 'field') return filter.of.reduce((sum, one) => sum + countConditions(one), 0)
+  return filter.test.kind === 'elementMatches' ? 1 + countConditions(filter.test.of) : 1
+}
