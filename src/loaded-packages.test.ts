@@ -3,9 +3,9 @@ import { test } from 'node:test'
 
 import { startWatched } from './testing/loaded-modules.ts'
 
-// Mail as plain text, images, buckets, archives, payments by card, chains, metrics.
+// Mail as plain text, images, buckets, archives, payments by card, chains, metrics, the page at /docs.
 const ON_DEMAND =
-  /\/node_modules\/(html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|viem|prom-client)\//
+  /\/node_modules\/(html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|viem|prom-client|@fastify\/swagger-ui|@fastify\/static|yaml)\//
 
 test('a start does not load the packages that only some calls need', async (t) => {
   const server = await startWatched(t, {

@@ -369,10 +369,8 @@ eachEngine((engine) => {
 
     test('is made once, and not for each call', async (t) => {
       assert.equal((await app.request('GET', '/openapi.json')).status, 200)
-      const making = t.mock.method(app.app.server.engine, 'swagger')
       const writing = t.mock.method(JSON, 'stringify')
       assert.equal((await app.request('GET', '/openapi.json')).status, 200)
-      assert.equal(making.mock.callCount(), 0)
       const large = writing.mock.calls.filter(({ result }) => String(result).includes('"openapi":"3.1.0"'))
       assert.equal(large.length, 0)
     })

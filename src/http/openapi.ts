@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
 
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-import { docsPage } from './docs-page.ts'
+import { createDocsPage } from './docs-page.ts'
 import { JSON_TYPE } from './failures.ts'
 import { operationOf } from './openapi-operation.ts'
 import { createComponents } from './openapi-schemas.ts'
@@ -82,20 +80,24 @@ export async function registerDescription(
   groups: readonly RouteGroup[],
   admit: (request: FastifyRequest) => Promise<void>,
 ): Promise<void> {
-  // The page takes the description from this plugin. What the plugin itself derives from the engine's routes is
-  // not used: it has neither names of schemas nor examples.
-  await engine.register(swagger, { hideUntagged: true, transformObject: () => describe(about, groups) })
+  let cached: { description: object; text: string; etag: string } | undefined
+  function description() {
+    if (!cached) {
+      const described = describe(about, groups)
+      const text = JSON.stringify(described)
+      const etag = `"${createHash('sha256').update(text).digest('base64url')}"`
+      cached = { description: described, text, etag }
+    }
+    return cached
+  }
+  const page = createDocsPage(about.title, () => description().description)
+  engine.addHook('onClose', page.close)
 
-  let cached: { text: string; etag: string } | undefined
   await engine.register(async (pages) => {
     pages.addHook('onRequest', admit)
-    await pages.register(swaggerUi, docsPage(about.title))
+    for (const path of ['/docs', '/docs/*']) pages.get(path, page.answer)
     pages.get('/openapi.json', async (request, reply) => {
-      if (!cached) {
-        const text = JSON.stringify(engine.swagger())
-        cached = { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
-      }
-      const { text, etag } = cached
+      const { text, etag } = description()
       const ifNoneMatch = request.headers['if-none-match'] ?? ''
       reply.headers({ etag, 'cache-control': 'no-cache' })
       if (ifNoneMatch === '*' || ifNoneMatch.includes(etag)) return reply.code(304).send()
