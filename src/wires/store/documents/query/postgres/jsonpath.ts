@@ -244,6 +244,8 @@ function equalsAny(at: string, values: readonly Json[]): Predicate {
   return any(
     ...[...byType].map(([type, those]) => {
       if (type === 'null') return isOf(at, 'null')
+      // The rest looks many of them up in a hash table.
+      if (those.length > MAX_COMPARED && !isScalar(those[0]!)) return atMost(isOf(at, type))
       const equal = those.map((value) => (isScalar(value) ? compare(at, '==', value) : equals(at, value)))
       return all(any(...equal), isOf(at, type))
     }),

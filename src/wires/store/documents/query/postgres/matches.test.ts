@@ -31,11 +31,16 @@ test('the largest filters are short in SQL', () => {
   let deep: unknown = 1
   for (let i = 0; i < 120; i++) deep = { ['k'.repeat(50)]: deep }
   const patterns = Array.from({ length: 3 }, () => ({ 'v.0.0.0': { $regex: '\\p{L}'.repeat(9) } }))
-  for (const filter of [inside('a.0'), { 'v.0.0.0': { $all: [deep, [deep]] } }, { $or: patterns }]) {
+  const lengthOf = (filter: unknown): number => {
     const { text, params } = printed(filter)
-    const length = text.length + params.join('').length
+    return text.length + params.join('').length
+  }
+  for (const filter of [inside('a.0'), { 'v.0.0.0': { $all: [deep, [deep]] } }, { $or: patterns }]) {
+    const length = lengthOf(filter)
     assert.ok(length < 3_000_000, `${JSON.stringify(filter).slice(0, 60)}: ${length}`)
   }
+  const objects = Array.from({ length: 1000 }, (_, x) => ({ x }))
+  assert.ok(lengthOf({ v: { $in: objects } }) < 4 * JSON.stringify(objects).length)
 })
 
 /** As the filter is asked of a document where no jsonpath can say it. */
