@@ -18,6 +18,8 @@ declare module 'fastify' {
   }
 }
 
+const MAX_LEVELS = 64
+
 /** Reads whole bodies of a media type; errors of `read` are answered. */
 function readWhole(
   engine: FastifyInstance,
@@ -43,9 +45,14 @@ function refuseOthers(engine: FastifyInstance, type: string): void {
 const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void | Promise<void> } = {
   json(engine) {
     // The schema finds what an empty body lacks.
-    // A number that is answered can be sent back, as 2^60 is written 1152921504606847000.
-    const read = (bytes: Buffer) =>
-      bytes.length === 0 ? undefined : parseStrictJson(decodeUtf8(bytes), { takesRounded: true })
+    const read = (bytes: Buffer) => {
+      if (bytes.length === 0) return undefined
+      const text = decodeUtf8(bytes)
+      // An array that is the whole body is no level of what is in it.
+      const maxDepth = /^\s*\[/.test(text) ? MAX_LEVELS + 1 : MAX_LEVELS
+      // A number that is answered can be sent back, as 2^60 is written 1152921504606847000.
+      return parseStrictJson(text, { takesRounded: true, maxDepth })
+    }
     readWhole(engine, JSON_MEDIA_TYPE, read)
     readWhole(engine, /^application\/[\w.-]+\+json\b/i, (bytes, request) => {
       const { body } = request.routeOptions.config

@@ -211,6 +211,13 @@ eachEngine((engine) => {
       assert.deepEqual(one.body, body.data[7])
     })
 
+    test('holds documents of as many levels as one may have alone', async () => {
+      const ofLevels = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
+      assert.equal((await create(ofLevels(64))).status, 201)
+      assert.equal((await create(` [${ofLevels(64)}]`)).status, 201)
+      assert.equal((await create(`[${ofLevels(65)}]`)).status, 400)
+    })
+
     test('is created whole or not at all', async () => {
       const refused = await create('[{"a":1},{"b":{"$c":1}}]', 'none')
       assert.deepEqual([refused.status, issueOf(refused).path], [400, '/body/1/b/$c'])
