@@ -11,9 +11,10 @@ import { setImmediate } from 'node:timers/promises'
 
 import { loadConfig, type Config } from './app.ts'
 import { sql } from './db/sql.ts'
-import { startApp } from './testing/app.ts'
+import { startApp, type TestApp } from './testing/app.ts'
 import { eachEngine, temporaryFolder } from './testing/engines.ts'
 import { applicationFolder, blocksOf, importFile, shell } from './testing/examples.ts'
+import { readyIndexes } from './wires/store/documents/indexes/indexes.fixture.ts'
 
 /** The service that the provider of docs/pay.md calls, with one payment. */
 async function startAcme(t: TestContext) {
@@ -372,7 +373,8 @@ eachEngine((engine) => {
   })
 
   test('the queries of docs/queries.md answer what they show', async (t) => {
-    const app = await startApp(t, engine)
+    const databaseUrl = await engine.migratedUrl()
+    const app = await startApp(t, engine, { databaseUrl })
     const { token: TOKEN } = await app.register()
     const [setUp, ...blocks] = await blocksOf('docs/queries.md', 'sh')
     const [create, define] = setUp!.split('\n\n')
@@ -425,6 +427,24 @@ eachEngine((engine) => {
       const { status, body } = await app.request('GET', path, { token: TOKEN })
       assert.deepEqual([status, body.total], [200, 1], filter)
     }
+
+    const explain = blocks.find((block) => block.includes('explain=true'))
+    // Without times; that of the last use is noted after the answer.
+    const planIn = (text: string) => {
+      const { ms: _, indexes, ...plan } = JSON.parse(text)
+      return { ...plan, indexes: indexes.map(({ lastUsedAt: _, ...one }: Record<string, unknown>) => one) }
+    }
+    const explained = async (on: TestApp) => planIn(await shell(`${define}\n${explain}`, on, { TOKEN }))
+    const [scan, index] = (await blocksOf('docs/queries.md', 'json')).map(planIn)
+    assert.deepEqual(await explained(app), scan)
+    await app.stop()
+    const config = (await blocksOf('docs/queries.md', 'ts')).find((block) =>
+      block.includes('author.name,year'),
+    )
+    const configured = await applicationFolder(t, { 'sixwire.config.ts': config! })
+    const again = await startApp(t, engine, { databaseUrl, config: await loadConfig(configured) })
+    await readyIndexes(again)
+    assert.deepEqual(await explained(again), index)
   })
 
   describe('the configurations', () => {
