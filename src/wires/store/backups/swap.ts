@@ -22,20 +22,24 @@ const isSame = sql`loaded.owner = old.owner and ${sql.either({
   postgres: sql`cast(loaded.body as text) = cast(old.body as text)`,
 })}`
 
-/** The documents that go, and those that come, for the indexes. */
+/**
+ * The documents that go, and those that come, for the indexes. The other table is bounded by the id as well: a merge join
+ * would read it from its beginning for each page.
+ */
 const replacementOf = (id: string): Replacement => ({
   goneSql: (collection, after, limit) => sql`
     select id, owner, body from store_documents as old
     where collection = ${collection} and id > ${after} and not exists (
       select 1 from store_restored_documents as loaded
-      where loaded.restore_id = ${id} and loaded.collection = old.collection and loaded.id = old.id and ${isSame})
+      where loaded.restore_id = ${id} and loaded.collection = old.collection and loaded.id = old.id
+        and loaded.id > ${after} and ${isSame})
     order by id limit ${limit}`,
   freshSql: (collection, after, limit) => sql`
     select id, owner, ${sql.either({ sqlite: sql`json(doc)`, postgres: sql`body` })} as body
     from store_restored_documents as loaded
     where restore_id = ${id} and collection = ${collection} and id > ${after} and not exists (
       select 1 from store_documents as old
-      where old.collection = loaded.collection and old.id = loaded.id and ${isSame})
+      where old.collection = loaded.collection and old.id = loaded.id and old.id > ${after} and ${isSame})
     order by id limit ${limit}`,
 })
 
