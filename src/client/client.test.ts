@@ -248,6 +248,8 @@ eachEngine((engine) => {
       })
       assert.deepEqual([data, total], [[{ _id: others[2]!._id, title: '3' }], 2])
 
+      assert.equal((await books.list({ sort: [], fields: [], limit: 1 })).total, 5)
+
       const titles: string[][] = []
       for await (const page of books.pages({ sort: ['year'], limit: 2, offset: 1 }))
         titles.push(page.data.map(({ title }) => title))

@@ -84,7 +84,8 @@ export function createCollection<T extends object>(call: Call, collection: strin
     call(all, {
       ...options,
       params,
-      query: { ...query, sort: sort?.join(), fields: fields?.join() },
+      // None is the same as no list.
+      query: { ...query, sort: sort?.join() || undefined, fields: fields?.join() || undefined },
     }) as Promise<Page<Stored<T>>>
 
   async function create(sent: T | readonly T[], options?: CallOptions): Promise<Stored<T> | Stored<T>[]> {
