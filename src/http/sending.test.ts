@@ -16,8 +16,9 @@ async function startClient(
   t: TestContext,
   answer: (response: ServerResponse) => unknown,
   limitMs = LIMIT_MS,
+  heldMax = Infinity,
 ) {
-  const sending = limitSending(limitMs)
+  const sending = limitSending(limitMs, heldMax)
   const server = createServer((_request, response) => {
     sending.watch(response)
     answer(response)
@@ -72,4 +73,14 @@ test('an answer whose handler or source takes its time does not', async (t) => {
   socket.setEncoding('utf8')
   const pieces = await Array.fromAsync(socket)
   assert.match(pieces.join(''), /^HTTP\/1\.1 200 [^]*a\r\n1\r\nb\r\n0\r\n\r\n$/)
+})
+
+test('the largest of the answers that nobody reads ends at once if they hold too much memory', async (t) => {
+  const { response } = await startClient(t, (answering) => answering.end(LARGE), 60_000, LARGE.length / 2)
+  await once(response, 'close')
+  assert.equal(response.writableFinished, false)
+  const small = await startClient(t, (answering) => answering.end(LARGE), 60_000, LARGE.length * 2)
+  small.socket.resume()
+  await once(small.response, 'close')
+  assert.equal(small.response.writableFinished, true)
 })
