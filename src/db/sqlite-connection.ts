@@ -13,6 +13,9 @@ const BUSY = 5
 const BUSY_PAUSE_MS = 5
 
 const STATEMENTS_MAX = 256
+// A statement of 120 KB takes 2 MB when it is prepared, and 15 ms to prepare.
+const LONG_STATEMENT = 8_192
+const LONG_STATEMENTS_MAX = 4
 const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
 
 // Scans and writes read most pages once; the operating system also caches the file.
@@ -64,6 +67,7 @@ function switchToWal(db: DatabaseSync): void {
 export class SqliteConnection {
   readonly #db: DatabaseSync
   readonly #prepared = new BoundedMap<string, PreparedStatement>(STATEMENTS_MAX)
+  readonly #preparedLong = new BoundedMap<string, PreparedStatement>(LONG_STATEMENTS_MAX)
   #hasSnapshot = false
 
   /** @param isStopped asked at every row of `sql.stoppable` */
@@ -165,7 +169,8 @@ export class SqliteConnection {
   }
 
   #prepare(text: string): PreparedStatement {
-    let prepared = this.#prepared.get(text)
+    const kept = text.length > LONG_STATEMENT ? this.#preparedLong : this.#prepared
+    let prepared = kept.get(text)
     if (prepared === undefined) {
       const statement = this.#db.prepare(text)
       statement.setReturnArrays(true)
@@ -174,7 +179,7 @@ export class SqliteConnection {
         columns: columnsOf(statement),
         changesRows: CHANGES_ROWS.test(text),
       }
-      this.#prepared.set(text, prepared)
+      kept.set(text, prepared)
     }
     return prepared
   }
@@ -182,6 +187,7 @@ export class SqliteConnection {
   close(): void {
     this.endSnapshot()
     this.#prepared.clear()
+    this.#preparedLong.clear()
     this.#db.close()
   }
 }

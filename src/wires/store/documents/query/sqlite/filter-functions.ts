@@ -17,6 +17,12 @@ const matchers = createConstants((text) => {
   return (json: string) => matches({ [name]: parseJson(json) })
 })
 
+const documentMatchers = createConstants((text) => {
+  const { compileMatcher } = load('../matcher.ts') as typeof Matcher
+  const matches = compileMatcher(parseJson(text) as Filter)
+  return (json: string) => matches(parseJson(json))
+})
+
 const patterns = createConstants((text) => {
   const { matcherOf } = load('../pattern.ts') as typeof Patterns
   return matcherOf(parseJson(text) as Pattern)
@@ -36,6 +42,17 @@ export const filterFunctions = {
    * @param matcher of `store_matcher`
    */
   store_matches: (json: string, matcher: number): bigint => booleanOf(matchers.value(matcher)(json)),
+
+  /** @param filter JSON of a filter */
+  store_document_matcher: (filter: string): bigint => documentMatchers.numberOf(filter),
+
+  /**
+   * Whether a document passes a filter.
+   *
+   * @param matcher of `store_document_matcher`
+   */
+  store_document_matches: (json: string, matcher: number): bigint =>
+    booleanOf(documentMatchers.value(matcher)(json)),
 
   /** @param pattern JSON of a pattern */
   store_pattern: (pattern: string): bigint => patterns.numberOf(pattern),

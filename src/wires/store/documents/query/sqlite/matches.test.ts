@@ -22,7 +22,9 @@ test('what most filters ask is SQL alone, and an id is looked up by the primary 
     'items.sku': { $in: ['x', { y: 1 }] },
     scores: { $elemMatch: { $gt: 5, $lt: 10 } },
   }
-  assert.doesNotMatch(printed(tests), /store_/)
+  for (const [path, operand] of Object.entries(tests))
+    assert.doesNotMatch(printed({ [path]: operand }), /store_/)
+  assert.match(printed({ _id: { $gt: 'x' }, ...tests }), /^\(d\.id > \?\) and case when octet_length/)
   assert.equal(printed({ _id: 'x' }), 'd.id = ?')
   assert.equal(printed({ _id: { $gt: 'x' } }), 'd.id > ?')
 })
@@ -126,6 +128,20 @@ anyEngine((engine) => {
       rows,
       names.flatMap((name) => [{ [name]: 5 }, { [`${name}.${name}`]: 5 }, { [`a.${name}`]: { $gte: 5 } }]),
     )
+  })
+
+  test('a large document is decided by many conditions as a small one', async () => {
+    const rows = ['', 'x'.repeat(30_000)].flatMap((text): Document[] => [
+      { text, a: { x: 7 }, tags: ['b'] },
+      { text, a: [{ x: 1 }, { x: 190 }] },
+      { text, tags: null },
+    ])
+    const none = Array.from({ length: 180 }, (_, i) => ({ [`no${i}.x`]: i }))
+    await check(rows, [
+      { $or: [...none, { 'a.x': 7 }, { 'a.x': 190 }] },
+      { $nor: [...none, { tags: { $regex: '^b' } }] },
+      { $and: [{ text: { $gte: '' } }, { $or: [...none, { tags: null }] }] },
+    ])
   })
 
   test('a name written with an escape is not taken for one of another document', async () => {

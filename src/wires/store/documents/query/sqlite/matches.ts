@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { Filter, Test } from '../filter.ts'
+import { countConditions, type Filter, type Test } from '../filter.ts'
 import { compileMatcher } from '../matcher.ts'
 import { indexOf, type Path } from '../path.ts'
 import { FEW, isOneOf } from './conditions.ts'
@@ -13,7 +13,32 @@ type FieldFilter = Extract<Filter, { kind: 'field' }>
  * The filter as a condition of row `d` of the documents: true or false, never null. What SQL can't tell, or not so quickly,
  * is decided by the function `store_matches`: numeric parts of a path behind an array, and comparisons with objects.
  */
-export const sqliteMatches = (filter: Filter): Sql => matches(filter, { document: sql`d.doc`, depth: 0 })
+export function sqliteMatches(filter: Filter): Sql {
+  if (filter.kind !== 'and') return anyMatches(filter)
+  const [byKey, others] = [true, false].map((one) => filter.of.filter((part) => isByKey(part) === one))
+  return byKey!.length === 0 || others!.length === 0
+    ? anyMatches(filter)
+    : sql`${matches({ kind: 'and', of: byKey! }, WHOLE)} and ${anyMatches({ kind: 'and', of: others! })}`
+}
+
+const WHOLE: Place = { document: sql`d.doc`, depth: 0 }
+
+// SQLite keeps a copy of the document for each look into it, until the next row: conditions × bytes of all of them.
+const COPIED_BYTES = 4_194_304
+const LARGEST_DOCUMENT = 1_048_576
+
+/** Large documents are parsed once, instead of being searched again for each of many conditions. */
+function anyMatches(filter: Filter): Sql {
+  const native = matches(filter, WHOLE)
+  const bytes = Math.floor(COPIED_BYTES / Math.max(countConditions(filter), 1))
+  return bytes >= LARGEST_DOCUMENT
+    ? native
+    : sql`case when octet_length(d.doc) < ${bytes} then ${native}
+        else store_document_matches(json(d.doc), store_document_matcher(${JSON.stringify(filter)})) end`
+}
+
+const isByKey = (filter: Filter): boolean =>
+  filter.kind === 'field' && filter.path.length === 1 && filter.path[0] === '_id'
 
 function matches(filter: Filter, place: Place): Sql {
   switch (filter.kind) {
