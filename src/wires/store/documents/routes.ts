@@ -79,8 +79,8 @@ const FieldsParameter = Type.Optional(
 const Documents = Type.Object(
   {
     data: Type.Array(Document),
-    total: Type.Integer(),
-    limit: Type.Integer(),
+    total: Type.Integer({ description: 'How many documents the filter finds, on all pages.' }),
+    limit: Type.Integer({ description: 'The limit that was applied.' }),
     offset: Type.Integer(),
     nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
   },
