@@ -6,9 +6,9 @@ import { scanReads, whereAfter, type PageSource } from './scan-reads.ts'
 
 /** Entries that are counted where it stalls nobody else. */
 const FEW_ENTRIES = 1000
-/** Documents that are looked into, likewise, if they are not large together. */
+/** Documents that are looked into, likewise, if together they are not large: a filter may have 200 conditions. */
 const FEW_DOCUMENTS = 100
-const FEW_BYTES = 1_048_576
+const FEW_BYTES = 65_536
 // To find a document by its id takes so many times as long as to look into the next one.
 const LOOKUP_COST = 8
 

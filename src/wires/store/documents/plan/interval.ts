@@ -63,15 +63,18 @@ function rangeOf(operator: '>' | '>=' | '<' | '<=', bound: string | number): Int
 
 /** Keys that are in both. */
 export function intersection(some: readonly Interval[], others: readonly Interval[]): Interval[] {
-  return some.flatMap((one) =>
-    others.flatMap((other): Interval[] => {
-      const low = one.low.compare(other.low) > 0 ? one.low : other.low
-      const high = one.high.compare(other.high) < 0 ? one.high : other.high
-      if (low.compare(high) >= 0) return []
-      const point = one.point ?? other.point
-      return [point ? pointAt(point) : { low, high }]
-    }),
-  )
+  const found: Interval[] = []
+  for (let [i, j] = [0, 0]; i < some.length && j < others.length;) {
+    const [one, other] = [some[i]!, others[j]!]
+    const low = one.low.compare(other.low) > 0 ? one.low : other.low
+    const endsFirst = one.high.compare(other.high) < 0
+    const high = endsFirst ? one.high : other.high
+    const point = one.point ?? other.point
+    if (low.compare(high) < 0) found.push(point ? pointAt(point) : { low, high })
+    if (endsFirst) i++
+    else j++
+  }
+  return found
 }
 
 /** The same keys in a field that descends. */

@@ -105,6 +105,18 @@ test('an element of an array may be counted twice where several keys are searche
   assert.equal(plan('a,b', { a: { $in: [1, 2] } })!.hasRepeats, false)
 })
 
+test('several conditions on a field with one key are searched for together', () => {
+  const lists = [
+    { a: { $in: [1, 3, 5, 'x', 7] } },
+    { a: { $in: ['x', 3, 4, 7] } },
+    { a: { $gte: 3, $lt: 7 } },
+  ]
+  assert.deepEqual(
+    [1, 2, 3].map((many) => plan('a', { $and: lists.slice(0, many) })!.ranges!.map(({ low }) => low)),
+    [[1, 3, 5, 7, 'x'], [3, 7, 'x'], [3]].map((values) => values.map(sortKeyOf)),
+  )
+})
+
 test('contradictions lead to no entries', () => {
   assert.deepEqual(plan('a', { $and: [{ a: 1 }, { a: 2 }] })!.ranges, [])
   assert.deepEqual(plan('a', { a: { $gt: 5, $lt: 5 } })!.ranges, [])
