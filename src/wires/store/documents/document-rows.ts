@@ -53,19 +53,20 @@ const isVersionOneOf = (versions: readonly number[]): Sql =>
     postgres: sql`in (select cast(value as bigint) from json_array_elements_text(${JSON.stringify(versions)}::json))`,
   })}`
 
-/** Inserts documents of one owner; no rows if there is one with an id of theirs. */
+/** Inserts documents; no rows if there is one with an id of theirs. */
 export const insertAllSql = (
   collection: string,
-  owner: string,
-  documents: readonly { id: string; body: string }[],
+  documents: readonly Omit<NewDocument, 'collection'>[],
   set: IndexSet,
 ): Sql<{ id: string }> => sql`
   insert into store_documents (collection, id, owner, version, index_set, ${storedColumn})
-  select cast(${collection} as text), id, cast(${owner} as text), 1, cast(${set.version} as bigint), ${storedSql(sql`body`)}
+  select cast(${collection} as text), id, owner, 1, cast(${set.version} as bigint), ${storedSql(sql`body`)}
   from ${sql.either({
-    sqlite: sql`(select value ->> 'id' as id, value ->> 'body' as body from json_each(${JSON.stringify(documents)}))`,
+    sqlite: sql`(
+      select value ->> 'id' as id, value ->> 'owner' as owner, value ->> 'body' as body
+      from json_each(${JSON.stringify(documents)}))`,
     postgres: sql`json_to_recordset(${JSON.stringify(documents)}::json)`,
-  })} as line ${sql.either({ sqlite: sql``, postgres: sql`(id text, body text)` })}
+  })} as line ${sql.either({ sqlite: sql``, postgres: sql`(id text, owner text, body text)` })}
   where not exists (
     select 1 from store_documents
     where collection = ${collection} and ${isOneOf(documents.map(({ id }) => id))})

@@ -17,10 +17,12 @@ import {
   selectAllSql,
   selectSql,
   updateSql,
+  type NewDocument,
   type OwnedDocument,
   type StoredDocument,
 } from './document-rows.ts'
 import type { Upkeep } from './indexes/upkeep.ts'
+import { createInsertGroups } from './insert-groups.ts'
 import { mergePatch } from './merge-patch.ts'
 import type { Json } from './query/filter.ts'
 
@@ -94,6 +96,35 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
     return row!.documents
   })
 
+  async function insert(document: NewDocument): Promise<boolean> {
+    const { collection, id, owner, body } = document
+    const rows = await indexes.write(collection, (set) => ({
+      query: insertSql(db.dialect, document, set),
+      changes: () => [{ id, owner, after: jsonOf(body) }],
+    }))
+    return rows.length > 0
+  }
+
+  async function insertAll(
+    collection: string,
+    list: readonly Omit<NewDocument, 'collection'>[],
+  ): Promise<boolean> {
+    const rows = await indexes.write(collection, (set) => ({
+      query: insertAllSql(collection, list, set),
+      changes: () => list.map(({ id, owner, body }) => ({ id, owner, after: jsonOf(body) })),
+    }))
+    return rows.length > 0
+  }
+
+  const insertInGroups = createInsertGroups({
+    one: insert,
+    all: (list) =>
+      insertAll(
+        list[0]!.collection,
+        list.map(({ id, owner, body }) => ({ id, owner, body })),
+      ),
+  })
+
   return {
     get,
 
@@ -104,12 +135,10 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
      * @throws validation_error for a field name that begins with `$`; payload_too_large over 1 MiB
      */
     async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
-      const body = newBody(id, fields)
-      const [made] = await indexes.write(collection, (set) => ({
-        query: insertSql(db.dialect, { collection, id, owner, body }, set),
-        changes: () => [{ id, owner, after: jsonOf(body) }],
-      }))
-      return made ? { body, version: 1 } : get(collection, id, { owner })
+      const document = { collection, id, owner, body: newBody(id, fields) }
+      const isWithoutIndexes = indexes.known(collection).indexes.length === 0
+      const isMade = await (isWithoutIndexes ? insert(document) : insertInGroups(document))
+      return isMade ? { body: document.body, version: 1 } : get(collection, id, { owner })
     },
 
     /**
@@ -125,12 +154,8 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
       list: readonly Fields[],
     ): Promise<StoredDocument[]> {
       const ids = idsWithin(recordId, list.length)
-      const rows = ids.map((id, i) => ({ id, body: newBody(id, list[i]!, `/body/${i}`) }))
-      const made = await indexes.write(collection, (set) => ({
-        query: insertAllSql(collection, owner, rows, set),
-        changes: () => rows.map(({ id, body }) => ({ id, owner, after: jsonOf(body) })),
-      }))
-      if (made.length > 0) return rows.map(({ body }) => ({ body, version: 1 }))
+      const made = ids.map((id, i) => ({ id, owner, body: newBody(id, list[i]!, `/body/${i}`) }))
+      if (await insertAll(collection, made)) return made.map(({ body }) => ({ body, version: 1 }))
       return db.all(selectAllSql(collection, owner, ids))
     },
 

@@ -99,6 +99,18 @@ eachEngine((engine) => {
       await assertEntries(app)
     })
 
+    test('refuses one of many at once, and no other', async () => {
+      await create('books', { isbn: 'group 3' })
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => ask('POST', 'books', { body: { isbn: `group ${i}` } })),
+      )
+      assert.deepEqual(
+        answers.flatMap(({ status }, i) => (status === 201 ? [] : [`${i} ${status}`])),
+        ['3 409'],
+      )
+      await assertEntries(app)
+    })
+
     test('compares each element of an array, long texts to the end, and a missing field as null', async () => {
       const long = 'x'.repeat(3000)
       await create('tagged', { codes: ['p', 'p', 'q', `${long}1`] })
