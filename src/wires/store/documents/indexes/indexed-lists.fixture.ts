@@ -10,7 +10,7 @@ type JsonObject = { [name: string]: Json }
 /** `n` is another number in each document. */
 const path = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom('a', 'b') },
-  { weight: 3, arbitrary: fc.constantFrom('c', 'a.a', 'a.b', 'b.a') },
+  { weight: 4, arbitrary: fc.constantFrom('c', 'a.a', 'a.b', 'b.a') },
   { weight: 1, arbitrary: fc.constant('n') },
 )
 
@@ -37,9 +37,13 @@ const object = fc.record(
   { requiredKeys: [], noNullPrototype: true },
 ) as fc.Arbitrary<JsonObject>
 
+// A range may lie between their elements.
+const numbers = fc.array(fc.integer({ min: 0, max: 4 }), { minLength: 2, maxLength: 3 })
+
 const value: fc.Arbitrary<Json> = fc.oneof(
   { weight: 8, arbitrary: scalar },
-  { weight: 3, arbitrary: scalars },
+  { weight: 2, arbitrary: scalars },
+  { weight: 2, arbitrary: numbers },
   { weight: 2, arbitrary: object },
   { weight: 2, arbitrary: fc.array(fc.oneof(object, scalar), { maxLength: 3 }) },
   { weight: 1, arbitrary: fc.array(scalars, { maxLength: 2 }) },
@@ -65,18 +69,31 @@ const fields = (maxLength: number) =>
 export const indexes = fc.uniqueArray(fields(4), { minLength: 1, maxLength: 4, selector: String })
 
 // An operand is like a document's values, and flat more often than not.
-const operand = fc.oneof({ weight: 6, arbitrary: scalar }, { weight: 1, arbitrary: value })
+const operand = fc.oneof(
+  { weight: 6, arbitrary: scalar },
+  { weight: 1, arbitrary: value },
+  { weight: 1, arbitrary: fc.constant(null) },
+)
 
 const holder = (operator: string, inside: fc.Arbitrary<Json>): fc.Arbitrary<JsonObject> =>
   inside.map((one) => ({ [operator]: one }))
 
-const range: fc.Arbitrary<JsonObject> = fc
+const ends: fc.Arbitrary<JsonObject> = fc
   .uniqueArray(fc.tuple(fc.constantFrom('$gt', '$gte', '$lt', '$lte'), operand), {
     minLength: 1,
     maxLength: 2,
     selector: ([operator]) => operator,
   })
   .map((conditions) => Object.fromEntries(conditions))
+const between: fc.Arbitrary<JsonObject> = fc
+  .tuple(
+    fc.constantFrom('$gt', '$gte'),
+    fc.nat({ max: 3 }),
+    fc.constantFrom('$lt', '$lte'),
+    fc.nat({ max: 4 }),
+  )
+  .map(([low, one, high, other]) => ({ [low]: one, [high]: other }))
+const range = fc.oneof(ends, between)
 const equality = fc.oneof(holder('$eq', operand), holder('$in', fc.array(operand, { maxLength: 4 })))
 const bounds = fc.oneof(equality, range)
 
@@ -137,9 +154,11 @@ const always =
   () =>
     one
 
+const point = fc.oneof({ weight: 6, arbitrary: equality }, holder('$elemMatch', bounds))
+
 /** A filter of the first fields of an index: equalities, and a range at last. */
 const prefix = fc
-  .tuple(fc.nat(), fc.array(equality, { maxLength: 3 }), fc.option(range, { nil: undefined }))
+  .tuple(fc.nat(), fc.array(point, { maxLength: 3 }), fc.option(range, { nil: undefined }))
   .map(([which, equalities, last]): Aimed<JsonObject> => (indexes) => {
     const names = indexes[which % indexes.length]!.map((name) => name.replace('-', ''))
     const tests = last ? [...equalities, last] : equalities
