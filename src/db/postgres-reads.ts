@@ -108,11 +108,11 @@ export class ReadGroups {
     return sets.map((same) => ({ statement: same.statement, sets: [same], form }))
   }
 
-  #formOf({ statement: { text }, query }: Read): GroupForm {
+  #formOf({ statement: { text, isOnce }, query }: Read): GroupForm {
     let form = this.#forms.get(text)
     if (!form) {
       form = GroupForm.read(() => query.renderWith(setColumn))
-      if (this.#forms.size < FORMS_KEPT) this.#forms.set(text, form)
+      if (!isOnce && this.#forms.size < FORMS_KEPT) this.#forms.set(text, form)
     }
     return form
   }

@@ -34,9 +34,9 @@ export class StatementNames {
   readonly #names = new Map<string, string>()
   #made = 0
 
-  of({ text, params }: Statement): NamedStatement {
+  of({ text, params, isOnce }: Statement): NamedStatement {
     let name = this.#names.get(text)
-    if (name === undefined && this.#names.size < NAMED_STATEMENTS) {
+    if (name === undefined && !isOnce && this.#names.size < NAMED_STATEMENTS) {
       name = `s${this.#made++}`
       this.#names.set(text, name)
     }

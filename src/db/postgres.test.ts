@@ -55,6 +55,16 @@ async function setUp(t: TestContext, engine: Engine, options = '') {
 eachEngine((engine) => {
   if (engine.name === 'sqlite') return
 
+  test('the server keeps the plan of a statement, unless its text is that of one request', async (t) => {
+    const { db } = await setUp(t, engine)
+    const kept = sql<{ statement: string }>`select statement from pg_prepared_statements`
+    // One after the other, so all of them take the same connection.
+    for (const query of [read, sql.once(sql`select n from counters where id = 'once'`)]) await db.all(query)
+    const statements = (await db.all(kept)).map(({ statement }) => statement)
+    assert.ok(statements.includes(`select n from counters where id = 'a'`), String(statements))
+    assert.ok(!statements.some((text) => text.includes('once')), String(statements))
+  })
+
   describe('connections that the server ends', () => {
     test('while they are idle are replaced', async (t) => {
       const { db, terminate, counters } = await setUp(t, engine)

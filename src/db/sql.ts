@@ -12,7 +12,8 @@ export type Row = Record<string, SqlScalar>
 export type Dialect = 'sqlite' | 'postgres'
 
 /** A statement in the SQL of one engine, ready to run. */
-export type Statement = { readonly text: string; readonly params: SqlScalar[] }
+/** `isOnce`: see `sql.once`. */
+export type Statement = { readonly text: string; readonly params: SqlScalar[]; readonly isOnce?: true }
 
 type Part = SqlScalar | Sql<unknown> | Choice
 
@@ -54,6 +55,13 @@ export class Sql<R = Row> {
   /** The statement of PostgreSQL with another expression in place of each parameter, numbered from 1. */
   renderWith(placeholder: (n: number) => string): string {
     return write(this, 'postgres', [], placeholder)
+  }
+}
+
+/** A statement that is not worth remembering. See `sql.once`. */
+class Once<R = Row> extends Sql<R> {
+  override render(dialect: Dialect): Statement {
+    return { ...super.render(dialect), isOnce: true }
   }
 }
 
@@ -188,6 +196,12 @@ sql.stoppable = (condition: Sql, unless?: Sql): Choice => {
   const tick = unless ? sql`(${unless} or sixwire_tick())` : sql`sixwire_tick()`
   return sql.either({ sqlite: sql`(${tick} and (${condition}))`, postgres: condition })
 }
+
+/**
+ * A statement whose text depends on what a client asks. PostgreSQL keeps the plans of the first 500 texts only, so such
+ * texts, which have no end, must not be among them.
+ */
+sql.once = <R>(query: Sql<R>): Sql<R> => new Once(query.strings, query.parts)
 
 /** Text that is used as SQL unchanged. It must be from the source code. */
 sql.literal = (text: string): Sql => new Sql([text], [])

@@ -200,9 +200,10 @@ class IndexReader {
 
   async #countDocuments(run: Run): Promise<number> {
     const { query, inReach } = this.#source
-    const [row] = await run(sql<{ total: number }>`
+    const count = sql<{ total: number }>`
       select count(*) as total from ${this.#candidates} cross join ${this.#documents}
-      where ${inReach} and d.id = e.id and ${sql.stoppable(query.where)}`)
+      where ${inReach} and d.id = e.id and ${sql.stoppable(query.where)}`
+    const [row] = await run(sql.once(count))
     return row!.total
   }
 
@@ -260,6 +261,6 @@ class IndexReader {
       from: sql`${from} cross join ${this.#documents}`,
       where: sql`${inReach} and d.id = e.id ${where}`,
     }
-    return readPage(page, run, this.#scan)
+    return readPage(page, (query) => run(sql.once(query)), this.#scan)
   }
 }
