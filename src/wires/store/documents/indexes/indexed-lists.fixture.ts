@@ -65,8 +65,14 @@ const fields = (maxLength: number) =>
     })
     .map((parts) => parts.map((part) => part.join('')))
 
-/** Up to four indexes, no two with the same fields. */
-export const indexes = fc.uniqueArray(fields(4), { minLength: 1, maxLength: 4, selector: String })
+const other = (name: string): string => (name.startsWith('-') ? name.slice(1) : `-${name}`)
+
+/** Up to four indexes, no two with the same fields; with all directions turned they are the same. */
+export const indexes = fc.uniqueArray(fields(4), {
+  minLength: 1,
+  maxLength: 4,
+  selector: (names) => String(names[0]!.startsWith('-') ? names.map(other) : names),
+})
 
 // An operand is like a document's values, and flat more often than not.
 const operand = fc.oneof(
@@ -172,8 +178,25 @@ const sortOfIndex = fc
     const index = indexes[which % indexes.length]!
     const from = start % index.length
     const names = index.slice(from, from + 1 + (length % 3))
-    const other = (name: string): string => (name.startsWith('-') ? name.slice(1) : `-${name}`)
     return names.map((name) => (isReversed ? other(name) : name)).join(',')
+  })
+
+/** The first fields of an index are equal to something, and the list is sorted by the others. */
+const along = fc
+  .tuple(fc.nat(), fc.nat(), fc.array(operand, { minLength: 4, maxLength: 4 }), fc.boolean())
+  .map(([which, count, values, isReversed]) => {
+    const parts = (indexes: Indexes): [string[], string[]] => {
+      const index = indexes[which % indexes.length]!
+      const at = count % index.length
+      return [index.slice(0, at), index.slice(at).map((name) => (isReversed ? other(name) : name))]
+    }
+    return {
+      filterOf: (indexes: Indexes) =>
+        Object.fromEntries(
+          parts(indexes)[0].map((name, i) => [name.replace('-', ''), { $eq: values[i]! }]),
+        ) as JsonObject,
+      sortOf: (indexes: Indexes) => parts(indexes)[1].join(','),
+    }
   })
 
 const list = fc.record({
@@ -203,8 +226,11 @@ export type List = {
 }
 
 /** A list, for the indexes that its collection has. */
-export const anyList: fc.Arbitrary<Aimed<List>> = list.map(({ filterOf, sortOf, ...one }) => (indexes) => ({
-  ...one,
-  filter: filterOf(indexes),
-  sort: sortOf(indexes),
-}))
+export const anyList: fc.Arbitrary<Aimed<List>> = fc
+  .tuple(list, fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, along))
+  .map(([one, aimed]) => ({ ...one, ...aimed }))
+  .map(({ filterOf, sortOf, ...one }) => (indexes) => ({
+    ...one,
+    filter: filterOf(indexes),
+    sort: sortOf(indexes),
+  }))
