@@ -192,9 +192,7 @@ const along = fc
     }
     return {
       filterOf: (indexes: Indexes) =>
-        Object.fromEntries(
-          parts(indexes)[0].map((name, i) => [name.replace('-', ''), { $eq: values[i]! }]),
-        ) as JsonObject,
+        Object.fromEntries(parts(indexes)[0].map((name, i) => [name.replace('-', ''), { $eq: values[i]! }])),
       sortOf: (indexes: Indexes) => parts(indexes)[1].join(','),
     }
   })
