@@ -12,8 +12,11 @@ import { changeIndexes, dropSql } from './indexes/index-rows.ts'
 import { readyIndexes } from './indexes/indexes.fixture.ts'
 import { createLists } from './list.ts'
 
-const FIELDS = ['year,-title', 'title', 'author.name,-createdAt', 'rank', '-rank,title', 'year,rank']
+const FIELDS = ['year,-title', 'title', 'author.name,-createdAt', 'rank', '-rank,title', 'year,rank', 'note']
 const ARRAYS = ['tags', 'parts.no,parts.size', 'year,tags', 'tags,year']
+
+// Their keys are cut.
+const NOTES = ['\u0001', '~'].map((character) => character.repeat(1100))
 
 type Query = { [name: string]: unknown }
 type Listed = { data: { _id: string; [field: string]: unknown }[]; total: number; nextCursor?: string }
@@ -28,6 +31,7 @@ const documentsOf = (withArrays: boolean): Query[] =>
     ...(n % 4 > 0 && { title: pick(n, ['Momo', 'Jim', 'x'.repeat(300), '']) }),
     author: pick(n, [{ name: 'Ende' }, { name: 'Lindgren' }, 'nobody', {}]),
     rank: Math.floor(n / 7) - 3,
+    note: pick(n, NOTES),
     ...(withArrays && {
       tags: pick(n, [['a', 'b'], [], 'a', ['b', 'c', 'b'], [['a']], null]),
       parts: pick(n, [
@@ -95,6 +99,7 @@ eachEngine((engine) => {
     for (let cursor: string | undefined; ;) {
       const page = await list(collection, { ...query, cursor, limit: 25 })
       numbers.push(...page.data.map(({ n }) => n))
+      assert.ok(numbers.length <= page.total)
       assert.ok(page.data.length === 25 || page.nextCursor === undefined)
       if (page.nextCursor === undefined) {
         assert.equal(page.total, numbers.length)
@@ -118,6 +123,7 @@ eachEngine((engine) => {
     { 'author.name': null },
     { rank: { $in: [] } },
     { rank: { $gt: 1, $lt: 0 } },
+    ...NOTES.map((note) => ({ note })),
     { tags: 'a' },
     { tags: ['a'] },
     { tags: { $in: ['a', 'b'] } },

@@ -40,6 +40,9 @@ export function keyRanges(index: Index, bounds: readonly Bound[]): KeyRange[] | 
 }
 
 function keyRange(whole: Buffer): KeyRange {
-  const low = whole.length < CUT_KEY_BYTES ? whole : cutKey(whole)
+  const low = storedKey(whole)
   return { low, high: endOfCut(low), isKey: true }
 }
+
+/** A key of all fields as entries have it. */
+export const storedKey = (whole: Buffer): Buffer => (whole.length < CUT_KEY_BYTES ? whole : cutKey(whole))

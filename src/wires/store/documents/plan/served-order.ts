@@ -6,6 +6,7 @@ import type { Position } from '../query/bound.ts'
 import type { Sort } from '../query/sort.ts'
 import { sortKeyOf } from '../sort-key.ts'
 import { descending, type Bound } from './interval.ts'
+import { storedKey } from './key-range.ts'
 
 /** How entries are read in the order of a list. */
 export type ServedOrder = {
@@ -27,7 +28,7 @@ export function servedOrder(index: Index, bounds: readonly Bound[], order: Sort)
       isBackward: order.idDescending,
       idDescending: order.idDescending,
       end: undefined,
-      keyOf: () => beginningOf(fixed),
+      keyOf: () => storedKey(beginningOf(fixed)),
     }
   // The ends of keys that are cut do not compare; and within bounds it is not the first key of a document that is found.
   if (index.hasCutKeys || (index.hasArrays && bounds.length > 0)) return undefined
