@@ -19,6 +19,15 @@ const Chain = Type.Object({
   legacy: Type.Optional(Type.Boolean()),
 })
 
+const Sales = Type.Object(
+  {
+    days: Type.Integer({ minimum: 1, default: 7 }),
+    most: Type.Integer({ default: 4 }),
+    label: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+)
+
 /** Two chains that there always are, others from the configuration, and two providers beside them. */
 const market = defineWire({
   name: 'market',
@@ -41,6 +50,7 @@ const market = defineWire({
       default: 'fast',
     }),
     bounceSecret: Type.Optional(Type.String({ minLength: 8 })),
+    sales: Type.Union([Type.Literal(false), Sales], { default: { days: 7, most: 4 } }),
   }),
   env: { MARKET_SPEED: 'speed', MARKET_SECRET: 'bounceSecret' },
   providers: {
@@ -193,6 +203,30 @@ describe('a text that does not fit stops the start with one line that names its 
       'market.chains.base.rpcUrl: there is no such option: did you mean rpcUrls?',
     )
   })
+})
+
+test('an object within a union has its defaults, and its faults are named', () => {
+  const cases = [
+    [{}, { days: 7, most: 4 }],
+    [{ sales: {} }, { days: 7, most: 4 }],
+    [{ sales: { days: 2 } }, { days: 2, most: 4 }],
+    [{ sales: false }, false],
+  ] as const
+  for (const [options, sales] of cases) assert.deepEqual(checked({}, options).sales, sales)
+  for (const [sales, line] of [
+    [{ days: 0 }, 'market.sales.days: must be >= 1'],
+    [{ day: 1 }, 'market.sales.day: there is no such option: did you mean days?'],
+    [true, 'market.sales: must be one of false, or object'],
+  ] as const)
+    assert.equal(refusal({}, { sales: sales as never }), line)
+})
+
+test('how an option is checked does not depend on what was checked before', () => {
+  class Label {
+    label = 5
+  }
+  assert.deepEqual(checked({}, { card: {} }).card, {})
+  assert.equal(refusal({}, { card: new Label() as never }), 'market.card.label: must be string')
 })
 
 describe('providers that the configuration describes alike', () => {

@@ -89,24 +89,36 @@ function validateBy(schema: TSchema, options: unknown): Validate {
 /**
  * The schema without the optional fields that a value does not have: it fits without them, and most applications set few.
  *
- * @param paths gets the paths of the fields that remain
+ * @param paths gets the paths of what remains, with a `/` at the end where fields may be missing
  */
 function neededSchema(schema: TSchema, value: unknown, path: string, paths: string[]): TSchema {
-  const { properties, required = [] } = schema as {
+  const given = value === undefined ? ((schema as { default?: unknown }).default ?? {}) : value
+  const alternative = alternativeFor(schema, given)
+  const { properties, required = [] } = alternative as {
     properties?: Record<string, TSchema & { default?: unknown }>
     required?: readonly string[]
   }
-  const given = value === undefined ? ((schema as { default?: unknown }).default ?? {}) : value
-  if (properties === undefined || !isPlain(given)) return schema
+  if (properties === undefined || !isPlain(given)) {
+    paths.push(path)
+    return alternative
+  }
+  paths.push(`${path}/`)
   const needed = Object.entries(properties).filter(
     ([name, one]) => required.includes(name) || Object.hasOwn(given, name) || 'default' in one,
   )
   const remaining: Record<string, TSchema> = {}
-  for (const [name, one] of needed) {
-    paths.push(`${path}/${name}`)
-    remaining[name] = neededSchema(one, given[name], `${path}/${name}`, paths)
-  }
-  return { ...schema, properties: remaining }
+  for (const [name, one] of needed) remaining[name] = neededSchema(one, given[name], `${path}/${name}`, paths)
+  return { ...alternative, properties: remaining }
+}
+
+/**
+ * The alternative of a union that is for objects, if the value is one and there is no other. Within a union Ajv sets no
+ * defaults (https://ajv.js.org/guide/modifying-data.html#assigning-defaults).
+ */
+function alternativeFor(schema: TSchema, value: unknown): TSchema {
+  const { anyOf = [], ...others } = schema as { anyOf?: readonly (TSchema & { type?: unknown })[] }
+  const forObjects = anyOf.filter(({ type }) => type === 'object')
+  return isPlain(value) && forObjects.length === 1 ? { ...others, ...forObjects[0] } : schema
 }
 
 /** The options of a wire with its variables in them: of the environment first, then the file, then stand-ins. */
@@ -174,11 +186,12 @@ function copyOf(value: unknown): unknown {
 
 /** Refuses an option that its schema does not have: a misspelt one would be ignored. */
 function checkOptionNames(value: unknown, schema: TSchema, path: string): void {
+  const alternative = alternativeFor(schema, value)
   const {
     properties = {},
     additionalProperties,
     patternProperties,
-  } = schema as {
+  } = alternative as {
     properties?: Record<string, TSchema>
     additionalProperties?: unknown
     patternProperties?: unknown
@@ -186,7 +199,7 @@ function checkOptionNames(value: unknown, schema: TSchema, path: string): void {
   const isMap = patternProperties !== undefined || (additionalProperties ?? false) !== false
   if (!isPlain(value) || (!isMap && Object.keys(properties).length === 0)) return
   for (const [name, one] of Object.entries(value)) {
-    const option = schemaAt(schema, name)
+    const option = schemaAt(alternative, name)
     if (option) checkOptionNames(one, option, `${path}.${name}`)
     else if (!isMap)
       throw new StartError(
