@@ -5,20 +5,20 @@ import { fileURLToPath } from 'node:url'
 import type * as Accounts from 'viem/accounts'
 import type * as Utils from 'viem/utils'
 
+import { once } from './once.ts'
+
 export type HDKey = Accounts.HDKey
 
 const require = createRequire(import.meta.url)
 // By its file: by its name it would be another copy than the one that `import` loads.
 const load = (name: string): unknown => require(fileURLToPath(import.meta.resolve(name)))
-const loadUtils = (): typeof Utils => load('viem/utils') as typeof Utils
-const loadAccounts = (): typeof Accounts => load('viem/accounts') as typeof Accounts
+const loadUtils = once(() => load('viem/utils') as typeof Utils)
+const loadAccounts = once(() => load('viem/accounts') as typeof Accounts)
 
 /** A function with the type of the loaded one. */
 function lazy<F>(find: () => F): F {
-  let found: F | undefined
-  const call = (...values: unknown[]): unknown =>
-    ((found ??= find()) as (...values: unknown[]) => unknown)(...values)
-  return call as F
+  const found = once(find) as () => (...values: unknown[]) => unknown
+  return ((...values: unknown[]) => found()(...values)) as F
 }
 
 export const bytesToHex = lazy(() => loadUtils().bytesToHex)

@@ -7,12 +7,13 @@ import type {
   Hex,
 } from 'viem'
 
+import { once } from '../../../base/once.ts'
 import { decodeFunctionResult, encodeFunctionData, parseAbi, size } from '../../../base/viem.ts'
 import { revertOf } from '../transactions/revert-reason.ts'
 import { providerError, type RpcAnswer, type RpcCall, type RpcFault } from '../chains/rpc.ts'
 
 /** The functions of ERC-165, ERC-721 with its extensions, and ERC-1155 that reading takes. */
-const nftAbi = () =>
+const nftAbi = once(() =>
   parseAbi([
     'function supportsInterface(bytes4) view returns (bool)',
     'function ownerOf(uint256) view returns (address)',
@@ -21,7 +22,8 @@ const nftAbi = () =>
     'function exists(uint256) view returns (bool)',
     'function balanceOf(address) view returns (uint256)',
     'function tokenOfOwnerByIndex(address, uint256) view returns (uint256)',
-  ])
+  ]),
+)
 
 /** With a type for any function. */
 const anyAbi: () => AnyAbi = nftAbi

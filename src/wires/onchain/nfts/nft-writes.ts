@@ -1,7 +1,8 @@
 import type { Abi, Address, Hex } from 'viem'
 
-import { encodeFunctionData, parseAbi } from '../../../base/viem.ts'
 import { invalid } from '../../../base/errors.ts'
+import { once } from '../../../base/once.ts'
+import { encodeFunctionData, parseAbi } from '../../../base/viem.ts'
 import type { Chain } from '../chains/chain.ts'
 import { providerError } from '../chains/rpc.ts'
 import { onchainErrors } from '../errors.ts'
@@ -12,20 +13,23 @@ import { ethCall, isRevert } from './nft-calls.ts'
 import type { Standard } from './standard.ts'
 
 /** The functions that mint a token with a URI, in the order in which they are tried. */
-const mintAbi = () =>
+const mintAbi = once(() =>
   parseAbi([
     'function safeMint(address to, string uri)',
     'function mint(address to, string uri)',
     'function mintTo(address to, string uri)',
     'function mintNFT(address to, string uri)',
-  ])
+  ]),
+)
 const MINT_FUNCTIONS = ['safeMint', 'mint', 'mintTo', 'mintNFT'] as const
 
-const erc721Transfer = () =>
-  parseAbi(['function safeTransferFrom(address from, address to, uint256 tokenId) payable'])
+const erc721Transfer = once(() =>
+  parseAbi(['function safeTransferFrom(address from, address to, uint256 tokenId) payable']),
+)
 
-const erc1155Transfer = () =>
-  parseAbi(['function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data)'])
+const erc1155Transfer = once(() =>
+  parseAbi(['function safeTransferFrom(address from, address to, uint256 id, uint256 value, bytes data)']),
+)
 
 /** What is the same for all that is sent for a request. */
 export type Sending = {

@@ -1,5 +1,6 @@
 import type { Abi, AbiParameter, Hex } from 'viem'
 
+import { once } from '../../../base/once.ts'
 import { decodeErrorResult, parseAbi, size, slice } from '../../../base/viem.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { oneLine } from '../../../base/one-line.ts'
@@ -12,31 +13,33 @@ const REASON_MAX = 300
 const DATA_MAX = 16_384
 
 // https://eips.ethereum.org/EIPS/eip-6093 and OpenZeppelin's Ownable, which most contracts with an owner have.
-const STANDARD_ERRORS = [
-  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
-  'error ERC20InvalidSender(address sender)',
-  'error ERC20InvalidReceiver(address receiver)',
-  'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
-  'error ERC20InvalidApprover(address approver)',
-  'error ERC20InvalidSpender(address spender)',
-  'error ERC721InvalidOwner(address owner)',
-  'error ERC721NonexistentToken(uint256 tokenId)',
-  'error ERC721IncorrectOwner(address sender, uint256 tokenId, address owner)',
-  'error ERC721InvalidSender(address sender)',
-  'error ERC721InvalidReceiver(address receiver)',
-  'error ERC721InsufficientApproval(address operator, uint256 tokenId)',
-  'error ERC721InvalidApprover(address approver)',
-  'error ERC721InvalidOperator(address operator)',
-  'error ERC1155InsufficientBalance(address sender, uint256 balance, uint256 needed, uint256 tokenId)',
-  'error ERC1155InvalidSender(address sender)',
-  'error ERC1155InvalidReceiver(address receiver)',
-  'error ERC1155MissingApprovalForAll(address operator, address owner)',
-  'error ERC1155InvalidApprover(address approver)',
-  'error ERC1155InvalidOperator(address operator)',
-  'error ERC1155InvalidArrayLength(uint256 idsLength, uint256 valuesLength)',
-  'error OwnableUnauthorizedAccount(address account)',
-  'error OwnableInvalidOwner(address owner)',
-] as const
+const standardErrors = once(() =>
+  parseAbi([
+    'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+    'error ERC20InvalidSender(address sender)',
+    'error ERC20InvalidReceiver(address receiver)',
+    'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
+    'error ERC20InvalidApprover(address approver)',
+    'error ERC20InvalidSpender(address spender)',
+    'error ERC721InvalidOwner(address owner)',
+    'error ERC721NonexistentToken(uint256 tokenId)',
+    'error ERC721IncorrectOwner(address sender, uint256 tokenId, address owner)',
+    'error ERC721InvalidSender(address sender)',
+    'error ERC721InvalidReceiver(address receiver)',
+    'error ERC721InsufficientApproval(address operator, uint256 tokenId)',
+    'error ERC721InvalidApprover(address approver)',
+    'error ERC721InvalidOperator(address operator)',
+    'error ERC1155InsufficientBalance(address sender, uint256 balance, uint256 needed, uint256 tokenId)',
+    'error ERC1155InvalidSender(address sender)',
+    'error ERC1155InvalidReceiver(address receiver)',
+    'error ERC1155MissingApprovalForAll(address operator, address owner)',
+    'error ERC1155InvalidApprover(address approver)',
+    'error ERC1155InvalidOperator(address operator)',
+    'error ERC1155InvalidArrayLength(uint256 idsLength, uint256 valuesLength)',
+    'error OwnableUnauthorizedAccount(address account)',
+    'error OwnableInvalidOwner(address owner)',
+  ]),
+)
 
 // https://docs.soliditylang.org/en/latest/control-structures.html#panic-via-assert-and-error-via-require
 const PANICS: Readonly<Record<string, string>> = {
@@ -96,7 +99,7 @@ function decode(data: Hex, abi: Abi): Decoded {
   try {
     // An error without parameters has no `args`.
     const decoded: { errorName: string; args?: readonly unknown[]; abiItem: object } = decodeErrorResult({
-      abi: [...abi, ...parseAbi(STANDARD_ERRORS)],
+      abi: [...abi, ...standardErrors()],
       data,
     })
     const { errorName, args = [], abiItem } = decoded

@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 
+import { once } from '../../../base/once.ts'
 import { encodeFunctionData, getAddress, isHex, parseAbi } from '../../../base/viem.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
@@ -12,11 +13,12 @@ const COIN_DECIMALS = 18
 /** What is kept of the coin for the gas, and paid for the gas of a token: fees rise, and layer 2 chains add theirs. */
 export const MARGIN = 2n
 
-const erc20 = () =>
+const erc20 = once(() =>
   parseAbi([
     'function balanceOf(address owner) view returns (uint256)',
     'function transfer(address to, uint256 value) returns (bool)',
-  ])
+  ]),
+)
 
 /** What lies at a receiving address. */
 export type SweepItem = {
