@@ -2,13 +2,15 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import { readPage, SHORT_LIMIT, SHORT_OFFSET, type Found, type PageRows } from './page-rows.ts'
 import { entriesSql, isReadySql, orderSql, type EntriesSql, type OrderSql } from './plan/entries-sql.ts'
 import type { Plan } from './plan/plan.ts'
+import { effortOf, effortOfSort } from './query/effort.ts'
 import { scanReads, whereAfter, type PageSource } from './scan-reads.ts'
 
 /** Entries that are counted where it stalls nobody else. */
 const FEW_ENTRIES = 1000
-/** Documents that are looked into, likewise, if together they are not large: a filter may have 200 conditions. */
+/** Documents that are looked into, likewise. */
 const FEW_DOCUMENTS = 100
-const FEW_BYTES = 65_536
+/** How many bytes they may have together, divided by what is asked of each. */
+const FEW_BYTES = 131_072
 // To find a document by its id takes so many times as long as to look into the next one.
 const LOOKUP_COST = 8
 
@@ -185,9 +187,9 @@ class IndexReader {
     return { ...scanned, order: 'sorted', examined: { entries: total, documents: await source.countAll() } }
   }
 
-  /** How many entries there are, if they lead to few documents, which are not large together either. */
+  /** How many entries there are, if they lead to few documents, which are no great effort together either. */
   async #countFew(): Promise<number | undefined> {
-    const { collection } = this.#source
+    const { collection, query } = this.#source
     const { from, where } = this.#entries
     const [row] = await this.#all(sql<{ entries: number; bytes: number }>`
       select count(*) as entries, cast(coalesce(sum(bytes), 0) as bigint) as bytes from (
@@ -195,7 +197,8 @@ class IndexReader {
         from ${from} where ${where} limit ${FEW_DOCUMENTS + 1}
       ) as found`)
     const { entries, bytes } = row!
-    return entries <= FEW_DOCUMENTS && bytes <= FEW_BYTES ? entries : undefined
+    const effort = Math.max(1, effortOf(query.filter) + (this.#order ? 0 : effortOfSort(query.order)))
+    return entries <= FEW_DOCUMENTS && bytes <= FEW_BYTES / effort ? entries : undefined
   }
 
   async #countDocuments(run: Run): Promise<number> {

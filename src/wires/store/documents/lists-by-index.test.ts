@@ -258,6 +258,29 @@ eachEngine((engine) => {
     )
   })
 
+  test('documents that are much work are looked into where a query is stopped', async () => {
+    const { documents, indexes } = app.app.service('store')
+    const parts = Array.from({ length: 50 }, (_, i) => `x${i}`)
+    for (let n = 0; n < 30; n++)
+      await documents.create('arrays', newId(app.clock.now()), admin._id, { title: 'work', parts })
+    const key = deriveKey('a secret of the tests', 'cursors')
+    const lists = createLists(app.app.db, documents, indexes, 10_000, key)
+    const gone = { signal: AbortSignal.abort(new Error('the client has gone')) }
+    const totalOf = async (filter: Query, sort?: string) => {
+      const asked = { filter: JSON.stringify(filter), ...(sort && { sort }), limit: 20, offset: 0 }
+      const { total } = await lists.list('arrays', { owner: admin._id }, asked, gone)
+      return total
+    }
+    assert.equal(await totalOf({ title: 'work', parts: 'x1' }), 30)
+    for (const [filter, sort] of [
+      [{ $nor: parts.map((part) => ({ parts: `${part}y` })) }],
+      [{ parts: { $elemMatch: { $all: parts } } }],
+      [{ parts: { $regex: '(?:x|y){150}' } }],
+      [{}, 'tags.0.a,tags.b'],
+    ] as const)
+      await assert.rejects(totalOf({ title: 'work', ...filter }, sort), /the client has gone/)
+  })
+
   test('an index that has changed since the plan was made answers nothing', async () => {
     const { documents, indexes } = app.app.service('store')
     const collection = 'arrays'
