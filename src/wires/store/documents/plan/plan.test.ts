@@ -103,6 +103,8 @@ test('an element of an array may be counted twice where several keys are searche
   assert.equal(plan(indexOf('a', arrays), { a: { $in: [1, 2] } })!.hasRepeats, true)
   assert.equal(plan(indexOf('a,b', arrays), { a: 1 })!.hasRepeats, true)
   assert.equal(plan('a,b', { a: { $in: [1, 2] } })!.hasRepeats, false)
+  // Where the place of a cursor is not known, all entries lead to the documents.
+  assert.equal(plan(indexOf('a', arrays), {}, 'a')!.hasRepeats, true)
 })
 
 test('several conditions on a field with one key are searched for together', () => {

@@ -52,7 +52,8 @@ function planWith(
     if (filter.conditions.length > 0 || !filter.isWhole || !isOwners || order.keys.length === 0)
       return undefined
     const served = servedOrder(index, [], order)
-    return served && { index, bounds, ranges: undefined, isExact: true, hasRepeats: false, order: served }
+    const { hasArrays: hasRepeats } = index
+    return served && { index, bounds, ranges: undefined, isExact: true, hasRepeats, order: served }
   }
   const ranges = keyRanges(index, bounds)
   if (!ranges) return undefined
