@@ -5,10 +5,11 @@ import { parseJson } from '../../../base/json.ts'
 import { Type } from '../../../base/schema.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { IndexRead } from './index-reads.ts'
-import { fieldsOf, neededFields } from './indexes/automatic-fields.ts'
+import { fieldsOf, neededFields, serves } from './indexes/automatic-fields.ts'
 import { namesOf, type IndexField } from './indexes/entries.ts'
 import type { IndexRow } from './indexes/index-rows.ts'
 import type { Plan } from './plan/plan.ts'
+import type { Path } from './query/path.ts'
 import type { PageSource } from './scan-reads.ts'
 
 const Index = Type.Object(
@@ -101,7 +102,7 @@ export function explanationOf(answered: Answered): Explanation {
     total,
     ms: Math.round(ms * 100) / 100,
     indexes: rows.map((row) => ({
-      fields: namesIn(row),
+      fields: namesOf(fieldsIn(row)),
       unique: row.is_unique === 1,
       source: row.source,
       state: row.state as 'building' | 'ready' | 'failed',
@@ -112,7 +113,7 @@ export function explanationOf(answered: Answered): Explanation {
   }
 }
 
-const namesIn = ({ fields }: ExplainedRow): string => namesOf(parseJson(fields) as IndexField[])
+const fieldsIn = ({ fields }: ExplainedRow): IndexField[] => parseJson(fields) as IndexField[]
 
 function planOf({
   source,
@@ -135,13 +136,18 @@ function planOf({
   }
   if (!query.scans) return { plan: 'id', examined: { entries: 0, documents: found.length + offset } }
   const needed = neededFields(query.filter, query.order)
-  const names = needed && namesOf(fieldsOf(needed))
+  const isSuggested =
+    needed &&
+    fieldsOf(needed).every(({ path }) => isDeclarable(path)) &&
+    !rows.some((row) => serves(fieldsIn(row), needed))
   return {
     plan: 'scan',
     examined: { entries: 0, documents },
-    ...(names !== undefined &&
-      !rows.some((row) => namesIn(row) === names) && {
-        suggestion: `store.indexes: { ${/^\w+$/.test(collection) ? collection : `'${collection}'`}: [${JSON.stringify(names).replaceAll('"', "'")}] }`,
-      }),
+    ...(isSuggested && {
+      suggestion: `store.indexes: { ${/^\w+$/.test(collection) ? collection : `'${collection}'`}: ['${namesOf(fieldsOf(needed))}'] }`,
+    }),
   }
 }
+
+/** Whether a field can be written in the configuration, as a text in quotes too. */
+const isDeclarable = (path: Path): boolean => /^[^-,'\\\p{C}][^,'\\\p{C}]*$/u.test(path.join('.'))

@@ -227,6 +227,11 @@ eachEngine((engine) => {
         total: 2,
       })
       assert.deepEqual([typeof ms, indexes], ['number', []])
+      // One that cannot be declared, and one that an index serves already.
+      assert.equal((await explain({ filter: { "it's": 2 } })).suggestion, undefined)
+      assert.equal((await explain({ filter: { 'n,-year': 2 } })).suggestion, undefined)
+      const wide = await explain({ filter: { year: { $gt: 0 }, n: { $ne: 5 } } })
+      assert.deepEqual([wide.plan, wide.suggestion], ['scan', undefined])
       assert.equal((await explain({})).plan, 'id')
     })
 
