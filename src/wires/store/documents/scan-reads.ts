@@ -60,6 +60,11 @@ export function scanReads(source: PageSource): PageReads {
     )
   }
 
+  async function readAndCount(whole: Whole): Promise<{ total: number; found: Found[] }> {
+    const [total, found] = await Promise.all([count(whole), read(whole)])
+    return { total, found }
+  }
+
   /** A page that the list ends on tells the total, unless it is behind the end. */
   async function readThenCount(whole: Whole): Promise<{ total: number; found: Found[] }> {
     const found = await read(whole)
@@ -81,11 +86,12 @@ export function scanReads(source: PageSource): PageReads {
   return async () => {
     const after = await whereAfter(source)
     const whole = { from: owner === undefined ? query.from : byOwner, after }
+    // One round trip to PostgreSQL.
+    if (!query.filtered && !query.scans) return readAndCount(whole)
     if (!query.scans) return readThenCount(whole)
     if (db.dialect === 'sqlite') return readInParts(await source.parts(collection, owner, options), after)
     if (isById(query)) return readThenCount(whole)
-    const [total, found] = await Promise.all([count(whole), read(whole)])
-    return { total, found }
+    return readAndCount(whole)
   }
 }
 

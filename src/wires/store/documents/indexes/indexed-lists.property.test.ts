@@ -210,13 +210,21 @@ const definitionsOf = (
 ): Definition[] =>
   declaredIndexes(
     {
-      [collection]: indexes.map((fields) => ({
-        fields: fields.join(','),
-        unique: isUnique && fields.some((name) => /^-?n$/.test(name)),
-      })),
+      [collection]: [...new Map(indexes.map((fields) => [ascending(fields).join(','), fields])).values()].map(
+        (fields) => ({
+          fields: fields.join(','),
+          unique: isUnique && fields.some((name) => /^-?n$/.test(name)),
+        }),
+      ),
     },
     () => isByOwner,
   )
+
+/** The same index, as it is read from the other end where its first field descends. */
+const ascending = (fields: readonly string[]): readonly string[] =>
+  fields[0]!.startsWith('-')
+    ? fields.map((name) => (name.startsWith('-') ? name.slice(1) : `-${name}`))
+    : fields
 
 const shortened = (fields: Fields): Fields =>
   JSON.parse(JSON.stringify(fields), (_, value: Json) =>
