@@ -97,3 +97,28 @@ export function countConditions(filter: Filter): number {
   if (filter.kind !== 'field') return filter.of.reduce((sum, one) => sum + countConditions(one), 0)
   return filter.test.kind === 'elementMatches' ? 1 + countConditions(filter.test.of) : 1
 }
+
+/** All patterns of a filter. */
+export function patternsOf(part: Filter | Test | ElementTest): Pattern[] {
+  switch (part.kind) {
+    case 'and':
+    case 'or':
+      return part.of.flatMap(patternsOf)
+    case 'not':
+    case 'element':
+    case 'elementMatches':
+      return patternsOf(part.of)
+    case 'field':
+    case 'value':
+      return patternsOf(part.test)
+    case 'pattern':
+      return [part.pattern]
+    case 'exists':
+    case 'in':
+    case 'mod':
+    case 'range':
+    case 'size':
+    case 'type':
+      return []
+  }
+}

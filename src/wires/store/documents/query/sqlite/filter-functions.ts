@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 
 import { parseJson } from '../../../../../base/json.ts'
-import type { Filter, Pattern } from '../filter.ts'
+import { patternsOf, type Filter, type Pattern } from '../filter.ts'
 import type * as Matcher from '../matcher.ts'
 import type * as Patterns from '../pattern.ts'
 import { createConstants } from './constants.ts'
@@ -14,19 +14,29 @@ const matchers = createConstants((text) => {
   const filter = parseJson(text) as Extract<Filter, { kind: 'field' }>
   const name = filter.path[0]!
   const matches = compileMatcher(filter)
-  return (json: string) => matches({ [name]: parseJson(json) })
+  return { value: (json: string) => matches({ [name]: parseJson(json) }), bytes: bytesOf(filter) }
 })
 
 const documentMatchers = createConstants((text) => {
   const { compileMatcher } = load('../matcher.ts') as typeof Matcher
-  const matches = compileMatcher(parseJson(text) as Filter)
-  return (json: string) => matches(parseJson(json))
+  const filter = parseJson(text) as Filter
+  const matches = compileMatcher(filter)
+  return { value: (json: string) => matches(parseJson(json)), bytes: bytesOf(filter) }
 })
 
 const patterns = createConstants((text) => {
-  const { matcherOf } = load('../pattern.ts') as typeof Patterns
-  return matcherOf(parseJson(text) as Pattern)
+  const { bytesOfPattern, matcherOf } = load('../pattern.ts') as typeof Patterns
+  const pattern = parseJson(text) as Pattern
+  return { value: matcherOf(pattern), bytes: bytesOfPattern(pattern) }
 })
+
+/** What the patterns of a filter take. */
+function bytesOf(filter: Filter): number {
+  const patterns = patternsOf(filter)
+  if (patterns.length === 0) return 0
+  const { bytesOfPattern } = load('../pattern.ts') as typeof Patterns
+  return patterns.reduce((sum, pattern) => sum + bytesOfPattern(pattern), 0)
+}
 
 /** SQLite's; a number would be a double to it. */
 const booleanOf = (value: boolean): bigint => (value ? 1n : 0n)

@@ -7,7 +7,7 @@ import type { SortKey } from '../sort.ts'
 import { createConstants } from './constants.ts'
 import { nativeOf } from './native-key.ts'
 
-const sorts = createConstants((text) => parseJson(text) as SortKey[])
+const sorts = createConstants((text) => ({ value: parseJson(text) as SortKey[], bytes: 0 }))
 
 /** What is used again for the next field of the same document. */
 type Last = { sort: number; document: string; key: readonly Buffer[] | NoKeyError }
