@@ -98,16 +98,21 @@ class IndexReader {
     const { query, countAll } = this.#source
     if (!query.filtered) return countAll()
     if (query.total !== undefined) return query.total
-    const few = await this.#count(this.#all, FEW_ENTRIES)
-    return few <= FEW_ENTRIES ? few : this.#count(this.#scan)
+    const { from, where } = this.#entries
+    const documents = sql.literal(this.#plan.hasRepeats ? 'distinct id' : '*')
+    const [row] = await this.#all(sql<{ entries: number; documents: number }>`
+      select count(*) as entries, count(${documents}) as documents from (
+        select e.id from ${from} where ${where} limit ${FEW_ENTRIES + 1}
+      ) as found`)
+    return row!.entries <= FEW_ENTRIES ? row!.documents : this.#count()
   }
 
   /** Counts the documents that have entries, no further than one beyond a limit. */
-  async #count(run: Run, limit?: number): Promise<number> {
+  async #count(limit?: number): Promise<number> {
     const { from, where } = this.#entries
     const columns = sql.literal(this.#plan.hasRepeats ? 'distinct e.id' : '1 as entry')
     const limited = limit === undefined ? sql`` : sql`limit ${limit + 1}`
-    const [row] = await run(sql<{ total: number }>`
+    const [row] = await this.#scan(sql<{ total: number }>`
       select count(*) as total from (select ${columns} from ${from} where ${where} ${limited}) as found`)
     return row!.total
   }
@@ -117,7 +122,9 @@ class IndexReader {
     const { from, where } = this.#entries
     const order = by(sql`e`)
     const { limit, offset } = this.#source
-    const isQuick = !sortsIds && limit <= SHORT_LIMIT && offset <= SHORT_OFFSET
+    // Between those that count there may be any number of other entries of their documents.
+    const isNext = !sortsIds && !this.#plan.hasRepeats
+    const isQuick = isNext && limit <= SHORT_LIMIT && offset <= SHORT_OFFSET
     return this.#page(
       {
         from: sql`(
@@ -147,7 +154,7 @@ class IndexReader {
         orderBy: sql`e.id ${toward!}`,
         limited: sql``,
       },
-      total <= FEW_ENTRIES ? this.#all : this.#scan,
+      total <= FEW_ENTRIES && !this.#plan.hasRepeats ? this.#all : this.#scan,
     )
   }
 
@@ -166,7 +173,7 @@ class IndexReader {
     }
     const few = await this.#countFew()
     const limit = few === undefined ? Math.floor((await countAll()) / LOOKUP_COST) : FEW_DOCUMENTS
-    const entries = few ?? (await this.#count(this.#scan, limit))
+    const entries = few ?? (await this.#count(limit))
     if (entries > limit) return known === undefined ? 'wide' : this.#readByScan(known)
     const run = few === undefined ? this.#scan : this.#all
     const total = known ?? query.total

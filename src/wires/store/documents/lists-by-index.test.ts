@@ -267,7 +267,11 @@ eachEngine((engine) => {
     const { documents, indexes } = app.app.service('store')
     const parts = Array.from({ length: 50 }, (_, i) => `x${i}`)
     for (let n = 0; n < 30; n++)
-      await documents.create('arrays', newId(app.clock.now()), admin._id, { title: 'work', parts })
+      await documents.create('arrays', newId(app.clock.now()), admin._id, {
+        title: 'work',
+        parts,
+        tags: parts,
+      })
     const key = deriveKey('a secret of the tests', 'cursors')
     const lists = createLists(app.app.db, documents, indexes, 10_000, key)
     const gone = { signal: AbortSignal.abort(new Error('the client has gone')) }
@@ -284,6 +288,9 @@ eachEngine((engine) => {
       [{}, 'tags.0.a,tags.b'],
     ] as const)
       await assert.rejects(totalOf({ title: 'work', ...filter }, sort), /the client has gone/)
+    // Few documents, but many entries.
+    await assert.rejects(totalOf({ tags: { $gt: 'x' } }), /the client has gone/)
+    await assert.rejects(totalOf({}, 'tags'), /the client has gone/)
   })
 
   test('an index that has changed since the plan was made answers nothing', async () => {
