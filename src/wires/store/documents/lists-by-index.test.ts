@@ -123,6 +123,12 @@ eachEngine((engine) => {
     { 'author.name': null },
     { rank: { $in: [] } },
     { rank: { $gt: 1, $lt: 0 } },
+    { rank: 1, n: { $in: [] } },
+    { rank: 1, $nor: [{}] },
+    { year: 1973, $or: [{ n: { $in: [] } }, { n: { $gt: null } }] },
+    { year: { $in: [1973, 1979] }, n: { $in: [] } },
+    { year: { $in: [1973, 1979] }, rank: 1, n: { $gt: null } },
+    { rank: { $in: [1, 2] }, $nor: [{}] },
     ...NOTES.map((note) => ({ note })),
     { tags: 'a' },
     { tags: ['a'] },
@@ -283,7 +289,7 @@ eachEngine((engine) => {
     assert.equal(await totalOf({ title: 'work', parts: 'x1' }), 30)
     for (const [filter, sort] of [
       [{ $nor: parts.map((part) => ({ parts: `${part}y` })) }],
-      [{ parts: { $elemMatch: { $all: parts } } }],
+      [{ parts: { $not: { $elemMatch: { $all: parts } } } }],
       [{ parts: { $regex: '(?:x|y){150}' } }],
       [{}, 'tags.0.a,tags.b'],
     ] as const)

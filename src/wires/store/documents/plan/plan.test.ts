@@ -122,6 +122,7 @@ test('several conditions on a field with one key are searched for together', () 
 test('contradictions lead to no entries', () => {
   assert.deepEqual(plan('a', { $and: [{ a: 1 }, { a: 2 }] })!.ranges, [])
   assert.deepEqual(plan('a', { a: { $gt: 5, $lt: 5 } })!.ranges, [])
+  assert.deepEqual(plan('a', { a: { $in: [1, 2] }, b: { $gt: null } })!.ranges, [])
 })
 
 test('the order of a list is that of an index behind its fields with equality', () => {

@@ -55,7 +55,9 @@ function planWith(
     const { hasArrays: hasRepeats } = index
     return served && { index, bounds, ranges: undefined, isExact: true, hasRepeats, order: served }
   }
-  const ranges = keyRanges(index, bounds)
+  // A condition that nothing meets, of any field: beside it SQLite finds no use for the index.
+  const isEmpty = filter.conditions.some(({ intervals }) => intervals.length === 0)
+  const ranges = isEmpty ? [] : keyRanges(index, bounds)
   if (!ranges) return undefined
   return {
     index,
