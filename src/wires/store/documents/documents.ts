@@ -116,14 +116,7 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
     return rows.length > 0
   }
 
-  const insertInGroups = createInsertGroups({
-    one: insert,
-    all: (list) =>
-      insertAll(
-        list[0]!.collection,
-        list.map(({ id, owner, body }) => ({ id, owner, body })),
-      ),
-  })
+  const insertInGroups = createInsertGroups({ one: insert, all: insertAll })
 
   return {
     get,

@@ -1,17 +1,22 @@
+import { BoundedMap } from '../../../base/bounded-map.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { TurnQueue } from '../../../db/postgres-turn-queue.ts'
 import type { NewDocument } from './document-rows.ts'
 
-// Groups under way, beyond which documents wait for the next: one is written while the other is flushed.
+// Groups of a collection under way, beyond which documents wait for the next: one is written while the other is flushed.
 const GROUPS = 2
 const LARGEST_GROUP = 100
 const GROUP_CHARACTERS = 1_000_000
+const QUEUES_MAX = 1_000
 
 /** Each is false if a document was not inserted because one of its id is there. */
 type Inserts = {
   readonly one: (document: NewDocument) => Promise<boolean>
-  /** All of them, which are of one collection, or none. */
-  readonly all: (documents: readonly NewDocument[]) => Promise<boolean>
+  /** All of them or none. */
+  readonly all: (
+    collection: string,
+    documents: readonly Omit<NewDocument, 'collection'>[],
+  ) => Promise<boolean>
 }
 
 type Waiting = {
@@ -25,29 +30,39 @@ type Waiting = {
  * refused takes no other with it.
  */
 export function createInsertGroups({ one, all }: Inserts): Inserts['one'] {
-  const queue: TurnQueue<Waiting> = new TurnQueue(
-    () => queue.underWay.size < GROUPS,
-    () => insert(take()),
-  )
+  // One that makes room for another goes on until it is empty.
+  const queues = new BoundedMap<string, TurnQueue<Waiting>>(QUEUES_MAX)
 
-  /** The next documents of one collection, in order of arrival. */
-  function take(): Waiting[] {
-    const { collection } = queue.waiting[0]!.document
+  function queueOf(collection: string): TurnQueue<Waiting> {
+    const known = queues.get(collection)
+    if (known) return known
+    const queue: TurnQueue<Waiting> = new TurnQueue(
+      () => queue.underWay.size < GROUPS,
+      () => insert(collection, takeFrom(queue.waiting)),
+    )
+    queues.set(collection, queue)
+    return queue
+  }
+
+  /** The next documents, in order of arrival. */
+  function takeFrom(waiting: Waiting[]): Waiting[] {
     const ids = new Set<string>()
     let characters = 0
-    for (const { document } of queue.waiting) {
-      if (document.collection !== collection || ids.has(document.id)) break
-      if (ids.size >= LARGEST_GROUP || characters > GROUP_CHARACTERS) break
+    for (const { document } of waiting) {
+      if (ids.has(document.id) || ids.size >= LARGEST_GROUP || characters > GROUP_CHARACTERS) break
       ids.add(document.id)
       characters += document.body.length
     }
-    return queue.waiting.splice(0, ids.size)
+    return waiting.splice(0, ids.size)
   }
 
-  async function insert(group: readonly Waiting[]): Promise<void> {
+  async function insert(collection: string, group: readonly Waiting[]): Promise<void> {
     if (group.length === 1) return insertEach(group)
     try {
-      const isInserted = await all(group.map(({ document }) => document))
+      const isInserted = await all(
+        collection,
+        group.map(({ document: { id, owner, body } }) => ({ id, owner, body })),
+      )
       if (!isInserted) return await insertEach(group)
       for (const { resolve } of group) resolve(true)
     } catch (error) {
@@ -63,6 +78,6 @@ export function createInsertGroups({ one, all }: Inserts): Inserts['one'] {
 
   return (document) =>
     new Promise((resolve, reject) => {
-      queue.push({ document, resolve, reject })
+      queueOf(document.collection).push({ document, resolve, reject })
     })
 }

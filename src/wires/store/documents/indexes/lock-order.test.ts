@@ -23,7 +23,7 @@ eachEngine((engine) => {
   let pid: number
   before(async () => {
     const databaseUrl = await engine.migratedUrl()
-    const indexes = { books: [{ fields: 'isbn', unique: true }] }
+    const indexes = { books: [{ fields: 'isbn', unique: true }], papers: ['year'] }
     app = await startApp(ending, engine, { databaseUrl, config: { store: { indexes } } })
     token = (await app.register()).token
     await readyIndexes(app)
@@ -35,10 +35,32 @@ eachEngine((engine) => {
     ending.after(() => other.end())
   })
 
-  const isBlocked = async (): Promise<boolean> =>
-    (await app.app.db.get(sql`
-      select 1 as one from pg_stat_activity
-      where datname = current_database() and ${pid} = any(pg_blocking_pids(pid))`)) !== undefined
+  const countBlocked = async (): Promise<number> =>
+    (await app.app.db.get(sql<{ n: number }>`
+      select cast(count(*) as integer) as n from pg_stat_activity
+      where datname = current_database() and ${pid} = any(pg_blocking_pids(pid))`))!.n
+  const isBlocked = async (): Promise<boolean> => (await countBlocked()) > 0
+
+  test('new documents do not wait for those of another collection', async () => {
+    const create = (collection: string, body: object) =>
+      app.request('POST', `/store/${collection}`, { token, body })
+    const { _id } = (await create('books', { isbn: 7 })).body
+    // From then on its index is known.
+    await create('papers', { year: 1972 })
+    await other.query('begin')
+    await other.query('delete from store_entries where id = $1', [_id])
+    const waiting: ReturnType<typeof create>[] = []
+    for (const blocked of [1, 2]) {
+      waiting.push(create('books', { isbn: 7 }))
+      await until(async () => (await countBlocked()) === blocked)
+    }
+    assert.equal((await create('papers', { year: 1973 })).status, 201)
+    await other.query('rollback')
+    assert.deepEqual(
+      (await Promise.all(waiting)).map(({ status }) => status),
+      [409, 409],
+    )
+  })
 
   test('two documents that exchange unique values do not wait for each other', async () => {
     const ids = await Promise.all(
