@@ -1,6 +1,6 @@
 import { GroupForm } from './postgres-groups.ts'
 import type { Answer } from './postgres-pipeline.ts'
-import { TurnQueue } from './postgres-turn-queue.ts'
+import { TurnQueue } from './turn-queue.ts'
 import { textOf } from './postgres-values.ts'
 import type { Insert, InsertShape, Row, SqlScalar, Statement } from './sql.ts'
 

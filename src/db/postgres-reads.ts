@@ -1,6 +1,6 @@
 import { GroupForm, setColumn } from './postgres-groups.ts'
 import type { Answer } from './postgres-pipeline.ts'
-import { TurnQueue } from './postgres-turn-queue.ts'
+import { TurnQueue } from './turn-queue.ts'
 import { rowOf, type RawRow } from './postgres-values.ts'
 import type { Row, Sql, SqlScalar, Statement } from './sql.ts'
 

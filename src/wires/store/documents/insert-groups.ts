@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { TurnQueue } from '../../../db/postgres-turn-queue.ts'
+import { TurnQueue } from '../../../db/turn-queue.ts'
 import type { NewDocument } from './document-rows.ts'
 
 // Groups of a collection under way, beyond which documents wait for the next: one is written while the other is flushed.
