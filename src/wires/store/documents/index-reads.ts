@@ -271,6 +271,6 @@ class IndexReader {
       from: sql`${from} cross join ${this.#documents}`,
       where: sql`${inReach} and d.id = e.id ${where}`,
     }
-    return readPage(page, (query) => run(sql.once(query)), this.#scan)
+    return readPage(page, matches ? (query) => run(sql.once(query)) : run, this.#scan)
   }
 }
