@@ -37,12 +37,14 @@ export async function readParts(source: PartSource): Promise<{ total: number; fo
   const { query, limit, offset, partition } = source
   const needed = offset + limit + 1
   const isDeep = (isById(query) ? needed : partition.parts.length * needed) > MERGED_MAX
+  // All tries together are one query with its limit of time.
+  const lanes = Array.from({ length: LANES }, () => source.scanIn({ ms: 0 }))
   let total = query.filtered ? query.total : await source.countAll()
-  if (isDeep) return { total: total ?? (await examine(source, { needed: 0, counts: true })).total }
+  if (isDeep) return { total: total ?? (await examine(source, lanes, { needed: 0, counts: true })).total }
   for (let tried = 0; tried < TRIES; tried++) {
-    const examined = await examine(source, { needed, counts: total === undefined })
+    const examined = await examine(source, lanes, { needed, counts: total === undefined })
     total ??= examined.total
-    const found = await pageOf(source, examined.candidates)
+    const found = await pageOf(source, lanes[0]!, examined.candidates)
     if (found) return { total: Math.max(total, found.length > 0 ? offset + found.length : 0), found }
   }
   return { total: total! }
@@ -56,6 +58,7 @@ export async function readParts(source: PartSource): Promise<{ total: number; fo
  */
 async function examine(
   source: PartSource,
+  lanes: readonly Scan[],
   { needed, counts }: { needed: number; counts: boolean },
 ): Promise<{ total: number; candidates: Candidate[][] }> {
   const { query, inReach, partition, after, unless } = source
@@ -98,8 +101,7 @@ async function examine(
   }
 
   let next = 0
-  async function lane(): Promise<void> {
-    const scan = source.scanIn({ ms: 0 })
+  async function lookIntoAll(scan: Scan): Promise<void> {
     try {
       while (next < parts.length) {
         const i = next++
@@ -110,14 +112,13 @@ async function examine(
       next = parts.length
     }
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  await Promise.all(lanes.map(lookIntoAll))
   return { total, candidates }
 }
 
 /** The documents of the page as they are now; undefined if one of the candidates has changed. */
-async function pageOf(source: PartSource, found: Candidate[][]): Promise<Found[] | undefined> {
-  const { query, limit, offset, scanIn } = source
-  const scan = scanIn(undefined)
+async function pageOf(source: PartSource, scan: Scan, found: Candidate[][]): Promise<Found[] | undefined> {
+  const { query, limit, offset } = source
   let candidates = found.flat()
   if (!isById(query) && found.filter(({ length }) => length > 0).length > 1) {
     const sorted = await scan<Candidate>(sql`
