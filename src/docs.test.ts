@@ -12,7 +12,7 @@ import { setImmediate } from 'node:timers/promises'
 import { loadConfig, type Config } from './app.ts'
 import { sql } from './db/sql.ts'
 import { startApp, type TestApp } from './testing/app.ts'
-import { eachEngine, temporaryFolder } from './testing/engines.ts'
+import { someEngine, temporaryFolder } from './testing/engines.ts'
 import { applicationFolder, blocksOf, importFile, shell } from './testing/examples.ts'
 import { readyIndexes } from './wires/store/documents/indexes/indexes.fixture.ts'
 
@@ -56,7 +56,7 @@ async function startAcme(t: TestContext) {
   return service
 }
 
-eachEngine((engine) => {
+someEngine((engine) => {
   test('the five minutes of the README', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
     const [, register, create, find, save, mail, checkout, payment] = await blocksOf('README.md', 'sh')

@@ -18,7 +18,7 @@ import { anyList, document, indexes as anyIndexes, type List } from './indexed-l
 import { assertEntries, readyIndexes } from './indexes.fixture.ts'
 
 // What is planned is the same for both engines.
-const RUNS = isLongRun ? { sqlite: 1_500, postgres: 1_000 } : { sqlite: 40, postgres: 12 }
+const RUNS = isLongRun ? { sqlite: 1_500, postgres: 1_000 } : { sqlite: 24, postgres: 8 }
 const LISTS_OF_MANY = isLongRun ? 2_000 : 25
 // Many enough for reads that documents found by an index do not take at once.
 const MANY = 900
