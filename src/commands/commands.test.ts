@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
 import { eachEngine, endOfSuite, temporaryFolder, type Ending } from '../testing/engines.ts'
-import { lowPort } from '../testing/free-port.ts'
+import { freePort } from '../testing/free-port.ts'
 import {
   applicationFolder,
   runProgram,
@@ -465,7 +465,7 @@ export const greeting = defineWire({
   async function startDev(t: Ending) {
     const folder = await applicationFolder(t, APPLICATION)
     // One port for all starts, so between them another program could take it.
-    const port = String(await lowPort())
+    const port = String(await freePort())
     const environment = { PORT: port, SIXWIRE_WIRES: 'core,greeting', SIXWIRE_SANDBOX: 'off' }
     const program = startProgram(t, ['dev'], { folder, environment })
     const url = `http://127.0.0.1:${port}`

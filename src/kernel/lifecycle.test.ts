@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 
 import { createLifecycle } from './lifecycle.ts'
 import { eachEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
-import { lowPort } from '../testing/free-port.ts'
+import { freePort } from '../testing/free-port.ts'
 import { applicationFolder, runProgram, startProgram, type Program } from '../testing/program.ts'
 
 const run = promisify(execFile)
@@ -184,7 +184,7 @@ function lifeOn(engine: Engine): void {
   /** A server that is told to end while a wire starts; resolves once it knows. */
   async function toldWhileStarting(t: TestContext, start: string) {
     // Its port is not printed yet.
-    const port = String(await lowPort())
+    const port = String(await freePort())
     const environment = { DATABASE_URL: await engine.migratedUrl(), SLOW_START: start, PORT: port }
     const { program, goOn } = await startSlow(t, environment)
     await program.until(/the slow start has begun/)

@@ -1,24 +1,19 @@
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 
-/** A port that nobody listens on. Another program that looks for one may get the same. */
-export const freePort = (): Promise<number> => probe(0)
-
-/** A port that nobody listens on, below those that the system gives to programs that look for one. */
-export async function lowPort(): Promise<number> {
-  for (;;)
+/** A port that nobody listens on, below those that the system gives to connections and to programs that name none. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const server = createServer().listen(port, '127.0.0.1')
     try {
-      return await probe(20_000 + Math.floor(Math.random() * 10_000))
+      await once(server, 'listening')
     } catch (error) {
       if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
+      continue
     }
-}
-
-async function probe(wanted: number): Promise<number> {
-  const server = createServer().listen(wanted, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
