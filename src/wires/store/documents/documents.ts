@@ -108,10 +108,12 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
   async function insertAll(
     collection: string,
     list: readonly Omit<NewDocument, 'collection'>[],
+    pathOf: (i: number) => string = () => '/body',
   ): Promise<boolean> {
     const rows = await indexes.write(collection, (set) => ({
       query: insertAllSql(collection, list, set),
-      changes: () => list.map(({ id, owner, body }) => ({ id, owner, after: jsonOf(body) })),
+      changes: () =>
+        list.map(({ id, owner, body }, i) => ({ id, owner, after: jsonOf(body), path: pathOf(i) })),
     }))
     return rows.length > 0
   }
@@ -147,8 +149,9 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
       list: readonly Fields[],
     ): Promise<StoredDocument[]> {
       const ids = idsWithin(recordId, list.length)
-      const made = ids.map((id, i) => ({ id, owner, body: newBody(id, list[i]!, `/body/${i}`) }))
-      if (await insertAll(collection, made)) return made.map(({ body }) => ({ body, version: 1 }))
+      const pathOf = (i: number): string => `/body/${i}`
+      const made = ids.map((id, i) => ({ id, owner, body: newBody(id, list[i]!, pathOf(i)) }))
+      if (await insertAll(collection, made, pathOf)) return made.map(({ body }) => ({ body, version: 1 }))
       return db.all(selectAllSql(collection, owner, ids))
     },
 

@@ -124,14 +124,18 @@ eachEngine((engine) => {
   })
 
   test('refuse a document in which two of their fields are arrays', async () => {
-    const refused = await ask('POST', 'tagged', { body: { codes: 'z', a: [1], b: [2] } })
-    assert.equal(refused.status, 400)
-    assert.deepEqual(refused.body.error.details.issues, [
-      {
-        path: '/body',
-        message: 'the index of a,b cannot hold this document: a and b are in two arrays',
-      },
-    ])
+    const document = { codes: 'z', a: [1], b: [2] }
+    for (const [path, body] of [
+      ['/body', document],
+      ['/body/0', [document]],
+      ['/body/1', [{ codes: 'y' }, document]],
+    ] as const) {
+      const refused = await ask('POST', 'tagged', { body })
+      assert.equal(refused.status, 400)
+      assert.deepEqual(refused.body.error.details.issues, [
+        { path, message: 'the index of a,b cannot hold this document: a and b are in two arrays' },
+      ])
+    }
     await create('tagged', { codes: 'z', a: [1], b: 2 })
   })
 

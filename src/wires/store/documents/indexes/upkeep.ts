@@ -20,6 +20,8 @@ export type Change = {
   readonly owner: string
   readonly before?: Json | undefined
   readonly after?: Json | undefined
+  /** Where the document is in the request, if it is not the body. */
+  readonly path?: string
 }
 
 /** A write of documents of one collection. */
@@ -119,11 +121,11 @@ export function createUpkeep(
 class Refusal extends Error {
   readonly index: Index
   readonly answer: ApiError
-  constructor(index: Index, cause: UnindexableError) {
+  constructor(index: Index, cause: UnindexableError, path = '/body') {
     super(cause.message, { cause })
     this.index = index
     this.answer = invalid({
-      path: '/body',
+      path,
       message: `the index of ${namesOf(index.fields)} cannot hold this document: ${cause.message}`,
     })
   }
@@ -148,8 +150,8 @@ function entrySteps(
   for (const index of indexes) {
     // A document that it could not hold has no entries.
     const old = entriesOfDocuments(index, before, () => undefined)
-    const made = entriesOfDocuments(index, after, (_id, error) => {
-      throw new Refusal(index, error)
+    const made = entriesOfDocuments(index, after, (id, error) => {
+      throw new Refusal(index, error, changes.find((one) => one.id === id)?.path)
     })
     // While it is built nobody knows whether the old entries are there: the build leaves out what is written meanwhile.
     const isKnown = index.state === 'ready'
