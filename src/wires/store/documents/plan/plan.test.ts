@@ -4,7 +4,8 @@ import { test } from 'node:test'
 
 import { newId } from '../../../../base/ids.ts'
 import type { Index } from '../indexes/definition.ts'
-import { namesOf } from '../indexes/entries.ts'
+import { entriesOf, namesOf } from '../indexes/entries.ts'
+import type { Json } from '../query/filter.ts'
 import { parseFilter } from '../query/parse.ts'
 import { parseSort } from '../query/sort.ts'
 import { sortKeyOf } from '../sort-key.ts'
@@ -46,6 +47,13 @@ const boundsOf = (index: string | Index, filter: unknown): string | undefined =>
   return found && `${namesOf(found.bounds.map(({ field }) => field))}${found.isExact ? '=' : ''}`
 }
 
+/** The key of the only entry of a document. */
+function keyIn(index: Index, document: Json): Buffer {
+  const [entry, ...others] = entriesOf(document, index.fields).entries
+  assert.deepEqual(others, [])
+  return entry!.key
+}
+
 test('an index is searched by equality of its first fields, then by one range', () => {
   for (const [fields, filter, expected] of [
     ['a', { a: 1 }, 'a='],
@@ -69,6 +77,7 @@ test('an index is searched by equality of its first fields, then by one range', 
     ['a', { $or: [{ a: 1 }, { b: 1 }] }, undefined],
     ['a', { a: 1, b: 1 }, 'a'],
     ['a.b', { 'a.0.b': 1 }, undefined],
+    ['a.b,a.c', { 'a.b': 1, 'a.c': 2 }, 'a.b,a.c='],
   ] as const)
     assert.equal(boundsOf(fields, filter), expected, `${fields} ${JSON.stringify(filter)}`)
 })
@@ -76,6 +85,9 @@ test('an index is searched by equality of its first fields, then by one range', 
 test('null is also what a field in an array may lack', () => {
   assert.equal(boundsOf('a', { a: null }), 'a=')
   assert.equal(boundsOf('a.b', { 'a.b': null }), 'a.b')
+  assert.equal(boundsOf('a.b', { 'a.b': { $in: [1, null] } }), 'a.b')
+  assert.equal(boundsOf(indexOf('a', arrays), { a: null }), 'a=')
+  assert.equal(boundsOf(indexOf('a.b', arrays), { 'a.b': null }), 'a.b')
 })
 
 test('two conditions on an array may be met by two of its elements', () => {
@@ -91,6 +103,9 @@ test('two conditions on an array may be met by two of its elements', () => {
     ['a.b,a.c', { a: { $elemMatch: { b: 1, c: 2 } } }, 'a.b,a.c'],
     ['a.b.x,a.b.y', { a: { $elemMatch: { 'b.x': 1, 'b.y': 2 } } }, 'a.b.x'],
     ['a.b,a.c', { a: { $elemMatch: { b: 1 } }, 'a.c': 2 }, 'a.b'],
+    ['a.b,a.c', { $and: [{ a: { $elemMatch: { b: 1 } } }, { a: { $elemMatch: { c: 2 } } }] }, 'a.b'],
+    ['a.b.x,a.b.y', { a: { $elemMatch: { b: { $elemMatch: { x: 1, y: 2 } } } } }, 'a.b.x,a.b.y'],
+    ['a.b,c,a.d', { 'a.b': 1, c: 2, 'a.d': 3 }, 'a.b,c'],
     ['a', { a: { $elemMatch: { $gt: 5, $lt: 9 } } }, 'a'],
   ] as const)
     assert.equal(boundsOf(indexOf(fields, arrays), filter), expected, `${fields} ${JSON.stringify(filter)}`)
@@ -117,6 +132,45 @@ test('several conditions on a field with one key are searched for together', () 
     [1, 2, 3].map((many) => plan('a', { $and: lists.slice(0, many) })!.ranges!.map(({ low }) => low)),
     [[1, 3, 5, 7, 'x'], [3, 7, 'x'], [3]].map((values) => values.map(sortKeyOf)),
   )
+})
+
+test('the entries of the documents that match are in the ranges, and no others', () => {
+  const long = 'x'.repeat(5000)
+  for (const [fields, filter, matching, others] of [
+    ['a', { a: { $gt: 3, $lte: 7 } }, [{ a: 4 }, { a: 7 }], [{ a: 3 }, { a: 8 }, { a: 'x' }, {}]],
+    ['-a', { a: { $gt: 3, $lte: 7 } }, [{ a: 4 }, { a: 7 }], [{ a: 3 }, { a: 8 }, { a: 'x' }, {}]],
+    ['-a', { a: { $gte: 3, $lt: 7 } }, [{ a: 3 }, { a: 6 }], [{ a: 2 }, { a: 7 }]],
+    ['-a', { a: { $in: ['x', 2, 3] } }, [{ a: 2 }, { a: 3 }, { a: 'x' }], [{ a: 1 }, { a: 'y' }]],
+    ['-a', { a: { $regex: '^x' } }, [{ a: 'x' }, { a: 'xy' }], [{ a: 'w' }, { a: 'y' }]],
+    ['-a,b', { a: 1, b: { $gt: 2 } }, [{ a: 1, b: 3 }], [{ a: 1, b: 2 }, { a: 2, b: 3 }, { b: 3 }]],
+    [
+      '-a,-b',
+      { a: { $in: [1, 2] }, b: { $lt: 2 } },
+      [{ a: 2, b: 1 }],
+      [
+        { a: 3, b: 1 },
+        { a: 1, b: 2 },
+      ],
+    ],
+    ['a', { a: long }, [{ a: long }], [{ a: `${long}x` }, { a: long.slice(1) }]],
+  ] as const) {
+    const index = indexOf(fields)
+    const { ranges } = plan(index, filter)!
+    const isIn = (document: Json): boolean => {
+      const key = keyIn(index, document)
+      return ranges!.some(({ low, high }) => low.compare(key) <= 0 && key.compare(high) < 0)
+    }
+    assert.deepEqual(
+      [matching.every(isIn), others.some(isIn)],
+      [true, false],
+      JSON.stringify([fields, filter]),
+    )
+    const lows = ranges!.map(({ low }) => low)
+    assert.deepEqual(
+      lows,
+      lows.toSorted((one, other) => one.compare(other)),
+    )
+  }
 })
 
 test('contradictions lead to no entries', () => {
@@ -163,6 +217,8 @@ test('keys that are cut are neither in order nor searched beyond what is left of
   const long = 'x'.repeat(1000)
   assert.equal(plan(indexOf('a', cut), {}, 'a'), undefined)
   assert.equal(plan(indexOf('a', cut), { a: { $gt: long } }), undefined)
+  assert.equal(plan(indexOf('a', cut), { a: { $lt: long } }), undefined)
+  assert.equal(boundsOf(indexOf('a,b', cut), { a: { $in: ['x', long] } }), undefined)
   assert.equal(boundsOf(indexOf('a', cut), { a: { $gt: 'x' } }), 'a=')
   assert.equal(boundsOf(indexOf('a', cut), { a: 'x'.repeat(5000) }), 'a=')
   assert.equal(boundsOf(indexOf('a,b', cut), { a: long }), undefined)
@@ -178,6 +234,24 @@ test('a position is a key', () => {
     Buffer.concat([1, 'x', '2026-01-01T00:00:00.000Z'].map(sortKeyOf)),
   )
   assert.equal(order!.keyOf({ id, bounds: [{ bytes, isCut: true }] }), undefined)
+})
+
+test('the position of a document is the key of its entry', () => {
+  const id = newId(Date.UTC(2026, 0, 1))
+  const document = { a: 1, b: 'x', c: 2, long: 'x'.repeat(5000) }
+  for (const [fields, filter, sort, sorted] of [
+    ['-a', { a: 1 }, '-createdAt', []],
+    ['-a,b', { a: 1, b: 'x' }, 'createdAt', []],
+    ['long', { long: document.long }, '-createdAt', []],
+    ['-a,b,-c', { a: 1 }, 'b,-c', ['b', 'c']],
+    ['-a,b,-c', { a: 1 }, '-b,c', ['b', 'c']],
+    ['-a', {}, 'a', ['a']],
+  ] as const) {
+    const index = indexOf(fields)
+    const { order } = plan(index, filter, sort)!
+    const bounds = sorted.map((field) => ({ bytes: sortKeyOf(document[field]), isCut: false }))
+    assert.deepEqual(order!.keyOf({ id, bounds }), keyIn(index, document), `${fields} ${sort}`)
+  }
 })
 
 test('an index without owners decides nothing for a list of one owner', () => {
