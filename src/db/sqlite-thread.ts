@@ -1,7 +1,7 @@
 // The thread that owns a connection: the one writer of the file, or a reader for long scans and snapshots.
-import { getPriority, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 
+import { putThreadBehind } from '../base/thread-priority.ts'
 import type { MigrationProgress } from './database.ts'
 import {
   failedMigration,
@@ -24,9 +24,6 @@ import type {
 } from './sqlite-protocol.ts'
 
 const MIGRATION_WAIT_MS = 600_000
-// Niceness (sched(7)).
-const BEHIND = 5
-const LAST = 19
 
 const port = parentPort!
 const { file, use, functions, stopFlag } = workerData as ThreadData
@@ -39,17 +36,6 @@ const connection = new SqliteConnection(
 // The event loop and the writer come first.
 if (use === 'scanner') putThreadBehind()
 let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
-
-/** Lowers the priority of this thread; only on Linux, since elsewhere it would be that of the process. */
-function putThreadBehind(): void {
-  if (process.platform !== 'linux') return
-  try {
-    // Relative to the process's own priority, which not every user may raise.
-    setPriority(Math.min(getPriority() + BEHIND, LAST))
-  } catch {
-    // Under a system call filter others only wait longer for scans at worst.
-  }
-}
 
 function faultOf(error: unknown): Outcome {
   const { message, errcode } = error as { message?: string; errcode?: number }

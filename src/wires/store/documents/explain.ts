@@ -20,7 +20,7 @@ const Index = Type.Object(
     state: Type.Enum(['building', 'ready', 'failed']),
     reason: Type.Optional(Type.String({ description: 'Why it has failed.' })),
     documents: Type.Optional(
-      Type.Integer({ description: 'How many documents the build has looked at so far.' }),
+      Type.Integer({ description: 'How many documents the build has inserted so far.' }),
     ),
     lastUsedAt: Type.Optional(
       Type.String({ format: 'date-time', description: 'When a list last used it, up to an hour behind.' }),

@@ -11,8 +11,8 @@ create table store_indexes (
   format integer not null,        -- of the entries' keys
   has_arrays integer not null default 0, -- a document may have several entries
   has_cut_keys integer not null default 0, -- keys may end before their values do
-  built_to text not null default '', -- the id of the last document that the build has looked at
-  documents integer not null default 0, -- how many it has looked at
+  build integer not null default 0, -- how many builds have begun: one that stood still ends with the next one
+  documents integer not null default 0, -- how many documents the build has inserted
   created_at integer not null,
   finished_at integer
 );
@@ -31,13 +31,15 @@ create table store_entries (
   key blob not null,              -- of all fields, compared as bytes; see entries.ts
   id text not null,               -- of the document
   owner text,                     -- null if lists are not those of one owner
-  ends integer not null,          -- 1: the first entry of its document, 2: the last one, 3: the only one, 0: between
+  ends integer not null,          -- 1: the first entry of its document, 2: the last one, 3: the only one, 0: between, -1: dead
   is_unique integer,              -- 1, or null
   primary key (index_id, key, id)
 ) without rowid;
 
 create index store_entries_owner on store_entries (index_id, owner, key, id) where owner is not null;
 create unique index store_entries_unique on store_entries (index_id, key) where is_unique;
+-- What an index that is built does not have any more; none when it is ready.
+create index store_entries_dead on store_entries (index_id) where ends = -1;
 
 -- Of an insert only: the version that its entries are of.
 alter table store_documents add column index_set integer not null default 0;

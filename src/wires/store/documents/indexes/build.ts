@@ -1,25 +1,22 @@
-import { setImmediate } from 'node:timers/promises'
-
-import { parseJson } from '../../../../base/json.ts'
 import { Type } from '../../../../base/schema.ts'
 import { ApiError, errors } from '../../../../base/errors.ts'
-import { ConstraintError, requireRow, type Step } from '../../../../db/database.ts'
-import { sql } from '../../../../db/sql.ts'
+import { ConstraintError, requireRow, type Snapshot } from '../../../../db/database.ts'
 import type { JobKind } from '../../../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
-import type { Json } from '../query/filter.ts'
-import {
-  duplicateIn,
-  duplicateReason,
-  entriesOfDocuments,
-  type DocumentEntries,
-  type EntriesOfDocuments,
-} from './document-entries.ts'
-import { namesOf } from './entries.ts'
-import { deleteSomeSql, insertUnchangedSql, selectTakenSql, type Versions } from './entry-rows.ts'
 import type { Index } from './definition.ts'
+import { duplicateReason } from './document-entries.ts'
+import { namesOf } from './entries.ts'
 import {
-  changedSql,
+  deleteDeadSql,
+  deleteSomeDeadSql,
+  deleteSomeSql,
+  insertBatchSql,
+  selectIndexedSql,
+  selectTwiceSql,
+} from './entry-rows.ts'
+import type { EntryBatch, SortedDocuments } from './entry-sorter.ts'
+import {
+  beginSql,
   changeIndexes,
   deleteIndexSql,
   failSql,
@@ -30,17 +27,13 @@ import {
   progressSql,
   selectByStateSql,
 } from './index-rows.ts'
+import { SorterWorker } from './sorter-worker.ts'
 
-// The event loop makes the entries of so many without a pause.
-const DOCUMENTS_A_READ = 250
-const READ_BYTES = 1_048_576
-// A larger batch writes fewer pages, since its keys are in order, and keeps writers waiting longer.
-const DOCUMENTS_A_BATCH = 1_000
-const DOCUMENTS_A_QUIET_BATCH = 4_000
-const BATCH_BYTES = 2_097_152
-// While documents are written, a build rests for so many times as long as it works, unless the whole machine is slow.
-const REST = 3
-const LONGEST_REST_MS = 250
+// Each has two threads and a file as large as its index.
+const BUILDS_AT_ONCE = 2
+// While documents are written, a build rests for so many times as long as a batch takes, unless the whole machine is slow.
+const REST = 1
+const LONGEST_REST_MS = 50
 const ENTRIES_A_DELETE = 2_000
 const TRIES = 3
 const LOG_EVERY_MS = 10_000
@@ -48,11 +41,6 @@ const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER
 
 /** The payload of a job: it finishes what is to be done to the indexes of a collection. */
 export type IndexWork = { collection: string }
-
-type StoredLine = { id: string; owner: string; version: number; body: string }
-
-/** The next documents of a build, and their entries. */
-type Batch = EntriesOfDocuments & { readonly versions: Versions }
 
 /** Builds the indexes of collections in the background, and deletes the entries of those that are dropped. */
 export type IndexBuilds = {
@@ -66,11 +54,16 @@ export function createBuilds(
   { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
   countWrites: () => number,
 ): IndexBuilds {
-  async function deleteEntries(indexId: number, stopping: AbortSignal): Promise<void> {
+  /** Runs a statement that deletes some entries until there are no more. */
+  async function deleteAll(
+    deleteSql: typeof deleteSomeSql,
+    indexId: number,
+    stopping: AbortSignal,
+  ): Promise<void> {
     let deleted: unknown[]
     do {
       stopping.throwIfAborted()
-      deleted = await db.write(deleteSomeSql(indexId, ENTRIES_A_DELETE))
+      deleted = await db.write(deleteSql(indexId, ENTRIES_A_DELETE))
     } while (deleted.length === ENTRIES_A_DELETE)
   }
 
@@ -91,120 +84,87 @@ export function createBuilds(
     log.error({ collection: index.collection, fields: namesOf(index.fields) }, `an index failed: ${reason}`)
   }
 
-  /** The next documents, together not too large. */
-  async function readSome(collection: string, after: string, to: string): Promise<StoredLine[]> {
-    const rows = await db.all<{ id: string; bytes: number }>(sql`
-      select id, bytes from store_documents where collection = ${collection} and id > ${after} and id <= ${to}
-      order by id limit ${DOCUMENTS_A_READ}`)
-    let bytes = 0
-    const last = rows.filter((row, i) => (bytes += row.bytes) <= READ_BYTES || i === 0).at(-1)
-    if (!last) return []
-    return db.all(sql`
-      select id, owner, version, body from store_documents
-      where collection = ${collection} and id > ${after} and id <= ${last.id} order by id`)
-  }
-
-  /** Reads up to so many documents behind `after`, no further than `to`, and makes their entries. */
-  async function nextBatch(index: Index, after: string, to: string, limit: number): Promise<Batch> {
-    const documents: DocumentEntries[] = []
-    const versions = new Map<string, number>()
-    let [hasArrays, hasCutKeys, bytes] = [false, false, 0]
-    for (let from = after; versions.size < limit && bytes < BATCH_BYTES; await setImmediate()) {
-      const lines = await readSome(index.collection, from, to)
-      if (lines.length === 0) break
-      const made = entriesOfDocuments(
-        index,
-        lines.map(({ id, owner, body }) => ({ id, owner, document: parseJson(body) as Json })),
-        (id, { message }) => {
-          throw new BuildError(`in the document ${id} ${message}`)
-        },
-      )
-      documents.push(...made.documents)
-      hasArrays ||= made.hasArrays
-      hasCutKeys ||= made.hasCutKeys
-      for (const { id, version, body } of lines) {
-        versions.set(id, version)
-        bytes += body.length
-      }
-      from = lines.at(-1)!.id
+  /** Hands all documents of a moment to the thread that makes and sorts their entries. */
+  async function readAll(
+    index: Index,
+    snapshot: Snapshot,
+    sorter: SorterWorker,
+    stopping: AbortSignal,
+  ): Promise<SortedDocuments> {
+    for await (const lines of snapshot.lines(selectIndexedSql(index))) {
+      stopping.throwIfAborted()
+      await sorter.add(lines as Uint8Array<ArrayBuffer>)
     }
-    return { index, documents, versions, hasArrays, hasCutKeys }
+    return sorter.end()
   }
 
   /**
-   * Inserts the entries of documents that nobody has changed since they were read: a write that changes one writes its entries.
+   * Inserts entries that are not there yet. Those of documents that were written since the snapshot are there, the ones that such a
+   * write removed as dead ones: so nothing comes back, and what an earlier build has inserted is right as well.
    *
-   * @returns how many documents the build has looked at
-   * @throws DuplicateError
+   * @returns how many documents have been inserted
+   * @throws BuildError if two documents have the same key
    */
-  async function insert({ index, documents, versions, ...noted }: Batch, from: string): Promise<number> {
-    const to = [...versions.keys()].at(-1)!
-    const steps: Step[] = [
-      ...lockBuildsSql(db.dialect, 'shared'),
-      // Writers of these documents wait until the batch is committed.
-      ...(db.dialect === 'postgres'
-        ? [
-            sql`
-              select d.id from store_documents d
-              where d.collection = ${index.collection} and d.id > ${from} and d.id <= ${to}
-              order by d.id for share`,
-          ]
-        : []),
-      insertUnchangedSql(index.collection, documents, versions),
-      ...noteSql({ index, ...noted }),
-    ]
-    try {
-      // The index's row last, as writes do, so that they and the build never wait for each other in a circle.
-      const progress = progressSql(index.id, { from, to, documents: versions.size })
-      const [, [row]] = await db.batch([steps, requireRow(progress, isOver)])
-      return row!.documents
-    } catch (error) {
-      if (!(error instanceof ConstraintError && error.kind === 'unique')) throw error
-      const twice = duplicateIn(documents) ?? (await db.get(selectTakenSql(documents)))
-      throw new DuplicateError(
-        twice ? duplicateReason(index, twice) : `two documents had the same ${namesOf(index.fields)}`,
-      )
-    }
+  async function insert(index: Index, build: number, { lines, documents }: EntryBatch): Promise<number> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        // The index's row last, as writes do, so that they and the build never wait for each other in a circle.
+        const [, , [row]] = await db.batch([
+          lockBuildsSql(db.dialect, 'shared'),
+          insertBatchSql(index, lines),
+          requireRow(progressSql(index.id, build, documents), isOver),
+        ])
+        return row!.documents
+      } catch (error) {
+        if (!(error instanceof ConstraintError && error.kind === 'unique')) throw error
+        const twice = await db.get(selectTwiceSql(index, lines))
+        if (twice) throw new BuildError(duplicateReason(index, twice))
+        // One of the two was changed meanwhile.
+        if (attempt === TRIES) throw new BuildError(`two documents had the same ${namesOf(index.fields)}`)
+      }
   }
 
-  async function build(index: Index, builtTo: string, stopping: AbortSignal): Promise<void> {
+  async function build(index: Index, stopping: AbortSignal): Promise<void> {
     const about = { collection: index.collection, fields: namesOf(index.fields) }
+    const [begun] = await db.write(beginSql(index.id))
+    if (!begun) return
     log.info(about, 'an index is built')
-    let [from, documents, logAt] = [builtTo, 0, clock.elapsed() + LOG_EVERY_MS]
-    // Later ones have their entries: they are written since the index is there.
-    const newest = await db.get<{ id: string | null }>(
-      sql`select max(id) as id from store_documents where collection = ${index.collection}`,
-    )
-    let isQuiet = false
-    for (let tries = 1; ;) {
-      stopping.throwIfAborted()
-      const [began, writes] = [clock.elapsed(), countWrites()]
-      const batch = await nextBatch(
-        index,
-        from,
-        newest?.id ?? '',
-        isQuiet ? DOCUMENTS_A_QUIET_BATCH : DOCUMENTS_A_BATCH,
+    let [documents, logAt] = [0, clock.elapsed() + LOG_EVERY_MS]
+    const sorter = new SorterWorker(index)
+    try {
+      // Writes that the snapshot does not see know of the index, and keep its entries up.
+      const { refused, ...sorted } = await db.snapshot((snapshot) =>
+        readAll(index, snapshot, sorter, stopping),
       )
-      if (batch.versions.size === 0) break
-      try {
-        documents = await insert(batch, from)
-      } catch (error) {
-        // One of the two may have been changed since it was read.
-        if (error instanceof DuplicateError && tries++ < TRIES) continue
-        throw error
+      if (refused !== undefined) throw new BuildError(refused)
+      let writes = countWrites()
+      for (let batch; (batch = await sorter.next());) {
+        stopping.throwIfAborted()
+        const began = clock.elapsed()
+        documents = await insert(index, begun.build, batch)
+        const now = clock.elapsed()
+        if (now >= logAt) {
+          logAt = now + LOG_EVERY_MS
+          log.info({ ...about, documents, of: sorted.documents }, 'an index is being built')
+        }
+        const isQuiet = countWrites() === writes
+        writes = countWrites()
+        if (!isQuiet) await clock.sleep(Math.min((now - began) * REST, LONGEST_REST_MS), { signal: stopping })
       }
-      ;[from, tries] = [[...batch.versions.keys()].at(-1)!, 1]
-      if (clock.elapsed() >= logAt) {
-        logAt = clock.elapsed() + LOG_EVERY_MS
-        log.info({ ...about, documents }, 'an index is being built')
-      }
-      isQuiet = countWrites() === writes
-      if (isQuiet) continue
-      const rest = Math.min((clock.elapsed() - began) * REST, LONGEST_REST_MS)
-      await clock.sleep(rest, { signal: stopping })
+      // Nothing inserts entries of the snapshot any more. Most dead ones go here, because writes wait for those that are left.
+      await deleteAll(deleteSomeDeadSql, index.id, stopping)
+      await changeIndexes(
+        db,
+        [index.collection],
+        [
+          deleteDeadSql(index.id),
+          ...noteSql({ index, ...sorted }),
+          requireRow(finishSql(index.id, begun.build, clock.now()), isOver),
+        ],
+      )
+    } finally {
+      await sorter.close()
     }
-    // In the order of `changeIndexes`.
-    await db.batch([changedSql(index.collection), requireRow(finishSql(index.id, clock.now()), isOver)])
     log.info({ ...about, documents }, 'an index is ready')
   }
 
@@ -214,12 +174,13 @@ export function createBuilds(
       payload: Type.Object({ collection: Type.String() }),
       lane: ({ collection }) => collection,
       retry: RETRY,
+      atOnce: BUILDS_AT_ONCE,
     },
     async ({ payload: { collection }, stopping }) => {
       for (const { id } of await db.all(selectByStateSql(collection, 'failed')))
-        await deleteEntries(id, stopping)
+        await deleteAll(deleteSomeSql, id, stopping)
       for (const { id } of await db.all(selectByStateSql(collection, 'dropped'))) {
-        await deleteEntries(id, stopping)
+        await deleteAll(deleteSomeSql, id, stopping)
         await db.write(deleteIndexSql(id))
       }
       for (;;) {
@@ -227,11 +188,12 @@ export function createBuilds(
         if (!row) return
         const index = indexOf(row)
         try {
-          await build(index, row.built_to, stopping)
+          await build(index, stopping)
         } catch (error) {
           if (error instanceof BuildError) await fail(index, error.message)
-          // It was dropped meanwhile.
-          else if (!isOverError(error)) throw error
+          // It was dropped, which has added a job; or another process is building it, since this one stood still.
+          else if (isOverError(error)) return
+          else throw error
         }
       }
     },
@@ -241,8 +203,6 @@ export function createBuilds(
 
 /** The documents cannot be held by the index. */
 class BuildError extends Error {}
-
-class DuplicateError extends BuildError {}
 
 const OVER = 'The index is not being built.'
 const isOver = () => errors.conflict({ message: OVER })

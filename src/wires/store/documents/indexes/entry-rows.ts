@@ -1,11 +1,11 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
+import { jsonPath } from '../query/sqlite/json.ts'
+import type { Index } from './definition.ts'
 import type { DocumentEntries } from './document-entries.ts'
-
-/** The versions that documents were read with, by id. */
-export type Versions = ReadonlyMap<string, number>
+import { DEAD } from './entries.ts'
 
 // One text for all entries of a statement: it is the same whatever their number.
-const linesOf = (documents: readonly DocumentEntries[], versions?: Versions): string =>
+const linesOf = (documents: readonly DocumentEntries[]): string =>
   JSON.stringify(
     documents
       .flatMap(({ index, id, owner, entries }) =>
@@ -15,66 +15,35 @@ const linesOf = (documents: readonly DocumentEntries[], versions?: Versions): st
           d: id,
           o: index.byOwner ? owner : null,
           e: ends,
-          u: index.isUnique || null,
-          v: versions?.get(id),
+          u: (index.isUnique && ends !== DEAD) || null,
         })),
       )
       // In one order everywhere, so that two writers never wait for each other in a circle.
       .toSorted((a, b) => a.i - b.i || (a.k < b.k ? -1 : a.k > b.k ? 1 : 0)),
   )
 
-const rowsOf = (documents: readonly DocumentEntries[], versions?: Versions): Sql => {
-  const lines = linesOf(documents, versions)
+const rowsOf = (documents: readonly DocumentEntries[]): Sql => {
+  const lines = linesOf(documents)
   return sql`${sql.either({
     sqlite: sql`(
       select value ->> 'i' as index_id, unhex(value ->> 'k') as key, value ->> 'd' as id, value ->> 'o' as owner,
-        value ->> 'e' as ends, value ->> 'u' as is_unique, value ->> 'v' as version
+        value ->> 'e' as ends, value ->> 'u' as is_unique
       from json_each(${lines}))`,
     postgres: sql`(
-      select i as index_id, decode(k, 'hex') as key, d as id, o as owner, e as ends, u as is_unique, v as version
-      from json_to_recordset(${lines}::json) as line (
-        i bigint, k text, d text, o text, e integer, u boolean, v bigint))`,
+      select i as index_id, decode(k, 'hex') as key, d as id, o as owner, e as ends, u as is_unique
+      from json_to_recordset(${lines}::json) as line (i bigint, k text, d text, o text, e integer, u boolean))`,
   })}`
 }
 
-// An entry that is there is in the unique index too, which SQLite may look at before the primary key.
-const ifNotThere = sql.either({
-  sqlite: sql`and not exists (
-    select 1 from store_entries old
-    where old.index_id = new.index_id and old.key = new.key and old.id = new.id)`,
-  postgres: sql``,
-})
-
-/** Inserts entries that are not there yet. */
-export const insertEntriesSql = (documents: readonly DocumentEntries[]): Sql =>
-  insertRowsSql(rowsOf(documents), sql`true`)
-
-/** Likewise, but only those of documents that still have the version that they were read with. */
-export const insertUnchangedSql = (
-  collection: string,
-  documents: readonly DocumentEntries[],
-  versions: Versions,
-): Sql =>
-  insertRowsSql(
-    rowsOf(documents, versions),
-    // With an offset PostgreSQL looks each up by its key, whatever it knows of the tables.
-    sql`exists (
-      select 1 from store_documents d
-      where d.collection = ${collection} and d.id = new.id and d.version = new.version limit 1 offset 0)`,
-  )
-
-const insertRowsSql = (rows: Sql, only: Sql): Sql => sql`
+/** Inserts entries, and changes those that are there. */
+export const putEntriesSql = (documents: readonly DocumentEntries[]): Sql => sql`
   insert into store_entries (index_id, key, id, owner, ends, is_unique)
   select new.index_id, new.key, new.id, new.owner, new.ends, new.is_unique
-  from ${rows} as new
-  where ${only} ${ifNotThere}
+  from ${rowsOf(documents)} as new
+  where true
   order by new.index_id, new.key
-  on conflict (index_id, key, id) do nothing`
-
-/** Notes which entries are now the first or last of their documents. */
-export const moveEntriesSql = (documents: readonly DocumentEntries[]): Sql => sql`
-  update store_entries set ends = new.ends from ${rowsOf(documents)} as new
-  where store_entries.index_id = new.index_id and store_entries.key = new.key and store_entries.id = new.id`
+  on conflict (index_id, key, id) do update set
+    owner = excluded.owner, ends = excluded.ends, is_unique = excluded.is_unique`
 
 export const deleteEntriesSql = (documents: readonly DocumentEntries[]): Sql => sql`
   delete from store_entries where (index_id, key, id) in (
@@ -95,3 +64,66 @@ export const deleteSomeSql = (indexId: number, limit: number): Sql<{ deleted: nu
   delete from store_entries where index_id = ${indexId} and (key, id) in (
     select key, id from store_entries where index_id = ${indexId} order by key, id limit ${limit})
   returning 1 as deleted`
+
+/** Deletes some of the dead entries of an index that is built, without waiting for writers. */
+export const deleteSomeDeadSql = (indexId: number, limit: number): Sql<{ deleted: number }> => sql`
+  delete from store_entries where index_id = ${indexId} and (key, id) in (
+    select key, id from store_entries where index_id = ${indexId} and ${isDead} limit ${limit}
+    ${sql.either({ sqlite: sql``, postgres: sql`for update skip locked` })})
+  returning 1 as deleted`
+
+export const deleteDeadSql = (indexId: number): Sql => sql`
+  delete from store_entries where index_id = ${indexId} and ${isDead}`
+
+// In the text, so that the index of dead entries serves it.
+const isDead = sql.literal(`ends = ${DEAD}`)
+
+/** The documents of an index's collection as a build reads them, each with the fields that the paths begin with. */
+export function selectIndexedSql({ collection, fields }: Index): Sql<{ line: string }> {
+  const names = [...new Set(fields.map(({ path }) => path[0]!))]
+  const members = (memberOf: (name: string) => Sql): Sql =>
+    sql.join(names.map((name) => sql`cast(${name} as text), ${memberOf(name)}`))
+  return sql`
+    select ${sql.either({
+      sqlite: sql`json_array(id, owner, json_object(${members((name) => sql`doc -> ${jsonPath([name])}`)}))`,
+      postgres: sql`
+        cast(json_build_array(id, owner, json_build_object(${members((name) => sql`body -> ${name}`)})) as text)`,
+    })} as line
+    from store_documents where collection = ${collection}`
+}
+
+/** The entries of a batch of a build: see `EntryBatch`. */
+const batchOf = (lines: string): Sql =>
+  sql`${sql.either({
+    sqlite: sql`(
+      select unhex(value ->> 0) as key, value ->> 1 as id, value ->> 2 as owner, value ->> 3 as ends
+      from json_each(${lines}))`,
+    postgres: sql`(
+      select decode(value ->> 0, 'hex') as key, value ->> 1 as id, value ->> 2 as owner,
+        cast(value ->> 3 as integer) as ends
+      from json_array_elements(${lines}::json))`,
+  })}`
+
+/** Inserts the entries of a batch that are not there yet, dead or not. The batch is in the order of keys. */
+export const insertBatchSql = ({ id, isUnique }: Index, lines: string): Sql => sql`
+  insert into store_entries (index_id, key, id, owner, ends, is_unique)
+  select cast(${id} as bigint), new.key, new.id, new.owner, new.ends, ${sql.literal(isUnique ? 'true' : 'null')}
+  from ${batchOf(lines)} as new
+  where true
+  on conflict (index_id, key, id) do nothing`
+
+/** Two documents that have the same key, one of which at least is in a batch; none if they have changed since. */
+export const selectTwiceSql = (
+  { id: indexId }: Index,
+  lines: string,
+): Sql<{ id: string; other: string }> => sql`
+  select min(id) as id, max(id) as other from (
+    select new.key, new.id from ${batchOf(lines)} as new
+    where not exists (
+      select 1 from store_entries old
+      where old.index_id = ${indexId} and old.key = new.key and old.id = new.id)
+    union all
+    select key, id from store_entries
+    where index_id = ${indexId} and is_unique and key in (select key from ${batchOf(lines)} as new)
+  ) as entry
+  group by key having count(*) > 1 order by 1 limit 1`

@@ -61,13 +61,9 @@ export const isVersion = (collection: string, version: number): Sql => sql`
   coalesce((select version from store_index_sets where collection = ${collection}), 0) = ${version}`
 
 /** The indexes of a state, of one collection. */
-export const selectByStateSql = (
-  collection: string,
-  state: IndexState,
-): Sql<IndexRow & { built_to: string }> =>
-  sql`
-    select ${columns}, i.built_to from store_indexes i
-    where i.collection = ${collection} and i.state = ${state} order by i.id`
+export const selectByStateSql = (collection: string, state: IndexState): Sql<IndexRow> => sql`
+  select ${columns} from store_indexes i
+  where i.collection = ${collection} and i.state = ${state} order by i.id`
 
 /** All indexes but those that are dropped. */
 export const selectAllSql: Sql<IndexRow> = sql`
@@ -135,18 +131,19 @@ export const failSql = (id: number, reason: string, now: number): Sql<{ id: numb
   update store_indexes set state = 'failed', reason = ${reason}, finished_at = ${now}
   where id = ${id} and state in ('building', 'ready') returning id`
 
-/** Finishes an index whose build has looked at all documents; no row if it was dropped. */
-export const finishSql = (id: number, now: number): Sql<{ id: number }> => sql`
+/** Finishes an index that has all entries; no row if another build has begun, or if it was dropped. */
+export const finishSql = (id: number, build: number, now: number): Sql<{ id: number }> => sql`
   update store_indexes set state = 'ready', finished_at = ${now}
-  where id = ${id} and state = 'building' returning id`
+  where id = ${id} and state = 'building' and build = ${build} returning id`
 
-/** Notes how far a build has come; no row if another one has come further, or if the index was dropped. */
-export const progressSql = (
-  id: number,
-  { from, to, documents }: { from: string; to: string; documents: number },
-): Sql<{ documents: number }> => sql`
-  update store_indexes set built_to = ${to}, documents = documents + ${documents}
-  where id = ${id} and state = 'building' and built_to = ${from} returning documents`
+/** Begins a build of an index; no row if the index is not to be built any more. A build that was begun before ends with it. */
+export const beginSql = (id: number): Sql<{ build: number }> => sql`
+  update store_indexes set build = build + 1, documents = 0 where id = ${id} and state = 'building' returning build`
+
+/** Notes how far a build has come; no row if another one has begun, or if the index was dropped. */
+export const progressSql = (id: number, build: number, documents: number): Sql<{ documents: number }> => sql`
+  update store_indexes set documents = documents + ${documents}
+  where id = ${id} and state = 'building' and build = ${build} returning documents`
 
 /** Notes what an index has to know of entries that it did not know: that a document has several, or that keys are cut. */
 export const noteSql = ({ index, hasArrays, hasCutKeys }: Omit<EntriesOfDocuments, 'documents'>): Sql[] =>

@@ -40,13 +40,15 @@ eachEngine((engine) => {
     await assertEntries(other!)
   }
 
-  /** Holds the statements with a text, on both replicas. */
-  function hold(t: TestContext, method: 'batch' | 'all', text: string) {
+  /** Holds the statements with a text, on both replicas, or only the first one. */
+  function hold(t: TestContext, method: 'batch' | 'all', text: string, isOnce = false) {
+    let isOver = false
     const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     for (const { app } of [one!, other!]) {
       const run = app.db[method].bind(app.db) as (statements: never) => Promise<never>
       t.mock.method(app.db, method, async (statements: never) => {
-        if (JSON.stringify(statements).includes(text)) {
+        if (!isOver && JSON.stringify(statements).includes(text)) {
+          isOver = isOnce
           isHeld.resolve()
           await isReleased.promise
         }
@@ -58,7 +60,8 @@ eachEngine((engine) => {
     return { reached: isHeld.promise, release }
   }
   /** Holds a build that has read documents, and not yet inserted their entries. */
-  const holdBuild = (t: TestContext) => hold(t, 'batch', 'set built_to = ')
+  const holdBuild = (t: TestContext, isOnce?: boolean) =>
+    hold(t, 'batch', 'set documents = documents + ', isOnce)
 
   test('writes of a replica that has not heard of an index keep its entries up', async () => {
     const names = ['created', 'together', 'updated', 'patched', 'deleted']
@@ -109,6 +112,55 @@ eachEngine((engine) => {
       indexes.map(({ state }) => state),
       ['ready'],
     )
+  })
+
+  for (const isRestored of [false, true])
+    test(`a build does not bring back what ${isRestored ? 'a restore undid' : 'changed'} after its snapshot`, async (t) => {
+      const name = isRestored ? 'undone' : 'moved'
+
+      const [gone, returned, from, to] = [
+        await create(name, { code: 1 }),
+        await create(name, { code: 2 }),
+        await create(name, { code: 3 }),
+        await create(name, { code: [4, 5] }),
+      ]
+      const { _id: backup } = await send(one!, 'POST', 'backup')
+      const build = holdBuild(t)
+      await declare({ [name]: [{ fields: 'code', unique: true }] })
+      await build.reached
+      await send(one!, 'PUT', `${name}/${gone}`, { code: 10 })
+      await send(one!, 'PUT', `${name}/${returned}`, { code: 10.5 })
+      await send(one!, 'PUT', `${name}/${returned}`, { code: 2 })
+      // A unique value moves to another document, and to one that is new.
+      await send(one!, 'PUT', `${name}/${from}`, { code: 11 })
+      await send(one!, 'PUT', `${name}/${to}`, { code: [3, 5] })
+      await create(name, { code: 4 })
+      // All of it is undone.
+      if (isRestored) await send(one!, 'POST', `backup/${backup}/restore`)
+      build.release()
+      await settled()
+      assert.deepEqual(
+        (await indexesOf(other!)).map(({ state, hasArrays }) => [state, hasArrays]),
+        [['ready', true]],
+      )
+      const { status } = await one!.request('POST', `/store/${name}`, { token, body: { code: 5 } })
+      assert.equal(status, 409)
+    })
+
+  test('a build that stood still while another process finished the index changes nothing', async (t) => {
+    const id = await create('overtaken', { tags: [1, 2] })
+    const build = holdBuild(t, true)
+    await declare({ overtaken: ['tags'] })
+    await build.reached
+    // The other process takes the job over.
+    await one!.app.db.write(sql`update sixwire_jobs set run_at = 0 where kind = 'store.indexes'`)
+    await until(async () => {
+      one!.clock.advance(2_000)
+      return (await indexesOf(other!)).every(({ state }) => state === 'ready')
+    })
+    await send(one!, 'PUT', `overtaken/${id}`, { tags: [2, 3] })
+    build.release()
+    await settled()
   })
 
   test('an index that is dropped while it is built stays dropped', async (t) => {
@@ -227,6 +279,11 @@ eachEngine((engine) => {
     /** How many statements wait for a lock of a kind. */
     const waiting = async (kind: Sql): Promise<number> =>
       (await one!.app.db.all(sql`select pid from pg_locks where not granted and ${kind}`)).length
+    /** Waits until a change of indexes waits for writes. */
+    const untilShareLock = (): Promise<void> =>
+      until(
+        async () => (await waiting(sql`relation = 'store_documents'::regclass and mode = 'ShareLock'`)) > 0,
+      )
     /** Does work in a transaction that stays open until the function that it resolves with is called. */
     async function holdOpen(t: TestContext, work: Sql): Promise<(isCommitted: boolean) => Promise<void>> {
       const [isDone, isEnded] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()]
@@ -256,15 +313,13 @@ eachEngine((engine) => {
       const document = { collection: 'older', id, owner: owner!, body }
       const end = await holdOpen(t, insertSql('postgres', document, withoutIndexes('older')))
       const declaring = declare({ older: ['year'] })
-      await until(
-        async () => (await waiting(sql`relation = 'store_documents'::regclass and mode = 'ShareLock'`)) > 0,
-      )
+      await untilShareLock()
       await end(true)
       await declaring
       await settled()
     })
 
-    test('a build waits for a write that has changed a document and is not committed', async (t) => {
+    test('an index is not ready before a write that has changed a document is committed', async (t) => {
       const id = await create('waiting', { x: 1, y: 1 })
       await declare({ waiting: ['x'] })
       await readyIndexes(other!)
@@ -284,10 +339,8 @@ eachEngine((engine) => {
       const transactions = () => waiting(sql`locktype = 'transactionid'`)
       await until(async () => (await transactions()) === 1)
       build.release()
-      await until(
-        async () =>
-          (await transactions()) > 1 || (await indexesOf(other!)).every(({ state }) => state === 'ready'),
-      )
+      // The build has inserted what the write removes.
+      await untilShareLock()
       await end(false)
       await writing
       await settled()

@@ -86,14 +86,15 @@ eachEngine((engine) => {
 
   test('a build that ends and a change of the same indexes do not wait for each other', async (t) => {
     const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const batch: Database['batch'] = app.app.db.batch.bind(app.app.db)
-    t.mock.method(app.app.db, 'batch', (async (steps) => {
-      if (JSON.stringify(steps).includes("state = 'ready', finished_at")) {
+    const write: Database['write'] = app.app.db.write.bind(app.app.db)
+    t.mock.method(app.app.db, 'write', (async (query) => {
+      // The last of a build before its end.
+      if (JSON.stringify(query).includes('skip locked')) {
         isHeld.resolve()
         await isReleased.promise
       }
-      return batch(steps)
-    }) satisfies Database['batch'])
+      return write(query)
+    }) satisfies Database['write'])
     const { indexes } = app.app.service('store')
     await indexes.declare(declaredIndexes({ books: ['year'] }, () => false))
     await isHeld.promise

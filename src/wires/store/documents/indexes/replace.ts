@@ -2,8 +2,14 @@ import { parseJson } from '../../../../base/json.ts'
 import type { Step, Transaction } from '../../../../db/database.ts'
 import type { Sql } from '../../../../db/sql.ts'
 import type { Json } from '../query/filter.ts'
-import { duplicateIn, duplicateReason, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
-import { deleteEntriesSql, insertEntriesSql, selectTakenSql } from './entry-rows.ts'
+import {
+  deadOf,
+  duplicateIn,
+  duplicateReason,
+  entriesOfDocuments,
+  type DocumentEntries,
+} from './document-entries.ts'
+import { deleteEntriesSql, putEntriesSql, selectTakenSql } from './entry-rows.ts'
 import type { Index } from './definition.ts'
 import {
   changedSql,
@@ -39,7 +45,7 @@ export async function replaceEntries(
   { now, deleteEntries }: { now: number; deleteEntries: (collection: string) => Step },
 ): Promise<Map<Index, string>> {
   const failed = new Map<Index, string>()
-  // No build inserts entries of documents that go.
+  // This writes entries in the order of documents, and a build in that of keys: they would wait for each other in a circle.
   for (const lockSql of lockBuildsSql(tx.dialect, 'exclusive')) await tx.write(lockSql)
 
   /** Fails the indexes in which two documents would have the same key. */
@@ -59,7 +65,9 @@ export async function replaceEntries(
   async function replaceIn(collection: string, indexes: readonly Index[]): Promise<void> {
     for await (const lines of pages(tx, (after) => goneSql(collection, after, DOCUMENTS_A_STEP))) {
       const gone = indexes.flatMap((index) => entriesOfDocuments(index, lines, () => undefined).documents)
-      await tx.write(deleteEntriesSql(gone))
+      const isBuilt = ({ index }: DocumentEntries): boolean => index.state === 'building'
+      await tx.write(deleteEntriesSql(gone.filter((one) => !isBuilt(one))))
+      await tx.write(putEntriesSql(deadOf(gone.filter(isBuilt))))
     }
     for await (const lines of pages(tx, (after) => freshSql(collection, after, DOCUMENTS_A_STEP))) {
       const fresh = indexes.map((index) =>
@@ -67,7 +75,7 @@ export async function replaceEntries(
           failed.set(index, `in the document ${id} ${message}`),
         ),
       )
-      await tx.write(insertEntriesSql(await withoutDuplicates(fresh.flatMap(({ documents }) => documents))))
+      await tx.write(putEntriesSql(await withoutDuplicates(fresh.flatMap(({ documents }) => documents))))
       for (const noted of fresh) for (const note of noteSql(noted)) await tx.write(note)
     }
   }

@@ -3,9 +3,9 @@ import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
 import { ConstraintError, requireRow, type Database, type Step } from '../../../../db/database.ts'
 import type { Row, Sql } from '../../../../db/sql.ts'
 import type { Json } from '../query/filter.ts'
-import { duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
+import { deadOf, duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
 import { namesOf, type Entry, type UnindexableError } from './entries.ts'
-import { deleteEntriesSql, insertEntriesSql, moveEntriesSql, selectTakenSql } from './entry-rows.ts'
+import { deleteEntriesSql, putEntriesSql, selectTakenSql } from './entry-rows.ts'
 import type { Index, IndexSet } from './definition.ts'
 import { noteSql, selectSetSql, setOf, withoutIndexes } from './index-rows.ts'
 
@@ -74,15 +74,14 @@ export function createUpkeep(
 
   async function runOnce<R extends Row>(set: IndexSet, { query, changes }: DocumentWrite<R>): Promise<R[]> {
     if (set.indexes.length === 0) return db.write(query)
-    const { steps, inserted } = entrySteps(set, changes())
+    const { steps, alive } = entrySteps(set, changes())
     const unchanged = errors.conflict()
     try {
       const [rows] = await db.batch([requireRow(query, () => unchanged), steps])
       return rows
     } catch (error) {
       if (error === unchanged) return []
-      if (error instanceof ConstraintError && error.kind === 'unique')
-        throw await takenError(db, set, inserted)
+      if (error instanceof ConstraintError && error.kind === 'unique') throw await takenError(db, set, alive)
       throw error
     }
   }
@@ -134,46 +133,51 @@ class Refusal extends Error {
 /** A key of a unique index that was taken, and is not any more. */
 class Released extends Error {}
 
-/** The statements behind that of the documents, and what they insert. */
+/** The statements behind that of the documents, and the entries that they leave. */
 function entrySteps(
   { indexes }: IndexSet,
   changes: readonly Change[],
-): { steps: Step[]; inserted: DocumentEntries[] } {
+): { steps: Step[]; alive: DocumentEntries[] } {
   const before = changes.flatMap(({ before: document, ...one }) =>
     document === undefined ? [] : [{ ...one, document }],
   )
   const after = changes.flatMap(({ after: document, ...one }) =>
     document === undefined ? [] : [{ ...one, document }],
   )
-  const [inserted, moved, deleted]: [DocumentEntries[], DocumentEntries[], DocumentEntries[]] = [[], [], []]
+  const [alive, dead, deleted]: [DocumentEntries[], DocumentEntries[], DocumentEntries[]] = [[], [], []]
   const notes: Step[] = []
   for (const index of indexes) {
     // A document that it could not hold has no entries.
-    const old = entriesOfDocuments(index, before, () => undefined)
+    const old = entriesOfDocuments(index, before, () => undefined).documents
     const made = entriesOfDocuments(index, after, (id, error) => {
       throw new Refusal(index, error, changes.find((one) => one.id === id)?.path)
     })
-    // While it is built nobody knows whether the old entries are there: the build leaves out what is written meanwhile.
-    const isKnown = index.state === 'ready'
-    inserted.push(...(isKnown ? select(made.documents, old.documents, isAbsent) : made.documents))
-    moved.push(...select(made.documents, old.documents, isMoved))
-    deleted.push(...select(old.documents, made.documents, isAbsent))
+    const gone = select(old, made.documents, isAbsent)
+    if (index.state === 'ready') {
+      alive.push(...select(made.documents, old, isDifferent))
+      deleted.push(...gone)
+    } else {
+      // What is there now, and what is not any more, whatever the build inserts later from its snapshot.
+      alive.push(...made.documents)
+      dead.push(...deadOf(gone))
+    }
     notes.push(...noteSql(made))
   }
-  // Insertions first: two documents that change their unique values against each other would wait for each other in a circle.
+  // Deletions last: two documents that change their unique values against each other would wait for each other in a circle.
+  // Dead entries are put with the others, in the order in which a build inserts.
+  const put = [...alive, ...dead]
   const steps = [
-    ...(inserted.length > 0 ? [insertEntriesSql(inserted)] : []),
-    ...(moved.length > 0 ? [moveEntriesSql(moved)] : []),
+    ...(put.length > 0 ? [putEntriesSql(put)] : []),
     ...(deleted.length > 0 ? [deleteEntriesSql(deleted)] : []),
     ...notes,
   ]
-  return { steps, inserted }
+  return { steps, alive }
 }
 
 type Chooses = (entry: Entry, other: Entry | undefined) => boolean
 
 const isAbsent: Chooses = (_entry, other) => other === undefined
-const isMoved: Chooses = (entry, other) => other !== undefined && other.ends !== entry.ends
+const isDifferent: Chooses = (entry, other) => other?.ends !== entry.ends
 
 /** The entries of documents that are chosen, given the entry with the same key that the same document has among others. */
 function select(
@@ -196,9 +200,9 @@ function select(
 async function takenError(
   db: Database,
   { indexes }: IndexSet,
-  inserted: readonly DocumentEntries[],
+  alive: readonly DocumentEntries[],
 ): Promise<Error> {
-  const unique = inserted.filter(({ index }) => index.isUnique)
+  const unique = alive.filter(({ index }) => index.isUnique)
   const taken = duplicateIn(unique)?.index.id ?? (await db.get(selectTakenSql(unique)))?.index_id
   const index = indexes.find(({ id }) => id === taken)
   if (!index) return new Released()
