@@ -1,6 +1,13 @@
 import { sql, type Sql } from '../../../db/sql.ts'
 import { readPage, SHORT_LIMIT, SHORT_OFFSET, type Found, type PageRows } from './page-rows.ts'
-import { entriesSql, isReadySql, orderSql, type EntriesSql, type OrderSql } from './plan/entries-sql.ts'
+import {
+  entriesSql,
+  firstSql,
+  isReadySql,
+  orderSql,
+  type EntriesSql,
+  type OrderSql,
+} from './plan/entries-sql.ts'
 import type { Plan } from './plan/plan.ts'
 import { effortOf, effortOfSort } from './query/effort.ts'
 import { scanReads, whereAfter, type PageSource } from './scan-reads.ts'
@@ -51,6 +58,8 @@ class IndexReader {
   readonly #source: PageSource
   readonly #plan: Plan
   readonly #entries: EntriesSql
+  /** The same for statements that read few of them. */
+  readonly #few: EntriesSql
   readonly #order: OrderSql | undefined
   readonly #scan: Run
   readonly #all: Run
@@ -58,7 +67,8 @@ class IndexReader {
   constructor(source: PageSource, plan: Plan, owner: string | undefined) {
     this.#source = source
     this.#plan = plan
-    this.#entries = entriesSql(plan, owner)
+    this.#entries = entriesSql(plan, owner, false)
+    this.#few = entriesSql(plan, owner, true)
     const { db, query, options } = source
     this.#order = plan.order && orderSql(plan.order, query.position)
     const refused = (error: unknown): never => {
@@ -98,11 +108,11 @@ class IndexReader {
     const { query, countAll } = this.#source
     if (!query.filtered) return countAll()
     if (query.total !== undefined) return query.total
-    const { from, where } = this.#entries
+    const { from, where } = this.#few
     const documents = sql.literal(this.#plan.hasRepeats ? 'distinct id' : '*')
     const [row] = await this.#all(sql<{ entries: number; documents: number }>`
       select count(*) as entries, count(${documents}) as documents from (
-        select e.id from ${from} where ${where} limit ${FEW_ENTRIES + 1}
+        select e.id from ${from} where ${where} limit ${sql.literal(String(FEW_ENTRIES + 1))}
       ) as found`)
     return row!.entries <= FEW_ENTRIES ? row!.documents : this.#count()
   }
@@ -119,42 +129,44 @@ class IndexReader {
 
   /** The page where all documents match that the entries lead to, in their order. */
   #readInOrder({ by, after, sortsIds }: OrderSql): Promise<Found[]> {
-    const { from, where } = this.#entries
     const order = by(sql`e`)
     const { limit, offset } = this.#source
     // Between those that count there may be any number of other entries of their documents.
     const isNext = !sortsIds && !this.#plan.hasRepeats
     const isQuick = isNext && limit <= SHORT_LIMIT && offset <= SHORT_OFFSET
-    return this.#page(
-      {
-        from: sql`(
-          select e.key, e.id from ${from} where ${where} ${after} order by ${order} ${this.#limited}
-        ) as e`,
-        orderBy: order,
-        limited: sql``,
-      },
-      isQuick ? this.#all : this.#scan,
+    return this.#readEntries(
+      ({ from, where }) => sql`select e.key, e.id from ${from} where ${where} ${after}`,
+      order,
+      isQuick,
     )
   }
 
   /** Likewise in the order of ids. */
   #readById(total: number): Promise<Found[]> {
-    const { from, where } = this.#entries
     const { order, position } = this.#source.query
     const [toward, beyond] = (order.idDescending ? ['desc', '<'] : ['asc', '>']).map((one) =>
       sql.literal(one),
     )
     const after = position ? sql`and e.id ${beyond!} ${position.id}` : sql``
     const columns = sql.literal(this.#plan.hasRepeats ? 'distinct e.id' : 'e.id')
+    const orderBy = sql`e.id ${toward!}`
+    return this.#readEntries(
+      ({ from, where }) => sql`select ${columns} from ${from} where ${where} ${after}`,
+      orderBy,
+      total <= FEW_ENTRIES && !this.#plan.hasRepeats,
+    )
+  }
+
+  /** @param entriesIn rows `e` of the entries that lead to the list */
+  #readEntries(entriesIn: (entries: EntriesSql) => Sql, orderBy: Sql, isQuick: boolean): Promise<Found[]> {
+    const { limit, offset } = this.#source
+    const isFirst = isQuick && limit <= SHORT_LIMIT && offset === 0
+    const entries = isFirst
+      ? firstSql(entriesIn(this.#few), orderBy, limit + 1, SHORT_LIMIT + 1)
+      : sql`${entriesIn(this.#entries)} order by ${orderBy} ${this.#limited}`
     return this.#page(
-      {
-        from: sql`(
-          select ${columns} from ${from} where ${where} ${after} order by e.id ${toward!} ${this.#limited}
-        ) as e`,
-        orderBy: sql`e.id ${toward!}`,
-        limited: sql``,
-      },
-      total <= FEW_ENTRIES && !this.#plan.hasRepeats ? this.#all : this.#scan,
+      { from: sql`(${entries}) as e`, orderBy, limited: sql`` },
+      isQuick ? this.#all : this.#scan,
     )
   }
 
@@ -197,11 +209,11 @@ class IndexReader {
   /** How many entries there are, if they lead to few documents, which are no great effort together either. */
   async #countFew(): Promise<number | undefined> {
     const { collection, query } = this.#source
-    const { from, where } = this.#entries
+    const { from, where } = this.#few
     const [row] = await this.#all(sql<{ entries: number; bytes: number }>`
       select count(*) as entries, cast(coalesce(sum(bytes), 0) as bigint) as bytes from (
         select (select d.bytes from store_documents d where d.collection = ${collection} and d.id = e.id) as bytes
-        from ${from} where ${where} limit ${FEW_DOCUMENTS + 1}
+        from ${from} where ${where} limit ${sql.literal(String(FEW_DOCUMENTS + 1))}
       ) as found`)
     const { entries, bytes } = row!
     const effort = Math.max(1, effortOf(query.filter) + (this.#order ? 0 : effortOfSort(query.order)))
@@ -209,10 +221,10 @@ class IndexReader {
   }
 
   async #countDocuments(run: Run): Promise<number> {
-    const { query, inReach } = this.#source
+    const { query } = this.#source
+    const { from, where } = this.#documentsOf(this.#candidates)
     const count = sql<{ total: number }>`
-      select count(*) as total from ${this.#candidates} cross join ${this.#documents}
-      where ${inReach} and d.id = e.id and ${sql.stoppable(query.where)}`
+      select count(*) as total from ${from} where ${where} and ${sql.stoppable(query.where)}`
     const [row] = await run(sql.once(count))
     return row!.total
   }
@@ -247,30 +259,28 @@ class IndexReader {
     return sql`limit ${limit + 1} offset ${offset}`
   }
 
-  /** Documents, each found by an id. PostgreSQL's planner would read all of them where it takes the entries for many. */
-  get #documents(): Sql {
-    const { collection } = this.#source
-    return sql`${sql.either({
+  /** The documents of entries, each found by its id: PostgreSQL's planner would read all where it takes the entries for many. */
+  #documentsOf(entries: Sql): Pick<PageRows, 'from' | 'where'> {
+    const ofEntry = sql`${this.#source.inReach} and d.id = e.id`
+    const found = sql.either({
       sqlite: sql`store_documents d`,
       postgres: sql`lateral (
-        select d.collection, d.id, d.owner, d.bytes, d.doc, d.body from store_documents d
-        where d.collection = ${collection} and d.id = e.id offset 0) as d`,
-    })}`
+        select d.id, d.bytes, d.doc, d.body from store_documents d where ${ofEntry} offset 0) as d`,
+    })
+    return {
+      from: sql`${entries} cross join ${found}`,
+      where: sql`${sql.either({ sqlite: ofEntry, postgres: sql`true` })}`,
+    }
   }
 
   #page(
-    { from, matches, ...rest }: { matches?: Sql } & Pick<PageRows, 'from' | 'orderBy' | 'limited'>,
+    { from: entries, matches, ...rest }: { matches?: Sql } & Pick<PageRows, 'from' | 'orderBy' | 'limited'>,
     run: Run,
   ): Promise<Found[]> {
-    const { collection, limit, inReach } = this.#source
-    const where = matches ? sql`and ${sql.stoppable(matches)}` : sql``
-    const page = {
-      ...rest,
-      collection,
-      limit,
-      from: sql`${from} cross join ${this.#documents}`,
-      where: sql`${inReach} and d.id = e.id ${where}`,
-    }
+    const { collection, limit } = this.#source
+    const { from, where } = this.#documentsOf(entries)
+    const matching = matches ? sql`${where} and ${sql.stoppable(matches)}` : where
+    const page = { ...rest, collection, limit, from, where: matching }
     return readPage(page, matches ? (query) => run(sql.once(query)) : run, this.#scan)
   }
 }

@@ -5,6 +5,8 @@ import { before, describe, test } from 'node:test'
 
 import { deriveKey } from '../../../base/crypto.ts'
 import { newId } from '../../../base/ids.ts'
+import { PostgresDatabase } from '../../../db/postgres.ts'
+import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import type { Explanation } from './explain.ts'
@@ -48,12 +50,15 @@ const documentsOf = (withArrays: boolean): Query[] =>
 
 eachEngine((engine) => {
   const ending = endOfSuite()
+  let databaseUrl: string
   let app: TestApp
   let owner: { _id: string; token: string }
   let other: { _id: string; token: string }
   let admin: { _id: string; token: string }
   before(async () => {
+    databaseUrl = await engine.migratedUrl()
     app = await startApp(ending, engine, {
+      databaseUrl,
       config: {
         store: {
           indexes: { scalars: FIELDS, arrays: [...FIELDS.slice(0, 3), ...ARRAYS] },
@@ -298,6 +303,33 @@ eachEngine((engine) => {
     await assert.rejects(totalOf({ tags: { $gt: 'x' } }), /the client has gone/)
     await assert.rejects(totalOf({}, 'tags'), /the client has gone/)
   })
+
+  if (engine.name === 'postgres')
+    test('lists by an index are no longer planned once their plans are known', async (t) => {
+      const db = await PostgresDatabase.open(databaseUrl, 1)
+      t.after(() => db.close())
+      const { documents, indexes } = app.app.service('store')
+      const lists = createLists(db, documents, indexes, 10_000, deriveKey('a secret of the tests', 'cursors'))
+      for (let n = 0; n < 20; n++)
+        for (const [filter, sort] of [
+          [{ year: pick(n, [1973, 1979, 2001]) }, '-title'],
+          [{ rank: { $gte: n - 10, $lt: n } }, 'rank'],
+          [{ rank: { $in: [n % 3, n % 5] } }, '-createdAt'],
+        ] as const) {
+          const asked = { filter: JSON.stringify(filter), sort, limit: 1 + (n % 3), offset: 0 }
+          const { nextCursor } = await lists.list('scalars', { owner: owner._id }, asked)
+          if (nextCursor) await lists.list('scalars', { owner: owner._id }, { ...asked, cursor: nextCursor })
+        }
+      const statements = await db.all(
+        sql<{ statement: string; custom_plans: number; generic_plans: number }>`
+          select statement, custom_plans, generic_plans from pg_prepared_statements
+          where statement like ${'%store_entries%'}`,
+      )
+      assert.ok(statements.length >= 6)
+      // PostgreSQL tries five times whether it is better to plan for the values.
+      for (const { statement, custom_plans, generic_plans } of statements)
+        assert.ok(custom_plans <= 5 && generic_plans > 0, `${custom_plans}, ${generic_plans}: ${statement}`)
+    })
 
   test('an index that has changed since the plan was made answers nothing', async () => {
     const { documents, indexes } = app.app.service('store')

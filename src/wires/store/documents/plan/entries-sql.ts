@@ -11,8 +11,16 @@ export type EntriesSql = {
   readonly where: Sql
 }
 
-/** @param owner of all documents of the list, if it is one; entries of indexes without owners are those of all of them */
-export function entriesSql({ index, ranges }: Plan, owner: string | undefined): EntriesSql {
+/**
+ * @param owner of all documents of the list, if it is one; entries of indexes without owners are those of all of them
+ * @param isPlannedOnce see `unseen`: where only the first of them are read
+ */
+export function entriesSql(
+  { index, ranges }: Plan,
+  owner: string | undefined,
+  isPlannedOnce: boolean,
+): EntriesSql {
+  const value = isPlannedOnce ? unseen : (one: Sql): Sql => one
   const ofOwner = owner !== undefined && index.byOwner
   const key = sql.literal('e.key')
   // SQLite's planner would take either for any list.
@@ -20,8 +28,8 @@ export function entriesSql({ index, ranges }: Plan, owner: string | undefined): 
     sqlite: sql.literal(ofOwner ? 'indexed by store_entries_owner' : 'not indexed'),
     postgres: sql``,
   })
-  const mine = ofOwner ? sql` and e.owner = ${owner}` : sql``
-  const inIndex = sql`e.index_id = ${index.id}${mine}`
+  const mine = ofOwner ? sql` and e.owner = ${value(sql`${owner}`)}` : sql``
+  const inIndex = sql`e.index_id = ${value(numberSql(index.id))}${mine}`
   const ready = isReadySql(index)
   const table = sql`store_entries e ${hint}`
   if (!ranges) return { from: table, where: sql`${inIndex} and ${ready}` }
@@ -29,7 +37,7 @@ export function entriesSql({ index, ranges }: Plan, owner: string | undefined): 
   // SQLite takes no hint where nothing is looked for.
   if (!only) return { from: sql`store_entries e`, where: sql`false` }
   if (ranges.length === 1)
-    return { from: table, where: sql`${inIndex} and ${isWithin(key, only)} and ${ready}` }
+    return { from: table, where: sql`${inIndex} and ${isWithin(key, only, value)} and ${ready}` }
   return {
     from: sql`${rangesSql(ranges)} as bounds cross join ${sql.either({
       sqlite: table,
@@ -58,8 +66,18 @@ const bytesSql = (bytes: Buffer): Sql => {
   return sql`${sql.either({ sqlite: sql`unhex(${hex})`, postgres: sql`decode(${hex}, 'hex')` })}`
 }
 
-const isWithin = (key: Sql, { low, high, isKey }: KeyRange): Sql =>
-  isKey ? sql`${key} = ${bytesSql(low)}` : sql`${key} >= ${bytesSql(low)} and ${key} < ${bytesSql(high)}`
+/**
+ * A value that PostgreSQL's planner does not see. It keeps a plan if the values make no difference to it; else it plans each time
+ * anew, for 0.2 ms.
+ */
+const unseen = (value: Sql): Sql => sql`${sql.either({ sqlite: value, postgres: sql`(select ${value})` })}`
+
+const numberSql = (value: number): Sql => sql`cast(${value} as bigint)`
+
+const isWithin = (key: Sql, { low, high, isKey }: KeyRange, value: (one: Sql) => Sql): Sql =>
+  isKey
+    ? sql`${key} = ${value(bytesSql(low))}`
+    : sql`${key} >= ${value(bytesSql(low))} and ${key} < ${value(bytesSql(high))}`
 
 // One text for all ranges: it is the same whatever their number. Those of whole keys end behind their first byte 0.
 const rangesSql = (ranges: readonly KeyRange[]): Sql => {
@@ -98,10 +116,11 @@ export function orderSql(order: ServedOrder, position: Position | undefined): Or
   if (position === undefined) return { by, sortsIds, after: onlyEnd }
   const whole = order.keyOf(position)
   if (whole === undefined) return undefined
-  const key = bytesSql(whole)
+  const key = unseen(bytesSql(whole))
+  const id = unseen(sql`${position.id}`)
   const isBehind = sortsIds
-    ? sql`e.key ${beyond}= ${key} and (e.key ${beyond} ${key} or e.id ${idBeyond} ${position.id})`
-    : sql`(e.key, e.id) ${beyond} (${key}, ${position.id})`
+    ? sql`e.key ${beyond}= ${key} and (e.key ${beyond} ${key} or e.id ${idBeyond} ${id})`
+    : sql`(e.key, e.id) ${beyond} (${key}, ${id})`
   return { by, sortsIds, after: sql`${onlyEnd} and ${isBehind}` }
 }
 
@@ -114,6 +133,23 @@ export const countEntriesSql = (
   owner: string | undefined,
   limit: number,
 ): Sql<{ entries: number }> => {
-  const { from, where } = entriesSql(plan, owner)
-  return sql`select count(*) as entries from (select 1 as entry from ${from} where ${where} limit ${limit + 1}) as found`
+  const { from, where } = entriesSql(plan, owner, true)
+  return sql`
+    select count(*) as entries from (
+      select 1 as entry from ${from} where ${where} limit ${sql.literal(String(limit + 1))}
+    ) as found`
 }
+
+/**
+ * The first of some rows.
+ *
+ * @param order what stands behind `order by`, of rows `e`
+ * @param most more than `limit` ever is
+ */
+export const firstSql = (rows: Sql, order: Sql, limit: number, most: number): Sql =>
+  sql`${sql.either({
+    sqlite: sql`${rows} order by ${order} limit ${limit}`,
+    // The limit that the planner sees keeps it from sorting all rows.
+    postgres: sql`select * from (${rows} order by ${order} limit ${sql.literal(String(most))}) as e
+      order by ${order} limit ${unseen(numberSql(limit))}`,
+  })}`
