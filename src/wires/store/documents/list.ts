@@ -47,11 +47,12 @@ export function createLists(
   /** Reads a list from the entries of an index; undefined if none is of use. */
   async function readByIndex(source: PageSource, owner: string | undefined): Promise<Indexed | undefined> {
     const { collection, query } = source
+    const { filter, order } = query
     if (!query.scans) return undefined
     let set = await indexes.recent(collection)
     for (let attempt = 0; attempt < PLANS_MAX; attempt++) {
       let isOutdated = false
-      for (const plan of await fewestFirst(db, plansOf(set.indexes, { ...query, owner }), owner)) {
+      for (const plan of await fewestFirst(db, plansOf(set.indexes, { filter, order, owner }), owner)) {
         const read = await indexReads(source, plan, owner)
         if (read === 'wide') continue
         isOutdated = read === 'outdated'

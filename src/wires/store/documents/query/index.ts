@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../../../base/bounded-map.ts'
 import type { Key } from '../../../../base/crypto.ts'
+import { once } from '../../../../base/once.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Position } from './bound.ts'
 import { cursorBehind, decodeCursor, encodeCursor, exactPosition, markOf } from './cursor.ts'
@@ -63,14 +64,27 @@ export type ListParameters = { readonly filter?: string; readonly sort?: string;
  * @throws VALIDATION_ERROR whose path begins with `/query/filter`, `/query/sort` or `/query/cursor`
  */
 export function listQuery({ filter, sort, cursor }: ListParameters, scope: string, key: Key): ListQuery {
-  const { text, ...compiled } = compiledOf(sort ?? '-createdAt', filter)
-  const { order } = compiled
-  const mark = (): string => markOf(JSON.stringify([scope, text]))
+  const { text, ...parsed } = parsedOf(sort ?? '-createdAt', filter)
+  const { order } = parsed
+  const mark = once(() => markOf(JSON.stringify([scope, text])))
   const after = cursor === undefined ? undefined : decodeCursor(cursor, mark(), key)
-  const behind = (position: Position): Sql => sql`${compiled.where} and ${printAfter(order, position)}`
+  // An index often answers a list without them.
+  const where = once(() => printFilter(parsed.filter))
+  const behind = (position: Position): Sql => sql`${where()} and ${printAfter(order, position)}`
+  const whereAfter = once(() => (after ? behind(after.position) : where()))
+  const orderBy = once(() => printOrder(order))
   return {
-    ...compiled,
-    whereAfter: after ? behind(after.position) : compiled.where,
+    ...parsed,
+    from,
+    get where() {
+      return where()
+    },
+    get whereAfter() {
+      return whereAfter()
+    },
+    get orderBy() {
+      return orderBy()
+    },
     position: after?.position,
     anchor: after?.print === undefined ? undefined : after.position.id,
     exactAfter: (anchor) => behind(exactPosition(after!, order, anchor)),
@@ -80,8 +94,10 @@ export function listQuery({ filter, sort, cursor }: ListParameters, scope: strin
   }
 }
 
+const from = sql`store_documents d`
+
 /** A list apart from its cursor. */
-type Compiled = Pick<ListQuery, 'from' | 'where' | 'orderBy' | 'filter' | 'order' | 'scans' | 'filtered'> & {
+type Parsed = Pick<ListQuery, 'filter' | 'order' | 'scans' | 'filtered'> & {
   /** What tells this list from others. */
   text: string
 }
@@ -89,37 +105,24 @@ type Compiled = Pick<ListQuery, 'from' | 'where' | 'orderBy' | 'filter' | 'order
 // Applications ask for the same few lists again and again.
 const LISTS_KEPT = 500
 const LONGEST_KEPT = 500
-// A short filter can be megabytes of SQL.
-const LARGEST_KEPT = 16_384
-const kept = new BoundedMap<string, Compiled>(LISTS_KEPT)
+const kept = new BoundedMap<string, Parsed>(LISTS_KEPT)
 
-function compiledOf(sort: string, filter: string | undefined): Compiled {
+function parsedOf(sort: string, filter: string | undefined): Parsed {
   const key = JSON.stringify([sort, filter])
   const known = kept.get(key)
   if (known) return known
-  const compiled = compile(sort, filter)
-  if (key.length <= LONGEST_KEPT && lengthOf(compiled.where) <= LARGEST_KEPT) kept.set(key, compiled)
-  return compiled
+  const parsed = parse(sort, filter)
+  if (key.length <= LONGEST_KEPT) kept.set(key, parsed)
+  return parsed
 }
 
-/** How long a piece of a query is for the engines, with what it binds. */
-const lengthOf = (piece: Sql): number =>
-  (['sqlite', 'postgres'] as const)
-    .map((dialect) => piece.render(dialect))
-    .reduce((sum, { text, params }) => sum + text.length + params.join('').length, 0)
-
-const from = sql`store_documents d`
-
-function compile(sort: string, filterText: string | undefined): Compiled {
+function parse(sort: string, filterText: string | undefined): Parsed {
   const filter = filterText === undefined ? everything : parseFilter(filterText)
   const order = parseSort(sort)
   const filtered = filter.kind !== 'and' || filter.of.length > 0
   return {
     filter,
-    from,
-    where: printFilter(filter),
     order,
-    orderBy: printOrder(order),
     scans: order.keys.length > 0 || (filtered && !isIdLookup(filter)),
     filtered,
     text: JSON.stringify([filter, order]),

@@ -205,11 +205,12 @@ test('only what the primary key answers does not scan', () => {
   assert.equal(scans({ sort: 'name' }), true)
 })
 
-test('a list that is asked for again is compiled once, if it is short in SQL', () => {
-  const where = (filter: object) => listQuery({ filter: JSON.stringify(filter) }, 'people', cursorKey).where
-  assert.equal(where({ 'a.b': { $gt: 5 }, c: null }), where({ 'a.b': { $gt: 5 }, c: null }))
-  const long = { 'a.0.0.0': { $regex: '\\p{L}'.repeat(20) } }
-  assert.notEqual(where(long), where(long))
+test('a list that is asked for again is parsed once, if it is short', () => {
+  const filterOf = (filter: object) =>
+    listQuery({ filter: JSON.stringify(filter) }, 'people', cursorKey).filter
+  assert.equal(filterOf({ 'a.b': { $gt: 5 }, c: null }), filterOf({ 'a.b': { $gt: 5 }, c: null }))
+  const long = { name: 'x'.repeat(1000) }
+  assert.notEqual(filterOf(long), filterOf(long))
 })
 
 describe('a sort is refused', () => {
