@@ -284,8 +284,11 @@ function send(reply: FastifyReply, response: StoredAnswer | Answer<unknown>): Fa
     .code(response.status)
     .headers(response.headers)
     .header('content-type', JSON_TYPE)
-    .send(response.body)
+    .send(response.body.length > LONG_TEXT ? Buffer.from(response.body) : response.body)
 }
+
+// A text is copied once more behind its headers, and takes three bytes for each character until a slow client has it.
+const LONG_TEXT = 262_144
 
 // For the error message only: valid tokens are not matched against it.
 const BEARER = /^Bearer +[\w.~+/=-]{1,4096}$/i

@@ -11,12 +11,12 @@ const LIMIT_MS = 60
 // More than the system's own buffers take.
 const LARGE = 'x'.repeat(30_000_000)
 
-/** A client of a server with this one answer; reads nothing until it is resumed. */
-async function startClient(
+/** A server with this one answer. */
+async function startServer(
   t: TestContext,
   answer: (response: ServerResponse) => unknown,
-  limitMs = LIMIT_MS,
-  heldMax = Infinity,
+  limitMs: number,
+  heldMax?: number,
 ) {
   const sending = limitSending(limitMs, heldMax)
   const server = createServer((_request, response) => {
@@ -25,18 +25,29 @@ async function startClient(
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  socket.on('error', () => undefined) // the server cuts it
   t.after(() => {
-    socket.destroy()
     server.close()
     sending.close()
   })
-  const request = once(server, 'request')
-  socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
-  const [, response] = (await request) as [unknown, ServerResponse]
-  return { socket, response }
+  return {
+    /** A client that reads nothing until it is resumed, and what it is answered. */
+    async connectClient() {
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+      socket.on('error', () => undefined) // the server cuts it
+      t.after(() => socket.destroy())
+      const request = once(server, 'request')
+      socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+      const [, response] = (await request) as [unknown, ServerResponse]
+      return { socket, response }
+    },
+  }
 }
+
+const startClient = async (
+  t: TestContext,
+  answer: (response: ServerResponse) => unknown,
+  limitMs = LIMIT_MS,
+) => (await startServer(t, answer, limitMs)).connectClient()
 
 test('an answer that nobody reads ends, whatever its client sends meanwhile', async (t) => {
   const { socket, response } = await startClient(t, (answering) => answering.end(LARGE))
@@ -75,12 +86,30 @@ test('an answer whose handler or source takes its time does not', async (t) => {
   assert.match(pieces.join(''), /^HTTP\/1\.1 200 [^]*a\r\n1\r\nb\r\n0\r\n\r\n$/)
 })
 
-test('the largest of the answers that nobody reads ends at once if they hold too much memory', async (t) => {
-  const { response } = await startClient(t, (answering) => answering.end(LARGE), 60_000, LARGE.length / 2)
-  await once(response, 'close')
-  assert.equal(response.writableFinished, false)
-  const small = await startClient(t, (answering) => answering.end(LARGE), 60_000, LARGE.length * 2)
-  small.socket.resume()
-  await once(small.response, 'close')
-  assert.equal(small.response.writableFinished, true)
+test('where answers hold too much memory, who has taken nothing for longest is disconnected', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const look = () => t.mock.timers.tick(100)
+  // The answer of the slow client is the largest, and no two of them are too much.
+  const sizes = [1, 1.5, 1]
+  const server = await startServer(
+    t,
+    (response) => response.end('x'.repeat(LARGE.length * sizes.shift()!)),
+    60_000,
+    LARGE.length * 3,
+  )
+  const stuck = await server.connectClient()
+  const slow = await server.connectClient()
+  look()
+  // More than the system's own buffers take.
+  for (let bytes = 0; bytes < LARGE.length / 2;) {
+    const [piece] = (await once(slow.socket, 'data')) as [Buffer]
+    bytes += piece.length
+  }
+  slow.socket.pause()
+  look()
+  const third = await server.connectClient()
+  look()
+  await once(stuck.response, 'close')
+  assert.equal(stuck.response.writableFinished, false)
+  assert.equal(slow.response.destroyed || third.response.destroyed, false)
 })

@@ -1,66 +1,73 @@
 import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 
 const SEND_MS = 30_000
 const LOOKS = 3
-const HELD_MAX = 67_108_864
-const HELD_LOOK_MS = 100
+const LOOK_MS = 100
+const HELD_MAX = 33_554_432
 
 /** What Node knows of a socket beyond its documentation: how much of a piece the system has not taken yet. */
 type Inner = { _handle?: { writeQueueSize?: number } | null }
 
-/** How far an answer is; undefined if nothing of it waits for the client. */
-function progressOf({ socket }: ServerResponse): string | undefined {
-  if (!socket || socket.writableLength === 0) return undefined
+/** What a connection's client is to take: how many bytes, and how far it is since when. */
+type Held = { bytes: number; progress: string | undefined; since: number }
+
+/** How far a connection's answers are; undefined if nothing of them waits for the client. */
+function progressOf(socket: Socket): string | undefined {
+  if (socket.writableLength === 0) return undefined
   // Not by the socket's own timeout: that starts again with each byte that the client sends.
   const { writeQueueSize } = (socket as Inner)._handle ?? {}
   return `${socket.bytesWritten} ${socket.writableLength} ${writeQueueSize}`
 }
 
 /**
- * Closes the connections of clients that take nothing of their answer for some time; it fills memory until then. An
+ * Closes the connections of clients that take nothing of their answers for some time; they fill memory until then. An
  * answer that is not there yet, or comes from a slow source, may take as long as it needs. If all answers together hold
- * too much memory, the connections that hold most are closed at once.
+ * too much memory, connections are closed at once: first the one whose client has taken nothing for longest, and of those
+ * that have just taken something the one that holds most.
  *
  * @param heldMax bytes
  */
 export function limitSending(limitMs = SEND_MS, heldMax = HELD_MAX) {
-  /** The answers that are not sent completely, with where each stands since when. */
-  const unsent = new Map<ServerResponse, { progress: string | undefined; since: number }>()
+  const unsent = new Set<ServerResponse>()
+  let last = new Map<Socket, Held>()
 
   function look(): void {
     const now = performance.now()
-    for (const [response, last] of unsent) {
-      const progress = progressOf(response)
-      if (progress === undefined || progress !== last.progress) unsent.set(response, { progress, since: now })
-      else if (now - last.since >= limitMs) response.destroy()
+    const held = new Map<Socket, Held>()
+    let bytes = 0
+    for (const { req, writableLength } of unsent) {
+      if (writableLength === 0) continue
+      bytes += writableLength
+      const { socket } = req
+      // A client may have asked several times before it reads the first answer.
+      const one = held.get(socket)
+      if (one) one.bytes += writableLength
+      else held.set(socket, { bytes: writableLength, ...positionOf(socket, now) })
     }
-  }
-
-  function lookAtHeld(): void {
-    let held = 0
-    for (const response of unsent.keys()) held += response.writableLength
-    if (held <= heldMax) return
-    // A client may have asked several times before it reads the first answer.
-    const connections = [...Map.groupBy(unsent.keys(), ({ req }) => req.socket)].map(
-      ([socket, responses]) => ({
-        socket,
-        bytes: responses.reduce((sum, { writableLength }) => sum + writableLength, 0),
-      }),
-    )
-    for (const { socket, bytes } of connections.toSorted((a, b) => b.bytes - a.bytes)) {
-      if (held <= heldMax) return
+    last = held
+    const longestFirst = [...held].toSorted(([, a], [, b]) => a.since - b.since || b.bytes - a.bytes)
+    for (const [socket, one] of longestFirst) {
+      if (now - one.since < limitMs && bytes <= heldMax) return
       socket.destroy()
-      held -= bytes
+      bytes -= one.bytes
     }
   }
 
-  const timers = [setInterval(look, limitMs / LOOKS).unref(), setInterval(lookAtHeld, HELD_LOOK_MS).unref()]
+  function positionOf(socket: Socket, now: number): Pick<Held, 'progress' | 'since'> {
+    const progress = progressOf(socket)
+    const before = last.get(socket)
+    const isStuck = progress !== undefined && progress === before?.progress
+    return { progress, since: isStuck ? before.since : now }
+  }
+
+  const timer = setInterval(look, Math.min(LOOK_MS, limitMs / LOOKS)).unref()
 
   return {
     watch(response: ServerResponse): void {
-      unsent.set(response, { progress: undefined, since: 0 })
+      unsent.add(response)
       response.once('close', () => unsent.delete(response))
     },
-    close: () => timers.forEach((timer) => clearInterval(timer)),
+    close: () => clearInterval(timer),
   }
 }
