@@ -335,6 +335,12 @@ eachEngine((engine) => {
     test('with a limit beyond that of other statements run for so long', async () => {
       assert.deepEqual(await db.scan(sql`select 1 as one`, { limitMs: 60_000 }), [{ one: 1 }])
     })
+
+    test('a scan with a value that cannot be sent is refused, and keeps no place', async () => {
+      for (let scan = 0; scan < 5; scan++)
+        await assert.rejects(db.scan(sql`select ${'a\0b'} as one`, { caller: 'a' }), { status: 400 })
+      assert.deepEqual(await db.scan(sql`select 1 as one`, { caller: 'a' }), [{ one: 1 }])
+    })
   })
 
   test('a long scan stalls no other reader and no writer', async () => {

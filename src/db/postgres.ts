@@ -125,17 +125,18 @@ export class PostgresDatabase implements Database {
 
   async scan<R = Row>(query: Sql<R>, options: ScanOptions = {}): Promise<R[]> {
     this.#refuseWhenClosed()
-    const statement = query.render('postgres')
     // Only if this process can't, the server ends a scan at its limit.
     const { limitMs = 0 } = options
     const serverLimitMs = limitMs < STATEMENT_LIMIT_MS ? undefined : limitMs + SCAN_MARGIN_MS
-    return this.#scans.run(options, (stop) =>
-      this.#use(
+    return this.#scans.run(options, async (stop) => {
+      // Not before it has a place: those that wait would fill memory with texts.
+      const statement = query.render('postgres')
+      return this.#use(
         async (session) => (await session.runUntil(stop, statement, serverLimitMs)).rows() as R[],
         (session) => !stop.aborted && again.read(session),
         this.#scanPool,
-      ),
-    )
+      )
+    })
   }
 
   async write<R = Row>(query: Sql<R>): Promise<R[]> {

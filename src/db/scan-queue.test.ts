@@ -155,3 +155,15 @@ test('what several scans of one query have run for is counted together', async (
   assert.deepEqual(stopped, ['a2'])
   await end('a2')
 })
+
+test('a query that has begun comes before others of its caller, but not of other callers', async () => {
+  const { scan, started, end } = watched()
+  const spent = { ms: 1 }
+  const all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) => scan(name))
+  all.push(scan('a4', { spent }), scan('a5', { spent }))
+  await turn()
+  assert.deepEqual(started.splice(0), ['a1', 'a2', 'b1'])
+  for (const name of ['a1', 'a2', 'b1', 'a4', 'b2', 'a5', 'a3']) await end(name)
+  assert.deepEqual(started, ['a4', 'b2', 'a5', 'a3'])
+  await Promise.all(all)
+})

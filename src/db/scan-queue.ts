@@ -10,11 +10,17 @@ const WAITING_MAX_OF_CALLER = 64
 const RETRY_SECONDS = 5
 
 type Caller = string | symbol
-type WaitingScan = { readonly caller: Caller; start(): void; refuse(error: ApiError): void }
+type WaitingScan = {
+  readonly caller: Caller
+  /** Whether scans of the same query have run already. */
+  readonly continues: boolean
+  start(): void
+  refuse(error: ApiError): void
+}
 
 /**
  * The queue in front of the scans of an engine. The caller with the fewest running scans is next, and callers with equally
- * many take turns. The last free place is left to callers of which nothing runs, so one caller never has all of them.
+ * many take turns. Of one caller, queries that have begun come before others, because what they found takes memory. The last free place is left to callers of which nothing runs, so one caller never has all of them.
  */
 export class ScanQueue {
   readonly #running = new Map<Caller, number>()
@@ -41,7 +47,7 @@ export class ScanQueue {
   ): Promise<T> {
     // Without one, it competes with nobody of the same name.
     const counted = caller ?? Symbol('scan')
-    await this.#takePlace(counted, signal)
+    await this.#takePlace(counted, spent.ms > 0, signal)
     const stop = new AbortController()
     const begun = performance.now()
     const timer = setTimeout(() => stop.abort(tookTooLong(limitMs)), limitMs - spent.ms)
@@ -68,7 +74,7 @@ export class ScanQueue {
     await this.#idle.promise
   }
 
-  #takePlace(caller: Caller, signal: AbortSignal | undefined): Promise<void> {
+  #takePlace(caller: Caller, continues: boolean, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
       if (this.#waitingCount >= WAITING_MAX) this.#makeRoomFor(caller)
@@ -77,6 +83,7 @@ export class ScanQueue {
         throw busy('Too many of your queries at once: wait for their answers first.')
       const scan: WaitingScan = {
         caller,
+        continues,
         start: () => {
           end()
           resolve()
@@ -99,7 +106,8 @@ export class ScanQueue {
         signal?.removeEventListener('abort', leave)
       }
       signal?.addEventListener('abort', leave)
-      waiting.push(scan)
+      const firstNew = continues ? waiting.findIndex((other) => !other.continues) : -1
+      waiting.splice(firstNew < 0 ? waiting.length : firstNew, 0, scan)
       this.#waiting.set(caller, waiting)
       this.#waitingCount++
       this.#startNext()

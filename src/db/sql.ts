@@ -17,13 +17,19 @@ export type Statement = { readonly text: string; readonly params: SqlScalar[]; r
 
 type Part = SqlScalar | Sql<unknown> | Choice
 
+type Pieces = Readonly<Record<Dialect, Sql | (() => Sql)>>
+
 /** SQL that differs between the engines. */
 class Choice {
-  readonly sqlite: Sql
-  readonly postgres: Sql
-  constructor(sqlite: Sql, postgres: Sql) {
-    this.sqlite = sqlite
-    this.postgres = postgres
+  readonly #pieces: Pieces
+  readonly #made: Partial<Record<Dialect, Sql>> = {}
+  constructor(pieces: Pieces) {
+    this.#pieces = pieces
+  }
+
+  for(dialect: Dialect): Sql {
+    const piece = this.#pieces[dialect]
+    return piece instanceof Sql ? piece : (this.#made[dialect] ??= piece())
   }
 }
 
@@ -140,7 +146,7 @@ function write(
   for (let i = 0; i < parts.length; i++) {
     const part = parts[i]!
     if (isPiece(part))
-      built += write(part instanceof Choice ? part[dialect] : part, dialect, params, placeholder)
+      built += write(part instanceof Choice ? part.for(dialect) : part, dialect, params, placeholder)
     else {
       params.push(checked(part))
       if (placeholder) built += placeholder(params.length)
@@ -177,8 +183,11 @@ sql.insert = <K extends string, const C extends K>(
 ): Insert<Record<C, string>> =>
   new Insert(shapeOf(table, Object.keys(row), key), Object.values<SqlScalar>(row))
 
-/** SQL that differs between the engines. */
-sql.either = (pieces: { sqlite: Sql; postgres: Sql }): Choice => new Choice(pieces.sqlite, pieces.postgres)
+/**
+ * SQL that differs between the engines. A function writes its piece when a statement with it is rendered: what nobody may
+ * ever run, or only later, takes no time and memory until then.
+ */
+sql.either = (pieces: Pieces): Choice => new Choice(pieces)
 
 /** Joins values or templates with a separator. */
 sql.join = (parts: readonly Part[], separator = ', '): Sql =>

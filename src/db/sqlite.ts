@@ -133,8 +133,10 @@ export class SqliteDatabase implements Database {
 
   async scan<R = Row>(query: Sql<R>, options: ScanOptions = {}): Promise<R[]> {
     this.#refuseWhenClosed()
-    const statement = query.render('sqlite')
-    return (await this.#scans.run(options, (stop) => this.#runScan(statement, stop))) as R[]
+    // Written when it has a place: those that wait would fill memory with texts.
+    return (await this.#scans.run(options, async (stop) =>
+      this.#runScan(query.render('sqlite'), stop),
+    )) as R[]
   }
 
   async #runScan(statement: Statement, stop: AbortSignal): Promise<Row[]> {

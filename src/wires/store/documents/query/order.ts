@@ -6,7 +6,7 @@ import { sqliteOrder } from './sqlite/order.ts'
 
 /** A piece that each engine writes in its own way. */
 const each = (write: (engine: OrderExpressions) => Sql): Sql =>
-  sql`${sql.either({ sqlite: write(sqliteOrder), postgres: write(postgresOrder) })}`
+  sql`${sql.either({ sqlite: () => write(sqliteOrder), postgres: () => write(postgresOrder) })}`
 
 /** What stands behind `order by`. */
 export function printOrder(sort: Sort): Sql {

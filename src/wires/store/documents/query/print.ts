@@ -5,7 +5,7 @@ import { sqliteMatches } from './sqlite/matches.ts'
 
 /** The filter as a condition of row `d` that is true or false, never null. */
 export const printFilter = (filter: Filter): Sql =>
-  sql`${sql.either({ sqlite: sqliteMatches(filter), postgres: postgresMatches(filter) })}`
+  sql`${sql.either({ sqlite: () => sqliteMatches(filter), postgres: () => postgresMatches(filter) })}`
 
 /** Whether the primary key answers the filter. */
 export const isIdLookup = (filter: Filter): boolean =>
