@@ -46,4 +46,25 @@ eachEngine((engine) => {
     await migrateWithLog({ db, clock, log }, [TABLES, slow])
     assert.equal(lines.length, 3, 'what is up to date is no news')
   })
+
+  test('the log says that another process is migrating', async (t) => {
+    const url = await engine.freshUrl()
+    const [db, other] = [await openDatabase(url), await openDatabase(url)]
+    t.after(() => Promise.all([db.close(), other.close()]))
+    const clock = testClock()
+    const lines: string[] = []
+    const log = { info: (line: string) => void lines.push(line) }
+    const migrations = [TABLES, { wire: 'shop', name: '002-slow', text: SLOW[engine.name] }]
+    await db.migrate([TABLES])
+    const begun = Promise.withResolvers<void>()
+    const migrated = other.migrate(migrations, () => begun.resolve())
+    await begun.promise
+    const waited = migrateWithLog({ db, clock, log }, migrations)
+    clock.advance(5_000)
+    await Promise.all([migrated, waited])
+    assert.deepEqual(lines, [
+      'waiting for the tables, which another process may be bringing up to date (5 s so far)',
+      'the tables are up to date (5 s)',
+    ])
+  })
 })

@@ -7,7 +7,8 @@ const INTERVAL_MS = 5_000
 
 /**
  * Runs the migrations that the database does not have. Unless it is new, the log names them, and every five seconds the one
- * that is running: a large table takes minutes, in which the operator must not take the start for one that hangs.
+ * that is running: a large table takes minutes, in which the operator must not take the start for one that hangs. Likewise
+ * while another process runs them.
  */
 export async function migrateWithLog(
   { db, clock, log }: { db: Database; clock: Clock; log: Pick<FastifyBaseLogger, 'info'> },
@@ -16,27 +17,36 @@ export async function migrateWithLog(
   const begun = clock.elapsed()
   const seconds = (): string => `${Math.round((clock.elapsed() - begun) / 1000)} s`
   let current: MigrationProgress | undefined
+  let hasLogged = false
   let clearTimer = (): void => undefined
+
+  function write(line: string): void {
+    hasLogged = true
+    log.info(line)
+  }
 
   function logLater(): void {
     clearTimer = clock.timer(INTERVAL_MS, () => {
-      const { migration, percent } = current!
-      const share = percent === undefined ? '' : `, ${percent} % of the rows`
-      log.info(`the migration ${migration} is running${share} (${seconds()} so far)`)
+      write(`${stepOf(current)} (${seconds()} so far)`)
       logLater()
     })
   }
 
+  logLater()
   try {
     await db.migrate(migrations, (progress) => {
-      if (current === undefined) {
-        log.info('bringing the tables up to date; with much data this takes minutes: do not end the start')
-        logLater()
-      }
+      if (current === undefined)
+        write('bringing the tables up to date; with much data this takes minutes: do not end the start')
       current = progress
     })
-    if (current) log.info(`the tables are up to date (${seconds()})`)
+    if (hasLogged) write(`the tables are up to date (${seconds()})`)
   } finally {
     clearTimer()
   }
+}
+
+function stepOf(current: MigrationProgress | undefined): string {
+  if (!current) return 'waiting for the tables, which another process may be bringing up to date'
+  const share = current.percent === undefined ? '' : `, ${current.percent} % of the rows`
+  return `the migration ${current.migration} is running${share}`
 }
