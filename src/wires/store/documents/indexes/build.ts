@@ -11,10 +11,11 @@ import {
   deleteSomeDeadSql,
   deleteSomeSql,
   insertBatchSql,
+  measureSql,
   selectIndexedSql,
   selectTwiceSql,
 } from './entry-rows.ts'
-import type { EntryBatch, SortedDocuments } from './entry-sorter.ts'
+import { EntrySorter, type EntryBatch, type SortedDocuments } from './entry-sorter.ts'
 import {
   beginSql,
   changeIndexes,
@@ -29,10 +30,13 @@ import {
 } from './index-rows.ts'
 import { SorterWorker } from './sorter-worker.ts'
 
+// A thread takes longer to start than so few documents take.
+const FEW_DOCUMENTS = 250
+const FEW_BYTES = 262_144
 // Each has two threads and a file as large as its index.
 const BUILDS_AT_ONCE = 2
 // While documents are written, a build rests for so many times as long as a batch takes, unless the whole machine is slow.
-const REST = 1
+const REST = 0.5
 const LONGEST_REST_MS = 50
 const ENTRIES_A_DELETE = 2_000
 const TRIES = 3
@@ -84,7 +88,13 @@ export function createBuilds(
     log.error({ collection: index.collection, fields: namesOf(index.fields) }, `an index failed: ${reason}`)
   }
 
-  /** Hands all documents of a moment to the thread that makes and sorts their entries. */
+  async function readFew(index: Index, sorter: EntrySorter): Promise<SortedDocuments> {
+    const lines = await db.all(selectIndexedSql(index))
+    sorter.add(Buffer.from(lines.map(({ line }) => `${line}\n`).join('')))
+    return sorter.end()
+  }
+
+  /** Hands all documents of one moment to the thread that makes and sorts their entries. */
   async function readAll(
     index: Index,
     snapshot: Snapshot,
@@ -130,12 +140,15 @@ export function createBuilds(
     if (!begun) return
     log.info(about, 'an index is built')
     let [documents, logAt] = [0, clock.elapsed() + LOG_EVERY_MS]
-    const sorter = new SorterWorker(index)
+    const { documents: count, bytes } = (await db.get(measureSql(index.collection, FEW_DOCUMENTS + 1)))!
+    const sorter =
+      count <= FEW_DOCUMENTS && bytes <= FEW_BYTES ? new EntrySorter(index) : new SorterWorker(index)
     try {
-      // Writes that the snapshot does not see know of the index, and keep its entries up.
-      const { refused, ...sorted } = await db.snapshot((snapshot) =>
-        readAll(index, snapshot, sorter, stopping),
-      )
+      // Writes that the read does not see know of the index, and keep its entries up.
+      const { refused, ...sorted } =
+        sorter instanceof EntrySorter
+          ? await readFew(index, sorter)
+          : await db.snapshot((snapshot) => readAll(index, snapshot, sorter, stopping))
       if (refused !== undefined) throw new BuildError(refused)
       let writes = countWrites()
       for (let batch; (batch = await sorter.next());) {

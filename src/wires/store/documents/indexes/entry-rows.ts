@@ -78,6 +78,14 @@ export const deleteDeadSql = (indexId: number): Sql => sql`
 // In the text, so that the index of dead entries serves it.
 const isDead = sql.literal(`ends = ${DEAD}`)
 
+/** How many documents a collection has, up to a limit, and their bytes. */
+export const measureSql = (
+  collection: string,
+  limit: number,
+): Sql<{ documents: number; bytes: number }> => sql`
+  select count(*) as documents, cast(coalesce(sum(bytes), 0) as bigint) as bytes
+  from (select bytes from store_documents where collection = ${collection} limit ${limit}) as first`
+
 /** The documents of an index's collection as a build reads them, each with the fields that the paths begin with. */
 export function selectIndexedSql({ collection, fields }: Index): Sql<{ line: string }> {
   const names = [...new Set(fields.map(({ path }) => path[0]!))]

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { Json } from '../query/filter.ts'
 import { EntrySorter } from './entry-sorter.ts'
 import { entriesOf } from './entries.ts'
+import { SorterWorker } from './sorter-worker.ts'
 
 const fields = [
   { path: ['tags'], descending: false },
@@ -36,7 +37,7 @@ test('entries are those of all documents in the order of their keys', () => {
   const expected = documents
     .flatMap((document, i) =>
       entriesOf(document, fields).entries.map(({ key, ends }): Line => [
-        key.toString('hex').toUpperCase(),
+        key.toString('hex'),
         `d${i}`,
         `o${i % 2}`,
         ends,
@@ -60,7 +61,7 @@ test('batches are bounded, and count each document once', () => {
     Array.from({ length: 3_000 }, (_, i) => ({ tags: [i % 7, i] })),
     { bytes: 5_000 },
   )
-  assert.equal(many.batches.length, 3)
+  assert.equal(many.batches.length, 6)
   assert.equal(
     many.batches.reduce((sum, { documents }) => sum + documents, 0),
     3_000,
@@ -78,4 +79,12 @@ test('a document that the index cannot hold is named', () => {
   const { refused } = sorted([{ tags: 1 }, { tags: [1], year: [2] }, { tags: [3], year: [4] }])
   assert.equal(refused, 'in the document d1 tags and year are in two arrays')
   assert.deepEqual(sorted([]).batches, [])
+})
+
+test('a fault in the thread fails what is asked of it', async () => {
+  const sorter = new SorterWorker({ fields, byOwner: false })
+  await sorter.add(new Uint8Array(Buffer.from('["a","b",{}]\n')))
+  await assert.rejects(sorter.add(new Uint8Array(Buffer.from('[\n'))), SyntaxError)
+  await assert.rejects(sorter.end(), SyntaxError)
+  await sorter.close()
 })

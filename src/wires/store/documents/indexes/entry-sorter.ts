@@ -8,10 +8,8 @@ const LINE_BREAK = 0x0a
 /** Beyond this memory the entries are sorted on the disk. */
 const CACHE_KIB = 8_000
 /** A larger batch writes fewer pages, since its keys are in order, and keeps writers waiting longer. */
-const ENTRIES_A_BATCH = 2_000
+const ENTRIES_A_BATCH = 1_000
 const BATCH_CHARACTERS = 500_000
-
-const IS_FIRST = 1
 
 /** What is known of the documents once all of them were read. */
 export type SortedDocuments = {
@@ -30,7 +28,8 @@ export type EntryBatch = {
   readonly documents: number
 }
 
-type Entry = { first: number; line: string }
+// The first entry of a document, or its only one.
+const IS_FIRST = /,[13]\]$/
 
 /**
  * Makes the entries of documents in one index and sorts them, in a temporary database that SQLite keeps on the disk and that is gone
@@ -42,8 +41,8 @@ export class EntrySorter {
   readonly #db = new DatabaseSync('')
   readonly #insert: StatementSync
   #rest: Uint8Array = Buffer.alloc(0)
-  #sorted: Iterator<Entry> | undefined
-  #ahead: Entry | undefined
+  #sorted: Iterator<{ line: string }> | undefined
+  #ahead: string | undefined
   #documents = 0
   #hasArrays = false
   #hasCutKeys = false
@@ -57,42 +56,54 @@ export class EntrySorter {
       pragma journal_mode = off;
       pragma synchronous = off;
       pragma cache_size = -${CACHE_KIB};
-      create table entries (key blob, id text, owner text, ends integer);
+      create table entries (line text);
       begin`)
-    this.#insert = this.#db.prepare('insert into entries values (?, ?, ?, ?)')
+    this.#insert = this.#db.prepare('insert into entries select value from json_each(?)')
   }
 
   /** Takes lines of JSON: the id of a document, its owner, and the fields that the index needs. A line may come in pieces. */
   add(bytes: Uint8Array): void {
-    let from = 0
-    for (let end; (end = bytes.indexOf(LINE_BREAK, from)) >= 0; from = end + 1) {
-      const line = bytes.subarray(from, end)
-      this.#addLine(this.#rest.length > 0 ? Buffer.concat([this.#rest, line]) : line)
-      this.#rest = Buffer.alloc(0)
+    const end = bytes.lastIndexOf(LINE_BREAK)
+    if (end < 0) {
+      this.#rest = Buffer.concat([this.#rest, bytes])
+      return
     }
-    if (from < bytes.length) this.#rest = Buffer.concat([this.#rest, bytes.subarray(from)])
+    const lines = Buffer.concat([this.#rest, bytes.subarray(0, end)]).toString()
+    this.#rest = bytes.subarray(end + 1)
+    const documents = parseJson(`[${lines.replaceAll('\n', ',')}]`) as [string, string, Json][]
+    // Together: one by one, the parser and the statement take twice as long.
+    const entries: string[] = []
+    for (const document of documents) {
+      entries.push(...this.#entriesOf(document))
+      if (entries.length >= ENTRIES_A_BATCH) this.#insertAll(entries.splice(0))
+    }
+    this.#insertAll(entries)
   }
 
-  #addLine(line: Uint8Array): void {
-    const text = Buffer.from(line.buffer, line.byteOffset, line.length).toString()
-    const [id, owner, document] = parseJson(text) as [string, string, Json]
+  #insertAll(entries: readonly string[]): void {
+    this.#insert.run(`[${entries.join()}]`)
+  }
+
+  /** The entries of a document as JSON; the order of these texts is that of the bytes of their keys. */
+  #entriesOf([id, owner, document]: [string, string, Json]): string[] {
     this.#documents++
     try {
       const { entries, hasArrays, hasCutKeys } = entriesOf(document, this.#fields)
       this.#hasArrays ||= hasArrays
       this.#hasCutKeys ||= hasCutKeys
-      for (const { key, ends } of entries) this.#insert.run(key, id, this.#byOwner ? owner : null, ends)
+      const after = `${JSON.stringify(id)},${this.#byOwner ? JSON.stringify(owner) : 'null'}`
+      return entries.map(({ key, ends }) => `["${key.toString('hex')}",${after},${ends}]`)
     } catch (error) {
       if (!(error instanceof UnindexableError)) throw error
       this.#refused ??= `in the document ${id} ${error.message}`
+      return []
     }
   }
 
   /** Ends the documents: from now on `next` answers. */
   end(): SortedDocuments {
-    const statement = this.#db.prepare(`
-      select ends & ${IS_FIRST} as first, json_array(hex(key), id, owner, ends) as line from entries order by key, id`)
-    this.#sorted = statement.iterate() as Iterator<unknown> as Iterator<Entry>
+    const statement = this.#db.prepare('select line from entries order by line')
+    this.#sorted = statement.iterate() as Iterator<unknown> as Iterator<{ line: string }>
     this.#ahead = this.#read()
     return {
       documents: this.#documents,
@@ -106,18 +117,20 @@ export class EntrySorter {
   next(): EntryBatch | undefined {
     const lines: string[] = []
     let [documents, characters] = [0, 0]
-    for (; this.#ahead; this.#ahead = this.#read()) {
-      const { first, line } = this.#ahead
-      characters += line.length
+    for (; this.#ahead !== undefined; this.#ahead = this.#read()) {
+      characters += this.#ahead.length
       if (lines.length > 0 && (lines.length === ENTRIES_A_BATCH || characters > BATCH_CHARACTERS)) break
-      lines.push(line)
-      documents += first
+      lines.push(this.#ahead)
+      if (IS_FIRST.test(this.#ahead)) documents++
     }
     return lines.length === 0 ? undefined : { lines: `[${lines.join()}]`, documents }
   }
 
-  #read(): Entry | undefined {
+  #read(): string | undefined {
     const next = this.#sorted!.next()
-    return next.done ? undefined : next.value
+    return next.done ? undefined : next.value.line
+  }
+  close(): void {
+    this.#db.close()
   }
 }

@@ -180,6 +180,24 @@ eachEngine((engine) => {
     await assertEntries(app)
   })
 
+  test('fail with a reason if they cannot hold one of many documents', async () => {
+    const documents = Array.from({ length: 300 }, (_, year) => ({ year, tags: [year], name: 'x' }))
+    const { body } = await ask('POST', 'many', { body: [...documents, { year: [1, 2], tags: [1, 2] }] })
+    const bad = body.data[300]._id
+    await app.app
+      .service('store')
+      .indexes.declare(declaredIndexes({ many: ['year,tags', 'name,tags'] }, () => true))
+    await readyIndexes(app)
+    assert.deepEqual(
+      (await indexesOf(app)).map(({ state, reason }) => [state, reason]),
+      [
+        ['failed', `in the document ${bad} year and tags are in two arrays`],
+        ['ready', null],
+      ],
+    )
+    await assertEntries(app)
+  })
+
   test('fail with a reason if documents that are there have the same values, also after a restore', async () => {
     const first = await create('coins', { year: 1 })
     const second = await create('coins', { year: [2, 1] })
