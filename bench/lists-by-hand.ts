@@ -29,6 +29,11 @@ export async function makeTables(url: string, file: string): Promise<void> {
   else (await import('./queries-sqlite.ts')).makeTables(fileOf(url), file)
 }
 
+/** Brings all tables, those of the server too, into the state that PostgreSQL brings them into by itself before long. */
+export async function settle(url: string): Promise<void> {
+  if (isPostgres(url)) await (await import('./queries-postgres.ts')).vacuum(url)
+}
+
 export const openLists = async (url: string, file: string): Promise<Lists> =>
   isPostgres(url)
     ? (await import('./queries-postgres.ts')).openLists(url)

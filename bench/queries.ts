@@ -14,6 +14,7 @@ import {
   type Sides,
 } from './by-hand.ts'
 import { askFor } from './client.ts'
+import { settle } from './lists-by-hand.ts'
 import { gets, posts } from './load.ts'
 import { faultsOf, measurePair, type Pair, type Side } from './pairs.ts'
 import { memoryOf } from './procfs.ts'
@@ -100,6 +101,7 @@ export async function runQueries(bench: Bench, faults: string[]): Promise<Querie
     INDEXES.every((fields) => indexes.some((one) => one.fields === fields && one.state === 'ready')),
   )
   const built = { indexes: INDEXES.length, seconds: (performance.now() - begun) / 1000 }
+  await settle(bench.databaseUrl('queries'))
   const indexed = await measureIndexed(bench, faults, { floor, server }, documents)
   floor.stop()
   const deep = await measureDeep(bench, faults, server, documents / 2)
