@@ -71,21 +71,25 @@ export function createBuilds(
     } while (deleted.length === ENTRIES_A_DELETE)
   }
 
+  /** @param build one that has to be the newest one of the index; undefined: whichever is */
+  async function failNow(index: Index, reason: string, build?: number): Promise<void> {
+    await changeIndexes(
+      db,
+      [index.collection],
+      [
+        requireRow(failSql(index.id, reason, clock.now(), build), isOver),
+        kind.enqueueSql({ collection: index.collection }),
+      ],
+    )
+    log.error({ collection: index.collection, fields: namesOf(index.fields) }, `an index failed: ${reason}`)
+  }
+
   async function fail(index: Index, reason: string): Promise<void> {
     try {
-      await changeIndexes(
-        db,
-        [index.collection],
-        [
-          requireRow(failSql(index.id, reason, clock.now()), isOver),
-          kind.enqueueSql({ collection: index.collection }),
-        ],
-      )
+      await failNow(index, reason)
     } catch (error) {
-      if (isOverError(error)) return
-      throw error
+      if (!isOverError(error)) throw error
     }
-    log.error({ collection: index.collection, fields: namesOf(index.fields) }, `an index failed: ${reason}`)
   }
 
   async function readFew(index: Index, sorter: EntrySorter): Promise<SortedDocuments> {
@@ -175,6 +179,11 @@ export function createBuilds(
           requireRow(finishSql(index.id, begun.build, clock.now()), isOver),
         ],
       )
+    } catch (error) {
+      if (!(error instanceof BuildError)) throw error
+      // Only its own: what it has read may be long gone, if another process has built the index meanwhile.
+      await failNow(index, error.message, begun.build)
+      return
     } finally {
       await sorter.close()
     }
@@ -203,10 +212,9 @@ export function createBuilds(
         try {
           await build(index, stopping)
         } catch (error) {
-          if (error instanceof BuildError) await fail(index, error.message)
           // It was dropped, which has added a job; or another process is building it, since this one stood still.
-          else if (isOverError(error)) return
-          else throw error
+          if (isOverError(error)) return
+          throw error
         }
       }
     },

@@ -126,10 +126,16 @@ const flag = (value: boolean): Sql => sql.literal(String(value))
 export const dropSql = (ids: readonly number[]): Sql => sql`
   update store_indexes set state = 'dropped' where id in (${sql.join(ids)})`
 
-/** Fails an index that is built; no row if it is not. */
-export const failSql = (id: number, reason: string, now: number): Sql<{ id: number }> => sql`
+/**
+ * Fails an index; no row if it was dropped, or has failed.
+ *
+ * @param build no row either if another one has begun
+ */
+export const failSql = (id: number, reason: string, now: number, build?: number): Sql<{ id: number }> => sql`
   update store_indexes set state = 'failed', reason = ${reason}, finished_at = ${now}
-  where id = ${id} and state in ('building', 'ready') returning id`
+  where id = ${id} and state in ('building', 'ready')
+    ${build === undefined ? sql`` : sql`and build = ${build}`}
+  returning id`
 
 /** Finishes an index that has all entries; no row if another build has begun, or if it was dropped. */
 export const finishSql = (id: number, build: number, now: number): Sql<{ id: number }> => sql`

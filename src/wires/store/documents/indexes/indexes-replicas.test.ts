@@ -163,6 +163,30 @@ eachEngine((engine) => {
     await settled()
   })
 
+  test('a build that stood still does not fail the index that another process has finished', async (t) => {
+    const [first, second] = [await create('finished', { code: 1 }), await create('finished', { code: 2 })]
+    const build = holdBuild(t, true)
+    await declare({ finished: [{ fields: 'code', unique: true }] })
+    await build.reached
+    await one!.app.db.write(sql`update sixwire_jobs set run_at = 0 where kind = 'store.indexes'`)
+    await until(async () => {
+      one!.clock.advance(2_000)
+      return (await indexesOf(other!)).every(({ state }) => state === 'ready')
+    })
+    // The value that the held build has read of one document is that of the other one by now.
+    await send(one!, 'PUT', `finished/${first}`, { code: 3 })
+    await send(one!, 'PUT', `finished/${second}`, { code: 1 })
+    const changes = [one!, other!].map(({ app }) => t.mock.method(app.db, 'transaction').mock)
+    build.release()
+    await until(() => changes.some(({ calls }) => calls.length > 0))
+    await Promise.allSettled(changes.flatMap(({ calls }) => calls.map(async ({ result }) => result)))
+    await settled()
+    assert.deepEqual(
+      (await indexesOf(other!)).map(({ state, reason }) => [state, reason]),
+      [['ready', null]],
+    )
+  })
+
   test('an index that is dropped while it is built stays dropped', async (t) => {
     await create('abandoned', { year: 1 })
     const build = holdBuild(t)
