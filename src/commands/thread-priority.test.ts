@@ -56,7 +56,7 @@ describe(
         assert.ok(pool.length >= 2, `of ${threads.length} threads ${pool.length} are in the pool`)
         for (const [, niceness] of pool) assert.equal(niceness, Math.min(19, own + 10))
         // Of the workers, those that scan.
-        const behind = workers.filter(([, niceness]) => niceness === Math.min(19, own + 5))
+        const behind = workers.filter(([, niceness]) => niceness === Math.min(19, own + 15))
         assert.ok(behind.length >= 1 && behind.length < workers.length, String(workers))
         for (const one of threads)
           if (!pool.includes(one) && !behind.includes(one)) assert.equal(one[1], own, one[0])
