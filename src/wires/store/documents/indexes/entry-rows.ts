@@ -60,20 +60,27 @@ export const selectTakenSql = (
   order by new.index_id, new.id limit 1`
 
 /** Deletes some of an index's entries. */
-export const deleteSomeSql = (indexId: number, limit: number): Sql<{ deleted: number }> => sql`
-  delete from store_entries where index_id = ${indexId} and (key, id) in (
-    select key, id from store_entries where index_id = ${indexId} order by key, id limit ${limit})
-  returning 1 as deleted`
+export const deleteSomeSql = (indexId: number, limit: number): Sql<{ deleted: number }> =>
+  deleteChosenSql(sql`where index_id = ${indexId} order by key, id limit ${limit}`)
 
 /** Deletes some of the dead entries of an index that is built, without waiting for writers. */
-export const deleteSomeDeadSql = (indexId: number, limit: number): Sql<{ deleted: number }> => sql`
-  delete from store_entries where index_id = ${indexId} and (key, id) in (
-    select key, id from store_entries where index_id = ${indexId} and ${isDead} limit ${limit}
-    ${sql.either({ sqlite: sql``, postgres: sql`for update skip locked` })})
-  returning 1 as deleted`
+export const deleteSomeDeadSql = (indexId: number, limit: number): Sql<{ deleted: number }> =>
+  deleteChosenSql(sql`
+    where index_id = ${indexId} and ${isDead} limit ${limit}
+    ${sql.either({ sqlite: sql``, postgres: sql`for update skip locked` })}`)
 
-export const deleteDeadSql = (indexId: number): Sql => sql`
-  delete from store_entries where index_id = ${indexId} and ${isDead}`
+/** Deletes all of them. */
+export const deleteDeadSql = (indexId: number): Sql =>
+  deleteChosenSql(sql`where index_id = ${indexId} and ${isDead}`)
+
+// By their keys PostgreSQL would read the whole table to find them.
+const deleteChosenSql = (chosen: Sql): Sql<{ deleted: number }> => sql`
+  delete from store_entries
+  where ${sql.either({
+    sqlite: sql`(index_id, key, id) in (select index_id, key, id from store_entries ${chosen})`,
+    postgres: sql`ctid = any(array(select ctid from store_entries ${chosen}))`,
+  })}
+  returning 1 as deleted`
 
 // In the text, so that the index of dead entries serves it.
 const isDead = sql.literal(`ends = ${DEAD}`)

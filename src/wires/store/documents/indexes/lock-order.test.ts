@@ -89,7 +89,7 @@ eachEngine((engine) => {
     const write: Database['write'] = app.app.db.write.bind(app.app.db)
     t.mock.method(app.app.db, 'write', (async (query) => {
       // The last of a build before its end.
-      if (JSON.stringify(query).includes('skip locked')) {
+      if (query.render('postgres').text.includes('skip locked')) {
         isHeld.resolve()
         await isReleased.promise
       }
