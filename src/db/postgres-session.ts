@@ -29,6 +29,12 @@ const planScan: Statement = {
   params: [],
 }
 
+/** For one beside which others wait: its workers would take the processors that other requests need. */
+const withoutWorkers: Statement = {
+  text: `select set_config('max_parallel_workers_per_gather', '0', true)`,
+  params: [],
+}
+
 /** Statements that come again keep a name, under which the server remembers their plan. */
 export class StatementNames {
   readonly #names = new Map<string, string>()
@@ -99,9 +105,13 @@ export class Session {
   /**
    * A statement that looks into many rows and is not worth a name; it is cancelled when the signal aborts.
    *
-   * @param limitMs the server's own limit instead of what the pool says
+   * @param options.limitMs the server's own limit instead of what the pool says
    */
-  async runUntil(stop: AbortSignal, statement: Statement, limitMs?: number): Promise<Answer> {
+  async runUntil(
+    stop: AbortSignal,
+    statement: Statement,
+    { limitMs, hasWorkers }: { limitMs?: number | undefined; hasWorkers: boolean },
+  ): Promise<Answer> {
     stop.throwIfAborted()
     const cancel = (): void => {
       this.spoil()
@@ -109,7 +119,9 @@ export class Session {
     }
     stop.addEventListener('abort', cancel)
     try {
-      const first = limitMs === undefined ? [planScan] : [planScan, setLimit(limitMs)]
+      const first = [planScan]
+      if (!hasWorkers) first.push(withoutWorkers)
+      if (limitMs !== undefined) first.push(setLimit(limitMs))
       if (limitMs !== undefined) this.#silenceLimitMs = limitMs + SILENCE_MARGIN_MS
       const unnamed = [...first, statement].map((one) => ({ ...one, name: undefined }))
       return (await this.#send(unnamed, 'last')).at(-1)!

@@ -1,8 +1,10 @@
+import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import pg from 'pg'
 
 import { errors } from '../base/errors.ts'
+import { isLoopback } from '../base/loopback.ts'
 import { runBatch } from './batch.ts'
 import type {
   BatchRows,
@@ -68,7 +70,9 @@ export class PostgresDatabase implements Database {
   readonly #url: string
   readonly #pool: pg.Pool
   readonly #scanPool: pg.Pool
-  readonly #scans = new ScanQueue()
+  readonly #scans: ScanQueue
+  /** Whether scans could take all processors, which other requests need on both sides. */
+  readonly #isSparing: boolean
   readonly #names = new StatementNames()
   readonly #running = new Set<Promise<unknown>>()
   readonly #snapshots = new Set<PostgresSnapshot>()
@@ -86,6 +90,8 @@ export class PostgresDatabase implements Database {
     this.#url = url
     this.#pool = pool
     this.#scanPool = scanPool
+    this.#isSparing = isLoopback(new URL(url).hostname) && availableParallelism() < SCAN_PLACES
+    this.#scans = new ScanQueue(undefined, this.#isSparing ? 1 : undefined)
   }
 
   /**
@@ -131,8 +137,10 @@ export class PostgresDatabase implements Database {
     return this.#scans.run(options, async (stop) => {
       // Not before it has a place: those that wait would fill memory with texts.
       const statement = query.render('postgres')
+      const hasWorkers = !(this.#isSparing && this.#scans.isCrowded)
       return this.#use(
-        async (session) => (await session.runUntil(stop, statement, serverLimitMs)).rows() as R[],
+        async (session) =>
+          (await session.runUntil(stop, statement, { limitMs: serverLimitMs, hasWorkers })).rows() as R[],
         (session) => !stop.aborted && again.read(session),
         this.#scanPool,
       )

@@ -8,8 +8,8 @@ import { SCAN_PLACES, ScanQueue } from './scan-queue.ts'
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A queue whose scans run until they are ended by name. */
-function watched(waitLimitMs?: number) {
-  const queue = new ScanQueue(waitLimitMs)
+function watched(waitLimitMs?: number, crowdedPlaces?: number) {
+  const queue = new ScanQueue(waitLimitMs, crowdedPlaces)
   const started: string[] = []
   const ends = new Map<string, () => void>()
   const stopped: string[] = []
@@ -166,4 +166,22 @@ test('a query that has begun comes before others of its caller, but not of other
   for (const name of ['a1', 'a2', 'b1', 'a4', 'b2', 'a5', 'a3']) await end(name)
   assert.deepEqual(started, ['a4', 'b2', 'a5', 'a3'])
   await Promise.all(all)
+})
+
+test('where processors are scarce, a caller has one place while further scans wait', async () => {
+  const { scan, started, end } = watched(undefined, 1)
+  const alone = ['a1', 'a2'].map((name) => scan(name))
+  await turn()
+  assert.deepEqual(started.splice(0), ['a1', 'a2'], 'both scans of one list')
+  const all = ['a3', 'a4', 'a5', 'b1', 'b2'].map((name) => scan(name))
+  await turn()
+  assert.deepEqual(started.splice(0), ['b1'])
+  for (const name of ['a1', 'a2', 'b1']) await end(name)
+  assert.deepEqual(started.splice(0), ['a3', 'b2'])
+  await end('b2')
+  assert.deepEqual(started.splice(0), [])
+  await end('a3')
+  assert.deepEqual(started.splice(0), ['a4', 'a5'], 'nothing else waits')
+  for (const name of ['a4', 'a5']) await end(name)
+  await Promise.all([...alone, ...all])
 })

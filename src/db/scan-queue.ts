@@ -27,12 +27,20 @@ export class ScanQueue {
   /** By caller; the one whose turn it is first. */
   readonly #waiting = new Map<Caller, WaitingScan[]>()
   readonly #waitLimitMs: number
+  readonly #crowdedPlaces: number
   #free = SCAN_PLACES
   #waitingCount = 0
   #idle: PromiseWithResolvers<void> | undefined
 
-  constructor(waitLimitMs = WAIT_LIMIT_MS) {
+  /** @param crowdedPlaces how many places a caller has at most while further scans wait */
+  constructor(waitLimitMs = WAIT_LIMIT_MS, crowdedPlaces = SCAN_PLACES) {
     this.#waitLimitMs = waitLimitMs
+    this.#crowdedPlaces = crowdedPlaces
+  }
+
+  /** Whether further scans wait beside the next one. */
+  get isCrowded(): boolean {
+    return this.#waitingCount > 1
   }
 
   /**
@@ -148,6 +156,7 @@ export class ScanQueue {
       next = caller
       fewest = running
     }
+    if (this.isCrowded && fewest >= this.#crowdedPlaces) return undefined
     return fewest > 0 && this.#free === 1 ? undefined : next
   }
 
