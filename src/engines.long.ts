@@ -2,3 +2,5 @@
 process.env['LONG_RUN'] = 'on'
 await import('./docs.test.ts')
 await import('./http/openapi-examples.test.ts')
+await import('./commands/commands.test.ts')
+await import('./kernel/lifecycle.test.ts')

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
-import { eachEngine, endOfSuite, temporaryFolder, type Ending } from '../testing/engines.ts'
+import { endOfSuite, someEngine, temporaryFolder, type Ending } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
 import {
   applicationFolder,
@@ -225,7 +225,7 @@ describe('sixwire check', () => {
     })
 })
 
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('beside a running server', () => {
     let url: string
     let options: ProgramOptions
@@ -235,7 +235,10 @@ eachEngine((engine) => {
       const folder = await temporaryFolder(ending)
       // The address stands where the commands and the server both find it.
       databaseUrl = await engine.migratedUrl()
-      await writeFile(join(folder, '.env'), `DATABASE_URL=${databaseUrl}\nDATA_DIR=kept\n`)
+      await writeFile(
+        join(folder, '.env'),
+        `DATABASE_URL=${databaseUrl}\nDATA_DIR=kept\nSIXWIRE_SANDBOX=off\n`,
+      )
       await writeFile(
         join(folder, 'sixwire.config.mjs'),
         `export default { name: 'shop', policy: 'guarded', auth: { bcryptCost: 4 } }\n`,

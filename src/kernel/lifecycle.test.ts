@@ -9,7 +9,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 
 import { createLifecycle } from './lifecycle.ts'
-import { eachEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
+import { someEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
 import { applicationFolder, runProgram, startProgram, type Program } from '../testing/program.ts'
 
@@ -212,7 +212,7 @@ function lifeOn(engine: Engine): void {
     assert.equal(program.errors(), '')
   })
 }
-eachEngine((engine) => {
+someEngine((engine) => {
   describe('the end', () => lifeOn(engine))
 })
 
