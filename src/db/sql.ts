@@ -12,8 +12,14 @@ export type Row = Record<string, SqlScalar>
 export type Dialect = 'sqlite' | 'postgres'
 
 /** A statement in the SQL of one engine, ready to run. */
-/** `isOnce`: see `sql.once`. */
-export type Statement = { readonly text: string; readonly params: SqlScalar[]; readonly isOnce?: true }
+export type Statement = {
+  readonly text: string
+  readonly params: SqlScalar[]
+  /** See `sql.once`. */
+  readonly isOnce?: true
+  /** See `sql.forEach`. */
+  readonly rows?: readonly SqlScalar[][]
+}
 
 type Part = SqlScalar | Sql<unknown> | Choice
 
@@ -68,6 +74,19 @@ export class Sql<R = Row> {
 class Once<R = Row> extends Sql<R> {
   override render(dialect: Dialect): Statement {
     return { ...super.render(dialect), isOnce: true }
+  }
+}
+
+/** A statement that runs once for each of many rows of values. See `sql.forEach`. */
+class ForEach extends Sql {
+  readonly #rows: readonly SqlScalar[][]
+  constructor(text: string, rows: readonly SqlScalar[][]) {
+    super([text], [])
+    this.#rows = rows
+  }
+  override render(dialect: Dialect): Statement {
+    if (dialect === 'postgres') throw new TypeError('sql.forEach is for SQLite: pass all rows as one value')
+    return { ...super.render(dialect), rows: this.#rows.map((row) => row.map(checked)) }
   }
 }
 
@@ -211,6 +230,14 @@ sql.stoppable = (condition: Sql, unless?: Sql): Choice => {
  * texts, which have no end, must not be among them.
  */
 sql.once = <R>(query: Sql<R>): Sql<R> => new Once(query.strings, query.parts)
+
+/**
+ * A write on SQLite that runs once for each row of values, bound as `?1`, `?2` and so on: a third of what it costs there to
+ * read the rows from JSON. On PostgreSQL one statement is better.
+ *
+ * @param text must be from the source code
+ */
+sql.forEach = (text: string, rows: readonly SqlScalar[][]): Sql => new ForEach(text, rows)
 
 /** Text that is used as SQL unchanged. It must be from the source code. */
 sql.literal = (text: string): Sql => new Sql([text], [])

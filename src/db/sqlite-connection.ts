@@ -122,9 +122,10 @@ export class SqliteConnection {
   }
 
   /** The rows that the statement returns. If it has no columns: one empty row if it changed something. */
-  run({ text, params }: Statement): Row[] {
+  run({ text, params, rows: each }: Statement): Row[] {
     const prepared = this.#prepare(text)
     const { statement } = prepared
+    if (each) return this.#runEach(statement, each)
     const values = params.map(bindable)
     if (prepared.columns.length > 0) {
       const rows = listsOf(statement.all(...values))
@@ -133,6 +134,12 @@ export class SqliteConnection {
     }
     const { changes } = statement.run(...values)
     return prepared.changesRows && changes !== 0 ? [{}] : []
+  }
+
+  #runEach(statement: StatementSync, each: readonly SqlScalar[][]): Row[] {
+    let changed = 0n
+    for (const params of each) changed += BigInt(statement.run(...params.map(bindable)).changes)
+    return changed > 0 ? [{}] : []
   }
 
   get({ text, params }: Statement): Row | undefined {

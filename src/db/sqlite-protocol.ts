@@ -20,14 +20,20 @@ export type Operation = readonly (Statement & { requiresRow?: boolean })[]
 
 /**
  * Operations that are committed together, in the form that is sent to the thread: each text once, because a few
- * statements recur, and each statement as the index of its text, its values, and whether it must have an effect.
+ * statements recur, and each statement as the index of its text, its values, whether it must have an effect, and the rows of
+ * `sql.forEach`.
  */
 export type Group = {
   readonly texts: readonly string[]
   readonly operations: readonly (readonly PackedStatement[])[]
 }
 
-export type PackedStatement = readonly [text: number, params: SqlScalar[], requiresRow: boolean]
+export type PackedStatement = readonly [
+  text: number,
+  params: SqlScalar[],
+  requiresRow: boolean,
+  rows: Statement['rows'],
+]
 
 export function pack(operations: readonly Operation[]): Group {
   const indexes = new Map<string, number>()
@@ -37,10 +43,11 @@ export function pack(operations: readonly Operation[]): Group {
     return index
   }
   const packedOperations = operations.map((operation) =>
-    operation.map(({ text, params, requiresRow = false }): PackedStatement => [
+    operation.map(({ text, params, requiresRow = false, rows }): PackedStatement => [
       indexOf(text),
       params,
       requiresRow,
+      rows,
     ]),
   )
   return { texts: [...indexes.keys()], operations: packedOperations }

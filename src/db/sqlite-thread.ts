@@ -48,8 +48,8 @@ type PackedOperation = readonly PackedStatement[]
 
 function runSteps(texts: Group['texts'], operation: PackedOperation): Outcome {
   const rows: Outcome['rows'] = []
-  for (const [at, [text, params, requiresRow]] of operation.entries()) {
-    const answer = connection.run({ text: texts[text]!, params })
+  for (const [at, [text, params, requiresRow, each]] of operation.entries()) {
+    const answer = connection.run({ text: texts[text]!, params, ...(each && { rows: each }) })
     if (requiresRow && answer.length === 0) return { stepWithoutRow: at }
     rows.push(answer)
   }

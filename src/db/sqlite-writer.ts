@@ -11,8 +11,9 @@ const GROUP_CHARACTERS = 2_000_000
 /** The length of the text in the values of an operation. */
 function lengthOf(operation: Operation): number {
   let characters = 0
-  for (const { params } of operation)
-    for (const param of params) if (typeof param === 'string') characters += param.length
+  for (const { params, rows = [] } of operation)
+    for (const values of [params, ...rows])
+      for (const value of values) if (typeof value === 'string') characters += value.length
   return characters
 }
 

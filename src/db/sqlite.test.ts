@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 
+import { errors } from '../base/errors.ts'
 import { temporaryFolder } from '../testing/engines.ts'
 import { startDatabaseScript } from './database.fixture.ts'
-import type { Database } from './database.ts'
+import { requireRow, type Database } from './database.ts'
 import { openDatabase } from './open.ts'
 import { sql } from './sql.ts'
 
@@ -149,6 +150,24 @@ test('a write through a verb that reads is a bug of the program, not a state of 
   for (const refused of [db.get(add), db.all(add), db.scan(add)])
     await assert.rejects(refused, (error: Error) => !('code' in error) && /only read/.test(error.message))
   assert.deepEqual(await db.all(sql`select id from kept`), [])
+})
+
+test('a write runs once for each row of values, all or nothing, in batches of any size', async (t) => {
+  const db = await open(urlOf(await temporaryFolder(t)), t)
+  await db.write(sql`create table pairs (id text primary key, n integer)`)
+  const insert = (...rows: [string, number | null][]) =>
+    sql.forEach('insert into pairs (id, n) values (?1, ?2) on conflict do nothing', rows)
+  assert.deepEqual(await db.batch([insert(['a', 1], ['b', null]), insert()]), [[{}], []])
+  await assert.rejects(db.batch([requireRow(insert(['a', 9]), () => errors.conflict())]), { status: 409 })
+  const longs = Array.from({ length: 3 }, (_, i): [string, number] => [`${i}`.repeat(1_000_000), i])
+  await assert.rejects(db.batch([insert(...longs), sql`insert into missing values (1)`]))
+  await db.batch([insert(...longs), insert(['c', 2])])
+  assert.deepEqual(await db.all(sql`select substr(id, 1, 1) as id, typeof(n) as n from pairs order by id`), [
+    ...['0', '1', '2', 'a'].map((id) => ({ id, n: 'integer' })),
+    { id: 'b', n: 'null' },
+    { id: 'c', n: 'integer' },
+  ])
+  assert.throws(() => insert(['a\0', 1]).render('sqlite'), { code: 'VALIDATION_ERROR' })
 })
 
 test('another program that holds the file for too long answers unavailable, and passes', async (t) => {

@@ -1,29 +1,27 @@
-import { sql, type Sql } from '../../../../db/sql.ts'
+import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import { jsonPath } from '../query/sqlite/json.ts'
 import type { Index } from './definition.ts'
 import type { DocumentEntries } from './document-entries.ts'
 import { DEAD } from './entries.ts'
 
-// One text for all entries of a statement: it is the same whatever their number.
-const linesOf = (documents: readonly DocumentEntries[]): string =>
-  JSON.stringify(
-    documents
-      .flatMap(({ index, id, owner, entries }) =>
-        entries.map(({ key, ends }) => ({
-          i: index.id,
-          k: key.toString('hex'),
-          d: id,
-          o: index.byOwner ? owner : null,
-          e: ends,
-          u: (index.isUnique && ends !== DEAD) || null,
-        })),
-      )
-      // In one order everywhere, so that two writers never wait for each other in a circle.
-      .toSorted((a, b) => a.i - b.i || (a.k < b.k ? -1 : a.k > b.k ? 1 : 0)),
-  )
+const linesOf = (documents: readonly DocumentEntries[]) =>
+  documents
+    .flatMap(({ index, id, owner, entries }) =>
+      entries.map(({ key, ends }) => ({
+        i: index.id,
+        k: key.toString('hex'),
+        d: id,
+        o: index.byOwner ? owner : null,
+        e: ends,
+        u: (index.isUnique && ends !== DEAD) || null,
+      })),
+    )
+    // In one order everywhere, so that two writers never wait for each other in a circle.
+    .toSorted((a, b) => a.i - b.i || (a.k < b.k ? -1 : a.k > b.k ? 1 : 0))
 
+// One text for all entries of a statement: it is the same whatever their number.
 const rowsOf = (documents: readonly DocumentEntries[]): Sql => {
-  const lines = linesOf(documents)
+  const lines = JSON.stringify(linesOf(documents))
   return sql`${sql.either({
     sqlite: sql`(
       select value ->> 'i' as index_id, unhex(value ->> 'k') as key, value ->> 'd' as id, value ->> 'o' as owner,
@@ -36,14 +34,23 @@ const rowsOf = (documents: readonly DocumentEntries[]): Sql => {
 }
 
 /** Inserts entries, and changes those that are there. */
-export const putEntriesSql = (documents: readonly DocumentEntries[]): Sql => sql`
-  insert into store_entries (index_id, key, id, owner, ends, is_unique)
-  select new.index_id, new.key, new.id, new.owner, new.ends, new.is_unique
-  from ${rowsOf(documents)} as new
-  where true
-  order by new.index_id, new.key
-  on conflict (index_id, key, id) do update set
-    owner = excluded.owner, ends = excluded.ends, is_unique = excluded.is_unique`
+export const putEntriesSql = (dialect: Dialect, documents: readonly DocumentEntries[]): Sql =>
+  dialect === 'postgres'
+    ? sql`
+        insert into store_entries (index_id, key, id, owner, ends, is_unique)
+        select new.index_id, new.key, new.id, new.owner, new.ends, new.is_unique
+        from ${rowsOf(documents)} as new
+        where true
+        order by new.index_id, new.key
+        on conflict (index_id, key, id) do update set
+          owner = excluded.owner, ends = excluded.ends, is_unique = excluded.is_unique`
+    : sql.forEach(
+        `insert into store_entries (index_id, key, id, owner, ends, is_unique)
+        values (?1, unhex(?2), ?3, ?4, ?5, ?6)
+        on conflict (index_id, key, id) do update set
+          owner = excluded.owner, ends = excluded.ends, is_unique = excluded.is_unique`,
+        linesOf(documents).map(({ i, k, d, o, e, u }) => [i, k, d, o, e, u && 1]),
+      )
 
 export const deleteEntriesSql = (documents: readonly DocumentEntries[]): Sql => sql`
   delete from store_entries where (index_id, key, id) in (

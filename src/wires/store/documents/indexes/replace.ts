@@ -67,7 +67,7 @@ export async function replaceEntries(
       const gone = indexes.flatMap((index) => entriesOfDocuments(index, lines, () => undefined).documents)
       const isBuilt = ({ index }: DocumentEntries): boolean => index.state === 'building'
       await tx.write(deleteEntriesSql(gone.filter((one) => !isBuilt(one))))
-      await tx.write(putEntriesSql(deadOf(gone.filter(isBuilt))))
+      await tx.write(putEntriesSql(tx.dialect, deadOf(gone.filter(isBuilt))))
     }
     for await (const lines of pages(tx, (after) => freshSql(collection, after, DOCUMENTS_A_STEP))) {
       const fresh = indexes.map((index) =>
@@ -75,7 +75,8 @@ export async function replaceEntries(
           failed.set(index, `in the document ${id} ${message}`),
         ),
       )
-      await tx.write(putEntriesSql(await withoutDuplicates(fresh.flatMap(({ documents }) => documents))))
+      const kept = await withoutDuplicates(fresh.flatMap(({ documents }) => documents))
+      await tx.write(putEntriesSql(tx.dialect, kept))
       for (const noted of fresh) for (const note of noteSql(noted)) await tx.write(note)
     }
   }

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../../base/bounded-map.ts'
 import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
 import { ConstraintError, requireRow, type Database, type Step } from '../../../../db/database.ts'
-import type { Row, Sql } from '../../../../db/sql.ts'
+import type { Dialect, Row, Sql } from '../../../../db/sql.ts'
 import type { Json } from '../query/filter.ts'
 import { deadOf, duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
 import { namesOf, type Entry, type UnindexableError } from './entries.ts'
@@ -74,7 +74,7 @@ export function createUpkeep(
 
   async function runOnce<R extends Row>(set: IndexSet, { query, changes }: DocumentWrite<R>): Promise<R[]> {
     if (set.indexes.length === 0) return db.write(query)
-    const { steps, alive } = entrySteps(set, changes())
+    const { steps, alive } = entrySteps(db.dialect, set, changes())
     const unchanged = errors.conflict()
     try {
       const [rows] = await db.batch([requireRow(query, () => unchanged), steps])
@@ -135,6 +135,7 @@ class Released extends Error {}
 
 /** The statements behind that of the documents, and the entries that they leave. */
 function entrySteps(
+  dialect: Dialect,
   { indexes }: IndexSet,
   changes: readonly Change[],
 ): { steps: Step[]; alive: DocumentEntries[] } {
@@ -167,7 +168,7 @@ function entrySteps(
   // Dead entries are put with the others, in the order in which a build inserts.
   const put = [...alive, ...dead]
   const steps = [
-    ...(put.length > 0 ? [putEntriesSql(put)] : []),
+    ...(put.length > 0 ? [putEntriesSql(dialect, put)] : []),
     ...(deleted.length > 0 ? [deleteEntriesSql(deleted)] : []),
     ...notes,
   ]
