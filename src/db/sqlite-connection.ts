@@ -18,6 +18,8 @@ const LONG_STATEMENT = 8_192
 const LONG_STATEMENTS_MAX = 4
 const CHANGES_ROWS = /^\s*(?:insert|update|delete|replace|with)\b/i
 
+// Beyond so many pages the log is copied into the file: a page of an index that changes many times meanwhile, only once.
+const LOG_PAGES = 4000
 // Scans and writes read most pages once; the operating system also caches the file.
 const CACHE_KIB: Record<Use, number> = { reader: 4000, scanner: 1000, snapshot: 1000, writer: 2000 }
 const BEGIN: Statement = { text: 'begin', params: [] }
@@ -84,6 +86,7 @@ export class SqliteConnection {
       pragma synchronous = full;
       pragma cache_size = -${CACHE_KIB[use]};
       pragma journal_size_limit = 67108864;
+      pragma wal_autocheckpoint = ${LOG_PAGES};
     `)
     if (use !== 'writer') this.#db.exec('pragma query_only = 1')
     // SQLite can't be interrupted from another thread, but an error of a function ends its statement.

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 
 import { putThreadBehind } from '../base/thread-priority.ts'
-import type { MigrationProgress } from './database.ts'
+import type { MigrationProgress, Row } from './database.ts'
 import {
   failedMigration,
   migrationsTable,
@@ -22,9 +22,14 @@ import type {
   Request,
   ThreadData,
 } from './sqlite-protocol.ts'
+import type { Statement } from './sql.ts'
 
 const MIGRATION_WAIT_MS = 600_000
 const SCANNER_NICENESS = 15
+
+const SAVEPOINT: Statement = { text: 'savepoint operation', params: [] }
+const ROLLBACK_TO: Statement = { text: 'rollback to operation', params: [] }
+const RELEASE: Statement = { text: 'release operation', params: [] }
 
 const port = parentPort!
 const { file, use, functions, stopFlag } = workerData as ThreadData
@@ -46,57 +51,72 @@ function faultOf(error: unknown): Outcome {
 
 type PackedOperation = readonly PackedStatement[]
 
+/** An operation of a group failed behind changes of its own, which only a savepoint could undo alone. */
+class PartialOperation extends Error {
+  readonly outcome: Outcome
+  constructor(outcome: Outcome) {
+    super('an operation failed in its middle')
+    this.outcome = outcome
+  }
+}
+
+/** @throws PartialOperation for one that fails, unless it has changed nothing before */
 function runSteps(texts: Group['texts'], operation: PackedOperation): Outcome {
-  const rows: Outcome['rows'] = []
+  const rows: Row[][] = []
   for (const [at, [text, params, requiresRow, each]] of operation.entries()) {
-    const answer = connection.run({ text: texts[text]!, params, ...(each && { rows: each }) })
-    if (requiresRow && answer.length === 0) return { stepWithoutRow: at }
-    rows.push(answer)
+    let failed: Outcome | undefined
+    try {
+      const answer = connection.run({ text: texts[text]!, params, ...(each && { rows: each }) })
+      rows.push(answer)
+      if (requiresRow && answer.length === 0) failed = { stepWithoutRow: at }
+    } catch (error) {
+      // A full disk or a read error can end the whole transaction: then all of the group is rolled back.
+      if (!connection.inTransaction) throw error
+      failed = faultOf(error)
+    }
+    if (!failed) continue
+    // A statement that fails undoes itself, but not what it has done for earlier rows.
+    if (at === 0 && !each) return failed
+    throw new PartialOperation(failed)
   }
   return { rows }
 }
 
 /** Runs one operation of a group, all of it or nothing, without an effect on the others. */
-function runOperation(texts: Group['texts'], operation: PackedOperation): Outcome {
+function runAlone(texts: Group['texts'], operation: PackedOperation): Outcome {
+  connection.run(SAVEPOINT)
   try {
-    // A single statement that fails undoes itself; several need a savepoint.
-    if (operation.length === 1) return runSteps(texts, operation)
-    connection.exec('savepoint operation')
-    try {
-      const outcome = runSteps(texts, operation)
-      if (outcome.rows === undefined) connection.exec('rollback to operation')
-      connection.exec('release operation')
-      return outcome
-    } catch (error) {
-      if (connection.inTransaction) connection.exec('rollback to operation; release operation')
-      throw error
-    }
+    return runSteps(texts, operation)
   } catch (error) {
-    // A full disk or a read error can end the whole transaction: then all of the group is rolled back.
-    if (!connection.inTransaction) throw error
-    return faultOf(error)
+    if (!(error instanceof PartialOperation)) throw error
+    connection.run(ROLLBACK_TO)
+    return error.outcome
+  } finally {
+    if (connection.inTransaction) connection.run(RELEASE)
   }
 }
 
 /**
- * Commits operations that arrived together with one flush to the disk. If that fails as a whole (a deferred foreign
- * key, a disk that one of them filled), all of it is rolled back, and each is committed alone.
+ * Commits operations that arrived together with one flush to the disk. Few fail in their middle, and a savepoint copies each
+ * page that changes: so there is none until one fails, and then all run again. If the commit fails as a whole (a deferred
+ * foreign key, a disk that one of them filled), all of it is rolled back, and each is committed alone.
  */
-function commitGroup({ texts, operations }: Group): Outcome[] {
+function commitGroup(group: Group, run = runSteps): Outcome[] {
+  const { texts, operations } = group
   try {
     connection.exec('begin immediate')
   } catch (error) {
     return operations.map(() => faultOf(error))
   }
   try {
-    const outcomes = operations.map((operation) => runOperation(texts, operation))
+    const outcomes = operations.map((operation) => run(texts, operation))
     connection.exec('commit')
     return outcomes
   } catch (error) {
     if (connection.inTransaction) connection.exec('rollback')
-    return operations.length === 1
-      ? [faultOf(error)]
-      : operations.flatMap((operation) => commitGroup({ texts, operations: [operation] }))
+    if (operations.length === 1) return [error instanceof PartialOperation ? error.outcome : faultOf(error)]
+    if (error instanceof PartialOperation) return commitGroup(group, runAlone)
+    return operations.flatMap((operation) => commitGroup({ texts, operations: [operation] }))
   }
 }
 

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads'
 import { errors } from '../base/errors.ts'
 import { temporaryFolder } from '../testing/engines.ts'
 import { startDatabaseScript } from './database.fixture.ts'
-import { requireRow, type Database } from './database.ts'
+import { ConstraintError, requireRow, type Database } from './database.ts'
 import { openDatabase } from './open.ts'
 import { sql } from './sql.ts'
 
@@ -160,12 +160,22 @@ test('a write runs once for each row of values, all or nothing, in batches of an
   assert.deepEqual(await db.batch([insert(['a', 1], ['b', null]), insert()]), [[{}], []])
   await assert.rejects(db.batch([requireRow(insert(['a', 9]), () => errors.conflict())]), { status: 409 })
   const longs = Array.from({ length: 3 }, (_, i): [string, number] => [`${i}`.repeat(1_000_000), i])
+  const twice = sql.forEach('insert into pairs (id, n) values (?1, ?2)', [
+    ['c', 1],
+    ['a', 1],
+  ])
+  const others = [db.write(insert(['d', 4])), db.batch([insert(['e', 5]), twice]), db.write(insert(['f', 6]))]
+  await assert.rejects(db.write(twice), ConstraintError)
+  assert.deepEqual(
+    (await Promise.allSettled(others)).map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
   await assert.rejects(db.batch([insert(...longs), sql`insert into missing values (1)`]))
   await db.batch([insert(...longs), insert(['c', 2])])
   assert.deepEqual(await db.all(sql`select substr(id, 1, 1) as id, typeof(n) as n from pairs order by id`), [
     ...['0', '1', '2', 'a'].map((id) => ({ id, n: 'integer' })),
     { id: 'b', n: 'null' },
-    { id: 'c', n: 'integer' },
+    ...['c', 'd', 'f'].map((id) => ({ id, n: 'integer' })),
   ])
   assert.throws(() => insert(['a\0', 1]).render('sqlite'), { code: 'VALIDATION_ERROR' })
 })

@@ -131,8 +131,9 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
      */
     async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
       const document = { collection, id, owner, body: newBody(id, fields) }
-      const isWithoutIndexes = indexes.known(collection).indexes.length === 0
-      const isMade = await (isWithoutIndexes ? insert(document) : insertInGroups(document))
+      // SQLite commits together whatever arrives together.
+      const isAlone = db.dialect === 'sqlite' || indexes.known(collection).indexes.length === 0
+      const isMade = await (isAlone ? insert(document) : insertInGroups(document))
       return isMade ? { body: document.body, version: 1 } : get(collection, id, { owner })
     },
 

@@ -26,8 +26,8 @@ type Waiting = {
 }
 
 /**
- * Inserts documents that arrive together by one write, which costs half as much where they have index entries. One that is
- * refused takes no other with it.
+ * Inserts documents that arrive together by one write, which costs PostgreSQL half as much where they have index entries. One
+ * that is refused takes no other with it.
  */
 export function createInsertGroups({ one, all }: Inserts): Inserts['one'] {
   // One that makes room for another goes on until it is empty.

@@ -75,12 +75,12 @@ export function createUpkeep(
   async function runOnce<R extends Row>(set: IndexSet, { query, changes }: DocumentWrite<R>): Promise<R[]> {
     if (set.indexes.length === 0) return db.write(query)
     const { steps, alive } = entrySteps(db.dialect, set, changes())
-    const unchanged = errors.conflict()
+    let unchanged: ApiError | undefined
     try {
-      const [rows] = await db.batch([requireRow(query, () => unchanged), steps])
+      const [rows] = await db.batch([requireRow(query, () => (unchanged = errors.conflict())), steps])
       return rows
     } catch (error) {
-      if (error === unchanged) return []
+      if (unchanged && error === unchanged) return []
       if (error instanceof ConstraintError && error.kind === 'unique') throw await takenError(db, set, alive)
       throw error
     }
