@@ -131,14 +131,14 @@ function idMatches(test: Test): Sql | undefined {
   return ids.length === 0 ? bool(false) : isOneOf(sql`d.id`, ids)
 }
 
-// Roughly by their time; and equality is what fewest documents meet.
+// First what few documents meet, as no look into them costs much less than another; then what takes more than one.
 const COSTS: Readonly<Record<Test['kind'], number>> = {
   in: 2,
-  exists: 2,
   size: 2,
-  type: 3,
+  mod: 3,
   range: 3,
-  mod: 4,
+  exists: 4,
+  type: 4,
   pattern: 8,
   element: 20,
   elementMatches: 20,
@@ -147,5 +147,10 @@ const COSTS: Readonly<Record<Test['kind'], number>> = {
 function costOf(filter: Filter): number {
   if (filter.kind === 'not') return costOf(filter.of)
   if (filter.kind !== 'field') return filter.of.reduce((sum, part) => sum + costOf(part), 0)
-  return filter.path.length <= PARTS_MAX ? COSTS[filter.test.kind] : COSTS.element
+  if (filter.path.length > PARTS_MAX) return COSTS.element
+  const { test } = filter
+  // As many documents are true as false, or null.
+  const isOneOfFew =
+    test.kind === 'in' && test.values.every((one) => one === null || typeof one === 'boolean')
+  return isOneOfFew ? COSTS.exists : COSTS[test.kind]
 }
