@@ -99,6 +99,29 @@ test('refuses at once what is too much for a caller, and for all the most of the
   assert.ok(started.includes('e1'))
 })
 
+test('a query that was let in is not refused at a later scan, however many wait', async () => {
+  const { scan, end, started } = watched()
+  const query = { isAdmitted: false }
+  const refused: string[] = []
+  const all: Promise<unknown>[] = []
+  const ask = (name: string, options: ScanOptions = {}) =>
+    all.push(scan(name, options).catch(() => refused.push(name)))
+  ask('a-first', { query })
+  for (const caller of 'abcde') for (let i = 0; i < 66; i++) ask(`${caller}${i}`)
+  await turn()
+  refused.splice(0)
+  await end('a-first')
+  ask('a-second', { query })
+  ask('a-new', { query: { isAdmitted: false } })
+  ask('f1')
+  await turn()
+  assert.equal(refused.length, 2)
+  assert.ok(refused.includes('a-new') && !refused.includes('a-second'), refused.join())
+  for (let at = 0; at < started.length; at++) await end(started[at]!)
+  await Promise.all(all)
+  assert.ok(started.includes('a-second') && started.includes('f1'))
+})
+
 test('refuses what has waited too long', async () => {
   const { scan, end, started } = watched(5)
   const first = [scan('a1'), scan('a2')]

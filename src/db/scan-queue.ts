@@ -14,6 +14,8 @@ type WaitingScan = {
   readonly caller: Caller
   /** Whether scans of the same query have run already. */
   readonly continues: boolean
+  /** Whether its query may still be refused because too many wait. */
+  readonly isNew: boolean
   start(): void
   refuse(error: ApiError): void
 }
@@ -50,12 +52,16 @@ export class ScanQueue {
    * @throws UNAVAILABLE if too many wait, if it waited too long, or if it was stopped at its limit
    */
   async run<T>(
-    { caller, limitMs = SCAN_LIMIT_MS, spent = { ms: 0 }, signal }: ScanOptions,
+    { caller, limitMs = SCAN_LIMIT_MS, spent = { ms: 0 }, query, signal }: ScanOptions,
     scan: (stop: AbortSignal) => Promise<T>,
   ): Promise<T> {
+    signal?.throwIfAborted()
     // Without one, it competes with nobody of the same name.
     const counted = caller ?? Symbol('scan')
-    await this.#takePlace(counted, spent.ms > 0, signal)
+    const isNew = query?.isAdmitted !== true
+    if (isNew) this.#admit(counted)
+    if (query) query.isAdmitted = true
+    await this.#takePlace({ caller: counted, continues: spent.ms > 0, isNew }, signal)
     const stop = new AbortController()
     const begun = performance.now()
     const timer = setTimeout(() => stop.abort(tookTooLong(limitMs)), limitMs - spent.ms)
@@ -82,16 +88,19 @@ export class ScanQueue {
     await this.#idle.promise
   }
 
-  #takePlace(caller: Caller, continues: boolean, signal: AbortSignal | undefined): Promise<void> {
+  /** @throws UNAVAILABLE if too many wait */
+  #admit(caller: Caller): void {
+    if (this.#waitingCount >= WAITING_MAX) this.#makeRoomFor(caller)
+    if ((this.#waiting.get(caller)?.length ?? 0) >= WAITING_MAX_OF_CALLER)
+      throw busy('Too many of your queries at once: wait for their answers first.')
+  }
+
+  #takePlace(place: Omit<WaitingScan, 'start' | 'refuse'>, signal: AbortSignal | undefined): Promise<void> {
+    const { caller, continues } = place
     return new Promise((resolve, reject) => {
-      signal?.throwIfAborted()
-      if (this.#waitingCount >= WAITING_MAX) this.#makeRoomFor(caller)
       const waiting = this.#waiting.get(caller) ?? []
-      if (waiting.length >= WAITING_MAX_OF_CALLER)
-        throw busy('Too many of your queries at once: wait for their answers first.')
       const scan: WaitingScan = {
-        caller,
-        continues,
+        ...place,
         start: () => {
           end()
           resolve()
@@ -169,13 +178,13 @@ export class ScanQueue {
     this.#waitingCount--
   }
 
-  /** Refuses the newest scan of the caller with the most waiting ones, which may be this caller. */
+  /** Refuses the newest query of the caller with the most waiting scans, which may be this caller. */
   #makeRoomFor(caller: Caller): void {
     const own = (this.#waiting.get(caller)?.length ?? 0) + 1
     const most = [...this.#waiting.values()].reduce((a, b) => (b.length > a.length ? b : a))
     const error = busy('Too many queries at once: try again later.')
-    if (most.length <= own) throw error
-    const newest = most.at(-1)!
+    const newest = most.findLast(({ isNew }) => isNew)
+    if (most.length <= own || !newest) throw error
     this.#remove(newest)
     newest.refuse(error)
   }

@@ -82,7 +82,7 @@ export function createLists(
       limit: Math.min(asked.limit, LARGEST_LIMIT),
       offset,
       parts,
-      options: { limitMs, ...options },
+      options: { limitMs, query: { isAdmitted: false }, ...options },
       countAll: () => documents.count(collection, rowFilter),
     }
     const began = performance.now()
