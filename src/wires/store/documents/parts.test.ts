@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
 import { newId } from '../../../base/ids.ts'
-import { sql } from '../../../db/sql.ts'
+import type { Database, ScanOptions } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { createParts, isIn } from './parts.ts'
@@ -193,5 +194,25 @@ eachEngine((engine) => {
       assert.equal(found.length, row!['n'])
       counted += 10_000
     }
+  })
+
+  test('a collection is divided once by lists of one caller that begin together', async () => {
+    const scans: (string | undefined)[] = []
+    const db = Object.assign(Object.create(app.app.db) as Database, {
+      scan: (query: Sql, options: ScanOptions) => {
+        scans.push(options.caller)
+        return app.app.db.scan(query, options)
+      },
+    })
+    const partsOf = createParts(db, async () => 200)
+    await partsOf('shared', undefined, { caller: 'a' })
+    const alone = scans.length
+    const fresh = createParts(db, async () => 200)
+    scans.length = 0
+    await Promise.all(['a', 'a', 'b', 'a'].map((caller) => fresh('shared', undefined, { caller })))
+    assert.deepEqual(
+      ['a', 'b'].map((caller) => scans.filter((one) => one === caller).length),
+      [alone, alone],
+    )
   })
 })

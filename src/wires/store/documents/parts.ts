@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../../base/bounded-map.ts'
+import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 
@@ -10,6 +11,7 @@ const FEW_DOCUMENTS = 4
 // After some time documents may have become larger.
 const MADE_ANEW_MS = 600_000
 const COLLECTIONS_KEPT = 1000
+const LISTS_WAITING = 1000
 // Above this share of a collection, to find an owner's documents by their index costs more than to pass over the others.
 const OWNER_SHARE = 0.4
 
@@ -53,6 +55,7 @@ export function createParts(
   count: (collection: string, owner: string | undefined) => Promise<number>,
 ) {
   const kept = new BoundedMap<string, Boundaries>(COLLECTIONS_KEPT)
+  const mutex = createKeyedMutex({ queue: LISTS_WAITING, retryAfter: 1 })
 
   async function addTo(
     { ends: known, ...rest }: Boundaries,
@@ -94,18 +97,24 @@ export function createParts(
     if (documents <= FEW_DOCUMENTS) return { from, parts: between([]) }
 
     const key = isByOwner ? `${collection} ${owner}` : collection
-    let boundaries = kept.get(key)
-    const now = performance.now()
-    if (!boundaries || !isOfUse(boundaries, documents, now))
-      boundaries = { ends: [], documents: 0, documentsAtFirst: documents, madeAt: now }
-    if (documents - boundaries.documents >= Math.min(PART_DOCUMENTS / 4, boundaries.documentsAtFirst)) {
-      const inReach = isByOwner
-        ? sql`d.collection = ${collection} and d.owner = ${owner!}`
-        : sql`d.collection = ${collection}`
-      boundaries = await addTo({ ...boundaries, documents }, from, inReach, options)
+    const inReach = isByOwner
+      ? sql`d.collection = ${collection} and d.owner = ${owner!}`
+      : sql`d.collection = ${collection}`
+    async function boundariesNow(): Promise<Boundaries> {
+      const now = performance.now()
+      const known = kept.get(key)
+      const begun =
+        known && isOfUse(known, documents, now)
+          ? known
+          : { ends: [], documents: 0, documentsAtFirst: documents, madeAt: now }
+      if (documents - begun.documents < Math.min(PART_DOCUMENTS / 4, begun.documentsAtFirst)) return begun
+      const boundaries = await addTo({ ...begun, documents }, from, inReach, options)
       kept.set(key, boundaries)
+      return boundaries
     }
-    return { from, parts: between(boundaries.ends) }
+    // Lists of one caller wait for each other; those of another one would wait for its turn in the queue, too.
+    const { ends } = await mutex.run(`${options.caller} ${key}`, boundariesNow)
+    return { from, parts: between(ends) }
   }
 }
 
