@@ -1,23 +1,19 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
+  hash,
   hkdfSync,
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
 
 /** SHA-256 in base64url: the form in which tokens are stored and looked up. */
-export const sha256 = (content: string | Uint8Array): string =>
-  createHash('sha256').update(content).digest('base64url')
+export const sha256 = (content: string | Uint8Array): string => hash('sha256', content, 'base64url')
 
 /** Whether two secrets are equal; the time does not depend on where they differ. */
 export const isSameSecret = (candidate: string, secret: string): boolean =>
-  timingSafeEqual(
-    createHash('sha256').update(candidate).digest(),
-    createHash('sha256').update(secret).digest(),
-  )
+  timingSafeEqual(hash('sha256', candidate, 'buffer'), hash('sha256', secret, 'buffer'))
 
 /** 256 random bits in base64url, 43 characters. */
 export const randomToken = (): string => randomBytes(32).toString('base64url')

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto'
-
-import { isSameSecret, type Key } from '../../../../base/crypto.ts'
+import { isSameSecret, sha256, type Key } from '../../../../base/crypto.ts'
 import { invalid, type ApiError } from '../../../../base/errors.ts'
 import { sortKeyOf } from '../sort-key.ts'
 import type { Bound, Position } from './bound.ts'
@@ -52,8 +50,7 @@ export function exactPosition({ position, print }: Cursor, sort: Sort, document:
   return { ...position, bounds: key.map((bytes) => ({ bytes, isCut: false })) }
 }
 
-const printOf = (key: readonly Buffer[]): string =>
-  createHash('sha256').update(Buffer.concat(key)).digest('base64url')
+const printOf = (key: readonly Buffer[]): string => sha256(Buffer.concat(key))
 
 const TEXT = sortKeyOf('')[0]
 
@@ -73,8 +70,7 @@ function characterBytes(first: number): number {
 }
 
 /** What a cursor carries of the list that it is of: a few characters that tell it from others. */
-export const markOf = (list: string): string =>
-  createHash('sha256').update(list).digest('base64url').slice(0, 12)
+export const markOf = (list: string): string => sha256(list).slice(0, 12)
 
 /**
  * Writes a cursor: opaque base64url text, authenticated because its total is answered.
