@@ -58,16 +58,15 @@ export function createBuilds(
   { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
   countWrites: () => number,
 ): IndexBuilds {
-  /** Runs a statement that deletes some entries until there are no more. */
+  /** @param deleteSome deletes up to `ENTRIES_A_DELETE` entries, and answers a row for each */
   async function deleteAll(
-    deleteSql: typeof deleteSomeSql,
-    indexId: number,
+    deleteSome: () => Promise<readonly unknown[]>,
     stopping: AbortSignal,
   ): Promise<void> {
-    let deleted: unknown[]
+    let deleted: readonly unknown[]
     do {
       stopping.throwIfAborted()
-      deleted = await db.write(deleteSql(indexId, ENTRIES_A_DELETE))
+      deleted = await deleteSome()
     } while (deleted.length === ENTRIES_A_DELETE)
   }
 
@@ -138,6 +137,16 @@ export function createBuilds(
       }
   }
 
+  /** Deletes some dead entries, unless another build has begun: they may be younger than its snapshot. */
+  async function deleteDead(index: Index, build: number): Promise<readonly unknown[]> {
+    const [, deleted] = await db.batch([
+      lockBuildsSql(db.dialect, 'shared'),
+      deleteSomeDeadSql(index.id, ENTRIES_A_DELETE),
+      requireRow(progressSql(index.id, build, 0), isOver),
+    ])
+    return deleted
+  }
+
   async function build(index: Index, stopping: AbortSignal): Promise<void> {
     const about = { collection: index.collection, fields: namesOf(index.fields) }
     const [begun] = await db.write(beginSql(index.id))
@@ -169,7 +178,7 @@ export function createBuilds(
         if (!isQuiet) await clock.sleep(Math.min((now - began) * REST, LONGEST_REST_MS), { signal: stopping })
       }
       // Nothing inserts entries of the snapshot any more. Most dead ones go here, because writes wait for those that are left.
-      await deleteAll(deleteSomeDeadSql, index.id, stopping)
+      await deleteAll(() => deleteDead(index, begun.build), stopping)
       await changeIndexes(
         db,
         [index.collection],
@@ -200,9 +209,9 @@ export function createBuilds(
     },
     async ({ payload: { collection }, stopping }) => {
       for (const { id } of await db.all(selectByStateSql(collection, 'failed')))
-        await deleteAll(deleteSomeSql, id, stopping)
+        await deleteAll(() => db.write(deleteSomeSql(id, ENTRIES_A_DELETE)), stopping)
       for (const { id } of await db.all(selectByStateSql(collection, 'dropped'))) {
-        await deleteAll(deleteSomeSql, id, stopping)
+        await deleteAll(() => db.write(deleteSomeSql(id, ENTRIES_A_DELETE)), stopping)
         await db.write(deleteIndexSql(id))
       }
       for (;;) {

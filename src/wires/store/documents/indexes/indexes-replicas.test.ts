@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { before, test, type TestContext } from 'node:test'
 
 import { newId } from '../../../../base/ids.ts'
+import { withParts, type Step, type Steps } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { TestApp } from '../../../../testing/app.ts'
 import { startReplicas } from '../../../../testing/auth.ts'
@@ -44,20 +45,23 @@ eachEngine((engine) => {
   function hold(t: TestContext, method: 'batch' | 'all', text: string, isOnce = false) {
     let isOver = false
     const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let ended: Promise<unknown> = Promise.resolve()
     for (const { app } of [one!, other!]) {
-      const run = app.db[method].bind(app.db) as (statements: never) => Promise<never>
-      t.mock.method(app.db, method, async (statements: never) => {
-        if (!isOver && JSON.stringify(statements).includes(text)) {
+      const run = app.db[method].bind(app.db) as (statements: Step | Steps) => Promise<never>
+      t.mock.method(app.db, method, async (statements: Step | Steps) => {
+        const texts = [statements].flat(2).map((step) => withParts(step).query.render(engine.name).text)
+        if (!isOver && texts.some((one) => one.includes(text))) {
           isOver = isOnce
           isHeld.resolve()
-          await isReleased.promise
+          ended = isReleased.promise.then(() => run(statements))
+          return ended as Promise<never>
         }
         return run(statements)
       })
     }
     const release = () => isReleased.resolve()
     t.after(release)
-    return { reached: isHeld.promise, release }
+    return { reached: isHeld.promise, release, ended: () => ended }
   }
   /** Holds a build that has read documents, and not yet inserted their entries. */
   const holdBuild = (t: TestContext, isOnce?: boolean) =>
@@ -185,6 +189,22 @@ eachEngine((engine) => {
       (await indexesOf(other!)).map(({ state, reason }) => [state, reason]),
       [['ready', null]],
     )
+  })
+
+  test('a build that stood still does not delete the dead entries that another one needs', async (t) => {
+    const id = await create('stale', { tags: [1, 2] })
+    const stale = hold(t, 'batch', 'ends = -1', true)
+    await declare({ stale: ['tags'] })
+    await stale.reached
+    const build = holdBuild(t)
+    await one!.app.db.write(sql`update sixwire_jobs set run_at = 0 where kind = 'store.indexes'`)
+    one!.clock.advance(2_000)
+    await build.reached
+    await send(one!, 'PUT', `stale/${id}`, { tags: [2, 3] })
+    stale.release()
+    await Promise.allSettled([stale.ended()])
+    build.release()
+    await settled()
   })
 
   test('an index that is dropped while it is built stays dropped', async (t) => {

@@ -5,7 +5,7 @@ import { before, test } from 'node:test'
 
 import pg from 'pg'
 
-import type { Database } from '../../../../db/database.ts'
+import { withParts, type Steps } from '../../../../db/database.ts'
 import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
@@ -86,15 +86,16 @@ eachEngine((engine) => {
 
   test('a build that ends and a change of the same indexes do not wait for each other', async (t) => {
     const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const write: Database['write'] = app.app.db.write.bind(app.app.db)
-    t.mock.method(app.app.db, 'write', (async (query) => {
+    const batch = app.app.db.batch.bind(app.app.db) as (steps: Steps) => Promise<never>
+    t.mock.method(app.app.db, 'batch', async (steps: Steps) => {
       // The last of a build before its end.
-      if (query.render('postgres').text.includes('skip locked')) {
+      const texts = steps.flat().map((step) => withParts(step).query.render('postgres').text)
+      if (texts.some((text) => text.includes('ends = -1'))) {
         isHeld.resolve()
         await isReleased.promise
       }
-      return write(query)
-    }) satisfies Database['write'])
+      return batch(steps)
+    })
     const { indexes } = app.app.service('store')
     await indexes.declare(declaredIndexes({ books: ['year'] }, () => false))
     await isHeld.promise
