@@ -1,6 +1,7 @@
 import { Type } from '../../../../base/schema.ts'
 import { ApiError, errors } from '../../../../base/errors.ts'
 import { ConstraintError, requireRow, type Snapshot } from '../../../../db/database.ts'
+import { sql } from '../../../../db/sql.ts'
 import type { JobKind } from '../../../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import type { Index } from './definition.ts'
@@ -179,6 +180,8 @@ export function createBuilds(
       }
       // Nothing inserts entries of the snapshot any more. Most dead ones go here, because writes wait for those that are left.
       await deleteAll(() => deleteDead(index, begun.build), stopping)
+      // Without statistics of them PostgreSQL counts up to 1,000 entries of a wide range by reading all of it.
+      if (db.dialect === 'postgres') await db.write(sql`analyze (skip_locked) store_entries`)
       await changeIndexes(
         db,
         [index.collection],
