@@ -207,6 +207,20 @@ eachEngine((engine) => {
     await settled()
   })
 
+  test('while a unique index is built, documents that already have one value can be changed', async (t) => {
+    const ids = [await create('twice', { code: 1 }), await create('twice', { code: 1 })]
+    const build = holdBuild(t)
+    await declare({ twice: [{ fields: 'code', unique: true }] })
+    await build.reached
+    for (const id of ids) await send(one!, 'PATCH', `twice/${id}`, { note: 'changed' })
+    build.release()
+    await settled()
+    assert.deepEqual(
+      (await indexesOf(other!)).map(({ state, reason }) => [state, reason]),
+      [['failed', `the documents ${ids.toSorted().join(' and ')} have the same code`]],
+    )
+  })
+
   test('an index that is dropped while it is built stays dropped', async (t) => {
     await create('abandoned', { year: 1 })
     const build = holdBuild(t)

@@ -153,15 +153,11 @@ function entrySteps(
     const made = entriesOfDocuments(index, after, (id, error) => {
       throw new Refusal(index, error, changes.find((one) => one.id === id)?.path)
     })
+    alive.push(...select(made.documents, old, isDifferent))
     const gone = select(old, made.documents, isAbsent)
-    if (index.state === 'ready') {
-      alive.push(...select(made.documents, old, isDifferent))
-      deleted.push(...gone)
-    } else {
-      // What is there now, and what is not any more, whatever the build inserts later from its snapshot.
-      alive.push(...made.documents)
-      dead.push(...deadOf(gone))
-    }
+    if (index.state === 'ready') deleted.push(...gone)
+    // The build may insert it later, from its snapshot.
+    else dead.push(...deadOf(gone))
     notes.push(...noteSql(made))
   }
   // Deletions last: two documents that change their unique values against each other would wait for each other in a circle.
