@@ -8,6 +8,7 @@ import type { Address } from 'viem'
 import { startScript, urlLiteral } from '../../testing/program.ts'
 import { startTestNode } from '../../testing/node.ts'
 import { startRpcProxy } from '../../testing/rpc-proxy.ts'
+import { until } from '../../testing/until.ts'
 import { NodeError, startNode } from './node.ts'
 
 /** The processes of a process group that have not ended: a node and its watchdog. */
@@ -63,7 +64,8 @@ test('a node ends with a process that is killed, and with one that forgets it', 
   for (const program of [killed, forgetful]) {
     const [, pids] = await program.until(/nodes (\d+ \d+) end/)
     if (program === killed) {
-      for (const pid of pids!.split(' ')) assert.equal((await groupOf(Number(pid))).length, 3)
+      // The node, its watchdog, and what the watchdog waits for.
+      for (const pid of pids!.split(' ')) await until(async () => (await groupOf(Number(pid))).length === 3)
       await program.kill()
     }
     await program.ended

@@ -37,7 +37,6 @@ export function createWebhooks(page) {
   const switches = new Map(Object.entries(PROVIDERS).map(([name, title]) => [name, modeSwitch(name, title)]))
   const actions = actionBar('webhooks', page, refresh)
   let webhooks
-  let faults = {}
   let openId
 
   byId('webhooks-bar').append(...Array.from(switches.values(), ({ element }) => element))
@@ -54,8 +53,10 @@ export function createWebhooks(page) {
   }
 
   async function setMode(name, mode) {
-    const { callback: _, ...others } = faults[name] ?? {}
     try {
+      // Not those that the page shows: they may be of a moment ago.
+      const { faults } = await ask('GET', '')
+      const { callback: _, ...others } = faults[name] ?? {}
       await ask('PUT', `/faults/${name}`, { ...others, ...(mode !== '' && { callback: mode }) })
       fault.hidden = true
       page.announce(`Webhooks of ${PROVIDERS[name].toLowerCase()}: ${MODES[mode]}`)
@@ -135,9 +136,8 @@ export function createWebhooks(page) {
       ask('GET', ''),
     ])
     webhooks = list.webhooks
-    faults = state.faults
     for (const [name, { select }] of switches)
-      if (document.activeElement !== select) select.value = faults[name]?.callback ?? ''
+      if (document.activeElement !== select) select.value = state.faults[name]?.callback ?? ''
     page.count('webhooks', state.webhooks.held)
     show()
     const arrivals = before ? webhooks.filter(({ id }) => !before.has(id)) : []
