@@ -22,7 +22,8 @@ type WaitingScan = {
 
 /**
  * The queue in front of the scans of an engine. The caller with the fewest running scans is next, and callers with equally
- * many take turns. Of one caller, queries that have begun come before others, because what they found takes memory. The last free place is left to callers of which nothing runs, so one caller never has all of them.
+ * many take turns. Of one caller, queries that have begun come before others, because what they found takes memory. The last
+ * free place is left to callers of which nothing runs, so one caller never has all of them.
  */
 export class ScanQueue {
   readonly #running = new Map<Caller, number>()
