@@ -24,7 +24,7 @@ const SCANS = 9
 /** The SQLite file with the tables by hand. */
 export const fileOf = (folder: string): string => join(folder, 'by-hand.db')
 
-/** Starts the lists by hand over a copy of the documents in a server's database. */
+/** Starts a server that answers the lists by hand-written SQL, on a copy of the documents of another server's database. */
 export async function startByHand(url: string, folder: string): Promise<Target & { stop(): void }> {
   const program = fileURLToPath(new URL('./queries-floor.ts', import.meta.url))
   const child = spawn(process.execPath, [program, url, fileOf(folder)], {

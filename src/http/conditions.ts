@@ -30,7 +30,7 @@ function dateOf(header: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : seconds(ms)
 }
 
-/** The ETags of a list; `*` stands for any. None if it is not a list of ETags: then no condition is met. */
+/** Reads a list of ETags; `*` means any ETag. A text that is not such a list has no ETags, so that no condition is met. */
 export function etagsOf(list: string): '*' | readonly string[] {
   if (list.trim() === '*') return '*'
   // Between them are commas, which an ETag may hold as well.

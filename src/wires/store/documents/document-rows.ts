@@ -82,7 +82,7 @@ export const selectAllSql = (
   select id, body, version from store_documents
   where collection = ${collection} and owner = ${owner} and ${isOneOf(ids)} order by id`
 
-/** Replaces a document that nobody has changed since its version was read; no row if somebody has. */
+/** Replaces a document if its version is still the one that was read; otherwise returns no row. */
 export const updateSql = (
   collection: string,
   id: string,

@@ -26,10 +26,10 @@ type PartSource = PageSource & {
 }
 
 /**
- * Reads a list part by part, two at a time. Each part is read as it is at another moment. A document has its part for ever, so
- * none is counted twice, and none that stands there all the time is left out; one that comes, goes or changes meanwhile may
- * count as before or as after, as if the request had come a moment earlier or later. The documents of the page must be
- * at its end as they were found, because a page that lost one would hide where the next one begins.
+ * Reads a list in parts, two parts at a time. The parts are read at different moments. A document always belongs to the same
+ * part: it is never counted twice, and it is not missed if it exists during the whole read. A document that is created,
+ * deleted or changed during the read is counted as before or after that write. The documents of the page must be
+ * unchanged at the end of the read, because without the last of them the next page would begin at the wrong place.
  *
  * @returns `found` is undefined if that takes other means: the page is deep, or its documents keep changing
  */

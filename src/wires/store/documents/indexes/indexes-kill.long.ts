@@ -35,7 +35,7 @@ const program = (url: string, folder: string, aheadMs: number): string => `
   await app.listen()`
 
 eachEngine((engine) => {
-  test('a build that is killed begins anew, and what it has inserted stays right', async (t) => {
+  test('a killed build starts again, and the entries that it inserted stay correct', async (t) => {
     const databaseUrl = await engine.migratedUrl()
     const folder = await temporaryFolder(t)
     const writer = await startApp(t, engine, { databaseUrl })

@@ -4,7 +4,7 @@ import { typeOf } from './json-types.ts'
 import { indexOf, type Path } from './path.ts'
 import { matcherOf } from './pattern.ts'
 
-/** Asks one value; `undefined` stands for a missing one. */
+/** Tests one value; `undefined` means that the field is missing. */
 type Passes = (value: unknown) => boolean
 
 /**
