@@ -73,25 +73,107 @@ export type SettingsInput = Partial<
 }
 
 type Environment = Record<string, string | undefined>
-type Variable<K extends keyof Settings> = { key: K; parse: (text: string, name: string) => Settings[K] }
+type Variable<K extends keyof Settings> = {
+  key: K
+  parse: (text: string, name: string) => Settings[K]
+  /** In words; undefined if there is none. */
+  default?: string
+  description: string
+}
 
-// One line per variable; the frame reads no others but `SIXWIRE_SECRET` and `NODE_ENV`.
+// The frame reads no others but `NODE_ENV` and the secrets.
 const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof Settings] } = {
-  HOST: { key: 'host', parse: text },
-  PORT: { key: 'port', parse: port },
-  DATA_DIR: { key: 'dataDir', parse: text },
-  DATABASE_URL: { key: 'databaseUrl', parse: databaseAddress },
-  APP_URL: { key: 'appUrl', parse: webAddress },
-  PUBLIC_URL: { key: 'publicUrl', parse: webAddress },
-  SIXWIRE_POLICY: { key: 'policy', parse: choice('open', 'guarded') },
-  SIXWIRE_SANDBOX: { key: 'sandbox', parse: onOff },
-  SIXWIRE_SANDBOX_HOST: { key: 'sandboxHost', parse: hosts },
-  SIXWIRE_ADMINS: { key: 'admins', parse: list },
-  SIXWIRE_WIRES: { key: 'load', parse: list },
-  SIXWIRE_RATE_LIMITS: { key: 'rateLimits', parse: onOff },
-  TRUST_PROXY: { key: 'trustProxy', parse: proxies },
-  LOG_LEVEL: { key: 'logLevel', parse: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent') },
-  SIXWIRE_ORIGINS: { key: 'origins', parse: origins },
+  HOST: {
+    key: 'host',
+    parse: text,
+    default: '127.0.0.1; in production 0.0.0.0',
+    description: 'The address to listen at.',
+  },
+  PORT: {
+    key: 'port',
+    parse: port,
+    default: '3000',
+    description: 'The port to listen at; 0 for any free one.',
+  },
+  DATA_DIR: {
+    key: 'dataDir',
+    parse: text,
+    default: './data',
+    description:
+      'The folder of the database file, uploads, backups and the secret, readable by the server’s user alone.',
+  },
+  DATABASE_URL: {
+    key: 'databaseUrl',
+    parse: databaseAddress,
+    default: 'sqlite:./data/sixwire.db',
+    description: 'The database: a file of SQLite, or postgres://user:password@host:5432/name.',
+  },
+  APP_URL: {
+    key: 'appUrl',
+    parse: webAddress,
+    default: 'the page of the sandbox; without it PUBLIC_URL',
+    description: 'The address of the application’s pages, to which links in mails lead.',
+  },
+  PUBLIC_URL: {
+    key: 'publicUrl',
+    parse: webAddress,
+    default: 'http://localhost:PORT',
+    description: 'The address of this server from outside.',
+  },
+  SIXWIRE_POLICY: {
+    key: 'policy',
+    parse: choice('open', 'guarded'),
+    default: 'open; in production guarded',
+    description:
+      'Who may do what. open: any signed-in user may read and change everything; guarded: their own records.',
+  },
+  SIXWIRE_SANDBOX: {
+    key: 'sandbox',
+    parse: onOff,
+    default: 'on; never in production',
+    description: 'Whether the sandbox stands in for providers that are not configured.',
+  },
+  SIXWIRE_SANDBOX_HOST: {
+    key: 'sandboxHost',
+    parse: hosts,
+    description: 'Networks and host names to which the sandbox is open, joined by commas.',
+  },
+  SIXWIRE_ADMINS: {
+    key: 'admins',
+    parse: list,
+    description: 'Addresses that are administrators once verified, joined by commas.',
+  },
+  SIXWIRE_WIRES: {
+    key: 'load',
+    parse: list,
+    default: 'all',
+    description: 'The wires to load, joined by commas; core always is.',
+  },
+  SIXWIRE_RATE_LIMITS: {
+    key: 'rateLimits',
+    parse: onOff,
+    default: 'off; in production on',
+    description: 'Whether calls are limited, for each client address or user.',
+  },
+  TRUST_PROXY: {
+    key: 'trustProxy',
+    parse: proxies,
+    default: '0',
+    description:
+      'The number of proxies in front, or their addresses and networks: only their forwarding headers count.',
+  },
+  LOG_LEVEL: {
+    key: 'logLevel',
+    parse: choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
+    default: 'info',
+    description: 'trace, debug, info, warn, error, fatal or silent.',
+  },
+  SIXWIRE_ORIGINS: {
+    key: 'origins',
+    parse: origins,
+    default: 'that of APP_URL; outside production those of this machine, too',
+    description: 'Further origins of browsers that may read answers, joined by commas; * for any.',
+  },
 }
 
 /** The names of all settings of a configuration file. */
@@ -101,6 +183,25 @@ export const settingNames: ReadonlySet<string> = new Set([
   'production',
   ...Object.values(VARIABLES).map(({ key }) => key),
 ])
+
+/** The frame's variables for the reference: what each means, and its default in words. */
+export const frameVariables: Readonly<
+  Record<string, { description: string; option?: string; default?: string }>
+> = {
+  NODE_ENV: {
+    option: 'production',
+    description: 'production: the policy guarded, rate limits, no sandbox, and a secret is required.',
+  },
+  SIXWIRE_SECRET: {
+    default: 'created in DATA_DIR/secret',
+    description:
+      'At least 32 characters; everything encrypted and signed depends on it. Required in production.',
+  },
+  SIXWIRE_NEW_SECRET: { description: 'The secret to which sixwire secret rotate changes.' },
+  ...Object.fromEntries(
+    Object.entries(VARIABLES).map(([name, { key, parse: _, ...words }]) => [name, { option: key, ...words }]),
+  ),
+}
 
 /** Set by `sixwire dev` for the server that it runs. */
 export const DEV_VARIABLE = 'SIXWIRE_DEV'

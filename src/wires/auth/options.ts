@@ -1,6 +1,8 @@
 import { Type } from '../../base/schema.ts'
 
 const DAY_SECONDS = 86_400
+const CLIENT_ID = 'The client ID that the provider gave to this application.'
+const CLIENT_SECRET = 'The client secret to this ID.'
 
 const seconds = (value: number, description: string) =>
   Type.Integer({ minimum: 1, default: value, description })
@@ -36,9 +38,12 @@ export const AuthOptions = Type.Object({
   idpa: Type.Optional(
     Type.Object(
       {
-        issuer: Type.String({ default: 'https://accounts.google.com' }),
-        clientId: Type.Optional(Type.String()),
-        clientSecret: Type.Optional(Type.String()),
+        issuer: Type.String({
+          default: 'https://accounts.google.com',
+          description: 'Its issuer identifier.',
+        }),
+        clientId: Type.Optional(Type.String({ description: CLIENT_ID })),
+        clientSecret: Type.Optional(Type.String({ description: CLIENT_SECRET })),
         label: Type.Optional(Type.String({ description: 'Its name in emails. Default: its host.' })),
       },
       { description: 'An OpenID Connect issuer to sign in with; used if clientId is set.' },
@@ -47,11 +52,20 @@ export const AuthOptions = Type.Object({
   idpb: Type.Optional(
     Type.Object(
       {
-        authorizeUrl: Type.String({ default: 'https://github.com/login/oauth/authorize' }),
-        tokenUrl: Type.String({ default: 'https://github.com/login/oauth/access_token' }),
-        apiUrl: Type.String({ default: 'https://api.github.com' }),
-        clientId: Type.Optional(Type.String()),
-        clientSecret: Type.Optional(Type.String()),
+        authorizeUrl: Type.String({
+          default: 'https://github.com/login/oauth/authorize',
+          description: 'Its authorization endpoint.',
+        }),
+        tokenUrl: Type.String({
+          default: 'https://github.com/login/oauth/access_token',
+          description: 'Its token endpoint.',
+        }),
+        apiUrl: Type.String({
+          default: 'https://api.github.com',
+          description: 'Its API, which has /user and /user/emails.',
+        }),
+        clientId: Type.Optional(Type.String({ description: CLIENT_ID })),
+        clientSecret: Type.Optional(Type.String({ description: CLIENT_SECRET })),
         label: Type.Optional(Type.String({ description: 'Its name in emails. Default: its host.' })),
       },
       { description: "An OAuth 2 provider with GitHub's API to sign in with; used if clientId is set." },
