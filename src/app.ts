@@ -170,7 +170,7 @@ async function assemble(parts: Parts): Promise<App> {
   const services = new Map<string, unknown>()
   // Users can't verify an address if no mail can be sent.
   const policy = createPolicy(
-    settings.policy,
+    settings,
     () =>
       config.auth?.local?.requireEmailVerification !== false &&
       (services.get('messaging') as Messaging | undefined)?.sendsMail === true,

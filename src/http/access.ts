@@ -7,7 +7,8 @@ export const ACCESS = ['public', 'optional', 'session', 'user', 'admin'] as cons
  * - `optional`: everybody, and the handler checks who it is;
  * - `session`: signed-in users, no service keys;
  * - `user`: signed-in users, and service keys for this wire;
- * - `admin`: with the policy `guarded` administrators and service keys for this wire; with `open` as `user`.
+ * - `admin`: with the policy `guarded` administrators and service keys for this wire; with `open` as `user`, except in
+ *   production for a route that is `irreversible`.
  */
 export type Access = (typeof ACCESS)[number]
 
@@ -42,6 +43,12 @@ export type Admission = {
   /** @throws UNAUTHORIZED, FORBIDDEN or EMAIL_NOT_VERIFIED if the caller may not use the route */
   admit(
     caller: Caller | undefined,
-    route: { access: Access; wire: string; method: string; scope?: string | undefined },
+    route: {
+      access: Access
+      wire: string
+      method: string
+      scope?: string | undefined
+      irreversible?: boolean | undefined
+    },
   ): void
 }

@@ -65,7 +65,8 @@ export function registerRoute(
   const fieldChecks = body?.kind === 'multipart' ? createFieldChecks(body, validation) : undefined
   const [defaultStatus] = Object.keys(spec.reply).map(Number)
 
-  const routeAccess = { access: spec.access, wire, method, scope: spec.scope }
+  const { access, scope, irreversible } = spec
+  const routeAccess = { access, wire, method, scope, irreversible }
   const expectedCallers =
     spec.readsOnly && !body && !spec.idempotent && !limit?.countsCallers && !spec.authorize
       ? options.expectedCallers

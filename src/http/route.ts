@@ -26,6 +26,11 @@ export type RouteSpec = {
   description?: string
   access: Access
   /**
+   * With access `admin`: whether what it does to money or records cannot be taken back, such as a refund. In production it
+   * then requires the role `admin` under the policy `open` too.
+   */
+  irreversible?: boolean
+  /**
    * A scope of this route, and of others with the same: a service key may call it with `*`, the wire's name, or this one,
    * which is the wire's name and a word: `pay:refund`. Not for `public` and `session`, which take no service keys.
    */

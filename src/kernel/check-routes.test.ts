@@ -61,6 +61,11 @@ describe('a wire that is defined wrongly stops the start with one line', () => {
       spec({ scope: 'shop:refund' }),
       /POST \/hello: access "public" takes no service keys: leave out scope$/,
     ],
+    [
+      'what is irreversible without the access of administrators',
+      spec({ access: 'user', irreversible: true }),
+      /POST \/hello: irreversible has no effect with access "user": write access: 'admin'$/,
+    ],
     ['no summary', spec({ summary: undefined }), /: summary is missing/],
     ['no reply', spec({ reply: undefined }), /: reply is missing: .*\{ 200: /],
     ['a reply without its status', spec({ reply: Type.Object({}) }), /: reply can't be this object/],

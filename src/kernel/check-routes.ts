@@ -102,6 +102,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   summary: TEXT,
   description: optional(TEXT),
   access: oneOf(ACCESS),
+  irreversible: optional(SWITCH), // see checkAccess
   scope: optional(TEXT), // see checkScope
   authorize: optional(FUNCTION),
   limit: optional({
@@ -228,6 +229,7 @@ function checkRoute(wire: string, route: unknown): void {
   if (key.startsWith('GET ') && spec.body !== undefined)
     throw new StartError(`wires: ${wire}: ${key}: a GET has no body: use query, or another method`)
   checkBody(`wires: ${wire}: ${key}: body`, spec.body)
+  checkAccess(`wires: ${wire}: ${key}`, spec)
   checkScope(`wires: ${wire}: ${key}`, wire, spec)
   const inPath = namesIn(key)
   const unknown = Object.keys((spec.params as { properties?: object })?.properties ?? {}).find(
@@ -240,6 +242,13 @@ function checkRoute(wire: string, route: unknown): void {
   if (typeof handle !== 'function')
     throw new StartError(
       `wires: ${wire}: ${key}: the handler, the third argument of route, must be a function`,
+    )
+}
+
+function checkAccess(where: string, { access, irreversible }: RouteSpec): void {
+  if (irreversible && access !== 'admin')
+    throw new StartError(
+      `${where}: irreversible has no effect with access "${access}": write access: 'admin'`,
     )
 }
 

@@ -155,7 +155,11 @@ for (const [access, method, outcomes] of routes)
       test(`${name}: ${expected[0]} under open, ${expected[1]} under guarded`, () => {
         const seen = (['open', 'guarded'] as const).map((policy) =>
           outcome(() =>
-            createPolicy(policy, () => true).admit(callers[name], { access, wire: 'store', method }),
+            createPolicy({ policy, production: false }, () => true).admit(callers[name], {
+              access,
+              wire: 'store',
+              method,
+            }),
           ),
         )
         assert.deepEqual(seen, expected)
@@ -165,7 +169,7 @@ for (const [access, method, outcomes] of routes)
 test('an address that is not verified may still be used for /auth/*, and everywhere where that is not asked for', () => {
   const admit = (required: boolean, wire: string) =>
     outcome(() =>
-      createPolicy('guarded', () => required).admit(callers.unverified, {
+      createPolicy({ policy: 'guarded', production: false }, () => required).admit(callers.unverified, {
         access: 'user',
         wire,
         method: 'POST',
@@ -173,7 +177,7 @@ test('an address that is not verified may still be used for /auth/*, and everywh
     )
   assert.deepEqual([admit(true, 'auth'), admit(true, 'pay'), admit(false, 'pay')], [OK, VERIFY, OK])
   const isRequired = (policy: PolicyName, required: boolean) =>
-    createPolicy(policy, () => required).requiresVerifiedEmail()
+    createPolicy({ policy, production: false }, () => required).requiresVerifiedEmail()
   assert.deepEqual(
     [isRequired('guarded', true), isRequired('guarded', false), isRequired('open', true)],
     [true, false, false],
@@ -184,7 +188,7 @@ test('a refused key is told which scope it lacks', () => {
   const refuse = (method: string) =>
     assert.throws(
       () =>
-        createPolicy('open', () => false).admit(callers['key messaging'], {
+        createPolicy({ policy: 'open', production: false }, () => false).admit(callers['key messaging'], {
           access: 'user',
           wire: 'store',
           method,
@@ -214,22 +218,42 @@ for (const [caller, access, method, expected] of scoped)
   test(`${method} of a route for ${access} with a scope: ${expected} for ${caller.kind === 'key' ? caller.scopes.join() : caller.role}`, () => {
     const route = { access, wire: 'store', method, scope: 'store:share' }
     assert.equal(
-      outcome(() => createPolicy('guarded', () => true).admit(caller, route)),
+      outcome(() => createPolicy({ policy: 'guarded', production: false }, () => true).admit(caller, route)),
       expected,
     )
   })
 
 test('a key with the scope of one route may not call a route without it, and is told the scope', () => {
   const admit = (scope?: string) => () =>
-    createPolicy('guarded', () => true).admit(key('store:share', 'store:list'), {
-      access: 'user',
-      wire: 'store',
-      method: 'POST',
-      scope,
-    })
+    createPolicy({ policy: 'guarded', production: false }, () => true).admit(
+      key('store:share', 'store:list'),
+      {
+        access: 'user',
+        wire: 'store',
+        method: 'POST',
+        scope,
+      },
+    )
   assert.equal(outcome(admit()), NO)
   assert.throws(admit('store:remove'), { message: 'This service key lacks the scope "store:remove".' })
 })
+
+// A route that is irreversible, with the scope store:share.
+for (const [policy, production, expected] of [
+  ['open', false, { nobody: SIGN_IN, user: OK, admin: OK, 'key *': OK, 'key store:read': NO }],
+  ['open', true, { nobody: SIGN_IN, user: NO, admin: OK, 'key *': OK, 'key store:read': NO }],
+  ['guarded', true, { nobody: SIGN_IN, user: NO, admin: OK, 'key *': OK, 'key store:read': NO }],
+] as const)
+  test(`what is irreversible is for ${expected.user === OK ? 'users' : 'administrators'} under ${policy}${production ? ' in production' : ''}`, () => {
+    const route = { access: 'admin', wire: 'store', method: 'POST' } as const
+    const admit = (caller: Caller | undefined, irreversible: boolean) =>
+      outcome(() =>
+        createPolicy({ policy, production }, () => false).admit(caller, { ...route, irreversible }),
+      )
+    const seen = Object.keys(expected).map((name) => [name, admit(callers[name as CallerName], true)])
+    assert.deepEqual(Object.fromEntries(seen), expected)
+    assert.equal(admit(callers.user, false), policy === 'open' ? OK : NO)
+  })
 
 // Whose records an action reaches: everybody's, those of the caller, or an error.
 const ALL = 'all'
@@ -257,7 +281,10 @@ for (const [policy, audience, expected] of reaches)
       let reached = ''
       const failed = outcome(() => {
         reached =
-          createPolicy(policy, () => false).rowFilter(callers[name as CallerName], audience).owner ?? ALL
+          createPolicy({ policy, production: false }, () => false).rowFilter(
+            callers[name as CallerName],
+            audience,
+          ).owner ?? ALL
       })
       return [name, failed === OK ? reached : failed]
     })

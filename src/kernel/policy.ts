@@ -3,6 +3,8 @@ import { ACCESS, type Admission, type Audience, type Caller, type RowFilter } fr
 
 export type PolicyName = 'open' | 'guarded'
 
+type PolicySettings = { readonly policy: PolicyName; readonly production: boolean }
+
 export type Policy = Admission & {
   readonly name: PolicyName
   /** Whether users with an unverified address may call nothing but `/auth/*`. */
@@ -22,13 +24,16 @@ export type Policy = Admission & {
  * @param requireVerifiedEmail whether `guarded` requires a verified address for everything but `/auth/*`; called each
  *   time, since wires are set up later
  */
-export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boolean): Policy {
+export function createPolicy(
+  { policy: name, production }: PolicySettings,
+  requireVerifiedEmail: () => boolean,
+): Policy {
   const needsAdmin = () => errors.forbidden({ message: 'This requires the role "admin".' })
   const requiresVerifiedEmail = (): boolean => name === 'guarded' && requireVerifiedEmail()
   return {
     name,
     requiresVerifiedEmail,
-    admit(caller, { access, wire, method, scope }) {
+    admit(caller, { access, wire, method, scope, irreversible }) {
       if (access === 'public') return
       if (caller === undefined) {
         if (access === 'optional') return
@@ -46,7 +51,7 @@ export function createPolicy(name: PolicyName, requireVerifiedEmail: () => boole
       }
       if (!caller.emailVerified && wire !== 'auth' && requiresVerifiedEmail())
         throw errors.email_not_verified()
-      const needsRole = name === 'guarded' && access === 'admin'
+      const needsRole = access === 'admin' && (name === 'guarded' || (production && irreversible === true))
       // An unknown value grants access to nobody.
       if (!ACCESS.includes(access) || (needsRole && caller.role !== 'admin')) throw needsAdmin()
     },

@@ -127,8 +127,9 @@ export function payRoutes(wire: {
       {
         summary: `Refund a ${provider === 'cardpay' ? 'card' : 'wallet'} payment`,
         description:
-          'Without an amount, all that is left is refunded. Under the policy guarded, administrators and service keys only.',
+          'Without an amount, all that is left is refunded. In production, and under the policy guarded, administrators and service keys only.',
         access: 'admin',
+        irreversible: true,
         scope: OPERATOR_SCOPE,
         idempotent: true,
         body: json(

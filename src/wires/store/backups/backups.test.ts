@@ -339,6 +339,26 @@ eachEngine((engine) => {
     }
   })
 
+  test('under open in production only administrators restore or delete backups', async (t) => {
+    const environment = { NODE_ENV: 'production', HOST: '127.0.0.1', SIXWIRE_POLICY: 'open' }
+    const production = await startApp(t, engine, { environment })
+    const { token } = await production.register()
+    const boss = await production.register()
+    await production.app.service('auth').users.promote(boss.email)
+    const made = await production.request('POST', '/store/backup', { token })
+    assert.equal(made.status, 201, made.text)
+    const path = `/store/backups/${made.body._id}`
+    assert.equal((await production.request('GET', path, { token })).status, 200)
+    const statuses = async (as: string) => {
+      const restored = await production.request('POST', `/store/backup/${made.body._id}/restore`, {
+        token: as,
+      })
+      return [restored.status, (await production.request('DELETE', path, { token: as })).status]
+    }
+    assert.deepEqual(await statuses(token), [403, 403])
+    assert.deepEqual(await statuses(boss.token), [200, 200])
+  })
+
   test('one that is made while the server ends has failed', async (t) => {
     const databaseUrl = await engine.migratedUrl()
     const DATA_DIR = await temporaryFolder(t)

@@ -12,8 +12,9 @@ export function restoreRoutes(restores: Restores) {
       {
         summary: 'Restore a backup',
         description:
-          'Replaces all documents and files by those of the backup, at once or not at all. The archive is checked first, and a safety backup is made of what is replaced; while it is made, writes are answered 503.',
+          'Replaces all documents and files by those of the backup, at once or not at all. The archive is checked first, and a safety backup is made of what is replaced; while it is made, writes are answered 503. In production, and under the policy guarded, administrators and service keys only.',
         access: 'admin',
+        irreversible: true,
         params: OneBackup,
         reply: {
           200: Type.Object(

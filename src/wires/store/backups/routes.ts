@@ -140,8 +140,10 @@ export function backupRoutes({ backups, clock }: { backups: Backups; clock: Cloc
       'DELETE /store/backups/:id',
       {
         summary: 'Delete a backup',
-        description: 'With its archive.',
+        description:
+          'With its archive. In production, and under the policy guarded, administrators and service keys only.',
         access: 'admin',
+        irreversible: true,
         scope: BACKUP_SCOPE,
         params: OneBackup,
         reply: { 200: Type.Object({ message: Type.String() }, { title: 'Confirmation' }) },
