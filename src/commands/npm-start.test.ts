@@ -7,25 +7,33 @@ import { delimiter, dirname, join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
+import { freePort } from '../testing/free-port.ts'
 import { applicationFolder } from '../testing/program.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Runs a script of ours in a group of processes of its own, as a terminal does, in an application that has these files. */
+/**
+ * Runs a script of ours in a group of processes of its own, as a terminal does.
+ *
+ * @param application its files, or the folder of one that ran before
+ */
 async function startNpm(
   t: TestContext,
   script: string,
-  files: Record<string, string> = {},
+  application: Record<string, string> | string = {},
   environment: Record<string, string> = {},
 ) {
   const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }
   const text = scripts[script]!.replaceAll('bin/sixwire.js', join(ROOT, 'bin/sixwire.js'))
-  const folder = await applicationFolder(t, {
-    'package.json': JSON.stringify({ type: 'module', scripts: { [script]: text } }),
-    ...files,
-  })
+  const folder =
+    typeof application === 'string'
+      ? application
+      : await applicationFolder(t, {
+          'package.json': JSON.stringify({ type: 'module', scripts: { [script]: text } }),
+          ...application,
+        })
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env
   const npm = spawn('npm', ['run', script], {
     cwd: folder,
@@ -96,7 +104,9 @@ describe(
 
     /** An application with a call that ends when a file called `go-on` is there. */
     async function startSlow(t: TestContext) {
-      const npm = await startNpm(t, 'start', {
+      // Stand-ins are reached by the address of the server, so it is known before.
+      const environment = { PORT: String(await freePort()) }
+      const files = {
         'sixwire.config.js': `
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -117,24 +127,39 @@ const slow = defineWire({
 })
 export default { wires: [slow()] }
 `,
-      })
+      }
+      const npm = await startNpm(t, 'start', files, environment)
       const slow = fetch(`${npm.url}/slow`)
       slow.catch(() => undefined) // where it is cut off
       await npm.until(/the slow call has begun/)
       return { npm, slow, goOn: () => writeFile(join(npm.folder, 'go-on'), '') }
     }
+    /** A call of the sandbox's Ethereum. */
+    async function rpc(url: string, method: string, ...params: readonly string[]): Promise<unknown> {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      const headers = { 'content-type': 'application/json' }
+      const answered = await fetch(`${url}/sandbox/chains/ethereum`, { method: 'POST', body, headers })
+      return ((await answered.json()) as { result: unknown }).result
+    }
     async function draining(url: string): Promise<void> {
       while ((await fetch(`${url}/ready`)).status === 200) continue
     }
 
-    test('one Ctrl-C, which the server receives from npm as well, lets what is under way finish', async (t) => {
-      const { npm, slow, goOn } = await startSlow(t)
-      npm.signalGroup('SIGINT')
-      await draining(npm.url)
-      await goOn()
-      assert.equal((await slow).status, 200)
-      assert.equal(await npm.ended, 0)
-    })
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      test(`one ${signal} to the group, which the server receives from npm as well, lets what is under way finish`, async (t) => {
+        const { npm, slow, goOn } = await startSlow(t)
+        const coin = ['0x00000000000000000000000000000000000000aa', '0x2a'] as const
+        await rpc(npm.url, 'anvil_setBalance', ...coin)
+        npm.signalGroup(signal)
+        await draining(npm.url)
+        await goOn()
+        assert.equal((await slow).status, 200)
+        assert.equal(await npm.ended, 0)
+
+        // The chain was stored a moment after the signal, not yet when it came.
+        const next = await startNpm(t, 'start', npm.folder)
+        assert.equal(await rpc(next.url, 'eth_getBalance', coin[0], 'latest'), coin[1])
+      })
 
     test('a second Ctrl-C ends it at once', async (t) => {
       const { npm, slow } = await startSlow(t)

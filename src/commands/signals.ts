@@ -1,19 +1,17 @@
-// A terminal sends Ctrl-C to npm and to its child, and npm forwards it: one press is two signals there.
-const PER_PRESS = process.env['npm_lifecycle_event'] === undefined ? 1 : 2
+/** npm forwards a signal to the server, which has received it already if the whole process group was signalled. */
+const SAME_SIGNAL_MS = 1_000
 
 /**
- * Calls `end` with the first of these signals, and `insist` with the next one; with SIGINT under npm, that is the next
- * press of Ctrl-C.
+ * Calls `end` with the first of these signals, and `insist` with each later one. One that arrives within a second of the
+ * first is the same signal.
  */
 export function onSignals(signals: readonly NodeJS.Signals[], end: () => void, insist: () => void): void {
-  let isEnding = false
-  let interrupts = 0
+  let firstAt: number | undefined
   for (const signal of signals)
     process.on(signal, () => {
-      if (signal === 'SIGINT') interrupts++
-      const isSamePress = signal === 'SIGINT' && interrupts > 1 && interrupts <= PER_PRESS
-      if (!isEnding) end()
-      else if (!isSamePress) insist()
-      isEnding = true
+      if (firstAt === undefined) {
+        firstAt = performance.now()
+        end()
+      } else if (performance.now() - firstAt > SAME_SIGNAL_MS) insist()
     })
 }

@@ -22,7 +22,7 @@ export const start: Command = {
   summary: 'Run the server',
   usage: 'sixwire start',
   help: `Runs until SIGTERM or SIGINT (Ctrl-C): the first one finishes the requests under way, refuses new ones
-and exits with 0; a second one, or 30 seconds, ends it at once.
+and exits with 0; a second one, over a second later, or 30 seconds end it at once.
 
 Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
   async run() {

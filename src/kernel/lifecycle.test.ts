@@ -176,9 +176,25 @@ function lifeOn(engine: Engine): void {
     await program.until(/the slow call has begun/)
     program.signal('SIGTERM')
     await draining(url)
-    program.signal('SIGTERM')
+    // One within a second of the first is the same signal.
+    const insisting = setInterval(() => program.signal('SIGTERM'), 50)
+    t.after(() => clearInterval(insisting))
     assert.equal(await program.ended, 1)
     await slow
+  })
+
+  test('two signals at one moment are one: what is under way finishes', async (t) => {
+    const { program, goOn } = await startSlow(t, { DATABASE_URL: await engine.migratedUrl() })
+    const url = await program.url()
+    const slow = fetch(`${url}/slow`)
+    await program.until(/the slow call has begun/)
+    // Two of the same name that arrive together are one to the system already.
+    program.signal('SIGTERM')
+    program.signal('SIGINT')
+    await draining(url)
+    await goOn()
+    assert.equal((await slow).status, 200)
+    assert.equal(await program.ended, 0)
   })
 
   /** A server that is told to end while a wire starts; resolves once it knows. */
