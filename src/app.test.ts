@@ -376,6 +376,30 @@ eachEngine((engine) => {
         }
     })
 
+    test('hold for each user on what is costly, and not for service keys', async (t) => {
+      const app = await startApp(t, engine, { clock, environment: { SIXWIRE_RATE_LIMITS: 'on' } })
+      const [{ token }, other] = [await app.register(), await app.register()]
+      const { key } = await app.app.service('auth').keys.create('shop', ['*'])
+      const unknown = '01arz3ndektsv4rrffq69g5fav'
+      for (const [path, count, together] of [
+        ['/onchain/wallets/import', 60, '/onchain/wallets'],
+        ['/onchain/transactions', 60, '/onchain/nft/mint'],
+        ['/onchain/contracts/write', 60, '/onchain/nft/transfer'],
+        ['/store/upload', 300, '/store/upload'],
+        [`/store/backup/${unknown}/restore`, 12, '/store/backup'],
+      ] as const) {
+        const by = path === '/onchain/contracts/write' ? (await app.register()).token : token
+        const call = (as: string, to: string = path) =>
+          app.request('POST', to, { token: as, ...(path.startsWith('/store') ? {} : { body: { name: 1 } }) })
+        const answers = await Promise.all(Array.from({ length: count + 2 }, () => call(by)))
+        assert.equal(answers.filter(({ status }) => status === 429).length, 2, path)
+        const { status, body, headers } = await call(by, together)
+        assert.deepEqual([status, body.error.code], [429, 'RATE_LIMITED'], together)
+        assert.ok(Number(headers.get('retry-after')) > 0)
+        for (const as of [other.token, key]) assert.ok((await call(as)).status !== 429, path)
+      }
+    })
+
     test('of /health and its like are counted without the database', async (t) => {
       const app = await startApp(t, engine, { clock, environment: { SIXWIRE_RATE_LIMITS: 'on' } })
       for (const path of ['/ready', '/openapi.json']) {

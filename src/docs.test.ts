@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 
+import { limitsTable, PAGE, withTable } from '../scripts/limits-table.ts'
 import { loadConfig, type Config } from './app.ts'
 import { sql } from './db/sql.ts'
 import { startApp, type TestApp } from './testing/app.ts'
@@ -91,6 +92,12 @@ someEngine((engine) => {
     const { data, total } = await importFile(join(folder, 'try.ts'))
     assert.deepEqual(data, [book])
     assert.equal(total, 1)
+  })
+
+  test('the limits of docs/operations.md are those of the routes', async (t) => {
+    const app = await startApp(t, engine)
+    const page = await readFile(PAGE, 'utf8')
+    assert.equal(page, withTable(page, limitsTable(app.app.routes)), 'run npm run reference')
   })
 
   test('the sign-ins of docs/auth.md work', async (t) => {

@@ -16,7 +16,7 @@ import {
   type StoredAnswer,
 } from './idempotency.ts'
 import { isSameCaller, type ExpectedCallers } from './expected-callers.ts'
-import { countedFor, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
+import { callerKind, countedFor, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
 import { createFieldChecks, MultipartReader, type FieldChecks } from './multipart.ts'
 import {
   ReceivedCall,
@@ -59,7 +59,7 @@ export function registerRoute(
   const { spec, method, path } = one
   const { body } = spec
   const limitSpec = options.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
-  const limit = limitSpec && { ...parseRateLimit(limitSpec.limit), countsCallers: limitSpec.countsCallers }
+  const limit = limitSpec && { ...parseRateLimit(limitSpec.limit), counted: limitSpec.counted }
   const limiter = options.limiters[limitSpec?.limitIn ?? 'database']
   const ownBodyLimit = maxBytesOf(body) ?? bodyLimit
   const fieldChecks = body?.kind === 'multipart' ? createFieldChecks(body, validation) : undefined
@@ -68,7 +68,7 @@ export function registerRoute(
   const { access, scope, irreversible } = spec
   const routeAccess = { access, wire, method, scope, irreversible }
   const expectedCallers =
-    spec.readsOnly && !body && !spec.idempotent && !limit?.countsCallers && !spec.authorize
+    spec.readsOnly && !body && !spec.idempotent && !limit?.counted.includes('user') && !spec.authorize
       ? options.expectedCallers
       : undefined
 
@@ -99,7 +99,7 @@ export function registerRoute(
   }
 
   async function countCall(request: AdmittedRequest): Promise<void> {
-    if (!limit || (request.caller && !limit.countsCallers)) return
+    if (!limit?.counted.includes(callerKind(request.caller))) return
     await takeCall(limiter, `${spec.limitName ?? one.key} ${countedFor(request)}`, limit)
   }
 

@@ -26,24 +26,42 @@ export function parseRateLimit(limit: RateLimit): { count: number; periodMs: num
   return { count: Number(count), periodMs: PERIODS[period as 'min' | 'hour'] }
 }
 
+/** Of `/openapi.json` and `/docs`, per client address. */
+export const DESCRIPTION_LIMIT: RateLimit = '600/min'
+
 /** Per client address, on a route that needs no token and has no limit of its own. */
 const ANONYMOUS_LIMIT: RateLimit = '300/min'
 
+/** A kind of caller; a stranger sends no valid token, and is counted by address. */
+export type CallerKind = Caller['kind'] | 'stranger'
+
+export const callerKind = (caller: Caller | undefined): CallerKind => caller?.kind ?? 'stranger'
+
+export type LimitOfRoute = {
+  limit: RateLimit
+  limitIn: 'database' | 'process'
+  /** Whose calls are counted. */
+  counted: readonly CallerKind[]
+}
+
 /**
  * A route's limit: its own, or else, if it can be called without a token, one that counts callers without a token
- * only. So every route that can be called anonymously has one.
+ * only. So every route that can be called anonymously has one. Service keys act for many users, so they are counted only
+ * where the route says so.
  */
 export function limitOf({
   limit,
   limitIn = 'database',
+  limitKeys = false,
   access,
-}: Pick<RouteSpec, 'limit' | 'limitIn' | 'access'>):
-  | { limit: RateLimit; limitIn: 'database' | 'process'; countsCallers: boolean }
-  | undefined {
-  if (limit !== undefined) return { limit, limitIn, countsCallers: true }
+}: Pick<RouteSpec, 'limit' | 'limitIn' | 'limitKeys' | 'access'>): LimitOfRoute | undefined {
+  if (limit !== undefined) {
+    const counted = ['stranger', 'user', ...(limitKeys ? ['key' as const] : [])] as const
+    return { limit, limitIn, counted: access === 'public' ? ['stranger'] : counted }
+  }
   // In the process: otherwise every anonymous read would be a write.
   if (access === 'public' || access === 'optional')
-    return { limit: ANONYMOUS_LIMIT, limitIn: 'process', countsCallers: false }
+    return { limit: ANONYMOUS_LIMIT, limitIn: 'process', counted: ['stranger'] }
   return undefined
 }
 

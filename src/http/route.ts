@@ -49,6 +49,8 @@ export type RouteSpec = {
   limitIn?: 'database' | 'process'
   /** Whether the limit applies even if `SIXWIRE_RATE_LIMITS` is off. */
   limitAlways?: boolean
+  /** Whether service keys are counted too. Default: users and client addresses only. */
+  limitKeys?: boolean
   /** Routes with the same name share a limit. Default: the route has its own. */
   limitName?: string
   /**

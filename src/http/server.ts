@@ -15,7 +15,7 @@ import { maxHeaderSize, METHODS as PARSED_METHODS, STATUS_CODES } from '../base/
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
 import { prepareRequests, registerRoute, type DispatchOptions } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
-import { clientOf, parseRateLimit, takeCall } from './limits.ts'
+import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
 import { MultipartReader } from './multipart.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import { limitReceiving } from './receiving.ts'
@@ -200,7 +200,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     done(refusal ?? (isUnknown ? unknownAddress(request) : undefined))
   })
   prepareRequests(engine)
-  const descriptionLimit = parseRateLimit('600/min')
+  const descriptionLimit = parseRateLimit(DESCRIPTION_LIMIT)
   await registerDescription(engine, options.description, options.groups, async ({ ip }) => {
     if (options.limitsOn)
       await takeCall(options.limiters.process, `description ${clientOf(ip)}`, descriptionLimit)

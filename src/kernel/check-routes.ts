@@ -111,6 +111,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   }),
   limitIn: optional(oneOf(['database', 'process'])),
   limitAlways: optional(SWITCH),
+  limitKeys: optional(SWITCH),
   limitName: optional(TEXT),
   readsOnly: optional(SWITCH),
   idempotent: optional({
@@ -192,10 +193,10 @@ export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolea
         throw new StartError(`wires: ${key} of ${wire} is answered by ${owner} already`)
       owners.set(address, wire)
       const { limitName = key } = spec
-      const { limit = 'none', limitIn = 'none' } = limitOf(spec) ?? {}
-      const first = limits.get(limitName) ?? { key, limit: `${limit} in the ${limitIn}` }
+      const limit = JSON.stringify(limitOf(spec) ?? null)
+      const first = limits.get(limitName) ?? { key, limit }
       limits.set(limitName, first)
-      if (first.limit !== `${limit} in the ${limitIn}`)
+      if (first.limit !== limit)
         throw new StartError(
           `wires: ${key} of ${wire} counts together with ${first.key} as "${limitName}": their limits must be equal`,
         )

@@ -148,6 +148,7 @@ export function messagingRoutes({
       access: 'user',
       limit,
       limitAlways: true,
+      limitKeys: true,
       limitName: `messaging ${channel}`,
       idempotent: true,
       errors: sendErrors,

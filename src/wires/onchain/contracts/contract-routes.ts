@@ -14,6 +14,7 @@ import {
   COIN_DECIMALS,
   CoinAmount,
   SentTransaction,
+  SIGNING_LIMIT,
   WalletId,
 } from '../schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
@@ -143,6 +144,7 @@ export function contractRoutes(wire: {
     route(
       'POST /onchain/contracts/write',
       {
+        ...SIGNING_LIMIT,
         summary: 'Call a contract by a transaction',
         description: 'It is simulated first: what the contract refuses is not signed.',
         access: 'user',

@@ -8,7 +8,15 @@ import { route } from '../../../http/route.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chains } from '../chains/chains.ts'
 import { onchainErrors } from '../errors.ts'
-import { AddressText, addressOf, ChainName, SentFields, SentTransaction, WalletId } from '../schemas.ts'
+import {
+  AddressText,
+  addressOf,
+  ChainName,
+  SentFields,
+  SentTransaction,
+  SIGNING_LIMIT,
+  WalletId,
+} from '../schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
 import { sentOf, type Transactions } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'
@@ -143,6 +151,7 @@ export function nftRoutes(
     route(
       'POST /onchain/nft/mint',
       {
+        ...SIGNING_LIMIT,
         summary: 'Mint an NFT',
         description:
           'Calls safeMint(address, string), mint(address, string), mintTo(address, string) or mintNFT(address, string): the first that the contract has.',
@@ -171,6 +180,7 @@ export function nftRoutes(
     route(
       'POST /onchain/nft/transfer',
       {
+        ...SIGNING_LIMIT,
         summary: 'Transfer an NFT',
         description: 'Calls safeTransferFrom, with the address of the wallet as the owner.',
         access: 'user',

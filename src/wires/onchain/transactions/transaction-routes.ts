@@ -16,6 +16,7 @@ import {
   HashText,
   SentFields,
   SentTransaction,
+  SIGNING_LIMIT,
   Timestamp,
   WalletId,
 } from '../schemas.ts'
@@ -66,6 +67,7 @@ export const transactionRoutes = ({
     route(
       'POST /onchain/transactions',
       {
+        ...SIGNING_LIMIT,
         summary: 'Send the native coin',
         description:
           'Once it is answered, the signed transaction is stored and will be sent, whatever happens to the server.',

@@ -3,7 +3,7 @@ import { Type } from '../../../base/schema.ts'
 import { route } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import type { Restores } from './restore.ts'
-import { OneBackup } from './routes.ts'
+import { LIMIT, OneBackup } from './routes.ts'
 
 export function restoreRoutes(restores: Restores) {
   return [
@@ -14,6 +14,7 @@ export function restoreRoutes(restores: Restores) {
         description:
           'Replaces all documents and files by those of the backup, at once or not at all. The archive is checked first, and a safety backup is made of what is replaced; while it is made, writes are answered 503. In production, and under the policy guarded, administrators and service keys only.',
         access: 'admin',
+        ...LIMIT,
         irreversible: true,
         params: OneBackup,
         reply: {

@@ -73,6 +73,7 @@ export function fileRoutes(
         summary: 'Upload a file',
         description: `The file may have up to ${limit} bytes. Its record is created once all its bytes are safe.`,
         access: 'user',
+        limit: '300/min',
         idempotent: true,
         body: multipart({
           file: { maxBytes: limit },
