@@ -1,6 +1,6 @@
-import { defineErrors, type ApiError } from '../../base/errors.ts'
-import type { ProviderName } from './provider.ts'
+import { defineErrors, errors, type ApiError } from '../../base/errors.ts'
 import { notConfigured as providerNotConfigured } from '../../providers/health.ts'
+import type { PaymentProvider, ProviderName } from './provider.ts'
 
 /** The errors of the pay wire. */
 export const payErrors = defineErrors({
@@ -22,3 +22,19 @@ const VARIABLES: Readonly<Record<ProviderName, string>> = {
 /** PROVIDER_NOT_CONFIGURED, with the variables that configure the provider. */
 export const notConfigured = (provider: ProviderName): ApiError =>
   providerNotConfigured({ what: provider, variables: VARIABLES[provider] })
+
+/** The errors of every route that calls a provider. */
+export const callErrors = [errors.provider_not_configured, payErrors.provider_error] as const
+
+/** @throws PROVIDER_NOT_CONFIGURED */
+export function providerIn(
+  providers: ReadonlyMap<CallProvider, PaymentProvider>,
+  name: CallProvider,
+): PaymentProvider {
+  const provider = providers.get(name)
+  if (!provider) throw notConfigured(name)
+  return provider
+}
+
+/** What the history of a transaction names as the cause of what a request changed. */
+export const causeOf = (requestId: string): string => `request ${requestId}`

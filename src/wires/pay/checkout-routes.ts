@@ -1,0 +1,212 @@
+import { errors, invalid } from '../../base/errors.ts'
+import { Type } from '../../base/schema.ts'
+import { json } from '../../http/bodies.ts'
+import { route } from '../../http/route.ts'
+import type { Policy } from '../../kernel/policy.ts'
+import { checkSum, readAmount, readCurrency } from './amounts.ts'
+import type { Captures } from './captures.ts'
+import type { Checkouts } from './checkouts.ts'
+import { callErrors, causeOf, payErrors, providerIn, type CallProvider } from './errors.ts'
+import type { PaymentProvider } from './provider.ts'
+import { Currency, Line, ReturnUrl } from './schemas.ts'
+
+const ITEMS_MAX = 100
+const QUANTITY_MAX = 999_999
+
+/** The words of Stripe's and PayPal's parameters, and where they come from in a request. */
+const CHECKOUT_PARAMETERS = {
+  success_url: '/body/successUrl',
+  cancel_url: '/body/cancelUrl',
+  'price_data[product_data][name]': '/body/items',
+  line_items: '/body/items',
+}
+const ORDER_PARAMETERS = {
+  return_url: '/body/returnUrl',
+  cancel_url: '/body/cancelUrl',
+  description: '/body/description',
+  currency_code: '/body/currency',
+  amount: '/body/amount',
+}
+
+/** The routes at which a payment by card or wallet begins, and at which a wallet order is captured. */
+export function checkoutRoutes(wire: {
+  checkouts: Checkouts
+  captures: Captures
+  providers: ReadonlyMap<CallProvider, PaymentProvider>
+  policy: Policy
+  isProduction: boolean
+}) {
+  const { checkouts, captures, providers, policy } = wire
+  const providerOf = (name: CallProvider): PaymentProvider => providerIn(providers, name)
+
+  return [
+    route(
+      'POST /pay/cardpay/checkout',
+      {
+        summary: 'Create a checkout session',
+        description:
+          'Send the buyer to the url of the answer. The transaction is pending until the provider has the money.',
+        access: 'user',
+        idempotent: true,
+        body: json(
+          Type.Object({
+            items: Type.Array(
+              Type.Object(
+                {
+                  name: Line({
+                    minLength: 1,
+                    maxLength: 250,
+                    description: 'What the buyer sees.',
+                    examples: ['Momo, paperback'],
+                  }),
+                  amount: Type.Number({
+                    description: 'In minor units of the currency: 1099 is 10.99 EUR.',
+                    examples: [1099],
+                  }),
+                  currency: Currency,
+                  quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: QUANTITY_MAX, default: 1 })),
+                },
+                { title: 'CheckoutItem' },
+              ),
+              {
+                minItems: 1,
+                maxItems: ITEMS_MAX,
+                description: 'All in one currency.',
+                examples: [[{ name: 'Momo, paperback', amount: 1099, currency: 'eur', quantity: 1 }]],
+              },
+            ),
+            successUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after paying.'),
+            cancelUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after cancelling.'),
+          }),
+        ),
+        reply: {
+          200: Type.Object(
+            { sessionId: Type.String(), url: Type.String(), transactionId: Type.String() },
+            { title: 'Checkout' },
+          ),
+        },
+        errors: callErrors,
+      },
+      async ({ body: { items, successUrl, cancelUrl }, caller, recordId, requestId }) => {
+        const { currencies } = providerOf('cardpay')
+        const read = items.map((item, at) => {
+          const currency = readCurrency(item.currency, currencies, `/body/items/${at}/currency`)
+          const unit = { provider: 'cardpay', currency, exponent: currencies[currency]!.exponent } as const
+          const quantity = item.quantity ?? 1
+          return {
+            currency,
+            name: item.name,
+            amount: readAmount(item.amount, { ...unit, ...currencies[currency] }, `/body/items/${at}/amount`),
+            quantity,
+          }
+        })
+        const currency = read[0]!.currency
+        const other = read.findIndex((item) => item.currency !== currency)
+        if (other !== -1)
+          throw invalid({
+            path: `/body/items/${other}/currency`,
+            message: `must be ${currency}, like the first item: a checkout has one currency`,
+          })
+        const amount = read.reduce((sum, item) => sum + item.amount * BigInt(item.quantity), 0n)
+        checkSum(amount, '/body/items')
+        const order = { amount, currency, items: read, successUrl, cancelUrl }
+        const { transactionId, reference, url } = await checkouts.create(order, {
+          id: recordId,
+          caller,
+          provider: 'cardpay',
+          cause: causeOf(requestId),
+          parameters: CHECKOUT_PARAMETERS,
+        })
+        return { sessionId: reference, url, transactionId }
+      },
+    ),
+    route(
+      'POST /pay/walletpay/order',
+      {
+        summary: 'Create a wallet order',
+        description: 'Send the buyer to the approvalUrl of the answer, then capture the order.',
+        access: 'user',
+        idempotent: true,
+        body: json(
+          Type.Object({
+            amount: Type.Number({ description: 'A decimal number in major units.', examples: [12.3] }),
+            currency: Currency,
+            description: Type.Optional(
+              Line({ maxLength: 127, description: 'What the buyer sees.', examples: ['Momo, paperback'] }),
+            ),
+            returnUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after approving.'),
+            cancelUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after cancelling.'),
+          }),
+        ),
+        reply: {
+          200: Type.Object(
+            {
+              orderId: Type.String(),
+              approvalUrl: Type.String(),
+              status: Type.Literal('CREATED'),
+              transactionId: Type.String(),
+            },
+            { title: 'WalletOrder' },
+          ),
+        },
+        errors: callErrors,
+      },
+      async ({ body, caller, recordId, requestId }) => {
+        const { currencies } = providerOf('walletpay')
+        const currency = readCurrency(body.currency, currencies, '/body/currency')
+        const { exponent, multiple } = currencies[currency]!
+        const amount = readAmount(
+          body.amount,
+          { provider: 'walletpay', currency, exponent, multiple },
+          '/body/amount',
+        )
+        const { description, returnUrl: successUrl, cancelUrl } = body
+        const order = {
+          amount,
+          currency,
+          successUrl,
+          cancelUrl,
+          ...(description !== undefined && description !== '' && { description }),
+        }
+        const { transactionId, reference, url } = await checkouts.create(order, {
+          id: recordId,
+          caller,
+          provider: 'walletpay',
+          cause: causeOf(requestId),
+          parameters: ORDER_PARAMETERS,
+        })
+        return { orderId: reference, approvalUrl: url, status: 'CREATED', transactionId } as const
+      },
+    ),
+    route(
+      'POST /pay/walletpay/capture/:orderId',
+      {
+        summary: 'Capture an approved order',
+        description:
+          'Takes the money. Calling it again is safe: an order that is captured already is answered as the first time.',
+        access: 'user',
+        idempotent: true,
+        params: Type.Object({
+          orderId: Type.String({ minLength: 1, maxLength: 100, examples: ['5O190127TN364715T'] }),
+        }),
+        reply: {
+          200: Type.Object(
+            {
+              orderId: Type.String(),
+              status: Type.Enum(['COMPLETED', 'PENDING'], {
+                description: 'PENDING while the money is on its way; ask again, or read the transaction.',
+              }),
+              transactionId: Type.String(),
+            },
+            { title: 'Capture' },
+          ),
+        },
+        errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.payment_declined],
+      },
+      ({ params: { orderId }, caller, requestId }) => {
+        providerOf('walletpay')
+        return captures.capture(orderId, { rowFilter: policy.rowFilter(caller), cause: causeOf(requestId) })
+      },
+    ),
+  ] as const
+}

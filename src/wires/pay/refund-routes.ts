@@ -1,0 +1,90 @@
+import { errors } from '../../base/errors.ts'
+import { idPattern } from '../../base/ids.ts'
+import { Type } from '../../base/schema.ts'
+import { json } from '../../http/bodies.ts'
+import { route } from '../../http/route.ts'
+import type { Policy } from '../../kernel/policy.ts'
+import { readAmount } from './amounts.ts'
+import { callErrors, causeOf, payErrors, providerIn, type CallProvider } from './errors.ts'
+import type { PaymentProvider } from './provider.ts'
+import type { Refunds } from './refunds.ts'
+import { Refund } from './schemas.ts'
+import type { TransactionRow } from './transaction-rows.ts'
+
+/** What a service key needs to give money back, without the rights to the whole wire. */
+const OPERATOR_SCOPE = 'pay:refund'
+
+const RefundCurrency = Type.Optional(
+  Type.String({
+    minLength: 3,
+    maxLength: 3,
+    description: 'That of the payment; another one is refused.',
+    examples: ['EUR'],
+  }),
+)
+
+const REFUND_AMOUNTS: Readonly<Record<CallProvider, { description: string; examples: number[] }>> = {
+  cardpay: { description: 'In minor units.', examples: [500] },
+  walletpay: { description: 'A decimal number in major units.', examples: [6.15] },
+}
+
+/** The routes that give money back. */
+export function refundRoutes({
+  refunds,
+  providers,
+  policy,
+}: {
+  refunds: Refunds
+  providers: ReadonlyMap<CallProvider, PaymentProvider>
+  policy: Policy
+}) {
+  /** The amount of a refund, in the unit of the transaction's provider. */
+  const amountOf = (value: number | undefined, provider: CallProvider) =>
+    value === undefined
+      ? undefined
+      : (row: TransactionRow): bigint =>
+          readAmount(
+            value,
+            { ...row, multiple: providerIn(providers, provider).currencies[row.currency]?.multiple },
+            '/body/amount',
+          )
+
+  const refundRoute = <const P extends CallProvider>(provider: P) =>
+    route(
+      `POST /pay/${provider}/refund` as const,
+      {
+        summary: `Refund a ${provider === 'cardpay' ? 'card' : 'wallet'} payment`,
+        description:
+          'Without an amount, all that is left is refunded. In production, and under the policy guarded, administrators and service keys only.',
+        access: 'admin',
+        irreversible: true,
+        scope: OPERATOR_SCOPE,
+        idempotent: true,
+        body: json(
+          Type.Object({
+            transactionId: Type.String({
+              pattern: idPattern,
+              description: 'The _id of the transaction.',
+              examples: ['01arz3ndektsv4rrffq69g5fav'],
+            }),
+            amount: Type.Optional(Type.Number(REFUND_AMOUNTS[provider])),
+            currency: RefundCurrency,
+          }),
+        ),
+        reply: { 200: Refund },
+        errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
+      },
+      ({ body: { transactionId, amount, currency }, caller, recordId, requestId }) =>
+        refunds.refund({
+          id: recordId,
+          transactionId,
+          provider,
+          amount: amountOf(amount, provider),
+          currency,
+          rowFilter: policy.rowFilter(caller),
+          cause: causeOf(requestId),
+        }),
+    )
+
+  return [refundRoute('cardpay'), refundRoute('walletpay')] as const
+}
