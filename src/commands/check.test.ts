@@ -97,6 +97,12 @@ describe('sixwire check', () => {
     assert.match(lines[2]!, /^failed {2}messaging: email by smtp \(3 of 3\): ./)
   })
 
+  test('refuses what a start refuses', async (t) => {
+    const { code, output, errors } = await check(t, { LOG_LEVEL: 'verbose' })
+    assert.deepEqual([code, output], [1, ''])
+    assert.match(errors, /^sixwire: LOG_LEVEL: "verbose" is not one of trace, .*\n$/)
+  })
+
   test('does not ask what the sandbox stands in for', async (t) => {
     const { code, output } = await check(t, {})
     assert.equal(code, 0)

@@ -14,7 +14,7 @@ export async function withApp<T>(
     config: await loadConfig(folder),
     folder,
     standIns: false,
-    environment: { ...process.env, LOG_LEVEL: 'silent' },
+    logTo: { write: () => undefined },
   })
   try {
     await (isStarted ? app.start() : app.migrate())

@@ -304,3 +304,20 @@ describe('a wire that is defined wrongly stops the start with one line', () => {
     await assemble(t, { config: { wires: [shopOf(spec({ body: json(body as never), reply }))] } })
   })
 })
+
+describe('what is no wire in the list of wires stops the start with one line', () => {
+  const greetings = defineWire({ name: 'greetings', setup: () => ({ routes: [], service: undefined }) })
+  const shopWire = () => greetings()
+  for (const [what, wires, line] of [
+    [
+      'a wire without its parentheses',
+      [greetings],
+      /^wires: greetings lacks its parentheses: write greetings\(\), not greetings$/,
+    ],
+    ['a function that makes one', [shopWire], /^wires: shopWire lacks its parentheses: write shopWire\(\)/],
+    ['a function without a name', [() => greetings()], /^wires: one of them is a function without a name/],
+    ['an object of another kind', [{ name: 'greetings' }], /^wires: one of them is not made by defineWire$/],
+    ['a wire alone', greetings(), /^wires: write a list/],
+  ] as const)
+    test(what, (t) => refused(t, line, { config: { wires: wires as never } }))
+})

@@ -13,8 +13,7 @@ const RESERVED = new Set(['db', 'clock', 'jobs', 'log', 'settings', 'policy', 's
 export function checkWires(wires: unknown): void {
   if (!Array.isArray(wires)) throw new StartError('wires: write a list, like [loyalty()]')
   for (const wire of wires as readonly unknown[]) {
-    if (typeof wire === 'function')
-      throw new StartError('wires: one of them lacks its parentheses: write loyalty(), not loyalty')
+    if (typeof wire === 'function') throw uncalled(wire)
     const { name, setup, needs, variables } = (wire ?? {}) as Partial<ConfiguredWire>
     if (typeof name !== 'string' || typeof setup !== 'function' || !needs || !variables)
       throw new StartError('wires: one of them is not made by defineWire')
@@ -23,6 +22,16 @@ export function checkWires(wires: unknown): void {
         `wires: "${name}" can't be a name: it takes lowercase letters, digits and hyphens, and can't be ${[...RESERVED].join(', ')}`,
       )
   }
+}
+
+/** The error line for what defineWire returned, or a function that returns it, without its call. */
+function uncalled({ name, wireName }: { name: string; wireName?: unknown }): StartError {
+  const called = typeof wireName === 'string' ? wireName : name
+  return new StartError(
+    called === ''
+      ? 'wires: one of them is a function without a name: call it, and write what it returns'
+      : `wires: ${called} lacks its parentheses: write ${called}(), not ${called}`,
+  )
 }
 
 /**

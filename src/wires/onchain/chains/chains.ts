@@ -36,7 +36,7 @@ export function createChains(
   context: Pick<WireContext, 'db' | 'clock' | 'log' | 'settings'>,
   options: Static<typeof OnchainOptions>,
 ): Chains {
-  const { production } = context.settings
+  const { production, sandbox } = context.settings
   const nameOfId = new Map<number, string>()
   const names = new Set([...Object.keys(WELL_KNOWN), ...Object.keys(options.chains)])
   const all = Array.from(names, (name) => {
@@ -51,6 +51,13 @@ export function createChains(
     if (Object.hasOwn(own.tokens, own.symbol))
       throw new StartError(
         `onchain.chains.${name}.tokens: ${own.symbol} is the native coin: give the token another symbol`,
+      )
+    // The sandbox has nodes for the well-known chains, unless what it would decide is configured.
+    const isLeftToSandbox =
+      sandbox && known !== undefined && own.id === undefined && Object.keys(own.tokens).length === 0
+    if (options.chains[name] && !own.rpcUrls && !isLeftToSandbox)
+      throw new StartError(
+        `${variable}, or onchain.chains.${name}.rpcUrls: it is not set, but other settings of the chain are: set it, or remove them`,
       )
     const id = own.id ?? (production ? known?.id : undefined)
     if (production && own.rpcUrls && id === undefined)

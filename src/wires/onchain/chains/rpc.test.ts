@@ -4,6 +4,7 @@ import { before, beforeEach, test } from 'node:test'
 import { inspect } from 'node:util'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
+import { assemble, refused } from '../../../testing/assemble.ts'
 import { anyEngine, eachEngine, endOfSuite, type Ending, type Engine } from '../../../testing/engines.ts'
 import { freePort } from '../../../testing/free-port.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
@@ -355,6 +356,22 @@ eachEngine((engine) => {
       startApp(t, engine, { config: { onchain: { chains } } }),
       /onchain\.chains\.backup\.id: 1 is the id of ethereum already/,
     )
+  })
+
+  test('a chain of which settings are known and no node stops the start', async (t) => {
+    for (const [environment, chains, line] of [
+      [{}, { polygon: { id: 137 } }, /^POLYGON_RPC_URL, or onchain\.chains\.polygon\.rpcUrls: it is not set/],
+      [{ ETHEREUM_ID: '1' }, {}, /^ETHEREUM_RPC_URL, or onchain\.chains\.ethereum\.rpcUrls: it is not set/],
+      [{ BASE_CONFIRMATIONS: '5' }, {}, /^BASE_RPC_URL/],
+      // The sandbox has no node for a chain that has settings of its own.
+      [{ ETHEREUM_ID: '1', SIXWIRE_SANDBOX: 'on' }, {}, /^ETHEREUM_RPC_URL/],
+    ] as const)
+      await refused(t, line, {
+        environment: { SIXWIRE_SANDBOX: 'off', ...environment },
+        config: { onchain: { chains } },
+        standIns: false,
+      })
+    await assemble(t, { environment: { BASE_CONFIRMATIONS: '5' }, standIns: false })
   })
 
   test('a token with the symbol of the native coin, or a default chain that does not exist, stops the start', async (t) => {

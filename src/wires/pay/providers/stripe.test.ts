@@ -131,6 +131,7 @@ describe('the provider of card payments', () => {
     ['a key with a line break', { secretKey: 'sk_test_1\n' }, /^STRIPE_SECRET_KEY/],
     ['the publishable key', { secretKey: 'pk_live_1' }, /this is the publishable key/],
     ['the secret of the webhook', { secretKey: 'whsec_1' }, /this is the secret of the webhook/],
+    ['a secret of no webhook', { webhookSecret: 'foo' }, /^STRIPE_WEBHOOK_SECRET, .*whsec_…$/],
     ['a base without a scheme', { apiBase: 'api.stripe.example' }, /^STRIPE_API_BASE, .*"api\.stripe/],
     ['a base of files', { apiBase: 'file:///etc' }, /^STRIPE_API_BASE/],
     ['a base with credentials', { apiBase: 'https://a:b@stripe.example' }, /send credentials by a header/],

@@ -28,7 +28,7 @@ export type StripeOptions = {
  * The endpoint of its webhooks subscribes to the events `EVENT_TYPES` of stripe-events.ts.
  *
  * @param clock for the time limits of calls, and for the age of webhooks
- * @throws StartError if `apiBase` is not a URL, or `secretKey` is not a secret key
+ * @throws StartError if `apiBase` is not a URL, `secretKey` is not a secret key, or `webhookSecret` not a signing secret
  * @example
  * import { defineConfig } from 'sixwire'
  * import { stripe } from 'sixwire/stripe'
@@ -44,7 +44,7 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
     throw new StartError(
       `STRIPE_API_BASE, or the apiBase of stripe(): "${base}" is not an address like ${API_BASE}`,
     )
-  const secret = options.webhookSecret?.trim()
+  const secret = checkedWebhookSecret(options.webhookSecret?.trim())
   const isLive = /^[sr]k_live_/.test(secretKey)
   const client = createStripeClient({ secretKey, base }, clock)
 
@@ -84,7 +84,7 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
 
     look: (subject, limitMs) => look(client, subject, limitMs),
     events: (since, limitMs) => listEvents(client, { since, limitMs, isLive }),
-    ...stripeReceiver({ secret: secret === '' ? undefined : secret, isLive }, clock),
+    ...stripeReceiver({ secret, isLive }, clock),
 
     async check() {
       const outcome = await client.run(
@@ -133,4 +133,14 @@ function checkedKey(key: string): string {
   if (other === 'whsec')
     throw new StartError(`${name}: this is the secret of the webhook, set the secret key sk_…`)
   return key
+}
+
+/** A webhook signed with any other secret is no webhook of Stripe: https://docs.stripe.com/webhooks#verify-official-libraries */
+function checkedWebhookSecret(secret: string | undefined): string | undefined {
+  if (secret === undefined || secret === '') return undefined
+  if (!/^whsec_[\x21-\x7e]+$/.test(secret))
+    throw new StartError(
+      'STRIPE_WEBHOOK_SECRET, or the webhookSecret of stripe(): set the signing secret of the webhook endpoint, whsec_…',
+    )
+  return secret
 }
