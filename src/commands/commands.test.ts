@@ -114,6 +114,9 @@ describe('words that make no command', () => {
     'user promote',
     'user promote a@example.com b@example.com',
     'user list all',
+    'user list --all',
+    'user sign-out',
+    'user sign-out a@example.com --all',
     'user list --limit',
     'user list --limit x',
     'user list --limit -1',
@@ -315,6 +318,18 @@ someEngine((engine) => {
       await command(t, 'user', 'enable', 'ada@example.com')
       assert.equal((await send('POST', '/auth/login', undefined, account)).status, 200)
       assert.match(await refusedLine(t, 'user', 'promote', 'nobody@example.com'), /nobody@example\.com/)
+
+      const signIn = async () => (await send('POST', '/auth/login', undefined, account)).body.token
+      const [one, two] = [await signIn(), await signIn()]
+      assert.match(
+        await command(t, 'user', 'sign-out', 'ada@example.com'),
+        /^3 sessions ended of ada@example\.com\n$/,
+      )
+      for (const as of [one, two]) assert.equal((await send('GET', '/auth/me', as)).status, 401)
+      const three = await signIn()
+      assert.match(await command(t, 'user', 'sign-out', '--all'), /^\d+ sessions ended of all accounts\n$/)
+      assert.equal((await send('GET', '/auth/me', three)).status, 401)
+      assert.match(await refusedLine(t, 'user', 'sign-out', 'nobody@example.com'), /nobody@example\.com/)
     })
 
     test('sixwire key makes a key that opens at once what its scope has, until it is revoked', async (t) => {

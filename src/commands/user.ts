@@ -5,19 +5,23 @@ import { table, withApp } from './with-app.ts'
 const DEFAULT_LIMIT = 50
 
 export const user: Command = {
-  summary: 'List accounts, and change their role, address verification and state',
-  usage: 'sixwire user list | verify EMAIL | promote EMAIL | demote EMAIL | disable EMAIL | enable EMAIL',
+  summary: 'List accounts, change their role, address verification and state, and end their sessions',
+  usage:
+    'sixwire user list | verify EMAIL | promote EMAIL | demote EMAIL | disable EMAIL | enable EMAIL | sign-out',
   help: `list             lists the accounts, newest first   [--limit ${DEFAULT_LIMIT}] [--offset 0]
 verify EMAIL     marks the address as verified without an email
 promote EMAIL    makes the account an administrator
 demote EMAIL     removes the role of administrator
 disable EMAIL    ends all sessions of the account and prevents new ones
 enable EMAIL     lets a disabled account sign in again
+sign-out EMAIL   ends all sessions of the account; --all instead of EMAIL: of all accounts
 
 A running server applies the change from its next request.`,
   takesWords: true,
-  options: { limit: { type: 'string' }, offset: { type: 'string' } },
+  options: { limit: { type: 'string' }, offset: { type: 'string' }, all: { type: 'boolean' } },
   async run([action, email, ...more], options) {
+    const all = options['all'] === true
+    if (all && action !== 'sign-out') throw new UsageError('--all is an option of sign-out only')
     if (action === 'list' && email === undefined) {
       const page = {
         limit: whole(options['limit'] ?? String(DEFAULT_LIMIT), '--limit'),
@@ -42,10 +46,11 @@ A running server applies the change from its next request.`,
         return 0
       })
     }
+    if (action === 'sign-out') return signOut(email, more, all)
     if (!isChange(action))
       throw new UsageError(
         action === undefined
-          ? `name an action: list, ${CHANGES.join(', ')}`
+          ? `name an action: list, ${CHANGES.join(', ')}, sign-out`
           : `"${[action, email].filter(Boolean).join(' ')}" is not an action`,
       )
     if (email === undefined || more.length > 0) throw new UsageError(`${action} takes one email address`)
@@ -55,6 +60,16 @@ A running server applies the change from its next request.`,
       return 0
     })
   },
+}
+
+async function signOut(email: string | undefined, more: readonly string[], all: boolean): Promise<number> {
+  if ((email === undefined) !== all || more.length > 0)
+    throw new UsageError('sign-out takes one email address, or --all')
+  return withApp(async (app) => {
+    const ended = await app.service('auth').users.signOut(email)
+    console.log(`${ended} session${ended === 1 ? '' : 's'} ended${all ? ' of all accounts' : ` of ${email}`}`)
+    return 0
+  })
 }
 
 const stateOf = ({ disabled, role }: Account): string =>

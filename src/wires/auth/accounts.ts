@@ -3,6 +3,7 @@ import { emailKey } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
+import type { Sessions } from './sessions/sessions.ts'
 import { userAmong, type Role, type UserChange, type UserRow, type Users } from './users.ts'
 
 /** An account as the operator sees it. */
@@ -66,9 +67,17 @@ export type Accounts = {
    * @throws NOT_FOUND if the address has no account
    */
   enable(email: string): Promise<Account>
+  /**
+   * Ends all sessions of the account, or of all accounts without an address. Passwords stay as they are, and links that were
+   * sent stay valid.
+   *
+   * @returns how many sessions there were
+   * @throws NOT_FOUND if the address has no account
+   */
+  signOut(email?: string): Promise<number>
 }
 
-export function createAccounts(db: Database, users: Users): Accounts {
+export function createAccounts(db: Database, users: Users, sessions: Sessions): Accounts {
   const accountOf = (user: UserRow): Account => ({
     id: user.id,
     email: user.email,
@@ -79,11 +88,11 @@ export function createAccounts(db: Database, users: Users): Accounts {
     createdAt: isoTime(user.created_at),
   })
 
+  const notFound = (email: string) => errors.not_found({ message: `No account has the address ${email}.` })
+
   async function update(email: string, change: UserChange): Promise<Account> {
     const [rows] = await db.batch([
-      users.updateSql({ emailKey: emailKey(email), includeDisabled: true }, change, () =>
-        errors.not_found({ message: `No account has the address ${email}.` }),
-      ),
+      users.updateSql({ emailKey: emailKey(email), includeDisabled: true }, change, () => notFound(email)),
     ])
     return accountOf(userAmong(rows))
   }
@@ -116,5 +125,12 @@ export function createAccounts(db: Database, users: Users): Accounts {
 
     disable: (email) => update(email, { isDisabled: true }),
     enable: (email) => update(email, { isDisabled: false }),
+
+    async signOut(email) {
+      if (email === undefined) return sessions.revokeAll()
+      const user = await users.byEmail(emailKey(email))
+      if (!user) throw notFound(email)
+      return sessions.revokeAll(user.id)
+    },
   }
 }

@@ -11,6 +11,10 @@ export const authErrors = defineErrors({
   registration_closed: [403, 'Registration is closed on this server.'],
   access_denied: [403, 'Access was denied at the identity provider.'],
   account_disabled: [403, 'This account is disabled.'],
+  recent_sign_in_required: [
+    403,
+    'This requires a sign-in within the last 10 minutes: sign in again, and repeat it with the new token.',
+  ],
   account_exists: [
     409,
     'This address has an account already: verify it here and at the provider, then sign in with the provider again.',

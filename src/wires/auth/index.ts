@@ -76,6 +76,7 @@ export const auth = defineWire({
     const passwords = createPasswords({
       cost: options.bcryptCost,
       minLength: options.local.passwordMinLength,
+      names: [settings.name, 'sixwire'],
     })
     const { registration } = options
     const mailTokens = createMailTokens(db, clock, {
@@ -95,7 +96,7 @@ export const auth = defineWire({
       { registration },
     )
     const passwordLogin = createPasswordLogin(db, { users, lock, passwords, mails })
-    const account = createOwnAccount(db, { users, passwordLogin, mailTokens })
+    const account = createOwnAccount(db, { users, passwordLogin, mailTokens, sessions })
     const providers = createProviders(clock, options, settings)
     const identities = createIdentities(db, clock, { users, registration })
     const providerLogin = createProviderLogin(context, { identities, sessions, mails })
@@ -123,7 +124,7 @@ export const auth = defineWire({
         ...providerRoutes({ providers, providerLogin }),
       ] as const,
       bodyLimit: 16_384,
-      service: { users: createAccounts(db, users), keys: serviceKeys },
+      service: { users: createAccounts(db, users, sessions), keys: serviceKeys },
       async start() {
         await signingKeys.start()
         const needsFrontend = mails.areSent || providers.length > 0

@@ -82,11 +82,15 @@ export function ownAccountRoutes({
       {
         summary: 'Delete the account of the signed-in user',
         description:
-          'Requires the password if the account has one. Records of other wires, such as documents, are not deleted.',
+          'Requires the password if the account has one, and else a sign-in within the last 10 minutes. Records of other wires, such as documents, are not deleted.',
         access: 'session',
         body: json(Type.Object({ password: Type.Optional(Password) })),
         reply: { 200: Message },
-        errors: [authErrors.invalid_credentials, authErrors.account_locked],
+        errors: [
+          authErrors.invalid_credentials,
+          authErrors.account_locked,
+          authErrors.recent_sign_in_required,
+        ],
       },
       async ({ body, caller }) => {
         await account.delete(caller, body.password)

@@ -119,11 +119,18 @@ describe('one’s own account', () => {
       assert.equal((await me(app(), token)).status, 200)
     })
 
-    test('is removed without a password where it has none', async () => {
+    test('is removed without a password where it has none, within 10 minutes of a sign-in', async () => {
       const email = 'without.a.password@example.com'
-      await send(app(), 'POST /auth/magic-link', { body: { email } })
-      const given = tokenOf(await started().mailbox.next(email), 'magic-link')
-      const { token } = (await send(app(), 'POST /auth/verify-magic-link', { body: { token: given } })).body
+      const signIn = async () => {
+        await send(app(), 'POST /auth/magic-link', { body: { email } })
+        const given = tokenOf(await started().mailbox.next(email), 'magic-link')
+        return (await send(app(), 'POST /auth/verify-magic-link', { body: { token: given } })).body.token
+      }
+      const old = await signIn()
+      app().clock.advance(10 * 60_000)
+      assert.equal((await remove(old, {})).code, 'RECENT_SIGN_IN_REQUIRED')
+      assert.equal((await me(app(), old)).status, 200)
+      const token = await signIn()
       assert.equal((await remove(token, {})).status, 200)
       assert.equal((await me(app(), token)).status, 401)
     })

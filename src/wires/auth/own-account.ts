@@ -5,6 +5,7 @@ import { sql } from '../../db/sql.ts'
 import type { UserCaller } from '../../http/access.ts'
 import type { MailTokens } from './email-links/mail-tokens.ts'
 import { authErrors } from './errors.ts'
+import type { Sessions } from './sessions/sessions.ts'
 import type { PasswordLogin } from './passwords/password-login.ts'
 import type { UserRow, Users } from './users.ts'
 
@@ -29,6 +30,7 @@ export type OwnAccount = {
    * an owner id that no account has.
    *
    * @throws VALIDATION_ERROR, INVALID_CREDENTIALS and ACCOUNT_LOCKED if the account has a password and this is not it
+   * @throws RECENT_SIGN_IN_REQUIRED if it has none and the caller signed in more than 10 minutes ago
    */
   delete(caller: UserCaller, password: string | undefined): Promise<void>
 }
@@ -39,7 +41,8 @@ export function createOwnAccount(
     users,
     passwordLogin,
     mailTokens,
-  }: { users: Users; passwordLogin: PasswordLogin; mailTokens: MailTokens },
+    sessions,
+  }: { users: Users; passwordLogin: PasswordLogin; mailTokens: MailTokens; sessions: Sessions },
 ): OwnAccount {
   const unauthorized = () => errors.unauthorized()
 
@@ -56,10 +59,12 @@ export function createOwnAccount(
         return updated!
       }),
 
-    async delete({ id, email }, password) {
+    async delete(caller, password) {
+      const { id, email } = caller
       const user = await users.byId(id)
       if (!user) throw unauthorized()
-      if (user.password_hash !== null) {
+      if (user.password_hash === null) await sessions.requireRecentSignIn(caller)
+      else {
         if (password === undefined) throw invalid({ path: '/body/password', message: 'is required' })
         if (!(await passwordLogin.verifyCredentials(email, password)))
           throw authErrors.invalid_credentials({ message: 'The password is wrong.' })

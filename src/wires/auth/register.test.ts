@@ -107,7 +107,7 @@ describe('registration', () => {
         assert.match(answered.body.error.details!.issues[0]!.path, /^(\/body)?\/password$/)
         assert.equal((await login(app(), email, password || 'x')).status === 200, false)
       }
-      for (const password of ['eight888', '🔑🔑🔑🔑🔑🔑🔑🔑', 'a'.repeat(72)])
+      for (const password of ['eight8#8', '🔑🔑🔑🔑🔑🔑🔑🔑', 'a'.repeat(72)])
         assert.equal((await register({ email: someone(), password })).status, 201, password)
     })
 

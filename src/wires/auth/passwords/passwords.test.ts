@@ -7,7 +7,7 @@ import { createPasswords } from './passwords.ts'
 import { anyText } from '../../../testing/any-text.ts'
 
 const EMAIL = 'ada@example.com'
-const passwords = createPasswords({ cost: 4, minLength: 8 })
+const passwords = createPasswords({ cost: 4, minLength: 8, names: ['Acme Shop', 'sixwire', 'ab'] })
 
 function refusal(password: string, rules = passwords): string {
   try {
@@ -27,7 +27,7 @@ const refused: [name: string, password: string, message: RegExp][] = [
   ['7 characters', 'kq7#vb2', /at least 8 characters/],
   ['7 characters of two code units each', '😀'.repeat(7), /at least 8 characters/],
   ['a letter and marks that become 7 characters', 'u\u0308'.repeat(7), /at least 8 characters/],
-  ['73 bytes', 'x'.repeat(73), /at most 72 bytes/],
+  ['73 bytes', 'x'.repeat(73), /at most 72 bytes: .+ Make it shorter/],
   ['25 characters of three bytes', '語'.repeat(25), /at most 72 bytes/],
   ['8 characters that become 144', '\ufdfa'.repeat(8), /at most 72 bytes/],
   ['a mebibyte of combining marks', 'a' + '\u0301\u0323'.repeat(1 << 19), /at most 72 bytes/],
@@ -36,8 +36,13 @@ const refused: [name: string, password: string, message: RegExp][] = [
   ['the second commonest', 'password', /commonest passwords/],
   ['a common one', 'baseball1', /commonest passwords/],
   ['the ten thousandth', '24081990', /commonest passwords/],
+  ['one after the twenty thousandth', 'alistair', /commonest passwords/],
+  ['the last of the list', 'dimazarya', /commonest passwords/],
   ['a common one in capitals', 'QWERTYUIOP', /commonest passwords/],
   ['a common one in fullwidth letters', 'ｐａｓｓｗｏｒｄ', /commonest passwords/],
+  ['the name of the service', 'AcmeShop', /name of the service/],
+  ['that name with digits and signs', '!acme-shop2024', /name of the service/],
+  ['the name of the platform', 'Sixwire1', /name of the service/],
 ]
 
 for (const [name, password, message] of refused) {
@@ -52,7 +57,10 @@ const accepted: [name: string, password: string, normal: string][] = [
   ['72 bytes that were 96', 'ｘ'.repeat(12) + 'y'.repeat(60), 'x'.repeat(12) + 'y'.repeat(60)],
   ['8 characters of two code units each', '😀'.repeat(8), '😀'.repeat(8)],
   ['a common one with more around it', 'my password is', 'my password is'],
-  ['one that is common, but not among the commonest', 'letmein123', 'letmein123'],
+  ['an end of common ones', '","123456","', '","123456","'],
+  ['a start of a common one', 'superma\\', 'superma\\'],
+  ['the name of the service and a word', 'acme shop keeper', 'acme shop keeper'],
+  ['letters of a name of two', '12ab34#7', '12ab34#7'],
   ['72 letters of two code units each', '𝐱'.repeat(72), 'x'.repeat(72)],
   ['letters and marks', 'Mu\u0308nchen-8', 'M\u00fcnchen-8'],
   ['characters in four parts', '\u03b1\u0313\u0300\u0345'.repeat(24), '\u1f82'.repeat(24)],

@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import bcrypt from '@node-rs/bcrypt'
 import { invalid } from '../../../base/errors.ts'
 import { createSemaphore } from '../../../base/semaphore.ts'
+import { isCommonPassword, nameCheck } from './common-passwords.ts'
 
 /** bcrypt ignores all bytes after these. */
 const BYTES_MAX = 72
@@ -10,8 +10,6 @@ const BYTES_MAX = 72
 // Normalising a run of combining marks takes quadratic time: 0.7 s for 40,000 of them. So text that is certainly too
 // long is refused first: a character in NFKC comes from at most 4 code points (UAX #15), each of 2 code units at most.
 const CODE_UNITS_MAX = BYTES_MAX * 4 * 2
-
-const COMMON_PASSWORDS = 10_000
 
 /** One of libuv's four threads stays free for files and DNS. */
 const CONCURRENCY_MAX = 3
@@ -23,7 +21,7 @@ export type Passwords = {
   /**
    * Checks a new password (NIST SP 800-63B-4, section 3.1.1.2).
    *
-   * @returns why it is refused: it is too short, too long, malformed, or one of the commonest
+   * @returns why it is refused: it is too short, too long, malformed, one of the commonest, or the service's name
    */
   fault(password: string): string | undefined
 
@@ -33,7 +31,8 @@ export type Passwords = {
    * @param at JSON pointer of the field in the error
    * @param email the account's address
    * @returns the password in Unicode's NFKC form
-   * @throws VALIDATION_ERROR if it is too short, too long, malformed, one of the commonest, or the address
+   * @throws VALIDATION_ERROR if it is too short, too long, malformed, one of the commonest, the service's name, or the
+   *   address
    */
   check(password: string, at: string, email: string): string
 
@@ -63,18 +62,21 @@ export type Passwords = {
  *
  * @param options.cost bcrypt's cost, 4 to 31; each step doubles the time
  * @param options.minLength in code points
+ * @param options.names of the service, which are no passwords
  * @param options.concurrency how many hashes are computed at the same time
  * @param options.queue how many more may wait
  */
 export function createPasswords(options: {
   cost: number
   minLength: number
+  names?: readonly string[]
   concurrency?: number
   queue?: number
 }): Passwords {
   const { cost, minLength } = options
   const concurrency = options.concurrency ?? Math.min(availableParallelism(), CONCURRENCY_MAX)
   const queue = options.queue ?? concurrency * QUEUE_PER_SLOT
+  const isServiceName = nameCheck(options.names ?? [])
   const slots = createSemaphore({ limit: concurrency, queue, retryAfter: 5 })
   // A salt and a digest of zeros, which no known password has. Comparing takes as long as with a real hash.
   const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(22 + 31)}`
@@ -84,8 +86,10 @@ export function createPasswords(options: {
     if (broken !== undefined) return broken
     const normal = password.normalize('NFKC')
     if (Array.from(normal).length < minLength) return `Use at least ${minLength} characters.`
-    return commonPasswords().has(normal.toLowerCase())
-      ? 'This is one of the 10,000 commonest passwords, which attackers try first: choose another.'
+    if (isServiceName(normal))
+      return 'This is the name of the service, which attackers try first: choose another password.'
+    return isCommonPassword(normal)
+      ? 'This is one of the commonest passwords, which attackers try first: choose another.'
       : undefined
   }
 
@@ -137,23 +141,7 @@ export function ownAddressFault(password: string, email: string): string | undef
 function bcryptFault(password: string): string | undefined {
   if (!password.isWellFormed()) return 'This contains half of a surrogate pair: send whole characters.'
   if (password.includes('\0')) return 'This contains the character U+0000: leave it out.'
-  if (password.length > CODE_UNITS_MAX || Buffer.byteLength(password.normalize('NFKC')) > BYTES_MAX) {
-    return `Use at most ${BYTES_MAX} bytes in UTF-8: bcrypt ignores what comes after them.`
-  }
+  if (password.length > CODE_UNITS_MAX || Buffer.byteLength(password.normalize('NFKC')) > BYTES_MAX)
+    return `Use at most ${BYTES_MAX} bytes: a letter from a to z has 1, one with an accent 2, most others 3, an emoji 4. Make it shorter, for example with fewer words.`
   return undefined
-}
-
-let common: Set<string> | undefined
-
-/**
- * The commonest passwords, from the frequency list that zxcvbn uses. The list is in lower case: it
- * counts Password and password as one, so passwords are compared with it case-insensitively.
- * Only the file is read, once; no code of the package runs.
- */
-function commonPasswords(): Set<string> {
-  if (common) return common
-  const file = new URL(import.meta.resolve('@zxcvbn-ts/language-common/src/passwords.json'))
-  const commonestFirst = JSON.parse(readFileSync(file, 'utf8')) as string[]
-  common = new Set(commonestFirst.slice(0, COMMON_PASSWORDS))
-  return common
 }

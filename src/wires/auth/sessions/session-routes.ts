@@ -3,6 +3,7 @@ import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
 import { answer, route } from '../../../http/route.ts'
+import { authErrors } from '../errors.ts'
 import { Message, Time, Tokens, UNCACHED } from '../schemas.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -45,7 +46,7 @@ export function sessionRoutes(sessions: Sessions) {
       'POST /auth/logout',
       { summary: 'Sign out', access: 'session', reply: { 200: Message } },
       async ({ caller }) => {
-        await sessions.revoke(caller.id, caller.sessionId)
+        await sessions.revoke(caller, caller.sessionId)
         return { message: 'You are signed out.' }
       },
     ),
@@ -71,13 +72,14 @@ export function sessionRoutes(sessions: Sessions) {
       'DELETE /auth/sessions/:id',
       {
         summary: 'Revoke a session',
+        description: 'Another session than that of the call requires a sign-in within the last 10 minutes.',
         access: 'session',
         params: Type.Object({ id: Type.String({ examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
         reply: { 200: Message },
-        errors: [errors.not_found],
+        errors: [errors.not_found, authErrors.recent_sign_in_required],
       },
       async ({ caller, params }) => {
-        if (!(await sessions.revoke(caller.id, params.id)))
+        if (!(await sessions.revoke(caller, params.id)))
           throw errors.not_found({ message: 'You have no session with this id.' })
         return { message: 'The session is revoked.' }
       },

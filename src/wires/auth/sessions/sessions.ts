@@ -48,8 +48,20 @@ export type Sessions = {
   caller(token: string): Promise<UserCaller | undefined>
   /** Lists the sessions that have not expired, newest first. */
   list(caller: UserCaller, page: Page): Promise<{ sessions: Session[]; total: number; nextCursor?: string }>
-  /** Ends a session with its tokens; false if this user has no such session. */
-  revoke(userId: string, sessionId: string): Promise<boolean>
+  /**
+   * Ends a session of the caller with its tokens; false if the caller has no such session.
+   *
+   * @throws RECENT_SIGN_IN_REQUIRED if it is another session than the caller's, which a stolen token may not end
+   */
+  revoke(caller: UserCaller, sessionId: string): Promise<boolean>
+  /** Ends all sessions of one account, or of all accounts; returns how many there were. */
+  revokeAll(userId?: string): Promise<number>
+  /**
+   * Checks that the caller's session was created within the last 10 minutes: a refresh is no sign-in.
+   *
+   * @throws RECENT_SIGN_IN_REQUIRED
+   */
+  requireRecentSignIn(caller: UserCaller): Promise<void>
   deleteExpired(): Promise<void>
 }
 
@@ -67,6 +79,7 @@ type Lifetime = Pick<Row, 'created_at' | 'expires_at'>
 type SessionUser = Pick<UserRow, 'id' | 'email' | 'email_key' | 'email_verified_at' | 'role'> & Lifetime
 
 const USER_AGENT_MAX = 300
+const RECENT_MS = 600_000
 
 /**
  * @param options.idleMs lifetime of a session without a refresh; stored with the session
@@ -105,7 +118,14 @@ export function createSessions(
     current: row.id === currentId,
   })
 
+  async function requireRecentSignIn({ sessionId }: UserCaller): Promise<void> {
+    const user = await userOf(sessionId)
+    if (!user || user.created_at <= clock.now() - RECENT_MS) throw authErrors.recent_sign_in_required()
+  }
+
   return {
+    requireRecentSignIn,
+
     // A second factor belongs here: the first factor is verified, whichever it was.
     async create(user, { ip, userAgent }) {
       const now = clock.now()
@@ -183,11 +203,21 @@ export function createSessions(
       }
     },
 
-    async revoke(userId, sessionId) {
+    async revoke(caller, sessionId) {
+      if (sessionId !== caller.sessionId) await requireRecentSignIn(caller)
       const revoked = await db.write(
-        sql`delete from auth_sessions where id = ${sessionId} and user_id = ${userId} returning id`,
+        sql`delete from auth_sessions where id = ${sessionId} and user_id = ${caller.id} returning id`,
       )
       return revoked.length > 0
+    },
+
+    async revokeAll(userId) {
+      const ofUser = userId === undefined ? sql.literal('') : sql`where user_id = ${userId}`
+      const [[counted]] = await db.batch([
+        sql<{ total: number }>`select count(*) as total from auth_sessions ${ofUser}`,
+        sql<never>`delete from auth_sessions ${ofUser}`,
+      ])
+      return counted!.total
     },
 
     async deleteExpired() {

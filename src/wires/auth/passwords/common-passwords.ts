@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+
+let list: Buffer | undefined
+
+/**
+ * Whether a password is one of the 49,233 commonest, the frequency list that zxcvbn uses. The list is in lower case: it
+ * counts Password and password as one, so passwords are compared with it case-insensitively.
+ *
+ * The list is searched as it is in its file, a JSON array of texts: half a megabyte outside the heap, read at the first
+ * use, and a tenth of a millisecond for a search. No code of the package runs.
+ */
+export function isCommonPassword(password: string): boolean {
+  list ??= readFileSync(new URL(import.meta.resolve('@zxcvbn-ts/language-common/src/passwords.json')))
+  // A quotation mark inside a text is escaped, so this is found only as a whole text.
+  return list.includes(JSON.stringify(password.toLowerCase()))
+}
+
+const OUTER = /^[^\p{L}]+|[^\p{L}]+$/gu
+const SEPARATORS = /[\s._-]+/g
+const LETTERS_MIN = 3
+
+/**
+ * Makes the function that tells whether a password is one of these names with nothing but digits and signs around it:
+ * `shop2024!` of a service called Shop.
+ */
+export function nameCheck(names: readonly string[]): (password: string) => boolean {
+  const lettersOf = (text: string): string =>
+    text.normalize('NFKC').toLowerCase().replaceAll(OUTER, '').replaceAll(SEPARATORS, '')
+  // Fewer letters may be in a random password by chance.
+  const refused = new Set(names.map(lettersOf).filter((name) => name.length >= LETTERS_MIN))
+  return (password) => refused.has(lettersOf(password))
+}
