@@ -5,7 +5,7 @@ import type { WireContext } from '../../kernel/wire.ts'
 import { attempt, type Attempt } from '../../providers/attempt.ts'
 import { isEntry, isSnapshot } from './answers.ts'
 import { payErrors } from './errors.ts'
-import type { Account, Ledger } from './ledger.ts'
+import { isOpen, type Account, type Ledger } from './ledger.ts'
 import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
 import type { Entry, PaymentProvider, Snapshot } from './provider.ts'
 import type { CallRow, TransactionRow } from './transaction-rows.ts'
@@ -13,6 +13,8 @@ import type { CallRow, TransactionRow } from './transaction-rows.ts'
 /** Milliseconds for one call of a provider, and for a request with all of its calls. */
 export const CALL_MS = 10_000
 export const REQUEST_MS = 15_000
+/** When a caller tries again what was not done, if the provider does not say. */
+const RETRY_MS = 1_000
 /** A running call is not made again before this many milliseconds: longer than any call, and than a process may stall. */
 export const LEASE_MS = 20_000
 
@@ -26,10 +28,14 @@ export type Called = { account: Account; failure: NotAccepted | undefined }
 
 type Done = { snapshot: Snapshot } | { entry: Entry }
 
+/** A call whose row exists, with the lease of whom makes it. */
+export type CallToMake = Pick<CallRow, 'id' | 'kind' | 'amount' | 'lease_until'>
+
 export type Calls = {
   /**
    * Captures an order, or gives money back, by a call whose row exists already as running. Its outcome is recorded; an
-   * unknown one is looked up until the deadline.
+   * unknown one is looked up until the deadline. The row of a call that was certainly not made is deleted, with what it
+   * reserved, so that the same call can be made again.
    *
    * @param options.isRepeated whether the call was made before with an unknown outcome: a refusal now does not tell whether
    *   the first one was carried out
@@ -37,7 +43,7 @@ export type Calls = {
    */
   make(
     account: Account,
-    call: Pick<CallRow, 'id' | 'kind' | 'amount'>,
+    call: CallToMake,
     options: { cause: string; deadline: number; isRepeated?: boolean },
   ): Promise<Called>
 }
@@ -50,7 +56,7 @@ export function createCalls(
   function perform(
     provider: PaymentProvider,
     row: TransactionRow,
-    call: Pick<CallRow, 'id' | 'kind' | 'amount'>,
+    call: CallToMake,
     limitMs: number,
   ): Promise<Outcome<Done>> {
     const subject = { id: call.id, transactionId: row.id, reference: row.reference! }
@@ -70,18 +76,18 @@ export function createCalls(
         begin: async () => true,
         call: (limitMs) => perform(provider, row, call, limitMs),
         async settle(outcome, isLookedUp) {
+          const ended = { id: call.id, leaseUntil: call.lease_until }
           if (outcome.kind === 'accepted') {
             const snapshot = 'snapshot' in outcome ? outcome.snapshot : { entries: [outcome.entry] }
-            const after = await record({ snapshot, call: { id: call.id, status: 'accepted', reason: null } })
+            const after = await record({ snapshot, call: { ...ended, status: 'accepted', reason: null } })
             return { account: after ?? account, failure: undefined }
           }
           // A repetition that was not done says nothing about the first time.
           const { kind, reason } = outcome
           const failure: NotAccepted =
             kind === 'retry' && (isLookedUp || isRepeated) ? { kind: 'unknown', reason } : outcome
-          const status = failure.kind === 'unknown' ? 'unknown' : 'refused'
-          const after = await record({ call: { id: call.id, status, reason } })
-          return { account: after ?? account, failure }
+          const after = await record({ call: { ...ended, status: STATUS_OF[failure.kind], reason } })
+          return { account: after ?? account, failure: after ? failureNow(after, call, failure) : failure }
         },
         lookUp: isRepeated
           ? undefined
@@ -113,6 +119,15 @@ export function createCalls(
   }
 }
 
+const STATUS_OF = { retry: 'not_made', refused: 'refused', unknown: 'unknown' } as const
+
+/** The failure of a call by what the ledger has of it: another process may have made it meanwhile, or make it now. */
+function failureNow({ calls }: Account, { id }: CallToMake, failure: NotAccepted): NotAccepted | undefined {
+  const call = calls.find((one) => one.id === id)
+  if (call?.status === 'accepted') return undefined
+  return call && isOpen(call) ? { kind: 'unknown', reason: failure.reason } : failure
+}
+
 /** Whether a snapshot shows what a call was to do. */
 const isDone = ({ id, kind }: Pick<CallRow, 'id' | 'kind'>, { entries }: Snapshot): boolean =>
   kind === 'refund'
@@ -137,8 +152,9 @@ export function errorOf(
     return payErrors.provider_error({ message: `The provider refused it: ${reason}`, details })
   if (kind === 'retry')
     return payErrors.provider_error({
-      message: `The provider could not be asked, nothing was done: ${reason}`,
+      message: `Nothing was done: ${reason}. Send the same request again.`,
       details,
+      retryAfter: Math.ceil((failure.afterMs ?? RETRY_MS) / 1000),
     })
   return payErrors.provider_error({
     message: `The provider did not say whether it was done: ${reason}. GET /pay/transactions/:id shows the outcome once it is known.`,

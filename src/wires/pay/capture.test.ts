@@ -61,6 +61,18 @@ describe('a wallet order', () => {
       assert.equal(till.wallet.counts.capture, 1)
     })
 
+    test('whose capture was certainly not made is captured by the same Idempotency-Key', async (t) => {
+      const till = await startTill(t, engine)
+      const { reference } = await till.order()
+      approve(till, reference)
+      till.wallet.faults = ['unsent']
+      const failed = await till.call(capture(reference), undefined, { key: 'capture' })
+      assert.deepEqual([failed.status, failed.headers.get('retry-after')], [502, '1'], failed.text)
+      assert.match(failed.body.error.message, /^Nothing was done/)
+      const { status, body } = await till.call(capture(reference), undefined, { key: 'capture' })
+      assert.deepEqual([status, body.status], [200, 'COMPLETED'])
+    })
+
     test('whose payment is declined is answered 422, and can be tried again', async (t) => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.order()

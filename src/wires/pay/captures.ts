@@ -3,11 +3,11 @@ import { newId } from '../../base/ids.ts'
 import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { WireContext } from '../../kernel/wire.ts'
-import { errorOf, leaseOf, REQUEST_MS, type Calls } from './calls.ts'
+import { errorOf, leaseOf, REQUEST_MS, type Calls, type CallToMake } from './calls.ts'
 import { payErrors } from './errors.ts'
 import { isOpen, type Account, type Ledger } from './ledger.ts'
 import type { Reconcile } from './reconcile.ts'
-import { claimCallSql, insertCallSql, selectTransactionsSql, type CallRow } from './transaction-rows.ts'
+import { claimCallSql, insertCallSql, selectTransactionsSql } from './transaction-rows.ts'
 
 const WAIT_MS = 200
 
@@ -49,15 +49,17 @@ export function createCaptures(
   async function make(account: Account, cause: string, deadline: number): Promise<Captured | undefined> {
     const { row } = account
     const open = account.calls.find((call) => call.kind === 'capture' && isOpen(call))
-    let call: Pick<CallRow, 'id' | 'kind' | 'amount'>
+    const lease = leaseOf(clock)
+    let call: CallToMake
     if (open) {
       // The outcome of an earlier call is unknown, and the order was just looked up: the same key again.
-      call = open
-      if ((await db.write(claimCallSql(open.id, leaseOf(clock)))).length === 0) return undefined
+      const [claim] = await db.write(claimCallSql(open.id, lease))
+      if (!claim) return undefined
+      call = { ...open, ...claim }
     } else {
-      call = { id: newId(clock.now()), kind: 'capture', amount: null }
+      call = { id: newId(lease.now), kind: 'capture', amount: null, lease_until: lease.leaseUntil }
       const inserted = await db.write(
-        insertCallSql({ id: call.id, kind: 'capture', transaction_id: row.id }, leaseOf(clock)),
+        insertCallSql({ id: call.id, kind: 'capture', transaction_id: row.id }, lease),
       )
       if (inserted.length === 0) return undefined
     }

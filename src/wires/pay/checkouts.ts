@@ -14,7 +14,6 @@ import {
   insertCallSql,
   insertHistorySql,
   selectTransactionsSql,
-  settleCallSql,
   type TransactionRow,
 } from './transaction-rows.ts'
 
@@ -58,9 +57,12 @@ export function createCheckouts(
   const { providers, watchSql } = options
 
   /** Inserts the transaction with the row of its first call; answers false if it exists. */
-  async function insert(row: TransactionRow, cause: string): Promise<boolean> {
+  async function insert(
+    row: TransactionRow,
+    lease: ReturnType<typeof leaseOf>,
+    cause: string,
+  ): Promise<boolean> {
     const { id } = row
-    const lease = leaseOf(clock)
     const [inserted] = await db.batch([
       sql.insert('pay_transactions', row, ['id']),
       insertHistorySql({ transactionId: id, seq: 0, status: 'pending', cause }, lease.now),
@@ -95,7 +97,9 @@ export function createCheckouts(
         updated_at: now,
       }
       let createdAt = now
-      const isNew = await insert(row, cause)
+      const lease = leaseOf(clock)
+      let { leaseUntil } = lease
+      const isNew = await insert(row, lease, cause)
       if (!isNew) {
         const existing = await db.get(selectTransactionsSql(sql`id = ${id}`))
         if (typeof existing?.reference === 'string' && existing.url !== null)
@@ -106,9 +110,10 @@ export function createCheckouts(
             message: `The provider never answered, and the payment is ${existing.status}. Send a new Idempotency-Key to try again.`,
             details: { provider: name },
           })
-        const claimed = await db.write(claimCallSql(id, leaseOf(clock)))
-        if (claimed.length === 0)
+        const [claim] = await db.write(claimCallSql(id, leaseOf(clock)))
+        if (!claim)
           throw errorOf({ kind: 'unknown', reason: 'the first call is still under way' }, { provider: name })
+        leaseUntil = claim.lease_until
       }
 
       const settle = async (outcome: Outcome<Created>): Promise<Opened | NotAccepted> => {
@@ -118,7 +123,7 @@ export function createCheckouts(
           await db.batch([
             sql`update pay_transactions set reference = ${reference}, url = ${url}, version = version + 1,
                 updated_at = ${clock.now()} where id = ${id} and reference is null`,
-            settleCallSql(id, 'accepted', null),
+            sql`update pay_calls set status = 'accepted', reason = null where id = ${id}`,
           ])
           return { transactionId: id, reference, url }
         }
@@ -127,8 +132,10 @@ export function createCheckouts(
         const failure: NotAccepted = kind === 'retry' && !isNew ? { kind: 'unknown', reason } : outcome
         // Nothing was created, so there is no transaction either.
         if (failure.kind !== 'unknown')
-          await db.write(sql`delete from pay_transactions where id = ${id} and reference is null`)
-        else await ledger.record(id, { call: { id, status: 'unknown', reason }, cause })
+          await db.write(sql`
+            delete from pay_transactions where id = ${id} and reference is null
+              and exists (select 1 from pay_calls where id = ${id} and lease_until = ${leaseUntil})`)
+        else await ledger.record(id, { call: { id, leaseUntil, status: 'unknown', reason }, cause })
         return failure
       }
       const make = (limitMs: number): Promise<Outcome<Created>> =>

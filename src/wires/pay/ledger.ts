@@ -13,6 +13,7 @@ import {
   selectCallsSql,
   selectEntriesSql,
   selectTransactionsSql,
+  deleteCallSql,
   settleCallSql,
   type CallRow,
   type TransactionRow,
@@ -39,8 +40,11 @@ export type Change = {
   snapshot?: Pick<Snapshot, 'entries'> & Partial<Snapshot>
   /** What caused it, for the history: `request …`, `event …`, `sweep`. */
   cause: string
-  /** How a call of ours ended. */
-  call?: { id: string; status: CallRow['status']; reason: string | null }
+  /**
+   * How a call of ours ended, by the process that made it under this lease: what it did counts in any case, and that it did
+   * nothing only if no other process has claimed it meanwhile. `not_made` deletes its row, and frees what it reserved.
+   */
+  call?: { id: string; leaseUntil: number; status: CallRow['status'] | 'not_made'; reason: string | null }
   /** Further steps of the same batch. */
   steps?: readonly Step[]
 }
@@ -85,7 +89,8 @@ export function createLedger(
     const entries = [...before.entries, ...added]
     const summary = summaryOf(moneyOf(row), entries)
     const calls = settledCalls(before.calls, call, summary, row.reference ?? snapshot?.reference)
-    const changedCalls = calls.filter((one, at) => one !== before.calls[at])
+    const changedCalls = calls.filter((one) => !before.calls.includes(one))
+    const deletedCalls = before.calls.filter(({ id: callId }) => !calls.some((one) => one.id === callId))
     const history = historyOf(before, summary, added)
     const after: TransactionRow = {
       ...row,
@@ -99,7 +104,8 @@ export function createLedger(
       is_settled: isSettled(summary, calls) ? 1 : 0,
     }
     const isChanged =
-      added.length > 0 || changedCalls.length > 0 || COMPUTED.some((column) => after[column] !== row[column])
+      added.length + changedCalls.length + deletedCalls.length > 0 ||
+      COMPUTED.some((column) => after[column] !== row[column])
     if (!isChanged && steps.length === 0) return before
     after.version = row.version + 1
     after.updated_at = now
@@ -124,7 +130,9 @@ export function createLedger(
           now,
         ),
       ),
-      ...changedCalls.map((one) => settleCallSql(one.id, one.status, one.reason)),
+      ...[...changedCalls.map(settleCallSql), ...deletedCalls.map(deleteCallSql)].map((step) =>
+        requireRow(step, () => changedMeanwhile),
+      ),
       ...(row.is_settled === 1 && after.is_settled === 0 ? watchSql(after) : []),
       ...steps,
     ])
@@ -221,11 +229,13 @@ function settledCalls(
   const isPaid = summary.captured > 0n || summary.isChargePending || summary.status !== 'pending'
   const isDone = ({ id, kind }: CallRow): boolean =>
     kind === 'refund' ? refunds.has(id) : kind === 'capture' ? isPaid : reference !== undefined
-  return calls.map((call) => {
+  return calls.flatMap((call): CallRow[] => {
     const isOwn = call.id === settled?.id
     if (isDone(call) && (isOpen(call) || (isOwn && settled.status === 'accepted')))
-      return call.status === 'accepted' ? call : { ...call, status: 'accepted', reason: null }
-    return isOwn && isOpen(call) ? { ...call, ...settled } : call
+      return [call.status === 'accepted' ? call : { ...call, status: 'accepted', reason: null }]
+    if (!isOwn || !isOpen(call) || call.lease_until !== settled.leaseUntil) return [call]
+    const { status, reason } = settled
+    return status === 'not_made' ? [] : [{ ...call, status, reason }]
   })
 }
 

@@ -15,6 +15,8 @@ const SESSION_LIVES_MS: Readonly<Record<CallProvider, number>> = {
   walletpay: 3 * HOUR_MS,
 }
 
+const NEVER_SHOWN = { status: 'refused', reason: 'the provider never showed it' } as const
+
 export type Reconciled = {
   /** The transaction afterwards; undefined if there is none. */
   account: Account | undefined
@@ -94,19 +96,22 @@ export function createReconcile(
       return { account: before, failure: found }
     }
     const isFound = 'snapshot' in found
+    const created = before.calls.find((call) => call.id === id)
     let account = await ledger.record(id, {
       snapshot: isFound ? found.snapshot! : { entries: found },
       cause,
       // A session that expired before it was ever seen has nothing more to tell.
-      ...(!isFound && { call: { id, status: 'refused', reason: 'the provider never showed it' } }),
+      ...(!isFound && created && { call: { id, leaseUntil: created.lease_until, ...NEVER_SHOWN } }),
     })
     if (repeats)
       for (const call of account?.calls ?? []) {
         // Nobody waits any more for the address of a session that was never created.
         if (!isOpen(call) || call.kind === 'create') continue
-        if ((await db.write(claimCallSql(call.id, leaseOf(clock)))).length === 0) continue
+        const [claim] = await db.write(claimCallSql(call.id, leaseOf(clock)))
+        if (!claim) continue
         const deadline = clock.elapsed() + CALL_MS
-        account = (await calls.make(account!, call, { cause, deadline, isRepeated: true })).account
+        const again = { ...call, ...claim }
+        account = (await calls.make(account!, again, { cause, deadline, isRepeated: true })).account
       }
     return { account, failure: undefined }
   }

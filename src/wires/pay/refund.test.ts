@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../db/sql.ts'
+import { testClock } from '../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { startTill, type Till } from './pay.fixture.ts'
 
@@ -212,6 +214,60 @@ describe('a refund', () => {
       assert.equal(refundedAmount, 800)
       assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
       void answering
+    })
+
+    test('that another server has claimed is not repeated because the first call of it ends late', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const { card } = till
+      const held: { end: () => void }[] = []
+      card.hold = () => new Promise((end) => held.push({ end }))
+      card.faults = ['dropped']
+      const answering = till.call(REFUND, { transactionId, amount: 800 })
+      while (held.length < 1) await delay(2)
+      const first = held[0]!
+      card.hold = async () => undefined
+      // A server whose clock is ahead: to it the lease of the call is over.
+      const clock = testClock()
+      const { databaseUrl } = till.app.app.settings
+      const next = await startTill(t, engine, { banks: [card, till.wallet], clock, databaseUrl })
+      clock.advance(40_000)
+      // Looks are answered, and the repeated call is held.
+      const isUnderWay = () => card.counts.refund > 1
+      card.hold = () => (isUnderWay() ? new Promise((end) => held.push({ end })) : Promise.resolve())
+      const sweeping = next.sweep()
+      while (held.length < 2) await delay(2)
+      card.hold = async () => undefined
+      first.end()
+      const { body, status } = await till.app.clock.through(answering)
+      assert.deepEqual([status, body.status], [200, 'pending'])
+      await next.sweep()
+      assert.equal(card.counts.refund, 2)
+      held[1]!.end()
+      await sweeping
+      await next.sweep()
+      assert.equal(card.counts.refund, 2)
+      assert.equal((await next.transaction(transactionId)).refundedAmount, 800)
+    })
+
+    test('that was certainly not made is made by the same Idempotency-Key', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      till.card.faults = ['unsent', 'unsent']
+      const refund = () => till.call(REFUND, { transactionId, amount: 800 }, { key: 'refund' })
+      for (let time = 1; time <= 2; time++) {
+        const { status, headers, body } = await refund()
+        assert.deepEqual(
+          [status, headers.get('retry-after'), body.error.code, body.error.message],
+          [502, '1', 'PROVIDER_ERROR', 'Nothing was done: no connection. Send the same request again.'],
+        )
+        assert.deepEqual((await till.transaction(transactionId)).refunds, [])
+      }
+      const made = await refund()
+      assert.deepEqual([made.status, made.body.status], [200, 'completed'], made.text)
+      assert.deepEqual((await refund()).body, made.body)
+      assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
+      assert.equal((await till.transaction(transactionId)).refundedAmount, 800)
     })
 
     test('that the provider refuses gives its reservation back', async (t) => {

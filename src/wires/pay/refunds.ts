@@ -4,7 +4,7 @@ import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { numberOf } from './amounts.ts'
-import { errorOf, leaseOf, REQUEST_MS, type Calls } from './calls.ts'
+import { errorOf, leaseOf, REQUEST_MS, type Calls, type CallToMake } from './calls.ts'
 import { payErrors, type CallProvider } from './errors.ts'
 import type { Account, Ledger } from './ledger.ts'
 import { insertCallSql, type CallRow, type TransactionRow } from './transaction-rows.ts'
@@ -59,10 +59,10 @@ export function createRefunds(
   },
 ): Refunds {
   /**
-   * Reserves an amount that `row` has left; answers false if another refund or the provider has changed what is left. SQL
+   * Reserves an amount that `row` has left, and inserts the row of the call; answers undefined if another refund or the provider has changed what is left. SQL
    * does not add amounts of 256 bits: the statement compares what the sum was made of.
    */
-  async function reserve(id: string, row: TransactionRow, amount: bigint): Promise<boolean> {
+  async function reserve(id: string, row: TransactionRow, amount: bigint): Promise<CallToMake | undefined> {
     const lease = leaseOf(clock)
     try {
       await db.batch([
@@ -79,10 +79,10 @@ export function createRefunds(
         ),
         watchSql(row.id, id),
       ])
-      return true
+      return { id, kind: 'refund', amount: amount.toString(), lease_until: lease.leaseUntil }
     } catch (error) {
       if (error !== notReserved) throw error
-      return false
+      return undefined
     }
   }
 
@@ -102,6 +102,8 @@ export function createRefunds(
         // The same request was made before, and its answer was lost.
         const earlier = account.calls.find((call) => call.id === id)
         if (earlier) return repeat(account, earlier)
+        const seen = account.summary.refunds.find(({ callId }) => callId === id)
+        if (seen) return answerOf(account, { id, amount: seen.amount.toString() })
         const { row } = account
         if (currency !== undefined && currency.toUpperCase() !== row.currency)
           throw invalid({ path: '/body/currency', message: `must be ${row.currency}, as the payment is` })
@@ -109,12 +111,8 @@ export function createRefunds(
         const left = BigInt(row.captured) - BigInt(row.reserved)
         const amount = readAmount?.(row) ?? left
         if (amount <= 0n || amount > left) throw exceeded(row, left)
-        if (await reserve(id, row, amount)) {
-          const call: Pick<CallRow, 'id' | 'kind' | 'amount'> = {
-            id,
-            kind: 'refund',
-            amount: amount.toString(),
-          }
+        const call = await reserve(id, row, amount)
+        if (call) {
           const ended = await calls.make(account, call, { cause, deadline })
           const { account: after, failure } = ended
           if (failure && failure.kind !== 'unknown') throw errorOf(failure, { provider })

@@ -55,16 +55,34 @@ export const insertCallSql = (
   values (${call.id}, ${call.transaction_id}, ${call.kind}, ${call.amount?.toString() ?? null}, 'running', ${leaseUntil}, null, ${now})
   on conflict do nothing returning id`
 
-/** Claims a call of unknown outcome, to make it again under the same key, unless it is still under way. */
+/**
+ * Claims a call of unknown outcome, to make it again under the same key, unless it is still under way. Answers its lease,
+ * which differs from all earlier ones of the call: by it a process notices that the call has become another's.
+ */
 export const claimCallSql = (
   id: string,
   { now, leaseUntil }: { now: number; leaseUntil: number },
-): Sql => sql`
-  update pay_calls set status = 'running', lease_until = ${leaseUntil}
-  where id = ${id} and (status = 'unknown' or (status = 'running' and lease_until <= ${now})) returning id`
+): Sql<Pick<CallRow, 'lease_until'>> => sql<Pick<CallRow, 'lease_until'>>`
+  update pay_calls set status = 'running',
+    lease_until = case when lease_until < ${leaseUntil} then ${leaseUntil} else lease_until + 1 end
+  where id = ${id} and (status = 'unknown' or (status = 'running' and lease_until <= ${now})) returning lease_until`
 
-export const settleCallSql = (id: string, status: CallRow['status'], reason: string | null): Sql => sql`
-  update pay_calls set status = ${status}, reason = ${reason} where id = ${id}`
+/** Records how a call ended, unless another process has claimed it meanwhile. */
+export const settleCallSql = ({
+  id,
+  status,
+  reason,
+  lease_until,
+}: Pick<CallRow, 'id' | 'status' | 'reason' | 'lease_until'>): Sql<{ id: string }> => sql<{ id: string }>`
+  update pay_calls set status = ${status}, reason = ${reason} where id = ${id} and lease_until = ${lease_until}
+  returning id`
+
+/** Deletes a call that was certainly not made, unless another process has claimed it meanwhile. */
+export const deleteCallSql = ({
+  id,
+  lease_until,
+}: Pick<CallRow, 'id' | 'lease_until'>): Sql<{ id: string }> => sql<{ id: string }>`
+  delete from pay_calls where id = ${id} and lease_until = ${lease_until} returning id`
 
 /** An entry of the ledger with its place in it. */
 export type LedgerRow = {
