@@ -27,6 +27,7 @@ import { migrateWithLog } from './kernel/migrate-with-log.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
 import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/sealed.ts'
 import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
+import { checkServedPolicy, recordServedPolicy } from './kernel/served-policy.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire.ts'
 import type { Messaging } from './wires/messaging/index.ts'
@@ -79,6 +80,8 @@ export type App = {
   health(): ReadonlyMap<string, () => Promise<void>>
   /** The further checks of each wire, by name. */
   checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
+  /** Rejects, as `listen` does, if the policy would open data that was guarded. */
+  checkPolicy(): Promise<void>
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
   sealed(): readonly SealedColumn[]
   /** Refuses new requests, waits for those in progress and for jobs (30 s at most), then closes everything. */
@@ -264,8 +267,7 @@ async function assemble(parts: Parts): Promise<App> {
     await migrateWithLog({ db, clock, log }, [...frame, ...own.flat(), ...stoodIn])
   }
 
-  async function start(): Promise<void> {
-    await migrate()
+  async function startWires(): Promise<void> {
     await idempotency.start()
     const pay = services.get('pay') as Pay | undefined
     await sandbox?.start(variablesOf(parts.wireOptions), {
@@ -277,12 +279,19 @@ async function assemble(parts: Parts): Promise<App> {
     }
   }
 
+  async function start(): Promise<void> {
+    await migrate()
+    await startWires()
+  }
+
   async function listen(): Promise<string> {
     const { host, port } = settings
     const address = await server.listen({ host, port }).catch((error: unknown) => {
       throw unheard(error, host, port)
     })
-    await start()
+    await migrate()
+    await recordServedPolicy(db, settings)
+    await startWires()
     await jobs.start()
     life.ready()
     return address
@@ -303,6 +312,7 @@ async function assemble(parts: Parts): Promise<App> {
     listen: () => life.begin(listen),
     health: () => health,
     checks: () => checks,
+    checkPolicy: () => checkServedPolicy(db, settings),
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
     close: () => life.close(),
   }

@@ -46,6 +46,7 @@ eachEngine((engine) => {
     const folder = await temporaryFolder(t)
     const first = await startIn(t, folder, engine)
     const { token, email, password } = await first.app.register()
+    await first.app.app.service('auth').users.promote(email)
     const { body: book } = await first.app.request('POST', '/store/books', { token, body: { title: 'Momo' } })
     const file = await upload(first.app, token, { bytes: 'some bytes' })
 
@@ -99,7 +100,13 @@ async function startIn(t: TestContext, folder: string, engine: Engine, url?: str
   await mkdir(dataDir, { recursive: true })
   const databaseUrl =
     url ?? (engine.name === 'sqlite' ? `sqlite:${join(dataDir, 'sixwire.db')}` : await engine.migratedUrl())
-  const environment = { DATA_DIR: dataDir, SIXWIRE_SECRET: SECRET, DATABASE_URL: databaseUrl }
+  const environment = {
+    DATA_DIR: dataDir,
+    SIXWIRE_SECRET: SECRET,
+    DATABASE_URL: databaseUrl,
+    NODE_ENV: 'production',
+    HOST: '127.0.0.1',
+  }
   return { app: await startApp(t, engine, { databaseUrl, environment }), environment }
 }
 

@@ -35,7 +35,10 @@ Exits with 1 if a check fails.`,
 }
 
 function checksOf(app: App): Check[] {
-  const checks: Check[] = [{ name: 'database', ask: () => app.db.ping(), limitMs: LONGEST_WAIT_MS }]
+  const checks: Check[] = [
+    { name: 'database', ask: () => app.db.ping(), limitMs: LONGEST_WAIT_MS },
+    { name: 'policy', ask: () => app.checkPolicy(), limitMs: LONGEST_WAIT_MS },
+  ]
   for (const [wire, ask] of app.health()) {
     checks.push({ name: wire, ask, limitMs: LONGEST_WAIT_MS })
     for (const [name, askProvider] of app.checks().get(wire)!)

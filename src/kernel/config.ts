@@ -46,6 +46,8 @@ export type Settings = {
   /** The keys for everything that is encrypted or signed are derived from it. */
   secret: string
   policy: PolicyName
+  /** Whether the environment or the configuration file names the policy; if not, it is the default. */
+  isPolicySet: boolean
   /** Whether local stand-ins take the place of providers that are not configured. Never in production. */
   sandbox: boolean
   /** The host names under which everybody may use the sandbox, and the networks whose callers may; none by default. */
@@ -66,7 +68,7 @@ export type Settings = {
 
 /** The settings of a configuration file. The environment takes precedence. */
 export type SettingsInput = Partial<
-  Omit<Settings, 'secret' | 'appDir' | 'hasFrontend' | 'sandboxUrl' | 'sandboxHost'>
+  Omit<Settings, 'secret' | 'appDir' | 'hasFrontend' | 'isPolicySet' | 'sandboxUrl' | 'sandboxHost'>
 > & {
   /** Host names, and networks like `172.16.0.0/12`. */
   sandboxHost?: string | readonly string[]
@@ -314,6 +316,7 @@ export async function loadSettings(
     publicUrl,
     secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir),
     policy: settings.policy ?? (production ? 'guarded' : 'open'),
+    isPolicySet: settings.policy !== undefined,
     sandbox,
     sandboxHost,
     sandboxUrl,
