@@ -5,7 +5,7 @@ import { notConfigured as providerNotConfigured } from '../../providers/health.t
 export const onchainErrors = defineErrors({
   insufficient_funds: [422, 'The wallet has too little of the native coin for the value and the fee.'],
   contract_reverted: [422, 'The contract refuses this call: nothing was signed.'],
-  limit_exceeded: [422, 'A limit that the operator set does not allow this: nothing was signed.'],
+  limit_exceeded: [422, 'A limit of the operator or of the nodes does not allow this: nothing was signed.'],
   provider_error: [502, 'No node of this chain gives an answer.'],
 })
 

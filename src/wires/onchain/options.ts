@@ -1,10 +1,9 @@
 import { Type } from '../../base/schema.ts'
 import type { KeyStore } from './wallets/signer.ts'
 
+const AMOUNT = { pattern: '^(0|[1-9]\\d*)(\\.\\d{1,18})?$', maxLength: 78 }
 const Amount = (description: string) =>
-  Type.Optional(
-    Type.String({ pattern: '^(0|[1-9]\\d*)(\\.\\d{1,18})?$', maxLength: 78, description, examples: ['2.5'] }),
-  )
+  Type.Optional(Type.String({ ...AMOUNT, description, examples: ['2.5'] }))
 
 const ADDRESS = '^0x[0-9a-fA-F]{40}$'
 
@@ -30,7 +29,14 @@ export const SendingLimits = Type.Object(
 )
 
 /** The options of a chain of which the configuration says nothing. */
-export const CHAIN_DEFAULTS = { tokens: {}, maxFeeGwei: 500, symbol: 'ETH', pollMs: 1_000, limits: {} }
+export const CHAIN_DEFAULTS = {
+  tokens: {},
+  maxFeeGwei: 500,
+  maxTransactionFee: '1',
+  symbol: 'ETH',
+  pollMs: 1_000,
+  limits: {},
+}
 
 /** One chain. It is configured if it has an address of a node. */
 export const ChainOptions = Type.Object({
@@ -67,6 +73,12 @@ export const ChainOptions = Type.Object({
     maximum: 1_000_000,
     default: CHAIN_DEFAULTS.maxFeeGwei,
     description: 'The most that a transaction pays per unit of gas, in gwei.',
+  }),
+  maxTransactionFee: Type.String({
+    ...AMOUNT,
+    default: CHAIN_DEFAULTS.maxTransactionFee,
+    description:
+      'The most that the gas of one transaction may cost, in the native coin. Nodes have a limit of their own (--rpc.txfeecap of go-ethereum: 1).',
   }),
   symbol: Type.String({
     pattern: '^[A-Za-z0-9]{1,16}$',
@@ -116,7 +128,8 @@ export const ONCHAIN_PROVIDERS = {
       '*_CONFIRMATIONS': 'confirmations',
       '*_TOKENS': 'tokens',
       '*_MAX_FEE_GWEI': 'maxFeeGwei',
+      '*_MAX_TRANSACTION_FEE': 'maxTransactionFee',
     },
-    standInTakes: ['confirmations', 'maxFeeGwei'],
+    standInTakes: ['confirmations', 'maxFeeGwei', 'maxTransactionFee'],
   },
 } as const

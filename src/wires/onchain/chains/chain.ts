@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Hex } from 'viem'
 
-import { parseGwei } from '../../../base/viem.ts'
+import { parseEther, parseGwei } from '../../../base/viem.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { chainNotConfigured } from '../errors.ts'
 import type { ChainOptions } from '../options.ts'
@@ -39,6 +39,8 @@ export type Chain = {
   readonly depth: number
   /** The most that is paid per unit of gas, in wei. */
   readonly maxFee: bigint
+  /** The most that the gas of one transaction may cost, in wei. */
+  readonly maxTransactionFee: bigint
   readonly pollMs: number
   /** Contracts of the tokens that payments take, by symbol. */
   readonly tokens: Readonly<Record<string, string>>
@@ -123,6 +125,7 @@ export function createChain(
     symbol: options.symbol,
     depth: options.depth,
     maxFee: rpc ? parseGwei(String(options.maxFeeGwei)) : 0n,
+    maxTransactionFee: parseEther(options.maxTransactionFee),
     pollMs: options.pollMs,
     tokens: options.tokens,
     limits: options.limits,

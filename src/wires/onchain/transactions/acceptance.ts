@@ -2,15 +2,20 @@ import { formatEther } from '../../../base/viem.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { onchainErrors } from '../errors.ts'
 import type { Intent } from './intent.ts'
+import { feesWithin, sizeRefusal, TRANSFER_GAS } from './bounds.ts'
+import type { Fees } from './fees.ts'
 import { listRefusal, type Allowance } from './limits.ts'
 import type { Preflight } from './preflight.ts'
-import { gasOf, TRANSFER_GAS } from './simulation.ts'
+import { gasOf } from './simulation.ts'
 
 /** A caller who waits for what becomes of an intent. */
 export type Candidate = { readonly intent: Intent; reject(error: unknown): void }
 
-/** An intent that may be signed. `cost` is its value and the most that its gas can cost, in wei. */
-export type Accepted<C extends Candidate> = { entry: C; gas: bigint; cost: bigint }
+/** How an intent is signed. `cost` is its value and the most that its gas can cost, in wei. */
+type Terms = { gas: bigint; fees: Fees; cost: bigint }
+
+/** An intent that may be signed. */
+export type Accepted<C extends Candidate> = Terms & { entry: C }
 
 /**
  * Decides which of the intents of one address may be signed, one after the other; the others are rejected. What lacks funds
@@ -41,15 +46,15 @@ export function accept<C extends Candidate>(
 function decide(
   intent: Intent,
   at: number,
-  { account, fees, simulations, hasCode, isFresh }: Preflight,
+  { head, account, fees: current, simulations, hasCode, isFresh }: Preflight,
   pending: bigint,
-): { gas: bigint; cost: bigint } | ApiError | undefined {
+): Terms | ApiError | undefined {
   const { balance, blockGas } = account
-  const costOf = (gas: bigint): bigint => intent.value + gas * fees.maxFee
+  const costOf = (gas: bigint): bigint => intent.value + gas * current.maxFee
   const lacks = (cost: bigint): ApiError | undefined =>
     isFresh ? fundsError(intent, { balance, pending, cost }) : undefined
-  const notListed = listRefusal(intent, hasCode[at]!)
-  if (notListed) return notListed
+  const refusal = listRefusal(intent, hasCode[at]!) ?? sizeRefusal(intent.data ?? '0x')
+  if (refusal) return refusal
   // Before the node's answer, which may be about the value as well, or about a contract that never got it.
   if (intent.value > balance - pending) return lacks(costOf(TRANSFER_GAS))
   const simulation = simulations[at]!
@@ -57,8 +62,10 @@ function decide(
   const gas = gasOf(intent, simulation, blockGas)
   if (gas instanceof ApiError) return gas
   if (gas === 'no funds') return lacks(costOf(TRANSFER_GAS))
-  const cost = costOf(gas)
-  return cost > balance - pending ? lacks(cost) : { gas, cost }
+  const fees = feesWithin(intent.chain, head, current, gas)
+  if (fees instanceof ApiError) return fees
+  const cost = intent.value + gas * fees.maxFee
+  return cost > balance - pending ? lacks(cost) : { gas, fees, cost }
 }
 
 function fundsError(

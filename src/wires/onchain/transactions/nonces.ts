@@ -24,23 +24,24 @@ export type Nonces = {
 }
 
 /**
- * Finds the next nonce of an address: that of our own line. An address that is new here begins where nodes say, and one whose
- * key was used elsewhere goes on after that.
+ * Finds the next nonce of an address: that of our own line, 0 of a key that was created here. An address that is new here, with
+ * a key from elsewhere, begins where nodes agree; and one whose key was used elsewhere goes on after that.
  *
  * @throws PROVIDER_ERROR
  */
 export async function noncesOf(
   { db, log }: Pick<WireContext, 'db' | 'log'>,
-  { chain, signer: { address } }: Intent,
+  { chain, signer: { address, isCreatedHere = false } }: Intent,
   checked: Preflight,
 ): Promise<Nonces> {
   const shown = checked.account.count
   const line = await readLine(db, chain, address, shown)
   const { nextNonce } = line
   const nonces = (next: number, pending = line.pending): Nonces => ({ stored: nextNonce, next, pending })
-  if (nextNonce === undefined) return nonces(await firstNonce(chain, address, shown))
-  if (shown <= nextNonce) return nonces(nextNonce)
+  if (nextNonce === undefined && !isCreatedHere) return nonces(await firstNonce(chain, address, checked))
+  if (shown <= (nextNonce ?? 0)) return nonces(nextNonce ?? 0)
   const count = await agreedCount(chain, address, checked)
+  if (nextNonce === undefined) return nonces(count)
   const { pending } = await readLine(db, chain, address, count)
   if (count <= nextNonce) return nonces(nextNonce, pending)
   log.warn(
@@ -67,17 +68,21 @@ async function readLine(db: Database, chain: Chain, address: Address, count: num
 }
 
 /**
- * The first nonce of an address that has sent nothing from here: the highest that any node answers, pending ones of other
- * senders included, because the key may be in use elsewhere.
+ * The first nonce of an address that has sent nothing from here, with a key that may be in use elsewhere: what is mined, and
+ * what waits in a pool as far as a second node shows it too. After a gap that one node made up nothing would ever be mined; a
+ * nonce that is too low only fails.
  *
  * @throws PROVIDER_ERROR
  */
-async function firstNonce({ rpc }: Chain, address: Address, count: number): Promise<number> {
-  const answers = await rpc.all(
-    ['latest', 'pending'].map((block) => ({ method: 'eth_getTransactionCount', params: [address, block] })),
-    { limitMs: COMPARE_MS },
-  )
-  return Math.max(count, ...countsIn(answers.flat()))
+async function firstNonce(chain: Chain, address: Address, checked: Preflight): Promise<number> {
+  const [mined, answers] = await Promise.all([
+    agreedCount(chain, address, checked),
+    chain.rpc.all([{ method: 'eth_getTransactionCount', params: [address, 'pending'] }], {
+      limitMs: COMPARE_MS,
+    }),
+  ])
+  const [, confirmed = 0] = countsIn(answers.flat()).toSorted((one, other) => other - one)
+  return Math.max(mined, confirmed)
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   minimumCount,
   type Account,
 } from './account.ts'
-import { isContractCode, isNoEstimate, simulationCall } from './simulation.ts'
+import { estimateDoubt, isContractCode, simulationCall } from './simulation.ts'
 
 /** The limit of a request that simulates. */
 const SIMULATION_MS = 8_000
@@ -84,12 +84,13 @@ async function simulate(
 ): Promise<Pick<Preflight, 'account' | 'simulations'>> {
   const { chain, signer } = intents[0]!
   const account = accountCalls(signer.address, head)
-  const noEstimate: Doubt = (answers) =>
-    answers.some(isNoEstimate) ? 'gives an estimate that is no quantity' : undefined
+  const estimatesDoubt = (of: readonly Intent[], answers: readonly RpcAnswer[]): string | undefined =>
+    of.map((intent, at) => estimateDoubt(intent, answers[at]!)).find((doubt) => doubt !== undefined)
   try {
     const answers = await chain.rpc.batch([...account, ...intents.map(simulationCall)], {
       limitMs: SIMULATION_MS,
-      believe: (all) => doubtOf(all.slice(0, ACCOUNT_CALLS)) ?? noEstimate(all.slice(ACCOUNT_CALLS)),
+      believe: (all) =>
+        doubtOf(all.slice(0, ACCOUNT_CALLS)) ?? estimatesDoubt(intents, all.slice(ACCOUNT_CALLS)),
     })
     return { account: accountOf(answers), simulations: answers.slice(ACCOUNT_CALLS) }
   } catch (error) {
@@ -99,7 +100,10 @@ async function simulate(
     const simulations = await Promise.all(
       intents.map((intent) =>
         chain.rpc
-          .batch([simulationCall(intent)], { limitMs: SIMULATION_MS, believe: noEstimate })
+          .batch([simulationCall(intent)], {
+            limitMs: SIMULATION_MS,
+            believe: (all) => estimatesDoubt([intent], all),
+          })
           .then(([answer]) => answer!, apiErrorOf),
       ),
     )

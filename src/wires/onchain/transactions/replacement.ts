@@ -5,6 +5,7 @@ import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'
 import type { Signers } from '../wallets/signers.ts'
+import { maxFeeFor } from './bounds.ts'
 import type { Unmined } from './broadcast.ts'
 import { bumpedFees, type CurrentFees, type Fees } from './fees.ts'
 import { signTransaction } from './signing.ts'
@@ -54,10 +55,10 @@ export function createReplacements(
   }
 
   /** The fees of the next version; undefined if the operator allows none. */
-  async function feesFor(chain: Chain, { id }: Unmined): Promise<Fees | undefined> {
+  async function feesFor(chain: Chain, { id, gas }: Unmined): Promise<Fees | undefined> {
     const [old, head] = [await highestFees(id), await chain.head()]
     try {
-      return bumpedFees(old, await currentFees(chain, head), chain.maxFee)
+      return bumpedFees(old, await currentFees(chain, head), maxFeeFor(chain, BigInt(gas)))
     } catch (error) {
       // The base fee is above the most that is paid.
       if (error instanceof ApiError && error.code === errors.unavailable.code) return undefined

@@ -4,11 +4,10 @@ import { quantity } from '../chains/blocks.ts'
 import { isQuantity } from '../chains/chain.ts'
 import { providerError, type RpcAnswer, type RpcCall, type RpcFault } from '../chains/rpc.ts'
 import { onchainErrors } from '../errors.ts'
+import { intrinsicGas, TRANSFER_GAS } from './bounds.ts'
 import type { Intent } from './intent.ts'
 import { revertOf } from './revert-reason.ts'
 
-/** Gas of a transfer to an account without code: always exactly this. */
-export const TRANSFER_GAS = 21_000n
 // https://eips.ethereum.org/EIPS/eip-7825: the most that one transaction may have on chains that adopted it.
 const TRANSACTION_GAS_MAX = 16_777_216n
 
@@ -18,8 +17,14 @@ export const simulationCall = ({ signer, to, value, data = '0x' }: Intent): RpcC
   params: [{ from: signer.address, to, value: quantity(value), data }, 'latest'],
 })
 
-/** Whether an answer to a simulation is none that can be read. */
-export const isNoEstimate = ({ result, error }: RpcAnswer): boolean => !error && !isQuantity(result)
+/** What is wrong with an answer to a simulation; undefined: nothing. */
+export function estimateDoubt({ data = '0x' }: Intent, { result, error }: RpcAnswer): string | undefined {
+  if (error) return undefined
+  if (!isQuantity(result)) return 'gives an estimate that is no quantity'
+  return BigInt(result) < intrinsicGas(data).least
+    ? 'gives an estimate below what every transaction costs'
+    : undefined
+}
 
 /** Whether a node says that the sender has too little. */
 const isLackOfFunds = ({ message }: RpcFault): boolean =>
@@ -27,7 +32,7 @@ const isLackOfFunds = ({ message }: RpcFault): boolean =>
 
 /**
  * The gas that a transaction gets: the estimate, for calls of contracts with a quarter more, because what they do may change
- * until they are mined.
+ * until they are mined; and never less than nodes take.
  *
  * @param blockGas the gas of a block
  * @returns CONTRACT_REVERTED, or PROVIDER_ERROR if the node could not run it; `'no funds'` if the node says so
@@ -52,8 +57,9 @@ export function gasOf(
     })
   const most =
     estimate <= TRANSACTION_GAS_MAX && TRANSACTION_GAS_MAX < blockGas ? TRANSACTION_GAS_MAX : blockGas
-  const wanted = (estimate * 5n + 3n) / 4n
-  return wanted < most ? wanted : most
+  const [wanted, { floor }] = [(estimate * 5n + 3n) / 4n, intrinsicGas(data)]
+  const least = wanted > floor ? wanted : floor
+  return least < most ? least : most
 }
 
 /** Whether an answer to `eth_getCode` is of a contract, and not of an account that only delegates to one (EIP-7702). */

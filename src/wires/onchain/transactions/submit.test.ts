@@ -5,10 +5,12 @@ import { encodeFunctionData, formatEther, parseAbi, parseTransaction, type Abi, 
 import { generatePrivateKey } from 'viem/accounts'
 
 import { errors } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
 import { requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { CONTRACTS } from '../../../testing/contracts.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
+import type { RpcFault } from '../../../testing/rpc-proxy.ts'
 import type { Signer } from '../index.ts'
 import { assertLine, refused, signerOf, SOMEBODY, startSending, type Sending } from './submit.fixture.ts'
 
@@ -223,6 +225,25 @@ eachEngine((engine) => {
       assert.equal(gas, Math.ceil(Number(estimate) * 1.25))
       await assertLine(sending, signer, { count: 2 })
     })
+
+    test('data of more bytes than nodes take is refused, and what just fits gets the gas of its data', async () => {
+      const { one, funded, rows } = sending
+      const signer = await funded()
+      const data = (bytes: number) => call('echoBytes', [`0x${'ff'.repeat(bytes)}`])
+      // A selector, an offset, the length, and the envelope of the transaction.
+      const most = 131_072 - 192 - 4 - 64
+      const wasted = most % 32
+      const error = await refused(one.submit(signer, data(most - wasted + 1)), 'LIMIT_EXCEEDED')
+      assert.match(error.message, /nodes take 131072: send less data/)
+      assert.equal(error.details?.['limit'], 'size')
+      const { gas } = await one.submit(signer, data(most - wasted))
+      // https://eips.ethereum.org/EIPS/eip-7623
+      assert.ok(gas >= 21_000 + 40 * (most - wasted), String(gas))
+      const [row, ...others] = await rows(signer)
+      assert.ok((row!.raw.length - 2) / 2 <= 131_072)
+      assert.equal(others.length, 0)
+      await assertLine(sending, signer, { count: 1 })
+    })
   })
 
   describe('nodes that are not believed', () => {
@@ -233,6 +254,7 @@ eachEngine((engine) => {
       ['a balance that is none', 'eth_getBalance', () => 'much'],
       ['an impossible count', 'eth_getTransactionCount', () => `0x${'f'.repeat(40)}`],
       ['an estimate that is none', 'eth_estimateGas', () => '21000'],
+      ['an estimate below the intrinsic cost', 'eth_estimateGas', () => '0x1'],
     ]
     test('the next one is asked', async () => {
       const { one, funded, proxies } = sending
@@ -276,14 +298,46 @@ eachEngine((engine) => {
       await assertLine(sending, signer, { count: 5 })
     })
 
-    test('a new line begins at the highest count that any node shows', async () => {
+    test('a new line begins after what two nodes show as pending, and not after what one shows', async () => {
       const { one, node, proxies } = sending
-      const { privateKey, account } = node.accounts[1]!
-      await node.client.sendTransaction({ account, to: SOMEBODY, value: 1n })
-      proxies[0].fault({ method: 'eth_getTransactionCount', lie: () => '0x0' })
+      const [, first, second] = node.accounts
+      for (const { account } of [first!, second!])
+        await node.client.sendTransaction({ account, to: SOMEBODY, value: 1n })
+      const lie: RpcFault = {
+        method: 'eth_getTransactionCount',
+        when: ({ params }) => params![1] === 'pending',
+        lie: () => '0x5',
+      }
+      proxies[0].fault(lie)
       sending.clock.advance(15_000)
-      assert.equal((await one.submit(signerOf(privateKey))).nonce, 1)
-      proxies[0].heal()
+      assert.equal((await one.submit(signerOf(first!.privateKey))).nonce, 1)
+      proxies[1].fault(lie)
+      assert.equal((await one.submit(signerOf(second!.privateKey))).nonce, 5)
+      proxies.forEach((proxy) => proxy.heal())
+    })
+
+    test('the nonces of a key that was created here begin at 0, whatever a node shows', async () => {
+      const { one, node, proxies } = sending
+      for (const [block, liars] of [
+        ['pending', proxies],
+        ['any', [proxies[0]]],
+      ] as const) {
+        const { _id, address } = await one.service.wallets.create({
+          id: newId(Date.now()),
+          owner: 'somebody',
+        })
+        await node.client.setBalance({ address, value: 10n ** 18n })
+        const signer = await one.service.wallets.signerOf(_id, { owner: undefined })
+        for (const proxy of liars)
+          proxy.fault({
+            method: 'eth_getTransactionCount',
+            when: ({ params }) => block === 'any' || params![1] === block,
+            lie: () => '0x5',
+          })
+        sending.clock.advance(15_000)
+        assert.equal((await one.submit(signer)).nonce, 0, block)
+        proxies.forEach((proxy) => proxy.heal())
+      }
     })
 
     test('a node that is a block behind is passed over', async () => {
@@ -343,5 +397,14 @@ eachEngine((engine) => {
     await one.submit(signer)
     const [row] = await rows(signer)
     assert.equal(parseTransaction(row!.raw).maxFeePerGas, 500n * 10n ** 9n)
+
+    // No node takes what may cost more than one coin in all.
+    const rich = await funded('10')
+    const dear = await refused(one.submit(rich, call('burnGas', [2_000_000n])), 'LIMIT_EXCEEDED')
+    assert.match(dear.message, /one may cost 1 \(maxTransactionFee of ethereum\)/)
+    const { gas } = await one.submit(rich, call('burnGas', [1_600_000n]))
+    const [bounded] = await rows(rich)
+    assert.equal(parseTransaction(bounded!.raw).maxFeePerGas, 10n ** 18n / BigInt(gas))
+    assert.ok(BigInt(bounded!.cost) <= 10n ** 18n)
   })
 })

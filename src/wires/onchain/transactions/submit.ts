@@ -161,12 +161,12 @@ export function createSubmit(
   /** Signs all with nonces that follow each other; undefined if one could not be signed, which is rejected then. */
   async function sign(
     accepted: readonly Accepted<Entry>[],
-    { chainId, fees }: Preflight,
+    { chainId }: Preflight,
     first: number,
   ): Promise<Signed[] | undefined> {
     const now = clock.now()
     const outcomes = []
-    for (const [at, { entry, gas }] of accepted.entries()) {
+    for (const [at, { entry, gas, fees }] of accepted.entries()) {
       const { signer, to, value, data = '0x' } = entry.intent
       outcomes.push(signTransaction(signer, { ...fees, chainId, nonce: first + at, to, value, data, gas }))
       // A signature takes a millisecond or so of this thread.
@@ -174,7 +174,7 @@ export function createSubmit(
     }
     const signed: Signed[] = []
     for (const [at, outcome] of (await Promise.all(outcomes)).entries()) {
-      const { entry, gas, cost } = accepted[at]!
+      const { entry, gas, fees, cost } = accepted[at]!
       const { intent, id } = entry
       if (outcome.kind !== 'accepted') {
         log.warn({ address: intent.signer.address, reason: outcome.reason }, 'a transaction cannot be signed')

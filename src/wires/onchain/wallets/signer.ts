@@ -37,5 +37,7 @@ export type Signer = {
    * times as long as signing.
    */
   readonly isLocal?: boolean
+  /** Whether the key was created by this server, so that no other program has sent with it. */
+  readonly isCreatedHere?: boolean
   sign(hash: Hex, limitMs: number): Promise<Outcome<{ signature: Signature }>>
 }

@@ -64,10 +64,11 @@ type Row = {
   address: Address
   key_store: string
   key_reference: string
+  is_created_here: 0 | 1
   created_at: number
 }
 
-const COLUMNS = sql.literal('id, owner, name, address, key_store, key_reference, created_at')
+const COLUMNS = sql.literal('id, owner, name, address, key_store, key_reference, is_created_here, created_at')
 const VERBS = ['create', 'sign', 'check', 'close'] as const
 const PRIVATE_KEY = /^0x[\da-fA-F]{64}$/
 
@@ -97,15 +98,16 @@ export function createWallets(
   }
 
   /** Stores a wallet, and answers it; undefined if its address, or the same call, has stored one already. */
-  async function insert({ id, owner, name }: NewWallet, key: StoredKey, keyStore: string) {
+  async function insert({ id, owner, name }: NewWallet, key: StoredKey, isCreatedHere: boolean) {
     const [row] = await db.write<Row>(sql`
       insert into onchain_wallets (${COLUMNS})
-      values (${id}, ${owner}, ${name ?? null}, ${key.address}, ${keyStore}, ${key.reference}, ${clock.now()})
+      values (${id}, ${owner}, ${name ?? null}, ${key.address}, ${store.name}, ${key.reference},
+        ${isCreatedHere ? 1 : 0}, ${clock.now()})
       on conflict do nothing returning ${COLUMNS}`)
     return row
   }
 
-  function signerFor({ id, owner, address, key_store, key_reference }: Row): WalletSigner {
+  function signerFor({ id, owner, address, key_store, key_reference, is_created_here }: Row): WalletSigner {
     const keyStore = stores.get(key_store)
     const key = { address, reference: key_reference }
     return {
@@ -113,6 +115,7 @@ export function createWallets(
       owner,
       address,
       isLocal: keyStore === local,
+      isCreatedHere: is_created_here === 1,
       sign: async (hash, limitMs) =>
         keyStore
           ? guarded(() => keyStore.sign(key, hash, limitMs), { limitMs, clock })
@@ -132,7 +135,7 @@ export function createWallets(
           message: 'The key of the wallet could not be created: try again shortly.',
         })
       }
-      return walletOf((await insert(wallet, outcome.key, store.name)) ?? (await findById(wallet.id))!)
+      return walletOf((await insert(wallet, outcome.key, true)) ?? (await findById(wallet.id))!)
     },
 
     async import(wallet, privateKey) {
@@ -142,7 +145,7 @@ export function createWallets(
           message: `keys can't be imported: all keys of this server are created at ${store.name} and stay there`,
         })
       const key = await store.import(checkedKey(privateKey))
-      const row = (await insert(wallet, key, store.name)) ?? (await findById(wallet.id))
+      const row = (await insert(wallet, key, false)) ?? (await findById(wallet.id))
       if (!row || row.address !== key.address)
         throw errors.conflict({ message: 'The address of this key has a wallet already.' })
       return walletOf(row)
