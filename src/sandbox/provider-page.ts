@@ -14,6 +14,10 @@ export const PROVIDER_PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** A decimal amount with its thousands separated: `1250000.00` is `1,250,000.00`. */
+export const grouped = (amount: string): string =>
+  amount.replace(/^\d+/, (whole) => whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ','))
+
 /** A page that a stand-in shows in the user's browser. */
 export type ProviderPage = {
   /** The address of the files that all pages of the sandbox share. */

@@ -3,8 +3,11 @@ import type { IntentData } from './checkout-session.ts'
 import type { Charge, PaymentIntent, Session } from './stripe-types.ts'
 import { brandOf, type Decline } from './test-cards.ts'
 
+/** Who pays, as far as it is known. */
+export type Buyer = { name?: string; email?: string }
+
 /** How a buyer pays. */
-export type Method = { card: string; name?: string } | { debit: string; name?: string }
+export type Method = Buyer & ({ card: string } | { debit: string })
 
 const FINGERPRINT = 'sandbox000000000'
 
@@ -128,7 +131,7 @@ export const newCharge = (
     balance_transaction: null,
     billing_details: {
       address: { city: null, country: null, line1: null, line2: null, postal_code: null, state: null },
-      email: null,
+      email: method.email ?? null,
       name: method.name ?? null,
       phone: null,
       tax_id: null,

@@ -1,5 +1,5 @@
 import { html, type Html } from '../html.ts'
-import { providerPage } from '../provider-page.ts'
+import { grouped, providerPage } from '../provider-page.ts'
 import { displayAmount } from './currencies.ts'
 import type { LineItem, Session } from './stripe-types.ts'
 import { DEFAULT_CARD, TEST_CARDS } from './test-cards.ts'
@@ -13,9 +13,13 @@ export type PageFrame = {
 }
 
 /** The fields of the form, as they were typed. */
-export type CardFields = { number: string; expiry: string; cvc: string; name: string }
+export type CardFields = { email: string; number: string; expiry: string; cvc: string; name: string }
+
+/** Why a payment failed, and the field that is wrong if one is. */
+export type PayError = { message: string; field?: keyof CardFields | undefined }
 
 export const DEFAULT_FIELDS: CardFields = {
+  email: 'ada@example.com',
   number: DEFAULT_CARD,
   expiry: '12 / 34',
   cvc: '123',
@@ -25,7 +29,7 @@ export const DEFAULT_FIELDS: CardFields = {
 const inGroups = (number: string): string => number.replaceAll(/\d{4}(?=\d)/g, '$& ')
 
 const money = (amount: number, currency: string): string =>
-  `${displayAmount(amount, currency)} ${currency.toUpperCase()}`
+  `${grouped(displayAmount(amount, currency))} ${currency.toUpperCase()}`
 
 const frame = ({ root }: PageFrame, title: string, content: Html): string =>
   providerPage(
@@ -49,13 +53,38 @@ const itemRow = ({ description, quantity, amount_total: amount, currency }: Line
     <span class="amount">${money(amount, currency)}</span>
   </li>`
 
-const summary = (session: Session, items: readonly LineItem[]): Html =>
-  html`<ul class="items" aria-label="Order">
+const summary = (page: PageFrame, session: Session, items: readonly LineItem[]): Html =>
+  html`<section class="summary" aria-labelledby="title">
+    <h1 id="title">Pay ${page.application}</h1>
+    <p class="sum">${money(session.amount_total!, session.currency!)}</p>
+    <ul class="items" aria-label="Order">
       ${items.map(itemRow)}
     </ul>
     <p class="total">
       <span>Total</span> <strong>${money(session.amount_total!, session.currency!)}</strong>
-    </p>`
+    </p>
+  </section>`
+
+/** A field with what is wrong with it. */
+const field = (
+  { fields, error }: { fields: CardFields; error?: PayError | undefined },
+  name: keyof CardFields,
+  label: string,
+  attributes: Html,
+): Html => {
+  const isWrong = error?.field === name
+  return html`<div class="field">
+    <label for="${name}">${label}</label>
+    <input
+      id="${name}"
+      name="${name}"
+      value="${fields[name]}"
+      ${attributes}
+      ${isWrong && html`aria-invalid="true" aria-describedby="${name}-error" autofocus`}
+    />
+    ${isWrong && html`<p class="error" role="alert" id="${name}-error">${error!.message}</p>`}
+  </div>`
+}
 
 const cardLink = (number: string, words: string, isChosen: boolean): Html =>
   html`<li>
@@ -67,96 +96,76 @@ const cardLink = (number: string, words: string, isChosen: boolean): Html =>
 /** The page to pay at. Its forms are sent to its own address, and it needs no script. */
 export function payPage(
   page: PageFrame,
-  {
-    session,
-    items,
-    debit,
-    fields,
-    error,
-  }: {
+  view: {
     session: Session
     items: readonly LineItem[]
     /** Whether a bank debit is offered. */
     debit: boolean
     fields: CardFields
     /** Why the last attempt failed. */
-    error?: string | undefined
+    error?: PayError | undefined
   },
 ): string {
-  const title = `Pay ${page.application}`
-  const isWrong = error !== undefined && html`aria-describedby="error"`
+  const { session, items, debit, error } = view
+  const fields = { ...view.fields, number: inGroups(view.fields.number) }
+  const form = { fields, error }
   return frame(
     page,
-    title,
-    html`
-      <h1>${title}</h1>
-      ${summary(session, items)}
+    `Pay ${page.application}`,
+    html`<div class="checkout">
+      ${summary(page, session, items)}
       <form method="post" class="card">
-        ${error !== undefined && html`<p class="error" role="alert" id="error">${error}</p>`}
-        <label>
-          Card number
-          <input
-            name="number"
-            inputmode="numeric"
-            autocomplete="cc-number"
-            required
-            maxlength="30"
-            value="${inGroups(fields.number)}"
-            ${isWrong}
-          />
-        </label>
+        ${
+          error !== undefined &&
+          error.field === undefined &&
+          html`<p class="error" role="alert">${error.message}</p>`
+        }
+        ${field(
+          form,
+          'email',
+          'Email',
+          html`type="email" autocomplete="email" required maxlength="200"
+          ${session.customer_email !== null && html`readonly`}`,
+        )}
+        ${field(
+          form,
+          'number',
+          'Card number',
+          html`inputmode="numeric" autocomplete="cc-number" required maxlength="30"`,
+        )}
         <div class="pair">
-          <label>
-            Expiry (MM / YY)
-            <input
-              name="expiry"
-              autocomplete="cc-exp"
-              required
-              maxlength="9"
-              value="${fields.expiry}"
-              ${isWrong}
-            />
-          </label>
-          <label>
-            Security code (CVC)
-            <input
-              name="cvc"
-              inputmode="numeric"
-              autocomplete="cc-csc"
-              required
-              maxlength="4"
-              value="${fields.cvc}"
-              ${isWrong}
-            />
-          </label>
+          ${field(form, 'expiry', 'Expiry (MM / YY)', html`autocomplete="cc-exp" required maxlength="9"`)}
+          ${field(
+            form,
+            'cvc',
+            'Security code (CVC)',
+            html`inputmode="numeric" autocomplete="cc-csc" required maxlength="4"`,
+          )}
         </div>
-        <label>
-          Name on card
-          <input name="name" autocomplete="cc-name" maxlength="100" value="${fields.name}" />
-        </label>
-        <button name="action" value="pay" class="primary">
-          Pay ${money(session.amount_total!, session.currency!)}
-        </button>
+        ${field(form, 'name', 'Name on card', html`autocomplete="cc-name" maxlength="100"`)}
+        <div class="buttons">
+          <button name="action" value="pay" class="primary">
+            Pay ${money(session.amount_total!, session.currency!)}
+          </button>
+          ${
+            debit &&
+            html`<button name="action" value="debit" formnovalidate>Pay by bank debit, paid later</button>`
+          }
+          ${
+            session.cancel_url !== null &&
+            html`<button name="action" value="cancel" formnovalidate>Cancel and go back</button>`
+          }
+        </div>
       </form>
-      <div class="others">
-        ${
-          debit &&
-          html`<form method="post">
-            <button name="action" value="debit">Pay by bank debit, paid later</button>
-          </form>`
-        }
-        ${
-          session.cancel_url !== null &&
-          html`<form method="post"><button name="action" value="cancel">Cancel and go back</button></form>`
-        }
-      </div>
-      <section aria-labelledby="cards">
+      <section class="tests" aria-labelledby="cards">
         <h2 id="cards">Test cards</h2>
         <ul class="cards">
-          ${[...TEST_CARDS].map(([number, { words }]) => cardLink(number, words, number === fields.number))}
+          ${[...TEST_CARDS].map(([number, { words }]) =>
+            cardLink(number, words, number === view.fields.number),
+          )}
         </ul>
       </section>
-    `,
+    </div>`,
   )
 }
 
@@ -171,7 +180,7 @@ export const authenticationPage = (page: PageFrame, session: Session): string =>
         Your bank asks whether you want to pay
         <strong>${money(session.amount_total!, session.currency!)}</strong> to ${page.application}.
       </p>
-      <form method="post" class="others">
+      <form method="post" class="buttons">
         <button name="action" value="complete" class="primary">Complete authentication</button>
         <button name="action" value="fail">Fail authentication</button>
       </form>

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type Stripe from 'stripe'
 
 import { launchChromium, withoutChromium } from '../../testing/chromium.ts'
 import { anyEngine, someEngine, endOfSuite, type Ending } from '../../testing/engines.ts'
@@ -43,19 +44,25 @@ describe('the checkout page in a browser', { skip: withoutChromium }, () => {
       const page = await visit(t)
       const { id, url } = await order({
         name: 'Tea & <b>cake</b>',
-        amount: 1_250,
+        amount: 1_250_000,
         quantity: 2,
         currency: 'kwd',
       })
       await page.goto(url)
       assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'Pay Corner shop')
       const items = await page.getByRole('list', { name: 'Order' }).innerText()
-      assert.match(items, /Tea & <b>cake<\/b> × 2\s+2\.500 KWD/)
+      assert.match(items, /Tea & <b>cake<\/b> × 2\s+2,500\.000 KWD/)
+      await page.getByLabel('Email').fill('grace@example.com')
       await page.getByLabel('Name on card').fill('Grace Hopper')
-      await click(page, 'Pay 2.500 KWD')
+      const widths = await Promise.all(
+        (await page.getByRole('button').all()).map(async (one) => (await one.boundingBox())!.width),
+      )
+      assert.deepEqual([widths.length, new Set(widths).size], [2, 1])
+      await click(page, 'Pay 2,500.000 KWD')
       await page.waitForURL(`${cardpay.url}/done?session=${id}`)
       const session = await cardpay.stripe.checkout.sessions.retrieve(id)
-      assert.deepEqual([session.payment_status, session.customer_details?.name], ['paid', 'Grace Hopper'])
+      const { name, email } = session.customer_details!
+      assert.deepEqual([session.payment_status, name, email], ['paid', 'Grace Hopper', 'grace@example.com'])
       await page.goto(url)
       await page.getByRole('heading', { name: 'This payment is complete' }).waitFor()
       await page.getByRole('link', { name: 'Return to Corner shop' }).click()
@@ -74,6 +81,13 @@ describe('the checkout page in a browser', { skip: withoutChromium }, () => {
       await page.getByLabel('Card number').fill('4242 4242 4242 4241')
       await click(page, /^Pay 10\.00/)
       assert.match(await page.getByRole('alert').innerText(), /number is invalid/)
+      const number = page.getByLabel('Card number')
+      assert.equal(await number.getAttribute('aria-invalid'), 'true')
+      assert.equal(
+        await page.locator(`#${await number.getAttribute('aria-describedby')}`).innerText(),
+        await page.getByRole('alert').innerText(),
+      )
+      assert.equal(await page.locator('[aria-invalid]').count(), 1)
       await page.getByLabel('Card number').fill('4242 4242 4242 4242')
       await click(page, /^Pay 10\.00/)
       await page.waitForURL(/\/done/)
@@ -181,6 +195,7 @@ someEngine((engine) => {
         headers,
         body: new URLSearchParams({
           action: 'pay',
+          email: 'ada@example.com',
           number: '4242424242424242',
           expiry: '12/34',
           cvc: '123',
@@ -191,10 +206,48 @@ someEngine((engine) => {
     const text = await shown.text()
     assert.deepEqual([shown.status, /<script|<img/.test(text)], [400, false])
     assert.match(shown.headers.get('content-security-policy')!, /default-src 'none'/)
+    // Each error belongs to the field that is wrong.
+    for (const [fields, field] of [
+      [{ email: 'ada@nowhere' }, 'email'],
+      [{ action: 'debit', email: '' }, 'email'],
+      [{ number: '4242424242424241' }, 'number'],
+      [{ expiry: '13/34' }, 'expiry'],
+      [{ expiry: '01/20' }, 'expiry'],
+      [{ number: '4000000000000069' }, 'expiry'],
+      [{ cvc: '1' }, 'cvc'],
+      [{ number: '4000000000000127' }, 'cvc'],
+      [{ number: '4000000000009995' }, 'number'],
+    ] as const) {
+      const refused = await (await submit({}, fields)).text()
+      const alerts = [...refused.matchAll(/role="alert" id="(\w+)-error"/g)].map(([, name]) => name)
+      assert.deepEqual(alerts, [field], JSON.stringify(fields))
+    }
     // Browsers send it under `Referrer-Policy: no-referrer`, which every answer of a server has.
     assert.equal(
       (await submit({ origin: 'null' })).headers.get('location'),
       `${cardpay.url}/done?session=${id}`,
+    )
+  })
+
+  test('the email address of the merchant is shown, and cannot be replaced', async (t) => {
+    const cardpay = await startCardpay(t, engine)
+    const { id, url } = await cardpay.stripe.checkout.sessions.create({
+      ...orderOf(cardpay),
+      customer_email: 'buyer@example.com',
+    })
+    assert.match(
+      (await (await fetch(url!)).text()).replaceAll(/\s+/g, ' '),
+      /name="email" value="buyer@example\.com" type="email"[^>]* readonly/,
+    )
+    const fields = { email: 'other@example.com', number: '4242424242424242', expiry: '12/34', cvc: '123' }
+    await fetch(url!, { method: 'POST', redirect: 'manual', body: new URLSearchParams(fields) })
+    const session = await cardpay.stripe.checkout.sessions.retrieve(id, {
+      expand: ['payment_intent.latest_charge'],
+    })
+    const { latest_charge: charge } = session.payment_intent as Stripe.PaymentIntent
+    assert.deepEqual(
+      [session.customer_details?.email, (charge as Stripe.Charge).billing_details.email],
+      ['buyer@example.com', 'buyer@example.com'],
     )
   })
 
@@ -207,7 +260,13 @@ someEngine((engine) => {
       cancel_url: address,
     })
     for (const action of ['cancel', 'pay']) {
-      const fields = { action, number: '4242424242424242', expiry: '12/34', cvc: '123' }
+      const fields = {
+        action,
+        email: 'a@example.com',
+        number: '4242424242424242',
+        expiry: '12/34',
+        cvc: '123',
+      }
       const left = await fetch(url!, {
         method: 'POST',
         redirect: 'manual',

@@ -12,6 +12,7 @@ import {
   payPage,
   type CardFields,
   type PageFrame,
+  type PayError,
 } from './checkout-page.ts'
 import { bankDebitOf } from './checkout-session.ts'
 import { StripeError } from './errors.ts'
@@ -29,19 +30,44 @@ export type CheckoutOptions = PageFrame & {
 }
 
 const FIELD_MAX = 200
+const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/
+
+const emailError = (email: string): PayError | undefined =>
+  EMAIL.test(email) ? undefined : { field: 'email', message: 'Your email address is incomplete.' }
+
+/** What the form shows at first. */
+const fieldsOf = ({ customer_email: email }: Session): CardFields => ({
+  ...DEFAULT_FIELDS,
+  ...(email !== null && { email }),
+})
 
 /**
- * What is wrong with a card, as a sentence; undefined if nothing is.
+ * What is wrong with the fields of the form; undefined if nothing is.
  *
  * @param now milliseconds since 1970
  */
-function cardError({ number, expiry, cvc }: CardFields, now: number): string | undefined {
-  if (!isCardNumber(number)) return 'Your card number is invalid.'
+function fieldError({ email, number, expiry, cvc }: CardFields, now: number): PayError | undefined {
+  const wrongEmail = emailError(email)
+  if (wrongEmail) return wrongEmail
+  if (!isCardNumber(number)) return { field: 'number', message: 'Your card number is invalid.' }
   const [, month = '', year = ''] = /^(0?[1-9]|1[0-2])\s*\/?\s*(?:20)?(\d\d)$/.exec(expiry.trim()) ?? []
-  if (month === '') return "Your card's expiration date is incomplete: write it as 12 / 34."
+  if (month === '')
+    return {
+      field: 'expiry',
+      message: "Your card's expiration date is incomplete: write it as 12 / 34.",
+    }
   if (Date.UTC(2000 + Number(year), Number(month)) <= now)
-    return "Your card's expiration date is in the past."
-  return /^\d{3,4}$/.test(cvc.trim()) ? undefined : "Your card's security code is incomplete."
+    return { field: 'expiry', message: "Your card's expiration date is in the past." }
+  return /^\d{3,4}$/.test(cvc.trim())
+    ? undefined
+    : { field: 'cvc', message: "Your card's security code is incomplete." }
+}
+
+/** The field that a card was declined for; every other reason is one of the card. */
+const DECLINED_FIELDS: Readonly<Record<string, keyof CardFields>> = {
+  card_declined: 'number',
+  expired_card: 'expiry',
+  incorrect_cvc: 'cvc',
 }
 
 /** An address as a header can hold it: it may be written in any script. */
@@ -122,7 +148,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
     reply: FastifyReply,
     { object, details }: Found,
     fields: CardFields,
-    failure?: [number, string],
+    failure?: [number, PayError],
   ) =>
     sendPage(
       reply,
@@ -141,11 +167,14 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
     { object: { id } }: Found,
     reply: FastifyReply,
     run: () => Promise<Attempt>,
-    retry: (message: string) => unknown,
+    retry: (error: PayError) => unknown,
   ): Promise<unknown> {
     try {
       const made = await run()
-      if (made.result === 'declined') return await retry(made.error.message)
+      if (made.result === 'declined') {
+        const { message, fields } = made.error
+        return await retry({ message, field: DECLINED_FIELDS[fields.code ?? ''] })
+      }
       return await reply.redirect(
         made.result === 'authentication'
           ? `${options.root}/cardpay/pay/${id}/authenticate`
@@ -159,28 +188,27 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
   }
 
   async function submit(found: Found, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const { id, cancel_url: cancelUrl } = found.object
+    const { id, cancel_url: cancelUrl, customer_email: customerEmail } = found.object
     const form = formOf(request.body)
     const field = (name: string): string => (form.get(name) ?? '').slice(0, FIELD_MAX)
+    const email = customerEmail ?? field('email').trim()
     const name = field('name').trim()
-    const named = name === '' ? {} : { name }
+    const buyer = { email, ...(name !== '' && { name }) }
     const debit = bankDebitOf(found.object)
     if (form.get('action') === 'cancel' && cancelUrl !== null) return reply.redirect(hrefOf(cancelUrl), 303)
-    if (form.get('action') === 'debit' && debit !== undefined) {
-      const run = async () => changes.run(await originOf(), (change) => pay(change, id, { debit, ...named }))
-      return attempt(found, reply, run, (message) => show(reply, found, DEFAULT_FIELDS, [402, message]))
-    }
     const fields: CardFields = {
+      email,
       number: field('number').replaceAll(/[\s-]/g, ''),
       expiry: field('expiry'),
       cvc: field('cvc'),
       name,
     }
-    const error = cardError(fields, clock.now())
+    const isDebit = form.get('action') === 'debit' && debit !== undefined
+    const error = isDebit ? emailError(email) : fieldError(fields, clock.now())
     if (error !== undefined) return show(reply, found, fields, [400, error])
-    const run = async () =>
-      changes.run(await originOf(), (change) => pay(change, id, { card: fields.number, ...named }))
-    return attempt(found, reply, run, (message) => show(reply, found, fields, [402, message]))
+    const method = isDebit ? { debit, ...buyer } : { card: fields.number, ...buyer }
+    const run = async () => changes.run(await originOf(), (change) => pay(change, id, method))
+    return attempt(found, reply, run, (failure) => show(reply, found, fields, [402, failure]))
   }
 
   const isAuthenticating = ({ intent }: Found): boolean => intent?.status === 'requires_action'
@@ -192,7 +220,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
       about(async (found, request, reply) => {
         const card = (request.query as { card?: unknown }).card
         const chosen = typeof card === 'string' && /^\d{12,19}$/.test(card) ? { number: card } : {}
-        return show(reply, found, { ...DEFAULT_FIELDS, ...chosen })
+        return show(reply, found, { ...fieldsOf(found.object), ...chosen })
       }),
     )
     engine.post('/:id', about(submit))
@@ -211,7 +239,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
         const { id } = found.object
         const run = async () =>
           changes.run(await originOf(), (change) => authenticate(change, id, isComplete))
-        return attempt(found, reply, run, (message) => show(reply, found, DEFAULT_FIELDS, [402, message]))
+        return attempt(found, reply, run, (error) => show(reply, found, fieldsOf(found.object), [402, error]))
       }),
     )
   }

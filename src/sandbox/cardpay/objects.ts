@@ -34,9 +34,10 @@ export type Details = {
   items?: LineItem[]
   /** What the payment intent of a session will get. */
   intent?: IntentData
-  /** The card of a charge, or of a payment intent that waits for its authentication, and the name on it. */
+  /** The card of a charge, or of a payment intent that waits for its authentication, and who pays. */
   card?: string
   name?: string
+  email?: string
 }
 
 export type Stored<K extends Kind> = { object: Objects[K]; details: Details }

@@ -1,5 +1,5 @@
 import type { Change } from './change.ts'
-import { newCharge, newIntent, type Method } from './charge.ts'
+import { newCharge, newIntent, type Buyer, type Method } from './charge.ts'
 import { readSession } from './checkout-session.ts'
 import { StripeError, wrongState } from './errors.ts'
 import type { Stored } from './objects.ts'
@@ -86,10 +86,13 @@ type Payment = {
 export async function pay(
   change: Change,
   sessionId: string,
-  method: Method,
+  given: Method,
   { outcome }: { outcome?: 'paid' | 'declined' | 'authentication_failed' | undefined } = {},
 ): Promise<Attempt> {
   const payment = await openPayment(change, sessionId)
+  // An address that the merchant has set cannot be changed by the buyer.
+  const { customer_email: email } = payment.session
+  const method: Method = { ...given, ...(email !== null && { email }) }
   if ('debit' in method) return process(change, payment, method)
   const { decline, needsAuthentication } = testCardOf(method.card)
   if (outcome === 'paid') return succeed(change, payment, method)
@@ -105,7 +108,7 @@ export async function pay(
   }
   await change.put('payment_intent', intent, {
     card: method.card,
-    ...(method.name !== undefined && { name: method.name }),
+    ...buyerOf(method),
   })
   await change.emit('payment_intent.requires_action', intent)
   return { session, result: 'authentication' }
@@ -118,18 +121,24 @@ export async function authenticate(
   isAuthenticated: boolean,
 ): Promise<Attempt> {
   const payment = await openPayment(change, sessionId)
-  const { card, name } = payment.intentDetails
+  const { card, ...buyer } = payment.intentDetails
   if (payment.intent.status !== 'requires_action' || card === undefined)
     throw wrongState('This payment does not wait for authentication.', 'payment_intent_unexpected_state')
   return isAuthenticated
-    ? succeed(change, payment, { card, ...(name !== undefined && { name }) })
+    ? succeed(change, payment, { card, ...buyerOf(buyer) })
     : refuseAuthentication(change, payment)
 }
 
-const customerOf = (name: string | undefined): Session['customer_details'] => ({
+/** Who pays, of what is known of a payment. */
+const buyerOf = ({ name, email }: Buyer): Buyer => ({
+  ...(name !== undefined && { name }),
+  ...(email !== undefined && { email }),
+})
+
+const customerOf = ({ name, email }: Buyer): Session['customer_details'] => ({
   address: { city: null, country: null, line1: null, line2: null, postal_code: null, state: null },
   business_name: null,
-  email: null,
+  email: email ?? null,
   individual_name: null,
   name: name ?? null,
   phone: null,
@@ -140,10 +149,7 @@ const customerOf = (name: string | undefined): Session['customer_details'] => ({
 function complete(session: Session, method: Method): void {
   session.status = 'complete'
   session.url = null
-  session.customer_details = {
-    ...customerOf(method.name),
-    email: session.customer_email,
-  } as Session['customer_details']
+  session.customer_details = customerOf(method)
 }
 
 function attach(intent: PaymentIntent, charge: Charge): void {
