@@ -82,7 +82,7 @@ const field = (
       ${attributes}
       ${isWrong && html`aria-invalid="true" aria-describedby="${name}-error" autofocus`}
     />
-    ${isWrong && html`<p class="error" role="alert" id="${name}-error">${error!.message}</p>`}
+    ${isWrong && html`<p class="error" role="alert" id="${name}-error">${error.message}</p>`}
   </div>`
 }
 
@@ -112,9 +112,9 @@ export function payPage(
   return frame(
     page,
     `Pay ${page.application}`,
-    html`<div class="checkout">
+    html`<div class="panes">
       ${summary(page, session, items)}
-      <form method="post" class="card">
+      <form method="post" class="form card">
         ${
           error !== undefined &&
           error.field === undefined &&
@@ -157,7 +157,7 @@ export function payPage(
           }
         </div>
       </form>
-      <section class="tests" aria-labelledby="cards">
+      <section class="more" aria-labelledby="cards">
         <h2 id="cards">Test cards</h2>
         <ul class="cards">
           ${[...TEST_CARDS].map(([number, { words }]) =>

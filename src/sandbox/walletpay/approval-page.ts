@@ -1,11 +1,13 @@
 import { html, type Html } from '../html.ts'
-import { providerPage } from '../provider-page.ts'
+import { grouped, providerPage } from '../provider-page.ts'
 import type { Funding } from './order.ts'
 
 export type ApprovalPage = {
   /** The path of the sandbox's files and of this page's. */
   assets: { common: string; own: string }
   merchant: string
+  /** The email address of the buyer. */
+  buyer: string
   amount: string
   currency: string
   description: string | undefined
@@ -49,48 +51,55 @@ const fundingChoice = (name: Funding, isChosen: boolean): Html => {
 
 /** The page where the buyer approves an order. Its form is sent to its own address. */
 export function approvalPage(page: ApprovalPage): string {
-  const { assets, merchant, amount, currency, description, items, returnsTo, wasDeclined } = page
+  const { assets, merchant, buyer, currency, description, items, returnsTo, wasDeclined } = page
+  const money = (amount: string): string => `${grouped(amount)} ${currency}`
   return frame(
     assets,
     `Pay ${merchant}`,
-    html`
-      <h1>Pay ${merchant}</h1>
-      ${
-        wasDeclined &&
-        html`<p class="fault" role="alert">The last way to pay was declined. Choose another one.</p>`
-      }
-      <dl class="order">
-        ${
-          description !== undefined &&
-          html`<div>
-            <dt>For</dt>
-            <dd>${description}</dd>
-          </div>`
-        }
-        ${items.map(
-          (one) =>
+    html`<div class="panes">
+      <section class="summary" aria-labelledby="title">
+        <h1 id="title">Pay ${merchant}</h1>
+        <p class="sum">${money(page.amount)}</p>
+        <dl class="order">
+          ${
+            description !== undefined &&
             html`<div>
-              <dt>${one.name}${one.quantity !== '1' && html` × ${one.quantity}`}</dt>
-              <dd>${one.amount} ${currency}</dd>
-            </div>`,
-        )}
-        <div class="total">
-          <dt>Total</dt>
-          <dd>${amount} ${currency}</dd>
-        </div>
-      </dl>
-      <form method="post">
-        <fieldset>
+              <dt>For</dt>
+              <dd>${description}</dd>
+            </div>`
+          }
+          ${items.map(
+            (one) =>
+              html`<div>
+                <dt>${one.name}${one.quantity !== '1' && html` × ${one.quantity}`}</dt>
+                <dd>${money(one.amount)}</dd>
+              </div>`,
+          )}
+          <div class="total">
+            <dt>Total</dt>
+            <dd>${money(page.amount)}</dd>
+          </div>
+        </dl>
+      </section>
+      <form method="post" class="form">
+        <p class="buyer"><span>Signed in as</span> ${buyer}</p>
+        <fieldset ${wasDeclined && html`aria-describedby="error"`}>
           <legend>Pay with</legend>
+          ${
+            wasDeclined &&
+            html`<p class="error" role="alert" id="error">
+              The last way to pay was declined. Choose another one.
+            </p>`
+          }
           ${(['balance', 'declined', 'pending'] as const).map((one) => fundingChoice(one, one === 'balance'))}
         </fieldset>
-        <div class="actions">
+        <div class="buttons">
           <button name="action" value="approve" class="primary">Approve and Pay</button>
-          <button name="action" value="cancel" class="secondary" formnovalidate>Cancel and return</button>
+          <button name="action" value="cancel" formnovalidate>Cancel and return</button>
         </div>
         ${returnsTo !== undefined && html`<p class="returns">You return to <code>${returnsTo}</code>.</p>`}
       </form>
-    `,
+    </div>`,
   )
 }
 

@@ -18,11 +18,11 @@ const pathOf = (id: string): string => `/sandbox/walletpay/approve?token=${id}`
 someEngine((engine) => {
   test('the form approves and returns to the shop with the order and the payer', async (t) => {
     const wallet = await startWallet(t, engine)
-    const { id } = await createOrder(wallet)
+    const { id } = await createOrder(wallet, orderBody('1234567.30'))
     const shown = await wallet.request('GET', pathOf(id))
     assert.equal(shown.status, 200)
     assert.match(shown.headers.get('content-security-policy')!, /^default-src 'none'/)
-    assert.match(shown.text, /12\.30 EUR/)
+    assert.match(shown.text, /1,234,567\.30 EUR/)
     const approve = (funding: string) =>
       wallet.request('POST', pathOf(id), form({ action: 'approve', funding }))
     assert.equal((await approve('gold')).status, 400)
@@ -104,7 +104,15 @@ anyEngine((engine) => {
       await page.waitForURL(`${wallet.url}/shop?**`)
       assert.equal((await capture(wallet, id)).status, 422)
       await page.goto(address)
-      await page.getByRole('alert').waitFor()
+      const group = page.getByRole('group', { name: 'Pay with' })
+      assert.equal(
+        await group.getByRole('alert').getAttribute('id'),
+        await group.getAttribute('aria-describedby'),
+      )
+      const widths = await Promise.all(
+        (await page.getByRole('button').all()).map(async (one) => (await one.boundingBox())!.width),
+      )
+      assert.deepEqual([widths.length, new Set(widths).size], [2, 1])
       await page.getByRole('button', { name: 'Approve and Pay' }).click()
       await page.waitForURL(`${wallet.url}/shop?**`)
       assert.equal((await capture(wallet, id)).body.status, 'COMPLETED')

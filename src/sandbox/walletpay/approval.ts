@@ -67,6 +67,7 @@ export function addApprovalRoutes(
     return {
       assets,
       merchant: request.brandName ?? name,
+      buyer: BUYER.email_address,
       amount: written(request.amount),
       currency: request.currency,
       description: request.description,
