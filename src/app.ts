@@ -24,6 +24,7 @@ import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
 import { createLog, type Log } from './kernel/log.ts'
 import { createMetrics } from './kernel/metrics.ts'
 import { migrateWithLog } from './kernel/migrate-with-log.ts'
+import { createProcesses, type ProcessWatch } from './kernel/processes.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
 import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/sealed.ts'
 import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
@@ -111,7 +112,9 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
   const db = await openDatabase(loaded.databaseUrl, {
     sqliteFunctions: wires.flatMap(({ sqliteFunctions }) => sqliteFunctions ?? []),
   })
-  const jobs = createJobs(db, clock, log.log)
+  const processes = createProcesses({ db, clock, log: log.log }, loaded.databaseUrl)
+  const jobs = createJobs(db, clock, log.log, processes.id)
+  processes.onEnd((ended) => [jobs.releaseSql(ended)])
   const running: Running[] = []
   let sandbox: Sandbox | undefined
   try {
@@ -123,7 +126,19 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     // A stand-in may be used without the wire, by a client of the application's own.
     await sandbox?.open(unconfiguredVariables(all, environment))
     const wireOptions = checkOptions(wires, environment, sandbox?.variables)
-    return await assemble({ config, settings, clock, log, db, jobs, wires, wireOptions, running, sandbox })
+    return await assemble({
+      config,
+      settings,
+      clock,
+      log,
+      db,
+      jobs,
+      processes,
+      wires,
+      wireOptions,
+      running,
+      sandbox,
+    })
   } catch (error) {
     await endWires(running, log.log)
     await sandbox?.close()
@@ -156,6 +171,7 @@ type Parts = {
   log: Log
   db: Database
   jobs: JobRunner
+  processes: ProcessWatch
   wires: readonly ConfiguredWire[]
   wireOptions: ReadonlyMap<ConfiguredWire, unknown>
   /** The wires that are set up, in their order; `assemble` adds them. */
@@ -164,12 +180,12 @@ type Parts = {
 }
 
 async function assemble(parts: Parts): Promise<App> {
-  const { config, settings, clock, db, jobs, wires, running, sandbox } = parts
+  const { config, settings, clock, db, jobs, processes, wires, running, sandbox } = parts
   const { log, answered } = parts.log
   const startedAt = performance.now()
   const metrics = createMetrics(() => countJobs(db))
   const rateLimiter = createRateLimiter(db, clock)
-  const idempotency = createIdempotencyStore(db, clock, settings.secret)
+  const idempotency = createIdempotencyStore(db, clock, settings.secret, processes)
   const services = new Map<string, unknown>()
   // Users can't verify an address if no mail can be sent.
   const policy = createPolicy(
@@ -183,10 +199,11 @@ async function assemble(parts: Parts): Promise<App> {
       sandbox?.endStreams()
       return Promise.all([server.idle(), jobs.stop()])
     },
-    async end() {
+    async end(isQuiet) {
       await server.close()
       await endWires(running, log)
       await sandbox?.close()
+      await processes.stop(isQuiet)
       await db.close()
       log.flush()
     },
@@ -198,6 +215,7 @@ async function assemble(parts: Parts): Promise<App> {
     db,
     clock,
     jobs,
+    processes,
     log,
     settings,
     policy,
@@ -268,6 +286,7 @@ async function assemble(parts: Parts): Promise<App> {
   }
 
   async function startWires(): Promise<void> {
+    await processes.start()
     await idempotency.start()
     const pay = services.get('pay') as Pay | undefined
     await sandbox?.start(variablesOf(parts.wireOptions), {

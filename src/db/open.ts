@@ -11,6 +11,13 @@ export type DatabaseOptions = {
   readonly sqliteFunctions?: readonly URL[]
 }
 
+/** The file that an address of SQLite names; undefined for PostgreSQL. */
+export function sqliteFileOf(url: string): string | undefined {
+  // `:memory:` is refused: each of the engine's connections would have its own database.
+  const [, file] = /^sqlite:([^:].*)$/s.exec(url) ?? []
+  return file === undefined ? undefined : resolve(file)
+}
+
 /**
  * Opens the database that an address names.
  *
@@ -22,12 +29,11 @@ export async function openDatabase(
   { sqliteFunctions = [] }: DatabaseOptions = {},
 ): Promise<Database> {
   // Each engine is loaded only if it is used: this saves start time and memory.
-  // `:memory:` is refused: each of the engine's connections would have its own database.
-  const [, file] = /^sqlite:([^:].*)$/s.exec(url) ?? []
+  const file = sqliteFileOf(url)
   if (file !== undefined) {
     const { SqliteDatabase } = await import('./sqlite.ts')
     return SqliteDatabase.open(
-      resolve(file),
+      file,
       sqliteFunctions.map(({ href }) => href),
     )
   }

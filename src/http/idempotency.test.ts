@@ -46,10 +46,10 @@ test('a call that may not run now is refused with what to do', () => {
     message: /use a new key/,
     retryAfter: undefined,
   })
-  assert.throws(() => refuseUnlessNew({ state: 'running' }), {
+  assert.throws(() => refuseUnlessNew({ state: 'running', retryAfter: 7 }), {
     code: 'IDEMPOTENCY_CONFLICT',
     status: 409,
     message: /still running/,
-    retryAfter: 1,
+    retryAfter: 7,
   })
 })

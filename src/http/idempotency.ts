@@ -6,7 +6,8 @@ export type StoredAnswer = { status: number; headers: Record<string, string>; bo
 export type IdempotentStart =
   | { state: 'new'; recordId: string }
   | { state: 'done'; answer: StoredAnswer }
-  | { state: 'running' }
+  /** `retryAfter` in seconds */
+  | { state: 'running'; retryAfter: number }
   | { state: 'mismatch' }
 
 /** Stores answers by key for 24 hours, for all replicas and across restarts. */
@@ -60,7 +61,6 @@ export function refuseUnlessNew(start: Exclude<IdempotentStart, { state: 'done' 
   if (start.state === 'running')
     throw errors.idempotency_conflict({
       message: 'The first request with this Idempotency-Key is still running: try again shortly.',
-      // Nearly every call ends within a second; if its process died, it is refused until its lease expires.
-      retryAfter: 1,
+      retryAfter: start.retryAfter,
     })
 }

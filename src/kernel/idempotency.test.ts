@@ -52,9 +52,9 @@ eachEngine((engine) => {
   test('the first call is new, one while it runs is told to wait, one after it is given its answer', async () => {
     const { clock, begin, finish } = setUp()
     assert.match(recordOf(await begin()), /^[0-9a-hjkmnp-tv-z]{26}$/)
-    assert.deepEqual(await begin(), { state: 'running' })
+    assert.deepEqual(await begin(), { state: 'running', retryAfter: 60 })
     clock.advance(59 * SECOND + 1)
-    assert.deepEqual(await begin(), { state: 'running' })
+    assert.deepEqual(await begin(), { state: 'running', retryAfter: 1 })
     await finish()
     assert.deepEqual(await begin(), { state: 'done', answer })
     clock.advance(DAY - 60 * SECOND)

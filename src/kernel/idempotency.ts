@@ -3,7 +3,8 @@ import { deriveKey, type Key } from '../base/crypto.ts'
 import { newId } from '../base/ids.ts'
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import type { IdempotencyStore, StoredAnswer } from '../http/idempotency.ts'
+import type { IdempotencyStore, IdempotentStart, StoredAnswer } from '../http/idempotency.ts'
+import { NO_PROCESSES, type Processes } from './processes.ts'
 import { IDEMPOTENCY, previousIdempotencyKeys } from './sealed.ts'
 
 const RETENTION_MS = 24 * 3_600_000
@@ -13,6 +14,8 @@ const LEASE_MS = 60_000
 type Stored = {
   fingerprint: string
   answer: string | null
+  lease_until: number
+  process: string | null
 }
 
 /**
@@ -25,6 +28,7 @@ export function createIdempotencyStore(
   db: Database,
   clock: Clock,
   secret: string,
+  processes: Processes = NO_PROCESSES,
 ): IdempotencyStore & { start(): Promise<void>; deleteExpired(): Promise<void> } {
   const key = deriveKey(secret, IDEMPOTENCY)
   let keys: readonly Key[] = [key]
@@ -39,6 +43,19 @@ export function createIdempotencyStore(
     throw new Error('SIXWIRE_SECRET: an answer in sixwire_idempotency was encrypted with another secret')
   }
 
+  /** When the same call may be tried again: soon if its process is alive, as nearly every call ends within a second. */
+  function runningOf({ lease_until, process }: Stored): IdempotentStart {
+    const freeMs = Math.min(lease_until - clock.now(), processes.freeInMs(process))
+    return { state: 'running', retryAfter: Math.max(1, Math.ceil(freeMs / 1000)) }
+  }
+
+  // A call that has begun in the time of a lease is stored for the whole day: few rows of the index are read.
+  processes.onEnd((ended) => [
+    sql`
+      update sixwire_idempotency set lease_until = 0
+      where answer is null and process = ${ended} and expires_at > ${clock.now() + RETENTION_MS - LEASE_MS}`,
+  ])
+
   return {
     async start() {
       keys = [key, ...(await previousIdempotencyKeys(db, secret, clock.now() - RETENTION_MS))]
@@ -52,13 +69,16 @@ export function createIdempotencyStore(
       const [fingerprint = ''] = fingerprints
       // Claims a key that is new or expired, and takes over the same call if its process died.
       const [claim] = await db.write<{ record_id: string }>(sql`
-        insert into sixwire_idempotency as stored (caller, key, fingerprint, record_id, answer, lease_until, expires_at)
-        values (${caller}, ${name}, ${fingerprint}, ${newId(now)}, null, ${now + LEASE_MS}, ${now + RETENTION_MS})
+        insert into sixwire_idempotency as stored (caller, key, fingerprint, record_id, answer, lease_until, process,
+          expires_at)
+        values (${caller}, ${name}, ${fingerprint}, ${newId(now)}, null, ${now + LEASE_MS}, ${processes.id},
+          ${now + RETENTION_MS})
         on conflict (caller, key) do update set
           fingerprint = excluded.fingerprint,
           record_id = case when stored.expires_at <= ${now} then excluded.record_id else stored.record_id end,
           answer = null,
           lease_until = excluded.lease_until,
+          process = excluded.process,
           expires_at = excluded.expires_at
         where stored.expires_at <= ${now}
           or (stored.answer is null and stored.lease_until <= ${now}
@@ -66,12 +86,12 @@ export function createIdempotencyStore(
         returning record_id`)
       if (claim) return { state: 'new', recordId: claim.record_id }
       const stored = await db.get<Stored>(sql`
-        select fingerprint, answer from sixwire_idempotency
+        select fingerprint, answer, lease_until, process from sixwire_idempotency
         where caller = ${caller} and key = ${name}`)
       // Released at this moment: treated as in progress.
-      if (!stored) return { state: 'running' }
+      if (!stored) return { state: 'running', retryAfter: 1 }
       if (!fingerprints.includes(stored.fingerprint)) return { state: 'mismatch' }
-      if (stored.answer === null) return { state: 'running' }
+      if (stored.answer === null) return runningOf(stored)
       return { state: 'done', answer: open(stored.answer) }
     },
 

@@ -10,9 +10,9 @@ export type Lifecycle = ReturnType<typeof createLifecycle>
  * The stages of a server from start to end. It can be closed while it starts.
  *
  * @param steps.quiet resolves once nothing is in progress; from the stage `draining` on, new work is refused
- * @param steps.end releases all resources
+ * @param steps.end releases all resources; `isQuiet` is false if something was still in progress after 30 s
  */
-export function createLifecycle(steps: { quiet(): Promise<unknown>; end(): Promise<void> }) {
+export function createLifecycle(steps: { quiet(): Promise<unknown>; end(isQuiet: boolean): Promise<void> }) {
   let stage: Stage = 'starting'
   let begun: Promise<unknown> | undefined
   let closing: Promise<void> | undefined
@@ -20,14 +20,16 @@ export function createLifecycle(steps: { quiet(): Promise<unknown>; end(): Promi
   async function finish(): Promise<void> {
     stage = 'draining'
     let timer: NodeJS.Timeout | undefined
-    const forced = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, FORCED_END_MS)
+    const forced = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), FORCED_END_MS)
     })
     // A migration is never interrupted: work in progress is awaited too.
-    const quiet = Promise.resolve(begun).then(() => steps.quiet())
-    await Promise.race([quiet, forced])
+    const quiet = Promise.resolve(begun)
+      .then(() => steps.quiet())
+      .then(() => true)
+    const isQuiet = await Promise.race([quiet, forced])
     clearTimeout(timer)
-    await steps.end()
+    await steps.end(isQuiet)
   }
 
   function goOn(): void {

@@ -17,6 +17,7 @@ import {
 } from './fields.ts'
 import type { Caller } from '../http/access.ts'
 import type { Policy } from './policy.ts'
+import type { Processes } from './processes.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route } from '../http/route.ts'
 import type { Jobs } from './jobs/jobs.ts'
@@ -47,6 +48,8 @@ export type WireContext = {
   db: Database
   clock: Clock
   jobs: Jobs
+  /** Which process holds a claim, and what frees those of one that was killed. */
+  processes: Processes
   log: FastifyBaseLogger
   settings: Settings
   policy: Policy

@@ -27,12 +27,16 @@ export const insertSql = (job: {
   lane: string | undefined
   runAt: number
   now: number
+  /** The process that does the work itself before the job is due. */
+  process?: string | undefined
 }): Sql => sql`
-  insert into sixwire_jobs (id, kind, payload, lane, state, run_at, attempts, created_at)
-  values (${job.id}, ${job.kind}, ${job.payload}, ${job.lane ?? null}, 'ready', ${job.runAt}, 0, ${job.now})
+  insert into sixwire_jobs (id, kind, payload, lane, state, run_at, attempts, process, created_at)
+  values (${job.id}, ${job.kind}, ${job.payload}, ${job.lane ?? null}, 'ready', ${job.runAt}, 0,
+    ${job.process ?? null}, ${job.now})
   on conflict (id) do update set
     kind = excluded.kind, payload = excluded.payload, lane = excluded.lane, state = 'ready',
-    run_at = excluded.run_at, attempts = 0, claimed_by = null, last_error = null, created_at = excluded.created_at
+    run_at = excluded.run_at, attempts = 0, claimed_by = null, process = excluded.process, last_error = null,
+    created_at = excluded.created_at
   where sixwire_jobs.state = 'failed'`
 
 /** Ready jobs of one kind, without those that run here although their lease is over. */
@@ -47,7 +51,12 @@ const readySql = (kind: string, except: readonly string[]): Sql => sql`
  */
 export function claimSql(
   pools: readonly PoolRoom[],
-  { now, claim, except }: { now: number; claim: string; except: readonly string[] },
+  {
+    now,
+    claim,
+    process,
+    except,
+  }: { now: number; claim: string; process: string | undefined; except: readonly string[] },
 ): Sql<Omit<ClaimedJob, 'claim'>> {
   const dueOf = ({ kind, room, running }: KindRoom): Sql => sql`
     select id, run_at, ${running} + row_number() over (order by run_at) as place
@@ -60,7 +69,8 @@ export function claimSql(
   // Materialized: PostgreSQL may otherwise run the inner query, with its limit, more than once.
   return sql`
     with due as materialized (${sql.join(pools.map(dueIn), ' union all ')})
-    update sixwire_jobs set run_at = ${now + LEASE_MS}, attempts = attempts + 1, claimed_by = ${claim}
+    update sixwire_jobs set run_at = ${now + LEASE_MS}, attempts = attempts + 1, claimed_by = ${claim},
+      process = ${process ?? null}
     where id in (select id from due)
     returning id, kind, lane, payload, attempts`
 }
@@ -88,18 +98,28 @@ export const doneSql = (jobs: readonly ClaimedJob[]): Sql => sql`
 
 /** Gives a job back that is to be done again, as if it was never claimed. */
 export const requeueSql = (job: ClaimedJob, runAt: number, attempts = job.attempts - 1): Sql => sql`
-  update sixwire_jobs set run_at = ${runAt}, attempts = ${attempts}, claimed_by = null
+  update sixwire_jobs set run_at = ${runAt}, attempts = ${attempts}, claimed_by = null, process = null
   where ${stillClaimed(job)}`
 
 /** Gives a job back that failed and is tried again. */
 export const retrySql = (job: ClaimedJob, runAt: number, error: string): Sql => sql`
-  update sixwire_jobs set run_at = ${runAt}, claimed_by = null, last_error = ${error}
+  update sixwire_jobs set run_at = ${runAt}, claimed_by = null, process = null, last_error = ${error}
   where ${stillClaimed(job)}`
 
 /** Sets a job aside that failed for good. It leaves its lane, which goes on. */
 export const failSql = (job: ClaimedJob, error: string, now: number): Sql => sql`
-  update sixwire_jobs set state = 'failed', seq = null, run_at = ${now}, claimed_by = null, last_error = ${error}
+  update sixwire_jobs set
+    state = 'failed', seq = null, run_at = ${now}, claimed_by = null, process = null, last_error = ${error}
   where ${stillClaimed(job)}`
+
+/**
+ * Makes those jobs due now that an ended process had claimed, or was doing the work of. What waits longer than a lease was not
+ * claimed, and what is due is claimed anyway, so few rows of the index are read.
+ */
+export const releaseSql = (kinds: readonly string[], process: string, now: number): Sql => sql`
+  update sixwire_jobs set run_at = ${now}, claimed_by = null, process = null
+  where state = 'ready' and kind in (${sql.join(kinds)}) and run_at > ${now} and run_at <= ${now + LEASE_MS}
+    and process = ${process}`
 
 /** Makes the first job of a lane due now if it waits for its retry. */
 export const retryLaneSql = (kind: string, lane: string, now: number): Sql => sql`

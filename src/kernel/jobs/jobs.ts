@@ -19,6 +19,7 @@ import {
   insertSql,
   LEASE_MS,
   nextDueSql,
+  releaseSql,
   renewSql,
   requeueSql,
   retryLaneSql,
@@ -109,6 +110,11 @@ export type EnqueueOptions = {
   id?: string
   /** Milliseconds since 1970; the job does not run before. Default: now. */
   runAt?: number
+  /**
+   * Whether this process does the work itself, and deletes the job when it is done: then the job is for the case that it does
+   * not, and is due earlier if this process ends. `runAt` must be within a minute.
+   */
+  isBegun?: boolean
 }
 
 export type JobKind<P> = {
@@ -135,6 +141,8 @@ export type JobKind<P> = {
 }
 
 export type JobRunner = Jobs & {
+  /** The step that makes the jobs of a process that has ended due now. */
+  releaseSql(ended: string): StepWith
   start(): Promise<void>
   /** Claims nothing more and waits for what runs. */
   stop(): Promise<void>
@@ -171,8 +179,12 @@ class PayloadError extends TypeError {
   override name = 'PayloadError'
 }
 
-/** Runs jobs of the kinds that are defined before `start`; see docs/decisions/023-jobs.md. */
-export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): JobRunner {
+/**
+ * Runs jobs of the kinds that are defined before `start`; see docs/decisions/023-jobs.md.
+ *
+ * @param process the id of this process, which its claims carry; without one they end with their lease only
+ */
+export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger, process?: string): JobRunner {
   const kinds = new Map<string, Kind>()
   const running = new Map<string, Running>()
   const stopping = new AbortController()
@@ -225,10 +237,9 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
       const now = clock.now()
       const text = JSON.stringify(payload) ?? 'null'
       const checked = check(parseJson(text)) as Static<S>
-      const { id = newId(now), runAt = now } = options
-      return afterCommit(insertSql({ id, kind, payload: text, lane: lane?.(checked), runAt, now }), () =>
-        wake(runAt),
-      )
+      const { id = newId(now), runAt = now, isBegun = false } = options
+      const row = { id, kind, payload: text, lane: lane?.(checked), runAt, now }
+      return afterCommit(insertSql({ ...row, process: isBegun ? process : undefined }), () => wake(runAt))
     }
     return {
       enqueueSql,
@@ -306,7 +317,7 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
     try {
       const [, [claimed = []], [next = []]] = await db.batch([
         steps,
-        rooms.length > 0 ? [claimSql(rooms, { now, claim, except })] : [],
+        rooms.length > 0 ? [claimSql(rooms, { now, claim, process, except })] : [],
         rooms.length > 0 ? [nextDueIn(rooms, except)] : [],
       ])
       for (const row of claimed) begin({ ...row, claim }, now + LEASE_MS)
@@ -438,6 +449,10 @@ export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger): 
 
   return {
     define,
+    releaseSql(ended) {
+      const now = clock.now()
+      return afterCommit(releaseSql([...kinds.keys()], ended, now), () => wake(now))
+    },
     every(kind, intervalMs, recurringWork) {
       const retry = { ...DEFAULT_RETRY, attempts: Number.MAX_SAFE_INTEGER }
       define(kind, { payload: Type.Null(), retry }, recurringWork)

@@ -7,7 +7,7 @@ import type { FastifyBaseLogger } from 'fastify'
 
 import type { Accounts } from './accounts.ts'
 import { setUpCalls } from './contracts.ts'
-import { tryLock } from './lock.ts'
+import { tryLock } from '../../db/file-lock.ts'
 import { createNodeClient, fundingCalls, NodeError, startNode, type Node, type NodeClient } from './node.ts'
 import { createStateFile } from './state-file.ts'
 

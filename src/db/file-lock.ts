@@ -10,7 +10,8 @@ export function tryLock(file: string): (() => void) | undefined {
   // SQLite's locks hold between processes and within one: https://sqlite.org/lockingv3.html
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
-    database.exec('begin exclusive')
+    // Nothing is ever written, so there need not be a journal beside the file.
+    database.exec('pragma journal_mode = memory; begin exclusive')
     return () => database.close()
   } catch (error) {
     database.close()
