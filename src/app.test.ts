@@ -385,6 +385,8 @@ eachEngine((engine) => {
         ['/onchain/wallets/import', 60, '/onchain/wallets'],
         ['/onchain/transactions', 60, '/onchain/nft/mint'],
         ['/onchain/contracts/write', 60, '/onchain/nft/transfer'],
+        ['/pay/cardpay/checkout', 60, '/pay/onchain/payment'],
+        ['/pay/cardpay/refund', 60, '/pay/walletpay/refund'],
         ['/store/upload', 300, '/store/upload'],
         [`/store/backup/${unknown}/restore`, 12, '/store/backup'],
       ] as const) {

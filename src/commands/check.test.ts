@@ -76,6 +76,13 @@ describe('sixwire check', () => {
     assert.doesNotMatch(output, /an-access-key|a-secret-key/)
   })
 
+  test('says that live keys of a payment provider need a policy that was chosen', async (t) => {
+    const { code, output, errors } = await check(t, { STRIPE_SECRET_KEY: 'sk_live_1234' })
+    assert.equal(code, 1)
+    assert.match(output + errors, /^\S*.*SIXWIRE_POLICY: it is not set.*stripe.*$/m)
+    assert.doesNotMatch(output + errors, /sk_live/)
+  })
+
   test('asks each of several, all at once, and waits for none of them for ever', async (t) => {
     const silent = await startSilence(t)
     const { code, output } = await check(

@@ -7,6 +7,7 @@ import { checkSum, readAmount, readCurrency } from './amounts.ts'
 import type { Captures } from './captures.ts'
 import type { Checkouts } from './checkouts.ts'
 import { callErrors, causeOf, payErrors, providerIn, type CallProvider } from './errors.ts'
+import { NEW_PAYMENTS, PAYMENT_CALLS } from './limits.ts'
 import type { PaymentProvider } from './provider.ts'
 import { Currency, Line, ReturnUrl } from './schemas.ts'
 
@@ -43,6 +44,7 @@ export function checkoutRoutes(wire: {
     route(
       'POST /pay/cardpay/checkout',
       {
+        ...NEW_PAYMENTS,
         summary: 'Create a checkout session',
         description:
           'Send the buyer to the url of the answer. The transaction is pending until the provider has the money.',
@@ -123,6 +125,7 @@ export function checkoutRoutes(wire: {
     route(
       'POST /pay/walletpay/order',
       {
+        ...NEW_PAYMENTS,
         summary: 'Create a wallet order',
         description: 'Send the buyer to the approvalUrl of the answer, then capture the order.',
         access: 'user',
@@ -181,6 +184,7 @@ export function checkoutRoutes(wire: {
     route(
       'POST /pay/walletpay/capture/:orderId',
       {
+        ...PAYMENT_CALLS,
         summary: 'Capture an approved order',
         description:
           'Takes the money. Calling it again is safe: an order that is captured already is answered as the first time.',

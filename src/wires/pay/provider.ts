@@ -138,6 +138,8 @@ export type PaymentProvider = Receiver<ProviderEvent> & {
   /** The service, for logs: `stripe`, `paypal`. */
   readonly name: string
   readonly currencies: Currencies
+  /** Whether it moves real money, if its credentials or its address tell: such a provider is not used under `open` unasked. */
+  readonly isLive?: boolean
   /** Creates a checkout session or an order, at whose `url` the buyer pays. */
   create(order: Order, limitMs: number): Promise<Outcome<{ reference: string; url: string }>>
   /** Takes the money of an order that the buyer approved. Absent where paying needs no second step. */

@@ -8,11 +8,15 @@ const SWEEP = { firstSeconds: 10, maxSeconds: 3_600, eventsSeconds: 3_600 }
 
 const open = (apiBase: string, production: boolean) =>
   Promise.all([
-    openProviders({ sweep: SWEEP, stripe: { secretKey: 'sk_test_1', apiBase } }, systemClock, { production }),
+    openProviders({ sweep: SWEEP, stripe: { secretKey: 'sk_test_1', apiBase } }, systemClock, {
+      production,
+      policy: 'guarded',
+      isPolicySet: false,
+    }),
     openProviders(
       { sweep: SWEEP, paypal: { clientId: 'id', clientSecret: 'secret', apiBase } },
       systemClock,
-      { production },
+      { production, policy: 'guarded', isPolicySet: false },
     ),
   ])
 
@@ -32,8 +36,15 @@ test('the addresses of the providers are https in production, except on this mac
       'PAYPAL_API_BASE',
     ],
   ] as const)
-    await assert.rejects(openProviders({ sweep: SWEEP, ...options }, systemClock, { production: true }), {
-      name: 'StartError',
-      message: `${variable}: "http://api.example" must be https in production`,
-    })
+    await assert.rejects(
+      openProviders({ sweep: SWEEP, ...options }, systemClock, {
+        production: true,
+        policy: 'guarded',
+        isPolicySet: false,
+      }),
+      {
+        name: 'StartError',
+        message: `${variable}: "http://api.example" must be https in production`,
+      },
+    )
 })

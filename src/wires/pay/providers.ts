@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import type { Clock } from '../../base/clock.ts'
 import { isLoopback } from '../../base/loopback.ts'
 import { StartError } from '../../base/start-error.ts'
+import type { Settings } from '../../kernel/config.ts'
 import type { CallProvider } from './errors.ts'
 import type { PayOptions } from './options.ts'
 import type { PaymentProvider } from './provider.ts'
@@ -15,14 +16,14 @@ const VERBS = ['create', 'refund', 'look', 'events', 'receive', 'check', 'close'
  * Makes the provider of each way to pay from the options: that of the configuration file, or the one that the environment
  * names.
  *
- * @throws StartError if a provider's options are incomplete or wrong
+ * @throws StartError if a provider's options are incomplete or wrong, or it is live under a policy that nobody chose
  */
 export async function openProviders(
   options: Options,
   clock: Clock,
-  { production }: { production: boolean },
+  settings: Pick<Settings, 'production' | 'policy' | 'isPolicySet'>,
 ): Promise<ReadonlyMap<CallProvider, PaymentProvider>> {
-  if (production) {
+  if (settings.production) {
     checkBase('STRIPE_API_BASE', options.stripe?.apiBase)
     checkBase('PAYPAL_API_BASE', options.paypal?.apiBase)
   }
@@ -37,8 +38,21 @@ export async function openProviders(
     const missing = verbs.find((verb) => typeof provider[verb as (typeof VERBS)[number]] !== 'function')
     if (missing !== undefined) throw new StartError(`pay.${name}: its provider has no ${missing}()`)
     providers.set(name, provider)
+    if (provider.isLive === true) checkPolicy(name, provider, settings)
   }
   return providers
+}
+
+/** Under `open` any user may refund anybody's payment: not with real money unless that was chosen. */
+function checkPolicy(
+  name: CallProvider,
+  provider: PaymentProvider,
+  { policy, isPolicySet }: Pick<Settings, 'policy' | 'isPolicySet'>,
+): void {
+  if (policy === 'open' && !isPolicySet)
+    throw new StartError(
+      `SIXWIRE_POLICY: it is not set, so it is open, and ${name} has live credentials of ${provider.name}: any signed-in user could refund real payments. Write guarded, or open if that is meant`,
+    )
 }
 
 /** Over plain http, anybody on the way reads the secret key, and can say that something was paid. */

@@ -6,6 +6,7 @@ import { route } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { readAmount } from './amounts.ts'
 import { callErrors, causeOf, payErrors, providerIn, type CallProvider } from './errors.ts'
+import { REFUNDS } from './limits.ts'
 import type { PaymentProvider } from './provider.ts'
 import type { Refunds } from './refunds.ts'
 import { Refund } from './schemas.ts'
@@ -53,6 +54,7 @@ export function refundRoutes({
     route(
       `POST /pay/${provider}/refund` as const,
       {
+        ...REFUNDS,
         summary: `Refund a ${provider === 'cardpay' ? 'card' : 'wallet'} payment`,
         description:
           'Without an amount, all that is left is refunded. In production, and under the policy guarded, administrators and service keys only.',

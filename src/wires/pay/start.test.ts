@@ -45,6 +45,32 @@ describe('a server that takes payments', () => {
       })
     })
 
+    for (const [which, environment] of [
+      ['a secret key of Stripe', { STRIPE_SECRET_KEY: 'sk_live_1234' }],
+      ['a restricted key of Stripe', { STRIPE_SECRET_KEY: 'rk_live_1234' }],
+      ['the API of PayPal', { PAYPAL_CLIENT_ID: 'client', PAYPAL_CLIENT_SECRET: 'secret' }],
+    ] as const)
+      test(`does not start with ${which} that is live under a policy that nobody chose`, async (t) => {
+        const live = { SIXWIRE_SANDBOX: 'off', ...environment }
+        const hint = /^SIXWIRE_POLICY: .*live credentials of (stripe|paypal).*guarded, or open/
+        await refused(t, hint, { environment: live })
+        for (const policy of ['guarded', 'open'] as const)
+          await startApp(t, engine, { environment: { ...live, SIXWIRE_POLICY: policy } })
+        await startApp(t, engine, { environment: live, config: { policy: 'open' } })
+      })
+
+    test('starts with keys of test accounts under any policy', async (t) => {
+      await startApp(t, engine, {
+        environment: {
+          SIXWIRE_SANDBOX: 'off',
+          STRIPE_SECRET_KEY: 'sk_test_1234',
+          PAYPAL_CLIENT_ID: 'client',
+          PAYPAL_CLIENT_SECRET: 'secret',
+          PAYPAL_API_BASE: 'https://api-m.sandbox.paypal.com',
+        },
+      })
+    })
+
     test('reports a provider as connected after a call only, and remembers that for ten seconds', async (t) => {
       const clock = testClock()
       const bank = createBank('cardpay', clock)

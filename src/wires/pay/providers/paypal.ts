@@ -25,6 +25,8 @@ import { orderOf, refundOf } from './paypal-snapshot.ts'
 import { paypalReceiver } from './paypal-webhook.ts'
 
 const API_BASE = 'https://api-m.paypal.com'
+/** Where real money is moved; test accounts are at others. */
+const LIVE_HOSTS: ReadonlySet<string> = new Set(['api-m.paypal.com', 'api.paypal.com'])
 const CHECK_MS = 10_000
 /** A page has 100 events, each with its order. */
 const ANSWER_BYTES_MAX = 16 * 1_048_576
@@ -160,6 +162,7 @@ export function paypal(
 
   return {
     name: 'paypal',
+    isLive: LIVE_HOSTS.has(apiBase.hostname),
     currencies: CURRENCIES,
     create: (order, limitMs) => calls.track(create(order, limitMs)),
     capture: (order, limitMs) => calls.track(capture(order, limitMs)),

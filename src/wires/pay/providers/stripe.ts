@@ -50,6 +50,7 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
 
   return {
     name: 'stripe',
+    isLive,
     currencies: STRIPE_CURRENCIES,
 
     async create(order, limitMs) {

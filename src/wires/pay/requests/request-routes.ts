@@ -4,6 +4,7 @@ import { json } from '../../../http/bodies.ts'
 import { route } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import { notConfigured, payErrors } from '../errors.ts'
+import { NEW_PAYMENTS } from '../limits.ts'
 import { REQUEST_STATUSES } from './request-state.ts'
 import type { PaymentRequests } from './requests.ts'
 
@@ -74,6 +75,7 @@ export function requestRoutes({
     route(
       'POST /pay/onchain/payment',
       {
+        ...NEW_PAYMENTS,
         summary: 'Create a payment request',
         description: 'The buyer pays the amount to the receiverAddress, which is of this request alone.',
         access: 'user',
