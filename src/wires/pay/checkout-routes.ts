@@ -9,7 +9,7 @@ import type { Checkouts } from './checkouts.ts'
 import { callErrors, causeOf, payErrors, providerIn, type CallProvider } from './errors.ts'
 import { NEW_PAYMENTS, PAYMENT_CALLS } from './limits.ts'
 import type { PaymentProvider } from './provider.ts'
-import { Currency, Line, ReturnUrl } from './schemas.ts'
+import { Currency, Line, ReturnUrl, type ReturnRule } from './schemas.ts'
 
 const ITEMS_MAX = 100
 const QUANTITY_MAX = 999_999
@@ -35,7 +35,7 @@ export function checkoutRoutes(wire: {
   captures: Captures
   providers: ReadonlyMap<CallProvider, PaymentProvider>
   policy: Policy
-  isProduction: boolean
+  returns: ReturnRule
 }) {
   const { checkouts, captures, providers, policy } = wire
   const providerOf = (name: CallProvider): PaymentProvider => providerIn(providers, name)
@@ -77,8 +77,8 @@ export function checkoutRoutes(wire: {
                 examples: [[{ name: 'Momo, paperback', amount: 1099, currency: 'eur', quantity: 1 }]],
               },
             ),
-            successUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after paying.'),
-            cancelUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after cancelling.'),
+            successUrl: ReturnUrl(wire.returns, 'Where the buyer goes after paying.'),
+            cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
           }),
         ),
         reply: {
@@ -137,8 +137,8 @@ export function checkoutRoutes(wire: {
             description: Type.Optional(
               Line({ maxLength: 127, description: 'What the buyer sees.', examples: ['Momo, paperback'] }),
             ),
-            returnUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after approving.'),
-            cancelUrl: ReturnUrl(wire.isProduction, 'Where the buyer goes after cancelling.'),
+            returnUrl: ReturnUrl(wire.returns, 'Where the buyer goes after approving.'),
+            cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
           }),
         ),
         reply: {

@@ -119,7 +119,7 @@ export const pay = defineWire({
         ),
         policy,
         publicUrl: settings.publicUrl,
-        isProduction: settings.production,
+        returns: { isProduction: settings.production, hosts: returnHosts(options.returnHosts, settings) },
       }),
       service,
       async start() {
@@ -163,6 +163,15 @@ async function openOnchain(
     lifeMs: expiresMinutes * MINUTE_MS,
     treasury: treasuryAddress,
   })
+}
+
+/** Where a buyer may be sent back to: in production the application's pages, unless hosts are named. */
+function returnHosts(
+  hosts: readonly string[] | undefined,
+  { production, appUrl }: WireContext['settings'],
+): readonly string[] | undefined {
+  if (hosts) return hosts.includes('*') ? undefined : hosts
+  return production ? [new URL(appUrl).host] : undefined
 }
 
 /** What configured providers lack to verify webhooks. */

@@ -61,12 +61,28 @@ export const PayOptions = Type.Object({
     },
     { default: {} },
   ),
+  returnHosts: Type.Optional(
+    Type.Array(
+      Type.String({
+        pattern: '^(\\*|(\\[[\\da-fA-F:.]+\\]|[\\w.-]+)(:\\d{1,5})?)$',
+        description: 'A host name or IP address, with a port or for all ports; * for any.',
+      }),
+      {
+        minItems: 1,
+        description:
+          'The hosts of successUrl, returnUrl and cancelUrl, to which a buyer may be sent back. Default: in production that of APP_URL, elsewhere any.',
+      },
+    ),
+  ),
   cardpay: Type.Optional(Type.Unsafe<PaymentProvider>({ type: 'object' })),
   walletpay: Type.Optional(Type.Unsafe<PaymentProvider>({ type: 'object' })),
 })
 
 /** The environment variables of the wire itself. */
-export const PAY_ENV = { PAYMENT_EXPIRES: 'onchain.expiresMinutes' } as const
+export const PAY_ENV = {
+  PAYMENT_EXPIRES: 'onchain.expiresMinutes',
+  PAYMENT_RETURN_HOSTS: 'returnHosts',
+} as const
 
 /** The environment variables of the providers. */
 export const PAY_PROVIDERS = {

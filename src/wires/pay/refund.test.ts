@@ -429,7 +429,15 @@ describe('a refund that is not possible', () => {
 
     for (const [where, environment] of [
       ['with the policy guarded', { SIXWIRE_POLICY: 'guarded', SIXWIRE_ADMINS: 'boss@example.com' }],
-      ['in production with open', { NODE_ENV: 'production', HOST: '127.0.0.1', SIXWIRE_POLICY: 'open' }],
+      [
+        'in production with open',
+        {
+          NODE_ENV: 'production',
+          HOST: '127.0.0.1',
+          SIXWIRE_POLICY: 'open',
+          APP_URL: 'https://shop.example',
+        },
+      ],
     ] as const)
       test(`without the role is answered 403 before anything is looked up, ${where}`, async (t) => {
         const till = await startTill(t, engine, { environment })

@@ -12,6 +12,7 @@ import { requestRoutes } from './requests/request-routes.ts'
 import type { PaymentRequests } from './requests/requests.ts'
 import type { PaymentProvider } from './provider.ts'
 import type { Refunds } from './refunds.ts'
+import type { ReturnRule } from './schemas.ts'
 import { transactionRoutes } from './transaction-routes.ts'
 import type { Transactions } from './transactions.ts'
 import { webhookRoutes } from './webhook-routes.ts'
@@ -30,7 +31,7 @@ export function payRoutes(wire: {
   health: () => Promise<PayHealth>
   policy: Policy
   publicUrl: string
-  isProduction: boolean
+  returns: ReturnRule
 }) {
   return [
     ...checkoutRoutes(wire),

@@ -17,12 +17,21 @@ export const Line = (options: {
     text.isWellFormed() ? undefined : 'holds a half of a surrogate pair: send well-formed Unicode',
   )
 
-/**
- * An address of the application that the buyer's browser is sent to.
- *
- * @param isProduction whether it must be https
- */
-export const ReturnUrl = (isProduction: boolean, description: string) =>
+/** Where a buyer's browser may be sent to. */
+export type ReturnRule = {
+  /** Whether it must be https. */
+  isProduction: boolean
+  /** The hosts, with a port or for all ports; undefined: any. */
+  hosts: readonly string[] | undefined
+}
+
+const isHost = (url: URL, host: string): boolean => {
+  const { hostname, port } = new URL(`http://${host}`)
+  return url.hostname === hostname && (port === '' || url.port === port)
+}
+
+/** An address of the application that the buyer's browser is sent to. */
+export const ReturnUrl = ({ isProduction, hosts }: ReturnRule, description: string) =>
   withRule(
     Type.String({
       minLength: 1,
@@ -37,6 +46,8 @@ export const ReturnUrl = (isProduction: boolean, description: string) =>
       if (url.username !== '' || url.password !== '') return 'must not have credentials'
       if (isProduction && url.protocol !== 'https:' && !isLoopback(url.hostname))
         return 'must start with https://'
+      if (hosts && !hosts.some((host) => isHost(url, host)))
+        return `must lead to ${hosts.join(' or ')}: PAYMENT_RETURN_HOSTS names the hosts to which a buyer may be sent`
       return /[\0-\x20\x7f]/.test(text) || !text.isWellFormed()
         ? 'must not have spaces or control characters'
         : undefined

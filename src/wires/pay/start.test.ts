@@ -111,23 +111,67 @@ describe('a server that takes payments', () => {
       assert.equal((await app.request('GET', '/pay/transactions', { token })).body.total, 0)
     })
 
-    test('in production takes https URLs only, but for this machine', async (t) => {
-      const clock = testClock()
-      const till = await startTill(t, engine, {
-        clock,
-        environment: { NODE_ENV: 'production', HOST: '127.0.0.1' },
+    for (const [where, environment, taken, refusedUrls] of [
+      [
+        'in production to APP_URL only',
+        { NODE_ENV: 'production', APP_URL: 'https://shop.example/app' },
+        ['https://shop.example/', 'https://SHOP.example/paid?id={CHECKOUT_SESSION_ID}'],
+        [
+          'http://shop.example/',
+          'https://shop.example.evil.example/',
+          'https://evil.example/?shop.example',
+          'https://www.shop.example/',
+          'http://localhost:8080/',
+        ],
+      ],
+      [
+        'to the hosts that PAYMENT_RETURN_HOSTS names',
+        { NODE_ENV: 'production', PAYMENT_RETURN_HOSTS: 'Shop.example,pay.example:8443,localhost' },
+        ['https://shop.example:8443/', 'https://pay.example:8443/', 'http://localhost:8080/'],
+        ['https://pay.example/', 'https://evil.example/'],
+      ],
+      [
+        'anywhere by https with PAYMENT_RETURN_HOSTS=*, and to this machine',
+        { NODE_ENV: 'production', PAYMENT_RETURN_HOSTS: '*' },
+        ['https://any.example/', 'http://localhost:8080/'],
+        ['http://any.example/'],
+      ],
+      ['outside production anywhere', {}, ['http://any.example/'], []],
+      [
+        'outside production to named hosts',
+        { PAYMENT_RETURN_HOSTS: 'a.example' },
+        ['http://a.example'],
+        ['http://b.example'],
+      ],
+    ] as const)
+      test(`sends a buyer back ${where}`, async (t) => {
+        const till = await startTill(t, engine, { environment: { HOST: '127.0.0.1', ...environment } })
+        const cancelUrl = taken[0]
+        const checkout = (successUrl: string) =>
+          till.call('POST /pay/cardpay/checkout', {
+            items: [{ name: 'Tea', amount: 500, currency: 'eur' }],
+            successUrl,
+            cancelUrl,
+          })
+        const order = (url: string) =>
+          till.call('POST /pay/walletpay/order', {
+            amount: 5,
+            currency: 'EUR',
+            returnUrl: cancelUrl,
+            cancelUrl: url,
+          })
+        for (const url of taken)
+          for (const { status, text } of [await checkout(url), await order(url)])
+            assert.equal(status, 200, text)
+        for (const url of refusedUrls)
+          for (const [{ status, body }, path] of [
+            [await checkout(url), '/body/successUrl'],
+            [await order(url), '/body/cancelUrl'],
+          ] as const) {
+            assert.deepEqual([status, body.error.details.issues[0].path], [400, path], url)
+            if (url.startsWith('https:'))
+              assert.match(body.error.details.issues[0].message, /PAYMENT_RETURN_HOSTS/)
+          }
       })
-      const create = async (successUrl: string) => {
-        const { status, body } = await till.call('POST /pay/cardpay/checkout', {
-          items: [{ name: 'Tea', amount: 500, currency: 'eur' }],
-          successUrl,
-          cancelUrl: 'https://shop.example/',
-        })
-        return status === 200 ? 200 : body.error.details.issues[0].path
-      }
-      assert.equal(await create('http://shop.example/'), '/body/successUrl')
-      assert.equal(await create('https://shop.example/'), 200)
-      assert.equal(await create('http://localhost:8080/'), 200)
-    })
   })
 })
