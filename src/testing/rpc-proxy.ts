@@ -47,8 +47,8 @@ export type RpcFault = {
 export type RpcProxy = {
   url: string
   port: number
-  /** The HTTP requests so far. */
-  requests(): number
+  /** The HTTP requests so far, or those with a call of a method. */
+  requests(method?: string): number
   /** The calls so far, of one method or of all. */
   calls(method?: string): number
   /** All calls so far, in their order. */
@@ -68,7 +68,7 @@ export async function startRpcProxy(ending: Ending, nodeUrl: string): Promise<Rp
   type Active = { fault: RpcFault; seen: number }
   const faults = new Set<Active>()
   const log: RpcCall[] = []
-  let requests = 0
+  const requests: (readonly string[])[] = []
   let target = nodeUrl
 
   const faultsOf = (call: RpcCall): RpcFault[] =>
@@ -97,9 +97,9 @@ export async function startRpcProxy(ending: Ending, nodeUrl: string): Promise<Rp
   }
 
   async function serve(body: string, response: ServerResponse): Promise<void> {
-    requests++
     const parsed = JSON.parse(body) as RpcCall | RpcCall[]
     const isBatch = Array.isArray(parsed)
+    requests.push([parsed].flat().map(({ method }) => method))
     const calls = (isBatch ? parsed : [parsed]).map((call) => ({ call, faults: faultsOf(call) }))
     log.push(...calls.map(({ call }) => call))
     const all = calls.flatMap(({ faults }) => faults)
@@ -148,11 +148,12 @@ export async function startRpcProxy(ending: Ending, nodeUrl: string): Promise<Rp
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    requests: () => requests,
+    requests: (method) =>
+      requests.filter((methods) => method === undefined || methods.includes(method)).length,
     calls: (method) => (method === undefined ? log : log.filter((call) => call.method === method)).length,
     log,
     forget() {
-      requests = 0
+      requests.length = 0
       log.length = 0
     },
     fault(fault) {
