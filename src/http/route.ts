@@ -60,6 +60,15 @@ export type RouteSpec = {
   readsOnly?: boolean
   /** Takes an `Idempotency-Key`: every POST that creates, sends, charges or signs. */
   idempotent?: boolean | BriefReplay
+  /**
+   * What the keys of the route belong to, if not to the caller, such as the record that it changes: the same key then has
+   * one effect, whoever sends it. Every caller of the route must be allowed to read the answers of all others.
+   *
+   * @param request its validated parameters and body
+   * @example
+   * keysOf: ({ params }) => `order:${(params as { id: string }).id}`
+   */
+  keysOf?: (request: { params: unknown; body: unknown }) => string
   params?: TSchema
   query?: TSchema
   /** `json(schema)`, `form(schema)`, `raw({ maxBytes })` or `multipart({ file, fields })`. */

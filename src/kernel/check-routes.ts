@@ -118,6 +118,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
     takes: 'true or false, or an object like { seconds: 60, isCurrent } with seconds above 0',
     fits: (value) => typeof value === 'boolean' || (isPlain(value) && isBriefReplay(value)),
   }),
+  keysOf: optional(FUNCTION),
   params: optional(OBJECT),
   query: optional(OBJECT),
   body: ANYTHING, // see checkBody

@@ -85,11 +85,14 @@ const successUrlOf = ({ success_url: url, id }: Session): string =>
 export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => {
   const { db, clock, changes, originOf, expireOverdue } = options
 
-  const notFound = (reply: FastifyReply) =>
+  const notFound = (reply: FastifyReply, id: string) =>
     sendPage(
       reply,
       404,
-      endedPage(options, { title: 'This checkout does not exist', text: 'The sandbox may have been reset.' }),
+      endedPage(options, {
+        title: 'This checkout does not exist',
+        text: `There is no checkout session ${JSON.stringify(id.slice(0, 100))}: the sandbox may have been reset.`,
+      }),
     )
 
   const intentOf = async ({ payment_intent: id }: Session): Promise<PaymentIntent | undefined> =>
@@ -138,7 +141,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
       const { id } = request.params as { id: string }
       await expireOverdue()
       const found = await find(db, 'session', id)
-      if (!found) return notFound(reply)
+      if (!found) return notFound(reply, id)
       const intent = await intentOf(found.object)
       const text = ended(found.object, intent)
       return text === undefined ? handle({ ...found, intent }, request, reply) : sendPage(reply, 200, text)

@@ -19,6 +19,9 @@ export const displayOf = (amount: bigint, { provider, currency, exponent }: Unit
     ? formatUnits(amount, exponent)
     : formatAmount(amount, currency, { [currency]: exponent })
 
+/** For messages: `12.30 EUR`. */
+export const moneyText = (amount: bigint, unit: Unit): string => `${displayOf(amount, unit)} ${unit.currency}`
+
 /**
  * Reads a currency, in any case.
  *
@@ -59,7 +62,7 @@ export function readAmount(
         : fault,
     )
   const amount = parseAmount(text, currency, exponents)
-  if (amount > LARGEST) throw refuse(`must be at most ${numberOf(LARGEST, unit)}`)
+  if (amount > LARGEST) throw refuse(`must be at most ${moneyText(LARGEST, unit)}`)
   checkMultiple(amount, unit, path)
   return amount
 }
@@ -67,17 +70,17 @@ export function readAmount(
 /** @throws VALIDATION_ERROR if the provider takes no such precision of the currency */
 function checkMultiple(
   amount: bigint,
-  { currency, multiple = 1 }: { currency: string; multiple?: number | undefined },
+  { multiple = 1, ...unit }: Unit & { multiple?: number | undefined },
   path: string,
 ): void {
   if (amount % BigInt(multiple) !== 0n)
     throw invalid({
       path,
-      message: `must be a multiple of ${multiple} minor units: the provider takes no finer amounts of ${currency}`,
+      message: `must be a multiple of ${moneyText(BigInt(multiple), unit)}: the provider takes no finer amounts`,
     })
 }
 
 /** @throws VALIDATION_ERROR if a sum is over what can be paid at once */
-export function checkSum(amount: bigint, path: string): void {
-  if (amount > LARGEST) throw invalid({ path, message: `add up to more than ${LARGEST} minor units` })
+export function checkSum(amount: bigint, unit: Unit, path: string): void {
+  if (amount > LARGEST) throw invalid({ path, message: `add up to more than ${moneyText(LARGEST, unit)}` })
 }

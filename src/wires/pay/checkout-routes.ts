@@ -110,7 +110,11 @@ export function checkoutRoutes(wire: {
             message: `must be ${currency}, like the first item: a checkout has one currency`,
           })
         const amount = read.reduce((sum, item) => sum + item.amount * BigInt(item.quantity), 0n)
-        checkSum(amount, '/body/items')
+        checkSum(
+          amount,
+          { provider: 'cardpay', currency, exponent: currencies[currency]!.exponent },
+          '/body/items',
+        )
         const order = { amount, currency, items: read, successUrl, cancelUrl }
         const { transactionId, reference, url } = await checkouts.create(order, {
           id: recordId,

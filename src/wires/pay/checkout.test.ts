@@ -180,7 +180,7 @@ describe('a checkout', () => {
       const { status, history } = await till.transaction(_id)
       assert.equal(status, 'pending')
       assert.equal(history.length, 2)
-      assert.match(history[1]!.cause, /1 minor units of EUR instead of/)
+      assert.match(history[1]!.cause, /: the provider shows 0\.01 EUR instead of 10\.00 EUR$/)
       assert.match(till.app.log(), /"level":50.*a payment is of another amount or currency/)
     })
   })

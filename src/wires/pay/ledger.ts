@@ -4,7 +4,8 @@ import { oneLine } from '../../base/one-line.ts'
 import { requireRow, type Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { WireContext } from '../../kernel/wire.ts'
-import type { Entry, Snapshot } from './provider.ts'
+import { moneyText } from './amounts.ts'
+import type { Entry, Money, Snapshot } from './provider.ts'
 import { stepsBetween, summaryOf, type Status, type Summary } from './state.ts'
 import {
   entryOf,
@@ -147,9 +148,13 @@ export function createLedger(
   ): readonly Status[] {
     const { id, provider, status } = row
     if (summary.mismatch && !before.mismatch) {
-      const { amount, currency } = summary.mismatch
       log.error(
-        { transaction: id, provider, paid: `${amount} ${currency}`, asked: `${row.amount} ${row.currency}` },
+        {
+          transaction: id,
+          provider,
+          paid: paidText(summary.mismatch, row),
+          asked: moneyText(BigInt(row.amount), row),
+        },
         'a payment is of another amount or currency than its transaction: it is not completed',
       )
       return [status]
@@ -211,8 +216,12 @@ const readable = (entry: Entry): Entry => ({
 
 const mismatchOf = (before: Account, { mismatch }: Summary, cause: string): string =>
   mismatch && !before.summary.mismatch
-    ? `${cause}: the provider shows ${mismatch.amount} minor units of ${mismatch.currency} instead of the amount asked for`
+    ? `${cause}: the provider shows ${paidText(mismatch, before.row)} instead of ${moneyText(BigInt(before.row.amount), before.row)}`
     : cause
+
+/** What was paid; the decimal places of another currency than the transaction's are not known here. */
+const paidText = ({ amount, currency }: Money, row: TransactionRow): string =>
+  currency === row.currency ? moneyText(amount, row) : `${amount} minor units of ${currency}`
 
 /** Whether it is not known how a call ended. */
 export const isOpen = ({ status }: Pick<CallRow, 'status'>): boolean =>

@@ -62,6 +62,8 @@ export function refundRoutes({
         irreversible: true,
         scope: OPERATOR_SCOPE,
         idempotent: true,
+        // Two people who refund the same payment under one key mean one refund.
+        keysOf: ({ body }) => `transaction:${(body as { transactionId: string }).transactionId}`,
         body: json(
           Type.Object({
             transactionId: Type.String({

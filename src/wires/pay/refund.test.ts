@@ -333,6 +333,36 @@ describe('a refund', () => {
       assert.equal((await till.call(REFUND, { transactionId })).status, 200)
     })
 
+    test('of two people under the same Idempotency-Key is one, and of another payment is another', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const [one, other] = [await till.app.register(), await till.app.register()]
+      const refund = (token: string, body: object) =>
+        till.call(REFUND, { transactionId, amount: 100, ...body }, { token, key: 'refund' })
+      const answers = await Promise.all([refund(one.token, {}), refund(other.token, {})])
+      const made = answers.find(({ status }) => status === 200)!
+      for (const { status, body } of answers)
+        assert.ok(status === 200 || body.error.code === 'IDEMPOTENCY_CONFLICT')
+      const again = await refund(other.token, {})
+      assert.deepEqual(again.body, made.body)
+      assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
+      assert.equal((await refund(other.token, { amount: 200 })).status, 409)
+      const { _id: next } = await till.paid(1000)
+      assert.equal((await refund(one.token, { transactionId: next })).status, 200)
+      assert.equal(till.card.sessionOf(next).refunds.length, 1)
+    })
+
+    test('over what is left says in decimals how much that is', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(8200)
+      await till.call(REFUND, { transactionId, amount: 4200 })
+      const { body } = await till.call(REFUND, { transactionId, amount: 4001 })
+      assert.equal(body.error.message, 'Only 40.00 EUR of this payment is left to refund.')
+      assert.equal(body.error.details.left, 4000)
+      const unknown = await till.call(REFUND, { transactionId: '01arz3ndektsv4rrffq69g5fav' })
+      assert.equal(unknown.body.error.message, 'There is no cardpay transaction 01arz3ndektsv4rrffq69g5fav.')
+    })
+
     test('the same Idempotency-Key refunds once, also after the answer was lost', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(1000)

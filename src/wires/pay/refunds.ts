@@ -3,7 +3,7 @@ import { requireRow, type Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { WireContext } from '../../kernel/wire.ts'
-import { numberOf } from './amounts.ts'
+import { moneyText, numberOf } from './amounts.ts'
 import { errorOf, leaseOf, REQUEST_MS, type Calls, type CallToMake } from './calls.ts'
 import { payErrors, type CallProvider } from './errors.ts'
 import type { Account, Ledger } from './ledger.ts'
@@ -89,7 +89,7 @@ export function createRefunds(
   async function find(transactionId: string, provider: CallProvider, { owner }: RowFilter): Promise<Account> {
     const account = await ledger.read(transactionId)
     if (!account || account.row.provider !== provider || (owner !== undefined && account.row.owner !== owner))
-      throw errors.not_found({ message: `There is no ${provider} transaction of this id.` })
+      throw errors.not_found({ message: `There is no ${provider} transaction ${transactionId}.` })
     return account
   }
 
@@ -149,7 +149,7 @@ const exceeded = (row: TransactionRow, left: bigint) =>
     message:
       left <= 0n
         ? 'Nothing is left of this payment to refund: all of it is refunded, or refunds of it are pending.'
-        : `Only ${numberOf(left, row)} ${row.currency} of this payment are left to refund.`,
+        : `Only ${moneyText(left, row)} of this payment is left to refund.`,
     details: { provider: row.provider, left: left <= 0n ? 0 : numberOf(left, row) },
   })
 

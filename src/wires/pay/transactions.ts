@@ -86,7 +86,7 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
     async get(id, { owner }) {
       const [account, history] = await Promise.all([ledger.read(id), db.all(selectHistorySql(id))])
       if (!account || (owner !== undefined && account.row.owner !== owner))
-        throw errors.not_found({ message: 'There is no transaction of this id.' })
+        throw errors.not_found({ message: `There is no transaction ${JSON.stringify(id)}.` })
       const dispute = disputeOf(account)
       return {
         ...transactionOf(account.row),

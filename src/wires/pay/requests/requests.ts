@@ -236,7 +236,7 @@ export function createPaymentRequests(
     async get(id, { owner }) {
       const stored = await find(id)
       if (!stored || (owner !== undefined && stored.order.owner !== owner))
-        throw errors.not_found({ message: 'There is no payment request of this id.' })
+        throw errors.not_found({ message: `There is no payment request ${JSON.stringify(id)}.` })
       // What is shown as confirmed is completed in the list of transactions.
       if (stored.request.changes > stored.request.settled_changes) await options.settle(id)
       const state = await stateNow(stored)
