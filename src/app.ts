@@ -16,6 +16,7 @@ import { openDatabase } from './db/open.ts'
 import { createPolicy } from './kernel/policy.ts'
 import { ExpectedCallers } from './http/expected-callers.ts'
 import type { RouteGroup } from './http/route.ts'
+import { eventLog } from './http/event-log.ts'
 import { createServer, type Server } from './http/server.ts'
 import { createIdempotencyStore } from './kernel/idempotency.ts'
 import { countJobs } from './kernel/jobs/job-list.ts'
@@ -217,6 +218,7 @@ async function assemble(parts: Parts): Promise<App> {
     jobs,
     processes,
     log,
+    record: eventLog(log),
     settings,
     policy,
     rateLimiter,

@@ -250,10 +250,12 @@ someEngine((engine) => {
       url = await startProgram(ending, ['start'], options).url()
     })
     const run = (t: TestContext, words: string[]) => sayIn(t, options.folder, words)
+    const events: { event: string; role?: string }[] = []
     const command = async (t: TestContext, ...words: string[]) => {
       const { code, output, errors } = await run(t, words)
       assert.equal(code, 0, errors)
-      assert.equal(errors, '')
+      // Nothing but events of accounts, for what collects the logs.
+      for (const line of errors.split('\n').filter(Boolean)) events.push(JSON.parse(line))
       return output
     }
     const refusedLine = async (t: TestContext, ...words: string[]) => {
@@ -311,6 +313,15 @@ someEngine((engine) => {
       assert.match(await command(t, 'user', 'list', '--limit=1', '--offset=1'), /\nfirst@example\.com/)
       await command(t, 'user', 'demote', 'ada@example.com')
       assert.equal(await me(), 'user')
+      assert.deepEqual(
+        events.map(({ event, role }) => [event, role]),
+        [
+          ['role-changed', 'admin'],
+          ['address-verified', 'admin'],
+          ['role-changed', 'admin'],
+          ['role-changed', 'user'],
+        ],
+      )
 
       assert.equal(await command(t, 'user', 'disable', 'ada@example.com'), 'Ada@Example.com is disabled\n')
       assert.equal((await send('GET', '/auth/me', token)).status, 401)

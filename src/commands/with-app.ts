@@ -14,7 +14,7 @@ export async function withApp<T>(
     config: await loadConfig(folder),
     folder,
     standIns: false,
-    logTo: { write: () => undefined },
+    logTo: { write: writeEvent },
   })
   try {
     await (isStarted ? app.start() : app.migrate())
@@ -22,6 +22,11 @@ export async function withApp<T>(
   } finally {
     await app.close()
   }
+}
+
+/** Where no person reads, what a command changed in accounts belongs to what collects the logs. */
+function writeEvent(line: string): void {
+  if (!process.stderr.isTTY && line.includes('"event":"')) console.error(line.trimEnd())
 }
 
 /** Rows as a table with a line of headings; `(none)` if there are none. */

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from './access.ts'
 import { rawRequestOf } from './body-parsers.ts'
 import { signalOf } from './call-signal.ts'
+import { eventLog } from './event-log.ts'
 import { isLocalCall } from './local-call.ts'
 import type { RouteSpec } from './route.ts'
 
@@ -91,5 +92,8 @@ export class ReceivedCall {
   }
   get log() {
     return this.#options.log.child({ requestId: this.#request.id })
+  }
+  get record() {
+    return eventLog(this.#options.log, { ip: this.#request.ip, requestId: this.#request.id })
   }
 }

@@ -8,6 +8,7 @@ import type { ErrorKind } from '../base/errors.ts'
 import { Type } from '../base/schema.ts'
 import type { Access, Caller, UserCaller } from './access.ts'
 import type { MultipartBody, ReceivedBody, RouteBody } from './bodies.ts'
+import type { RecordEvent } from './event-log.ts'
 
 /** Every method that a route may have. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
@@ -134,6 +135,8 @@ export type Call<S extends RouteSpec = RouteSpec> = {
   /** Aborts if the client disconnects before it is answered, or after the route's `timeLimitMs`. */
   signal: AbortSignal
   log: FastifyBaseLogger
+  /** Writes a line to the log for what happens to an account, with the client's address and the id of the request. */
+  record: RecordEvent
 }
 
 /**

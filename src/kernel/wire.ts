@@ -16,6 +16,7 @@ import {
   type Field,
 } from './fields.ts'
 import type { Caller } from '../http/access.ts'
+import type { RecordEvent } from '../http/event-log.ts'
 import type { Policy } from './policy.ts'
 import type { Processes } from './processes.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
@@ -51,6 +52,8 @@ export type WireContext = {
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
   log: FastifyBaseLogger
+  /** Writes a line to the log for what happens to an account outside of calls; a call has its own `record`. */
+  record: RecordEvent
   settings: Settings
   policy: Policy
   /** Rate limits that are steps of a batch; those of routes are their `limit`. */

@@ -5,7 +5,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import { appForAll, login, me, refresh, startReplicas, statuses, times } from '../../testing/auth.ts'
+import {
+  appForAll,
+  login,
+  me,
+  PASSWORD,
+  refresh,
+  send,
+  startReplicas,
+  statuses,
+  times,
+} from '../../testing/auth.ts'
 
 describe('the operator', () => {
   eachEngine((engine) => {
@@ -83,6 +93,85 @@ describe('the operator', () => {
         for (const { status, body } of opened)
           if (status === 200) assert.equal((await me(one, body.token)).status, 401)
       }
+    })
+  })
+})
+
+describe('the log of accounts', () => {
+  eachEngine((engine) => {
+    test('has a line for each sign-in, failure, lock, and change of role, password and key', async (t) => {
+      const app = await startApp(t, engine)
+      const email = 'watched@example.com'
+      const { _id: account } = await app.register(email)
+      const events = () =>
+        app
+          .log()
+          .split('\n')
+          .filter((line) => line.includes('"event":'))
+          .map((line) => JSON.parse(line) as Record<string, string>)
+      const seen = (fields: string[], from = 0) =>
+        events()
+          .slice(from)
+          .map((line) => fields.map((name) => line[name]))
+      const headers = { 'x-request-id': 'the-id-of-the-request' }
+      const body = { email, password: PASSWORD }
+      const { token } = (await send(app, 'POST /auth/login', { body, headers })).body
+      assert.deepEqual(seen(['event', 'account', 'method', 'role']), [
+        ['account-created', account, undefined, 'admin'],
+        ['sign-in', account, 'registration', undefined],
+        ['sign-in', account, 'password', undefined],
+      ])
+      const { ip, requestId, session } = events().at(-1)!
+      const { sessions } = (await send(app, 'GET /auth/sessions', { token })).body
+      assert.deepEqual([ip, requestId, session], ['127.0.0.1', 'the-id-of-the-request', sessions[0]!._id])
+
+      let count = events().length
+      await login(app, 'nobody@example.com', PASSWORD)
+      await send(app, 'POST /auth/change-password', {
+        token,
+        body: { currentPassword: 'a wrong password', newPassword: 'another passphrase' },
+      })
+      for (let i = 0; i < 5; i++) await login(app, email, 'a wrong password')
+      assert.deepEqual(seen(['event', 'account', 'reason'], count), [
+        ['sign-in-failed', 'unknown', 'password'],
+        ['sign-in-failed', account, 'password'],
+        ['sign-in-failed', account, 'password'],
+        ['sign-in-failed', account, 'password'],
+        ['sign-in-failed', account, 'password'],
+        ['sign-in-failed', account, 'password'],
+        ['account-locked', account, undefined],
+        ['sign-in-failed', account, 'locked'],
+      ])
+
+      count = events().length
+      app.clock.advance(900_000)
+      await send(app, 'POST /auth/change-password', {
+        token,
+        body: { currentPassword: PASSWORD, newPassword: 'another passphrase' },
+      })
+      await send(app, 'POST /auth/logout', { token })
+      const { users, keys } = app.app.service('auth')
+      await users.demote(email)
+      await users.disable(email)
+      await login(app, email, 'another passphrase')
+      await users.enable(email)
+      await users.signOut()
+      const { id } = await keys.create('backend', ['store', 'pay:read'])
+      await keys.revoke(id)
+      await app.request('POST', '/auth/verify-magic-link', { body: { token: 'nobody has this' } })
+      assert.deepEqual(seen(['event', 'account', 'role', 'key', 'scopes', 'reason'], count), [
+        ['password-changed', account, undefined, undefined, undefined, undefined],
+        ['sign-out', account, undefined, undefined, undefined, undefined],
+        ['role-changed', account, 'user', undefined, undefined, undefined],
+        ['account-disabled', account, 'user', undefined, undefined, undefined],
+        ['sign-in-failed', account, undefined, undefined, undefined, 'disabled'],
+        ['account-enabled', account, 'user', undefined, undefined, undefined],
+        ['sessions-revoked', 'all', undefined, undefined, undefined, undefined],
+        ['key-created', undefined, undefined, id, 'store pay:read', undefined],
+        ['key-revoked', undefined, undefined, id, undefined, undefined],
+        ['sign-in-failed', 'unknown', undefined, undefined, undefined, 'INVALID_TOKEN'],
+      ])
+      assert.ok(!events().some((line) => JSON.stringify(line).includes('@')), 'an address')
     })
   })
 })

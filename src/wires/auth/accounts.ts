@@ -3,6 +3,7 @@ import { emailKey } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
+import type { RecordEvent } from '../../http/event-log.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import { userAmong, type Role, type UserChange, type UserRow, type Users } from './users.ts'
 
@@ -77,7 +78,10 @@ export type Accounts = {
   signOut(email?: string): Promise<number>
 }
 
-export function createAccounts(db: Database, users: Users, sessions: Sessions): Accounts {
+export function createAccounts(
+  db: Database,
+  { users, sessions, record }: { users: Users; sessions: Sessions; record: RecordEvent },
+): Accounts {
   const accountOf = (user: UserRow): Account => ({
     id: user.id,
     email: user.email,
@@ -90,11 +94,13 @@ export function createAccounts(db: Database, users: Users, sessions: Sessions): 
 
   const notFound = (email: string) => errors.not_found({ message: `No account has the address ${email}.` })
 
-  async function update(email: string, change: UserChange): Promise<Account> {
+  async function update(email: string, change: UserChange, event: string): Promise<Account> {
     const [rows] = await db.batch([
       users.updateSql({ emailKey: emailKey(email), includeDisabled: true }, change, () => notFound(email)),
     ])
-    return accountOf(userAmong(rows))
+    const account = accountOf(userAmong(rows))
+    record(event, { account: account.id, role: account.role })
+    return account
   }
 
   return {
@@ -111,11 +117,11 @@ export function createAccounts(db: Database, users: Users, sessions: Sessions): 
       return user && accountOf(user)
     },
 
-    promote: (email) => update(email, { role: 'admin' }),
-    verify: (email) => update(email, { isVerified: true }),
+    promote: (email) => update(email, { role: 'admin' }, 'role-changed'),
+    verify: (email) => update(email, { isVerified: true }, 'address-verified'),
 
     async demote(email) {
-      const account = await update(email, { role: 'user' })
+      const account = await update(email, { role: 'user' }, 'role-changed')
       if (account.role === 'admin')
         throw errors.conflict({
           message: `${account.email} is an administrator by SIXWIRE_ADMINS: remove the address there.`,
@@ -123,14 +129,15 @@ export function createAccounts(db: Database, users: Users, sessions: Sessions): 
       return account
     },
 
-    disable: (email) => update(email, { isDisabled: true }),
-    enable: (email) => update(email, { isDisabled: false }),
+    disable: (email) => update(email, { isDisabled: true }, 'account-disabled'),
+    enable: (email) => update(email, { isDisabled: false }, 'account-enabled'),
 
     async signOut(email) {
-      if (email === undefined) return sessions.revokeAll()
-      const user = await users.byEmail(emailKey(email))
-      if (!user) throw notFound(email)
-      return sessions.revokeAll(user.id)
+      const user = email === undefined ? undefined : await users.byEmail(emailKey(email))
+      if (email !== undefined && !user) throw notFound(email)
+      const ended = await sessions.revokeAll(user?.id)
+      record('sessions-revoked', { account: user?.id ?? 'all' })
+      return ended
     },
   }
 }

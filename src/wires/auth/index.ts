@@ -67,7 +67,7 @@ export const auth = defineWire({
       graceMs: options.refreshGraceSeconds * 1000,
     })
     const sessions = createSessions(context, { users, accessTokens, refreshTokens }, { idleMs, sessionMs })
-    const serviceKeys = createServiceKeys(db, clock)
+    const serviceKeys = createServiceKeys(db, clock, context.record)
     const lock = createLock(db, clock, {
       secret,
       maxAttempts: options.local.maxLoginAttempts,
@@ -117,14 +117,22 @@ export const auth = defineWire({
 
     return {
       routes: [
-        ...authRoutes({ sessions, passwords, passwordLogin, signingKeys, registration, signInMethods }),
+        ...authRoutes({
+          users,
+          sessions,
+          passwords,
+          passwordLogin,
+          signingKeys,
+          registration,
+          signInMethods,
+        }),
         ...sessionRoutes(sessions),
         ...ownAccountRoutes({ users, account, passwords, passwordLogin }),
         ...mailRoutes({ mails, redemption, passwords, sessions }),
         ...providerRoutes({ providers, providerLogin }),
       ] as const,
       bodyLimit: 16_384,
-      service: { users: createAccounts(db, users, sessions), keys: serviceKeys },
+      service: { users: createAccounts(db, { users, sessions, record: context.record }), keys: serviceKeys },
       async start() {
         await signingKeys.start()
         const needsFrontend = mails.areSent || providers.length > 0

@@ -92,8 +92,8 @@ export function ownAccountRoutes({
           authErrors.recent_sign_in_required,
         ],
       },
-      async ({ body, caller }) => {
-        await account.delete(caller, body.password)
+      async ({ body, caller, record }) => {
+        await account.delete(caller, body.password, record)
         return { message: 'The account is deleted.' }
       },
     ),
@@ -111,8 +111,8 @@ export function ownAccountRoutes({
         reply: { 200: Message },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],
       },
-      async ({ body, caller }) => {
-        await passwordLogin.changePassword(caller, body.currentPassword, body.newPassword)
+      async ({ body, caller, record }) => {
+        await passwordLogin.changePassword(caller, body, record)
         return { message: 'The password is changed, and all other sessions are revoked.' }
       },
     ),

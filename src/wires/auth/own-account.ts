@@ -3,6 +3,7 @@ import { parseJson } from '../../base/json.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { UserCaller } from '../../http/access.ts'
+import type { RecordEvent } from '../../http/event-log.ts'
 import type { MailTokens } from './email-links/mail-tokens.ts'
 import { authErrors } from './errors.ts'
 import type { Sessions } from './sessions/sessions.ts'
@@ -32,7 +33,7 @@ export type OwnAccount = {
    * @throws VALIDATION_ERROR, INVALID_CREDENTIALS and ACCOUNT_LOCKED if the account has a password and this is not it
    * @throws RECENT_SIGN_IN_REQUIRED if it has none and the caller signed in more than 10 minutes ago
    */
-  delete(caller: UserCaller, password: string | undefined): Promise<void>
+  delete(caller: UserCaller, password: string | undefined, record: RecordEvent): Promise<void>
 }
 
 export function createOwnAccount(
@@ -59,19 +60,20 @@ export function createOwnAccount(
         return updated!
       }),
 
-    async delete(caller, password) {
+    async delete(caller, password, record) {
       const { id, email } = caller
       const user = await users.byId(id)
       if (!user) throw unauthorized()
       if (user.password_hash === null) await sessions.requireRecentSignIn(caller)
       else {
         if (password === undefined) throw invalid({ path: '/body/password', message: 'is required' })
-        if (!(await passwordLogin.verifyCredentials(email, password)))
+        if (!(await passwordLogin.verifyCredentials(email, password, record)))
           throw authErrors.invalid_credentials({ message: 'The password is wrong.' })
       }
       // The version: if the password has changed since it was verified, the new one is required.
       const match = { id, version: user.credentials_version }
       await db.batch([mailTokens.deleteSql(user.email_key), users.deleteSql(match, unauthorized)])
+      record('account-deleted', { account: id })
     },
   }
 }

@@ -20,6 +20,7 @@ import {
 } from './schemas.ts'
 import type { Sessions, Tokens as TokenPair } from './sessions/sessions.ts'
 import type { SigningKeys } from './sessions/signing-keys.ts'
+import type { Users } from './users.ts'
 
 const LoginUser = Type.Object(UserFields, { title: 'LoginUser' })
 const HealthFields = {
@@ -37,6 +38,7 @@ const PublicKey = Type.Object(PublicKeyFields, { title: 'PublicKey' })
 
 /** The routes of sign-in with a password, and of what everybody may know of the wire. */
 export function authRoutes({
+  users,
   sessions,
   passwords,
   passwordLogin,
@@ -44,6 +46,7 @@ export function authRoutes({
   registration,
   signInMethods,
 }: {
+  users: Users
   sessions: Sessions
   passwords: Passwords
   passwordLogin: PasswordLogin
@@ -86,10 +89,11 @@ export function authRoutes({
         reply: { 201: Type.Object({ user: User, ...Tokens }) },
         errors: [authErrors.registration_closed, authErrors.email_taken],
       },
-      async ({ body, recordId, ip, userAgent }) => {
+      async ({ body, recordId, ip, userAgent, record }) => {
         if (registration === 'closed') throw authErrors.registration_closed()
         const user = await passwordLogin.register({ ...body, id: recordId })
-        const tokens = await sessions.create(user, { ip, userAgent })
+        record('account-created', { account: user.id, role: users.roleOf(user) })
+        const tokens = await sessions.create(user, { ip, userAgent, record, method: 'registration' })
         return answer({ user: userOf(user), ...tokens }, { headers: UNCACHED })
       },
     ),
@@ -105,10 +109,10 @@ export function authRoutes({
         reply: { 200: Type.Object({ user: LoginUser, ...Tokens }) },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],
       },
-      async ({ body, ip, userAgent }) => {
-        const user = await passwordLogin.verifyCredentials(body.email, body.password)
+      async ({ body, ip, userAgent, record }) => {
+        const user = await passwordLogin.verifyCredentials(body.email, body.password, record)
         if (!user) throw authErrors.invalid_credentials()
-        const tokens = await sessions.create(user, { ip, userAgent })
+        const tokens = await sessions.create(user, { ip, userAgent, record, method: 'password' })
         return answer({ user: userFieldsOf(user), ...tokens }, { headers: UNCACHED })
       },
     ),

@@ -1,7 +1,7 @@
 import { Type } from '../../../base/schema.ts'
 
 import { parseAddress } from '../../../base/email-address.ts'
-import { errors } from '../../../base/errors.ts'
+import { ApiError, errors } from '../../../base/errors.ts'
 import { json } from '../../../http/bodies.ts'
 import { bearerToken } from '../../../http/bearer-token.ts'
 import { answer, route } from '../../../http/route.ts'
@@ -77,8 +77,9 @@ export function mailRoutes({
         reply: { 200: Message },
         errors: [authErrors.invalid_token],
       },
-      async ({ body }) => {
-        await redemption.resetPassword(body.token, body.password)
+      async ({ body, record }) => {
+        const account = await redemption.resetPassword(body.token, body.password)
+        record('password-changed', { account, method: 'reset' })
         return { message: 'The password is set, and all sessions are revoked: sign in with it.' }
       },
     ),
@@ -111,9 +112,13 @@ export function mailRoutes({
         },
         errors: [authErrors.invalid_token, authErrors.invalid_credentials, authErrors.registration_closed],
       },
-      async ({ body, recordId, ip, userAgent }) => {
-        const user = await redemption.verifyMagicLink(body.token, recordId)
-        const tokens = await sessions.create(user, { ip, userAgent })
+      async ({ body, recordId, ip, userAgent, record }) => {
+        const user = await redemption.verifyMagicLink(body.token, recordId).catch((error: unknown) => {
+          if (error instanceof ApiError)
+            record('sign-in-failed', { account: 'unknown', method: 'magic-link', reason: error.code })
+          throw error
+        })
+        const tokens = await sessions.create(user, { ip, userAgent, record, method: 'magic-link' })
         return answer({ user: { _id: user.id, email: user.email }, ...tokens }, { headers: UNCACHED })
       },
     ),
@@ -134,10 +139,11 @@ export function mailRoutes({
         reply: { 200: Message },
         errors: [authErrors.invalid_token],
       },
-      async ({ body, headers }) => {
+      async ({ body, headers, record }) => {
         const accessToken = bearerToken(headers.authorization ?? '')
         const signedIn = accessToken === undefined ? undefined : await sessions.caller(accessToken)
-        const { isCleared } = await redemption.verifyEmail(body.token, signedIn?.id)
+        const { isCleared, account, role } = await redemption.verifyEmail(body.token, signedIn?.id)
+        record('address-verified', { account, role })
         return {
           message: isCleared
             ? 'The address is verified. The account has no password: request a link to set one.'

@@ -2,7 +2,7 @@ import type { Database } from '../../../db/database.ts'
 import { authErrors } from '../errors.ts'
 import type { Lock } from '../passwords/lock.ts'
 import type { Passwords } from '../passwords/passwords.ts'
-import { userAmong, type UserRow, type Users } from '../users.ts'
+import { userAmong, type Role, type UserRow, type Users } from '../users.ts'
 import type { AccountMails } from './account-mails.ts'
 import type { MailTokens } from './mail-tokens.ts'
 
@@ -11,10 +11,11 @@ export type TokenRedemption = {
   /**
    * Sets another password, ends all sessions, unlocks the address and verifies it.
    *
+   * @returns the id of the account
    * @throws VALIDATION_ERROR, and the token can be used again; INVALID_TOKEN, also if the credentials have changed or
    *   the account was disabled since the email was sent
    */
-  resetPassword(token: string, password: string): Promise<void>
+  resetPassword(token: string, password: string): Promise<string>
   /**
    * Verifies the address, and creates an account if it has none. An account whose address was unverified until then
    * loses its password and all sessions: the person who created it had not shown access to the mailbox.
@@ -31,10 +32,13 @@ export type TokenRedemption = {
    * loses its password and all sessions as by a magic link, unless the caller is signed in to it already.
    *
    * @param userId of the session that came with the token
-   * @returns whether the account has no password now
+   * @returns whether the account has no password now, its id and its role
    * @throws INVALID_TOKEN
    */
-  verifyEmail(token: string, userId: string | undefined): Promise<{ isCleared: boolean }>
+  verifyEmail(
+    token: string,
+    userId: string | undefined,
+  ): Promise<{ isCleared: boolean; account: string; role: Role }>
 }
 
 /** @param options.registration whether a magic link creates an account */
@@ -65,6 +69,7 @@ export function createTokenRedemption(
         lock.unlockSql(link.email.key),
         mails.passwordChanged(userId),
       ])
+      return userId
     },
 
     async verifyMagicLink(token, id) {
@@ -93,7 +98,9 @@ export function createTokenRedemption(
         mailTokens.useSql(link),
         isCleared ? users.verifySql(match, invalid) : users.updateSql(match, { isVerified: true }, invalid),
       ])
-      return { isCleared: isCleared && userAmong(rows).password_hash === null }
+      const user = userAmong(rows)
+      const role = users.roleOf(user)
+      return { isCleared: isCleared && user.password_hash === null, account: user.id, role }
     },
   }
 }

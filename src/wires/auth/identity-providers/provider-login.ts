@@ -3,6 +3,7 @@ import { parseCookie, stringifySetCookie, type Cookies } from 'cookie'
 import { deriveKey, randomToken, sha256 } from '../../../base/crypto.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { sql } from '../../../db/sql.ts'
+import type { RecordEvent } from '../../../http/event-log.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { AccountMails } from '../email-links/account-mails.ts'
 import { authErrors } from '../errors.ts'
@@ -49,7 +50,7 @@ export type ProviderLogin = {
     provider: Provider,
     returned: URLSearchParams,
     cookieHeader: string | undefined,
-    client: Client,
+    client: Client & { record: RecordEvent },
   ): Promise<Redirection>
   /** Deletes the records of finished attempts that have expired. */
   deleteExpired(): Promise<void>
@@ -204,10 +205,11 @@ export function createProviderLogin(
             ? mails.signedIn(userId, { provider: provider.label, ip: client.ip })
             : mails.verification(userId),
         )
-        const tokens = await sessions.create(user, client)
+        const tokens = await sessions.create(user, { ...client, method: provider.name })
         return { location: frontendUrl({ ...tokens, redirect }), cookie }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
+        client.record('sign-in-failed', { account: 'unknown', method: provider.name, reason: error.code })
         return { location: frontendUrl({ error: error.code.toLowerCase(), redirect }), cookie }
       }
     },

@@ -73,13 +73,13 @@ export function providerRoutes({
         reply: Moved,
         errors: [errors.provider_not_configured],
       },
-      async ({ query, headers, ip, userAgent }) => {
+      async ({ query, headers, ip, userAgent, record }) => {
         const returned = new URLSearchParams()
         for (const parameter of PARAMETERS) {
           const value = query[parameter]
           if (value !== undefined) returned.set(parameter, value)
         }
-        const client = { ip, userAgent }
+        const client = { ip, userAgent, record }
         return redirected(await providerLogin.finish(providerOf(name), returned, headers.cookie, client))
       },
     )

@@ -15,10 +15,13 @@ export type Lock = {
    * an answer other than undefined clears the count.
    *
    * @param addressKey the address as it is compared
-   * @param check verifies the password; undefined if it is wrong
+   * @param check verifies the password; undefined if it is wrong. `isLast`: the address is locked if it is
    * @throws ACCOUNT_LOCKED with `Retry-After`, and without calling `check`
    */
-  attempt<T>(addressKey: string, check: () => Promise<T | undefined>): Promise<T | undefined>
+  attempt<T>(
+    addressKey: string,
+    check: (attempt: { isLast: boolean }) => Promise<T | undefined>,
+  ): Promise<T | undefined>
   /** Whether an attempt would be refused now. Does not count as one. */
   isLocked(addressKey: string): Promise<boolean>
   /** The statement that clears the count, for an address whose owner was verified in another way. */
@@ -50,7 +53,7 @@ export function createLock(
         const expired = now - lockMs
         // One statement, so that of any number of concurrent attempts exactly `maxAttempts` proceed. A locked row is not
         // updated, so its lock ends `lockMs` after the attempt that locked it.
-        const [counted] = await db.write(sql`
+        const [counted] = await db.write(sql<{ failures: number }>`
           insert into auth_login_attempts as stored (address_key, failures, last_at) values (${key}, 1, ${now})
           on conflict (address_key) do update set
             failures = case when stored.last_at <= ${expired} then 1 else stored.failures + 1 end,
@@ -65,7 +68,7 @@ export function createLock(
           throw authErrors.account_locked({ retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) })
         }
         try {
-          const result = await check()
+          const result = await check({ isLast: counted.failures === maxAttempts })
           if (result !== undefined)
             await db.write(sql`delete from auth_login_attempts where address_key = ${key}`)
           return result

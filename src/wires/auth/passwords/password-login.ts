@@ -1,11 +1,18 @@
+import { ApiError } from '../../../base/errors.ts'
 import { emailKey, parseAddress } from '../../../base/email-address.ts'
 import type { Database } from '../../../db/database.ts'
 import type { UserCaller } from '../../../http/access.ts'
+import type { RecordEvent } from '../../../http/event-log.ts'
 import type { AccountMails } from '../email-links/account-mails.ts'
 import { authErrors } from '../errors.ts'
 import { userAmong, type UserRow, type Users } from '../users.ts'
 import type { Lock } from './lock.ts'
 import type { Passwords } from './passwords.ts'
+
+/** In the log, for an address without an account. */
+const UNKNOWN = 'unknown'
+
+const LOCKED = authErrors.account_locked.code
 
 /** Accounts that sign in with a password. */
 export type PasswordLogin = {
@@ -29,15 +36,20 @@ export type PasswordLogin = {
   /**
    * The account with this address and password; undefined if there is none, after the same work whatever is wrong.
    *
+   * @param record writes a failure to the log, with the id of the account or `unknown`
    * @throws ACCOUNT_LOCKED
    */
-  verifyCredentials(email: string, password: string): Promise<UserRow | undefined>
+  verifyCredentials(email: string, password: string, record: RecordEvent): Promise<UserRow | undefined>
   /**
    * Sets another password, ends the user's other sessions, and tells the user by email.
    *
    * @throws VALIDATION_ERROR, INVALID_CREDENTIALS, ACCOUNT_LOCKED
    */
-  changePassword(caller: UserCaller, currentPassword: string, newPassword: string): Promise<void>
+  changePassword(
+    caller: UserCaller,
+    change: { currentPassword: string; newPassword: string },
+    record: RecordEvent,
+  ): Promise<void>
 }
 
 export function createPasswordLogin(
@@ -50,12 +62,28 @@ export function createPasswordLogin(
     return isUnchanged && !(await lock.isLocked(user.email_key)) ? user : undefined
   }
 
-  async function verifyCredentials(email: string, password: string): Promise<UserRow | undefined> {
+  /** The account of an address for the log, which has no addresses. */
+  const accountOf = async (key: string): Promise<string> => (await users.byEmail(key))?.id ?? UNKNOWN
+
+  async function verifyCredentials(
+    email: string,
+    password: string,
+    record: RecordEvent,
+  ): Promise<UserRow | undefined> {
     const key = emailKey(email)
-    const user = await lock.attempt(key, async () => {
+    const attempt = lock.attempt(key, async ({ isLast }) => {
       const found = await users.byEmail(key)
       const isRight = await passwords.verify(password, found?.password_hash)
-      return isRight && found?.disabled_at === null ? found : undefined
+      if (isRight && found?.disabled_at === null) return found
+      const account = found?.id ?? UNKNOWN
+      record('sign-in-failed', { account, reason: isRight ? 'disabled' : 'password' })
+      if (isLast) record('account-locked', { account })
+      return undefined
+    })
+    const user = await attempt.catch(async (error: unknown) => {
+      if (error instanceof ApiError && error.code === LOCKED)
+        record('sign-in-failed', { account: await accountOf(key), reason: 'locked' })
+      throw error
     })
     if (user && passwords.needsRehash(user.password_hash!))
       await db.write(users.renewHashSql(user, await passwords.hash(password)))
@@ -83,10 +111,10 @@ export function createPasswordLogin(
       }
     },
 
-    async changePassword({ id, sessionId, email }, currentPassword, newPassword) {
+    async changePassword({ id, sessionId, email }, { currentPassword, newPassword }, record) {
       const wrong = () => authErrors.invalid_credentials({ message: 'The current password is wrong.' })
       const checked = passwords.check(newPassword, '/body/newPassword', email)
-      const user = await verifyCredentials(email, currentPassword)
+      const user = await verifyCredentials(email, currentPassword, record)
       if (user?.id !== id) throw wrong()
       const passwordHash = await passwords.hash(checked)
       const match = { id, version: user.credentials_version }
@@ -94,6 +122,7 @@ export function createPasswordLogin(
         users.updateSql(match, { passwordHash }, wrong, { keepSessionId: sessionId }),
         mails.passwordChanged(id),
       ])
+      record('password-changed', { account: id })
     },
   }
 }

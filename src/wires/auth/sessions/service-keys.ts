@@ -6,6 +6,7 @@ import type { Database } from '../../../db/database.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import { sql } from '../../../db/sql.ts'
 import type { KeyCaller } from '../../../http/access.ts'
+import type { RecordEvent } from '../../../http/event-log.ts'
 
 /** The prefix of every service key, by which secret scanners recognise it. */
 const PREFIX = 'sk_'
@@ -66,6 +67,7 @@ export const isServiceKey = (token: string): boolean => token.startsWith(PREFIX)
 export function createServiceKeys(
   db: Database,
   clock: Clock,
+  record: RecordEvent,
 ): ServiceKeys & { caller(key: string): Promise<KeyCaller | undefined> } {
   const byHash = cachedUntilWrite(db, (hash) =>
     db.get(sql<Pick<Row, 'id' | 'scopes' | 'last_used_at'>>`
@@ -92,6 +94,7 @@ export function createServiceKeys(
       await db.write(sql`
         insert into auth_service_keys (id, name, hash, scopes, created_at)
         values (${id}, ${trimmed}, ${sha256(key)}, ${scopes.join(' ')}, ${now})`)
+      record('key-created', { key: id, scopes: scopes.join(' ') })
       return { id, key }
     },
 
@@ -113,6 +116,7 @@ export function createServiceKeys(
       const revoked = await db.write(sql`
         update auth_service_keys set revoked_at = coalesce(revoked_at, ${clock.now()}) where id = ${id} returning id`)
       if (revoked.length === 0) throw errors.not_found({ message: `There is no service key ${id}.` })
+      record('key-revoked', { key: id })
     },
 
     async caller(key) {

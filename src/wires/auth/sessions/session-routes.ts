@@ -45,8 +45,9 @@ export function sessionRoutes(sessions: Sessions) {
     route(
       'POST /auth/logout',
       { summary: 'Sign out', access: 'session', reply: { 200: Message } },
-      async ({ caller }) => {
+      async ({ caller, record }) => {
         await sessions.revoke(caller, caller.sessionId)
+        record('sign-out', { account: caller.id, session: caller.sessionId })
         return { message: 'You are signed out.' }
       },
     ),
@@ -78,9 +79,10 @@ export function sessionRoutes(sessions: Sessions) {
         reply: { 200: Message },
         errors: [errors.not_found, authErrors.recent_sign_in_required],
       },
-      async ({ caller, params }) => {
+      async ({ caller, params, record }) => {
         if (!(await sessions.revoke(caller, params.id)))
           throw errors.not_found({ message: 'You have no session with this id.' })
+        record('session-revoked', { account: caller.id, session: params.id })
         return { message: 'The session is revoked.' }
       },
     ),

@@ -6,6 +6,7 @@ import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import { sql } from '../../../db/sql.ts'
 import { cutPage, type Page } from '../../../http/page.ts'
 import type { UserCaller } from '../../../http/access.ts'
+import type { RecordEvent } from '../../../http/event-log.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { authErrors } from '../errors.ts'
@@ -14,6 +15,9 @@ import type { UserRow, Users } from '../users.ts'
 
 /** Where a call comes from. */
 export type Client = { ip: string; userAgent: string }
+
+/** A sign-in for the log: how it was made. */
+export type SignIn = Client & { record: RecordEvent; method: string }
 
 /** What a signed-in client holds: a JWT for calls, and an opaque token that is exchanged for the next pair. */
 export type Tokens = { token: string; refreshToken: string }
@@ -41,7 +45,7 @@ export type Sessions = {
    *   credentials have changed since
    * @throws INVALID_CREDENTIALS
    */
-  create(user: UserRow, client: Client): Promise<Tokens>
+  create(user: UserRow, signIn: SignIn): Promise<Tokens>
   /** Exchanges a refresh token. Throws UNAUTHORIZED. */
   refresh(refreshToken: string, client: Client): Promise<Tokens>
   /** The caller with this access token; undefined if it is not valid. A revoked session is refused at once everywhere. */
@@ -127,7 +131,7 @@ export function createSessions(
     requireRecentSignIn,
 
     // A second factor belongs here: the first factor is verified, whichever it was.
-    async create(user, { ip, userAgent }) {
+    async create(user, { ip, userAgent, record, method }) {
       const now = clock.now()
       const sessionId = newId(now)
       const { refreshToken, insertSql } = refreshTokens.issue(sessionId)
@@ -150,6 +154,7 @@ export function createSessions(
         role: users.roleOf(user),
         sessionEndsAt: now + Math.min(idleMs, sessionMs),
       })
+      record('sign-in', { account: user.id, session: sessionId, method })
       return { token, refreshToken }
     },
 

@@ -1,0 +1,16 @@
+import type { FastifyBaseLogger } from 'fastify'
+
+/**
+ * Writes one line to the log for what happens to an account, with its name in the field `event`. The ids are those of
+ * records: never an address, a password or a token.
+ *
+ * @example
+ * record('points-spent', { account: caller.id, order: order._id })
+ */
+export type RecordEvent = (event: string, ids: Readonly<Record<string, string | undefined>>) => void
+
+/** @param origin of the events: the client's address and the id of the request, or nothing outside of requests */
+export const eventLog =
+  (log: FastifyBaseLogger, origin: { ip?: string; requestId?: string } = {}): RecordEvent =>
+  (event, ids) =>
+    log.info({ event, ...ids, ...origin }, event)
