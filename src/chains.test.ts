@@ -139,6 +139,11 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
         shop.clock.advance(500)
       }
       await page.getByText('All of it has arrived.').waitFor()
+      const paid = (await shop.request('GET', `/pay/onchain/payment/${request._id}`, { token })).body
+      const facts = await page.locator('#chains-reader .facts').innerText()
+      assert.match(facts, new RegExp(`Received\\s+${Number(request.displayAmount)} USDC`))
+      assert.match(facts, /Confirmations\s+[1-9]/)
+      assert.ok(facts.includes(paid.transactionHashes[0]), facts)
       assert.equal(await button(page, 'Pay this request').count(), 0)
       await assertPaid(place, request._id)
       assert.deepEqual(complaints, [])

@@ -73,18 +73,25 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
         .accounts[9]
       await page.getByLabel('Address', { exact: true }).fill('0x12')
       await page.keyboard.press('Enter')
-      await page.getByRole('alert').getByText('/body/to: must be an address').waitFor()
+      await page.getByRole('alert').getByText('The address must be 0x and 40 hexadecimal digits').waitFor()
+      const field = page.getByLabel('Address', { exact: true })
+      assert.equal(await field.getAttribute('aria-invalid'), 'true')
+      assert.equal(
+        await field.getAttribute('aria-describedby'),
+        await page.getByRole('alert').getAttribute('id'),
+      )
 
-      await page.getByLabel('Address', { exact: true }).fill(address)
+      await field.fill(address)
       await page.getByLabel('Amount', { exact: true }).fill('2.5')
       await button(page, 'Fund').click()
       await page.getByText(/^2\.5 ETH sent: 0x[0-9a-f]{64}$/).waitFor()
       const account = page.getByRole('list', { name: 'Accounts', exact: true }).getByRole('listitem').nth(9)
-      await account.getByText('10002.5 ETH, 1000000 USDC').waitFor()
+      await account.getByText('10,002.5 ETH, 1,000,000 USDC').waitFor()
       await block(page).getByText('account 1 → account 9, 2.5 ETH').waitFor()
       await page.getByLabel('Coin').selectOption('USDC')
       await button(page, 'Fund').click()
-      await account.getByText('10002.5 ETH, 1000002.5 USDC').waitFor()
+      await account.getByText('10,002.5 ETH, 1,000,002.5 USDC').waitFor()
+      await block(page).getByText('account 1 → account 9, 2.5 USDC').waitFor()
 
       assert.equal(await page.getByText(privateKey).count(), 0)
       await button(page, 'Private key of account 9').click()
@@ -117,7 +124,8 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
 
       await page.getByLabel('Depth').fill('1000')
       await button(page, 'Reorganise').click()
-      await page.getByRole('alert').getByText('/body/depth').waitFor()
+      await page.getByRole('alert').getByText('The depth must be').waitFor()
+      assert.equal(await page.getByLabel('Depth').getAttribute('aria-invalid'), 'true')
       await page.getByLabel('Depth').fill('2')
       await page.keyboard.press('Enter')
       await page.locator('#announcer', { hasText: 'The chain is reorganised' }).waitFor({ state: 'attached' })

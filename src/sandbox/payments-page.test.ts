@@ -22,6 +22,7 @@ const CARDS = {
 const session = {
   id: 'cs_1',
   paymentIntent: 'pi_1',
+  transactionId: '01890000-0000-7000-8000-000000000001' as string | null,
   status: 'open',
   paymentStatus: 'unpaid',
   state: 'open',
@@ -32,12 +33,13 @@ const session = {
   url: 'http://localhost/pay/cs_1',
   refunded: 0,
   refunds: [] as { id: string; amount: number; status: string }[],
-  dispute: null as { id: string; status: string; reason: string } | null,
+  dispute: null as { id: string; status: string; reason: string; amount: number } | null,
   createdAt: AT,
 }
 const order = {
   id: '5O190127TN364715T',
   status: 'CREATED',
+  transactionId: null as string | null,
   capture: null as { id: string; status: string } | null,
   amount: '7',
   currency: 'JPY',
@@ -46,7 +48,7 @@ const order = {
   funding: null as string | null,
   refunded: '0',
   refunds: [] as { id: string; amount: string; status: string }[],
-  dispute: null as { id: string; status: string; reason: string } | null,
+  dispute: null as { id: string; status: string; reason: string; amount: string } | null,
   createdAt: '2026-01-02T03:04:04.000Z',
 }
 
@@ -172,12 +174,16 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
             ...paid,
             refunded: 250,
             refunds: [{ id: 're_1', amount: 250, status: 'pending' }],
-            dispute: { id: 'dp_1', status: 'needs_response', reason: 'fraudulent' },
+            dispute: { id: 'dp_1', status: 'needs_response', reason: 'fraudulent', amount: 1000 },
           },
         ],
       })
       await page.getByText('Refund of 2.50 EUR').waitFor()
+      await page.getByText('Dispute of 10.00 EUR').waitFor()
       await page.getByText('needs response: fraudulent').waitFor()
+      await page.getByText(session.transactionId!).waitFor()
+      // The bank has all that is left.
+      assert.equal(await button(page, 'Refund').count(), 0)
       await button(page, 'Set to failed').click()
       await announced(page, 'It is failed now')
       await button(page, 'The merchant loses').click()
@@ -233,11 +239,12 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
       await announced(page, 'The payment is refunded')
       await button(page, 'Reverse').click()
       await announced(page, 'The payment is reversed')
-      const dispute = { id: 'PP-D-1', status: 'UNDER_REVIEW', reason: 'UNAUTHORISED' }
+      const dispute = { id: 'PP-D-1', status: 'UNDER_REVIEW', reason: 'UNAUTHORISED', amount: '4' }
       await change({
         orders: [{ ...paid, dispute, refunds: [{ id: 'R1', amount: '3', status: 'PENDING' }] }],
       })
       await page.getByText('Refund of 3 JPY').waitFor()
+      assert.equal(await button(page, 'Reverse').count(), 0)
       await button(page, 'Set to completed').click()
       await until(() => asked.length === 8)
       await button(page, 'The merchant wins').click()
@@ -320,6 +327,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
         body: new URLSearchParams({
           mode: 'payment',
           success_url: 'https://shop.example/paid',
+          'metadata[transaction_id]': 'our-card-payment',
           'line_items[0][quantity]': '1',
           'line_items[0][price_data][currency]': 'eur',
           'line_items[0][price_data][unit_amount]': '1250',
@@ -340,7 +348,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify({
           intent: 'CAPTURE',
-          purchase_units: [{ amount: { currency_code: 'EUR', value: '7.30' } }],
+          purchase_units: [{ amount: { currency_code: 'EUR', value: '7.30' }, custom_id: 'our-order' }],
         }),
       })
       assert.ok(ordered.ok)
@@ -358,11 +366,14 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
       await state('partly refunded')
       await button(page, 'Dispute').click()
       await state('disputed')
+      await page.getByText('our-card-payment').waitFor()
+      assert.equal(await button(page, 'Refund').count(), 0)
       await button(page, 'The merchant loses').click()
       await state('lost')
       await page.getByRole('link', { name: /7\.30 EUR/ }).click()
       await button(page, 'Approve').click()
       await state('approved')
+      await page.getByText('our-order').waitFor()
       await page.getByRole('link', { name: 'Webhooks' }).click()
       for (const type of ['checkout.session.completed', 'charge.dispute.closed', 'CHECKOUT.ORDER.APPROVED'])
         await page.getByRole('link', { name: type }).first().waitFor()
@@ -417,7 +428,7 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
           state: 'paid',
           refunded: 250,
           refunds: [{ id: 're_1', amount: 250, status: 'pending' }],
-          dispute: { id: 'dp_1', status: 'needs_response', reason: 'fraudulent' },
+          dispute: { id: 'dp_1', status: 'needs_response', reason: 'fraudulent', amount: 100 },
         }
         const states = ['expired', 'failed', 'processing'].map((state) => ({
           ...session,

@@ -37,6 +37,11 @@ export type PaymentRequest = {
   receiverAddress: string
   status: string
   expiresAt: string
+  /** What has arrived, in the smallest unit of the token. */
+  receivedAmount: string
+  confirmations: number
+  /** Oldest first. */
+  transactionHashes: readonly string[]
 }
 
 /** What stand-ins show of the application; a list is absent if nothing makes it. */

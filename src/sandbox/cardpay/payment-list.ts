@@ -13,6 +13,8 @@ export type Payment = {
   /** The id of the checkout session. */
   id: string
   paymentIntent: string | null
+  /** The application's id of the payment. */
+  transactionId: string | null
   status: string
   paymentStatus: string
   state: 'open' | 'processing' | 'paid' | 'failed' | 'expired' | 'canceled'
@@ -26,7 +28,7 @@ export type Payment = {
   url: string | null
   refunded: number
   refunds: { id: string; amount: number; status: string }[]
-  dispute: { id: string; status: string; reason: string } | null
+  dispute: { id: string; status: string; reason: string; amount: number } | null
   /** ISO 8601. */
   createdAt: string
 }
@@ -50,6 +52,7 @@ function paymentOf(
   return {
     id: session.id,
     paymentIntent: intent?.id ?? null,
+    transactionId: session.metadata?.['transaction_id'] ?? null,
     status: session.status!,
     paymentStatus: session.payment_status,
     state: stateOf(session, intent),
@@ -60,7 +63,9 @@ function paymentOf(
     url: session.url,
     refunded: refunds.reduce((sum, one) => sum + (isOver(one) ? 0 : one.amount), 0),
     refunds: refunds.map(({ id, amount, status }) => ({ id, amount, status: status! })),
-    dispute: dispute ? { id: dispute.id, status: dispute.status, reason: dispute.reason } : null,
+    dispute: dispute
+      ? { id: dispute.id, status: dispute.status, reason: dispute.reason, amount: dispute.amount }
+      : null,
     createdAt: isoTime(session.created * 1000),
   }
 }

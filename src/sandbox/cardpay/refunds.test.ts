@@ -196,6 +196,7 @@ someEngine((engine) => {
     assert.deepEqual(payment, {
       id: session.id,
       paymentIntent: session.payment_intent,
+      transactionId: null,
       status: 'complete',
       paymentStatus: 'paid',
       state: 'paid',
@@ -206,7 +207,7 @@ someEngine((engine) => {
       url: null,
       refunded: 300,
       refunds: [{ id: refunded.body.id, amount: 300, status: 'succeeded' }],
-      dispute: { id: disputed.body.id, status: 'needs_response', reason: 'duplicate' },
+      dispute: { id: disputed.body.id, status: 'needs_response', reason: 'duplicate', amount: 600 },
       createdAt: payment!.createdAt,
     })
     const won = await act(`disputes/${disputed.body.id}/close`, { outcome: 'won' })

@@ -1,5 +1,5 @@
 import type { Abi, Address, Hex } from 'viem'
-import { encodeDeployData, encodeFunctionData } from 'viem/utils'
+import { encodeDeployData, encodeEventTopics, encodeFunctionData } from 'viem/utils'
 
 import Forwarder from './contracts/Forwarder.json' with { type: 'json' }
 import MultiToken from './contracts/MultiToken.json' with { type: 'json' }
@@ -35,4 +35,6 @@ export const setUpCalls = (token: Address, holders: readonly Address[]): { to?: 
 export const transferCall = (to: Address, value: bigint): Hex =>
   call(CONTRACTS.Token, 'transfer', [to, value])
 export const balanceCall = (owner: Address): Hex => call(CONTRACTS.Token, 'balanceOf', [owner])
+/** The topic of the token's transfers; sender and receiver are the next ones. */
+export const [TRANSFER] = encodeEventTopics({ abi: CONTRACTS.Token.abi, eventName: 'Transfer' })
 export const forwardCall = (to: Address): Hex => call(CONTRACTS.Forwarder, 'forward', [to])

@@ -44,7 +44,11 @@ export function createPayments(accounts: Accounts): Payments {
 
   function callOf(chain: LocalChain, payment: Payment): { to: Address; value: bigint; data: Hex } {
     const { to, amount, token = NATIVE.symbol, viaContract = false } = payment
-    if (!isAddress(to)) throw invalid({ path: '/body/to', message: 'must be an address' })
+    if (!isAddress(to))
+      throw invalid({
+        path: '/body/to',
+        message: 'must be 0x and 40 hexadecimal digits, in mixed case with the checksum of EIP-55',
+      })
     const coin = [NATIVE, TOKEN].find(({ symbol }) => symbol === token)
     if (!coin)
       throw invalid({

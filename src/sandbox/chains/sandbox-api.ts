@@ -9,6 +9,7 @@ import { createReader } from '../reader.ts'
 import type { PaymentRequest } from '../stand-in.ts'
 import type { Accounts } from './accounts.ts'
 import type { LocalChain } from './chain.ts'
+import { TOKEN, TRANSFER } from './contracts.ts'
 import { NodeError } from './node.ts'
 import { NATIVE, type Payments } from './payments.ts'
 
@@ -23,6 +24,10 @@ type RpcBlock = {
   timestamp: Hex
   transactions: { hash: Hex; from: Address; to: Address | null; value: Hex }[]
 }
+
+type RpcLog = { transactionHash: Hex; topics: Hex[]; data: Hex }
+
+const decimalsOf = ({ token }: PaymentRequest): number => (token === TOKEN.symbol ? TOKEN : NATIVE).decimals
 
 export type ChainsApi = {
   accounts: Accounts
@@ -75,6 +80,28 @@ export const createSandboxApi =
       return { number: Number(block.number), hash: block.hash }
     }
 
+    /** The transfers of the chain's token in its latest blocks, by transaction. */
+    async function transfersFrom(chain: LocalChain, block: number) {
+      const logs = (await chain.call('eth_getLogs', [
+        {
+          fromBlock: `0x${block.toString(16)}`,
+          address: accounts.contracts(chain.name).erc20,
+          topics: [TRANSFER],
+        },
+      ])) as RpcLog[]
+      const holder = (topic: Hex | undefined): Address => getAddress(`0x${topic!.slice(-40)}`)
+      return Map.groupBy(
+        logs.map(({ transactionHash, topics, data }) => ({
+          transactionHash,
+          token: TOKEN.symbol,
+          from: holder(topics[1]),
+          to: holder(topics[2]),
+          amount: formatUnits(BigInt(data), TOKEN.decimals),
+        })),
+        (one) => one.transactionHash,
+      )
+    }
+
     engine.get('/api/chains', async () =>
       Object.fromEntries(
         used().map((chain) => {
@@ -105,6 +132,7 @@ export const createSandboxApi =
           [`0x${(number - at).toString(16)}`, true],
         ]),
       )) as (RpcBlock | null)[]
+      const transfers = await transfersFrom(chain, Math.max(0, number - limit + 1))
       return {
         blocks: blocks
           .filter((block) => block !== null)
@@ -117,6 +145,7 @@ export const createSandboxApi =
               from: getAddress(from),
               to: to && getAddress(to),
               value: formatUnits(BigInt(value), NATIVE.decimals),
+              transfers: (transfers.get(hash) ?? []).map(({ transactionHash: _, ...transfer }) => transfer),
             })),
           })),
       }
@@ -152,7 +181,14 @@ export const createSandboxApi =
       hash: await payments.pay(chainOf(params.chain), readPayment(body)),
     }))
 
-    engine.get('/api/chains/requests', async () => ({ requests: await requests() }))
+    engine.get('/api/chains/requests', async () => ({
+      requests: (await requests())
+        .filter(({ chain }) => used().some(({ name }) => name === chain))
+        .map((request) => ({
+          ...request,
+          received: formatUnits(BigInt(request.receivedAmount), decimalsOf(request)),
+        })),
+    }))
 
     engine.post<{ Params: { id: string } }>('/api/chains/requests/:id/pay', async ({ params: { id } }) => {
       const request = (await requests()).find((one) => one._id === id)

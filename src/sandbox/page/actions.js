@@ -1,5 +1,6 @@
 import { ask } from './api.js'
 import { make } from './dom.js'
+import { createProblem } from './problem.js'
 
 /** A field of an action: a choice of values, each with its words. */
 export const choice = (label, options) => ({
@@ -31,7 +32,7 @@ export const text = (label, placeholder) => ({
  */
 export const actionBar = (part, page, refresh) => (actions) => {
   let isBusy = false
-  const problem = make('p', { class: 'fault', role: 'alert', hidden: true })
+  const problem = createProblem(`${part}-problem`)
 
   const form = (action, at) => {
     const { label, field, isPrimary } = action
@@ -43,7 +44,7 @@ export const actionBar = (part, page, refresh) => (actions) => {
         class: 'action',
         submit(event) {
           event.preventDefault()
-          void run(action, control?.value.trim())
+          void run(action, event.currentTarget, control)
         },
       },
       field && make('label', { for: id }, field.label),
@@ -52,22 +53,21 @@ export const actionBar = (part, page, refresh) => (actions) => {
     )
   }
 
-  async function run({ path, body, done, isRepeatable }, value) {
+  async function run({ path, body, done, isRepeatable }, form, control) {
     if (isBusy) return
     isBusy = true
-    problem.hidden = true
+    problem.clear()
     try {
-      const answer = await ask('POST', path, body?.(value))
+      const answer = await ask('POST', path, body?.(control?.value.trim()))
       page.announce(typeof done === 'string' ? done : done(answer))
       // What was pressed will be gone, and what takes its place must not get the next press.
       if (!isRepeatable) document.querySelector(`#view-${part} .reader h3`)?.focus()
     } catch (error) {
-      problem.textContent = error.message
-      problem.hidden = false
+      problem.show(error, form, control)
     }
     isBusy = false
     await refresh().catch(() => undefined)
   }
 
-  return make('div', { class: 'actions' }, ...actions.map(form), problem)
+  return make('div', { class: 'actions' }, ...actions.map(form))
 }

@@ -24,7 +24,7 @@ export const SIGN_IN = `TOKEN=$(curl -s ${serverUrl}/auth/login \\
  * @param {string} method
  * @param {string} path below `/sandbox/api`
  * @param {unknown} [body]
- * @throws {Error} with a message for people, and the `status` of the answer if there was one
+ * @throws {Error} with a message for people, the `status` of the answer if there was one, and the `field` that is wrong
  */
 export async function ask(method, path, body) {
   const response = await fetch(`${root}/api${path}`, {
@@ -36,9 +36,41 @@ export async function ask(method, path, body) {
   })
   const answer = await response.json().catch(() => ({}))
   const { ok, status } = response
-  if (!ok) throw Object.assign(new Error(messageOf(answer) ?? `The server answered ${status}.`), { status })
+  if (!ok) {
+    const { message = `The server answered ${status}.`, field } = errorOf(answer)
+    throw Object.assign(new Error(message), { status, field })
+  }
   return answer
 }
 
-/** The message of an error, in this server's form, Stripe's or PayPal's. */
-const messageOf = ({ error, details, message }) => error?.message ?? details?.[0]?.description ?? message
+/** The fields of requests, as people call them. */
+const FIELDS = {
+  amount: 'amount',
+  blocks: 'number of blocks',
+  card: 'card',
+  delayMs: 'delay',
+  depth: 'depth',
+  email: 'email address',
+  error: 'status',
+  ms: 'delay',
+  name: 'name',
+  times: 'number of calls',
+  to: 'address',
+  token: 'coin',
+}
+
+const fieldOf = ({ path }) => path.split('/').at(-1)
+
+/** One fault of a field; a sentence stands for itself. */
+const faultOf = (issue) =>
+  /^[A-Z]/.test(issue.message)
+    ? issue.message
+    : `The ${FIELDS[fieldOf(issue)] ?? fieldOf(issue)} ${issue.message}.`
+
+/** An error in this server's form, Stripe's or PayPal's. */
+function errorOf({ error, details, message }) {
+  const issues = error?.details?.issues
+  return issues
+    ? { message: issues.map(faultOf).join(' '), field: fieldOf(issues[0]) }
+    : { message: error?.message ?? details?.[0]?.description ?? message }
+}

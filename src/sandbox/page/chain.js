@@ -1,4 +1,5 @@
 import { actionBar, text } from './actions.js'
+import { grouped } from './amounts.js'
 import { ask } from './api.js'
 import { copyButton, make, time, update } from './dom.js'
 import { createFundForm, NATIVE, TOKEN } from './fund-form.js'
@@ -81,7 +82,7 @@ export function createChainView(name, chain, page, refreshPart) {
         'p',
         { class: 'line' },
         make('strong', {}, `Account ${at}`),
-        make('span', {}, `${balance} ${NATIVE}, ${erc20} ${TOKEN}`),
+        make('span', {}, `${grouped(balance)} ${NATIVE}, ${grouped(erc20)} ${TOKEN}`),
       ),
       make(
         'p',
@@ -112,6 +113,16 @@ export function createChainView(name, chain, page, refreshPart) {
         ),
     )
 
+  /** What a transaction moved: coin, or tokens whoever called their contract. */
+  const movements = ({ from, to, value, transfers }) => [
+    ...(value !== '0' || transfers.length === 0
+      ? [
+          `${nameOf(from)} → ${to ? nameOf(to) : 'a new contract'}${value === '0' ? '' : `, ${grouped(value)} ${NATIVE}`}`,
+        ]
+      : []),
+    ...transfers.map((one) => `${nameOf(one.from)} → ${nameOf(one.to)}, ${grouped(one.amount)} ${one.token}`),
+  ]
+
   const block = ({ number, timestamp, hash, transactions }) =>
     make(
       'li',
@@ -128,18 +139,13 @@ export function createChainView(name, chain, page, refreshPart) {
         ),
         time(timestamp),
       ),
-      ...transactions.map(({ hash: transaction, from, to, value }) =>
+      ...transactions.map(({ hash: transaction, from, to, value, transfers }) =>
         make(
           'p',
           { class: 'transaction' },
           make('code', { title: transaction }, short(transaction)),
           copyButton(transaction, `the hash ${short(transaction)}`),
-          make(
-            'span',
-            {},
-            `${nameOf(from)} → ${to ? nameOf(to) : 'a new contract'}`,
-            value !== '0' && `, ${value} ${NATIVE}`,
-          ),
+          ...movements({ from, to, value, transfers }).map((text) => make('span', {}, text)),
         ),
       ),
     )
@@ -189,6 +195,7 @@ const short = (hex) => `${hex.slice(0, 8)}…${hex.slice(-4)}`
 /** Names the addresses of the sandbox; another one is shortened. */
 function namesOf({ accounts, contracts }) {
   const names = new Map([
+    [`0x${'0'.repeat(40)}`, 'minted'],
     ...accounts.map(({ address }, at) => [address.toLowerCase(), `account ${at}`]),
     ...Object.entries(contracts).map(([kind, address]) => [address.toLowerCase(), CONTRACTS[kind] ?? kind]),
   ])

@@ -1,3 +1,4 @@
+import { grouped } from './amounts.js'
 import { ask, serverUrl, SIGN_IN } from './api.js'
 import { createChainView } from './chain.js'
 import { command, make, update } from './dom.js'
@@ -87,7 +88,7 @@ export function createChains(page) {
     for (const { _id, displayAmount, token, status } of before ? requests : [])
       if (before.get(_id) !== status)
         page.announce(
-          `${before.has(_id) ? 'Payment request' : 'New payment request'} of ${displayAmount} ${token}: ${status}`,
+          `${before.has(_id) ? 'Payment request' : 'New payment request'} of ${grouped(displayAmount)} ${token}: ${status}`,
         )
     await view?.refresh?.()
   }
@@ -112,7 +113,7 @@ function listItem({ id, title, name, chainId, request, isOpen }) {
     return row({ href, title: name, isOpen }, make('span', { class: 'preview' }, `chain id ${chainId}`))
   const { displayAmount, token, chain, status } = request
   return row(
-    { href, title: `${displayAmount} ${token}`, moment: requestBadge(status), isOpen },
+    { href, title: `${grouped(displayAmount)} ${token}`, moment: requestBadge(status), isOpen },
     make('span', { class: 'preview' }, `on ${chain}`),
   )
 }

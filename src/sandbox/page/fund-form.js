@@ -1,5 +1,7 @@
+import { grouped, typedAmount } from './amounts.js'
 import { ask } from './api.js'
 import { make } from './dom.js'
+import { createProblem } from './problem.js'
 
 /** The coins of the sandbox: the native one, and the token of its ERC-20 contract. */
 export const NATIVE = 'ETH'
@@ -15,26 +17,29 @@ export const coin = (symbol) => (symbol === NATIVE ? {} : { token: symbol })
  * @param {() => Promise<void>} refresh
  */
 export function createFundForm(path, refresh) {
-  const problem = make('p', { class: 'fault', role: 'alert', hidden: true })
+  const problem = createProblem('chains-fund-problem')
   const sent = make('p', { class: 'sent', role: 'status', hidden: true })
   let isBusy = false
 
-  async function fund({ to, amount, token }) {
+  async function fund(form) {
     if (isBusy) return
     isBusy = true
-    problem.hidden = true
+    problem.clear()
     sent.hidden = true
+    const { to, amount, token } = form.elements
+    const value = typedAmount(amount.value.trim())
     try {
       const { hash } = await ask('POST', `${path}/pay`, {
         to: to.value.trim(),
-        amount: amount.value.trim().replace(',', '.'),
+        amount: value,
         ...coin(token.value),
       })
-      sent.replaceChildren(`${amount.value.trim()} ${token.value} sent: `, make('code', {}, hash))
+      sent.replaceChildren(`${grouped(value)} ${token.value} sent: `, make('code', {}, hash))
       sent.hidden = false
     } catch (error) {
-      problem.textContent = error.message
-      problem.hidden = false
+      const control = form.elements[error.field] ?? amount
+      problem.show(error, form, control)
+      control.focus()
     }
     isBusy = false
     await refresh().catch(() => undefined)
@@ -47,7 +52,7 @@ export function createFundForm(path, refresh) {
       'aria-labelledby': 'chains-fund',
       submit(event) {
         event.preventDefault()
-        void fund(event.currentTarget.elements)
+        void fund(event.currentTarget)
       },
     },
     make('h4', { id: 'chains-fund' }, 'Fund an address'),
@@ -86,7 +91,6 @@ export function createFundForm(path, refresh) {
       ),
       make('button', { class: 'primary' }, 'Fund'),
     ),
-    problem,
     sent,
   )
 }

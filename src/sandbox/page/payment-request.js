@@ -1,4 +1,5 @@
 import { actionBar, text } from './actions.js'
+import { grouped, typedAmount } from './amounts.js'
 import { copyButton, make, time, update } from './dom.js'
 import { coin } from './fund-form.js'
 
@@ -35,11 +36,12 @@ export function createRequestView({ _id, chain, token, displayAmount, receiverAd
   const actions = actionBar('chains', page, refresh)
   const facts = make('div')
   const next = make('div')
+  const shown = `${grouped(displayAmount)} ${token}`
   const pay = [
     {
       label: 'Pay this request',
       path: `/chains/requests/${encodeURIComponent(_id)}/pay`,
-      done: `${displayAmount} ${token} are sent`,
+      done: `${shown} are sent`,
       isPrimary: true,
     },
     {
@@ -48,7 +50,7 @@ export function createRequestView({ _id, chain, token, displayAmount, receiverAd
       path: `/chains/${chain}/pay`,
       body: (typed) => ({
         to: receiverAddress,
-        amount: typed === '' ? displayAmount : typed.replace(',', '.'),
+        amount: typed === '' ? displayAmount : typedAmount(typed),
         ...coin(token),
       }),
       done: 'The amount is sent',
@@ -62,10 +64,7 @@ export function createRequestView({ _id, chain, token, displayAmount, receiverAd
     isRepeatable: true,
   }
   return {
-    elements: [
-      make('h3', { tabindex: -1 }, `${displayAmount} ${token}`),
-      make('div', { class: 'stack' }, facts, next),
-    ],
+    elements: [make('h3', { tabindex: -1 }, shown), make('div', { class: 'stack' }, facts, next)],
     show(request) {
       update(facts, [request], () => _id, factsOf)
       update(
@@ -84,9 +83,21 @@ export function createRequestView({ _id, chain, token, displayAmount, receiverAd
   }
 }
 
-function factsOf({ status, chain, receiverAddress, expiresAt }) {
+function factsOf(request) {
+  const { status, chain, token, receiverAddress, expiresAt, received, confirmations } = request
   const rows = [
     ['Status', requestBadge(status), ` ${WORDS[status] ?? ''}`],
+    ...(received === '0'
+      ? []
+      : [
+          ['Received', `${grouped(received)} ${token}`],
+          ['Confirmations', String(confirmations)],
+        ]),
+    ...request.transactionHashes.map((hash) => [
+      'Transaction',
+      make('code', {}, hash),
+      copyButton(hash, 'the transaction hash'),
+    ]),
     ['Chain', make('a', { href: `#chains/${encodeURIComponent(chain)}` }, chain)],
     ['Receiving address', make('code', {}, receiverAddress), copyButton(receiverAddress, 'the address')],
     ['Expires', time(expiresAt)],

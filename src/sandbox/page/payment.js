@@ -1,5 +1,6 @@
 // What both providers know of a payment, in one form: what is shown of it, and what can happen to it next.
 import { choice, text } from './actions.js'
+import { grouped, typedAmount } from './amounts.js'
 import { serverUrl } from './api.js'
 
 // States of a dispute, of both providers; any other one is over.
@@ -45,9 +46,16 @@ function paidState({ refunded, amount, dispute }) {
   return Number(refunded) < Number(amount) ? 'partly refunded' : 'refunded'
 }
 
+/** What can still be refunded, in minor units: what is disputed is the bank's, and what is lost the buyer's. */
+function refundable({ amount, refunded, dispute }) {
+  const isInquiry = dispute?.status.startsWith('warning_')
+  const isTaken = LOST_DISPUTES.includes(dispute?.status) || (isOpenDispute(dispute) && !isInquiry)
+  return amount - refunded - (isTaken ? dispute.amount : 0)
+}
+
 /** An amount as text, in minor units. Nothing is rounded: what the currency does not have is refused by the provider. */
 function minorUnits(text, decimals) {
-  const [whole, fraction = ''] = text.replace(',', '.').split('.')
+  const [whole, fraction = ''] = typedAmount(text).split('.')
   const amount = fraction.length > decimals ? NaN : Number(whole + fraction.padEnd(decimals, '0'))
   return Number.isSafeInteger(amount) ? amount : text
 }
@@ -65,7 +73,7 @@ const majorUnits = (amount, decimals) => {
 export function cardPayment(payment, cards) {
   const { id, paymentIntent, currency, displayAmount, description, refunded, createdAt, dispute } = payment
   const decimals = displayAmount.split('.')[1]?.length ?? 0
-  const money = (amount) => `${majorUnits(amount, decimals)} ${currency.toUpperCase()}`
+  const money = (amount) => `${grouped(majorUnits(amount, decimals))} ${currency.toUpperCase()}`
   const state = payment.state === 'paid' ? paidState(payment) : payment.state
   const path = `/cardpay/sessions/${id}`
   const steps = {
@@ -93,16 +101,18 @@ export function cardPayment(payment, cards) {
       done: succeeded ? 'The bank debit succeeded' : 'The bank debit failed',
     })),
   }
-  const canRefund = ['paid', 'partly refunded', 'disputed'].includes(state)
+  const isPaid = payment.state === 'paid'
+  const rest = isPaid ? refundable(payment) : 0
   return {
     id,
-    amount: `${displayAmount} ${currency.toUpperCase()}`,
+    amount: `${grouped(displayAmount)} ${currency.toUpperCase()}`,
     state,
     tone: TONES[state] ?? '',
     description,
     createdAt,
     facts: [
       ['Provider', 'Cards (Stripe)'],
+      ['Transaction', payment.transactionId],
       ['Description', description],
       ['Session', id],
       ['Payment intent', paymentIntent],
@@ -112,12 +122,8 @@ export function cardPayment(payment, cards) {
     link: payment.url && payment.state === 'open' && { url: payment.url, text: 'Pay at the checkout page' },
     next: [
       ...(steps[payment.state] ?? []),
-      ...(canRefund
-        ? paidSteps(path, majorUnits(payment.amount - refunded, decimals), (typed) =>
-            minorUnits(typed, decimals),
-          )
-        : []),
-      canRefund && !dispute && disputeStep(path),
+      rest > 0 && refundStep(path, majorUnits(rest, decimals), (typed) => minorUnits(typed, decimals)),
+      rest > 0 && !dispute && disputeStep(path),
     ].filter(Boolean),
     refunds: payment.refunds.map(({ id: refundId, amount, status }) => ({
       title: `Refund of ${money(amount)}`,
@@ -129,7 +135,7 @@ export function cardPayment(payment, cards) {
           )
         : [],
     })),
-    dispute: dispute && disputeOf(dispute, '/cardpay'),
+    dispute: dispute && disputeOf(dispute, money(dispute.amount), '/cardpay'),
   }
 }
 
@@ -138,24 +144,35 @@ export function walletPayment(order) {
   const { id, status, capture, amount, currency, description, refunded, createdAt, dispute, funding } = order
   const captured = capture?.status.toLowerCase()
   const isPaid = ['completed', 'partially_refunded'].includes(captured)
+  const money = (text) => `${grouped(text)} ${currency}`
+  // All amounts of an order have the decimal places of its currency.
+  const minor = (text) => Number(text.replace('.', ''))
+  const canRefund =
+    isPaid &&
+    refundable({
+      amount: minor(amount),
+      refunded: minor(refunded),
+      dispute: dispute && { ...dispute, amount: minor(dispute.amount) },
+    }) > 0
   const canApprove = ['CREATED', 'PAYER_ACTION_REQUIRED', 'APPROVED'].includes(status)
   const isOpen = canApprove && status !== 'APPROVED'
   const path = `/walletpay/orders/${id}`
   const state = isPaid ? paidState(order) : isOpen ? 'open' : lower(captured ?? status)
   return {
     id,
-    amount: `${amount} ${currency}`,
+    amount: money(amount),
     state,
     tone: TONES[state] ?? '',
     description,
     createdAt,
     facts: [
       ['Provider', 'Wallet (PayPal)'],
+      ['Transaction', order.transactionId],
       ['Description', description],
       ['Order', id],
       ['Capture', capture?.id],
       ['Paid from', FUNDING[funding] ?? funding],
-      ['Refunded', Number(refunded) > 0 && `${refunded} ${currency}`],
+      ['Refunded', Number(refunded) > 0 && money(refunded)],
       ['Created', new Date(createdAt).toLocaleString()],
     ],
     capture:
@@ -180,19 +197,24 @@ export function walletPayment(order) {
       ...(captured === 'pending'
         ? settleSteps(`/walletpay/captures/${capture.id}/settle`, ['completed', 'denied'])
         : []),
-      ...(isPaid ? paidSteps(path, undefined, (typed) => typed.replace(',', '.')) : []),
+      canRefund && refundStep(path, 'all that is left', typedAmount),
       isPaid && !dispute && disputeStep(path),
-      isPaid && { label: 'Reverse', path: `${path}/reverse`, done: 'The payment is reversed' },
+      isPaid &&
+        !isOpenDispute(dispute) && {
+          label: 'Reverse',
+          path: `${path}/reverse`,
+          done: 'The payment is reversed',
+        },
     ].filter(Boolean),
     refunds: order.refunds.map((refund) => ({
-      title: `Refund of ${refund.amount} ${currency}`,
+      title: `Refund of ${money(refund.amount)}`,
       status: lower(refund.status),
       next:
         refund.status === 'PENDING'
           ? settleSteps(`/walletpay/refunds/${refund.id}/settle`, ['completed', 'failed'])
           : [],
     })),
-    dispute: dispute && disputeOf(dispute, '/walletpay'),
+    dispute: dispute && disputeOf(dispute, money(dispute.amount), '/walletpay'),
   }
 }
 
@@ -202,15 +224,13 @@ const cardWords = (cards) =>
     Object.entries(cards).map(([number, words]) => [number, `${words} (…${number.slice(-4)})`]),
   )
 
-const paidSteps = (path, rest, amountOf) => [
-  {
-    label: 'Refund',
-    field: text('Amount', rest ?? 'all that is left'),
-    path: `${path}/refund`,
-    body: (typed) => (typed === '' ? {} : { amount: amountOf(typed) }),
-    done: 'The payment is refunded',
-  },
-]
+const refundStep = (path, rest, amountOf) => ({
+  label: 'Refund',
+  field: text('Amount', rest),
+  path: `${path}/refund`,
+  body: (typed) => (typed === '' ? {} : { amount: amountOf(typed) }),
+  done: 'The payment is refunded',
+})
 
 const disputeStep = (path) => ({
   label: 'Dispute',
@@ -226,7 +246,8 @@ const settleSteps = (path, statuses) =>
     done: `It is ${status} now`,
   }))
 
-const disputeOf = ({ id, status, reason }, root) => ({
+const disputeOf = ({ id, status, reason }, amount, root) => ({
+  title: `Dispute of ${amount}`,
   text: `${lower(status)}: ${lower(reason)}`,
   next: isOpenDispute({ status })
     ? ['won', 'lost'].map((outcome) => ({

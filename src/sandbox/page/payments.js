@@ -152,6 +152,6 @@ function paymentView({ state, tone, facts, link, capture, next, refunds, dispute
       titled(title, make('p', {}, status), steps.length > 0 && actions(steps)),
     ),
     dispute &&
-      titled('Dispute', make('p', {}, dispute.text), dispute.next.length > 0 && actions(dispute.next)),
+      titled(dispute.title, make('p', {}, dispute.text), dispute.next.length > 0 && actions(dispute.next)),
   ].filter(Boolean)
 }

@@ -48,6 +48,7 @@ function listedOrder(order: Order, approvalUrl: string): Resource {
   return {
     id,
     status,
+    transactionId: request.customId ?? null,
     capture: capture ? { id: capture.id, status: captureStatusOf(order, capture) } : null,
     amount: written(request.amount),
     currency: request.currency,
@@ -57,7 +58,12 @@ function listedOrder(order: Order, approvalUrl: string): Resource {
     refunded: written(refundedOf(order)),
     refunds: refunds.map((one) => ({ id: one.id, amount: written(one.amount), status: one.status })),
     dispute: dispute
-      ? { id: dispute.id, status: dispute.outcome ?? dispute.status, reason: dispute.reason }
+      ? {
+          id: dispute.id,
+          status: dispute.outcome ?? dispute.status,
+          reason: dispute.reason,
+          amount: written(dispute.amount),
+        }
       : null,
     createdAt: isoTime(createdAt),
   }

@@ -56,8 +56,17 @@ export type PaymentRequestDetails = PaymentRequest & {
 
 /** A request that did not expire, as the page of the sandbox lists it. */
 export type OpenPaymentRequest = Pick<
-  PaymentRequest,
-  '_id' | 'chain' | 'token' | 'displayAmount' | 'receiverAddress' | 'status' | 'expiresAt'
+  PaymentRequestDetails,
+  | '_id'
+  | 'chain'
+  | 'token'
+  | 'displayAmount'
+  | 'receiverAddress'
+  | 'status'
+  | 'expiresAt'
+  | 'receivedAmount'
+  | 'confirmations'
+  | 'transactionHashes'
 >
 
 export type PaymentRequests = {
@@ -260,12 +269,13 @@ export function createPaymentRequests(
             order by id desc limit ${OPEN_MAX})`,
         ),
       )
-      return storedRequests(rows)
-        .map((stored) => {
-          const depth = chainNamed(stored.request.chain)?.depth ?? DEPTH
-          return answerOf(stored, stateOf(stored, { depth }).status)
-        })
-        .map(({ _id, chain, token, displayAmount, receiverAddress, status, expiresAt }) => ({
+      return storedRequests(rows).map((stored) => {
+        const state = stateOf(stored, { depth: chainNamed(stored.request.chain)?.depth ?? DEPTH })
+        const { _id, chain, token, displayAmount, receiverAddress, status, expiresAt } = answerOf(
+          stored,
+          state.status,
+        )
+        return {
           _id,
           chain,
           token,
@@ -273,7 +283,11 @@ export function createPaymentRequests(
           receiverAddress,
           status,
           expiresAt,
-        }))
+          receivedAmount: state.received.toString(),
+          confirmations: state.confirmations,
+          transactionHashes: [...state.transactionHashes],
+        }
+      })
     },
   }
 }
