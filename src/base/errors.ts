@@ -87,6 +87,10 @@ export const errors = defineErrors({
   payload_too_large: [413, 'The request is too large.'],
   unsupported_media_type: [415, 'Send the body as application/json.'],
   rate_limited: [429, 'Too many requests: wait as long as Retry-After says.'],
+  too_many_concurrent: [
+    429,
+    'Too many of your requests at once: wait for their answers, then as long as Retry-After says.',
+  ],
   internal_error: [500, 'Internal error. The log has the details under this request id.'],
   unavailable: [503, 'The service cannot do this right now: try again shortly.'],
 })

@@ -7,6 +7,7 @@ import { ApiError, errors, invalid } from '../base/errors.ts'
 import { bearerToken } from './bearer-token.ts'
 import { maxBytesOf, schemaOfBody } from './bodies.ts'
 import { rawRequestOf } from './body-parsers.ts'
+import { signalOf } from './call-signal.ts'
 import { BODY_LIMIT, envelope, JSON_TYPE } from './failures.ts'
 import {
   idempotencyKey,
@@ -27,6 +28,7 @@ import {
 } from './received-call.ts'
 import type { Admission, Caller } from './access.ts'
 import { Answer, answer, JsonText, type Call, type Route, type RouteGroup, type RouteSpec } from './route.ts'
+import { Share, weightOfBody, type Limits } from './shares.ts'
 import type { Validation } from './validation.ts'
 import type { Work } from './work.ts'
 
@@ -46,7 +48,10 @@ export type DispatchOptions = CallOptions & {
 
 /** Called before any route is registered: all requests then have one shape, which the runtime reads faster. */
 export const prepareRequests = (engine: FastifyInstance): void =>
-  void engine.decorateRequest('caller', undefined).decorateRequest('authentication', undefined)
+  void engine
+    .decorateRequest('caller', undefined)
+    .decorateRequest('authentication', undefined)
+    .decorateRequest('share', undefined)
 
 /** Registers one route of a wire in the engine: access, rate limit, handler and answer. */
 export function registerRoute(
@@ -54,7 +59,7 @@ export function registerRoute(
   options: DispatchOptions,
   { wire, bodyLimit }: RouteGroup,
   one: Route,
-  { work, validation }: { work: Work; validation: Validation },
+  { work, limits, validation }: { work: Work; limits: Limits; validation: Validation },
 ): void {
   const { spec, method, path } = one
   const { body } = spec
@@ -62,6 +67,7 @@ export function registerRoute(
   const limit = limitSpec && { ...parseRateLimit(limitSpec.limit), counted: limitSpec.counted }
   const limiter = options.limiters[limitSpec?.limitIn ?? 'database']
   const ownBodyLimit = maxBytesOf(body) ?? bodyLimit
+  const bodyMax = ownBodyLimit ?? (spec.access === 'public' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT)
   const fieldChecks = body?.kind === 'multipart' ? createFieldChecks(body, validation) : undefined
   const [defaultStatus] = Object.keys(spec.reply).map(Number)
 
@@ -72,7 +78,7 @@ export function registerRoute(
       ? options.expectedCallers
       : undefined
 
-  async function admit(fastifyRequest: FastifyRequest): Promise<void> {
+  async function admit(fastifyRequest: FastifyRequest, reply: FastifyReply): Promise<void> {
     const request = fastifyRequest as AdmittedRequest
     let refusal: ApiError | undefined
     if (spec.access !== 'public') {
@@ -83,7 +89,7 @@ export function registerRoute(
         if (token !== undefined && authentication && expectedCallers) {
           request.authentication = expectedCallers.update(token, authentication)
           request.caller = expectedCallers.get(token)
-          if (request.caller && isAdmitted(request.caller)) return
+          if (request.caller && isAdmitted(request.caller)) return takeShare(request, reply)
           request.authentication = undefined
         }
         request.caller = await authentication
@@ -96,6 +102,15 @@ export function registerRoute(
     if (refusal) throw refusal
     spec.authorize?.(request.headers)
     if (ownBodyLimit === undefined && !request.caller) refuseLargeBody(request.headers)
+    await takeShare(request, reply)
+  }
+
+  function takeShare(request: AdmittedRequest, reply: FastifyReply): Promise<void> | undefined {
+    // Whether the server works is asked and answered in any case.
+    if (wire === 'core') return undefined
+    request.share = new Share(limits, request)
+    const weight = body ? weightOfBody(request.headers, bodyMax, body.kind === 'multipart') : 0
+    return request.share.begin(weight, () => signalOf(reply.raw, undefined))
   }
 
   async function countCall(request: AdmittedRequest): Promise<void> {
@@ -238,7 +253,9 @@ export function registerRoute(
 
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const exchange = { request: request as AdmittedRequest, reply }
+    const { share } = exchange.request
     work.begin()
+    share?.enterHandler()
     try {
       const key = spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
       const response = fieldChecks
@@ -248,8 +265,10 @@ export function registerRoute(
           : await answerOnce(key, contentOf(request), exchange, (recordId) =>
               one.handle(callOf(exchange, { recordId })),
             )
+      share?.answerHas(sizeOf(response))
       return await send(reply, response)
     } finally {
+      share?.leaveHandler()
       work.end()
     }
   }
@@ -262,7 +281,7 @@ export function registerRoute(
   engine.route({
     method,
     url: path,
-    bodyLimit: ownBodyLimit ?? (spec.access === 'public' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
+    bodyLimit: bodyMax,
     schema: {
       ...(spec.params && { params: spec.params }),
       ...(spec.query && { querystring: spec.query }),
@@ -278,6 +297,10 @@ export function registerRoute(
 }
 
 const isStream = (body: unknown): boolean => typeof (body as { pipe?: unknown } | null)?.pipe === 'function'
+
+/** Of an answer whose size is not known, none: it is produced as fast as it is taken. */
+const sizeOf = ({ body }: StoredAnswer | Answer<unknown>): number =>
+  typeof body === 'string' || Buffer.isBuffer(body) ? body.length : 0
 
 function send(reply: FastifyReply, response: StoredAnswer | Answer<unknown>): FastifyReply {
   if (response instanceof Answer)

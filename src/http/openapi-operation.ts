@@ -9,7 +9,12 @@ import { Bytes, NoBody, type ErrorDetails, type Route } from './route.ts'
 
 /** The errors that a route may answer, from its specification. */
 export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
-  const kinds = new Set<ErrorKind>([errors.internal_error, errors.unavailable, ...(spec.errors ?? [])])
+  const kinds = new Set<ErrorKind>([
+    errors.too_many_concurrent,
+    errors.internal_error,
+    errors.unavailable,
+    ...(spec.errors ?? []),
+  ])
   if (spec.body || spec.query || spec.params || spec.headers || spec.idempotent)
     kinds.add(errors.validation_error)
   if (method !== 'GET') {

@@ -5,13 +5,16 @@ import { rawRequestOf } from './body-parsers.ts'
 import { signalOf } from './call-signal.ts'
 import { eventLog } from './event-log.ts'
 import { isLocalCall } from './local-call.ts'
-import type { RouteSpec } from './route.ts'
+import type { MakeRoom, RouteSpec } from './route.ts'
+import type { Share } from './shares.ts'
 
 /** A request with its caller, between the hook that admits it and its handler. */
 export type AdmittedRequest = FastifyRequest & {
   caller: Caller | undefined
   /** Resolves to the caller, if `caller` is only the last one of this token. */
   authentication: Promise<Caller | undefined> | undefined
+  /** What it takes of the limits of the process; undefined before its caller is known, and of routes without limits. */
+  share: Share | undefined
 }
 
 /** A request that was admitted, and its reply. */
@@ -83,6 +86,10 @@ export class ReceivedCall {
     const timeLimit =
       limitMs === undefined ? undefined : { limitMs, leftMs: this.#startedAt + limitMs - performance.now() }
     return (this.#signal ??= signalOf(this.#reply.raw, timeLimit))
+  }
+  /** Not a method, because handlers destructure it. */
+  get makeRoom(): MakeRoom {
+    return async (bytes) => this.#request.share?.answer(bytes, this.signal)
   }
   get isHead() {
     return this.#request.method === 'HEAD'

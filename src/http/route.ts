@@ -107,6 +107,9 @@ type CallerOf<A extends Access> = A extends 'public'
       ? UserCaller
       : Caller
 
+/** See `makeRoom` of a call. */
+export type MakeRoom = (bytes: number) => Promise<void>
+
 /** The argument of a handler: the validated parts of the request, and the caller. */
 export type Call<S extends RouteSpec = RouteSpec> = {
   params: Part<S, 'params'>
@@ -134,6 +137,13 @@ export type Call<S extends RouteSpec = RouteSpec> = {
   once: S extends { body: MultipartBody; idempotent: true | BriefReplay } ? Once : undefined
   /** Aborts if the client disconnects before it is answered, or after the route's `timeLimitMs`. */
   signal: AbortSignal
+  /**
+   * Waits until the process has room for an answer of this many bytes. Call it before anything larger than 64 KiB is read;
+   * the room is free again when the answer has been sent.
+   *
+   * @throws TOO_MANY_CONCURRENT, UNAVAILABLE
+   */
+  makeRoom: MakeRoom
   log: FastifyBaseLogger
   /** Writes a line to the log for what happens to an account, with the client's address and the id of the request. */
   record: RecordEvent

@@ -11,16 +11,24 @@ import fastify, {
 
 import { type ApiError, errors, invalid } from '../base/errors.ts'
 import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
-import { maxHeaderSize, METHODS as PARSED_METHODS, STATUS_CODES } from '../base/node-http.ts'
+import {
+  createServer as createHttpServer,
+  maxHeaderSize,
+  METHODS as PARSED_METHODS,
+  STATUS_CODES,
+} from '../base/node-http.ts'
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
 import { prepareRequests, registerRoute, type DispatchOptions } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
 import { MultipartReader } from './multipart.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
+import { inTurn } from './in-turn.ts'
 import { limitReceiving } from './receiving.ts'
 import { METHODS, type Route, type RouteGroup } from './route.ts'
 import { limitSending } from './sending.ts'
+import type { AdmittedRequest } from './received-call.ts'
+import { limitsOfProcess } from './shares.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
 import { countWork } from './work.ts'
@@ -98,6 +106,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     // Node's limit for a whole request would end long uploads: bodies have limits of their own, see limitReceiving.
     requestTimeout: 0,
+    serverFactory(handle, { http, keepAliveTimeout, requestTimeout }) {
+      const server = createHttpServer(http ?? {}, inTurn(handle))
+      return Object.assign(server, { keepAliveTimeout, requestTimeout })
+    },
     // Requests have ended before, or have had their time.
     forceCloseConnections: true,
     return503OnClosing: false,
@@ -133,6 +145,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       .flatMap(({ routes }) => routes.map(({ path }) => path)),
   )
   const work = countWork()
+  const limits = limitsOfProcess()
   const sending = limitSending()
   engine.addHook('onClose', sending.close)
 
@@ -143,6 +156,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     // The engine's own onResponse is not called if the client disconnects before its answer.
     reply.raw.on('close', () => {
       work.end()
+      ;(request as AdmittedRequest).share?.release()
       options.onAnswer({
         requestId: request.id,
         method: replacedMethods.get(request.raw) ?? request.method,
@@ -210,7 +224,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   for (const [kind, routes] of byKind)
     await engine.register(async (scope) => {
       await addBodyParser(scope, kind)
-      for (const { group, one } of routes) registerRoute(scope, options, group, one, { work, validation })
+      for (const { group, one } of routes)
+        registerRoute(scope, options, group, one, { work, limits, validation })
     })
   // Mounted plugins inherit this parser unless they remove it.
   await addBodyParser(engine, 'json')
