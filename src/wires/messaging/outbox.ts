@@ -148,7 +148,14 @@ export function createOutbox(
       deleteJobSql: job.deleteSql(jobId),
       unknownCall: undefined,
     }
-    const jobStep = job.enqueueSql({ messageId: id }, { id: jobId, runAt: clock.now() + LEASE_MS })
+    const jobStep = job.enqueueSql(
+      { messageId: id },
+      {
+        id: jobId,
+        runAt: clock.now() + LEASE_MS,
+        isBegun: true,
+      },
+    )
     const [inserted] = await db.batch([
       ...rows.insertSql(message, { claim, provider: sendables[0]!.name }),
       jobStep,

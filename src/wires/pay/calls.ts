@@ -1,4 +1,3 @@
-import type { Clock } from '../../base/clock.ts'
 import type { ApiError } from '../../base/errors.ts'
 import { invalid } from '../../base/errors.ts'
 import type { WireContext } from '../../kernel/wire.ts'
@@ -8,7 +7,7 @@ import { payErrors } from './errors.ts'
 import { isOpen, type Account, type Ledger } from './ledger.ts'
 import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
 import type { Entry, PaymentProvider, Snapshot } from './provider.ts'
-import type { CallRow, TransactionRow } from './transaction-rows.ts'
+import { releaseCallsSql, type CallLease, type CallRow, type TransactionRow } from './transaction-rows.ts'
 
 /** Milliseconds for one call of a provider, and for a request with all of its calls. */
 export const CALL_MS = 10_000
@@ -18,9 +17,9 @@ const RETRY_MS = 1_000
 /** A running call is not made again before this many milliseconds: longer than any call, and than a process may stall. */
 export const LEASE_MS = 20_000
 
-export const leaseOf = (clock: Pick<Clock, 'now'>): { now: number; leaseUntil: number } => {
+export const leaseOf = ({ clock, processes }: Pick<WireContext, 'clock' | 'processes'>): CallLease => {
   const now = clock.now()
-  return { now, leaseUntil: now + LEASE_MS }
+  return { now, leaseUntil: now + LEASE_MS, process: processes.id }
 }
 
 /** How a call ended: the transaction after it, and the outcome if the provider did not accept it. */
@@ -49,7 +48,7 @@ export type Calls = {
 }
 
 export function createCalls(
-  { clock, log }: Pick<WireContext, 'clock' | 'log'>,
+  { clock, log, processes }: Pick<WireContext, 'clock' | 'log' | 'processes'>,
   ledger: Ledger,
   providerOf: (row: TransactionRow) => PaymentProvider,
 ): Calls {
@@ -64,6 +63,8 @@ export function createCalls(
     const money = { amount: BigInt(call.amount!), currency: row.currency }
     return provider.refund({ ...subject, ...money, paymentId: row.payment_id! }, limitMs)
   }
+
+  processes.onEnd((ended) => [releaseCallsSql(ended)])
 
   return {
     async make(account, call, { cause, deadline, isRepeated = false }) {

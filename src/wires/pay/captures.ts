@@ -24,7 +24,7 @@ export type Captures = {
 }
 
 export function createCaptures(
-  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { db, clock, processes }: Pick<WireContext, 'db' | 'clock' | 'processes'>,
   { ledger, calls, reconcile }: { ledger: Ledger; calls: Calls; reconcile: Reconcile },
 ): Captures {
   /** The answer, if it follows from what is known; undefined if the order is to be captured. */
@@ -49,7 +49,7 @@ export function createCaptures(
   async function make(account: Account, cause: string, deadline: number): Promise<Captured | undefined> {
     const { row } = account
     const open = account.calls.find((call) => call.kind === 'capture' && isOpen(call))
-    const lease = leaseOf(clock)
+    const lease = leaseOf({ clock, processes })
     let call: CallToMake
     if (open) {
       // The outcome of an earlier call is unknown, and the order was just looked up: the same key again.

@@ -46,7 +46,7 @@ export type Checkouts = {
 type Created = { reference: string; url: string }
 
 export function createCheckouts(
-  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
   ledger: Ledger,
   options: {
     providers: ReadonlyMap<CallProvider, PaymentProvider>
@@ -97,7 +97,7 @@ export function createCheckouts(
         updated_at: now,
       }
       let createdAt = now
-      const lease = leaseOf(clock)
+      const lease = leaseOf({ clock, processes })
       let { leaseUntil } = lease
       const isNew = await insert(row, lease, cause)
       if (!isNew) {
@@ -110,7 +110,7 @@ export function createCheckouts(
             message: `The provider never answered, and the payment is ${existing.status}. Send a new Idempotency-Key to try again.`,
             details: { provider: name },
           })
-        const [claim] = await db.write(claimCallSql(id, leaseOf(clock)))
+        const [claim] = await db.write(claimCallSql(id, leaseOf({ clock, processes })))
         if (!claim)
           throw errorOf({ kind: 'unknown', reason: 'the first call is still under way' }, { provider: name })
         leaseUntil = claim.lease_until

@@ -58,13 +58,17 @@ export type Events = {
  * what these say is recorded, so that the order and number of events do not matter.
  */
 export function createEvents(
-  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
   providers: ReadonlyMap<CallProvider, PaymentProvider>,
   reconcile: Reconcile,
 ): Events {
   let isDue = false
   let isClosed = false
   let handling: Promise<void> | undefined
+
+  processes.onEnd((ended) => [
+    sql`update pay_events set due_at = ${clock.now()} where due_at > ${clock.now()} and process = ${ended}`,
+  ])
 
   /** Handles events in the background until none is due. */
   function wake(): Promise<void> {
@@ -92,7 +96,7 @@ export function createEvents(
       with due as materialized (
         select provider, event_id from pay_events where due_at <= ${now} order by due_at limit ${CLAIMED_AT_ONCE}
         ${sql.skipLocked})
-      update pay_events set due_at = ${now + LEASE_MS}, attempts = attempts + 1
+      update pay_events set due_at = ${now + LEASE_MS}, attempts = attempts + 1, process = ${processes.id}
       where (provider, event_id) in (select provider, event_id from due)
       returning provider, event_id, type, subject, attempts`)
   }
@@ -167,7 +171,7 @@ export function createEvents(
     )
     const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
     await db.write(sql`
-      update pay_events set due_at = ${isGivenUp ? null : clock.now() + pauseMs}, result = ${reason}
+      update pay_events set due_at = ${isGivenUp ? null : clock.now() + pauseMs}, process = null, result = ${reason}
       where ${idsSql(rows)}`)
   }
 

@@ -38,7 +38,7 @@ export type Reconcile = (
 ) => Promise<Reconciled>
 
 export function createReconcile(
-  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
   ledger: Ledger,
   calls: Calls,
   providers: ReadonlyMap<string, PaymentProvider>,
@@ -107,7 +107,7 @@ export function createReconcile(
       for (const call of account?.calls ?? []) {
         // Nobody waits any more for the address of a session that was never created.
         if (!isOpen(call) || call.kind === 'create') continue
-        const [claim] = await db.write(claimCallSql(call.id, leaseOf(clock)))
+        const [claim] = await db.write(claimCallSql(call.id, leaseOf({ clock, processes })))
         if (!claim) continue
         const deadline = clock.elapsed() + CALL_MS
         const again = { ...call, ...claim }

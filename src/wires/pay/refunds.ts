@@ -43,7 +43,7 @@ export type Refunds = {
 }
 
 export function createRefunds(
-  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  { db, clock, processes }: Pick<WireContext, 'db' | 'clock' | 'processes'>,
   {
     ledger,
     calls,
@@ -63,7 +63,7 @@ export function createRefunds(
    * does not add amounts of 256 bits: the statement compares what the sum was made of.
    */
   async function reserve(id: string, row: TransactionRow, amount: bigint): Promise<CallToMake | undefined> {
-    const lease = leaseOf(clock)
+    const lease = leaseOf({ clock, processes })
     try {
       await db.batch([
         requireRow(

@@ -46,13 +46,24 @@ export const selectCallsSql = (transactionId: string): Sql<CallRow> => sql<CallR
   select id, transaction_id, kind, amount, status, lease_until, reason, created_at
   from pay_calls where transaction_id = ${transactionId} order by id`
 
+/** Who makes a call, and until when at the latest. */
+export type CallLease = { now: number; leaseUntil: number; process: string }
+
+/** The process of a running call, once it has ended: the lease itself tells one claim from another, and stays. */
+const ENDED = ''
+
+/** Lets others claim the calls that an ended process was making. */
+export const releaseCallsSql = (process: string): Sql => sql`
+  update pay_calls set process = ${ENDED} where status in ('running', 'unknown') and process = ${process}`
+
 /** Inserts a call that is about to be made; it is under way until `leaseUntil` at the latest. */
 export const insertCallSql = (
   call: Pick<CallRow, 'id' | 'transaction_id' | 'kind'> & { amount?: bigint },
-  { now, leaseUntil }: { now: number; leaseUntil: number },
+  { now, leaseUntil, process }: CallLease,
 ): Sql<{ id: string }> => sql<{ id: string }>`
-  insert into pay_calls (id, transaction_id, kind, amount, status, lease_until, reason, created_at)
-  values (${call.id}, ${call.transaction_id}, ${call.kind}, ${call.amount?.toString() ?? null}, 'running', ${leaseUntil}, null, ${now})
+  insert into pay_calls (id, transaction_id, kind, amount, status, lease_until, process, reason, created_at)
+  values (${call.id}, ${call.transaction_id}, ${call.kind}, ${call.amount?.toString() ?? null}, 'running', ${leaseUntil},
+    ${process}, null, ${now})
   on conflict do nothing returning id`
 
 /**
@@ -61,11 +72,12 @@ export const insertCallSql = (
  */
 export const claimCallSql = (
   id: string,
-  { now, leaseUntil }: { now: number; leaseUntil: number },
+  { now, leaseUntil, process }: CallLease,
 ): Sql<Pick<CallRow, 'lease_until'>> => sql<Pick<CallRow, 'lease_until'>>`
-  update pay_calls set status = 'running',
+  update pay_calls set status = 'running', process = ${process},
     lease_until = case when lease_until < ${leaseUntil} then ${leaseUntil} else lease_until + 1 end
-  where id = ${id} and (status = 'unknown' or (status = 'running' and lease_until <= ${now})) returning lease_until`
+  where id = ${id} and (status = 'unknown' or (status = 'running' and (lease_until <= ${now} or process = ${ENDED})))
+  returning lease_until`
 
 /** Records how a call ended, unless another process has claimed it meanwhile. */
 export const settleCallSql = ({

@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { ApiError } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { parseStrictJson } from '../../../base/json.ts'
-import { joinObjects, STORED_BYTES_MAX, type Fields } from '../documents/document-json.ts'
+import { joinObjects, operatorNames, STORED_BYTES_MAX, type Fields } from '../documents/document-json.ts'
 import type { DocumentLine, FileLine } from './archive-format.ts'
 import { damaged } from './damaged.ts'
 
@@ -79,6 +79,8 @@ export function readDocumentLine(line: Buffer, place: string): ArchivedDocument 
   const [serviceFields, documentId] = SERVICE_FIELDS.exec(last.text) ?? []
   if (documentId !== id) throw damaged(place, 'the document does not begin with _id, createdAt and updatedAt')
   const body = canonical(serviceFields!, last.value as Fields)
+  const [operator] = operatorNames(last.value as Fields, body, '')
+  if (operator) throw damaged(place, `${operator.message}: ${operator.path}`)
   if (Buffer.byteLength(body) > STORED_BYTES_MAX) throw damaged(place, 'the document is too large')
   return { id, owner, version, body }
 }

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 
 import { ApiError } from '../../../base/errors.ts'
+import { newId } from '../../../base/ids.ts'
 import { readArchive, type ArchiveSink } from './archive-reader.ts'
 import type { ArchivedDocument, ArchivedFile } from './archive-lines.ts'
 import {
@@ -308,20 +309,53 @@ describe('an archive', () => {
     assert.match(await faultOf(await archiveOf(latin), 'latin'), /line 1: it is not UTF-8/)
   })
 
-  test('stops at a line without an end, whatever is in it', async () => {
-    const header = await tarHeader('collections/a.jsonl', 2 ** 32)
-    let pulled = 0
-    // A frame that never ends, with a window of 2 MiB: the header of the entry, then 4 bytes for each 128 KiB of zeros.
-    async function* bomb(): AsyncGenerator<Buffer> {
-      yield Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, (512 << 3) & 0xff, 512 >> 5, 0])
-      yield header
-      const block = Buffer.alloc(4)
-      block.writeUIntLE((131_072 << 3) | (1 << 1), 0, 3)
-      for (const blocks = Buffer.concat(Array.from({ length: 64 }, () => block)); ; pulled += 64) yield blocks
+  test('stops where zeros follow that never end: in a line, in a file, behind the end', async () => {
+    const whole = await tarOf(sampleEntries())
+    const files = sampleEntries().filter(
+      ({ name }) => name.startsWith('collections/') || name === 'files.jsonl',
+    )
+    // Without the end of a tar.
+    const announced = (await tarOf(files)).subarray(0, -1_024)
+    const file = `files/${newId()}`
+    for (const [begin, fault] of [
+      [
+        await tarHeader('collections/a.jsonl', 2 ** 32),
+        /collections\/a.jsonl, line 1: it is longer than any document/,
+      ],
+      [Buffer.concat([announced, await tarHeader(file, 70_006)]), /it is longer than files.jsonl says/],
+      [whole, /bytes follow its end/],
+    ] as const) {
+      let pulled = 0
+      // A frame that never ends, with a window of 2 MiB: the beginning, then 4 bytes for each 128 KiB of zeros.
+      async function* bomb(): AsyncGenerator<Buffer> {
+        yield Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58])
+        const block = Buffer.alloc(4)
+        for (let at = 0; at < begin.length; at += 65_536) {
+          const piece = begin.subarray(at, at + 65_536)
+          block.writeUIntLE(piece.length << 3, 0, 3)
+          yield Buffer.concat([block.subarray(0, 3), piece])
+        }
+        block.writeUIntLE((131_072 << 3) | (1 << 1), 0, 3)
+        for (const blocks = Buffer.concat(Array.from({ length: 64 }, () => block)); ; pulled += 64)
+          yield blocks
+      }
+      await assert.rejects(readArchive(bomb()), fault)
+      // 2 MiB are 16 blocks; the streams read some 64 KiB ahead.
+      assert.ok(pulled < 40_000, `${pulled} blocks were read`)
     }
-    await assert.rejects(readArchive(bomb()), /collections\/a.jsonl, line 1: it is longer than any document/)
-    // 2 MiB are 16 blocks; the streams read some 64 KiB ahead.
-    assert.ok(pulled < 40_000, `${pulled} blocks were read`)
+  })
+
+  test('is refused with a field name that the store refuses, at any depth', async () => {
+    for (const fields of ['"$x":1', '"a":[{"b":{"$y":null}}]'])
+      assert.match(
+        await faultOf(await archiveOf(entriesOf({ a: [documentOf(fields)] })), fields),
+        /collections\/a.jsonl, line 1: a field name must not begin with \$: \/(\$x|a\/0\/b\/\$y)/,
+      )
+  })
+
+  test('is taken with the zeros that other programs fill up with', async () => {
+    const tar = await tarOf(sampleEntries())
+    await readArchive([compressed(Buffer.concat([tar, Buffer.alloc(9_216)]))] as never)
   })
 
   test('ends with the error of its source or sink as it is, and closes the source', async () => {

@@ -105,6 +105,7 @@ async function readEntries(entries: AsyncGenerator<TarEntry>, sink: ArchiveSink)
   const collections: (Lines & { name: string })[] = []
   let files: (Lines & { bytes: number }) | undefined
   let contentsRead = 0
+  let contentBytes = 0
   let lastContent = ''
 
   for await (const entry of entries) {
@@ -124,6 +125,8 @@ async function readEntries(entries: AsyncGenerator<TarEntry>, sink: ArchiveSink)
       const id = FILE_ENTRY.exec(entry.name)?.[1]
       if (id === undefined || id <= lastContent) throw damaged(place, 'it is not expected here')
       if (++contentsRead > files.lines) throw damaged(place, `it is not in ${FILES_ENTRY}`)
+      if ((contentBytes += entry.size) > files.bytes)
+        throw damaged(place, `it is longer than ${FILES_ENTRY} says`)
       lastContent = id
       contents.update(`${id} ${entry.size} ${await readContent(id, entry, sink)}\n`)
       continue

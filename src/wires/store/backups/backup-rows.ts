@@ -65,9 +65,13 @@ const COLUMNS = sql.literal(
 export const objectOf = (id: string): string => `${id}.tar.zst`
 
 /** Inserts a running backup; no row if there is one already, or one of this id. */
-export const insertSql = (id: string, kind: BackupKind, now: number): Sql<{ id: string }> => sql`
-  insert into store_backups (id, kind, status, object, lease_until, created_at)
-  values (${id}, ${kind}, 'running', ${objectOf(id)}, ${now + LEASE_MS}, ${now})
+export const insertSql = (
+  id: string,
+  kind: BackupKind,
+  { now, process }: { now: number; process: string },
+): Sql<{ id: string }> => sql`
+  insert into store_backups (id, kind, status, object, lease_until, process, created_at)
+  values (${id}, ${kind}, 'running', ${objectOf(id)}, ${now + LEASE_MS}, ${process}, ${now})
   on conflict do nothing
   returning id`
 

@@ -384,7 +384,7 @@ eachEngine((engine) => {
     const before = await manual()
     assert.ok(before.length > 2)
     const id = newId()
-    await app.app.db.write(insertSql(id, 'x', app.clock.now()))
+    await app.app.db.write(insertSql(id, 'x', { now: app.clock.now(), process: 'p' }))
     await backups.removeSurplus('manual', 1)
     assert.deepEqual(await manual(), before)
     await app.app.db.write(sql`delete from store_restores where id = ${id}`)

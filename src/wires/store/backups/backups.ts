@@ -25,7 +25,7 @@ import {
   type BackupRow,
 } from './backup-rows.ts'
 import { BackupFault, createArchives, type Progress } from './create.ts'
-import { holdLease, renewSql } from './lease.ts'
+import { holdLease, releaseSql, renewSql } from './lease.ts'
 
 const RUNNING_RETRY_S = 5
 const LOST_SHOWN = 20
@@ -74,11 +74,15 @@ export type Backups = {
 
 const noBackup = (id: string): ApiError => errors.not_found({ message: `There is no backup ${id}.` })
 
-export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>, objects: Objects): Backups {
-  const { db, clock, log } = context
+export function createBackups(
+  context: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
+  objects: Objects,
+): Backups {
+  const { db, clock, log, processes } = context
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
   const createArchive = createArchives(context, objects)
+  processes.onEnd((ended) => [releaseSql('store_backups', ended)])
 
   async function run(
     id: string,
@@ -167,7 +171,10 @@ export function createBackups(context: Pick<WireContext, 'db' | 'clock' | 'log'>
     async create(kind, options = {}) {
       const now = clock.now()
       const id = options.id ?? newId(now)
-      const [, [inserted]] = await db.batch([failLapsedSql(now), insertSql(id, kind, now)])
+      const [, [inserted]] = await db.batch([
+        failLapsedSql(now),
+        insertSql(id, kind, { now, process: processes.id }),
+      ])
       if (!inserted) {
         const row = await db.get(selectSql(id))
         if (!row) throw isRunning()

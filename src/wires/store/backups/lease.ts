@@ -16,6 +16,10 @@ export const renewSql = (
   where id = ${id} and status = 'running' and lease_until > ${now}
   returning id`
 
+/** Ends the leases of the backups or restores that an ended process was making. */
+export const releaseSql = (table: 'store_backups' | 'store_restores', ended: string): Sql => sql`
+  update ${sql.literal(table)} set lease_until = 0 where status = 'running' and process = ${ended}`
+
 export type Lease = {
   /** Aborts when the lease was over before it was renewed: the work must stop. */
   lapsed: AbortSignal

@@ -50,7 +50,7 @@ const program = (given: { url: string; dataDir: string; file: string; step: numb
   const log = { warn: console.error, error: console.error, info() {} }
   const storages = await openStorages({ clock, log, settings: { dataDir } }, { backups: {} })
   storages.uploads = paused(storages.uploads, ['write'])
-  const context = { db, clock, log, jobs: { every() {}, define() {} } }
+  const context = { db, clock, log, jobs: { every() {}, define() {} }, processes: { id: 'p', onEnd() {} } }
   const objects = createObjects(context, storages)
   const restores = createRestores(context, objects, createBackups(context, objects), createIndexes(context))
   await restores.restore({ file })
@@ -147,7 +147,7 @@ async function restoreStoppedAt(t: TestContext, engine: Engine, step: number): P
   // The gate of a restore that began since is not its own.
   const next = newId()
   if (!isLocked) {
-    await app.db.write(insertSql(next, 'a file', clock.now()))
+    await app.db.write(insertSql(next, 'a file', { now: clock.now(), process: 'p' }))
     await app.db.batch(closeGateSql[app.db.dialect])
   }
   script.signal('SIGCONT')

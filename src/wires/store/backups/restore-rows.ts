@@ -14,9 +14,13 @@ export type RestoreRow = {
 }
 
 /** Inserts a running restore; no row if there is one. */
-export const insertSql = (id: string, source: string, now: number): Sql<{ id: string }> => sql`
-  insert into store_restores (id, status, source, lease_until, created_at)
-  values (${id}, 'running', ${source}, ${now + LEASE_MS}, ${now})
+export const insertSql = (
+  id: string,
+  source: string,
+  { now, process }: { now: number; process: string },
+): Sql<{ id: string }> => sql`
+  insert into store_restores (id, status, source, lease_until, process, created_at)
+  values (${id}, 'running', ${source}, ${now + LEASE_MS}, ${process}, ${now})
   on conflict do nothing
   returning id`
 

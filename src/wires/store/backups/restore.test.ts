@@ -194,13 +194,44 @@ eachEngine((engine) => {
       await db.write(sql`delete from store_backups where id = ${id}`)
     })
 
+    test('has its lease from its own beginning, however long it takes to delete what an earlier one left', async (t) => {
+      const file = await fileOf(t, await archiveOf(sampleEntries()))
+      const restoring = restores().restore({ file })
+      app.clock.advance(16_000)
+      await restoring
+    })
+
+    test('of a process that was killed ends with the next start: writes go through again', async (t) => {
+      const { db } = app.app
+      const [id, dead] = [newId(), newId()]
+      await db.batch([
+        sql`insert into sixwire_processes (id, beat) values (${dead}, 7)`,
+        insertSql(id, 'a file', { now: app.clock.now(), process: dead }),
+        ...closeGateSql[db.dialect],
+      ])
+      const next = await startApp(t, engine, {
+        databaseUrl: app.app.settings.databaseUrl,
+        environment: { DATA_DIR: folder },
+      })
+      const write = async () => (await next.request('POST', '/store/books', { token, body: {} })).status
+      if (engine.name === 'sqlite') assert.equal(await write(), 201)
+      for (let seconds = 0; (await write()) !== 201; seconds++) {
+        assert.ok(seconds < 14, 'before its lease is over')
+        next.clock.advance(1_000)
+        await new Promise((resolve) => setTimeout(resolve, 30))
+      }
+      const row = await db.get(sql`select reason from store_restores where id = ${id}`)
+      assert.match(String(row!['reason']), /ended before it was finished/)
+      await assertClean(app.app, folder)
+    })
+
     test('whose process has died ends with its lease: writes are refused until then, reading goes on', async () => {
       const before = await stateOf(app.app)
       const { db } = app.app
       const id = newId()
       const made = await app.request('POST', '/store/books', { token, body: { a: 1 } })
       const path = `/store/books/${made.body._id}`
-      await db.write(insertSql(id, 'a file', app.clock.now()))
+      await db.write(insertSql(id, 'a file', { now: app.clock.now(), process: 'p' }))
       await db.batch(closeGateSql[db.dialect])
       await db.write(sql`
         insert into store_restored_documents values (${id}, 'books', ${newId()}, 'owner', 1, '{}')`)

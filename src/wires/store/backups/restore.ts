@@ -13,7 +13,7 @@ import { readArchive } from './archive-reader.ts'
 import type { Backups, Progress } from './backups.ts'
 import { damaged } from './damaged.ts'
 import { closeGateSql, openGateSql } from './gate.ts'
-import { holdLease, renewSql, type Lease } from './lease.ts'
+import { holdLease, releaseSql, renewSql, type Lease } from './lease.ts'
 import { createRecovery, type Recovery } from './restore-recovery.ts'
 import { insertSql } from './restore-rows.ts'
 import { withSha256 } from './with-sha256.ts'
@@ -50,15 +50,16 @@ export type Restores = Pick<Recovery, 'recover'> & {
 type Opened = { bytes: Readable; size: number; sha256?: string }
 
 export function createRestores(
-  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
+  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log' | 'processes'>,
   objects: Objects,
   backups: Backups,
   indexes: Pick<Indexes, 'replace'>,
 ): Restores {
-  const { db, clock, log } = context
+  const { db, clock, log, processes } = context
   const closing = new AbortController()
   const recovery = createRecovery(context, objects)
   let running: Promise<unknown> | undefined
+  processes.onEnd((ended) => [releaseSql('store_restores', ended)])
 
   async function openSource(source: RestoreSource): Promise<Opened> {
     if ('id' in source) return backups.open(source.id)
@@ -155,19 +156,20 @@ export function createRestores(
 
   return {
     async restore(source, options = {}) {
-      const now = clock.now()
       await recovery.recover()
       const isBackingUp = await db.get(sql`
-        select id from store_backups where status = 'running' and lease_until > ${now}`)
+        select id from store_backups where status = 'running' and lease_until > ${clock.now()}`)
       if (isBackingUp)
         throw errors.conflict({
           message: 'A backup is being made: restore when it is finished.',
           retryAfter: RETRY_AFTER_S,
         })
       const opened = await openSource(source)
+      // Not before the recovery, which can take longer than the lease.
+      const now = clock.now()
       const id = newId(now)
       const [inserted] = await db.write(
-        insertSql(id, 'id' in source ? source.id : basename(source.file), now),
+        insertSql(id, 'id' in source ? source.id : basename(source.file), { now, process: processes.id }),
       )
       if (!inserted) {
         opened.bytes.destroy()

@@ -12,6 +12,8 @@ const NAME = { start: 0, length: 100 }
 const REGULAR_FILE = 0x30
 const BASE_256 = 0x80
 const SPACE = 0x20
+/** The record of a tar: 20 blocks. */
+const FILLED_BYTES_MAX = 20 * BLOCK_BYTES
 
 /** An entry of a tar. `pieces` must be read to its end before the next entry is asked for. */
 export type TarEntry = { name: string; size: number; pieces: AsyncIterable<Buffer> }
@@ -44,8 +46,10 @@ export async function* tarEntries(bytes: AsyncIterable<Buffer>): AsyncGenerator<
   }
   // The end is two blocks of zeros; some programs fill up to ten kilobytes.
   if (!isZero(await source.exactly(BLOCK_BYTES))) throw damaged('the archive', 'it has half an end')
+  let filled = 0
   for (let piece = await source.next(); piece; piece = await source.next())
-    if (!isZero(piece)) throw damaged('the archive', 'bytes follow its end')
+    if (!isZero(piece) || (filled += piece.length) > FILLED_BYTES_MAX)
+      throw damaged('the archive', 'bytes follow its end')
 }
 
 function headerOf(block: Buffer): { name: string; size: number } {

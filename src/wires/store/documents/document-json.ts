@@ -46,8 +46,7 @@ export function writeDocument(
   at = '/body',
 ): string {
   const others = JSON.stringify(fields)
-  // Only then can there be a name that begins with $.
-  const issues = others.includes('"$') ? [...operatorNames(fields, at).take(ISSUES_SHOWN)] : []
+  const issues = operatorNames(fields, others, at)
   if (issues.length > 0) throw invalid(...issues)
   // None of these holds what JSON would escape.
   const own = `{"_id":"${_id}","createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`
@@ -59,14 +58,18 @@ export function writeDocument(
   return text
 }
 
-/** Field names that begin with `$`. */
-function* operatorNames(value: unknown, at: string, keys: (string | number)[] = []): Generator<Issue> {
+/** Field names that begin with `$`, which no document may have at any depth; `text` is the JSON of the fields. */
+export const operatorNames = (fields: Fields, text: string, at: string): Issue[] =>
+  // Only then can there be one.
+  text.includes('"$') ? [...operatorNamesIn(fields, at).take(ISSUES_SHOWN)] : []
+
+function* operatorNamesIn(value: unknown, at: string, keys: (string | number)[] = []): Generator<Issue> {
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
     keys.push(key)
     if (typeof key === 'string' && key.startsWith('$'))
       yield { path: boundedPointer(at, keys), message: 'a field name must not begin with $' }
-    yield* operatorNames(inner, at, keys)
+    yield* operatorNamesIn(inner, at, keys)
     keys.pop()
   }
 }
