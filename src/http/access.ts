@@ -1,5 +1,5 @@
 /** Every access that a route may have. */
-export const ACCESS = ['public', 'optional', 'session', 'user', 'admin'] as const
+export const ACCESS = ['public', 'optional', 'session', 'user', 'admin', 'operator'] as const
 
 /**
  * Who may call a route:
@@ -8,7 +8,8 @@ export const ACCESS = ['public', 'optional', 'session', 'user', 'admin'] as cons
  * - `session`: signed-in users, no service keys;
  * - `user`: signed-in users, and service keys for this wire;
  * - `admin`: with the policy `guarded` administrators and service keys for this wire; with `open` as `user`, except in
- *   production for a route that is `irreversible`.
+ *   production for a route that is `irreversible`;
+ * - `operator`: administrators and service keys for this wire, with both policies: what only an operator does.
  */
 export type Access = (typeof ACCESS)[number]
 

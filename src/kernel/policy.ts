@@ -51,7 +51,9 @@ export function createPolicy(
       }
       if (!caller.emailVerified && wire !== 'auth' && requiresVerifiedEmail())
         throw errors.email_not_verified()
-      const needsRole = access === 'admin' && (name === 'guarded' || (production && irreversible === true))
+      const needsRole =
+        access === 'operator' ||
+        (access === 'admin' && (name === 'guarded' || (production && irreversible === true)))
       // An unknown value grants access to nobody.
       if (!ACCESS.includes(access) || (needsRole && caller.role !== 'admin')) throw needsAdmin()
     },

@@ -11,6 +11,7 @@ import { createConfirmations } from './transactions/confirmations.ts'
 import { createFees, type CurrentFees } from './transactions/fees.ts'
 import type { Submit } from './transactions/intent.ts'
 import { createLines } from './transactions/line.ts'
+import { createReplacements } from './transactions/replacement.ts'
 import { createSubmit } from './transactions/submit.ts'
 import { transactionRoutes } from './transactions/transaction-routes.ts'
 import { createTransactions, type Transactions } from './transactions/transactions.ts'
@@ -59,7 +60,8 @@ export const onchain = defineWire({
     const wallets = createWallets(context, options.keys)
     signers.add((address) => wallets.signerAt(address))
     const fees = createFees(context)
-    const lines = createLines(context, { chains, signers, fees, stuckMs: options.stuckSeconds * 1000 })
+    const replacements = createReplacements(context, { signers, fees })
+    const lines = createLines(context, { chains, replacements, stuckMs: options.stuckSeconds * 1000 })
     const confirmations = createConfirmations(context, { chains, lines })
     const submit = createSubmit(context, { lines, confirmations, fees })
     const transactions = createTransactions(context)

@@ -4,41 +4,61 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import type { Chain } from '../chains/chain.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'
 import { TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
+import { verdictOf } from './verdicts.ts'
 
 /** Characters that one request takes, so that providers accept its size. */
 const REQUEST_MAX = 500_000
-/** What nodes answer about a transaction that they or the chain have. */
-const HAS_IT = /already|known|nonce|underpriced/i
 
 /** A transaction that is in no block, with its newest signed version. */
-export type Unmined = TransactionRow & { raw: Hex; signed_at: number }
+export type Unmined = TransactionRow & {
+  raw: Hex
+  signed_at: number
+  /** Wei per unit of gas, decimal. */
+  max_fee: string
+  /** Why that version cancels the transaction; null: it does not. */
+  cancels: string | null
+}
 
 /** Those of one line, the lowest nonce first. */
 export const selectUnminedSql = (
   { chain, address }: { chain: string; address: string },
-  { isUnsent = false, limit }: { isUnsent?: boolean; limit: number },
+  { isUnsent = false, above = -1, limit }: { isUnsent?: boolean; above?: number; limit: number },
 ): Sql<Unmined> => sql`
-  select ${TRANSACTION_COLUMNS},
-    (select raw from onchain_signed s where s.hash = onchain_transactions.hash) as raw,
-    (select created_at from onchain_signed s where s.hash = onchain_transactions.hash) as signed_at
+  select ${TRANSACTION_COLUMNS}, ${versionColumn('raw')}, ${versionColumn('created_at', 'signed_at')},
+    ${versionColumn('max_fee')}, ${versionColumn('cancels')}
   from onchain_transactions
-  where ${unminedSql(chain, address)} ${sql.literal(isUnsent ? 'and broadcast_at is null' : '')}
+  where ${unminedSql(chain, address)} and nonce > ${above} ${sql.literal(isUnsent ? 'and broadcast_at is null' : '')}
   order by nonce limit ${limit}`
+
+const versionColumn = (column: string, as = column): Sql =>
+  sql.literal(`(select ${column} from onchain_signed s where s.hash = onchain_transactions.hash) as ${as}`)
+
+/** One that is in no block, by its id, with its newest version. */
+export const selectUnminedByIdSql = (id: string): Sql<Unmined> => sql`
+  select ${TRANSACTION_COLUMNS}, ${versionColumn('raw')}, ${versionColumn('created_at', 'signed_at')},
+    ${versionColumn('max_fee')}, ${versionColumn('cancels')}
+  from onchain_transactions where id = ${id} and block_number is null and is_final = 0`
 
 export const unminedSql = (chain: string, address: string): Sql =>
   sql`chain = ${chain} and sender = ${address} and block_number is null and is_final = 0`
 
+/** What a node says of the transactions that it got. */
+export type Broadcast = {
+  /** Those that were sent, the first ones. */
+  sent: readonly Unmined[]
+  /** Those of them that the node took or had. */
+  taken: readonly Unmined[]
+  /** What it says against the others. */
+  refusals: readonly { row: Unmined; reason: string }[]
+}
+
 /**
- * Gives signed transactions to a node, in one request. It does not matter whether a node says that it takes one, has it or
- * refuses it: what counts is what the chain shows later. So the same bytes are sent again until they are in a block.
+ * Gives signed transactions to a node, in one request. Whether a node takes one is no proof of anything: what counts is what
+ * the chain shows later. So the same bytes are sent again until they are in a block.
  *
- * @returns those that were sent, the first ones, and what a node says against them
  * @throws PROVIDER_ERROR if no node answers
  */
-export async function broadcast(
-  chain: Chain,
-  rows: readonly Unmined[],
-): Promise<{ sent: readonly Unmined[]; refusals: { hash: Hex; reason: string }[] }> {
+export async function broadcast(chain: Chain, rows: readonly Unmined[]): Promise<Broadcast> {
   const sent = rows.slice(0, Math.max(1, countThatFits(rows)))
   const believe = (answers: readonly RpcAnswer[]): string | undefined =>
     answers.every(({ error, result }, at) => error !== undefined || isHash(result, sent[at]!.hash))
@@ -48,11 +68,20 @@ export async function broadcast(
     sent.map(({ raw }) => ({ method: 'eth_sendRawTransaction', params: [raw] })),
     { believe },
   )
-  const refusals = answers.flatMap(({ error }, at) =>
-    error && !HAS_IT.test(error.message) ? [{ hash: sent[at]!.hash, reason: error.message }] : [],
-  )
-  return { sent, refusals }
+  const isTaken = ({ error }: RpcAnswer): boolean => !error || verdictOf(error.message) === 'known'
+  return {
+    sent,
+    taken: sent.filter((_row, at) => isTaken(answers[at]!)),
+    refusals: sent.flatMap((row, at) => {
+      const answer = answers[at]!
+      return isTaken(answer) ? [] : [{ row, reason: answer.error!.message }]
+    }),
+  }
 }
+
+/** Marks versions of which a node has said that it has them. */
+export const seenSql = (hashes: readonly Hex[], now: number): Sql => sql`
+  update onchain_signed set seen_at = ${now} where hash in (${sql.join(hashes)}) and seen_at is null`
 
 /** Marks transactions as sent, unless there is a newer version of them by now. */
 export const sentSql = (rows: readonly Unmined[], now: number): Sql => sql`

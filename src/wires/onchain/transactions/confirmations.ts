@@ -31,6 +31,8 @@ type Version = {
   recipient: Address
   block_number: number | null
   block_hash: string | null
+  /** Why it cancels the transaction: mined, it is the end of it. */
+  cancels: string | null
 }
 
 /** @param options.lines sends again what a reorganisation took out of the chain */
@@ -41,7 +43,7 @@ export function createConfirmations(
   const { db, clock } = context
 
   const selectVersionsSql = (chain: string, condition: Sql): Sql<Version> => sql`
-    select s.hash, t.id, t.kind, t.sender, t.recipient, t.block_number, t.block_hash
+    select s.hash, s.cancels, t.id, t.kind, t.sender, t.recipient, t.block_number, t.block_hash
     from onchain_signed s join onchain_transactions t on t.id = s.transaction_id
     where t.chain = ${chain} and ${condition}`
 
@@ -101,9 +103,9 @@ export function createConfirmations(
     update onchain_transactions set
       hash = ${receipt.hash}, status = 'pending', is_final = 0,
       block_number = ${receipt.blockNumber}, block_hash = ${receipt.blockHash},
-      succeeded = ${receipt.succeeded ? 1 : 0}, gas_used = ${String(receipt.gasUsed)}, fee = ${String(receipt.fee)},
+      succeeded = ${receipt.succeeded && version.cancels === null ? 1 : 0}, gas_used = ${String(receipt.gasUsed)}, fee = ${String(receipt.fee)},
       token_id = ${tokenIdOf(chain, version, receipt) ?? null},
-      error = ${receipt.succeeded ? null : 'the contract reverted'}, updated_at = ${clock.now()}
+      error = ${version.cancels ?? (receipt.succeeded ? null : 'the contract reverted')}, updated_at = ${clock.now()}
     where id = ${version.id}`
 
   /** What is deep enough; not `updated_at`, which says when a line went on. */

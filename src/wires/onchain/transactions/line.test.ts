@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { parseGwei, type Address, type Hex } from 'viem'
+import { parseEther, parseGwei, parseTransaction, type Address, type Hex } from 'viem'
 
 import { startApp } from '../../../testing/app.ts'
 import { endOfSuite, eachEngine } from '../../../testing/engines.ts'
@@ -116,6 +116,116 @@ eachEngine((engine) => {
     assert.equal(others.length, 0)
     await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('1') })
     await node.mine()
+  })
+
+  test('after a rise of the base fee all that pay less are replaced together', async () => {
+    const { node, app } = chain
+    const wallet = await chain.wallet()
+    await node.client.setAutomine(false)
+    const hashes: Hex[] = []
+    for (let n = 0; n < 8; n++) hashes.push(await sent(wallet))
+    for (const hash of hashes) await inPool(hash)
+    const { maxFeePerGas } = await node.client.getTransaction({ hash: hashes[0]! })
+    await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: maxFeePerGas! + parseGwei('1') })
+    await node.mine()
+    // It is sent again before it is taken to be stuck.
+    app.clock.advance(STUCK_MS / 2)
+    await delay(100)
+    app.clock.advance(STUCK_MS / 2 + 1_000)
+    const replaced = await eventually(async () => {
+      const shown = await Promise.all(hashes.map((hash) => chain.get(hash)))
+      return shown.every(({ status }) => status === 'replaced') && shown
+    })
+    for (const { replacedBy } of replaced) await inPool(replacedBy!)
+    await node.client.setAutomine(true)
+    await node.mine(DEPTH)
+    await recorded(wallet._id, ({ status }) => status === 'confirmed')
+    await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('1') })
+    await node.mine()
+  })
+
+  /** Has nodes refuse the transfers of an amount. */
+  const refuse = (nodes: readonly RpcProxy[], value: string, fault: RpcFault): (() => void) => {
+    const isOfValue = ({ params }: { params?: unknown[] }): boolean =>
+      parseTransaction(params![0] as Hex).value === parseEther(value)
+    const heals = nodes.map((node) => node.fault({ ...fault, method: SEND, when: isOfValue }))
+    return () => heals.forEach((heal) => heal())
+  }
+  const refusal = (message: string): RpcFault => ({ error: { code: -32_000, message } })
+
+  const REFUSALS = [
+    'oversized data: transaction size 131189, limit 131072',
+    'tx fee (1.05 ether) exceeds the configured cap (1.00 ether)',
+    'intrinsic gas too low: gas 21000, minimum needed 53000',
+    'INTERNAL_ERROR: RLPTooLong',
+    'GasLimitExceeded, Gas limit: 30000000, gas limit of rejected tx: 50000000',
+    'Transaction gas limit exceeds block gas limit',
+  ]
+  for (const message of REFUSALS)
+    test(`what every node refuses for good gives its nonce up: ${message}`, async () => {
+      const { node } = chain
+      const wallet = await chain.wallet()
+      const heal = refuse([first, chain.proxy], '0.3', refusal(message))
+      const before = await balanceOf(TO)
+      const { hash } = await chain.sent(wallet, TO, '0.3')
+      const next = await sent(wallet)
+      await minedAt(next)
+      heal()
+      await node.mine(DEPTH)
+      const { replacedBy } = await chain.get(hash)
+      const given = await chain.get(replacedBy!)
+      assert.equal(given.status, 'failed')
+      assert.equal(given.reason, `no node takes it: ${message}`)
+      await recorded(wallet._id, ({ status }) => status !== 'pending')
+      const { transactions } = await chain.list(`walletId=${wallet._id}`)
+      assert.deepEqual(
+        transactions.map(({ status, value, reason }) => [status, value, reason]),
+        [
+          ['confirmed', '0.1', undefined],
+          ['failed', '0.3', `no node takes it: ${message}`],
+        ],
+      )
+      assert.equal((await balanceOf(TO)) - before, parseEther('0.1'))
+    })
+
+  const NOT_FOR_GOOD: [what: string, first: RpcFault, second: RpcFault][] = [
+    ['one node gives no answer', refusal(REFUSALS[0]!), { status: 500 }],
+    ['one node has it', refusal(REFUSALS[0]!), refusal('already known')],
+    ['one node says that its nonce is used', refusal(REFUSALS[0]!), refusal('nonce too low')],
+    [
+      'one node has another one of its nonce',
+      refusal(REFUSALS[0]!),
+      refusal('replacement transaction underpriced'),
+    ],
+    ['money is missing', refusal('insufficient funds for gas * price + value'), refusal('txpool is full')],
+  ]
+  for (const [what, one, two] of NOT_FOR_GOOD)
+    test(`what nodes refuse is sent on where ${what}`, async () => {
+      const wallet = await chain.wallet()
+      const heals = [refuse([first], '0.3', one), refuse([chain.proxy], '0.3', two)]
+      const { hash } = await chain.sent(wallet, TO, '0.3')
+      const asked = () => first.calls(SEND) + chain.proxy.calls(SEND)
+      const begun = asked()
+      await later(async () => asked() >= begun + 4, 2_000)
+      assert.equal((await chain.get(hash)).status, 'pending')
+      heals.forEach((heal) => heal())
+      await later(async () => (await chain.get(hash)).blockNumber !== undefined, 2_000)
+    })
+
+  test('what a node had once is not given up where all refuse it later', async () => {
+    const { node } = chain
+    const wallet = await chain.wallet()
+    await node.client.setAutomine(false)
+    const { hash } = await chain.sent(wallet, TO, '0.3')
+    await inPool(hash)
+    await node.client.dropTransaction({ hash })
+    const heal = refuse([first, chain.proxy], '0.3', refusal(REFUSALS[0]!))
+    const begun = first.calls(SEND)
+    await later(async () => first.calls(SEND) > begun + 2, 1_000)
+    assert.equal((await chain.get(hash)).status, 'pending')
+    heal()
+    await node.client.setAutomine(true)
+    await later(async () => (await chain.get(hash)).blockNumber !== undefined, 2_000)
   })
 
   test('at the cap of the fees a stuck transaction stays, with one warning, and is mined later', async () => {

@@ -7,11 +7,11 @@ import type { WireContext } from '../../../kernel/wire.ts'
 import { quantity } from '../chains/blocks.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
-import type { Signers } from '../wallets/signers.ts'
-import type { CurrentFees } from './fees.ts'
-import { broadcast, selectUnminedSql, sentSql, unminedSql, type Unmined } from './broadcast.ts'
-import { createReplacements } from './replacement.ts'
+import { broadcast, seenSql, selectUnminedSql, sentSql, unminedSql, type Unmined } from './broadcast.ts'
+import { cancelRefused } from './refused.ts'
+import type { Replacements } from './replacement.ts'
 import { createUsedNonces } from './used-nonces.ts'
+import { isUsual, verdictOf } from './verdicts.ts'
 
 /** Lines that one process sends at the same time. */
 const AT_ONCE = 16
@@ -49,15 +49,9 @@ const hasMore = errors.unavailable({ message: 'The line has more to send.' })
  */
 export function createLines(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  {
-    chains,
-    signers,
-    fees,
-    stuckMs,
-  }: { chains: Chains; signers: Signers; fees: CurrentFees; stuckMs: number },
+  { chains, replacements, stuckMs }: { chains: Chains; replacements: Replacements; stuckMs: number },
 ): Lines {
   const { db, clock, jobs, log } = context
-  const replacements = createReplacements(context, { signers, fees })
   const usedNonces = createUsedNonces(context)
   const active = new Map<string, Active>()
   const faults = new Map<string, number>()
@@ -148,13 +142,27 @@ export function createLines(
   }
 
   async function send(chain: Chain, rows: readonly Unmined[]): Promise<void> {
-    const { sent, refusals } = await broadcast(chain, rows)
-    await db.write(sentSql(sent, clock.now()))
-    for (const refusal of refusals)
-      log.warn(
-        { chain: chain.name, ...refusal },
-        'a node refuses a signed transaction, which is sent again later',
-      )
+    const { sent, taken, refusals } = await broadcast(chain, rows)
+    const now = clock.now()
+    await db.batch([
+      sentSql(sent, now),
+      ...(taken.length > 0
+        ? [
+            seenSql(
+              taken.map(({ hash }) => hash),
+              now,
+            ),
+          ]
+        : []),
+    ])
+    for (const { row, reason } of refusals) {
+      if (!isUsual(reason))
+        log.warn(
+          { chain: chain.name, hash: row.hash, reason },
+          'a node refuses a signed transaction, which is sent again later',
+        )
+      if (verdictOf(reason) === 'never') await cancelRefused(context, replacements, chain, row, reason)
+    }
   }
 
   /** A node may have dropped what it got, or never have had it. */
@@ -185,9 +193,33 @@ export function createLines(
         deepBlock,
       )
     }
-    const isReplaced = stuck && open.includes(stuck) && (await replacements.replace(chain, stuck))
-    const again = open.filter((row) => !(isReplaced && row === stuck))
+    const replaced = stuck && open.includes(stuck) ? await replaceFrom(chain, stuck) : new Set()
+    const again = open.filter(({ id }) => !replaced.has(id))
     if (again.length > 0) await send(chain, again)
+  }
+
+  /**
+   * Replaces the lowest transaction, which is stuck, and with it all that pay less than the base fee of now: these would only
+   * be stuck one after the other.
+   *
+   * @returns the ids of those that were replaced
+   */
+  async function replaceFrom(chain: Chain, first: Unmined): Promise<Set<string>> {
+    const [{ baseFeePerGas = 0n }, budget] = [
+      await chain.head(),
+      await replacements.budgetOf(chain, first.sender),
+    ]
+    const replaced = new Set<string>()
+    const line = { chain: chain.name, address: first.sender }
+    for (let rows = [first]; rows.length > 0;) {
+      for (const row of rows)
+        if (row === first || BigInt(row.max_fee) < baseFeePerGas) {
+          if (!(await replacements.replace(chain, row, budget))) return replaced
+          replaced.add(row.id)
+        } else budget.left -= BigInt(row.cost)
+      rows = await db.all(selectUnminedSql(line, { above: rows.at(-1)!.nonce, limit: BATCH }))
+    }
+    return replaced
   }
 
   /** When it is taken to be stuck: it waits for itself only since it is the lowest of its line. */

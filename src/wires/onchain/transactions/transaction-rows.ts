@@ -51,6 +51,8 @@ export type SignedRow = {
   max_fee: string
   priority_fee: string
   created_at: number
+  /** Why it cancels the transaction; absent: it is the transaction. */
+  cancels?: string
 }
 
 export const TRANSACTION_COLUMNS =
@@ -70,8 +72,9 @@ export const insertTransactionSql = (row: TransactionRow, signed: SignedRow): Sq
 
 /** Adds a signed version of a transaction. */
 export const insertSignedSql = (row: SignedRow): Sql => sql`
-  insert into onchain_signed (hash, transaction_id, raw, max_fee, priority_fee, created_at)
-  values (${row.hash}, ${row.transaction_id}, ${row.raw}, ${row.max_fee}, ${row.priority_fee}, ${row.created_at})`
+  insert into onchain_signed (hash, transaction_id, raw, max_fee, priority_fee, created_at, cancels)
+  values (${row.hash}, ${row.transaction_id}, ${row.raw}, ${row.max_fee}, ${row.priority_fee}, ${row.created_at},
+    ${row.cancels ?? null})`
 
 export const selectTransactionsSql = (condition: Sql): Sql<TransactionRow> =>
   sql`select ${TRANSACTION_COLUMNS} from onchain_transactions where ${condition}`

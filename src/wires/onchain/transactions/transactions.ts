@@ -40,6 +40,7 @@ export type SentTransaction = {
   tokenId?: string
   /** The hash of the version that took the place of this one. */
   replacedBy?: string
+  /** Why it failed, or is being cancelled. */
   reason?: string
   /** The wallet of this server that sent it. */
   walletId?: string
@@ -66,7 +67,7 @@ export type Transactions = {
 }
 
 /** Where a transaction is in the chain. */
-type Place = { receipt: Receipt; head: Head }
+type Place = { receipt: Receipt; head: Head; cancels?: string | null }
 
 const LATEST: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', false] }
 
@@ -86,8 +87,8 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
 
   /** Which version of a transaction of this server is in the chain, and where; undefined if none is. */
   async function placeOf(chain: Chain, row: TransactionRow): Promise<Place | undefined> {
-    const versions = await db.all(sql<{ hash: Hex }>`
-      select hash from onchain_signed where transaction_id = ${row.id} order by created_at`)
+    const versions = await db.all(sql<{ hash: Hex; cancels: string | null }>`
+      select hash, cancels from onchain_signed where transaction_id = ${row.id} order by created_at`)
     const calls = versions.map(({ hash }) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
     const answers = await chain.rpc.batch([LATEST, ...calls], {
       believe: ([latest, ...receipts]) => {
@@ -104,7 +105,7 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
       .slice(1)
       .map(({ result }) => receiptOf(result))
       .find((one) => one !== undefined)
-    return receipt && { receipt, head }
+    return receipt && { receipt, head, cancels: versions.find(({ hash }) => hash === receipt.hash)!.cancels }
   }
 
   /** A transaction of this server by one of its hashes. */
@@ -121,7 +122,7 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
     // The transaction was final, so no reorganisation removed it: the node has deleted its old receipts.
     if (!place && row.is_final === 1 && row.block_number !== null) return versionOf(storedOf(row), hash)
     if (!place) return versionOf({ ...base, status: settledElsewhere(row), confirmations: 0 }, hash)
-    const { receipt } = place
+    const { receipt, cancels } = place
     const tokenId =
       row.kind === 'mint' && receipt.succeeded && mintedTokenId(chain.name, receipt, row.recipient)
     const { reason: _reason, ...withoutReason } = base
@@ -131,7 +132,7 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
         hash: receipt.hash,
         ...placed(chain, place),
         ...(tokenId && { tokenId }),
-        ...(!receipt.succeeded && { reason: row.error ?? REVERTED }),
+        ...((cancels || !receipt.succeeded) && { reason: cancels ?? REVERTED }),
       },
       hash,
     )
@@ -245,10 +246,10 @@ function versionOf(transaction: SentTransaction, hash: Hex): SentTransaction {
 
 function placed(
   { depth }: Chain,
-  { receipt, head }: Place,
+  { receipt, head, cancels }: Place,
 ): Pick<SentTransaction, 'status' | 'blockNumber' | 'confirmations' | 'gasUsed' | 'fee'> {
   const confirmations = Math.max(1, head.number - receipt.blockNumber + 1)
-  const final = receipt.succeeded ? 'confirmed' : 'failed'
+  const final = receipt.succeeded && !cancels ? 'confirmed' : 'failed'
   return {
     status: confirmations < depth ? 'pending' : final,
     blockNumber: receipt.blockNumber,
