@@ -25,6 +25,7 @@ const COMMANDS = [
   'key',
   'jobs',
   'pay',
+  'transaction',
   'backup',
   'secret',
   'template',

@@ -14,6 +14,7 @@ import { pay } from './pay.ts'
 import { secret } from './secret.ts'
 import { start } from './start.ts'
 import { template } from './template.ts'
+import { transaction } from './transaction.ts'
 import { user } from './user.ts'
 import { version } from './version.ts'
 
@@ -25,6 +26,7 @@ const COMMANDS: Record<string, Command> = {
   key,
   jobs,
   pay,
+  transaction,
   backup,
   secret,
   template,

@@ -90,6 +90,7 @@ const SECURITY: Record<Access, Requirement[]> = {
   session: SIGNED_IN,
   user: SIGNED_IN,
   admin: SIGNED_IN,
+  operator: SIGNED_IN,
 }
 
 const AUTHORIZATION = 'authorization'

@@ -10,6 +10,7 @@ import { startApp, type Answered, type TestApp } from '../testing/app.ts'
 import { codesIn, resolved } from '../testing/description.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { defineWire } from '../kernel/wire.ts'
+import { ACCESS } from './access.ts'
 import { form, json, multipart, raw } from './bodies.ts'
 import { answer, route } from './route.ts'
 
@@ -188,7 +189,7 @@ eachEngine((engine) => {
       )
       for (const { one } of everyRoute()) {
         const { access, summary, reply } = one.spec
-        assert.ok(['public', 'optional', 'session', 'user', 'admin'].includes(access), `${one.key}: access`)
+        assert.ok(ACCESS.includes(access), `${one.key}: access`)
         assert.match(summary, /^\S.{3,}\S$/, `${one.key}: summary`)
         assert.doesNotMatch(summary, /\.$/, `${one.key}: a summary is no sentence`)
         const statuses = Object.keys(reply).map(Number)

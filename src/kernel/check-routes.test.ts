@@ -22,7 +22,7 @@ describe('a wire that is defined wrongly stops the start with one line', () => {
     [
       'no access',
       spec({ access: undefined }),
-      /access is missing: it takes one of public, optional, session, user, admin$/,
+      /access is missing: it takes one of public, optional, session, user, admin, operator$/,
     ],
     [
       'an access that does not exist',

@@ -132,6 +132,22 @@ const routes: [
     },
   ],
   [
+    'operator',
+    'POST',
+    {
+      nobody: [SIGN_IN, SIGN_IN],
+      unverified: [NO, VERIFY],
+      user: [NO, NO],
+      admin: [OK, OK],
+      'unverified admin': [OK, VERIFY],
+      'key *': [OK, OK],
+      'key store': [OK, OK],
+      'key store:read': [NO, NO],
+      'key messaging': [NO, NO],
+      'key without scopes': [NO, NO],
+    },
+  ],
+  [
     'admin',
     'DELETE',
     {

@@ -12,6 +12,7 @@ import { createFees, type CurrentFees } from './transactions/fees.ts'
 import type { Submit } from './transactions/intent.ts'
 import { createLines } from './transactions/line.ts'
 import { createReplacements } from './transactions/replacement.ts'
+import { createRevisions, type Revisions } from './transactions/revisions.ts'
 import { createSubmit } from './transactions/submit.ts'
 import { transactionRoutes } from './transactions/transaction-routes.ts'
 import { createTransactions, type Transactions } from './transactions/transactions.ts'
@@ -38,6 +39,8 @@ export type Onchain = {
   readonly wallets: Wallets
   readonly submit: Submit
   readonly transactions: Transactions
+  /** What an operator does to transactions that are in no block. */
+  readonly revisions: Revisions
   readonly fees: CurrentFees
   /** Defines how blocks are followed for a consumer; to be called in the setup of a wire. */
   follow(consumer: Consumer): Follower
@@ -65,6 +68,7 @@ export const onchain = defineWire({
     const confirmations = createConfirmations(context, { chains, lines })
     const submit = createSubmit(context, { lines, confirmations, fees })
     const transactions = createTransactions(context)
+    const revisions = createRevisions(context, { chains, replacements, lines })
     const health = createHealth(chains, clock)
     const service: Onchain = {
       chains,
@@ -73,6 +77,7 @@ export const onchain = defineWire({
       wallets,
       submit,
       transactions,
+      revisions,
       fees,
       follow: (consumer) => createFollower(context, chains, consumer),
       health,
@@ -80,7 +85,7 @@ export const onchain = defineWire({
     return {
       routes: [
         ...walletRoutes({ wallets, policy }),
-        ...transactionRoutes({ chains, wallets, submit, transactions, policy }),
+        ...transactionRoutes({ chains, wallets, submit, transactions, revisions, policy }),
         ...contractRoutes({ chains, tokens, wallets, submit, policy }),
         ...nftRoutes(context, { chains, wallets, submit, transactions, ipfsGateway: options.ipfsGateway }),
         ...healthRoutes(health),

@@ -1,12 +1,13 @@
 // What becomes of signed transactions when nodes fail, fees rise, blocks vanish and servers stop.
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { parseEther, parseGwei, parseTransaction, type Address, type Hex } from 'viem'
 
 import { startApp } from '../../../testing/app.ts'
-import { endOfSuite, eachEngine } from '../../../testing/engines.ts'
+import { endOfSuite, eachEngine, temporaryFolder } from '../../../testing/engines.ts'
+import { runProgram } from '../../../testing/program.ts'
 import { startRpcProxy, type RpcFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import { DEPTH, eventually, startSending, type Sending, type Shown } from './sending.fixture.ts'
 
@@ -30,12 +31,15 @@ eachEngine((engine) => {
   })
 
   /** Waits for a transaction, or for what replaced it because the clock ran ahead of a busy machine. */
-  const minedAt = (hash: Hex): Promise<Shown & { blockNumber: number }> =>
-    eventually(async () => {
-      const asked = await chain.get(hash)
-      const found = asked.replacedBy ? await chain.get(asked.replacedBy) : asked
-      return found.blockNumber !== undefined && { ...found, blockNumber: found.blockNumber }
-    })
+  const minedAt = (hash: Hex): Promise<Shown & { blockNumber: number }> => eventually(() => minedNow(hash))
+  const newestOf = async (hash: Hex): Promise<Shown> => {
+    const asked = await chain.get(hash)
+    return asked.replacedBy ? chain.get(asked.replacedBy) : asked
+  }
+  const minedNow = async (hash: Hex) => {
+    const found = await newestOf(hash)
+    return found.blockNumber !== undefined && { ...found, blockNumber: found.blockNumber }
+  }
   const sent = async (wallet: { _id: string }): Promise<Hex> => (await chain.sent(wallet, TO, '0.1')).hash
   const balanceOf = (address: Address): Promise<bigint> => chain.node.client.getBalance({ address })
   /** Until the node has it. */
@@ -207,9 +211,9 @@ eachEngine((engine) => {
       const asked = () => first.calls(SEND) + chain.proxy.calls(SEND)
       const begun = asked()
       await later(async () => asked() >= begun + 4, 2_000)
-      assert.equal((await chain.get(hash)).status, 'pending')
+      assert.equal((await newestOf(hash)).status, 'pending')
       heals.forEach((heal) => heal())
-      await later(async () => (await chain.get(hash)).blockNumber !== undefined, 2_000)
+      assert.equal((await later(() => minedNow(hash), 2_000)).reason, undefined)
     })
 
   test('what a node had once is not given up where all refuse it later', async () => {
@@ -222,10 +226,123 @@ eachEngine((engine) => {
     const heal = refuse([first, chain.proxy], '0.3', refusal(REFUSALS[0]!))
     const begun = first.calls(SEND)
     await later(async () => first.calls(SEND) > begun + 2, 1_000)
-    assert.equal((await chain.get(hash)).status, 'pending')
+    assert.equal((await newestOf(hash)).status, 'pending')
     heal()
     await node.client.setAutomine(true)
-    await later(async () => (await chain.get(hash)).blockNumber !== undefined, 2_000)
+    assert.equal((await later(() => minedNow(hash), 2_000)).reason, undefined)
+  })
+
+  describe('an operator', () => {
+    /** A transaction that waits in the pool. */
+    async function pending(): Promise<{ wallet: { _id: string; address: Address }; hash: Hex }> {
+      const wallet = await chain.wallet()
+      await chain.node.client.setAutomine(false)
+      const { hash } = await chain.sent(wallet, TO, '0.3')
+      await inPool(hash)
+      return { wallet, hash }
+    }
+    const act = async (hash: Hex, action: 'cancel' | 'speed-up', token?: string, app = chain.app) => {
+      const { key } = await chain.app.app.service('auth').keys.create('desk', ['onchain:transactions'])
+      return app.request('POST', `/onchain/transactions/${hash}/${action}`, { token: token ?? key })
+    }
+    /** Mines what waits, and answers what is shown of a hash then. */
+    async function settled(hash: Hex): Promise<Shown> {
+      await chain.node.client.setAutomine(true)
+      await chain.node.mine(DEPTH)
+      return eventually(async () => {
+        const found = await chain.get(hash)
+        return found.status !== 'pending' && found
+      })
+    }
+
+    test('cancels, from two replicas at once: one transfer of nothing takes the nonce', async (t) => {
+      const { node, app } = chain
+      const other = await startApp(t, engine, { ...chain.options, clock: app.clock })
+      const { wallet, hash } = await pending()
+      const before = await balanceOf(TO)
+      const answers = await Promise.all([
+        act(hash, 'cancel'),
+        act(hash, 'cancel', undefined, other),
+        act(hash, 'cancel'),
+      ])
+      for (const { status, text } of answers) assert.equal(status, 200, text)
+      const waiting = await chain.get(hash)
+      assert.equal(waiting.status, 'replaced')
+      const newest = waiting.replacedBy!
+      const { to, value, nonce } = await inPool(newest)
+      assert.deepEqual([to, value, nonce], [wallet.address.toLowerCase(), 0n, 0])
+      assert.equal((await chain.get(newest)).reason, 'cancelled by an operator')
+      const shown = await settled(newest)
+      assert.deepEqual([shown.status, shown.reason], ['failed', 'cancelled by an operator'])
+      assert.equal(await balanceOf(TO), before)
+      assert.equal((await act(hash, 'cancel')).status, 409)
+      assert.equal((await chain.sent(wallet, TO, '0.1')).nonce, 1)
+      const [, first] = await recorded(wallet._id, ({ nonce: at, status }) => at > 0 || status !== 'pending')
+      assert.equal(first!.status, 'failed')
+      assert.equal(await node.client.getTransactionCount({ address: wallet.address }), 2)
+    })
+
+    test('cancels too late: what was mined instead is confirmed', async () => {
+      const { wallet, hash } = await pending()
+      const heals = [first, chain.proxy].map((proxy) => proxy.fault({ method: SEND, drop: 'before' }))
+      assert.equal((await act(hash, 'cancel')).status, 200)
+      const shown = await settled(hash)
+      heals.forEach((heal) => heal())
+      assert.deepEqual([shown.status, shown.reason], ['confirmed', undefined])
+      const [row] = await recorded(wallet._id, ({ status }) => status === 'confirmed')
+      assert.deepEqual([row!.hash, row!.reason], [hash, undefined])
+    })
+
+    test('speeds up, and a cancellation stays one', async () => {
+      const { hash } = await pending()
+      const { node } = chain
+      const faster = (await act(hash, 'speed-up')).body.hash
+      const [old, version] = [await node.client.getTransaction({ hash }), await inPool(faster)]
+      assert.ok(version.maxFeePerGas! * 8n >= old.maxFeePerGas! * 9n)
+      assert.deepEqual([version.value, version.to], [parseEther('0.3'), TO.toLowerCase()])
+      const cancelled = (await act(hash, 'cancel')).body.hash
+      const fastest = (await act(cancelled, 'speed-up')).body.hash
+      assert.equal((await inPool(fastest)).value, 0n)
+      assert.equal((await settled(fastest)).status, 'failed')
+    })
+
+    test('must be one, and the transaction one of this server', async () => {
+      const { hash } = await pending()
+      const { key } = await chain.app.app.service('auth').keys.create('other', ['onchain:read'])
+      // The first account is an administrator.
+      const { token: user } = await chain.app.register()
+      for (const token of [user, key]) {
+        const { status, body } = await act(hash, 'cancel', token)
+        assert.deepEqual([status, body.error.code], [403, 'FORBIDDEN'])
+      }
+      assert.equal((await chain.get(hash)).status, 'pending')
+      assert.equal((await act(`0x${'12'.repeat(32)}`, 'cancel')).status, 404)
+      await settled(hash)
+    })
+
+    test('has commands for both, which say what may happen', async (t) => {
+      const { hash } = await pending()
+      const run = async (...words: string[]) =>
+        runProgram(t, ['transaction', ...words], {
+          folder: await temporaryFolder(t),
+          environment: {
+            DATABASE_URL: chain.options.databaseUrl!,
+            SIXWIRE_SECRET: 'a secret of the tests that is long enough',
+            ETHEREUM_RPC_URL: chain.node.url,
+          },
+        })
+      const faster = await run('speed-up', hash)
+      assert.match(faster.output, /^0x[\da-f]{64} is stored and will be broadcast with the nonce 0 of 0x/)
+      const { code, output, errors } = await run('cancel', hash)
+      assert.equal(code, 0, errors)
+      assert.match(output, /may still be mined instead: the first one in a block counts\./)
+      const newest = /^0x[\da-f]{64}/.exec(output)![0] as Hex
+      await later(() => chain.node.client.getTransaction({ hash: newest }).catch(() => undefined), 2_000)
+      assert.equal((await settled(newest)).status, 'failed')
+      const again = await run('cancel', hash)
+      assert.deepEqual([again.code, again.output], [1, ''])
+      assert.match(again.errors, /in block \d+ already|is used already/)
+    })
   })
 
   test('at the cap of the fees a stuck transaction stays, with one warning, and is mined later', async () => {

@@ -22,6 +22,7 @@ import {
 } from '../schemas.ts'
 import type { Wallets } from '../wallets/wallets.ts'
 import type { Submit } from './intent.ts'
+import type { Revisions } from './revisions.ts'
 import { sentOf, type Transactions } from './transactions.ts'
 
 const Transaction = Type.Object(
@@ -43,24 +44,42 @@ const Transaction = Type.Object(
     replacedBy: Type.Optional(
       Type.String({ description: 'The hash of the version with a higher fee, of the same nonce.' }),
     ),
-    reason: Type.Optional(Type.String({ description: 'Why it failed.' })),
+    reason: Type.Optional(Type.String({ description: 'Why it failed, or is being cancelled.' })),
     walletId: Type.Optional(Type.String({ description: 'The wallet of this server that sent it.' })),
     createdAt: Type.Optional(Timestamp),
   },
   { title: 'OnchainTransaction' },
 )
 
+/** What the routes share that an operator calls about a transaction of any owner. */
+const REVISION = {
+  access: 'operator',
+  scope: 'onchain:transactions',
+  idempotent: true,
+  params: Type.Object({ hash: HashText }),
+  reply: { 200: SentTransaction },
+  errors: [
+    errors.not_found,
+    errors.conflict,
+    errors.unavailable,
+    errors.provider_not_configured,
+    onchainErrors.provider_error,
+  ],
+} as const
+
 export const transactionRoutes = ({
   chains,
   wallets,
   submit,
   transactions,
+  revisions,
   policy,
 }: {
   chains: Chains
   wallets: Wallets
   submit: Submit
   transactions: Transactions
+  revisions: Revisions
   policy: Policy
 }) =>
   [
@@ -122,6 +141,26 @@ export const transactionRoutes = ({
       },
       ({ params: { hash }, query: { chain }, caller }) =>
         transactions.get(chains.of(chain, '/query/chain'), hash, policy.rowFilter(caller)),
+    ),
+    route(
+      'POST /onchain/transactions/:hash/cancel',
+      {
+        summary: 'Cancel a transaction that is in no block',
+        description:
+          'A transfer of nothing to the own address takes its nonce, with a higher fee. Whichever is mined first counts: the transaction may still be mined instead. The answer has the hash of the cancellation.',
+        ...REVISION,
+      },
+      async ({ params: { hash } }) => sentOf(await revisions.cancel(hash)),
+    ),
+    route(
+      'POST /onchain/transactions/:hash/speed-up',
+      {
+        summary: 'Speed up a transaction that is in no block',
+        description:
+          'Sends it, or its cancellation, with fees that are higher by 12.5 % at least. Any version may be mined, never two. The answer has the hash of the new version.',
+        ...REVISION,
+      },
+      async ({ params: { hash } }) => sentOf(await revisions.speedUp(hash)),
     ),
     route(
       'GET /onchain/transactions',
