@@ -61,6 +61,8 @@ export type BankBooks = { status: string; captured: bigint; refunded: bigint }
 
 export type Bank = PaymentProvider & {
   sessions: Map<string, Session>
+  /** What it was asked to create last. */
+  ordered?: Order
   /** Events that were not delivered yet; `deliver` them as webhooks. */
   readonly outgoing: ProviderEvent[]
   /** Faults of the next calls that change something, in their order. */
@@ -214,8 +216,10 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
       report(type, session)
     },
 
-    create: ({ id, amount, currency }: Order) =>
-      change<{ reference: string; url: string }>('create', id, () => {
+    create: (order: Order) =>
+      change<{ reference: string; url: string }>('create', order.id, () => {
+        const { id, amount, currency } = order
+        bank.ordered = order
         const reference = idOf('cs')
         const session: Session = {
           transactionId: id,

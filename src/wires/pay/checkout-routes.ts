@@ -8,6 +8,7 @@ import type { Captures } from './captures.ts'
 import type { Checkouts } from './checkouts.ts'
 import { callErrors, causeOf, payErrors, providerIn, type CallProvider } from './errors.ts'
 import { NEW_PAYMENTS, PAYMENT_CALLS } from './limits.ts'
+import { LIVES, merchantFields, orderFieldsOf, readMerchant } from './merchant-fields.ts'
 import type { PaymentProvider } from './provider.ts'
 import { Currency, Line, ReturnUrl, type ReturnRule } from './schemas.ts'
 
@@ -20,6 +21,8 @@ const CHECKOUT_PARAMETERS = {
   cancel_url: '/body/cancelUrl',
   'price_data[product_data][name]': '/body/items',
   line_items: '/body/items',
+  customer_email: '/body/email',
+  expires_at: '/body/expiresAt',
 }
 const ORDER_PARAMETERS = {
   return_url: '/body/returnUrl',
@@ -27,6 +30,7 @@ const ORDER_PARAMETERS = {
   description: '/body/description',
   currency_code: '/body/currency',
   amount: '/body/amount',
+  email_address: '/body/email',
 }
 
 /** The routes at which a payment by card or wallet begins, and at which a wallet order is captured. */
@@ -77,8 +81,12 @@ export function checkoutRoutes(wire: {
                 examples: [[{ name: 'Momo, paperback', amount: 1099, currency: 'eur', quantity: 1 }]],
               },
             ),
-            successUrl: ReturnUrl(wire.returns, 'Where the buyer goes after paying.'),
+            successUrl: ReturnUrl(
+              wire.returns,
+              'Where the buyer goes after paying. Stripe puts the id of the session in the place of {CHECKOUT_SESSION_ID}.',
+            ),
             cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
+            ...merchantFields(LIVES.cardpay.words),
           }),
         ),
         reply: {
@@ -87,9 +95,9 @@ export function checkoutRoutes(wire: {
             { title: 'Checkout' },
           ),
         },
-        errors: callErrors,
+        errors: [...callErrors, errors.forbidden],
       },
-      async ({ body: { items, successUrl, cancelUrl }, caller, recordId, requestId }) => {
+      async ({ body: { items, successUrl, cancelUrl, ...given }, caller, recordId, requestId }) => {
         const { currencies } = providerOf('cardpay')
         const read = items.map((item, at) => {
           const currency = readCurrency(item.currency, currencies, `/body/items/${at}/currency`)
@@ -115,10 +123,11 @@ export function checkoutRoutes(wire: {
           { provider: 'cardpay', currency, exponent: currencies[currency]!.exponent },
           '/body/items',
         )
-        const order = { amount, currency, items: read, successUrl, cancelUrl }
+        const merchant = readMerchant(given, { id: recordId, caller, life: LIVES.cardpay })
+        const order = { amount, currency, items: read, successUrl, cancelUrl, ...orderFieldsOf(merchant) }
         const { transactionId, reference, url } = await checkouts.create(order, {
           id: recordId,
-          caller,
+          merchant,
           provider: 'cardpay',
           cause: causeOf(requestId),
           parameters: CHECKOUT_PARAMETERS,
@@ -143,6 +152,7 @@ export function checkoutRoutes(wire: {
             ),
             returnUrl: ReturnUrl(wire.returns, 'Where the buyer goes after approving.'),
             cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
+            ...merchantFields(LIVES.walletpay.words),
           }),
         ),
         reply: {
@@ -156,7 +166,7 @@ export function checkoutRoutes(wire: {
             { title: 'WalletOrder' },
           ),
         },
-        errors: callErrors,
+        errors: [...callErrors, errors.forbidden],
       },
       async ({ body, caller, recordId, requestId }) => {
         const { currencies } = providerOf('walletpay')
@@ -168,16 +178,18 @@ export function checkoutRoutes(wire: {
           '/body/amount',
         )
         const { description, returnUrl: successUrl, cancelUrl } = body
+        const merchant = readMerchant(body, { id: recordId, caller, life: LIVES.walletpay })
         const order = {
           amount,
           currency,
           successUrl,
           cancelUrl,
+          ...orderFieldsOf(merchant),
           ...(description !== undefined && description !== '' && { description }),
         }
         const { transactionId, reference, url } = await checkouts.create(order, {
           id: recordId,
-          caller,
+          merchant,
           provider: 'walletpay',
           cause: causeOf(requestId),
           parameters: ORDER_PARAMETERS,

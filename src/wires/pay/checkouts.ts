@@ -1,4 +1,3 @@
-import type { Caller } from '../../http/access.ts'
 import { sql } from '../../db/sql.ts'
 import type { Step } from '../../db/database.ts'
 import type { WireContext } from '../../kernel/wire.ts'
@@ -8,11 +7,13 @@ import { isSnapshot } from './answers.ts'
 import { CALL_MS, errorOf, leaseOf, REQUEST_MS } from './calls.ts'
 import { payErrors, type CallProvider } from './errors.ts'
 import type { Ledger } from './ledger.ts'
+import type { MerchantColumns } from './merchant-fields.ts'
 import type { Order, PaymentProvider } from './provider.ts'
 import {
   claimCallSql,
   insertCallSql,
   insertHistorySql,
+  newTransaction,
   selectTransactionsSql,
   type TransactionRow,
 } from './transaction-rows.ts'
@@ -28,6 +29,7 @@ export type Checkouts = {
    * Creates a transaction and its checkout session or order at the provider. The same id again, after a crash or an unknown
    * outcome, goes on where the first call ended, under the same idempotency key.
    *
+   * @param options.merchant what the merchant keeps with it, and whose it is
    * @param options.parameters the paths of the request by words in the provider's names of parameters
    * @throws VALIDATION_ERROR if the provider refuses a parameter; PROVIDER_ERROR
    */
@@ -35,7 +37,7 @@ export type Checkouts = {
     order: NewOrder,
     options: {
       id: string
-      caller: Caller
+      merchant: MerchantColumns
       provider: CallProvider
       cause: string
       parameters: Readonly<Record<string, string>>
@@ -51,7 +53,7 @@ export function createCheckouts(
   options: {
     providers: ReadonlyMap<CallProvider, PaymentProvider>
     /** The step that has a new transaction looked up later. */
-    watchSql: (transactionId: string) => Step
+    watchSql: (transactionId: string, options?: { series: string; runAt: number }) => Step
   },
 ): Checkouts {
   const { providers, watchSql } = options
@@ -68,34 +70,27 @@ export function createCheckouts(
       insertHistorySql({ transactionId: id, seq: 0, status: 'pending', cause }, lease.now),
       insertCallSql({ id, transaction_id: id, kind: 'create' }, lease),
       watchSql(id),
+      ...(row.expires_at === null ? [] : [watchSql(id, { series: `${id}-expiry`, runAt: row.expires_at })]),
     ])
     return inserted.length > 0
   }
 
   return {
-    async create(order, { id, caller, provider: name, cause, parameters }) {
+    async create(order, { id, merchant, provider: name, cause, parameters }) {
       const provider = providers.get(name)!
       const deadline = clock.elapsed() + REQUEST_MS
       const now = clock.now()
-      const row: TransactionRow = {
-        id,
-        owner: caller.id,
-        provider: name,
-        status: 'pending',
-        reference: null,
-        payment_id: null,
-        url: null,
-        amount: order.amount.toString(),
-        currency: order.currency,
-        exponent: provider.currencies[order.currency]!.exponent,
-        captured: '0',
-        refunded: '0',
-        reserved: '0',
-        is_settled: 0,
-        version: 0,
-        created_at: now,
-        updated_at: now,
-      }
+      const row = newTransaction(
+        {
+          ...merchant,
+          id,
+          provider: name,
+          amount: order.amount.toString(),
+          currency: order.currency,
+          exponent: provider.currencies[order.currency]!.exponent,
+        },
+        now,
+      )
       let createdAt = now
       const lease = leaseOf({ clock, processes })
       let { leaseUntil } = lease

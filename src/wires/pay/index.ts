@@ -98,7 +98,10 @@ export const pay = defineWire({
 
     return {
       routes: payRoutes({
-        checkouts: createCheckouts(context, ledger, { providers, watchSql: (id) => watch.watchSql(id) }),
+        checkouts: createCheckouts(context, ledger, {
+          providers,
+          watchSql: (id, series) => watch.watchSql(id, series),
+        }),
         captures: createCaptures(context, { ledger, calls, reconcile }),
         refunds: createRefunds(context, {
           ledger,

@@ -30,6 +30,15 @@ export type Order = Money & {
   /** Where the buyer's browser is sent after paying, and after cancelling. */
   successUrl: string
   cancelUrl: string
+  /** The buyer's, so that it need not be typed again. */
+  email?: string
+  /** What the merchant calls it. */
+  merchantReference?: string
+  /**
+   * When it can be paid no more, in milliseconds since 1970. A provider with a second step need not know it: what is over is
+   * not captured.
+   */
+  expiresAt?: number
 }
 
 /**

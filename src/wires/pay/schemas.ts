@@ -76,6 +76,11 @@ const TransactionFields = {
   displayAmount: Type.String({ description: 'The exact decimal in major units.', examples: ['12.30'] }),
   currency: Type.String({ description: 'In upper case.' }),
   refundedAmount: Type.Number({ description: 'In the unit of amount.' }),
+  userId: Type.String({ description: 'The user to whom it belongs, or the service key that created it.' }),
+  merchantReference: Type.Optional(Type.String({ description: 'The merchant’s own reference.' })),
+  email: Type.Optional(Type.String({ description: 'The buyer’s.' })),
+  metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+  expiresAt: Type.Optional(Timestamp),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 }

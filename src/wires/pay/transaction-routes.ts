@@ -1,12 +1,45 @@
-import { errors, invalid } from '../../base/errors.ts'
+import type { Static } from 'typebox'
+
+import { errors } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import { route } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { PROVIDERS } from './provider.ts'
+import { MerchantReference } from './merchant-fields.ts'
 import { Transaction, TransactionDetails } from './schemas.ts'
 import { STATUSES } from './state.ts'
-import type { Transactions } from './transactions.ts'
+import { timeOf } from './times.ts'
+import type { TransactionQuery, Transactions } from './transactions.ts'
+
+const Filters = {
+  provider: Type.Optional(Type.Enum(PROVIDERS)),
+  status: Type.Optional(Type.Enum(STATUSES)),
+  reference: Type.Optional(
+    Type.String({ maxLength: 300, description: 'The id of a checkout session, order or payment request.' }),
+  ),
+  merchantReference: Type.Optional(MerchantReference),
+  email: Type.Optional(Type.String({ maxLength: 254, description: 'The buyer’s, in any case.' })),
+  userId: Type.Optional(Type.String({ maxLength: 64, description: 'To whom it belongs.' })),
+  from: Type.Optional(Type.String({ format: 'date-time', description: 'Created at this time or later.' })),
+  to: Type.Optional(Type.String({ format: 'date-time', description: 'Created before this time.' })),
+}
+
+const FILTERS = Type.Object(Filters)
+
+function filtersOf(query: Static<typeof FILTERS>): TransactionQuery {
+  const { provider, status, reference, merchantReference, email, userId, from, to } = query
+  return {
+    ...(provider !== undefined && { provider }),
+    ...(status !== undefined && { status }),
+    ...(reference !== undefined && { reference }),
+    ...(merchantReference !== undefined && { merchantReference }),
+    ...(email !== undefined && { email }),
+    ...(userId !== undefined && { userId }),
+    ...(from !== undefined && { from: timeOf(from, '/query/from') }),
+    ...(to !== undefined && { to: timeOf(to, '/query/to') }),
+  }
+}
 
 /** The routes that read the ledger. */
 export function transactionRoutes({ transactions, policy }: { transactions: Transactions; policy: Policy }) {
@@ -17,21 +50,7 @@ export function transactionRoutes({ transactions, policy }: { transactions: Tran
         summary: 'List transactions',
         access: 'user',
         readsOnly: true,
-        query: Type.Object({
-          ...PageQuery,
-          provider: Type.Optional(Type.Enum(PROVIDERS)),
-          status: Type.Optional(Type.Enum(STATUSES)),
-          reference: Type.Optional(
-            Type.String({
-              maxLength: 300,
-              description: 'The id of a checkout session, order or payment request.',
-            }),
-          ),
-          from: Type.Optional(
-            Type.String({ format: 'date-time', description: 'Created at this time or later.' }),
-          ),
-          to: Type.Optional(Type.String({ format: 'date-time', description: 'Created before this time.' })),
-        }),
+        query: Type.Object({ ...PageQuery, ...Filters }),
         reply: {
           200: Type.Object(
             { transactions: Type.Array(Transaction), ...PageReply },
@@ -39,15 +58,9 @@ export function transactionRoutes({ transactions, policy }: { transactions: Tran
           ),
         },
       },
-      async ({ query: { provider, status, reference, from, to, ...query }, caller }) => {
+      async ({ query, caller }) => {
         const page = pageOf(query)
-        const filters = {
-          ...(provider !== undefined && { provider }),
-          ...(status !== undefined && { status }),
-          ...(reference !== undefined && { reference }),
-          ...(from !== undefined && { from: timeOf(from, '/query/from') }),
-          ...(to !== undefined && { to: timeOf(to, '/query/to') }),
-        }
+        const filters = filtersOf(query)
         const { limit, offset } = page
         return { ...(await transactions.list(policy.rowFilter(caller), filters, page)), limit, offset }
       },
@@ -66,14 +79,4 @@ export function transactionRoutes({ transactions, policy }: { transactions: Tran
       ({ params: { id }, caller }) => transactions.get(id, policy.rowFilter(caller)),
     ),
   ] as const
-}
-
-/** A day, or a time with its zone: `Date.parse` takes much else for a time of the server's zone. */
-const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/i
-
-function timeOf(text: string, path: string): number {
-  const time = TIME.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time) || time < 0)
-    throw invalid({ path, message: 'must be a time like 2026-01-31T00:00:00Z' })
-  return time
 }

@@ -21,10 +21,49 @@ export type TransactionRow = {
   version: number
   created_at: number
   updated_at: number
+  merchant_reference: string | null
+  email: string | null
+  email_key: string | null
+  /** JSON. */
+  metadata: string | null
+  /** When it can be paid no more; null: when the provider ends it. */
+  expires_at: number | null
+  cancel_requested_at: number | null
+  /** Minor units of `fee_currency`; null: the provider has not told. */
+  fee: string | null
+  net: string | null
+  fee_currency: string | null
+  fee_exponent: number | null
 }
 
+/** A transaction that has just been asked for. */
+export const newTransaction = (
+  row: Pick<TransactionRow, 'id' | 'provider' | 'amount' | 'currency' | 'exponent'> &
+    Pick<TransactionRow, 'owner' | 'merchant_reference' | 'email' | 'email_key' | 'metadata' | 'expires_at'>,
+  now: number,
+  reference: string | null = null,
+): TransactionRow => ({
+  ...row,
+  status: 'pending',
+  reference,
+  payment_id: null,
+  url: null,
+  captured: '0',
+  refunded: '0',
+  reserved: '0',
+  is_settled: 0,
+  version: 0,
+  created_at: now,
+  updated_at: now,
+  cancel_requested_at: null,
+  fee: null,
+  net: null,
+  fee_currency: null,
+  fee_exponent: null,
+})
+
 export const TRANSACTION_COLUMNS = sql.literal(
-  'id, owner, provider, status, reference, payment_id, url, amount, currency, exponent, captured, refunded, reserved, is_settled, version, created_at, updated_at',
+  'id, owner, provider, status, reference, payment_id, url, amount, currency, exponent, captured, refunded, reserved, is_settled, version, created_at, updated_at, merchant_reference, email, email_key, metadata, expires_at, cancel_requested_at, fee, net, fee_currency, fee_exponent',
 )
 
 export const selectTransactionsSql = (where: Sql): Sql<TransactionRow> =>

@@ -1,4 +1,5 @@
 import { isoTime } from '../../base/clock.ts'
+import { emailKey } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
 import { leastIdOf } from '../../base/ids.ts'
 import type { Database } from '../../db/database.ts'
@@ -8,6 +9,7 @@ import type { Page } from '../../http/page.ts'
 import { createCountedList } from '../../kernel/counted-list.ts'
 import { displayOf, numberOf } from './amounts.ts'
 import { isOpen, type Account, type Ledger } from './ledger.ts'
+import { merchantOf } from './merchant-fields.ts'
 import type { ProviderName } from './provider.ts'
 import type { Status } from './state.ts'
 import { selectHistorySql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
@@ -22,6 +24,12 @@ export type Transaction = {
   displayAmount: string
   currency: string
   refundedAmount: number
+  /** To whom it belongs. */
+  userId: string
+  merchantReference?: string
+  email?: string
+  metadata?: Record<string, string>
+  expiresAt?: string
   createdAt: string
   updatedAt: string
 }
@@ -51,6 +59,9 @@ export type TransactionQuery = {
   provider?: ProviderName
   status?: Status
   reference?: string
+  merchantReference?: string
+  email?: string
+  userId?: string
   from?: number
   to?: number
 }
@@ -72,13 +83,8 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
     facets: ['provider', 'status'],
   })
   return {
-    async list(rowFilter, { provider, status, reference, from, to }, page) {
-      const conditions: Sql[] = [
-        ...(reference === undefined ? [] : [sql`reference = ${reference}`]),
-        // An id begins with the time of its creation.
-        ...(from === undefined ? [] : [sql`id >= ${leastIdOf(from)}`]),
-        ...(to === undefined ? [] : [sql`id < ${leastIdOf(to)}`]),
-      ]
+    async list(rowFilter, { provider, status, ...query }, page) {
+      const conditions = conditionsOf(query)
       const { rows, ...rest } = await list(rowFilter, conditions, page, { provider, status })
       return { transactions: rows.map(transactionOf), ...rest }
     },
@@ -98,6 +104,18 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
   }
 }
 
+function conditionsOf({ reference, merchantReference, email, userId, from, to }: TransactionQuery): Sql[] {
+  return [
+    ...(reference === undefined ? [] : [sql`reference = ${reference}`]),
+    ...(merchantReference === undefined ? [] : [sql`merchant_reference = ${merchantReference}`]),
+    ...(email === undefined ? [] : [sql`email_key = ${emailKey(email)}`]),
+    ...(userId === undefined ? [] : [sql`owner = ${userId}`]),
+    // An id begins with the time of its creation.
+    ...(from === undefined ? [] : [sql`id >= ${leastIdOf(from)}`]),
+    ...(to === undefined ? [] : [sql`id < ${leastIdOf(to)}`]),
+  ]
+}
+
 const transactionOf = (row: TransactionRow): Transaction => ({
   _id: row.id,
   provider: row.provider,
@@ -107,6 +125,7 @@ const transactionOf = (row: TransactionRow): Transaction => ({
   displayAmount: displayOf(BigInt(row.amount), row),
   currency: row.currency,
   refundedAmount: numberOf(BigInt(row.refunded), row),
+  ...merchantOf(row),
   createdAt: isoTime(row.created_at),
   updatedAt: isoTime(row.updated_at),
 })

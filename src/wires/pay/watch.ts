@@ -16,8 +16,9 @@ export type Watch = {
    * @param options.series what the looks are named after, if not the transaction: looks that are about to end take no
    *   notice of others of the same name
    * @param options.isNow whether the first look is at once
+   * @param options.runAt when the first look is. Default: after 10 seconds
    */
-  watchSql(transactionId: string, options?: { series?: string; isNow?: boolean }): Step
+  watchSql(transactionId: string, options?: { series?: string; isNow?: boolean; runAt?: number }): Step
 }
 
 /**
@@ -40,12 +41,15 @@ export function createWatch(
     },
   )
   return {
-    watchSql: (transactionId, { series = transactionId, isNow = false } = {}) =>
+    watchSql: (
+      transactionId,
+      { series = transactionId, isNow = false, runAt = clock.now() + (isNow ? 0 : firstMs) } = {},
+    ) =>
       job.enqueueSql(
         { transactionId },
         {
           id: `pay-look-${series}${isNow ? '-now' : ''}`,
-          runAt: clock.now() + (isNow ? 0 : firstMs),
+          runAt,
         },
       ),
   }

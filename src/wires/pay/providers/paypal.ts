@@ -88,7 +88,7 @@ export function paypal(
         details: { parameter: 'currency' },
       }
     const unit = {
-      reference_id: 'default',
+      reference_id: order.merchantReference ?? 'default',
       custom_id: order.id,
       invoice_id: order.id,
       ...(order.description !== undefined && { description: order.description }),
@@ -103,7 +103,12 @@ export function paypal(
     const body = {
       intent: 'CAPTURE',
       purchase_units: [unit],
-      payment_source: { paypal: { experience_context: context } },
+      payment_source: {
+        paypal: {
+          ...(order.email !== undefined && { email_address: order.email }),
+          experience_context: context,
+        },
+      },
     }
     return outcomeOf(await change(ORDERS, order.id, body, limitMs), {
       call: 'create',

@@ -23,8 +23,13 @@ export class NoSuccess extends Error {
 export type RefusalReader = (problem: Problem) => RefusalCode | undefined
 
 /** The parameters of a checkout session that hold what a caller gave. */
-const OF_CALLER = /^(line_items|success_url|cancel_url)(\[|$)/
-const OF_CALLER_CODES: ReadonlySet<string> = new Set(['amount_too_large', 'amount_too_small', 'url_invalid'])
+const OF_CALLER = /^(line_items|success_url|cancel_url|customer_email|expires_at)(\[|$)/
+const OF_CALLER_CODES: ReadonlySet<string> = new Set([
+  'amount_too_large',
+  'amount_too_small',
+  'email_invalid',
+  'url_invalid',
+])
 
 /** Refusals of a refund because of the payment: https://docs.stripe.com/error-codes */
 const STATE_CODES: ReadonlySet<string> = new Set([

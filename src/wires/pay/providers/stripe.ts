@@ -104,8 +104,13 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
 }
 
 /** The session of an order: https://docs.stripe.com/api/checkout/sessions/create */
-function sessionOf({ id, amount, currency, items, description, successUrl, cancelUrl }: Order) {
-  const metadata = { transaction_id: id }
+function sessionOf(order: Order) {
+  const { id, amount, currency, items, description, successUrl, cancelUrl } = order
+  const { email, merchantReference, expiresAt } = order
+  const metadata = {
+    transaction_id: id,
+    ...(merchantReference !== undefined && { merchant_reference: merchantReference }),
+  }
   const sold = items ?? [{ name: description ?? 'Payment', amount, quantity: 1 }]
   return {
     mode: 'payment' as const,
@@ -120,6 +125,8 @@ function sessionOf({ id, amount, currency, items, description, successUrl, cance
     success_url: successUrl,
     cancel_url: cancelUrl,
     client_reference_id: id,
+    ...(email !== undefined && { customer_email: email }),
+    ...(expiresAt !== undefined && { expires_at: Math.floor(expiresAt / 1000) }),
     metadata,
     payment_intent_data: { metadata },
   }

@@ -3,8 +3,9 @@ import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
 import { route } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
-import { notConfigured, payErrors } from '../errors.ts'
+import { causeOf, notConfigured, payErrors } from '../errors.ts'
 import { NEW_PAYMENTS } from '../limits.ts'
+import { LIVES, merchantFields, readMerchant } from '../merchant-fields.ts'
 import { REQUEST_STATUSES } from './request-state.ts'
 import type { PaymentRequests } from './requests.ts'
 
@@ -95,15 +96,24 @@ export function requestRoutes({
               examples: ['ETH'],
             }),
             chain: Type.String({ minLength: 1, maxLength: 40, examples: ['ethereum'] }),
+            ...merchantFields(LIVES.onchain.words),
           }),
         ),
         reply: { 200: PaymentRequest },
-        errors: [errors.provider_not_configured, payErrors.provider_error, errors.unavailable],
+        errors: [
+          errors.provider_not_configured,
+          payErrors.provider_error,
+          errors.forbidden,
+          errors.unavailable,
+        ],
       },
-      ({ body: { amount, token, chain }, caller, recordId, requestId }) =>
+      ({ body: { amount, token, chain, ...given }, caller, recordId, requestId }) =>
         configured().create(
           { id: recordId, amount, token, chain },
-          { caller, cause: `request ${requestId}` },
+          {
+            merchant: readMerchant(given, { id: recordId, caller, life: LIVES.onchain }),
+            cause: causeOf(requestId),
+          },
         ),
     ),
     route(

@@ -4,10 +4,11 @@ import { errors, invalid, type ApiError } from '../../../base/errors.ts'
 import { parseUnits, unitsFault } from '../../../base/money.ts'
 import type { Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { Caller, RowFilter } from '../../../http/access.ts'
+import type { RowFilter } from '../../../http/access.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Head, Onchain } from '../../onchain/index.ts'
-import { insertHistorySql, type TransactionRow } from '../transaction-rows.ts'
+import type { MerchantColumns } from '../merchant-fields.ts'
+import { insertHistorySql, newTransaction, type TransactionRow } from '../transaction-rows.ts'
 import { readBalances } from './balances.ts'
 import type { Receiver, Receivers } from './receivers.ts'
 import {
@@ -78,7 +79,7 @@ export type PaymentRequests = {
    */
   create(
     order: { id: string; chain: string; token: string; amount: string },
-    options: { caller: Caller; cause: string },
+    options: { merchant: MerchantColumns; cause: string },
   ): Promise<PaymentRequest>
   /** @throws NOT_FOUND */
   get(id: string, rowFilter: RowFilter): Promise<PaymentRequestDetails>
@@ -146,39 +147,34 @@ export function createPaymentRequests(
       chainId,
       contract,
       decimals,
-      caller,
+      merchant,
       receiver,
     }: {
       chain: Chain
       chainId: number
       contract: string
       decimals: number
-      caller: Caller
+      merchant: MerchantColumns
       receiver: Receiver
     },
   ): { transaction: TransactionRow; request: RequestRow } {
     const now = clock.now()
     const { id, token } = order
+    const expiresAt = merchant.expires_at ?? now + lifeMs
     return {
-      transaction: {
+      transaction: newTransaction(
+        {
+          ...merchant,
+          id,
+          provider: 'onchain',
+          amount: parseUnits(order.amount, decimals).toString(),
+          currency: token,
+          exponent: decimals,
+          expires_at: expiresAt,
+        },
+        now,
         id,
-        owner: caller.id,
-        provider: 'onchain',
-        status: 'pending',
-        reference: id,
-        payment_id: null,
-        url: null,
-        amount: parseUnits(order.amount, decimals).toString(),
-        currency: token,
-        exponent: decimals,
-        captured: '0',
-        refunded: '0',
-        reserved: '0',
-        is_settled: 0,
-        version: 0,
-        created_at: now,
-        updated_at: now,
-      },
+      ),
       request: {
         id,
         chain: chain.name,
@@ -190,8 +186,8 @@ export function createPaymentRequests(
         fingerprint: receiver.fingerprint,
         address_index: receiver.index,
         created_at: now,
-        expires_at: now + lifeMs,
-        watched_until: now + lifeMs + LATE_MS,
+        expires_at: expiresAt,
+        watched_until: expiresAt + LATE_MS,
         expired_block: null,
         is_open: 1,
         is_swept: 0,
@@ -221,7 +217,7 @@ export function createPaymentRequests(
   }
 
   return {
-    async create(order, { caller, cause }) {
+    async create(order, { merchant, cause }) {
       const existing = await find(order.id)
       if (existing) return answerOf(existing, (await stateNow(existing)).status)
       const chain = chains.of(order.chain)
@@ -231,7 +227,14 @@ export function createPaymentRequests(
       const { contract, decimals } = await tokenOf(chain, order.token)
       checkAmount(order.amount, decimals)
       const receiver = await nextReceiver(chain)
-      const { transaction, request } = rowsOf(order, { chain, chainId, contract, decimals, caller, receiver })
+      const { transaction, request } = rowsOf(order, {
+        chain,
+        chainId,
+        contract,
+        decimals,
+        merchant,
+        receiver,
+      })
       await db.batch([
         sql.insert('pay_transactions', transaction, ['id']),
         insertHistorySql({ transactionId: order.id, seq: 0, status: 'pending', cause }, request.created_at),
