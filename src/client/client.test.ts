@@ -247,6 +247,15 @@ eachEngine((engine) => {
         limit: 1,
       })
       assert.deepEqual([data, total], [[{ _id: others[2]!._id, title: '3' }], 2])
+      // Only _id is certain to the types as well.
+      const [chosen] = data
+      const id: string = chosen!._id
+      // @ts-expect-error: it may be absent
+      const created: string = chosen!.createdAt
+      assert.deepEqual([id, created], [others[2]!._id, undefined])
+      const newest = await books.list({ sort: { year: -1, 'author.name': 1 }, limit: 1 })
+      const { year, createdAt }: { year: number; createdAt: string } = newest.data[0]!
+      assert.deepEqual([year, createdAt], [1984, others[3]!.createdAt])
 
       assert.equal((await books.list({ sort: [], fields: [], limit: 1 })).total, 5)
 

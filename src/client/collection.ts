@@ -38,8 +38,8 @@ type Path<T> = (keyof Stored<T> & string) | `${string}.${string}`
 
 export type ListQuery<T> = {
   filter?: Filter<T>
-  /** Fields, each with an optional minus for descending order. */
-  sort?: readonly (Path<T> | `-${Path<T>}`)[]
+  /** Fields, each with an optional minus for descending order; or as in MongoDB: `{ year: -1, title: 1 }`. */
+  sort?: readonly (Path<T> | `-${Path<T>}`)[] | { readonly [K in Path<T>]?: 1 | -1 }
   /** Fields to answer. `_id` is always answered. */
   fields?: readonly Path<T>[]
   /** At most 1000; default 20. */
@@ -47,6 +47,11 @@ export type ListQuery<T> = {
   offset?: number
   cursor?: string
 }
+
+/** A document of which `fields` chose a part: only `_id` is certain. */
+export type Chosen<T> = { _id: string } & Partial<Stored<T>>
+
+type AllFields<Q> = Omit<Q, 'fields'> & { fields?: undefined }
 
 export type Page<T> = { data: T[]; total: number; limit: number; offset: number; nextCursor?: string }
 
@@ -57,14 +62,19 @@ export type Patch<T> = { [K in keyof T]?: PatchOf<T[K]> | null }
 
 /** The documents of a collection, each of the type `T`. The server does not check that they are. */
 export type Collection<T extends object> = {
-  /** Reads one page. With `fields` the other fields are absent, whatever the type says. */
-  list(query?: ListQuery<T>, options?: CallOptions): Promise<Page<Stored<T>>>
+  /** Reads one page; with `fields` any other field than `_id` may be absent. */
+  list(query?: AllFields<ListQuery<T>>, options?: CallOptions): Promise<Page<Stored<T>>>
+  list(query: ListQuery<T>, options?: CallOptions): Promise<Page<Chosen<T>>>
   /**
    * Reads page after page, by cursors, until there is none.
    *
    * @example for await (const { data } of books.pages({ sort: ['year'] })) for (const book of data) show(book)
    */
-  pages(query?: Omit<ListQuery<T>, 'cursor'>, options?: CallOptions): AsyncGenerator<Page<Stored<T>>, void>
+  pages(
+    query?: AllFields<Omit<ListQuery<T>, 'cursor'>>,
+    options?: CallOptions,
+  ): AsyncGenerator<Page<Stored<T>>, void>
+  pages(query: Omit<ListQuery<T>, 'cursor'>, options?: CallOptions): AsyncGenerator<Page<Chosen<T>>, void>
   get(id: string, options?: CallOptions): Promise<Stored<T>>
   create(document: T, options?: CallOptions): Promise<Stored<T>>
   /** Creates up to 1000 documents, all or none. */
@@ -75,17 +85,23 @@ export type Collection<T extends object> = {
   remove(id: string, options?: CallOptions): Promise<void>
 }
 
+const isFields = (sort: unknown): sort is readonly string[] => Array.isArray(sort)
+
 export function createCollection<T extends object>(call: Call, collection: string): Collection<T> {
   const all = 'GET /store/:collection'
   const params = { collection }
   const one = (id: string) => ({ params: { collection, id } })
 
-  const list: Collection<T>['list'] = ({ sort, fields, ...query } = {}, options) =>
+  const list = ({ sort, fields, ...query }: ListQuery<T> = {}, options?: CallOptions) =>
     call(all, {
       ...options,
       params,
       // None is the same as no list.
-      query: { ...query, sort: sort?.join() || undefined, fields: fields?.join() || undefined },
+      query: {
+        ...query,
+        sort: (isFields(sort) ? sort.join() : sort) || undefined,
+        fields: fields?.join() || undefined,
+      },
     }) as Promise<Page<Stored<T>>>
 
   async function create(sent: T | readonly T[], options?: CallOptions): Promise<Stored<T> | Stored<T>[]> {
@@ -93,17 +109,19 @@ export function createCollection<T extends object>(call: Call, collection: strin
     return Array.isArray(sent) ? (made as { data: Stored<T>[] }).data : (made as Stored<T>)
   }
 
+  async function* pages(query?: Omit<ListQuery<T>, 'cursor'>, options?: CallOptions) {
+    let page = await list(query, options)
+    yield page
+    while (page.nextCursor !== undefined) {
+      const { offset: _, ...others } = query ?? {}
+      page = await list({ ...others, cursor: page.nextCursor }, options)
+      yield page
+    }
+  }
+
   return {
     list,
-    async *pages(query, options) {
-      let page = await list(query, options)
-      yield page
-      while (page.nextCursor !== undefined) {
-        const { offset: _, ...others } = query ?? {}
-        page = await list({ ...others, cursor: page.nextCursor }, options)
-        yield page
-      }
-    },
+    pages,
     get: (id, options) =>
       call('GET /store/:collection/:id', { ...options, ...one(id) }) as Promise<Stored<T>>,
     create: create as Collection<T>['create'],

@@ -22,6 +22,15 @@ export const PageQuery = {
   ),
 }
 
+/**
+ * Whether a query is that of a list: an unknown parameter is then refused, because a misspelt filter would show
+ * everything.
+ *
+ * @param names of its parameters
+ */
+export const isListQuery = (names: readonly string[]): boolean =>
+  names.includes('limit') && names.includes('offset')
+
 /** The fields of their answers beside the records. */
 export const PageReply = {
   total: Type.Integer(),

@@ -398,7 +398,7 @@ eachEngine((engine) => {
     })
   })
 
-  test('unknown fields and query parameters are ignored where the body is fixed', async () => {
+  test('unknown fields are ignored, and unknown parameters of what is no list', async () => {
     const { status } = await app.request('POST', '/auth/register', {
       body: {
         email: `unknown-${engine.name}@example.com`,
@@ -408,7 +408,54 @@ eachEngine((engine) => {
       },
     })
     assert.equal(status, 201)
-    assert.equal((await app.request('GET', '/store/things?nonsense=1&nonsense=2', { token })).status, 200)
+    const made = await app.request('POST', '/store/things', { token, body: {} })
+    const path = `/store/things/${made.body._id}?nonsense=1&nonsense=2`
+    assert.equal((await app.request('GET', path, { token })).status, 200)
+  })
+
+  test('an unknown parameter of a list is refused, on every list, with the one that was meant', async () => {
+    const lists = app.app.routes.flatMap(({ routes }) =>
+      routes.filter(({ spec, method }) => {
+        const { limit, offset } = (spec.query as { properties?: Record<string, object> })?.properties ?? {}
+        return method === 'GET' && limit !== undefined && offset !== undefined
+      }),
+    )
+    assert.deepEqual(lists.map(({ path }) => path).toSorted(), [
+      '/auth/sessions',
+      '/messaging/logs',
+      '/onchain/nft/:contractAddress/owner/:ownerAddress',
+      '/onchain/transactions',
+      '/onchain/wallets',
+      '/pay/transactions',
+      '/store/:collection',
+      '/store/backups',
+      '/store/files',
+    ])
+    const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+    for (const { path } of lists) {
+      const url = path.replace(':collection', 'things').replaceAll(/:\w+/g, address)
+      const { status, body } = await app.request('GET', `${url}?limt=1&offset=0`, { token })
+      const expected = [
+        { path: '/query/limt', message: 'is not a parameter of this list: did you mean limit?' },
+      ]
+      assert.deepEqual([status, body.error.details.issues], [400, expected], path)
+    }
+    const issueOf = async (query: string) => {
+      const { status, body } = await app.request('GET', `/store/things?${query}`, { token })
+      assert.equal(status, 400, query)
+      return body.error.details.issues[0]
+    }
+    assert.deepEqual(await issueOf('filer={}'), {
+      path: '/query/filer',
+      message: 'is not a parameter of this list: did you mean filter?',
+    })
+    assert.match(
+      (await issueOf('title=Momo')).message,
+      /^is not a parameter of this list: this list takes limit, offset, sort, filter, fields, cursor, explain$/,
+    )
+    assert.equal((await issueOf('__proto__=1')).path, '/query/__proto__')
+    assert.equal((await issueOf(`${'x'.repeat(500)}=1`)).path.length, 71)
+    assert.equal((await app.request('GET', '/onchain/wallets?limt=1')).status, 401)
   })
 
   test('every answer has a request id: the one sent where it is well-formed, else a new one', async () => {

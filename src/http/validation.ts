@@ -10,7 +10,9 @@ import type { TSchema } from 'typebox'
 
 import { RULE, type Fault } from '../base/with-rule.ts'
 import { errors, invalid, ISSUES_SHOWN, type Issue } from '../base/errors.ts'
+import { didYouMean } from '../base/did-you-mean.ts'
 import { pointerTo } from '../base/json-pointer.ts'
+import { isListQuery } from './page.ts'
 
 const SMALL_VALUES_MAX = 200
 const ID_PARAMETER = /^\/params\/(?:id|\w+Id)$/
@@ -23,7 +25,9 @@ export type Validate = (value: unknown) => { value: unknown } | { error: Error }
 /** Makes the function that checks a part of a request by its schema. */
 export type Validation = (part: RequestPart, schema: TSchema) => Validate
 
-/** Makes the functions that check parts of requests by their schemas. Unknown fields are ignored. */
+/**
+ * Makes the functions that check parts of requests by their schemas. Unknown fields are ignored, except parameters of lists.
+ */
 export function createValidation(): Validation {
   const settings = {
     strict: false,
@@ -176,6 +180,20 @@ const DECIMAL = /^-?\d{1,15}(\.\d{1,15})?$/
 const safeInteger = (text: string): number =>
   Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, Number(text)))
 
+// Longer names are not meant.
+const NAME_SHOWN = 64
+
+function unknownParameters(source: Record<string, unknown>, names: readonly string[]): Issue[] {
+  return Object.keys(source)
+    .filter((name) => !names.includes(name))
+    .slice(0, ISSUES_SHOWN)
+    .map((name) => {
+      const shown = name.slice(0, NAME_SHOWN).toWellFormed()
+      const hint = didYouMean(shown, names) || `: this list takes ${names.join(', ')}`
+      return { path: pointerTo('/query', shown), message: `is not a parameter of this list${hint}` }
+    })
+}
+
 /** Addresses and headers contain text only: reads numbers and booleans from it if the schema has them. */
 function textReader(part: RequestPart, schema: TSchema) {
   const properties = (schema as { properties?: Record<string, { type?: string }> }).properties ?? {}
@@ -184,10 +202,12 @@ function textReader(part: RequestPart, schema: TSchema) {
     type,
     path: pointerTo(`/${part}`, name),
   }))
+  const names = Object.keys(properties)
+  const refusesUnknown = part === 'query' && isListQuery(names)
   return (container: unknown): { value: Record<string, unknown>; issues: Issue[] } => {
     const source = container as Record<string, unknown>
     const value: Record<string, unknown> = {}
-    const issues: Issue[] = []
+    const issues = refusesUnknown ? unknownParameters(source, names) : []
     for (const { name, type, path } of fields) {
       const text = source[name]
       if (text === undefined) continue

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
+import { Ajv } from 'ajv'
+
 import { sql } from '../../../db/sql.ts'
 import { startApp, type Answered, type RequestOptions, type TestApp } from '../../../testing/app.ts'
+import { resolved } from '../../../testing/description.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { deleteSql } from './document-rows.ts'
 import { withoutIndexes } from './indexes/index-rows.ts'
@@ -281,6 +284,25 @@ eachEngine((engine) => {
         assert.equal(list.text.slice(0, one.text.length + 10), `{"data":[${one.text}]`)
         assert.equal(list.body.total, 1)
       })
+
+    test('what is answered fits the schema of /openapi.json', async () => {
+      const { paths } = resolved((await app.request('GET', '/openapi.json')).body)
+      const ajv = new Ajv({ strict: false, validateFormats: false })
+      for (const [path, described] of [
+        [`things/${id}`, '/store/{collection}/{id}'],
+        ['things', '/store/{collection}'],
+      ] as const) {
+        const { schema } = paths[described].get.responses['200'].content['application/json']
+        const fits = ajv.compile(schema)
+        for (const query of ['', '?fields=title', '?fields=-updatedAt', '?fields=nothing']) {
+          const { status, body } = await ask('GET', `${path}${query}`)
+          assert.equal(status, 200)
+          assert.ok(fits(body), `${path}${query}: ${JSON.stringify(fits.errors)}`)
+        }
+        const page = { data: [{ title: 'Momo' }], total: 1, limit: 20, offset: 0 }
+        assert.ok(!fits(path === 'things' ? page : page.data[0]), 'a document without an _id')
+      }
+    })
 
     test('times are fields like others', async () => {
       const { body } = await ask('GET', `things/${id}?fields=createdAt,_id`)

@@ -141,6 +141,26 @@ eachEngine((engine) => {
       assert.deepEqual((await list(name, { offset: 999_999_999_999_999 })).data, [])
     })
 
+    test('sorts by MongoDB’s form, and goes on by a cursor in either form', async () => {
+      const { name } = await collectionOf([{ n: 2 }, { n: 3, a: 1 }, { n: 1 }, { n: 3, a: 0 }])
+      const first = await list(name, { sort: '{"n":-1,"a":1}', limit: 2 })
+      assert.deepEqual(
+        first.data.map(({ n, a }) => [n, a]),
+        [
+          [3, 0],
+          [3, 1],
+        ],
+      )
+      for (const sort of ['{"n":-1,"a":1}', '-n,a']) {
+        const next = await list(name, { sort, limit: 2, cursor: first.nextCursor })
+        assert.deepEqual(
+          next.data.map(({ n }) => n),
+          [2, 1],
+        )
+      }
+      assert.equal((await ask(name, { sort: '{"n":1,"a":1}', cursor: first.nextCursor })).status, 400)
+    })
+
     test('sorts fields of different types as MongoDB does', async () => {
       const values = ['b', true, 3, null, [1], { x: 1 }, 'a', false, -1]
       const { name } = await collectionOf([...values.map((v) => ({ v })), {}])

@@ -31,6 +31,17 @@ const Document = Type.Object(
 )
 type Document = Static<typeof Document>
 
+const AnsweredDocument = Type.Object(
+  { _id: Type.String(), createdAt: Type.Optional(Timestamp), updatedAt: Type.Optional(Timestamp) },
+  {
+    title: 'AnsweredDocument',
+    additionalProperties: true,
+    description:
+      'The document’s own fields and _id, createdAt and updatedAt; with the parameter fields only _id and those that it chooses.',
+  },
+)
+type AnsweredDocument = Static<typeof AnsweredDocument>
+
 const fieldsSchema = {
   title: 'DocumentFields',
   type: 'object',
@@ -78,7 +89,7 @@ const FieldsParameter = Type.Optional(
 
 const Documents = Type.Object(
   {
-    data: Type.Array(Document),
+    data: Type.Array(AnsweredDocument),
     total: Type.Integer({ description: 'How many documents the filter finds, on all pages.' }),
     limit: Type.Integer({ description: 'The limit that was applied.' }),
     offset: Type.Integer(),
@@ -99,7 +110,7 @@ const Page = Type.Object({
   sort: Type.Optional(
     Type.String({
       description:
-        'Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Default: the newest first.',
+        'Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first.',
       examples: ['-year,title'],
     }),
   ),
@@ -208,7 +219,7 @@ export function documentRoutes({
         params: OneDocument,
         query: Type.Object({ fields: FieldsParameter }),
         headers: IfNoneMatch,
-        reply: { 200: Document, 304: NoBody },
+        reply: { 200: AnsweredDocument, 304: NoBody },
         errors: [errors.not_found],
       },
       async ({ params: { collection, id }, query: { fields }, headers, caller }) => {

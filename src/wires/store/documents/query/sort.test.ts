@@ -213,6 +213,44 @@ test('a list that is asked for again is parsed once, if it is short', () => {
   assert.notEqual(filterOf(long), filterOf(long))
 })
 
+describe('MongoDB’s form of a sort is the same as', () => {
+  for (const [object, text] of [
+    ['{"year":-1}', '-year'],
+    [' { "author.name" : 1 , "year" : -1 } ', 'author.name,-year'],
+    ['{"title":1,"2":-1}', 'title,-2'],
+    ['{"a":1.0,"\\u0062":-1e0}', 'a,-b'],
+    ['{"_id":-1}', '-_id'],
+  ] as const)
+    test(text, () => assert.deepEqual(parseSort(object), parseSort(text)))
+
+  test('fields that text cannot name', () => {
+    assert.deepEqual(parseSort('{"a,b":1,"-c":-1,"constructor":1}').keys, [
+      { path: ['a,b'], descending: false },
+      { path: ['-c'], descending: true },
+      { path: ['constructor'], descending: false },
+    ])
+  })
+
+  for (const [text, message] of [
+    ['{"year":"desc"}', /The direction of "year" must be 1 \(ascending\) or -1 \(descending\)/],
+    ['{"year":2}', /The direction of "year"/],
+    ['{"a":1,"year":{"$meta":"textScore"}}', /The direction of "year"/],
+    ['{"year":-1', /JSON/],
+    ['{"a":1,"a":-1}', /a/],
+    ['{"$where":1}', /\$where/],
+    ['{"a..b":1}', /a\.\.b/],
+    ['{}', /at least one field/],
+    ['[["year",-1]]', /Give an object/],
+    ['{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1}', /at most 8 fields/],
+  ] as const)
+    test(`nothing, for ${text}`, () =>
+      assert.throws(
+        () => parseSort(text),
+        (error) =>
+          error instanceof ApiError && error.message.startsWith('/query/sort') && message.test(error.message),
+      ))
+})
+
 describe('a sort is refused', () => {
   for (const [why, text] of [
     ['empty', ''],

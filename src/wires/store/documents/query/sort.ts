@@ -1,4 +1,5 @@
 import { invalid, type ApiError } from '../../../../base/errors.ts'
+import { parseStrictJson } from '../../../../base/json.ts'
 import type { NoKeyError } from '../document-keys.ts'
 import { parsePath, quote, type Path } from './path.ts'
 
@@ -21,17 +22,16 @@ const MAX_KEYS = 8
 const refused = (message: string): ApiError => invalid({ path: AT, message })
 
 /**
- * Reads a sort: dotted paths joined by commas, each with a minus before it where it descends.
- * Documents that are equal in all of it follow their `_id`, in the direction of the first key.
+ * Reads a sort: dotted paths joined by commas, each with a minus before it where it descends, or MongoDB's form, an object
+ * of paths with 1 or -1. Documents that are equal in all of it follow their `_id`, in the direction of the first key.
  *
- * @param text for example `-createdAt,name`
+ * @param text for example `-createdAt,name` or `{"createdAt":-1,"name":1}`
  * @throws VALIDATION_ERROR at `/query/sort`
  */
 export function parseSort(text: string): Sort {
   if (text.length > MAX_LENGTH) throw refused(`A sort has at most ${MAX_LENGTH} characters.`)
-  const fields = text.split(',')
-  if (fields.length > MAX_KEYS) throw refused(`A sort has at most ${MAX_KEYS} fields.`)
-  const keys = fields.map(parseKey)
+  const keys = /^\s*[{[]/.test(text) ? keysOfObject(text) : text.split(',').map(parseField)
+  if (keys.length > MAX_KEYS) throw refused(`A sort has at most ${MAX_KEYS} fields.`)
   const names = new Set<string>()
   for (const { path } of keys) {
     const name = path.join('.')
@@ -41,13 +41,35 @@ export function parseSort(text: string): Sort {
   return endingWithId(keys)
 }
 
-function parseKey(field: string): SortKey {
+const DIRECTIONS = new Map<unknown, boolean>([
+  [1, false],
+  [-1, true],
+])
+
+/** @see https://www.mongodb.com/docs/manual/reference/method/cursor.sort/ */
+function keysOfObject(text: string): SortKey[] {
+  const value = parseStrictJson(text, { at: AT, takesAnyKey: true })
+  if (Array.isArray(value) || Object.keys(value as object).length === 0)
+    throw refused('Give an object with at least one field, like {"year":-1,"title":1}, or -year,title.')
+  for (const [name, direction] of Object.entries(value as object))
+    if (!DIRECTIONS.has(direction))
+      throw refused(`The direction of ${quote(name)} must be 1 (ascending) or -1 (descending).`)
+  // JavaScript puts names that are numbers first. No value is a text, so the texts are the names in their order.
+  const names = [...text.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([name]) => JSON.parse(name) as string)
+  return names.map((name) => keyOf(name, DIRECTIONS.get((value as Record<string, unknown>)[name])!))
+}
+
+function parseField(field: string): SortKey {
   const descending = field.startsWith('-')
   const name = descending ? field.slice(1) : field
   if (name === '' || name.startsWith('-'))
     throw refused(
       'Give field names joined by commas, each with at most one minus before it: -createdAt,name.',
     )
+  return keyOf(name, descending)
+}
+
+function keyOf(name: string, descending: boolean): SortKey {
   const path = parsePath(name, AT)
   if (path.includes('')) throw refused(`A part of ${quote(name)} is empty: a sort needs the name of a field.`)
   return { path, descending }
