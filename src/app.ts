@@ -30,11 +30,18 @@ import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limit
 import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/sealed.ts'
 import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
 import { checkServedPolicy, recordServedPolicy } from './kernel/served-policy.ts'
+import { warningsOf } from './kernel/warnings.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire.ts'
 import type { Messaging } from './wires/messaging/index.ts'
 import type { Pay } from './wires/pay/index.ts'
-import { checkOptions, unconfiguredVariables, variablesOf } from './kernel/options.ts'
+import {
+  checkOptions,
+  unconfiguredProviders,
+  unconfiguredVariables,
+  variablesOf,
+  type Variables,
+} from './kernel/options.ts'
 import { BUILT_IN, chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
 export { defineConfig, loadConfig, type Api, type Config } from './wires.ts'
@@ -84,6 +91,11 @@ export type App = {
   checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
   /** Rejects, as `listen` does, if the policy would open data that was guarded. */
   checkPolicy(): Promise<void>
+  readonly log: FastifyBaseLogger
+  /** The providers that nothing configures, by their wires: `pay.stripe`. */
+  readonly notConfigured: readonly string[]
+  /** What of the configuration can work and is likely to be a mistake, one line each. */
+  readonly warnings: readonly string[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
   sealed(): readonly SealedColumn[]
   /** Refuses new requests, waits for those in progress and for jobs (30 s at most), then closes everything. */
@@ -129,6 +141,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     const wireOptions = checkOptions(wires, environment, sandbox?.variables)
     return await assemble({
       config,
+      environment,
       settings,
       clock,
       log,
@@ -167,6 +180,7 @@ const loadSandbox = async (context: Parameters<typeof createSandbox>[0]): Promis
 
 type Parts = {
   config: Config
+  environment: Variables
   settings: Settings
   clock: Clock
   log: Log
@@ -181,7 +195,7 @@ type Parts = {
 }
 
 async function assemble(parts: Parts): Promise<App> {
-  const { config, settings, clock, db, jobs, processes, wires, running, sandbox } = parts
+  const { config, environment, settings, clock, db, jobs, processes, wires, running, sandbox } = parts
   const { log, answered } = parts.log
   const startedAt = performance.now()
   const metrics = createMetrics(() => countJobs(db))
@@ -276,6 +290,8 @@ async function assemble(parts: Parts): Promise<App> {
     await rateLimiter.deleteFull()
   })
 
+  const warnings = [...warningsOf(settings, environment), ...running.flatMap((one) => one.warnings ?? [])]
+
   async function migrate(): Promise<void> {
     const frame = await readFrameMigrations(db)
     const own = await Promise.all(
@@ -288,6 +304,7 @@ async function assemble(parts: Parts): Promise<App> {
   }
 
   async function startWires(): Promise<void> {
+    for (const line of warnings) log.warn(line)
     await processes.start()
     await idempotency.start()
     const pay = services.get('pay') as Pay | undefined
@@ -334,6 +351,9 @@ async function assemble(parts: Parts): Promise<App> {
     health: () => health,
     checks: () => checks,
     checkPolicy: () => checkServedPolicy(db, settings),
+    log,
+    notConfigured: unconfiguredProviders(wires, environment),
+    warnings,
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
     close: () => life.close(),
   }

@@ -7,14 +7,31 @@ const POLICIES = {
   guarded: 'guarded: users read and change only their own records',
 }
 
+/** The line of the log once the server runs in production: its fields, and its text. */
+export const runningLine = (app: App, address: string): [object, string] => [
+  {
+    publicUrl: app.settings.publicUrl,
+    policy: app.settings.policy,
+    wires: app.wires,
+    database: databaseOf(app.settings),
+    notConfigured: app.notConfigured,
+  },
+  `${app.settings.name} ${app.settings.version} runs at ${localUrl(address)}, publicly at ${app.settings.publicUrl}`,
+]
+
+const localUrl = (address: string): string =>
+  address.replace(/\/\/(127\.0\.0\.1|0\.0\.0\.0|\[::1?\])/, '//localhost')
+
+/** Not the whole address of a PostgreSQL database, which may contain a password. */
+const databaseOf = ({ databaseUrl }: App['settings']): string =>
+  databaseUrl.startsWith('sqlite:')
+    ? `SQLite in ${relative(process.cwd(), databaseUrl.slice('sqlite:'.length)) || '.'}`
+    : `PostgreSQL at ${new URL(databaseUrl).host}${new URL(databaseUrl).pathname}`
+
 /** The text that the terminal shows once the server runs. */
 export function banner(app: App, address: string): string {
   const { settings } = app
-  const url = address.replace(/\/\/(127\.0\.0\.1|0\.0\.0\.0|\[::1?\])/, '//localhost')
-  // Not the whole address of a PostgreSQL database, which may contain a password.
-  const database = settings.databaseUrl.startsWith('sqlite:')
-    ? `SQLite in ${relative(process.cwd(), settings.databaseUrl.slice('sqlite:'.length)) || '.'}`
-    : `PostgreSQL at ${new URL(settings.databaseUrl).host}${new URL(settings.databaseUrl).pathname}`
+  const url = localUrl(address)
   const example = app.wires.includes('auth')
     ? `curl ${url}/auth/register -H 'content-type: application/json' \\
                             -d '{"email":"me@example.com","password":"a long passphrase"}'`
@@ -27,7 +44,7 @@ export function banner(app: App, address: string): string {
 
   policy   ${POLICIES[settings.policy]}
   wires    ${app.wires.join(', ')}
-  data     ${database}${sandbox}
+  data     ${databaseOf(settings)}${sandbox}
 
   Try it in the browser:  ${url}/docs
   Or from a shell:        ${example}

@@ -110,6 +110,13 @@ describe('sixwire check', () => {
     assert.match(errors, /^sixwire: LOG_LEVEL: "verbose" is not one of trace, .*\n$/)
   })
 
+  test('warns of what a start warns of', async (t) => {
+    const secret = 'of little use, '.repeat(3)
+    const { code, output } = await check(t, { SIXWIRE_SECRET: secret, SIXWIRE_SANDBOX: 'off' })
+    assert.equal(code, 0)
+    assert.match(output, /^ok {6}configuration\nwarning SIXWIRE_SECRET: it has too little variety.*\nok /)
+  })
+
   test('does not ask what the sandbox stands in for', async (t) => {
     const { code, output } = await check(t, {})
     assert.equal(code, 0)

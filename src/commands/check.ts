@@ -16,11 +16,13 @@ export const check: Command = {
   usage: 'sixwire check',
   help: `Reads the configuration as start does, opens the database, runs the migrations, and checks every wire
 and every configured provider, with its credentials: one line each. Providers have ${LONGEST_WAIT_FOR_PROVIDERS_MS / 1000} seconds to answer;
-nothing is sent. Providers that the sandbox stands in for are not checked.
+nothing is sent. Providers that the sandbox stands in for are not checked. What can work and is likely to be a
+mistake is a line that begins with "warning", as at the start.
 Exits with 1 if a check fails.`,
   async run() {
     return withApp(async (app) => {
       console.log('ok      configuration')
+      for (const line of app.warnings) console.log(`warning ${line}`)
       // All checks run at once; their lines are printed in order.
       const results = checksOf(app).map(async (one) => ({ name: one.name, fault: await faultOf(one) }))
       let failed = 0

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 
 import { createApp, loadConfig, type App } from '../app.ts'
 import { DEV_VARIABLE } from '../kernel/config.ts'
-import { banner } from './banner.ts'
+import { banner, runningLine } from './banner.ts'
 import type { Command } from './command.ts'
 import { onSignals } from './signals.ts'
 import { putPoolBehind } from './thread-priority.ts'
@@ -47,7 +47,8 @@ Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SEC
 async function listen(app: App): Promise<void> {
   const address = await app.listen()
   putPoolBehind()
-  console.log(banner(app, address))
+  if (app.settings.production) app.log.info(...runningLine(app, address))
+  else console.log(banner(app, address))
 }
 
 /** Resolves at the first signal. A second one, or a timeout, ends the process. */

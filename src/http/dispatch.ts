@@ -80,6 +80,9 @@ export function registerRoute(
 
   async function admit(fastifyRequest: FastifyRequest, reply: FastifyReply): Promise<void> {
     const request = fastifyRequest as AdmittedRequest
+    // What is somebody's, or holds tokens (RFC 6749, section 5.1); a handler may set another one.
+    if (method !== 'GET' || request.headers.authorization !== undefined)
+      reply.header('cache-control', 'no-store')
     let refusal: ApiError | undefined
     if (spec.access !== 'public') {
       const { authorization } = request.headers

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket, type SocketConstructorOpts } from 'node:net'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import { Type } from '../base/schema.ts'
 
 import { startApp, type TestApp } from '../testing/app.ts'
-import { eachEngine, type Ending, type Engine } from '../testing/engines.ts'
+import { eachEngine, endOfSuite, type Ending, type Engine } from '../testing/engines.ts'
+import { until } from '../testing/until.ts'
 import { defineWire } from '../kernel/wire.ts'
 import { route } from './route.ts'
 
@@ -41,6 +42,30 @@ function slowWire() {
   })
   return { slow, begun: begun.promise, end: () => mayEnd.resolve(), state: () => state }
 }
+
+/** A wire whose call lasts until its client has gone. */
+const waiting = defineWire({
+  name: 'waiting',
+  setup: () => ({
+    service: undefined,
+    routes: [
+      route(
+        'GET /waits',
+        {
+          summary: 'Waits for the end of the client',
+          access: 'public',
+          query: Type.Object({ ending: Type.Optional(Type.String()) }),
+          reply: { 200: Type.Object({}) },
+        },
+        async ({ signal, query }) => {
+          await once(signal, 'abort')
+          if (query.ending === 'throw') throw new TypeError('this is a bug')
+          throw signal.reason
+        },
+      ),
+    ],
+  }),
+})
 
 async function startSlow(ending: Ending, engine: Engine) {
   const wire = slowWire()
@@ -144,6 +169,74 @@ eachEngine((engine) => {
       const line = /"method":"POST","path":"\/slow","status":499/
       while (!line.test(app.log())) await seen(app)
       end()
+    })
+  })
+
+  describe('a client that goes away', () => {
+    const ending = endOfSuite()
+    let app: TestApp
+    let token: string
+    before(async () => {
+      app = await startApp(ending, engine, { config: { wires: [waiting()] } })
+      token = (await app.register()).token
+      const large = JSON.stringify({ text: 'x'.repeat(900_000) })
+      for (let count = 0; count < 8; count++) await app.request('POST', '/store/large', { token, raw: large })
+    })
+    const head = (request: string, id: string, ...headers: string[]) =>
+      [
+        `${request} HTTP/1.1`,
+        'host: localhost',
+        `x-request-id: ${id}`,
+        `authorization: Bearer ${token}`,
+        ...headers,
+      ]
+        .map((line) => `${line}\r\n`)
+        .join('') + '\r\n'
+    const multipart = 'content-type: multipart/form-data; boundary=b'
+    const file = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\nsome'
+
+    for (const [what, bytes] of [
+      ['while its handler waits', (id) => head('GET /waits', id)],
+      [
+        'within its body',
+        (id) => `${head('POST /store/things', id, 'content-type: application/json', 'content-length: 9')}{`,
+      ],
+      ['within a file', (id) => head('POST /store/upload', id, multipart, 'content-length: 9000') + file],
+      [
+        'within chunks',
+        (id) => `${head('POST /store/upload', id, multipart, 'transfer-encoding: chunked')}1\r\n-\r\n`,
+      ],
+      ['within its answer', (id) => head('GET /store/large?limit=4', id)],
+    ] as const satisfies readonly (readonly [string, (id: string) => string])[])
+      for (const leave of ['destroy', 'resetAndDestroy'] as const)
+        test(`${what} is one line at the level info (${leave})`, async () => {
+          const id = `${what}-${leave}`.replaceAll(' ', '-')
+          const socket = await connectTo(app)
+          socket.pause()
+          socket.write(bytes(id))
+          // The server has what was sent once it has answered another request.
+          for (let count = 0; count < 5; count++) await seen(app)
+          socket[leave]()
+          const lines = () =>
+            app
+              .log()
+              .split('\n')
+              .filter((line) => line.includes(id))
+          await until(() => lines().some((line) => line.includes('"method"')))
+          for (let count = 0; count < 5; count++) await seen(app)
+          const [line, ...more] = lines().map((one) => JSON.parse(one))
+          assert.deepEqual(more, [])
+          assert.deepEqual([line.level, line.status, line.stack, line.err], [30, 499, undefined, undefined])
+          assert.doesNotMatch(app.log(), /"level":(40|50)/)
+        })
+
+    test('does not hide a bug', async () => {
+      const socket = await connectTo(app)
+      socket.write(head('GET /waits?ending=throw', 'a-bug'))
+      await seen(app)
+      socket.destroy()
+      await until(() => app.log().includes('this is a bug'))
+      assert.match(app.log(), /"level":50.*"requestId":"a-bug".*TypeError.*this is a bug/)
     })
   })
 })

@@ -65,6 +65,22 @@ function apiErrorOf(thrown: unknown, request: FastifyRequest): ApiError | undefi
     : undefined
 }
 
+// What Node's streams report of a connection that has ended: https://nodejs.org/api/errors.html#nodejs-error-codes
+const INTERRUPTED: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_UNABLE_TO_PIPE',
+  'ABORT_ERR',
+])
+
+/** The error for what is thrown because the client disconnects; undefined if it is of another kind, and so a bug. */
+const interruption = (thrown: unknown): ApiError | undefined =>
+  INTERRUPTED.has((thrown as { code?: unknown } | null | undefined)?.code)
+    ? errors.unavailable({ message: 'The client closed the connection before it was answered.' })
+    : undefined
+
 const LONGEST_LINE = 500
 // The file of a stack frame, its line and its column: https://v8.dev/docs/stack-trace-api
 const FRAME = /^ +at (?:async )?(?:[^(]*\()?((?:file:|\/|[A-Z]:).*:\d+:\d+)\)?$/
@@ -108,10 +124,12 @@ export function createAnswerError({
 }): AnswerError {
   /** The error to answer; logs it if the operator needs to know. */
   function classify(thrown: unknown, request: FastifyRequest): ApiError {
-    const apiError = apiErrorOf(thrown, request)
+    const isGone = request.raw.socket.destroyed
+    const apiError = apiErrorOf(thrown, request) ?? (isGone ? interruption(thrown) : undefined)
     const requestId = request.id
     if (apiError) {
-      if (apiError.status >= 500) log.warn({ requestId, err: apiError }, apiError.message)
+      // If the client has disconnected, the line of the answer says so.
+      if (apiError.status >= 500 && !isGone) log.warn({ requestId, err: apiError }, apiError.message)
       return apiError
     }
     const message =

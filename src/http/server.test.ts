@@ -94,6 +94,17 @@ eachEngine((engine) => {
   const post = (raw: string | Uint8Array<ArrayBuffer>, headers = {}) =>
     app.request('POST', '/store/things', { raw, token, headers })
 
+  test('what is somebody’s, or holds tokens, is not to be stored on the way', async () => {
+    const stored = async (method: string, path: string, options = {}) =>
+      (await app.request(method, path, options)).headers.get('cache-control')
+    assert.equal(await stored('GET', '/auth/me', { token }), 'no-store')
+    assert.equal(await stored('GET', '/store/things', { token }), 'no-store')
+    assert.equal(await stored('GET', '/store/things/nothing', { token }), 'no-store', 'an error, too')
+    assert.equal(await stored('POST', '/auth/login', { body: {} }), 'no-store')
+    assert.equal(await stored('GET', '/health'), null)
+    assert.match((await stored('GET', '/.well-known/jwks.json', { token }))!, /^public/, 'a route’s own')
+  })
+
   describe('every failure has the envelope', () => {
     test('an unknown route', async () => {
       const { status, body } = await app.request('GET', '/nothing/here')

@@ -24,10 +24,11 @@ import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.
 import { MultipartReader } from './multipart.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import { inTurn } from './in-turn.ts'
+import type { Caller } from './access.ts'
+import type { AdmittedRequest } from './received-call.ts'
 import { limitReceiving } from './receiving.ts'
 import { METHODS, type Route, type RouteGroup } from './route.ts'
 import { limitSending } from './sending.ts'
-import type { AdmittedRequest } from './received-call.ts'
 import { limitsOfProcess } from './shares.ts'
 import { lazySerializer } from './serialization.ts'
 import { createValidation, type RequestPart } from './validation.ts'
@@ -51,8 +52,13 @@ export type AnswerRecord = {
   route: string | undefined
   /** The path that was requested, without its query. */
   path: string
+  /** 499 if the client disconnected before it had the answer. */
   status: number
   ms: number
+  /** The client's address; a forwarded one only from a trusted proxy. */
+  ip: string
+  /** Who called; undefined for strangers. */
+  caller: Caller | undefined
 }
 
 export type ServerOptions = DispatchOptions & {
@@ -152,6 +158,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const fixedHeaders = options.production ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
   engine.addHook('onRequest', (request, reply, done) => {
     const startedAt = performance.now()
+    // A socket that is closed has no address.
+    const { ip } = request
     work.begin()
     // The engine's own onResponse is not called if the client disconnects before its answer.
     reply.raw.on('close', () => {
@@ -164,6 +172,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         path: pathOf(request.url),
         status: reply.raw.writableFinished ? reply.statusCode : CLIENT_GONE,
         ms: performance.now() - startedAt,
+        ip,
+        caller: (request as AdmittedRequest).caller,
       })
     })
     // The client has reset the connection: there is no client to answer, and no address to count.

@@ -156,6 +156,10 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
     takes: 'a Map of functions',
     fits: (value) => value instanceof Map && isEach([...value.values()], FUNCTION.fits),
   }),
+  warnings: optional({
+    takes: 'a list of texts',
+    fits: (value) => Array.isArray(value) && value.every(isText),
+  }),
   sealed: optional({ takes: 'a list of columns', fits: Array.isArray }),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),

@@ -7,6 +7,8 @@ import { createApp, type Config } from '../app.ts'
 import { Type } from '../base/schema.ts'
 import { loadSettings, type SettingsInput } from './config.ts'
 import { temporaryFolder } from '../testing/engines.ts'
+import { assemble } from '../testing/assemble.ts'
+import { warningsOf } from './warnings.ts'
 import { defineWire } from './wire.ts'
 
 type Environment = Record<string, string>
@@ -355,4 +357,67 @@ describe('the secret', () => {
       /^StartError: DATA_DIR: .*secret does not hold a whole secret/,
     )
   })
+})
+
+describe('what is likely to be a mistake is a warning', () => {
+  const PRODUCTION = { NODE_ENV: 'production', PUBLIC_URL: 'https://api.example' }
+
+  for (const [what, environment, lines] of [
+    ['nothing of the defaults', {}, []],
+    ['nothing of a production', PRODUCTION, []],
+    [
+      'production with open',
+      { ...PRODUCTION, SIXWIRE_POLICY: 'open' },
+      [/^SIXWIRE_POLICY: it is open in prod/],
+    ],
+    ['open for other machines', { HOST: '0.0.0.0' }, [/^HOST: 0\.0\.0\.0 lets .* SIXWIRE_POLICY is open/]],
+    ['not guarded for other machines', { HOST: '0.0.0.0', SIXWIRE_POLICY: 'guarded' }, []],
+    [
+      'production without an address',
+      { NODE_ENV: 'production' },
+      [/^PUBLIC_URL: .* http:\/\/localhost:0: set/],
+    ],
+    ['a secret of one character', { SIXWIRE_SECRET: 'a'.repeat(64) }, [/^SIXWIRE_SECRET: it has too little/]],
+    ['a secret that repeats itself', { SIXWIRE_SECRET: 'change me, now! '.repeat(2) }, [/^SIXWIRE_SECRET/]],
+    [
+      'mail in plaintext',
+      { SMTP_URL: 'smtp://mail.example' },
+      [/^SMTP_URL, .* goes to mail\.example in plaintext/],
+    ],
+    ['not mail over TLS', { SMTP_URL: 'smtps://me:hunter2@mail.example' }, []],
+    ['not mail to this machine', { SMTP_URL: 'smtp://me:hunter2@127.0.0.1' }, []],
+    [
+      'files in plaintext',
+      { S3_ENDPOINT: 'http://minio.example:9000', S3_BUCKET: 'shop' },
+      [/^S3_ENDPOINT: .* minio\.example:9000 in plaintext/],
+    ],
+    ['not files over TLS', { S3_ENDPOINT: 'https://minio.example', S3_BUCKET: 'shop' }, []],
+    ['not files on this machine', { S3_ENDPOINT: 'http://[::1]:9000', S3_BUCKET: 'shop' }, []],
+  ] as const)
+    test(what, async (t) => {
+      const app = await assemble(t, {
+        environment: { SIXWIRE_SANDBOX: 'off', APP_URL: 'https://shop.example', ...environment },
+      })
+      assert.equal(app.warnings.length, lines.length, app.warnings.join('\n'))
+      for (const [at, line] of lines.entries()) {
+        assert.match(app.warnings[at]!, line)
+        assert.doesNotMatch(app.warnings[at]!, /\n|hunter2/)
+      }
+    })
+
+  for (const [databaseUrl, environment, isWarning] of [
+    ['postgres://me:hunter2@db.example/shop', {}, true],
+    ['postgres://me:hunter2@db.example/shop?sslmode=disable', { PGSSLMODE: 'require' }, true],
+    ['postgres://me:hunter2@db.example/shop', { PGSSLMODE: 'require' }, false],
+    ['postgres://me:hunter2@db.example/shop?sslmode=require', {}, false],
+    ['postgres://me:hunter2@db.example/shop?ssl=true', {}, false],
+    ['postgres://me:hunter2@[::1]:5432/shop', {}, false],
+    ['postgres:///shop?host=/var/run/postgresql', {}, false],
+  ] as const)
+    test(`${isWarning ? 'plaintext' : 'no plaintext'} to ${databaseUrl} with ${JSON.stringify(environment)}`, async (t) => {
+      const lines = warningsOf(await settings(t, { DATABASE_URL: databaseUrl }), environment)
+      assert.equal(lines.length, isWarning ? 1 : 0, lines.join('\n'))
+      if (isWarning) assert.match(lines[0]!, /^DATABASE_URL: .* db\.example in plaintext: add \?sslmode=/)
+      assert.doesNotMatch(lines.join('\n'), /hunter2/)
+    })
 })

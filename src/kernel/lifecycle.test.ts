@@ -135,6 +135,27 @@ describe('the banner', () => {
     assert.equal(program.errors(), '')
   })
 
+  test('is a line of the log in production, with the public address and what is not configured', async (t) => {
+    const program = await start(t, {
+      NODE_ENV: 'production',
+      SIXWIRE_SANDBOX: '',
+      HOST: '127.0.0.1',
+      SIXWIRE_SECRET: 'of little use, '.repeat(3),
+      SIXWIRE_POLICY: 'open',
+      PUBLIC_URL: 'https://api.shop.example',
+      SMTP_URL: 'smtp://127.0.0.1:1',
+    })
+    await program.url()
+    const lines = program.lines().map((line) => JSON.parse(line))
+    const line = lines.at(-1)
+    assert.match(line.msg, /runs at http:\/\/localhost:\d+, publicly at https:\/\/api\.shop\.example$/)
+    assert.deepEqual([line.level, line.publicUrl, line.policy], [30, 'https://api.shop.example', 'open'])
+    assert.ok(line.notConfigured.includes('pay.stripe'), line.notConfigured)
+    assert.ok(!line.notConfigured.includes('messaging.smtp'), line.notConfigured)
+    const warned = lines.filter(({ level }) => level === 40).map(({ msg }) => /^\w+/.exec(msg)?.[0])
+    assert.deepEqual(warned.slice(0, 2), ['SIXWIRE_POLICY', 'SIXWIRE_SECRET'])
+  })
+
   test('does not propose to register where nobody can', async (t) => {
     const program = await start(t, { SIXWIRE_WIRES: 'core' })
     await program.until(/Ctrl-C ends it/)

@@ -23,6 +23,8 @@ const answer = (path: string, status = 200) => ({
   path,
   status,
   ms: 12.345,
+  ip: '127.0.0.1',
+  caller: undefined,
 })
 
 describe('the log at a terminal', () => {
@@ -56,6 +58,30 @@ describe('the log at a terminal', () => {
 })
 
 eachEngine((engine) => {
+  test('the line of an answer has the address of the client, and who called', async (t) => {
+    const app = await startApp(t, engine, { environment: { TRUST_PROXY: '1' } })
+    const { token, _id } = await app.register()
+    const key = await app.app.service('auth').keys.create('backend', ['store'])
+    const headers = { 'x-forwarded-for': '198.51.100.1, 203.0.113.7' }
+    await app.request('GET', '/store/notes', { token, headers })
+    await app.request('GET', '/store/notes', { token: key.key })
+    await app.request('GET', '/store/notes', { headers: { 'x-forwarded-for': '"quoted"' } })
+    await app.stop()
+    const lines = app
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('"path":"/store/notes"'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    assert.deepEqual(
+      lines.map(({ status, ip, user, key: keyId }) => ({ status, ip, user, key: keyId })),
+      [
+        { status: 200, ip: '203.0.113.7', user: _id, key: undefined },
+        { status: 200, ip: '127.0.0.1', user: undefined, key: key.id },
+        { status: 401, ip: '"quoted"', user: undefined, key: undefined },
+      ],
+    )
+  })
+
   describe('requests to the sandbox', () => {
     const paths = async (t: TestContext, level: string, options: StartOptions = { sandbox: true }) => {
       const app = await startApp(t, engine, { ...options, environment: { LOG_LEVEL: level } })

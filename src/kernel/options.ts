@@ -24,12 +24,19 @@ export const unconfiguredVariables = (
   wires: readonly ConfiguredWire[],
   environment: Variables = {},
 ): ReadonlySet<string> =>
-  new Set(
-    wires.flatMap((wire) =>
-      wire.providers
-        .filter((provider) => !isConfigured(provider, wire.options, environment))
-        .flatMap(({ variables }) => Object.keys(variables)),
-    ),
+  new Set(unconfigured(wires, environment).flatMap(({ provider }) => Object.keys(provider.variables)))
+
+/** The same providers by the paths of their options: `pay.stripe`, `onchain.chains.base`. */
+export const unconfiguredProviders = (
+  wires: readonly ConfiguredWire[],
+  environment: Variables = {},
+): string[] => unconfigured(wires, environment).map(({ wire, provider }) => `${wire}.${provider.path}`)
+
+const unconfigured = (wires: readonly ConfiguredWire[], environment: Variables) =>
+  wires.flatMap(({ name: wire, providers, options }) =>
+    providers
+      .filter((provider) => !isConfigured(provider, options, environment))
+      .map((provider) => ({ wire, provider })),
   )
 
 function isConfigured(provider: WireProvider, options: unknown, environment: Variables): boolean {

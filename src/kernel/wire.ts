@@ -77,6 +77,11 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
    * server can run for a while. Each rejects with a sentence for the operator.
    */
   checks?: ReadonlyMap<string, () => Promise<void>>
+  /**
+   * What a start and `sixwire check` warn of: options that can work and are likely to be a mistake, one line each, which
+   * begins with the setting.
+   */
+  warnings?: readonly string[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`, for `sixwire secret rotate`. */
   sealed?: readonly SealedColumn[]
   /** Releases the wire's resources after the last answer. */

@@ -29,7 +29,7 @@ function uncalled({ name, wireName }: { name: string; wireName?: unknown }): Sta
   const called = typeof wireName === 'string' ? wireName : name
   return new StartError(
     called === ''
-      ? 'wires: one of them is a function without a name: call it, and write what it returns'
+      ? 'wires: one of them is a function without a name: call it with (), and list what it returns'
       : `wires: ${called} lacks its parentheses: write ${called}(), not ${called}`,
   )
 }

@@ -133,13 +133,14 @@ export const auth = defineWire({
       ] as const,
       bodyLimit: 16_384,
       service: { users: createAccounts(db, { users, sessions, record: context.record }), keys: serviceKeys },
+      warnings:
+        !settings.hasFrontend && (mails.areSent || providers.length > 0)
+          ? [
+              `APP_URL: it is not set: links in emails and sign-ins through identity providers lead to ${settings.publicUrl}/auth/…, where there is no page. Set it to the address of your frontend.`,
+            ]
+          : [],
       async start() {
         await signingKeys.start()
-        const needsFrontend = mails.areSent || providers.length > 0
-        if (needsFrontend && !settings.hasFrontend)
-          log.warn(
-            `APP_URL is not set: links in emails and sign-ins through identity providers lead to ${settings.publicUrl}/auth/…, where there is no page. Set it to the address of your frontend.`,
-          )
         const accounts = policy.requiresVerifiedEmail() ? await users.countUnverified() : 0
         if (accounts > 0)
           log.warn(

@@ -100,6 +100,7 @@ export const messaging = defineWire({
       health: () => db.ping(),
       sealed: [OUTBOX_SEALED],
       checks: checksOf(providers),
+      warnings: Object.values(providers).flatMap((list) => list.flatMap(({ warnings = [] }) => warnings)),
       async close() {
         const { email, sms, whatsapp } = providers
         await Promise.all([...email, ...sms, ...whatsapp].map(async (one) => one.close()))

@@ -71,6 +71,8 @@ type Provider<Report> = Partial<Receiver<Report>> & {
   readonly name: string
   /** Rejects, with a sentence for the operator, if the provider cannot be reached or refuses the credentials. */
   check(): Promise<void>
+  /** What a start warns of in the provider's options, one line each, which begins with the setting. Default: nothing. */
+  readonly warnings?: readonly string[]
   /** Resolves when no call is in progress. */
   close(): Promise<void>
 }

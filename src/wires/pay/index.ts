@@ -58,7 +58,7 @@ export const pay = defineWire({
   providers: PAY_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
   async setup(context, options) {
-    const { db, clock, jobs, log, settings, policy } = context
+    const { db, clock, jobs, settings, policy } = context
     const providers = await openProviders(options, clock, settings)
     const watch = createWatch(
       context,
@@ -126,16 +126,16 @@ export const pay = defineWire({
       }),
       service,
       async start() {
-        for (const variable of withoutWebhooks(options))
-          log.warn(
-            `${variable} is not set: webhooks are refused, and payments complete when the sweep looks them up`,
-          )
         const underWay = await db.all<{ transaction_id: string }>(sql`
           select distinct transaction_id from pay_calls where status in ('running', 'unknown') limit ${UNDER_WAY_MAX}`)
         for (const { transaction_id } of underWay)
           await db.batch([watch.watchSql(transaction_id, { isNow: true })])
         if (providers.size > 0) await eventList.listSoon()
       },
+      warnings: withoutWebhooks(options).map(
+        (variable) =>
+          `${variable}: it is not set: webhooks are refused, and payments complete when the sweep looks them up`,
+      ),
       // A provider that is unavailable is no reason to stop this server: GET /pay/health reports it.
       health: () => db.ping(),
       checks: new Map(

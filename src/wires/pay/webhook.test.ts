@@ -256,7 +256,7 @@ describe('a webhook', () => {
         },
       })
       for (const variable of ['STRIPE_WEBHOOK_SECRET', 'PAYPAL_WEBHOOK_ID'])
-        assert.match(app.log(), new RegExp(`${variable} is not set: webhooks are refused`))
+        assert.match(app.log(), new RegExp(`${variable}: it is not set: webhooks are refused`))
       for (const name of ['cardpay', 'walletpay']) {
         const { status, body } = await app.request('POST', `/pay/${name}/webhook`, { body: {} })
         assert.deepEqual([status, body.error.code], [400, 'PROVIDER_NOT_CONFIGURED'])

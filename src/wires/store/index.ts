@@ -25,6 +25,7 @@ import { createUploads } from './files/upload.ts'
 import { createVariants } from './files/variants.ts'
 import { storeHealthRoute } from './health.ts'
 import { createObjects } from './objects/objects.ts'
+import { readS3Config, warningsOf } from './objects/s3-config.ts'
 import { logFaultsOf, openStorages } from './objects/storages.ts'
 import { STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
 
@@ -94,6 +95,7 @@ export const store = defineWire({
         void logFaultsOf(storages, context.log)
       },
       health,
+      warnings: warningsOf(readS3Config(options.s3)),
       // Of files: documents can be stored without them.
       checks: new Map(
         Object.entries(storages).map(([name, storage]) => [

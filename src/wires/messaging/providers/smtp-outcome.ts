@@ -41,6 +41,6 @@ export function sentence({ code, command, message, responseCode }: SmtpError): s
   // Some servers repeat in the answer what they were sent.
   if (code === 'EAUTH') return `the server refused the user or the password (${responseCode ?? 'no answer'})`
   if (code === 'ETLS' && command === 'STARTTLS')
-    return 'the server does not go over to TLS (STARTTLS), which must be: "?requireTLS=false" in the address goes on without'
+    return 'the server does not go over to TLS (STARTTLS), which must be: "?requireTLS=false" in the address goes on without, unless a password would be sent to another machine'
   return oneLine(message, REASON_MAX)
 }

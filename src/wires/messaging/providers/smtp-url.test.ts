@@ -7,7 +7,7 @@ describe('TLS', () => {
   for (const [url, isRequired] of [
     ['smtp://user:pass@mail.example', true],
     ['smtp://user:pass@192.0.2.1:25', true],
-    ['smtp://user:pass@mail.example?requireTLS=false', false],
+    ['smtp://user:pass@localhost?requireTLS=true', true],
     ['smtp://mail.example', false],
     ['smtp+starttls://mail.example', true],
     ['smtp://user:pass@localhost:2525', false],
@@ -29,6 +29,7 @@ describe('an SMTP_URL that cannot work', () => {
     ['smtp://user:hunter2@mail.example/path', /%2F/],
     ['smtp://user:hunter2#x@mail.example', /write smtp:\/\/|%23/],
     ['smtp://user:hunter2%@mail.example', /%25/],
+    ['smtp://user:hunter2@mail.example?requireTLS=false', /a password is sent to another machine over TLS/],
     ['smtp://user:hunter2@mail.example?requireTLS=yes', /requireTLS is true or false/],
     ['smtp://user:hunter2@mail.example?maxConnections=0', /maxConnections/],
     ['smtp://user:hunter2@mail.example?maxMessages=none', /maxMessages/],

@@ -52,8 +52,12 @@ export function readServer(text: string): Server {
   const pass = decoded(url.password)
   const signsIn = user !== '' || pass !== ''
   const secure = url.protocol === 'smtps:'
-  // A password crosses no network in the clear unless the operator says so.
-  const requireTLS = flag('requireTLS', url.protocol === 'smtp+starttls:' || (signsIn && !isLoopback(host)))
+  const isElsewhere = !isLoopback(host)
+  const requireTLS = flag('requireTLS', url.protocol === 'smtp+starttls:' || (signsIn && isElsewhere))
+  if (signsIn && isElsewhere && !secure && !requireTLS)
+    throw bad(
+      `a password is sent to another machine over TLS only: remove requireTLS=false, or write smtps:// for TLS from the first byte`,
+    )
   const rejectUnauthorized = flag('tls.rejectUnauthorized', true)
   const servername = take('tls.servername')
   const name = take('name')
@@ -91,6 +95,14 @@ function decoded(text: string): string {
     throw bad('write a % of the user or the password as %25')
   }
 }
+
+/** What a start warns of, one line each. */
+export const warningsOf = ({ host, secure, requireTLS }: Server): string[] =>
+  secure || requireTLS || isLoopback(host)
+    ? []
+    : [
+        `SMTP_URL, or the url of smtp(): email goes to ${host} in plaintext if it does not offer STARTTLS: write smtp+starttls:// or smtps://`,
+      ]
 
 /** Whom mail is from where nothing else is said. */
 export function defaultSender(server: Server, appUrl: string | undefined): string {

@@ -8,7 +8,7 @@ import { trackCalls } from '../../../providers/under-way.ts'
 import type { MailProvider, OutgoingMail, Outcome, RefusedRecipient } from '../provider.ts'
 import { isAddress, plain, readMailbox, type Mailbox } from './mailbox.ts'
 import { outcomeOf, sentence, type SmtpError } from './smtp-outcome.ts'
-import { defaultSender, readServer, type Server } from './smtp-url.ts'
+import { defaultSender, readServer, warningsOf, type Server } from './smtp-url.ts'
 
 const CONNECTION_TIMEOUT_MS = 10_000
 const DNS_TIMEOUT_MS = 5_000
@@ -30,7 +30,7 @@ const IDLE_MS = 30_000
  * - `unknown`: the connection or the time limit ended after the first byte of the email was sent.
  *
  * @param options.url `smtp://user:password@host:port` uses STARTTLS if the server offers it, and requires it to send a
- *   password to another machine (`?requireTLS=false` does not). `smtp+starttls://` or `?requireTLS=true` always
+ *   password to another machine. `smtp+starttls://` or `?requireTLS=true` always
  *   requires it; `smtps://` uses TLS from the first byte. Other parameters: `name` (in EHLO), `maxConnections`
  *   (default 5), `maxMessages` (emails over one connection before it is replaced, default 100), `tls.servername`,
  *   `tls.rejectUnauthorized` (`false` accepts any certificate). Special characters are percent-encoded.
@@ -142,6 +142,7 @@ export function smtp(
   return {
     name: 'smtp',
     channel: 'email',
+    warnings: warningsOf(server),
 
     send: (mail, limitMs) => calls.track(deliver(mail, limitMs)),
 

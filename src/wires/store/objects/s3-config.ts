@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 
+import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { StoreOptions } from '../options.ts'
 
@@ -48,6 +49,12 @@ export function readS3Config(options: Static<typeof StoreOptions>['s3']): S3Conf
     pathStyle: options.pathStyle ?? endpoint !== undefined,
   }
 }
+
+/** What a start warns of, one line each. */
+export const warningsOf = (config: S3Config | undefined): string[] =>
+  config?.endpoint?.protocol === 'http:' && !isLoopback(config.endpoint.hostname)
+    ? [`${SETTINGS.endpoint}: files and backups go to ${config.endpoint.host} in plaintext: use https`]
+    : []
 
 function readEndpoint(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
