@@ -184,6 +184,9 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       assert.match(await page.getByRole('tabpanel').innerText(), /Text of Second/)
       await page.keyboard.press('ArrowLeft')
       await page.keyboard.press('ArrowLeft')
+      await page.getByRole('tabpanel').getByText('Content-Type: multipart/alternative').waitFor()
+      assert.match(await page.getByRole('tabpanel').innerText(), /^Content-Type: multipart\/alternative/m)
+      await page.keyboard.press('ArrowLeft')
       assert.match(await page.getByRole('tabpanel').innerText(), /subject: Second/i)
       await page.keyboard.press('Escape')
       await page.getByText('Choose a mail to read it.').waitFor()
@@ -193,6 +196,28 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       await page.route('**/sandbox/api/mail/*', (route) => route.abort(), { times: 1 })
       await page.getByRole('link', { name: /First/ }).click()
       await page.getByRole('heading', { name: 'First' }).waitFor()
+
+      // A text of the body is found, and the mail is deleted with the keyboard.
+      const rows = page.locator('#inbox-list a')
+      await page.locator('#inbox-filter').fill('text of  FIRST')
+      while ((await rows.count()) !== 1) await page.waitForTimeout(20)
+      await page.getByRole('button', { name: 'Delete this mail' }).focus()
+      await page.keyboard.press('Enter')
+      await page.getByText('No mail matches.').waitFor()
+      await page.locator('#inbox-filter').fill('')
+      while ((await rows.count()) !== 1) await page.waitForTimeout(20)
+      assert.match(await rows.innerText(), /Second/)
+
+      // The next day, its row has the day.
+      const day = { day: 'numeric', month: 'short' } as const
+      const today = await page.evaluate((format) => new Date().toLocaleDateString(undefined, format), day)
+      const shownTime = await page.locator('#inbox-list time').innerText()
+      assert.ok(!shownTime.includes(today), shownTime)
+      await page.clock.install()
+      await page.reload()
+      await rows.waitFor()
+      await page.clock.fastForward('24:00:00')
+      await page.locator('#inbox-list time', { hasText: today }).waitFor()
     })
 
     test('asks for what an event names, and for nothing else', async (t) => {
@@ -364,6 +389,20 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
         // From a number without messages there is a way to the others.
         await page.goto(`${here()}/sandbox#phone/%2B4915100000000`)
         await page.locator('#view-phone:not([hidden], .reading)').waitFor()
+        await page.goto(`${here()}/sandbox#phone/%`)
+        await page.locator('#view-phone:not([hidden], .reading)').waitFor()
+        // No address is broken, and no two links touch.
+        await page.goto(`${here()}/sandbox#people`)
+        const mallory = page.getByText('mallory@example.com')
+        await mallory.waitFor()
+        assert.equal(await mallory.evaluate((element) => element.getClientRects().length), 1)
+        const links = await Promise.all(
+          (await page.locator('.top nav a').all()).map(async (one) => (await one.boundingBox())!),
+        )
+        for (const [at, { x, y }] of links.entries()) {
+          const previous = links[at - 1]
+          if (previous && previous.y === y) assert.ok(x - (previous.x + previous.width) >= 4, `link ${at}`)
+        }
       })
   })
 })

@@ -20,11 +20,12 @@ export function createReader<S extends TSchema>(part: RequestPart, schema: S): (
   }
 }
 
-/** Makes the function that reads the query of a list of messages: `?to=&limit=`. */
-export const createListReader = () =>
+/** Makes the function that reads the query of a list of messages: `?to=&limit=`, and parameters of its own. */
+export const createListReader = <P extends Record<string, TSchema>>(own: P) =>
   createReader(
     'query',
     Type.Object({
+      ...own,
       to: Type.Optional(Type.String()),
       limit: Type.Integer({ minimum: 1, maximum: LIST_MAX, default: LIST_MAX }),
     }),

@@ -9,7 +9,7 @@ import { newId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Database, Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import { linksOf } from './links.ts'
+import { linksOf, unescapeHtml } from './links.ts'
 
 /** A mail as the inbox shows it. */
 export type InboxMail = {
@@ -60,10 +60,18 @@ export type Inbox = {
   ): Promise<void>
   /** Whether this is the first attempt to send a message, by its Message-ID; records the attempt. */
   isFirstAttempt(raw: Buffer): Promise<boolean>
-  /** The newest first. */
-  list(filter: { to?: string | undefined; limit: number }): Promise<InboxMail[]>
+  /**
+   * The newest first.
+   *
+   * @param filter.search only those with this text in an address, the subject or the body, in any case
+   */
+  list(filter: { to?: string | undefined; search?: string | undefined; limit: number }): Promise<InboxMail[]>
   /** @throws NOT_FOUND */
   find(id: string): Promise<WholeMail>
+  /** The message as it was accepted. @throws NOT_FOUND */
+  source(id: string): Promise<Buffer>
+  /** @throws NOT_FOUND */
+  delete(id: string): Promise<void>
   count(): Promise<number>
   /** @param steps further steps of the same batch */
   empty(steps: readonly Step[]): Promise<void>
@@ -89,6 +97,20 @@ function viewOf(mail: Email, receivers: readonly string[]): View {
     html,
     links: linksOf({ html, text }),
   }
+}
+
+const notFound = () => errors.not_found({ message: 'No mail in the inbox has this id.' })
+
+/** The text of HTML as far as a search needs it. */
+const textOf = (html: string): string =>
+  unescapeHtml(html.replaceAll(/<(?:style|script)\b.*?<\/(?:style|script)>|<[^<>]*>/gis, ' '))
+
+/** Whether a mail contains a text, in any case and with any white space between its words. */
+function contains(search: string): (mail: InboxMail) => boolean {
+  const flat = (text: string): string => text.toLowerCase().replaceAll(/\s+/g, ' ')
+  const wanted = flat(search.trim())
+  return ({ from, to, subject, text, html }) =>
+    [from, to, subject, text ?? '', textOf(html ?? '')].some((one) => flat(one).includes(wanted))
 }
 
 /** Accepted mail, in the database, so that it survives a restart. */
@@ -130,18 +152,19 @@ export function createInbox(db: Database, clock: Clock): Inbox {
       ])
       return rows.length > 0
     },
-    async list({ to, limit }) {
+    async list({ to, search, limit }) {
       const filterSql = sql`where id in (select mail_id from sandbox_mail_receivers where address = ${emailKey(to ?? '')})`
       const rows = await db.scan<Row>(sql`
         select id, view, received_at from sandbox_mail ${to === undefined ? sql.literal('') : filterSql}
-        order by received_at desc, id desc limit ${limit}`)
-      return rows.map(mailOf)
+        order by received_at desc, id desc limit ${search === undefined ? limit : MAILS_KEPT}`)
+      const mails = rows.map(mailOf)
+      return search === undefined ? mails : mails.filter(contains(search)).slice(0, limit)
     },
     async find(id) {
       const row = await db.get<Row & { raw: string }>(
         sql`select id, raw, view, received_at from sandbox_mail where id = ${id}`,
       )
-      if (!row) throw errors.not_found({ message: 'No mail in the inbox has this id.' })
+      if (!row) throw notFound()
       const receivers = await db.all<{ address: string }>(
         sql`select address from sandbox_mail_receivers where mail_id = ${id} order by address`,
       )
@@ -160,6 +183,18 @@ export function createInbox(db: Database, clock: Clock): Inbox {
           content: content as string,
         })),
       }
+    },
+    async source(id) {
+      const row = await db.get<{ raw: string }>(sql`select raw from sandbox_mail where id = ${id}`)
+      if (!row) throw notFound()
+      return Buffer.from(row.raw, 'base64')
+    },
+    async delete(id) {
+      const [, rows] = await db.batch([
+        sql`delete from sandbox_mail_receivers where mail_id = ${id}`,
+        sql`delete from sandbox_mail where id = ${id} returning id`,
+      ])
+      if (rows.length === 0) throw notFound()
     },
     async count() {
       const row = await db.get<{ count: number }>(sql`select count(*) as count from sandbox_mail`)

@@ -1,4 +1,5 @@
 import { deriveKey } from '../../base/crypto.ts'
+import { Type } from '../../base/schema.ts'
 import { stablePort } from '../ports.ts'
 import { createListReader } from '../reader.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
@@ -32,7 +33,7 @@ export function createMail({ db, clock, settings, log, faults, callbacks: queue 
     log,
   })
   const address = (): string => `${smtp.host}:${smtp.port}`
-  const readQuery = createListReader()
+  const readQuery = createListReader({ search: Type.Optional(Type.String()) })
 
   const empty = (): Promise<void> => inbox.empty([bounces.deleteSql()])
 
@@ -51,6 +52,21 @@ export function createMail({ db, clock, settings, log, faults, callbacks: queue 
     async routes(engine) {
       engine.get('/api/mail', (request) => list(request.query))
       engine.get<{ Params: { id: string } }>('/api/mail/:id', ({ params }) => inbox.find(params.id))
+      engine.get<{ Params: { id: string } }>('/api/mail/:id/source', async ({ params: { id } }, reply) => {
+        const source = await inbox.source(id)
+        return reply
+          .headers({
+            'content-type': 'message/rfc822',
+            // A browser that showed it might run what is in it.
+            'content-disposition': `attachment; filename="${id}.eml"`,
+            'x-content-type-options': 'nosniff',
+          })
+          .send(source)
+      })
+      engine.delete<{ Params: { id: string } }>('/api/mail/:id', async ({ params }) => {
+        await inbox.delete(params.id)
+        return { message: 'The mail is deleted.' }
+      })
       engine.delete('/api/mail', async () => {
         await empty()
         return { message: 'The inbox is empty.' }
@@ -67,8 +83,8 @@ export function createMail({ db, clock, settings, log, faults, callbacks: queue 
     }),
     part: {
       name: 'inbox',
-      // Mails are added one by one; they are deleted all at once, or the oldest first.
-      version: async () => (await inbox.list({ limit: 1 }))[0]?.id ?? null,
+      // A new mail has another id; without one there are fewer.
+      version: async () => [(await inbox.list({ limit: 1 }))[0]?.id ?? null, await inbox.count()],
     },
     reset: empty,
     open: () => smtp.open(),

@@ -138,6 +138,44 @@ someEngine((engine) => {
     assert.deepEqual([unknown.status, unknown.body.error.code], [404, 'NOT_FOUND'])
   })
 
+  test('a mail is found by its text, read as it was sent, and deleted alone', async (t) => {
+    const { app, send } = await begin(t, engine)
+    await send('ada@example.com', { subject: 'One', text: 'Your code is\n4711.' })
+    await send('bob@example.com', {
+      subject: 'Two',
+      text: undefined,
+      html: '<p>Caf&eacute; &amp; <b>T</b>ea</p>',
+    })
+    const found = async (search: string): Promise<string[]> =>
+      (await app.request('GET', `/sandbox/api/mail?search=${encodeURIComponent(search)}`)).body.messages.map(
+        ({ subject }: Json) => subject,
+      )
+    assert.deepEqual(await found('CODE is 4711'), ['One'])
+    assert.deepEqual(await found('bob@'), ['Two'])
+    assert.deepEqual(await found('& T ea'), ['Two'])
+    assert.deepEqual(await found('<p>'), [])
+    assert.deepEqual(await found(''), ['Two', 'One'])
+
+    const [, { id }] = (await inbox(app)) as [Json, Json]
+    const source = await fetch(`${app.url}/sandbox/api/mail/${id}/source`)
+    assert.deepEqual(
+      ['content-type', 'content-disposition'].map((name) => source.headers.get(name)),
+      ['message/rfc822', `attachment; filename="${id}.eml"`],
+    )
+    assert.match(await source.text(), /^From: .*\r\n(?:.+\r\n)+\r\nYour code is\r\n4711\.\r\n$/)
+
+    const version = async () => (await app.request('GET', '/sandbox/api')).body.mail.messages
+    assert.equal((await app.request('DELETE', `/sandbox/api/mail/${id}`)).status, 200)
+    assert.deepEqual([await subjects(app), await version()], [['Two'], 1])
+    assert.deepEqual(await subjects(app, 'ada@example.com'), [])
+    for (const [method, path] of [
+      ['DELETE', id],
+      ['GET', id],
+      ['GET', `${id}/source`],
+    ] as const)
+      assert.equal((await app.request(method, `/sandbox/api/mail/${path}`)).status, 404, path)
+  })
+
   test('any bytes are kept, also those that are no text', async (t) => {
     const { app, send } = await begin(t, engine)
     const raw = Buffer.concat([

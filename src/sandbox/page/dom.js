@@ -33,7 +33,8 @@ export function update(parent, items, keyOf, write) {
   const existing = new Map([...parent.children].map((element) => [element.dataset.key, element]))
   items.forEach((item, at) => {
     const key = keyOf(item)
-    const text = JSON.stringify(item)
+    // Times of yesterday are written with their day.
+    const text = `${new Date().toDateString()} ${JSON.stringify(item)}`
     let element = existing.get(key)
     existing.delete(key)
     if (!element || element.dataset.text !== text) {
@@ -103,16 +104,15 @@ const dayTime = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
 })
+const yearDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
 
-/** A time element: the time of today, or the day and the time. */
+/** A time element: the time of today, the day and the time of this year, or the day of an earlier one. */
 export function time(iso) {
   const date = new Date(iso)
-  const isToday = date.toDateString() === new Date().toDateString()
-  return make(
-    'time',
-    { datetime: iso, title: date.toLocaleString() },
-    (isToday ? clockTime : dayTime).format(date),
-  )
+  const now = new Date()
+  const isToday = date.toDateString() === now.toDateString()
+  const format = isToday ? clockTime : date.getFullYear() === now.getFullYear() ? dayTime : yearDay
+  return make('time', { datetime: iso, title: date.toLocaleString() }, format.format(date))
 }
 
 /** Moves the focus through the links of a list with the arrow keys, Home and End. */

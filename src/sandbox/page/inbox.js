@@ -1,6 +1,7 @@
-import { appUrl, ask, isUnused, serverUrl } from './api.js'
+import { appUrl, ask, isUnused, root, serverUrl } from './api.js'
 import { byId, command, linked, make, outside, time, update } from './dom.js'
 import { createPanes, row } from './panes.js'
+import { createProblem } from './problem.js'
 import { rendered } from './rendered.js'
 import { tabs } from './tabs.js'
 
@@ -32,18 +33,30 @@ export function createInbox(page) {
   const filter = byId('inbox-filter')
   const seen = new Set(JSON.parse(localStorage.getItem(SEEN) ?? '[]'))
   let messages
+  /** What was found; undefined if nothing is searched for. */
+  let matches
   let openId
 
-  filter.addEventListener('input', () => show())
+  filter.addEventListener('input', () => void search().catch(() => page.retry('inbox')))
   filter.addEventListener('keydown', (event) => {
     if (event.key === 'ArrowDown') list.querySelector('a')?.focus()
   })
 
+  /** Shows the mails with the text that is searched for: the server looks through whole mails. */
+  async function search() {
+    const wanted = filter.value.trim()
+    const found =
+      wanted === ''
+        ? undefined
+        : (await ask('GET', `/mail?limit=${SHOWN_MAX}&search=${encodeURIComponent(wanted)}`)).messages
+    // Another text may have been typed meanwhile.
+    if (filter.value.trim() !== wanted) return
+    matches = found
+    if (messages) show()
+  }
+
   function show() {
-    const wanted = filter.value.trim().toLowerCase()
-    const shown = messages.filter(({ to, from, subject }) =>
-      `${to} ${from} ${subject}`.toLowerCase().includes(wanted),
-    )
+    const shown = matches ?? messages
     update(
       list,
       shown.map(({ id, to, subject, text, receivedAt }) => ({
@@ -76,12 +89,20 @@ export function createInbox(page) {
     if (await read(id)) panes.focus()
   }
 
+  async function remove(id) {
+    await ask('DELETE', `/mail/${encodeURIComponent(id)}`)
+    page.announce('The mail is deleted')
+    location.hash = '#inbox'
+    await api.refresh()
+    filter.focus()
+  }
+
   /** Fetches a mail into the reader; returns whether it shows it. */
   async function read(id) {
     let state = `mail ${id}`
     let content
     try {
-      content = mailView(panes, await ask('GET', `/mail/${encodeURIComponent(id)}`))
+      content = mailView(panes, await ask('GET', `/mail/${encodeURIComponent(id)}`), () => remove(id))
     } catch (error) {
       state = error.status === 404 ? `no mail ${id}` : failed(id)
       if (state === failed(id)) page.retry('inbox')
@@ -90,13 +111,14 @@ export function createInbox(page) {
     return openId === id && panes.fill(state, () => content)
   }
 
-  return {
+  const api = {
     open,
     async refresh() {
       if (openId !== undefined && reader.dataset.state === failed(openId)) void read(openId)
       const before = new Set(messages?.map(({ id }) => id))
       const isFirst = messages === undefined
       messages = (await ask('GET', `/mail?limit=${SHOWN_MAX}`)).messages
+      await search()
       if (openId !== undefined && !isFirst && messages.length === 0) location.hash = '#inbox'
       show()
       if (isFirst) return
@@ -105,6 +127,7 @@ export function createInbox(page) {
       else if (arrivals.length > 1) page.announce(`${arrivals.length} new mails`)
     },
   }
+  return api
 }
 
 const failed = (id) => `failed mail ${id}`
@@ -123,7 +146,8 @@ const mailRow = ({ id, to, subject, receivedAt, preview, isNew, isOpen }) =>
     make('span', { class: 'preview' }, preview),
   )
 
-function mailView(panes, mail) {
+function mailView(panes, mail, remove) {
+  const problem = createProblem('inbox-problem')
   const facts = [
     ['From', mail.from],
     ['To', mail.to],
@@ -153,6 +177,20 @@ function mailView(panes, mail) {
         make('h4', {}, 'Attachments'),
         make('ul', {}, ...mail.attachments.map((one) => make('li', {}, attachment(one)))),
       ),
+    make(
+      'div',
+      { class: 'buttons' },
+      make(
+        'button',
+        {
+          type: 'button',
+          click: ({ currentTarget }) =>
+            void remove().catch((error) => problem.show(error, currentTarget.parentElement)),
+        },
+        'Delete this mail',
+      ),
+      make('a', { class: 'download', href: sourceUrl(mail.id), download: `${mail.id}.eml` }, 'Download it'),
+    ),
     tabs('Ways to read it', [
       mail.html && ['Rendered', () => rendered(mail)],
       mail.text && ['Text', () => make('pre', { class: 'source', tabindex: 0 }, ...linked(mail.text))],
@@ -166,8 +204,23 @@ function mailView(panes, mail) {
             mail.headers.map(({ name, value }) => `${name}: ${value}`).join('\n'),
           ),
       ],
+      ['Source', () => source(mail.id)],
     ]),
   ].filter(Boolean)
+}
+
+const sourceUrl = (id) => `${root}/api/mail/${encodeURIComponent(id)}/source`
+
+/** The message as it was accepted, once it is fetched. */
+function source(id) {
+  const element = make('pre', { class: 'source', tabindex: 0 })
+  fetch(sourceUrl(id))
+    .then((response) => response.text())
+    .then(
+      (text) => (element.textContent = text),
+      () => (element.textContent = 'The server does not answer.'),
+    )
+  return element
 }
 
 function attachment({ filename, contentType, size, content }) {

@@ -37,11 +37,29 @@ const ALWAYS = ['inbox', 'phone']
 // What the server calls otherwise, and what is shown in a second part: the faults of webhooks.
 const SHOWN_IN = { cardpay: ['payments'], walletpay: ['payments'], providers: ['providers', 'webhooks'] }
 
+/** An id may hold a slash, and may not be encoded: addresses are typed, too. */
 function whereNow() {
-  const [name, id] = location.hash.slice(1).split('/')
-  return Object.hasOwn(parts, name)
-    ? { name, id: id ? decodeURIComponent(id) : undefined }
-    : { name: 'inbox' }
+  const [name, ...rest] = location.hash.slice(1).split('/')
+  const id = rest.join('/')
+  return Object.hasOwn(parts, name) ? { name, id: id === '' ? undefined : decoded(id) } : { name: 'inbox' }
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Writes the times again when a day begins. */
+function awaitMidnight() {
+  const now = new Date()
+  const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate() + 1)
+  setTimeout(() => {
+    for (const name of wanted()) refresh(name)
+    awaitMidnight()
+  }, midnight - now)
 }
 
 function goThere() {
@@ -125,3 +143,4 @@ addEventListener('hashchange', () => {
 })
 goThere()
 listen()
+awaitMidnight()

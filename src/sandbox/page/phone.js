@@ -4,13 +4,18 @@ import { createPanes, row } from './panes.js'
 
 const CHANNELS = { sms: 'SMS', whatsapp: 'WhatsApp' }
 
+/** The states of a message whose delivery is still under way, and of one that did not arrive. */
+const UNDER_WAY = ['queued', 'sent']
+const TONES = { delivered: 'good', undelivered: 'bad', failed: 'bad' }
+const REFRESH_MS = 500
+
 const SEND = `${SIGN_IN}
 curl ${serverUrl}/messaging/sms \\
   -H "authorization: Bearer $TOKEN" \\
   -H 'content-type: application/json' \\
   -d '{"to": "+14155550123", "body": "Hello from the sandbox"}'`
 
-/** @param {{ announce(text: string): void, count(part: string, number: number): void }} page */
+/** @param {{ announce(text: string): void, count(part: string, number: number): void, retry(part: string): void }} page */
 export function createPhone(page) {
   const panes = createPanes('phone', {
     empty: isUnused('phone')
@@ -32,6 +37,7 @@ export function createPhone(page) {
   let messages
   let number
   let unread = 0
+  let timer
 
   const conversations = () => Map.groupBy(messages, ({ to }) => to)
 
@@ -39,6 +45,7 @@ export function createPhone(page) {
     const all = [...conversations()].map(([to, [newest, ...more]]) => ({
       to,
       body: newest.body,
+      status: newest.status,
       receivedAt: newest.receivedAt,
       messages: more.length + 1,
       isOpen: to === number,
@@ -62,11 +69,17 @@ export function createPhone(page) {
       conversation.lastElementChild.scrollIntoView({ block: 'nearest' })
   }
 
-  const bubble = ({ channel, body, media, receivedAt }) =>
+  const bubble = ({ channel, body, media, status, errorCode, receivedAt }) =>
     make(
       'li',
       { class: `bubble ${channel}` },
-      make('p', { class: 'meta' }, make('span', { class: 'channel' }, CHANNELS[channel]), time(receivedAt)),
+      make(
+        'p',
+        { class: 'meta' },
+        make('span', { class: 'channel' }, CHANNELS[channel]),
+        time(receivedAt),
+        state(status, errorCode),
+      ),
       make('p', { class: 'body' }, ...linked(body)),
       ...media.map((url) => make('p', { class: 'media' }, outside(url, url))),
     )
@@ -84,8 +97,12 @@ export function createPhone(page) {
     },
     async refresh() {
       const before = messages && new Set(messages.map(({ id }) => id))
-      messages = (await ask('GET', '/phone')).messages
+      messages = (await ask('GET', '/phone?all=true')).messages
       show()
+      // The state follows from the age of a message: no event reports it.
+      clearTimeout(timer)
+      if (messages.some(({ status }) => UNDER_WAY.includes(status)))
+        timer = setTimeout(() => void this.refresh().catch(() => page.retry('phone')), REFRESH_MS)
       const arrivals = before ? messages.filter(({ id }) => !before.has(id)) : []
       for (const { channel, to } of arrivals) page.announce(`New ${CHANNELS[channel]} message for ${to}`)
       if (messages.length === 0) unread = 0
@@ -95,9 +112,21 @@ export function createPhone(page) {
   }
 }
 
-const numberRow = ({ to, body, receivedAt, messages, isOpen }) =>
+const state = (status, errorCode) =>
+  make(
+    'span',
+    { class: `badge ${TONES[status] ?? 'warning'}` },
+    errorCode === null ? status : `${status}: error ${errorCode}`,
+  )
+
+const numberRow = ({ to, body, status, receivedAt, messages, isOpen }) =>
   row(
     { href: `#phone/${encodeURIComponent(to)}`, title: to, moment: time(receivedAt), isOpen },
-    make('span', { class: 'preview' }, body),
+    make(
+      'span',
+      { class: 'line' },
+      make('span', { class: 'preview' }, body),
+      TONES[status] === 'bad' && state(status, null),
+    ),
     make('span', { class: 'quiet' }, `${messages} ${messages === 1 ? 'message' : 'messages'}`),
   )

@@ -1,4 +1,5 @@
 import { deriveKey } from '../../base/crypto.ts'
+import { Type } from '../../base/schema.ts'
 import { sql } from '../../db/sql.ts'
 import { createListReader } from '../reader.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
@@ -27,11 +28,13 @@ export function createPhone({
   const address = `${base}/phone`
   const callbacks = queue.of<Report>('phone', (callback) => signReport(account, callback))
   const messages = createMessages(db, clock, callbacks.subjects)
-  const readQuery = createListReader()
+  const readQuery = createListReader({ all: Type.Boolean({ default: false }) })
 
   async function list(query: unknown): Promise<{ messages: ReceivedMessage[] }> {
-    const { to, limit } = readQuery(query)
-    return { messages: await messages.received(to === undefined ? undefined : numberOf(to), limit) }
+    const { to, all, limit } = readQuery(query)
+    return {
+      messages: await messages.received({ ...(to !== undefined && { to: numberOf(to) }), all, limit }),
+    }
   }
 
   async function empty(): Promise<void> {
@@ -68,7 +71,10 @@ export function createPhone({
       callbacksWaiting: await callbacks.waiting(),
       magic: MAGIC_NUMBERS,
     }),
-    part: { name: 'phone', version: async () => (await messages.received(undefined, 1))[0]?.id ?? null },
+    part: {
+      name: 'phone',
+      version: async () => (await messages.received({ all: true, limit: 1 }))[0]?.id ?? null,
+    },
     reset: empty,
   }
 }

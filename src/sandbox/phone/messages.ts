@@ -40,6 +40,9 @@ export type ReceivedMessage = {
   to: string
   body: string
   media: string[]
+  status: 'queued' | 'sent' | Outcome
+  /** Twilio's code of the failure; null if there is none. */
+  errorCode: number | null
   /** ISO 8601. */
   receivedAt: string
 }
@@ -100,8 +103,12 @@ export type Messages = {
   find(sid: string): Promise<Message | undefined>
   /** The newest first. */
   list(filter: Filter): Promise<Message[]>
-  /** Delivered messages, the newest first. */
-  received(to: string | undefined, limit: number): Promise<ReceivedMessage[]>
+  /**
+   * Messages, the newest first.
+   *
+   * @param filter.all also those that do not reach the phone
+   */
+  received(filter: { to?: string | undefined; all?: boolean; limit: number }): Promise<ReceivedMessage[]>
   count(): Promise<number>
 }
 
@@ -147,18 +154,24 @@ export function createMessages(db: Database, clock: Clock, pendingIds: Sql): Mes
       if (before !== undefined) where.push(sql`id < ${before}`)
       return list(where, limit)
     },
-    async received(to, limit) {
-      const where = [sql`outcome = 'delivered'`]
+    async received({ to, all = false, limit }) {
+      const where = all ? [] : [sql`outcome = 'delivered'`]
       if (to !== undefined) where.push(sql`to_number = ${to}`)
       const messages = await list(where, limit)
-      return messages.map(({ id, channel, to: receiver, body, media, createdAt }) => ({
-        id,
-        channel,
-        to: receiver,
-        body,
-        media,
-        receivedAt: isoTime(createdAt),
-      }))
+      const now = clock.now()
+      return messages.map((message) => {
+        const status = statusAt(message, now)
+        return {
+          id: message.id,
+          channel: message.channel,
+          to: message.to,
+          body: message.body,
+          media: message.media,
+          status,
+          errorCode: status === message.outcome ? message.errorCode : null,
+          receivedAt: isoTime(message.createdAt),
+        }
+      })
     },
     async count() {
       const row = await db.get<{ count: number }>(sql`select count(*) as count from sandbox_phone_messages`)

@@ -28,10 +28,15 @@ someEngine((engine) => {
     assert.equal(more.length, 0)
     assert.match(id, /^[0-9a-z]{26}$/)
     assert.match(receivedAt, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
-    assert.deepEqual(message, { channel: 'sms', to: ADA, body: 'Hello 👋', media: [] })
+    assert.match(message.status, /^(?:queued|sent|delivered)$/)
+    assert.deepEqual(
+      { ...message, status: '' },
+      { channel: 'sms', to: ADA, body: 'Hello 👋', media: [], status: '', errorCode: null },
+    )
     app.clock.advance(1_000)
     const fetched = await client.messages(sent.sid).fetch()
     assert.deepEqual([fetched.status, fetched.dateSent instanceof Date], ['delivered', true])
+    assert.equal((await shown(app))[0]!.status, 'delivered')
   })
 
   test('the newest messages are kept, and the oldest go as others come', async (t) => {
