@@ -7,6 +7,7 @@ import Nft from '../sandbox/chains/contracts/Nft.json' with { type: 'json' }
 import Token from '../sandbox/chains/contracts/Token.json' with { type: 'json' }
 import EnumerableNft from './contracts/EnumerableNft.json' with { type: 'json' }
 import FeeToken from './contracts/FeeToken.json' with { type: 'json' }
+import MisloggingToken from './contracts/MisloggingToken.json' with { type: 'json' }
 import Playground from './contracts/Playground.json' with { type: 'json' }
 import ScanNft from './contracts/ScanNft.json' with { type: 'json' }
 import SilentToken from './contracts/SilentToken.json' with { type: 'json' }
@@ -20,6 +21,7 @@ export const CONTRACTS = {
   Token,
   EnumerableNft,
   FeeToken,
+  MisloggingToken,
   Playground,
   ScanNft,
   SilentToken,
@@ -30,6 +32,7 @@ export const CONTRACTS = {
   | 'Token'
   | 'EnumerableNft'
   | 'FeeToken'
+  | 'MisloggingToken'
   | 'Playground'
   | 'ScanNft'
   | 'SilentToken',

@@ -4,6 +4,7 @@ import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Block, Chain } from '../../onchain/index.ts'
 import { contractCoin } from './contract-coin.ts'
+import { movedTokens } from './moved-tokens.ts'
 import { chunksOf, COIN, receiptOf, type ReceiptRow, type RequestRow } from './request-rows.ts'
 
 /** `Transfer(address,address,uint256)`. https://eips.ethereum.org/EIPS/eip-20#events */
@@ -27,8 +28,8 @@ type Arrival = {
 }
 
 /**
- * What arrived at addresses of requests in blocks: transfers of any token as its logs show them, coin as transactions show
- * it, and coin that a contract sent as the balances show it. The number of requests to the node does not depend on how many
+ * What arrived at addresses of requests in blocks: transfers of any token as its logs show them, and of the token that was
+ * asked for no more than the balance has grown by; coin as transactions show it, and coin that a contract sent as the balances show it. The number of requests to the node does not depend on how many
  * payments are awaited.
  *
  * @returns `isWhole`: whether the balances are known
@@ -49,7 +50,8 @@ export async function arrivalsIn(
       ({ hash, from, to, contract }) => !failed.has(hash) && !(contract === '' && own.has(`${from} ${to}`)),
     )
     .map((one) => receiptOf(chain.name, requests.get(one.to)!, one))
-  const limited = await withoutSpam(db, receipts, [...requests.values()])
+  const unspammed = await withoutSpam(db, receipts, [...requests.values()])
+  const limited = await withBalances(db, chain, { blocks, arrivals, requests, receipts: unspammed })
   const coin = await contractCoin(db, chain, blocks, limited)
   return { receipts: [...limited, ...(coin ?? [])], isWhole: coin !== undefined }
 }
@@ -94,7 +96,7 @@ const tokensIn = (block: Block): Arrival[] =>
 /** An address as a topic, which has 32 bytes. */
 const addressIn = (topic: Hex): string => `0x${topic.slice(-40)}`
 
-type Awaited = Pick<RequestRow, 'id' | 'chain' | 'contract' | 'address'>
+type Awaited = Pick<RequestRow, 'id' | 'chain' | 'contract' | 'address' | 'is_swept'>
 
 /** The requests that are paid at these addresses, on whatever chain, by address. */
 async function requestsAt(
@@ -105,10 +107,42 @@ async function requestsAt(
   const found = await Promise.all(
     chunksOf(addresses).map((chunk) =>
       db.all<Awaited>(sql`
-        select id, chain, contract, address from pay_requests where address in (${sql.join(chunk)}) and watched_until > ${now}`),
+        select id, chain, contract, address, is_swept from pay_requests where address in (${sql.join(chunk)}) and watched_until > ${now}`),
     ),
   )
   return new Map(found.flat().map((one) => [one.address, one]))
+}
+
+/** The receipts with what arrived of the tokens that were asked for. Nobody relies on what others log. */
+async function withBalances(
+  db: Pick<Database, 'all'>,
+  chain: Chain,
+  shown: {
+    blocks: readonly Block[]
+    arrivals: readonly Arrival[]
+    requests: ReadonlyMap<string, Awaited>
+    receipts: readonly ReceiptRow[]
+  },
+): Promise<ReceiptRow[]> {
+  const { blocks, arrivals, requests, receipts } = shown
+  const isAskedToken = ({ address, contract }: ReceiptRow): boolean => {
+    const request = requests.get(address)!
+    return contract !== '' && request.chain === chain.name && request.contract === contract
+  }
+  const groups = Map.groupBy(
+    receipts.filter(isAskedToken),
+    ({ address, block_number }) => `${block_number} ${address}`,
+  )
+  const logged = [...groups.values()].map((group) => {
+    const { address, contract, block_number: number } = group[0]!
+    const block = blocks.find((one) => one.number === number)!
+    const isSent = (one: Arrival): boolean =>
+      one.block === block && one.from === address && one.contract === contract
+    const sent = arrivals.filter(isSent).reduce((sum, { amount }) => sum + amount, 0n)
+    const isSwept = requests.get(address)!.is_swept === 1
+    return { contract, address, block, receipts: group, sent: isSwept ? sent : undefined }
+  })
+  return [...receipts.filter((one) => !isAskedToken(one)), ...(await movedTokens(db, chain, logged))]
 }
 
 /** Anybody can make a contract that shows transfers to our addresses: of what nobody asked for a part is enough. */

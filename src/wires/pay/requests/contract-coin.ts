@@ -5,7 +5,7 @@ import { readBalances } from './balances.ts'
 import { chunksOf, COIN, receiptOf, type ReceiptRow, type RequestRow } from './request-rows.ts'
 
 /** Any node has the states of fewer blocks below the head than these. */
-const OLD = 8
+export const OLD = 8
 
 type OpenRequest = Pick<RequestRow, 'id' | 'address'>
 type Coin = Pick<ReceiptRow, 'address' | 'amount' | 'block_number'>

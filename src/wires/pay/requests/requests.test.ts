@@ -22,6 +22,7 @@ describe('a payment request', () => {
       ])
       const usdc = await node.deploy('Token', ['USD Coin', 'USDC', 6])
       const fee = await node.deploy('FeeToken')
+      const mis = await node.deploy('MisloggingToken')
       const forwarder = await node.deploy('Playground')
       const dai = await node.deploy('Token', ['Dai', 'DAI', 18])
       const [buyer] = node.accounts
@@ -29,15 +30,16 @@ describe('a payment request', () => {
         [usdc, 'Token'],
         [dai, 'Token'],
         [fee, 'FeeToken'],
+        [mis, 'MisloggingToken'],
       ] as const)
         await node.send(token, name, 'mint', [buyer!.address, 10n ** 24n])
       const shop = await startShop(
         end,
         engine,
         { ethereum: node.url, base: other.url },
-        { tokens: { USDC: usdc, FEE: fee } },
+        { tokens: { USDC: usdc, FEE: fee, MIS: mis } },
       )
-      return { shop, node, other, usdc, fee, dai, forwarder }
+      return { shop, node, other, usdc, fee, mis, dai, forwarder }
     }
     let opening: ReturnType<typeof open> | undefined
     const start = () => (opening ??= open())
@@ -110,6 +112,29 @@ describe('a payment request', () => {
       await node.send(usdc, 'Token', 'transfer', [second.receiverAddress, second.amount], { from: 0 })
       await node.mine(DEPTH - 1)
       assert.deepEqual(await shop.statuses(second._id, node), ['confirmed', 'completed'])
+    })
+
+    test('of a token that logs more than it moves counts what the balance has grown by', async () => {
+      const { shop, node, mis } = await start()
+      const pay = (to: string, value: bigint, how = 'transfer') =>
+        node.send(mis, 'MisloggingToken', how, [to, value], { from: 0 })
+      const [kept, twice, only] = [
+        await shop.request('100', 'MIS'),
+        await shop.request('100', 'MIS'),
+        await shop.request('100', 'MIS'),
+      ]
+      await pay(kept.receiverAddress, kept.amount)
+      await pay(twice.receiverAddress, twice.amount / 2n, 'transferLoggedTwice')
+      await pay(only.receiverAddress, only.amount, 'logOnly')
+      await node.mine(DEPTH)
+      assert.deepEqual(await shop.statuses(kept._id, node), ['underpaid', 'pending'])
+      assert.equal((await shop.read(kept._id)).receivedAmount, ((kept.amount * 98n) / 100n).toString())
+      assert.deepEqual(await shop.statuses(twice._id, node), ['underpaid', 'pending'])
+      assert.equal((await shop.read(twice._id)).receivedAmount, (twice.amount / 2n).toString())
+      assert.deepEqual(await shop.statuses(only._id, node), ['pending', 'pending'])
+      await pay(twice.receiverAddress, twice.amount / 2n, 'transferLoggedTwice')
+      await node.mine(DEPTH)
+      assert.deepEqual(await shop.statuses(twice._id, node), ['confirmed', 'completed'])
     })
 
     test('that a contract pays is confirmed without a transaction hash', async () => {
