@@ -12,11 +12,13 @@ import { booksOfSandbox, booksOfServer, readSandbox, type Books } from './wires/
 
 const ROUNDS = 200
 const ROUND_MS = 50
-const PAID: Books = { status: 'completed', amount: '12.50', refunded: '0.00', refunds: [] }
+const UNDISPUTED = { disputed: '0.00', lost: '0.00' }
+const PAID: Books = { status: 'completed', amount: '12.50', refunded: '0.00', ...UNDISPUTED, refunds: [] }
 const HALF_REFUNDED: Books = {
   status: 'partially_refunded',
   amount: '12.50',
   refunded: '6.25',
+  ...UNDISPUTED,
   refunds: ['6.25 completed'],
 }
 

@@ -1,5 +1,6 @@
 import type { Change } from './change.ts'
-import { missing, wrongState } from './errors.ts'
+import { displayAmount } from './currencies.ts'
+import { invalidParameter, missing, wrongState } from './errors.ts'
 import { newObjectId } from './object-id.ts'
 import { find, list } from './objects.ts'
 import type { Parameters } from './parameters.ts'
@@ -39,10 +40,14 @@ async function move(change: Change, dispute: Dispute, sign: 1 | -1): Promise<voi
   dispute.balance_transactions.push(booked)
 }
 
-const newDispute = (charge: Charge, now: number, reason: string, isInquiry: boolean): Dispute => ({
+const newDispute = (
+  charge: Charge,
+  now: number,
+  { reason, isInquiry, amount }: { reason: string; isInquiry: boolean; amount: number },
+): Dispute => ({
   id: newObjectId('dispute'),
   object: 'dispute',
-  amount: charge.amount - charge.amount_refunded,
+  amount,
   balance_transactions: [],
   charge: charge.id,
   created: now,
@@ -78,17 +83,23 @@ const newDispute = (charge: Charge, now: number, reason: string, isInquiry: bool
   status: isInquiry ? 'warning_needs_response' : 'needs_response',
 })
 
-/** Opens a dispute about all that is left of a charge. */
+/** Opens a dispute about an amount of a charge. Default: all that is left of it. */
 export async function openDispute(
   change: Change,
   chargeId: string,
-  { reason, isInquiry: inquiry }: { reason: string; isInquiry: boolean },
+  { reason, isInquiry: inquiry, amount }: { reason: string; isInquiry: boolean; amount?: number | undefined },
 ): Promise<Dispute> {
   const { object: charge, details } = await change.lock('charge', chargeId)
   if (charge.status !== 'succeeded' || charge.amount_refunded === charge.amount)
     throw wrongState(`Charge ${charge.id} has no money that could be disputed.`, 'charge_not_disputable')
   if (charge.disputed) throw wrongState(`Charge ${charge.id} is disputed already.`, 'charge_disputed')
-  const dispute = newDispute(charge, change.now, reason, inquiry)
+  const left = charge.amount - charge.amount_refunded
+  if (amount !== undefined && amount > left)
+    throw invalidParameter(
+      'amount',
+      `The charge has ${displayAmount(left, charge.currency)} left to dispute.`,
+    )
+  const dispute = newDispute(charge, change.now, { reason, isInquiry: inquiry, amount: amount ?? left })
   charge.disputed = true
   if (!inquiry) await move(change, dispute, -1)
   await change.put('charge', charge, details)
@@ -132,10 +143,10 @@ function checkOpen({ id, status }: Dispute): void {
     )
 }
 
-/** Decides a dispute. */
+/** Decides a dispute. One that was lost may be won after all: the bank gives the money back. */
 export async function decideDispute(change: Change, id: string, outcome: 'won' | 'lost'): Promise<Dispute> {
   const dispute = await lockDispute(change, id)
-  checkOpen(dispute)
+  if (dispute.status !== 'lost' || outcome !== 'won') checkOpen(dispute)
   await end(change, dispute, outcome)
   return dispute
 }
@@ -192,6 +203,17 @@ async function escalate(change: Change, dispute: Dispute): Promise<void> {
 /** Accepts a dispute: it is lost. */
 export const closeDispute = (change: Change, id: string): Promise<Dispute> =>
   decideDispute(change, id, 'lost')
+
+const KEEP_FUNDS_AWAY = ['needs_response', 'under_review', 'lost']
+
+/** What disputes about a charge, which is locked, keep away from the merchant. */
+export async function disputedOf(change: Change, charge: Charge): Promise<number> {
+  const disputes = await list(change.tx, 'dispute', { charge: charge.id }, { limit: 100 })
+  return disputes.reduce(
+    (sum, { object: { status, amount } }) => sum + (KEEP_FUNDS_AWAY.includes(status) ? amount : 0),
+    0,
+  )
+}
 
 /** A refund of all ends the inquiries about a charge, which is locked. */
 export async function closeInquiries(change: Change, charge: Charge): Promise<void> {

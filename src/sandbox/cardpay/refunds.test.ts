@@ -186,6 +186,27 @@ someEngine((engine) => {
     assert.equal(await available('pln'), 0)
   })
 
+  test('a dispute about a part leaves the rest to refund, and may be won after it was lost', async () => {
+    const { stripe } = cardpay
+    const { session, charge } = await paid(cardpay, { amount: 900 })
+    assert.equal((await act(`sessions/${session.id}/dispute`, { amount: 901 })).status, 400)
+    const { body: dispute } = await act(`sessions/${session.id}/dispute`, { amount: 100 })
+    assert.equal(dispute.amount, 100)
+    const over = await refusal(stripe.refunds.create({ charge, amount: 801 }))
+    assert.equal(over.param, 'amount')
+    assert.equal((await stripe.refunds.create({ charge, amount: 300 })).amount, 300)
+    await act(`disputes/${dispute.id}/close`, { outcome: 'lost' })
+    assert.equal((await stripe.refunds.create({ charge })).amount, 500)
+    assert.equal((await refusal(stripe.refunds.create({ charge }))).code, 'charge_disputed')
+    const reinstated = countOf('charge.dispute.funds_reinstated')
+    const won = await act(`disputes/${dispute.id}/close`, { outcome: 'won' })
+    assert.equal(won.body.status, 'won')
+    assert.equal((await stripe.disputes.retrieve(dispute.id)).balance_transactions.length, 2)
+    await later('charge.dispute.funds_reinstated', reinstated + 1)
+    assert.equal((await act(`disputes/${dispute.id}/close`, { outcome: 'lost' })).status, 400)
+    assert.equal((await stripe.refunds.create({ charge })).amount, 100)
+  })
+
   test('the merchant refunds and the bank disputes by the routes of the sandbox', async () => {
     const { session } = await paid(cardpay, { amount: 900 })
     const refunded = await act(`sessions/${session.id}/refund`, { amount: 300 })

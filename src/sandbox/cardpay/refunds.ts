@@ -2,9 +2,9 @@ import type { Change } from './change.ts'
 import { checkDigits, displayAmount } from './currencies.ts'
 import { invalidParameter, missing, StripeError, wrongState } from './errors.ts'
 import { newObjectId } from './object-id.ts'
-import { find, list } from './objects.ts'
+import { find } from './objects.ts'
 import type { Parameters } from './parameters.ts'
-import { closeInquiries } from './disputes.ts'
+import { closeInquiries, disputedOf } from './disputes.ts'
 import type { Charge, Refund } from './stripe-types.ts'
 import { testCardOf } from './test-cards.ts'
 
@@ -17,21 +17,23 @@ export type RefundInput = {
   metadata?: Record<string, string>
 }
 
-const KEEP_FUNDS_AWAY = ['needs_response', 'under_review', 'lost']
-
-/** @throws StripeError if the charge cannot be refunded at all */
-async function checkRefundable(change: Change, charge: Charge): Promise<void> {
+/**
+ * What can be refunded of a charge.
+ *
+ * @throws StripeError if it cannot be refunded at all
+ */
+async function refundableOf(change: Change, charge: Charge): Promise<number> {
   if (charge.status !== 'succeeded')
     throw wrongState(`Charge ${charge.id} has not succeeded and cannot be refunded.`, 'charge_not_refundable')
-  const disputes = await list(change.tx, 'dispute', { charge: charge.id }, { limit: 100 })
-  if (disputes.some(({ object }) => KEEP_FUNDS_AWAY.includes(object.status)))
+  const disputed = await disputedOf(change, charge)
+  const left = charge.amount - charge.amount_refunded - disputed
+  if (disputed > 0 && left <= 0)
     throw wrongState(`Charge ${charge.id} has been charged back; cannot issue a refund.`, 'charge_disputed')
-  if (charge.amount_refunded >= charge.amount)
-    throw wrongState(`Charge ${charge.id} has already been refunded.`, 'charge_already_refunded')
+  if (left <= 0) throw wrongState(`Charge ${charge.id} has already been refunded.`, 'charge_already_refunded')
+  return left
 }
 
-function readAmount(charge: Charge, amount: number | undefined): number {
-  const left = charge.amount - charge.amount_refunded
+function readAmount(charge: Charge, amount: number | undefined, left: number): number {
   if (amount === undefined) return left
   checkDigits(amount, charge.currency, 'amount')
   if (amount <= left) return amount
@@ -48,8 +50,7 @@ function readAmount(charge: Charge, amount: number | undefined): number {
 /** Refunds a charge: the whole rest, or an amount of it. */
 export async function refundCharge(change: Change, chargeId: string, input: RefundInput): Promise<Refund> {
   const { object: charge, details } = await change.lock('charge', chargeId, 'charge')
-  await checkRefundable(change, charge)
-  const amount = readAmount(charge, input.amount)
+  const amount = readAmount(charge, input.amount, await refundableOf(change, charge))
   const behaviour = details.card === undefined ? undefined : testCardOf(details.card).refund
   const id = newObjectId('refund')
   const booked = await change.book({

@@ -35,7 +35,12 @@ const readPay = createBodyReader(
 const readSettled = createBodyReader(Type.Object({ succeeded: Type.Boolean() }))
 const readRefund = createBodyReader(Type.Object({ amount: Type.Optional(Type.Integer({ minimum: 1 })) }))
 const readDispute = createBodyReader(
-  Type.Object({ reason: Type.Optional(Type.Enum(DISPUTE_REASONS, { description: 'Default: fraudulent.' })) }),
+  Type.Object({
+    reason: Type.Optional(Type.Enum(DISPUTE_REASONS, { description: 'Default: fraudulent.' })),
+    amount: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'In minor units. Default: all that is left.' }),
+    ),
+  }),
 )
 const readDecision = createBodyReader(
   Type.Object({ outcome: Type.Enum(['won', 'lost'], { description: 'For whom the bank decides.' }) }),
@@ -130,8 +135,8 @@ export const createSandboxApi =
     post('/sessions/:id/refund', readRefund, async (change, id, { amount }) =>
       refundCharge(change, await chargeOf(change, id), { amount }),
     )
-    post('/sessions/:id/dispute', readDispute, async (change, id, { reason = 'fraudulent' }) =>
-      openDispute(change, await chargeOf(change, id), { reason, isInquiry: false }),
+    post('/sessions/:id/dispute', readDispute, async (change, id, { reason = 'fraudulent', amount }) =>
+      openDispute(change, await chargeOf(change, id), { reason, isInquiry: false, amount }),
     )
     post('/disputes/:id/close', readDecision, (change, id, { outcome }) => decideDispute(change, id, outcome))
     post('/refunds/:id/settle', readRefundEnd, (change, id, { status }) => settleRefund(change, id, status))

@@ -100,10 +100,15 @@ const sum = (amounts: readonly { amount: string }[]): bigint =>
 export const refundedOf = ({ refunds }: Order): bigint =>
   sum(refunds.filter(({ status }) => status === 'COMPLETED'))
 
+/** Whether a dispute keeps its amount away from the merchant: until it is won. */
+const takes = ({ outcome }: Dispute): boolean => outcome !== 'RESOLVED_SELLER_FAVOUR'
+
 /** What can still be refunded, in minor units: refunds in progress count. */
-export const refundableOf = ({ capture, refunds }: Order): bigint =>
+export const refundableOf = ({ capture, refunds, dispute }: Order): bigint =>
   capture?.status === 'COMPLETED'
-    ? BigInt(capture.amount) - sum(refunds.filter(({ status }) => status !== 'FAILED'))
+    ? BigInt(capture.amount) -
+      sum(refunds.filter(({ status }) => status !== 'FAILED')) -
+      sum(dispute && takes(dispute) ? [dispute] : [])
     : 0n
 
 /** The capture's status as PayPal shows it: refunds change it. */
@@ -124,7 +129,7 @@ export function fundsOf(order: Order): { available: bigint; onHold: bigint } {
     BigInt(capture.fee) -
     sum(refunds.filter(({ status }) => status !== 'FAILED')) -
     BigInt(reversal?.amount ?? 0)
-  if (!dispute || dispute.outcome === 'RESOLVED_SELLER_FAVOUR') return { available: net, onHold: 0n }
+  if (!dispute || !takes(dispute)) return { available: net, onHold: 0n }
   const disputed = BigInt(dispute.amount)
   return { available: net - disputed, onHold: dispute.status === 'RESOLVED' ? 0n : disputed }
 }

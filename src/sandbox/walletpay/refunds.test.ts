@@ -135,8 +135,34 @@ someEngine((engine) => {
       assert.deepEqual([after.status, after.dispute_outcome.outcome_code], ['RESOLVED', code])
       assert.ok(after.update_time > before.update_time)
       assert.deepEqual((await wallet.state()).balance.EUR, { available, onHold: '0.00' })
-      const closed = await wallet.drive('POST', `/walletpay/disputes/${disputeId}/close`, { outcome: 'won' })
-      assert.equal(closed.status, 409)
-      assert.equal((await refund(wallet, captureId, '1.00')).status, outcome === 'won' ? 201 : 422)
+      const close = (by: string) =>
+        wallet.drive('POST', `/walletpay/disputes/${disputeId}/close`, { outcome: by })
+      assert.equal((await close('lost')).status, 409)
+      if (outcome !== 'won') {
+        assert.equal((await refund(wallet, captureId, '1.00')).status, 422)
+        // An appeal gives the money back.
+        assert.equal((await close('won')).status, 200)
+      }
+      assert.equal((await close('won')).status, 409)
+      assert.equal((await refund(wallet, captureId, '1.00')).status, 201)
     })
+
+  test('a dispute about a part leaves the rest, which is refunded as a whole while it is open', async (t) => {
+    const wallet = await startWallet(t, engine)
+    const { id, captureId } = await pay(wallet)
+    const dispute = (amount: string) => wallet.drive('POST', `/walletpay/orders/${id}/dispute`, { amount })
+    assert.equal((await dispute('12.31')).status, 400)
+    assert.equal((await dispute('2.30')).status, 200)
+    const list = `/v1/customer/disputes?disputed_transaction_id=${captureId}`
+    const [{ dispute_id: disputeId, dispute_amount: money }] = (await wallet.call('GET', list)).body.items
+    assert.equal(money.value, '2.30')
+    assert.deepEqual(issuesOf(await refund(wallet, captureId, '1.00')), [
+      'CAPTURE_DISPUTED_PARTIAL_REFUND_NOT_ALLOWED',
+    ])
+    assert.deepEqual(issuesOf(await refund(wallet, captureId, '10.01')), ['REFUND_AMOUNT_EXCEEDED'])
+    await wallet.drive('POST', `/walletpay/disputes/${disputeId}/close`, { outcome: 'lost' })
+    assert.equal((await refund(wallet, captureId, '1.00')).status, 201)
+    assert.deepEqual(issuesOf(await refund(wallet, captureId, '9.01')), ['REFUND_AMOUNT_EXCEEDED'])
+    assert.equal((await refund(wallet, captureId, '9.00')).status, 201)
+  })
 })

@@ -69,6 +69,10 @@ function listedOrder(order: Order, approvalUrl: string): Resource {
   }
 }
 
+/** An amount of the body in minor units. */
+const minorOf = ({ request: { currency } }: Order, amount: string | undefined): bigint | undefined =>
+  amount === undefined ? undefined : readMoney({ currency_code: currency, value: amount }, '/amount').amount
+
 /** The callback fault in force for what happens outside of an API call. A call counts only if there is one. */
 export async function callbackFault(faults: Faults): Promise<Fault['callback']> {
   const { walletpay } = await faults.all()
@@ -103,9 +107,12 @@ export function addSimulationRoutes(engine: FastifyInstance, wallet: Wallet, fau
     'body',
     Type.Object({ amount: Type.Optional(Type.String({ maxLength: 32 })) }),
   )
-  const readReason = createReader(
+  const readDispute = createReader(
     'body',
-    Type.Object({ reason: Type.Enum([...REASONS], { default: REASONS[0] }) }),
+    Type.Object({
+      reason: Type.Enum([...REASONS], { default: REASONS[0] }),
+      amount: Type.Optional(Type.String({ maxLength: 32 })),
+    }),
   )
   const readCaptureStatus = createReader('body', Type.Object({ status: Type.Enum(['completed', 'denied']) }))
   const readRefundStatus = createReader('body', Type.Object({ status: Type.Enum(['completed', 'failed']) }))
@@ -144,15 +151,13 @@ export function addSimulationRoutes(engine: FastifyInstance, wallet: Wallet, fau
   add('orders/:id/refund', 'order', (body) => {
     const { amount } = readAmount(body)
     return (order, now) => {
-      const { currency } = order.request
-      const money =
-        amount === undefined ? undefined : readMoney({ currency_code: currency, value: amount }, '/amount')
-      return refund(order, money ? { amount: money.amount } : {}, now)
+      const minor = minorOf(order, amount)
+      return refund(order, minor === undefined ? {} : { amount: minor }, now)
     }
   })
   add('orders/:id/dispute', 'order', (body) => {
-    const { reason } = readReason(body)
-    return (order, now) => openDispute(order, reason, now)
+    const { reason, amount } = readDispute(body)
+    return (order, now) => openDispute(order, { reason, amount: minorOf(order, amount) }, now)
   })
   add('orders/:id/reverse', 'order', () => reverse)
   add('captures/:id/settle', 'object', (body) => {

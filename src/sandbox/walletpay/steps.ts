@@ -133,11 +133,15 @@ export function refund(order: Order, request: RefundRequest, now: number): Step 
   checkRefundable(order)
   const left = refundableOf(order)
   const { amount = left, customId, invoiceId, note } = request
-  if (left === 0n) throw unprocessable('CAPTURE_FULLY_REFUNDED', 'The capture is refunded already.')
   if (amount > left)
     throw unprocessable('REFUND_AMOUNT_EXCEEDED', 'The amount is more than what is left of the capture.', {
       field: '/amount/value',
     })
+  if (order.dispute && order.dispute.status !== 'RESOLVED' && amount < left)
+    throw unprocessable(
+      'CAPTURE_DISPUTED_PARTIAL_REFUND_NOT_ALLOWED',
+      'Because of an open dispute, only all that is left can be refunded.',
+    )
   const made: Refund = {
     id: newObjectId(),
     status: order.funding === 'pending' ? 'PENDING' : 'COMPLETED',
@@ -162,15 +166,18 @@ export function refund(order: Order, request: RefundRequest, now: number): Step 
   }
 }
 
-function checkRefundable({ capture: captured, dispute, reversal }: Order): void {
+function checkRefundable(order: Order): void {
+  const { capture: captured, dispute, reversal } = order
   if (captured?.status === 'PENDING')
     throw unprocessable('PENDING_CAPTURE', 'A pending capture cannot be refunded.')
   if (captured?.status !== 'COMPLETED')
     throw unprocessable('REFUND_NOT_ALLOWED', 'Nothing was captured that could be refunded.')
-  if (dispute && dispute.status !== 'RESOLVED')
+  const isLeft = refundableOf(order) > 0n
+  if (!isLeft && dispute && dispute.status !== 'RESOLVED')
     throw unprocessable('TRANSACTION_DISPUTED', 'The transaction has an open dispute.')
-  if (reversal || (dispute && dispute.outcome !== 'RESOLVED_SELLER_FAVOUR'))
+  if (reversal || (!isLeft && dispute && dispute.outcome !== 'RESOLVED_SELLER_FAVOUR'))
     throw unprocessable('REFUND_NOT_PERMITTED_DUE_TO_CHARGEBACK', 'The payment was taken back already.')
+  if (!isLeft) throw unprocessable('CAPTURE_FULLY_REFUNDED', 'The capture is refunded already.')
 }
 
 /** A pending refund arrives at the buyer or fails. A refund that fails gives its amount back. */
@@ -216,13 +223,22 @@ export function reverse(order: Order, now: number): Step {
   }
 }
 
-/** The buyer disputes the rest of the payment, which is on hold then. */
-export function openDispute(order: Order, reason: string, now: number): Step {
+/** The buyer disputes the rest of the payment, or an amount of it, which is on hold then. */
+export function openDispute(
+  order: Order,
+  { reason, amount }: { reason: string; amount?: bigint | undefined },
+  now: number,
+): Step {
+  const left = takeBack(order)
+  if (amount !== undefined && amount > left)
+    throw unprocessable('NOT_SUPPORTED', 'The amount is more than what is left of the payment.', {
+      field: '/amount',
+    })
   const dispute: Dispute = {
     id: newDisputeId(),
     status: 'WAITING_FOR_SELLER_RESPONSE',
     reason,
-    amount: String(takeBack(order)),
+    amount: String(amount ?? left),
     createdAt: now,
     updatedAt: now,
   }
@@ -235,7 +251,10 @@ export function openDispute(order: Order, reason: string, now: number): Step {
 
 function changeDispute(order: Order, changes: Partial<Dispute>, type: EventType, now: number): Step {
   const { dispute } = order
-  if (!dispute || dispute.status === 'RESOLVED') throw notPossible('There is no open dispute.')
+  // An appeal may give back what was lost.
+  const isAppealed = changes.outcome === 'RESOLVED_SELLER_FAVOUR' && dispute?.outcome !== changes.outcome
+  if (!dispute || (dispute.status === 'RESOLVED' && !isAppealed))
+    throw notPossible('There is no open dispute.')
   const changed = { ...dispute, ...changes, updatedAt: Math.max(now, dispute.updatedAt + 1) }
   return { order: touch(order, now, { dispute: changed }), reports: [{ type, about: changed }] }
 }

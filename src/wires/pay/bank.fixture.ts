@@ -56,9 +56,6 @@ export type Session = {
   at: number
 }
 
-/** What the bank's books say about a session. */
-export type BankBooks = { status: string; captured: bigint; refunded: bigint }
-
 export type Bank = PaymentProvider & {
   sessions: Map<string, Session>
   /** What it was asked to create last. */
@@ -268,10 +265,8 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
           (sum, one) => sum + (one.status === 'failed' ? 0n : one.amount),
           0n,
         )
-        const isOpen =
-          session.status === 'paid' &&
-          !session.disputes.some(({ status }) => status === 'open' || status === 'lost')
-        if (!isOpen || given + amount > session.amount)
+        const { disputed, lost } = booksOf(session)
+        if (session.status !== 'paid' || given + disputed + lost + amount > session.amount)
           return { kind: 'refused', reason: 'more than is left', code: 'state' }
         const refund: Refund = { id: idOf('re'), callId: id, amount, status: 'completed', at: clock.now() }
         session.refunds.push(refund)
@@ -310,9 +305,20 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
 }
 
 /** What the bank has of a session, to be compared with a transaction. */
-export function booksOf({ status, amount, refunds }: Session): { captured: bigint; refunded: bigint } {
+export function booksOf({
+  status,
+  amount,
+  refunds,
+  disputes,
+}: Session): Record<'captured' | 'refunded' | 'disputed' | 'lost', bigint> {
+  const captured = status === 'paid' ? amount : 0n
+  const sum = (list: readonly { status: string; amount: bigint }[], state: string): bigint =>
+    list.reduce((total, one) => total + (one.status === state ? one.amount : 0n), 0n)
+  const upTo = (value: bigint): bigint => (value < captured ? value : captured)
   return {
-    captured: status === 'paid' ? amount : 0n,
-    refunded: refunds.reduce((sum, one) => sum + (one.status === 'completed' ? one.amount : 0n), 0n),
+    captured,
+    refunded: sum(refunds, 'completed'),
+    disputed: upTo(sum(disputes, 'open')),
+    lost: upTo(sum(disputes, 'lost')),
   }
 }

@@ -8,7 +8,7 @@ import { testClock } from '../../testing/app.ts'
 import { someEngine } from '../../testing/engines.ts'
 import { isLongRun } from '../../testing/long-run.ts'
 import { sql } from '../../db/sql.ts'
-import { createBank, type Bank, type CallFault, type Session } from './bank.fixture.ts'
+import { booksOf, createBank, type Bank, type CallFault, type Session } from './bank.fixture.ts'
 import { startTill, type Till } from './pay.fixture.ts'
 
 type Action =
@@ -23,7 +23,13 @@ type Action =
   | { kind: 'refund'; at: number; amount: number | undefined; fault: CallFault | undefined }
   | { kind: 'dashboard'; at: number; amount: number }
   | { kind: 'refundFails'; at: number; refund: number }
-  | { kind: 'dispute'; at: number; does: 'inquiry' | 'open' | 'won' | 'lost' }
+  | {
+      kind: 'dispute'
+      at: number
+      does: 'inquiry' | 'open' | 'won' | 'lost' | 'regain'
+      /** Undefined: all of the payment. */
+      amount: number | undefined
+    }
   | { kind: 'deliver'; order: number[]; lost: boolean }
   | { kind: 'lookFault' }
   | { kind: 'sweep' }
@@ -90,11 +96,12 @@ const action = fc.oneof(
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('refundFails'), at, refund: fc.nat(3) }) },
   {
-    weight: 3,
+    weight: 4,
     arbitrary: fc.record({
       kind: fc.constant('dispute'),
       at,
-      does: fc.constantFrom('inquiry', 'open', 'open', 'won', 'lost'),
+      does: fc.constantFrom('inquiry', 'open', 'open', 'won', 'lost', 'lost', 'regain'),
+      amount: fc.option(fc.integer({ min: 1, max: 800 }), { nil: undefined }),
     }),
   },
   {
@@ -116,16 +123,18 @@ function change(session: Session, one: Action, now: number): string | undefined 
   const { status, amount, refunds, disputes } = session
   const given = refunds.reduce((sum, refund) => sum + (refund.status === 'failed' ? 0n : refund.amount), 0n)
   const dispute = disputes.find((each) => each.status === 'open' || each.status === 'inquiry')
-  const isLost = disputes.some((each) => each.status === 'lost')
+  const { disputed, lost } = booksOf(session)
+  // Money may come after a session has ended.
+  const isUnpaid = ['open', 'expired', 'cancelled'].includes(status)
   if (one.kind === 'buyer') {
     const to = {
-      pay: status === 'open' && !session.wallet && 'paid',
+      pay: isUnpaid && !session.wallet && 'paid',
       approve: status === 'open' && session.wallet && 'approved',
       decline: undefined,
       expire: status === 'open' && 'expired',
       cancel: status === 'open' && 'cancelled',
       pend: (status === 'open' || status === 'approved') && 'pending',
-      clear: status === 'pending' && 'paid',
+      clear: (status === 'pending' || status === 'failed') && 'paid',
       fail: status === 'pending' && 'failed',
     }[one.does] as Session['status'] | false | undefined
     if (one.does === 'decline') session.isDeclined = true
@@ -137,7 +146,7 @@ function change(session: Session, one: Action, now: number): string | undefined 
   if (status !== 'paid') return undefined
   if (one.kind === 'dashboard') {
     const value = BigInt(one.amount)
-    if (given + value > amount || isLost || dispute) return undefined
+    if (given + disputed + lost + value > amount) return undefined
     refunds.push({
       id: `re_${session.reference}_${refunds.length}`,
       amount: value,
@@ -152,7 +161,14 @@ function change(session: Session, one: Action, now: number): string | undefined 
     refund.status = 'failed'
     return 'refund.failed'
   }
-  if (one.kind !== 'dispute' || isLost) return undefined
+  if (one.kind !== 'dispute') return undefined
+  if (one.does === 'regain') {
+    const regained = disputes.find((each) => each.status === 'lost')
+    if (!regained) return undefined
+    regained.status = 'won'
+    regained.version++
+    return 'dispute.won'
+  }
   if (one.does === 'inquiry' || one.does === 'open') {
     if (given >= amount || (dispute && (dispute.status === 'open' || one.does === 'inquiry')))
       return undefined
@@ -160,7 +176,7 @@ function change(session: Session, one: Action, now: number): string | undefined 
     else
       disputes.push({
         id: `dp_${session.reference}_${disputes.length}`,
-        amount,
+        amount: one.amount === undefined || BigInt(one.amount) > amount ? amount : BigInt(one.amount),
         status: one.does,
         version: 0,
         at: now,
@@ -173,12 +189,13 @@ function change(session: Session, one: Action, now: number): string | undefined 
 }
 
 /** The state that a person would read from the bank's books. */
-function stateAtBank({ status, amount, refunds, disputes }: Session): string {
+function stateAtBank(session: Session): string {
+  const { status, amount, disputes } = session
   if (status === 'open' || status === 'approved' || status === 'pending') return 'pending'
   if (status !== 'paid') return status
-  const refunded = refunds.reduce((sum, one) => sum + (one.status === 'completed' ? one.amount : 0n), 0n)
-  if (refunded === amount) return 'refunded'
-  if (disputes.some((one) => one.status === 'lost')) return 'lost'
+  const { refunded, lost } = booksOf(session)
+  if (refunded >= amount) return 'refunded'
+  if (lost > 0n && refunded + lost >= amount) return 'lost'
   if (disputes.some((one) => one.status === 'open')) return 'disputed'
   return refunded > 0n ? 'partially_refunded' : 'completed'
 }
@@ -267,11 +284,13 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
       assert.equal(ours.status, stateAtBank(session), where)
       const minor = (amount: number) => (ours.provider === 'cardpay' ? amount : Math.round(amount * 100))
       assert.equal(BigInt(minor(ours.amount)), session.amount, where)
-      const refunded = session.refunds.reduce(
-        (sum, one) => sum + (one.status === 'completed' ? one.amount : 0n),
-        0n,
+      const { refunded, disputed, lost } = booksOf(session)
+      const { refundedAmount, disputedAmount, lostAmount } = ours
+      assert.deepEqual(
+        [refundedAmount, disputedAmount, lostAmount].map((one) => BigInt(minor(one))),
+        [refunded, disputed, lost],
+        where,
       )
-      assert.equal(BigInt(minor(ours.refundedAmount)), refunded, where)
       assert.deepEqual(
         ours.refunds.map((one) => `${one.refundId} ${minor(one.amount)} ${one.status}`).toSorted(),
         session.refunds.map((one) => `${one.callId ?? one.id} ${one.amount} ${one.status}`).toSorted(),

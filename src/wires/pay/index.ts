@@ -127,7 +127,8 @@ export const pay = defineWire({
       service,
       async start() {
         const underWay = await db.all<{ transaction_id: string }>(sql`
-          select distinct transaction_id from pay_calls where status in ('running', 'unknown') limit ${UNDER_WAY_MAX}`)
+          select transaction_id from pay_calls where status in ('running', 'unknown')
+          union select id from pay_transactions where status = 'lost' and is_settled = 0 limit ${UNDER_WAY_MAX}`)
         for (const { transaction_id } of underWay)
           await db.batch([watch.watchSql(transaction_id, { isNow: true })])
         if (providers.size > 0) await eventList.listSoon()

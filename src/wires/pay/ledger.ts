@@ -25,7 +25,14 @@ const TEXT_MAX = 300
 const ROUNDS = 200
 /** More states than one change passes through. */
 const STEPS_OF_VERSION = 8
-const FINAL: ReadonlySet<Status> = new Set<Status>(['failed', 'expired', 'cancelled', 'refunded', 'lost'])
+/** States that only money at the provider ends. */
+const LOOKED_FINAL: ReadonlySet<Status> = new Set<Status>(['failed', 'expired', 'cancelled', 'lost'])
+const ENDED: ReadonlySet<Status> = new Set<Status>([
+  ...LOOKED_FINAL,
+  'completed',
+  'partially_refunded',
+  'refunded',
+])
 
 /** A transaction with everything that it is computed from. */
 export type Account = {
@@ -92,7 +99,7 @@ export function createLedger(
     const calls = settledCalls(before.calls, call, summary, row.reference ?? snapshot?.reference)
     const changedCalls = calls.filter((one) => !before.calls.includes(one))
     const deletedCalls = before.calls.filter(({ id: callId }) => !calls.some((one) => one.id === callId))
-    const history = historyOf(before, summary, added)
+    const history = historyOf(before, summary, added, cause)
     const after: TransactionRow = {
       ...row,
       status: history.at(-1) ?? row.status,
@@ -102,6 +109,8 @@ export function createLedger(
       captured: summary.captured.toString(),
       refunded: summary.refunded.toString(),
       reserved: reservedBy(summary, calls).toString(),
+      disputed: summary.disputed.toString(),
+      lost: summary.lost.toString(),
       is_settled: isSettled(summary, calls) ? 1 : 0,
     }
     const isChanged =
@@ -115,6 +124,7 @@ export function createLedger(
         sql`update pay_transactions set
             status = ${after.status}, reference = ${after.reference}, payment_id = ${after.payment_id}, url = ${after.url},
             captured = ${after.captured}, refunded = ${after.refunded}, reserved = ${after.reserved},
+            disputed = ${after.disputed}, lost = ${after.lost},
             is_settled = ${after.is_settled}, version = ${after.version}, updated_at = ${now}
           where id = ${id} and version = ${row.version} returning id`,
         () => changedMeanwhile,
@@ -145,6 +155,7 @@ export function createLedger(
     { row, summary: before }: Account,
     summary: Summary,
     added: readonly Entry[],
+    cause: string,
   ): readonly Status[] {
     const { id, provider, status } = row
     if (summary.mismatch && !before.mismatch) {
@@ -160,6 +171,11 @@ export function createLedger(
       return [status]
     }
     const steps = stepsBetween(status, summary.status)
+    if (steps && steps.length > 0 && LOOKED_FINAL.has(status))
+      log.warn(
+        { transaction: id, provider, from: status, to: summary.status, cause },
+        'a transaction goes on from a state that looked final: its provider has the money after all',
+      )
     if (steps) return steps
     if (added.length > 0)
       log.error(
@@ -194,6 +210,8 @@ const COMPUTED = [
   'captured',
   'refunded',
   'reserved',
+  'disputed',
+  'lost',
   'is_settled',
 ] as const
 
@@ -260,9 +278,8 @@ function reservedBy({ refunds }: Summary, calls: readonly CallRow[]): bigint {
 /** Whether nothing more is expected to happen, other than what an event will tell. */
 function isSettled(summary: Summary, calls: readonly CallRow[]): boolean {
   const { status, refunds, disputes } = summary
-  const isEnded = FINAL.has(status) || status === 'completed' || status === 'partially_refunded'
   return (
-    isEnded &&
+    ENDED.has(status) &&
     !calls.some(isOpen) &&
     !refunds.some((one) => one.status === 'pending') &&
     !disputes.some((one) => one.status === 'open')

@@ -1,17 +1,66 @@
 // What migrations make of the transactions of older versions.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { readMigrations } from '../../db/migrations.ts'
 import { openDatabase } from '../../db/open.ts'
 import { ConstraintError } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import { startApp } from '../../testing/app.ts'
+import { startApp, testClock } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
+import { createBank, type Bank } from './bank.fixture.ts'
+import { startTill } from './pay.fixture.ts'
 
 const FULL = { amount: '1099', captured: '1099', refunded: '400', reserved: '500' }
 
 eachEngine((engine) => {
+  test('a dispute of an older version is of the whole payment until the next look, which a start makes', async (t) => {
+    const databaseUrl = await engine.freshUrl()
+    const db = await openDatabase(databaseUrl)
+    const pay = await readMigrations('pay', new URL('./migrations/', import.meta.url), db.dialect)
+    await db.migrate([
+      ...(await readMigrations('sixwire', new URL('../../kernel/migrations/', import.meta.url), db.dialect)),
+      ...pay.filter(({ name }) => name < '008'),
+    ])
+    const insert = (id: string, status: string, isSettled: number) => sql`
+      insert into pay_transactions (id, owner, provider, status, reference, amount, currency, exponent, captured, refunded,
+        reserved, is_settled, version, created_at, updated_at)
+      values (${id}, 'anna', 'cardpay', ${status}, ${id}, '8200', 'EUR', 2, '8200', '0', '0', ${isSettled}, 1, 10, 10)`
+    await db.batch([
+      insert('t1', 'lost', 1),
+      insert('t2', 'disputed', 0),
+      insert('t3', 'completed', 1),
+      sql`insert into pay_ledger (id, transaction_id, kind, object_id, status, version, amount, currency, created_at, seen_at)
+        values ('l1', 't1', 'charge', 'pi_1', 'completed', 0, '8200', 'EUR', 10, 10)`,
+      sql`insert into pay_ledger (id, transaction_id, kind, object_id, status, version, amount, currency, created_at, seen_at)
+        values ('l2', 't1', 'dispute', 'dp_1', 'lost', 1, '100', 'EUR', 10, 10)`,
+    ])
+    await db.close()
+
+    const clock = testClock()
+    const banks: [Bank, Bank] = [createBank('cardpay', clock), createBank('walletpay', clock)]
+    const session = {
+      transactionId: 't1',
+      reference: 't1',
+      currency: 'EUR',
+      status: 'paid',
+      at: 10,
+      paidAt: 10,
+    }
+    const dispute = { id: 'dp_1', amount: 100n, status: 'lost', version: 1, at: 10 } as const
+    banks[0].sessions.set('t1', { ...session, amount: 8200n, refunds: [], disputes: [dispute] } as never)
+    const till = await startTill(t, engine, { databaseUrl, clock, banks })
+    const amountsOf = async (id: string) => {
+      const { status, disputedAmount, lostAmount } = await till.transaction(id)
+      return [status, disputedAmount, lostAmount]
+    }
+    assert.deepEqual(await amountsOf('t2'), ['disputed', 8200, 0])
+    assert.deepEqual(await amountsOf('t3'), ['completed', 0, 0])
+    while ((await amountsOf('t1'))[0] === 'lost') await delay(5)
+    assert.deepEqual(await amountsOf('t1'), ['completed', 0, 100])
+  })
+
   test('amounts that were integers are text with the same digits, and all else is as it was', async (t) => {
     const databaseUrl = await engine.freshUrl()
     const db = await openDatabase(databaseUrl)

@@ -455,7 +455,80 @@ describe('a refund that is not possible', () => {
       await till.deliver()
       assert.equal((await till.transaction(transactionId)).status, 'lost')
       assert.equal((await till.call(REFUND, { transactionId })).status, 409)
+      dispute('won', 4)
+      await till.deliver()
+      const { status, lostAmount, history } = await till.transaction(transactionId)
+      assert.deepEqual([status, lostAmount], ['partially_refunded', 0])
+      assert.match(history.at(-1)!.cause, /^event /)
+      assert.match(
+        till.app.log(),
+        /"level":40.*"from":"lost","to":"partially_refunded","cause":"event evt_\d+".*looked final/,
+      )
+      assert.equal((await till.call(REFUND, { transactionId })).body.amount, 999)
     })
+
+    test('of more than what a dispute about a part leaves is answered 422, and of the rest is made', async () => {
+      const till = await start()
+      const { _id: transactionId, reference } = await till.paid(8200)
+      const dispute = (status: 'open' | 'lost', version: number) =>
+        till.card.act(
+          reference,
+          (session) =>
+            (session.disputes = [
+              { id: `dp_${reference}`, amount: 100n, status, version, at: till.app.clock.now() },
+            ]),
+          'dispute.changed',
+        )
+      const amounts = async () => {
+        const { status, refundedAmount, disputedAmount, lostAmount } = await till.transaction(transactionId)
+        return [status, refundedAmount, disputedAmount, lostAmount]
+      }
+      const refused = async (message: string) => {
+        const { status, body } = await till.call(REFUND, { transactionId, amount: 8101 })
+        assert.deepEqual([status, body.error.code], [422, 'AMOUNT_EXCEEDED'])
+        assert.equal(body.error.message, message)
+      }
+      dispute('open', 1)
+      await till.deliver()
+      assert.deepEqual(await amounts(), ['disputed', 0, 100, 0])
+      await refused('Only 81.00 EUR of this payment is left to refund: 1.00 EUR is disputed.')
+      assert.equal((await till.call(REFUND, { transactionId, amount: 100 })).status, 200)
+      assert.deepEqual(await amounts(), ['disputed', 100, 100, 0])
+      dispute('lost', 2)
+      await till.deliver()
+      assert.deepEqual(await amounts(), ['partially_refunded', 100, 0, 100])
+      await refused('Only 80.00 EUR of this payment is left to refund: 1.00 EUR is lost.')
+      assert.equal((await till.call(REFUND, { transactionId })).body.amount, 8000)
+      await till.deliver()
+      assert.deepEqual(await amounts(), ['lost', 8100, 0, 100])
+      const { history } = await till.transaction(transactionId)
+      assert.deepEqual(
+        history.map(({ status }) => status),
+        ['pending', 'completed', 'disputed', 'partially_refunded', 'lost'],
+      )
+    })
+
+    for (const [state, paid] of [
+      ['expired', 'paid'],
+      ['cancelled', 'paid'],
+      ['failed', 'paid'],
+    ] as const)
+      test(`of what was ${state} and then paid after all is made`, async () => {
+        const till = await start()
+        const { _id: transactionId, reference } = await till.checkout()
+        for (const status of [state, paid] as const) {
+          till.card.act(reference, (session) => (session.status = status), 'session.changed')
+          await till.deliver()
+        }
+        const { history } = await till.transaction(transactionId)
+        assert.deepEqual(
+          history.map(({ status }) => status),
+          ['pending', state, 'completed'],
+        )
+        assert.match(history[2]!.cause, /^event /)
+        assert.match(till.app.log(), new RegExp(`"level":40.*"from":"${state}","to":"completed"`))
+        assert.equal((await till.call(REFUND, { transactionId })).status, 200)
+      })
 
     for (const [where, environment] of [
       ['with the policy guarded', { SIXWIRE_POLICY: 'guarded', SIXWIRE_ADMINS: 'boss@example.com' }],

@@ -7,7 +7,7 @@ import { moneyText, numberOf } from './amounts.ts'
 import { errorOf, leaseOf, REQUEST_MS, type Calls, type CallToMake } from './calls.ts'
 import { payErrors, type CallProvider } from './errors.ts'
 import type { Account, Ledger } from './ledger.ts'
-import { insertCallSql, type CallRow, type TransactionRow } from './transaction-rows.ts'
+import { insertCallSql, leftOf, type CallRow, type TransactionRow } from './transaction-rows.ts'
 
 /** How often a refund of all that is left is tried again because another refund was faster. */
 const ROUNDS = 100
@@ -59,8 +59,8 @@ export function createRefunds(
   },
 ): Refunds {
   /**
-   * Reserves an amount that `row` has left, and inserts the row of the call; answers undefined if another refund or the provider has changed what is left. SQL
-   * does not add amounts of 256 bits: the statement compares what the sum was made of.
+   * Reserves an amount that `row` has left, and inserts the row of the call; answers undefined if another refund or the
+   * provider has changed what is left. SQL does not add amounts of 256 bits: the statement compares what the sum was made of.
    */
   async function reserve(id: string, row: TransactionRow, amount: bigint): Promise<CallToMake | undefined> {
     const lease = leaseOf({ clock, processes })
@@ -69,8 +69,9 @@ export function createRefunds(
         requireRow(
           sql`update pay_transactions set
               reserved = ${(BigInt(row.reserved) + amount).toString()}, version = version + 1, is_settled = 0, updated_at = ${lease.now}
-            where id = ${row.id} and status in ('completed', 'partially_refunded')
-              and captured = ${row.captured} and reserved = ${row.reserved} returning id`,
+            where id = ${row.id} and status in ('completed', 'partially_refunded', 'disputed')
+              and captured = ${row.captured} and reserved = ${row.reserved}
+              and disputed = ${row.disputed} and lost = ${row.lost} returning id`,
           () => notReserved,
         ),
         requireRow(
@@ -108,7 +109,7 @@ export function createRefunds(
         if (currency !== undefined && currency.toUpperCase() !== row.currency)
           throw invalid({ path: '/body/currency', message: `must be ${row.currency}, as the payment is` })
         refuseState(row)
-        const left = BigInt(row.captured) - BigInt(row.reserved)
+        const left = leftOf(row)
         const amount = readAmount?.(row) ?? left
         if (amount <= 0n || amount > left) throw exceeded(row, left)
         const call = await reserve(id, row, amount)
@@ -136,8 +137,11 @@ export function createRefunds(
 
 const notReserved = errors.unavailable()
 
-function refuseState({ status, provider }: TransactionRow): void {
+function refuseState(row: TransactionRow): void {
+  const { status, provider } = row
   if (status === 'completed' || status === 'partially_refunded' || status === 'refunded') return
+  // A dispute about a part leaves the rest.
+  if (status === 'disputed' && leftOf(row) > 0n) return
   throw payErrors.invalid_state({
     message: `This transaction is ${status}: only what is paid, and not disputed, can be refunded.`,
     details: { provider },
@@ -149,9 +153,18 @@ const exceeded = (row: TransactionRow, left: bigint) =>
     message:
       left <= 0n
         ? 'Nothing is left of this payment to refund: all of it is refunded, or refunds of it are pending.'
-        : `Only ${moneyText(left, row)} of this payment is left to refund.`,
+        : `Only ${moneyText(left, row)} of this payment is left to refund${takenText(row)}.`,
     details: { provider: row.provider, left: left <= 0n ? 0 : numberOf(left, row) },
   })
+
+/** Why less is left than was not refunded: `: 1.00 EUR is disputed`. */
+function takenText(row: TransactionRow): string {
+  const taken = [row.disputed, row.lost].map(BigInt)
+  const words = ['disputed', 'lost'].flatMap((word, at) =>
+    taken[at]! > 0n ? `${moneyText(taken[at]!, row)} is ${word}` : [],
+  )
+  return words.length === 0 ? '' : `: ${words.join(', ')}`
+}
 
 /** The answer for a refund by what the ledger has. */
 function answerOf({ row, summary }: Account, call: Pick<CallRow, 'id' | 'amount'>): RefundAnswer {

@@ -7,7 +7,14 @@ import type { TestApp } from '../../testing/app.ts'
 import type { TransactionDetails } from './transactions.ts'
 
 /** What both say of one payment. */
-export type Books = { status: string; amount: string; refunded: string; refunds: string[] }
+export type Books = {
+  status: string
+  amount: string
+  refunded: string
+  disputed: string
+  lost: string
+  refunds: string[]
+}
 
 type CardPayment = {
   id: string
@@ -15,7 +22,7 @@ type CardPayment = {
   displayAmount: string
   amount: number
   refunds: { id: string; amount: number; status: string }[]
-  dispute: { id: string; status: string } | null
+  dispute: { id: string; status: string; amount: number } | null
 }
 
 type WalletOrder = {
@@ -24,7 +31,7 @@ type WalletOrder = {
   amount: string
   capture: { id: string; status: string } | null
   refunds: { id: string; amount: string; status: string }[]
-  dispute: { id: string; status: string } | null
+  dispute: { id: string; status: string; amount: string } | null
 }
 
 export type Sandbox = { payments: CardPayment[]; orders: WalletOrder[] }
@@ -56,22 +63,30 @@ function booksOf(
   state: 'paid' | 'pending' | 'failed' | 'expired' | 'cancelled',
   amount: string,
   refunds: readonly { amount: number; status: string }[],
-  dispute: { status: string } | null,
+  dispute: { status: string; amount: number } | null,
   isReversed = false,
 ): Books {
   const known = refunds.map((one) => ({ ...one, status: REFUNDS[one.status] ?? one.status }))
   const refunded = known.reduce((sum, one) => sum + (one.status === 'completed' ? one.amount : 0), 0)
+  const amountIf = (pattern: RegExp): number =>
+    state === 'paid' && dispute && pattern.test(dispute.status) ? dispute.amount : 0
+  const disputed = amountIf(OPEN_DISPUTE)
+  // All that was left is reversed; a refund that fails later was never away.
+  const pending = known.reduce((sum, one) => sum + (one.status === 'pending' ? one.amount : 0), 0)
+  const lost = isReversed ? cents(amount) - refunded - pending : amountIf(LOST_DISPUTE)
   const status = (): string => {
     if (state !== 'paid') return state
     if (refunded >= cents(amount)) return 'refunded'
-    if (isReversed || (dispute && LOST_DISPUTE.test(dispute.status))) return 'lost'
-    if (dispute && OPEN_DISPUTE.test(dispute.status)) return 'disputed'
+    if (lost > 0 && refunded + lost >= cents(amount)) return 'lost'
+    if (disputed > 0) return 'disputed'
     return refunded > 0 ? 'partially_refunded' : 'completed'
   }
   return {
     status: status(),
     amount,
     refunded: decimal(refunded),
+    disputed: decimal(disputed),
+    lost: decimal(lost),
     refunds: known.map((one) => `${decimal(one.amount)} ${one.status}`).toSorted(),
   }
 }
@@ -99,7 +114,8 @@ export function booksOfSandbox(
     const state = isPaid ? 'paid' : isFailed ? 'failed' : status === 'VOIDED' ? 'cancelled' : 'pending'
     const isReversed = reversed.has(id)
     const all = refunds.map((one) => ({ ...one, amount: cents(one.amount) }))
-    books.set(id, booksOf(state, amount, all, dispute, isReversed))
+    const disputed = dispute && { ...dispute, amount: cents(dispute.amount) }
+    books.set(id, booksOf(state, amount, all, disputed, isReversed))
   }
   return books
 }
@@ -116,6 +132,8 @@ export async function booksOfServer(app: TestApp, token: string): Promise<Map<st
       status: one.status,
       amount: one.displayAmount,
       refunded: decimal(minor(one.refundedAmount)),
+      disputed: decimal(minor(one.disputedAmount)),
+      lost: decimal(minor(one.lostAmount)),
       refunds: one.refunds.map(({ amount, status }) => `${decimal(minor(amount))} ${status}`).toSorted(),
     })
   }

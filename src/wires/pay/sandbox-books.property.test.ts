@@ -80,9 +80,16 @@ const action = fc.oneof(
     arbitrary: fc.record({ does: fc.constant('dashboard'), at, amount: fc.integer({ min: 1, max: 3000 }) }),
   },
   { weight: 2, arbitrary: fc.record({ does: fc.constant('refundEnds'), at, succeeded: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ does: fc.constant('dispute'), at }) },
   {
-    weight: 2,
+    weight: 3,
+    arbitrary: fc.record({
+      does: fc.constant('dispute'),
+      at,
+      amount: fc.option(fc.integer({ min: 1, max: 900 }), { nil: undefined }),
+    }),
+  },
+  {
+    weight: 4,
     arbitrary: fc.record({ does: fc.constant('close'), at, outcome: fc.constantFrom('won', 'lost') }),
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('reverse'), at }) },
@@ -200,8 +207,12 @@ async function run(start: () => Promise<TestApp>, actions: readonly Action[]): P
         if (wallet)
           await api(`walletpay/refunds/${wallet}/settle`, { status: one.succeeded ? 'completed' : 'failed' })
       } else if (one.does === 'dispute') {
-        if (payment) await api(`cardpay/sessions/${payment.id}/dispute`)
-        if (order) await api(`walletpay/orders/${order.id}/dispute`)
+        const { amount } = one
+        if (payment) await api(`cardpay/sessions/${payment.id}/dispute`, { amount })
+        if (order)
+          await api(`walletpay/orders/${order.id}/dispute`, {
+            amount: amount === undefined ? undefined : (amount / 100).toFixed(2),
+          })
       } else if (one.does === 'close') {
         if (payment?.dispute)
           await api(`cardpay/disputes/${payment.dispute.id}/close`, { outcome: one.outcome })

@@ -65,7 +65,7 @@ const TransactionFields = {
   provider: Type.Enum(PROVIDERS),
   status: Type.Enum(STATUSES, {
     description:
-      'pending, then completed, failed, expired or cancelled; completed becomes partially_refunded, refunded, disputed or lost.',
+      'pending, then completed, failed, expired or cancelled; completed becomes partially_refunded, refunded, disputed or lost. Money decides: what was lost, expired, cancelled or failed goes on if the provider has the money after all.',
   }),
   reference: Type.Optional(
     Type.String({ description: 'The id of the checkout session, order or payment request.' }),
@@ -76,6 +76,12 @@ const TransactionFields = {
   displayAmount: Type.String({ description: 'The exact decimal in major units.', examples: ['12.30'] }),
   currency: Type.String({ description: 'In upper case.' }),
   refundedAmount: Type.Number({ description: 'In the unit of amount.' }),
+  disputedAmount: Type.Number({
+    description: 'What open disputes concern, in the unit of amount. It cannot be refunded.',
+  }),
+  lostAmount: Type.Number({
+    description: 'What disputes and reversals took, in the unit of amount. It cannot be refunded.',
+  }),
   userId: Type.String({ description: 'The user to whom it belongs, or the service key that created it.' }),
   merchantReference: Type.Optional(Type.String({ description: 'The merchant’s own reference.' })),
   email: Type.Optional(Type.String({ description: 'The buyer’s.' })),

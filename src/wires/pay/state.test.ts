@@ -14,6 +14,15 @@ const paid = entry('charge', 'completed')
 const refund = (amount: bigint, status = 'completed', objectId = 're_1') =>
   entry('refund', status, { amount, objectId })
 
+/** What looked final, and was paid after all. */
+const FROM_UNPAID = {
+  completed: 'completed',
+  partially_refunded: 'completed partially_refunded',
+  refunded: 'completed refunded',
+  disputed: 'completed disputed',
+  lost: 'completed lost',
+}
+
 /** From each state to each other one: the states between and the last one, or `refused`. */
 const STEPS: Record<Status, Partial<Record<Status, string>>> = {
   pending: {
@@ -24,25 +33,25 @@ const STEPS: Record<Status, Partial<Record<Status, string>>> = {
     partially_refunded: 'completed partially_refunded',
     refunded: 'completed refunded',
     disputed: 'completed disputed',
-    lost: 'completed disputed lost',
+    lost: 'completed lost',
   },
   completed: {
     partially_refunded: 'partially_refunded',
     refunded: 'refunded',
     disputed: 'disputed',
-    lost: 'disputed lost',
+    lost: 'lost',
   },
   partially_refunded: {
     completed: 'completed',
     refunded: 'refunded',
     disputed: 'disputed',
-    lost: 'disputed lost',
+    lost: 'lost',
   },
   refunded: {
     completed: 'completed',
     partially_refunded: 'partially_refunded',
     disputed: 'partially_refunded disputed',
-    lost: 'partially_refunded disputed lost',
+    lost: 'partially_refunded lost',
   },
   disputed: {
     completed: 'completed',
@@ -50,10 +59,15 @@ const STEPS: Record<Status, Partial<Record<Status, string>>> = {
     refunded: 'completed refunded',
     lost: 'lost',
   },
-  failed: {},
-  expired: {},
-  cancelled: {},
-  lost: {},
+  failed: FROM_UNPAID,
+  expired: FROM_UNPAID,
+  cancelled: FROM_UNPAID,
+  lost: {
+    completed: 'completed',
+    partially_refunded: 'partially_refunded',
+    refunded: 'completed refunded',
+    disputed: 'disputed',
+  },
 }
 
 describe('the states of a transaction', () => {
@@ -104,6 +118,25 @@ describe('the states of a transaction', () => {
     ['a refund of all and a dispute', [paid, refund(1000n), entry('dispute', 'lost')], 'refunded', 1000n],
     ['a reversal', [paid, entry('reversal', 'completed')], 'lost'],
     [
+      'a dispute that was lost and then won',
+      [paid, entry('dispute', 'lost', { version: 1 }), entry('dispute', 'won', { version: 2 })],
+      'completed',
+    ],
+    ['a part that is disputed', [paid, entry('dispute', 'open', { amount: 1n })], 'disputed'],
+    ['a part that was lost', [paid, entry('dispute', 'lost', { amount: 1n })], 'completed'],
+    [
+      'a part that was lost, and a refund of another one',
+      [paid, refund(400n), entry('dispute', 'lost', { amount: 1n })],
+      'partially_refunded',
+      400n,
+    ],
+    [
+      'a part that was lost, and a refund of the rest',
+      [paid, refund(999n), entry('dispute', 'lost', { amount: 1n })],
+      'lost',
+      999n,
+    ],
+    [
       'a reversal that is shown as a refund, too',
       [paid, refund(1000n), entry('reversal', 'completed', { objectId: 're_1' })],
       'lost',
@@ -115,6 +148,21 @@ describe('the states of a transaction', () => {
       assert.equal(summary.refunded, refunded)
       assert.deepEqual(summaryOf(order, entries.toReversed()).status, status)
     })
+
+  test('what disputes and reversals concern is all of the payment at most, and counted once', () => {
+    const dispute = (status: string, more: Partial<Entry> = {}) => entry('dispute', status, more)
+    for (const [entries, disputed, lost] of [
+      [[dispute('open', { amount: 300n })], 300n, 0n],
+      [[dispute('open', { amount: 300n }), dispute('lost', { amount: 200n, objectId: 'dp_2' })], 300n, 200n],
+      [[dispute('lost', { amount: 5000n })], 0n, 1000n],
+      [[dispute('lost', { amount: 300n, currency: 'USD' })], 0n, 1000n],
+      [[dispute('lost', { amount: 300n }), entry('reversal', 'completed', { amount: 300n })], 0n, 300n],
+      [[dispute('won'), dispute('inquiry', { objectId: 'dp_2' })], 0n, 0n],
+    ] as [Entry[], bigint, bigint][]) {
+      const summary = summaryOf(order, [paid, ...entries])
+      assert.deepEqual([summary.disputed, summary.lost], [disputed, lost])
+    }
+  })
 
   test('order and repetition of entries do not matter', () => {
     const entries = fc.array(
@@ -136,7 +184,7 @@ describe('the states of a transaction', () => {
           status: fc.constantFrom('inquiry', 'open', 'won', 'lost'),
           objectId: fc.constantFrom('dp_1', 'dp_2'),
           version: fc.nat(2),
-          amount: fc.constant(1000n),
+          amount: fc.constantFrom(1000n, 300n),
         }),
         fc.record({
           kind: fc.constant('session'),
@@ -154,8 +202,8 @@ describe('the states of a transaction', () => {
       { maxLength: 12 },
     )
     const facts = (list: readonly Entry[]) => {
-      const { status, captured, refunded, isChargePending } = summaryOf(order, list)
-      return { status, captured, refunded, isChargePending }
+      const { status, captured, refunded, disputed, lost, isChargePending } = summaryOf(order, list)
+      return { status, captured, refunded, disputed, lost, isChargePending }
     }
     fc.assert(
       fc.property(

@@ -16,14 +16,15 @@ export type Status = (typeof STATUSES)[number]
 
 const NEXT: Readonly<Record<Status, readonly Status[]>> = {
   pending: ['completed', 'failed', 'expired', 'cancelled'],
-  completed: ['partially_refunded', 'refunded', 'disputed'],
-  partially_refunded: ['refunded', 'completed', 'disputed'],
+  completed: ['partially_refunded', 'refunded', 'disputed', 'lost'],
+  partially_refunded: ['refunded', 'completed', 'disputed', 'lost'],
   refunded: ['partially_refunded', 'completed'],
   disputed: ['completed', 'partially_refunded', 'lost'],
-  failed: [],
-  expired: [],
-  cancelled: [],
-  lost: [],
+  // Money decides over a state that looked final.
+  failed: ['completed'],
+  expired: ['completed'],
+  cancelled: ['completed'],
+  lost: ['completed', 'partially_refunded', 'disputed'],
 }
 
 /**
@@ -53,6 +54,10 @@ export type Summary = {
   captured: bigint
   /** What completed refunds gave back. */
   refunded: bigint
+  /** What open disputes concern. */
+  disputed: bigint
+  /** What disputes and reversals took. */
+  lost: bigint
   refunds: readonly RefundState[]
   disputes: readonly DisputeState[]
   /** A payment that is completed, but not the one that was asked for. */
@@ -79,9 +84,22 @@ export function summaryOf(order: Money, entries: readonly Entry[]): Summary {
   ) as RefundState[]
   const disputes = objects.filter(({ kind }) => kind === 'dispute') as DisputeState[]
   const refunded = refunds.reduce((sum, one) => sum + (one.status === 'completed' ? one.amount : 0n), 0n)
+  const captured = paid?.amount ?? 0n
+  /** A bank may dispute several payments at once, or in another currency: of this one it is all at most. */
+  function shareOf(taken: readonly Entry[]): bigint {
+    const isOfOther = taken.some(({ currency }) => currency !== order.currency)
+    const sum = taken.reduce((total, one) => total + one.amount, 0n)
+    return isOfOther || sum > captured ? captured : sum
+  }
+  const disputed = shareOf(disputes.filter((one) => one.status === 'open'))
+  const lostByDispute = shareOf(disputes.filter((one) => one.status === 'lost'))
+  const reversed = shareOf(objects.filter(({ kind }) => kind === 'reversal'))
   const facts = {
-    captured: paid?.amount ?? 0n,
+    captured,
     refunded,
+    disputed,
+    // PayPal may show what a dispute took as a reversal, too.
+    lost: lostByDispute > reversed ? lostByDispute : reversed,
     refunds,
     disputes,
     mismatch: paid ? undefined : charges.find(({ status }) => status === 'completed'),
@@ -92,7 +110,7 @@ export function summaryOf(order: Money, entries: readonly Entry[]): Summary {
   function status(): Status {
     if (paid) {
       if (refunded >= paid.amount) return 'refunded'
-      if (reversals.size > 0 || has('dispute', 'lost')) return 'lost'
+      if (facts.lost > 0n && refunded + facts.lost >= paid.amount) return 'lost'
       if (has('dispute', 'open')) return 'disputed'
       return refunded > 0n ? 'partially_refunded' : 'completed'
     }

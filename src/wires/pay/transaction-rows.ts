@@ -17,6 +17,8 @@ export type TransactionRow = {
   captured: string
   refunded: string
   reserved: string
+  disputed: string
+  lost: string
   is_settled: number
   version: number
   created_at: number
@@ -51,6 +53,8 @@ export const newTransaction = (
   captured: '0',
   refunded: '0',
   reserved: '0',
+  disputed: '0',
+  lost: '0',
   is_settled: 0,
   version: 0,
   created_at: now,
@@ -63,11 +67,15 @@ export const newTransaction = (
 })
 
 export const TRANSACTION_COLUMNS = sql.literal(
-  'id, owner, provider, status, reference, payment_id, url, amount, currency, exponent, captured, refunded, reserved, is_settled, version, created_at, updated_at, merchant_reference, email, email_key, metadata, expires_at, cancel_requested_at, fee, net, fee_currency, fee_exponent',
+  'id, owner, provider, status, reference, payment_id, url, amount, currency, exponent, captured, refunded, reserved, disputed, lost, is_settled, version, created_at, updated_at, merchant_reference, email, email_key, metadata, expires_at, cancel_requested_at, fee, net, fee_currency, fee_exponent',
 )
 
 export const selectTransactionsSql = (where: Sql): Sql<TransactionRow> =>
   sql<TransactionRow>`select ${TRANSACTION_COLUMNS} from pay_transactions where ${where}`
+
+/** What can still be refunded, in minor units; 0 or less: nothing. */
+export const leftOf = ({ captured, reserved, disputed, lost }: TransactionRow): bigint =>
+  BigInt(captured) - BigInt(reserved) - BigInt(disputed) - BigInt(lost)
 
 /** A call that changes something at a provider. */
 export type CallRow = {

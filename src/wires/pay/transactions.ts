@@ -24,6 +24,8 @@ export type Transaction = {
   displayAmount: string
   currency: string
   refundedAmount: number
+  disputedAmount: number
+  lostAmount: number
   /** To whom it belongs. */
   userId: string
   merchantReference?: string
@@ -125,6 +127,8 @@ const transactionOf = (row: TransactionRow): Transaction => ({
   displayAmount: displayOf(BigInt(row.amount), row),
   currency: row.currency,
   refundedAmount: numberOf(BigInt(row.refunded), row),
+  disputedAmount: numberOf(BigInt(row.disputed), row),
+  lostAmount: numberOf(BigInt(row.lost), row),
   ...merchantOf(row),
   createdAt: isoTime(row.created_at),
   updatedAt: isoTime(row.updated_at),

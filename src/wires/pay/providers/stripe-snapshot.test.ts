@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
+import type Stripe from 'stripe'
 import fc from 'fast-check'
 
 import { ENTRY_STATES, type Entry } from '../provider.ts'
@@ -147,6 +148,25 @@ const CASES: readonly Case[] = [
       disputes: [dispute({ status: word, balance_transactions: movements(version) })],
     },
     [PAID, { ...DISPUTED, status, version }],
+  ]),
+  ...(
+    [
+      ['gave a part back', [-3599, 400], 'eur', 3199n],
+      ['took all', [-3599], 'eur', 3599n],
+      ['moved money of another currency', [-4000, 500], 'usd', 3599n],
+    ] as const
+  ).map(([what, amounts, currency, lost]): Case => [
+    `a lost dispute that ${what}`,
+    {
+      sessions: [disputed],
+      disputes: [
+        dispute({
+          status: 'lost',
+          balance_transactions: amounts.map((amount) => ({ amount, currency }) as Stripe.BalanceTransaction),
+        }),
+      ],
+    },
+    [PAID, { ...DISPUTED, amount: lost, status: 'lost', version: amounts.length }],
   ]),
   [
     'a dispute whose reason is no text to show',

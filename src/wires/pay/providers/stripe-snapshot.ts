@@ -138,14 +138,34 @@ function disputeEntry(dispute: unknown): Of<'dispute'> | undefined {
   const status = wordIn(DISPUTE_STATUS, fields['status'])
   const facts = factsOf(fields, fields['amount'])
   if (!facts || status === undefined) return undefined
-  const { balance_transactions: movements } = fields
+  const movements = Array.isArray(fields['balance_transactions']) ? fields['balance_transactions'] : []
   return {
     kind: 'dispute',
     ...facts,
+    ...(status === 'lost' && { amount: withdrawnOf(movements, facts) }),
     status,
-    version: Array.isArray(movements) ? movements.length : 0,
+    version: movements.length,
     ...reasonOf(fields['reason']),
   }
+}
+
+/**
+ * What a lost dispute took: Stripe gives a part back if the payment was refunded in part before. Movements in the currency
+ * of the account's balance say nothing about that of the payment.
+ *
+ * @see https://support.stripe.com/questions/dispute-for-full-charge-amount-after-a-partial-refund-was-issued
+ */
+function withdrawnOf(
+  movements: readonly unknown[],
+  { amount, currency }: Pick<Entry, 'amount' | 'currency'>,
+): bigint {
+  let withdrawn = 0n
+  for (const movement of movements.map(fieldsOf)) {
+    const moved = movement['amount']
+    if (currencyOf(movement['currency']) !== currency || !Number.isSafeInteger(moved)) return amount
+    withdrawn -= BigInt(moved as number)
+  }
+  return withdrawn > 0n && withdrawn < amount ? withdrawn : amount
 }
 
 function factsOf(
