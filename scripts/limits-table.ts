@@ -66,7 +66,7 @@ export function limitsTable(groups: readonly RouteGroup[]): string {
     .map((equal) => {
       const { limit, who, limitIn, shared } = equal[0]!
       const keys = equal.map(({ key }) => `\`${key}\``).join(', ')
-      const calls = limit.replace('/', ' a ').replace(/min$/, 'minute')
+      const calls = limit.replace('/hour', ' an hour').replace('/min', ' a minute')
       const where = limitIn === 'database' ? 'all replicas' : 'each process'
       return `| ${keys}${shared === undefined ? '' : ', together'} | ${calls} | ${who} | ${where} |`
     })
