@@ -77,7 +77,7 @@ const sumUntil = (coins: readonly Coin[], block: number): bigint =>
   coins.reduce((sum, one) => (one.block_number <= block ? sum + BigInt(one.amount) : sum), 0n)
 
 /** The coin of addresses that is known already. */
-async function knownCoin(
+export async function knownCoin(
   db: Pick<Database, 'all'>,
   chain: string,
   addresses: readonly string[],

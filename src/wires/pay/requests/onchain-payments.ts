@@ -4,6 +4,7 @@ import type { WireContext } from '../../../kernel/wire.ts'
 import type { ProviderStatus } from '../../../providers/health.ts'
 import type { Chain, Onchain } from '../../onchain/index.ts'
 import type { Ledger } from '../ledger.ts'
+import { createElsewhere, ELSEWHERE_MS } from './elsewhere.ts'
 import type { Receivers } from './receivers.ts'
 import { createPaymentRequests, type PaymentRequests } from './requests.ts'
 import { createSettle } from './settle.ts'
@@ -39,6 +40,7 @@ export function createOnchainPayments(
   const settle = createSettle(context, { ledger, chains: onchain.chains, isCaughtUp })
   const follower = onchain.follow(createConsumer(context, (chain, series) => settle.settleSql(chain, series)))
   jobs.every('pay.expire-silent', SILENT_MS, () => settle.expireSilent())
+  jobs.every('pay.look-elsewhere', ELSEWHERE_MS, createElsewhere(context, onchain.chains))
   onchain.signers.add(async (address) => {
     const row = await db.get(sql<{ address_index: number }>`
       select address_index from pay_requests
