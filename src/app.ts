@@ -19,7 +19,7 @@ import type { RouteGroup } from './http/route.ts'
 import { eventLog } from './http/event-log.ts'
 import { createServer, type Server } from './http/server.ts'
 import { createIdempotencyStore } from './kernel/idempotency.ts'
-import { countJobs } from './kernel/jobs/job-list.ts'
+import { declareJobMetrics } from './kernel/jobs/job-metrics.ts'
 import { createJobs, type JobRunner } from './kernel/jobs/jobs.ts'
 import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
 import { createLog, type Log } from './kernel/log.ts'
@@ -198,7 +198,8 @@ async function assemble(parts: Parts): Promise<App> {
   const { config, environment, settings, clock, db, jobs, processes, wires, running, sandbox } = parts
   const { log, answered } = parts.log
   const startedAt = performance.now()
-  const metrics = createMetrics(() => countJobs(db))
+  const metrics = createMetrics()
+  declareJobMetrics(metrics, db, clock)
   const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret, processes)
   const services = new Map<string, unknown>()
@@ -232,7 +233,8 @@ async function assemble(parts: Parts): Promise<App> {
     jobs,
     processes,
     log,
-    record: eventLog(log),
+    record: eventLog({ log, countEvent: metrics.countEvent }),
+    metrics,
     settings,
     policy,
     rateLimiter,
@@ -271,6 +273,7 @@ async function assemble(parts: Parts): Promise<App> {
     idempotency,
     newId: () => newId(clock.now()),
     log,
+    countEvent: metrics.countEvent,
     onAnswer(answer) {
       metrics.observe(answer)
       answered(answer)

@@ -9,8 +9,16 @@ import type { FastifyBaseLogger } from 'fastify'
  */
 export type RecordEvent = (event: string, ids: Readonly<Record<string, string | undefined>>) => void
 
-/** @param origin of the events: the client's address and the id of the request, or nothing outside of requests */
+/**
+ * @param options.countEvent counts each event for the metrics
+ * @param origin of the events: the client's address and the id of the request, or nothing outside of requests
+ */
 export const eventLog =
-  (log: FastifyBaseLogger, origin: { ip?: string; requestId?: string } = {}): RecordEvent =>
-  (event, ids) =>
+  (
+    { log, countEvent }: { log: FastifyBaseLogger; countEvent: RecordEvent },
+    origin: { ip?: string; requestId?: string } = {},
+  ): RecordEvent =>
+  (event, ids) => {
     log.info({ event, ...ids, ...origin }, event)
+    countEvent(event, ids)
+  }

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from './access.ts'
 import { rawRequestOf } from './body-parsers.ts'
 import { signalOf } from './call-signal.ts'
-import { eventLog } from './event-log.ts'
+import { eventLog, type RecordEvent } from './event-log.ts'
 import { isLocalCall } from './local-call.ts'
 import type { MakeRoom, RouteSpec } from './route.ts'
 import type { Share } from './shares.ts'
@@ -25,6 +25,8 @@ export type CallOptions = {
   /** Makes an id for a record or a request. */
   newId: () => string
   log: FastifyBaseLogger
+  /** Counts an event of an account for the metrics. */
+  countEvent: RecordEvent
 }
 
 /** The parts of a call that are not read from its request. */
@@ -101,6 +103,6 @@ export class ReceivedCall {
     return this.#options.log.child({ requestId: this.#request.id })
   }
   get record() {
-    return eventLog(this.#options.log, { ip: this.#request.ip, requestId: this.#request.id })
+    return eventLog(this.#options, { ip: this.#request.ip, requestId: this.#request.id })
   }
 }

@@ -17,6 +17,7 @@ import {
 } from './fields.ts'
 import type { Caller } from '../http/access.ts'
 import type { RecordEvent } from '../http/event-log.ts'
+import type { WireMetrics } from './metrics.ts'
 import type { Policy } from './policy.ts'
 import type { Processes } from './processes.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
@@ -54,6 +55,8 @@ export type WireContext = {
   log: FastifyBaseLogger
   /** Writes a line to the log for what happens to an account outside of calls; a call has its own `record`. */
   record: RecordEvent
+  /** Declares counters and gauges for `GET /metrics`; what calls and jobs take is counted anyway. */
+  metrics: WireMetrics
   settings: Settings
   policy: Policy
   /** Rate limits that are steps of a batch; those of routes are their `limit`. */

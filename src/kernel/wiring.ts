@@ -3,7 +3,18 @@ import { StartError } from '../base/start-error.ts'
 import type { ConfiguredWire } from './wire.ts'
 
 // A wire's context has these beside the wires that it needs. The last two have tables.
-const RESERVED = new Set(['db', 'clock', 'jobs', 'log', 'settings', 'policy', 'server', 'sixwire', 'sandbox'])
+const RESERVED = new Set([
+  'db',
+  'clock',
+  'jobs',
+  'log',
+  'settings',
+  'policy',
+  'metrics',
+  'server',
+  'sixwire',
+  'sandbox',
+])
 
 /**
  * Checks an application's own wires as the compiler would; they may be written in plain JavaScript.

@@ -39,7 +39,7 @@ type Row = {
 }
 
 // Literals: an index of one state only is not found with a parameter.
-const FAILED = sql.literal(`state = 'failed'`)
+export const FAILED = sql.literal(`state = 'failed'`)
 const EVERY = 'every-'
 
 /** Lists jobs, those that failed first, then those that are due first. */
@@ -66,15 +66,6 @@ export async function listJobs(db: Database, { kind, failed, limit }: JobFilter)
     payload: parseJson(row.payload),
   }))
 }
-
-/** How many jobs there are of each kind and state; running ones count as ready. Reads indexes only. */
-export const countJobs = (db: Database): Promise<{ kind: string; state: JobState; count: number }[]> =>
-  db.scan(sql`
-    select kind, 'ready' as state, count(*) as count from sixwire_jobs where state = 'ready' group by kind
-    union all
-    select kind, 'waiting', count(*) from sixwire_jobs where seq is not null and state = 'waiting' group by kind
-    union all
-    select kind, 'failed', count(*) from sixwire_jobs where ${FAILED} group by kind`)
 
 /**
  * Makes failed jobs ready again, with all their attempts. In its lane such a job comes last.

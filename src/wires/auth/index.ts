@@ -106,6 +106,21 @@ export const auth = defineWire({
       ...(mails.areSent ? ['magic-link'] : []),
     ]
 
+    context.metrics.eventCounter(
+      {
+        name: 'sixwire_sign_ins_total',
+        help: 'Sign-ins by this process since its start, by their method and outcome: success, or why they failed',
+        labels: ['method', 'outcome'],
+      },
+      {
+        'sign-in': ({ method = '' }) => ({ method, outcome: 'success' }),
+        'sign-in-failed': ({ method = 'password', reason = '' }) => ({
+          method,
+          outcome: reason.toLowerCase(),
+        }),
+      },
+    )
+
     jobs.every('auth.signing-keys', HOUR_MS, () => signingKeys.rotate())
     jobs.every('auth.clean', HOUR_MS, async () => {
       await sessions.deleteExpired()

@@ -14,6 +14,7 @@ import { isLongRun } from '../../testing/long-run.ts'
 import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
 import type { Providers } from './provider.ts'
+import { createMetrics } from '../../kernel/metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 import { smtp } from './providers/smtp.ts'
@@ -75,7 +76,7 @@ const program = (given: {
       ? twilio({ channel: 'sms', accountSid: ${JSON.stringify(ACCOUNT)}, authToken: ${JSON.stringify(TOKEN)},
           from: '+15005550006', apiBase: addresses.twilio })
       : smtp({ url: addresses.smtp, from: 'shop@example.com' })
-    const outbox = createOutbox({ db, clock, log, jobs }, {
+    const outbox = createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, {
       secret: ${JSON.stringify(SECRET)},
       reportTo: (_provider, id) => 'https://shop.example/' + id,
       providers: { email: [], sms: [], whatsapp: [], [provider.channel]: [{ ...provider, send: paused(provider.send) }] },
@@ -113,7 +114,7 @@ async function recover(url: string, id: string, providers: Providers): Promise<s
   clock.advance(10 * MINUTE)
   const log = pino({ level: 'silent' })
   const jobs = createJobs(db, clock, log)
-  createOutbox({ db, clock, log, jobs }, { secret: SECRET, providers, reportTo })
+  createOutbox({ db, clock, log, jobs, metrics: createMetrics() }, { secret: SECRET, providers, reportTo })
   await jobs.start()
   clock.advance(MINUTE)
   try {

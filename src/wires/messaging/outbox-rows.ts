@@ -1,10 +1,10 @@
-import type { Clock } from '../../base/clock.ts'
 import type { Key } from '../../base/crypto.ts'
 import { errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
-import { requireRow, type Database, type Step } from '../../db/database.ts'
+import { requireRow, type Step } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { Outcome } from '../../providers/outcome.ts'
+import type { WireContext } from '../../kernel/wire.ts'
 import { isRepeatable, readContent, writeContent, type Content } from './content.ts'
 import type { Channel } from './provider.ts'
 
@@ -125,7 +125,15 @@ const unknownCallOf = ({ provider, attempted_at, call_state }: Row): Claim['unkn
     : { provider, since: attempted_at, isSecond: call_state === 'repeated' }
 
 /** @param key what messages are sealed with until they are settled */
-export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRows {
+export function createOutboxRows(
+  { db, clock, metrics }: Pick<WireContext, 'db' | 'clock' | 'metrics'>,
+  key: Key,
+): OutboxRows {
+  const countMessage = metrics.counter({
+    name: 'sixwire_messages_total',
+    help: 'Messages that this process has settled since its start, by their channel and outcome',
+    labels: ['channel', 'outcome'],
+  })
   const claimed = ({ id, token }: Claim): Sql => sql`id = ${id} and claim = ${token} and ${unsettled}`
 
   async function finalState(id: string): Promise<Settled | undefined> {
@@ -226,6 +234,7 @@ export function createOutboxRows(db: Database, clock: Clock, key: Key): OutboxRo
       try {
         // The job stays if the claim is void: it is another's then.
         await db.batch([requireRow(settleSql, () => isVoid), deleteJobSql])
+        countMessage({ channel: claim.channel, outcome: end.status })
         return end
       } catch (error) {
         if (error !== isVoid) throw error

@@ -69,14 +69,14 @@ const jobIdOf = (messageId: string): string => `messaging-${messageId}`
  * @param options.reportTo the URL for the reports of a text, by its provider's name and our id of it
  */
 export function createOutbox(
-  { db, clock, log, jobs }: Pick<WireContext, 'db' | 'clock' | 'log' | 'jobs'>,
+  { db, clock, log, jobs, metrics }: Pick<WireContext, 'db' | 'clock' | 'log' | 'jobs' | 'metrics'>,
   {
     secret,
     providers,
     reportTo,
   }: { secret: string; providers: Providers; reportTo: (provider: string, id: string) => string },
 ): Outbox {
-  const rows = createOutboxRows(db, clock, deriveKey(secret, OUTBOX_SEALED.purpose))
+  const rows = createOutboxRows({ db, clock, metrics }, deriveKey(secret, OUTBOX_SEALED.purpose))
   const deliver = createDelivery(rows, { clock, log })
   const job = jobs.define(
     'messaging.send',

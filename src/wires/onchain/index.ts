@@ -1,4 +1,5 @@
 import { defineWire } from '../../kernel/wire.ts'
+import { declareChainMetrics } from './chains/chain-metrics.ts'
 import { createChains, type Chains } from './chains/chains.ts'
 import { createFollower, type Consumer, type Follower } from './chains/follower.ts'
 import { createHealth, type OnchainHealth } from './chains/health.ts'
@@ -58,6 +59,7 @@ export const onchain = defineWire({
   setup(context, options) {
     const { db, clock, policy } = context
     const chains = createChains(context, options)
+    declareChainMetrics(context, chains)
     const tokens = createTokens(clock)
     const signers = createSigners()
     const wallets = createWallets(context, options.keys)

@@ -71,9 +71,15 @@ export type Ledger = {
 
 /** @param watchSql the steps that have a transaction looked up later, from this version on */
 export function createLedger(
-  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  { db, clock, log, metrics }: Pick<WireContext, 'db' | 'clock' | 'log' | 'metrics'>,
   watchSql: (row: TransactionRow) => readonly Step[],
 ): Ledger {
+  const countPayment = metrics.counter({
+    name: 'sixwire_payments_total',
+    help: 'Transactions that this process has seen reach a status since its start',
+    labels: ['provider', 'status'],
+  })
+
   async function read(id: string): Promise<Account | undefined> {
     // The row is read first: what changes after it changes its version, too.
     const row = await db.get(selectTransactionsSql(sql`id = ${id}`))
@@ -147,6 +153,7 @@ export function createLedger(
       ...(row.is_settled === 1 && after.is_settled === 0 ? watchSql(after) : []),
       ...steps,
     ])
+    for (const status of history) countPayment({ provider: row.provider, status })
     return { row: after, entries, calls, summary }
   }
 

@@ -68,6 +68,17 @@ export const store = defineWire({
     const upload = createUploads(objects, files)
     const links = createLinks(clock, settings)
     const variants = createVariants({ ...context, db }, objects)
+    context.metrics.gauge(
+      {
+        name: 'sixwire_backup_age_seconds',
+        help: 'Time since the last completed backup, from the database; missing if there is none',
+        labels: [],
+      },
+      async () => {
+        const at = await backups.lastCompletedAt()
+        return at === null ? [] : [{ labels: {}, value: (clock.now() - Date.parse(at)) / 1000 }]
+      },
+    )
     context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
     return {

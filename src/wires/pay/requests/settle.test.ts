@@ -7,6 +7,7 @@ import { sql } from '../../../db/sql.ts'
 import { testClock } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 import { startTestNode } from '../../../testing/node.ts'
+import { createMetrics } from '../../../kernel/metrics.ts'
 import { createLedger } from '../ledger.ts'
 import { insertReceiptSql } from './request-rows.ts'
 import { startShop } from './requests.fixture.ts'
@@ -37,7 +38,10 @@ describe('the settling of a payment request', () => {
       ])
 
       const clock = testClock()
-      const ledger = createLedger({ db, clock, log: pino({ level: 'silent' }) }, () => [])
+      const ledger = createLedger(
+        { db, clock, log: pino({ level: 'silent' }), metrics: createMetrics() },
+        () => [],
+      )
       let isReorganised = false
       const settling = createSettle(
         { db, clock, jobs: { define: () => undefined } as never },
