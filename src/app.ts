@@ -282,6 +282,7 @@ async function assemble(parts: Parts): Promise<App> {
     origins: settings.origins,
     production: settings.production,
     mounts: sandbox ? [{ prefix: '/sandbox', plugin: sandbox.plugin }] : [],
+    hosts: settings.production ? undefined : settings.hosts,
     trustProxy: settings.trustProxy,
     refusal: () => REFUSALS[life.stage()]?.(),
   }).catch((error: unknown) => {

@@ -105,6 +105,36 @@ eachEngine((engine) => {
     assert.match((await stored('GET', '/.well-known/jwks.json', { token }))!, /^public/, 'a route’s own')
   })
 
+  test('outside production a name that a stranger’s domain can be is refused (DNS rebinding)', async (t) => {
+    const own = await startApp(t, engine, {
+      environment: {
+        PUBLIC_URL: 'https://api.example',
+        APP_URL: 'https://shop.example/app',
+        SIXWIRE_HOSTS: 'Demo.example, 2.example',
+      },
+    })
+    const ask = (url: string, host: string, path = '/store/things') =>
+      exchange(url, { method: 'GET', path, headers: { host }, body: undefined })
+    for (const host of ['evil.example', 'localhost.evil.example', 'a.api.example:443', 'x@localhost', ':'])
+      for (const path of ['/store/things', '/health', '/openapi.json', '/nothing']) {
+        const { status, text } = await ask(own.url, host, path)
+        assert.equal(status, 403, `${host} ${path}`)
+        assert.match(JSON.parse(text).error.message, /add it to SIXWIRE_HOSTS/)
+      }
+    const local = [
+      'localhost:3000',
+      'app.localhost',
+      '127.0.0.1',
+      '[::1]:80',
+      '10.0.0.1',
+      'api',
+      'printer.local',
+    ]
+    const known = ['api.example', 'shop.example:8443', 'demo.example', '2.example']
+    for (const host of [...local, ...known]) assert.equal((await ask(own.url, host)).status, 401, host)
+    assert.equal((await ask(production.url, 'evil.example')).status, 401, 'in production any')
+  })
+
   describe('every failure has the envelope', () => {
     test('an unknown route', async () => {
       const { status, body } = await app.request('GET', '/nothing/here')
@@ -216,7 +246,7 @@ eachEngine((engine) => {
 
     test('a bug, for every other call with nothing but the request id', async () => {
       const foreign: Record<string, string>[] = [
-        { host: 'shop.example' },
+        { host: 'shop' },
         { host: 'localhost', 'x-forwarded-for': '127.0.0.1' },
         { host: 'localhost', via: '1.1 proxy' },
       ]

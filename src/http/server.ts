@@ -10,6 +10,7 @@ import fastify, {
 } from 'fastify'
 
 import { type ApiError, errors, invalid } from '../base/errors.ts'
+import { isPrivateHost } from '../base/private-host.ts'
 import { LOOPBACK_ORIGIN } from '../base/loopback.ts'
 import {
   createServer as createHttpServer,
@@ -26,6 +27,7 @@ import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import { inTurn } from './in-turn.ts'
 import type { Caller } from './access.ts'
 import type { AdmittedRequest } from './received-call.ts'
+import { hostNameOf } from './local-call.ts'
 import { limitReceiving } from './receiving.ts'
 import { METHODS, type Route, type RouteGroup } from './route.ts'
 import { limitSending } from './sending.ts'
@@ -72,6 +74,11 @@ export type ServerOptions = DispatchOptions & {
   production: boolean
   /** Pages and addresses that are not part of the API, each below its prefix, with body parsers of their own. */
   mounts: readonly { prefix: string; plugin: FastifyPluginAsync }[]
+  /**
+   * The host names that are answered, beside those that no stranger's domain can be; undefined for any. A page of the
+   * Internet may resolve its own name to an address of this machine (DNS rebinding).
+   */
+  hosts: readonly string[] | undefined
   /** Which proxies may name the client they forward: a number of hops, or addresses and networks. */
   trustProxy: number | string
   /** The error that all routes but core's answer while the server starts or shuts down; undefined otherwise. */
@@ -220,7 +227,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   engine.addHook('onRequest', (request, _reply, done) => {
     const refusal = alwaysAnswered.has(request.routeOptions.url ?? '') ? undefined : options.refusal()
     // Not only in the handler above, so that no body is read.
-    const isUnknown = request.is404 && !options.mounts.some(({ prefix }) => isWithin(request.url, prefix))
+    const isMounted = options.mounts.some(({ prefix }) => isWithin(request.url, prefix))
+    if (options.hosts && !isMounted && !isKnownHost(request.headers.host, options.hosts))
+      return done(unknownHost(request))
+    const isUnknown = request.is404 && !isMounted
     done(refusal ?? (isUnknown ? unknownAddress(request) : undefined))
   })
   prepareRequests(engine)
@@ -249,6 +259,18 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     close: () => engine.close(),
   }
 }
+
+/** Whether a `Host` names this server, or is none that a stranger's domain can be. Old clients send none. */
+function isKnownHost(host: string | undefined, hosts: readonly string[]): boolean {
+  if (host === undefined) return true
+  const name = hostNameOf(host)
+  return isPrivateHost(name) || hosts.includes(name)
+}
+
+const unknownHost = ({ headers: { host } }: FastifyRequest): ApiError =>
+  errors.forbidden({
+    message: `Outside production this server does not answer under the host name ${JSON.stringify(host?.slice(0, 200))}: if it is yours, add it to SIXWIRE_HOSTS.`,
+  })
 
 const unknownAddress = ({ url }: FastifyRequest): ApiError =>
   errors.not_found({

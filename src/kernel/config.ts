@@ -11,6 +11,7 @@ import { findSecret } from './secret.ts'
 import {
   choice,
   databaseAddress,
+  hostNames,
   hosts,
   list,
   onOff,
@@ -50,6 +51,8 @@ export type Settings = {
   isPolicySet: boolean
   /** Whether local stand-ins take the place of providers that are not configured. Never in production. */
   sandbox: boolean
+  /** Outside production: the host names under which this server answers, beside those that no stranger's domain can be. */
+  hosts: readonly string[]
   /** The host names under which everybody may use the sandbox, and the networks whose callers may; none by default. */
   sandboxHost: Hosts
   /** Where the sandbox answers this server itself and a browser on its machine: `http://localhost:3000/sandbox`. */
@@ -134,6 +137,13 @@ const VARIABLES: { [name: string]: { [K in keyof Settings]: Variable<K> }[keyof 
     parse: onOff,
     default: 'on; never in production',
     description: 'Whether the sandbox stands in for providers that are not configured.',
+  },
+  SIXWIRE_HOSTS: {
+    key: 'hosts',
+    parse: hostNames,
+    default: 'those of PUBLIC_URL and APP_URL',
+    description:
+      'Outside production: further host names under which this server answers; IP addresses, and names that no stranger can own, always work.',
   },
   SIXWIRE_SANDBOX_HOST: {
     key: 'sandboxHost',
@@ -318,6 +328,12 @@ export async function loadSettings(
     policy: settings.policy ?? (production ? 'guarded' : 'open'),
     isPolicySet: settings.policy !== undefined,
     sandbox,
+    hosts: [
+      publicHost,
+      ...(settings.appUrl ? [new URL(settings.appUrl).hostname] : []),
+      ...sandboxHost.names,
+      ...(settings.hosts ?? []),
+    ],
     sandboxHost,
     sandboxUrl,
     admins: settings.admins ?? [],

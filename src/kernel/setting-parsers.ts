@@ -59,6 +59,9 @@ function hostName(value: string, name: string): string {
 /** Who calls from elsewhere: under which host names, and from which networks. */
 export type Hosts = { readonly names: readonly string[]; readonly networks: readonly string[] }
 
+export const hostNames = (value: string, name: string): string[] =>
+  list(value).map((one) => hostName(one, name))
+
 /** An address without a prefix length is a host name. */
 export function hosts(value: string, name: string): Hosts {
   const { true: networks = [], false: names = [] } = Object.groupBy(
