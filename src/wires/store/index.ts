@@ -33,6 +33,9 @@ export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { BackupRecord, Progress } from './backups/backups.ts'
 
+// How long a list may wait besides.
+const LIST_WAIT_SECONDS = 5
+
 /** JSON documents in collections, files, and backups of both. */
 export const store = defineWire({
   name: 'store',
@@ -85,7 +88,12 @@ export const store = defineWire({
       routes: [
         ...backupRoutes({ backups, clock }),
         ...restoreRoutes(restores),
-        ...documentRoutes({ collections, documents, ...lists }),
+        ...documentRoutes({
+          collections,
+          documents,
+          ...lists,
+          listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
+        }),
         ...fileRoutes(
           { files, list: createFileList(db), upload, access },
           { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },

@@ -19,6 +19,18 @@ export const storedColumn: Sql = sql`${sql.either({ sqlite: sql`doc`, postgres: 
 export const storedSql = (body: string | Sql): Sql =>
   sql`${sql.either({ sqlite: sql`jsonb(${body})`, postgres: sql`cast(${body} as json)` })}`
 
+/** Documents of more bytes are read once there is room for them. */
+export const SMALL_BYTES = 65_536
+
+/** The document, without its body if that is large. */
+export const selectSmallSql = (
+  collection: string,
+  id: string,
+): Sql<Omit<OwnedDocument, 'body'> & { body: string | null; bytes: number }> =>
+  sql`
+    select case when bytes <= ${sql.literal(String(SMALL_BYTES))} then body end as body, bytes, version, owner
+    from store_documents where collection = ${collection} and id = ${id}`
+
 export const selectSql = (collection: string, id: string): Sql<OwnedDocument> =>
   sql`select body, version, owner from store_documents where collection = ${collection} and id = ${id}`
 

@@ -8,6 +8,7 @@ import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
 import { sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import { etagsOf } from '../../../http/conditions.ts'
+import type { MakeRoom } from '../../../http/route.ts'
 import { noDocument } from '../errors.ts'
 import { readDocument, withoutServiceFields, writeDocument, type Fields } from './document-json.ts'
 import {
@@ -15,6 +16,7 @@ import {
   insertAllSql,
   insertSql,
   selectAllSql,
+  selectSmallSql,
   selectSql,
   updateSql,
   type NewDocument,
@@ -45,6 +47,9 @@ export function versionsOf(ifMatch: string | undefined): readonly number[] | und
 
 export const etagOf = (version: number): string => `"${version}"`
 
+const isWithin = ({ owner }: RowFilter, ownerOfRow: string): boolean =>
+  owner === undefined || owner === ownerOfRow
+
 const jsonOf = (body: string): Json => parseJson(body) as Json
 
 function newBody(id: string, fields: Fields, path?: string): string {
@@ -57,10 +62,28 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
   const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
 
   /** @throws not_found also where the document is out of the caller's reach */
-  async function get(collection: string, id: string, rowFilter: RowFilter): Promise<OwnedDocument> {
-    const found = await db.get(selectSql(collection, id))
-    if (!found || (rowFilter.owner !== undefined && found.owner !== rowFilter.owner))
-      throw noDocument(collection, id)
+  async function get(
+    collection: string,
+    id: string,
+    rowFilter: RowFilter,
+    makeRoom?: MakeRoom,
+  ): Promise<OwnedDocument> {
+    if (makeRoom) {
+      const small = await db.get(selectSmallSql(collection, id))
+      const isLarge = small?.body === null && isWithin(rowFilter, small.owner)
+      if (isLarge) await makeRoom(small.bytes)
+      else return requireWithin(collection, id, rowFilter, small as OwnedDocument | undefined)
+    }
+    return requireWithin(collection, id, rowFilter, await db.get(selectSql(collection, id)))
+  }
+
+  function requireWithin(
+    collection: string,
+    id: string,
+    rowFilter: RowFilter,
+    found: OwnedDocument | undefined,
+  ): OwnedDocument {
+    if (!found || !isWithin(rowFilter, found.owner)) throw noDocument(collection, id)
     return found
   }
 
@@ -70,10 +93,12 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
     rowFilter: RowFilter,
     expected: readonly number[] | undefined,
     changed: (fields: Fields) => Fields,
+    makeRoom: MakeRoom | undefined,
   ): Promise<StoredDocument> {
     return mutex.run(`${collection}/${id}`, async () => {
       for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
-        const old = await get(collection, id, rowFilter)
+        // Once, because the room is kept.
+        const old = await get(collection, id, rowFilter, attempt === 0 ? makeRoom : undefined)
         if (expected?.includes(old.version) === false) throw errors.precondition_failed()
         const { service, fields } = readDocument(old.body)
         const body = writeDocument({ ...service, updatedAt: isoTime(clock.now()) }, changed(fields))
@@ -168,11 +193,16 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
       rowFilter: RowFilter,
       changes: Fields,
       expected: readonly number[] | undefined,
+      makeRoom?: MakeRoom,
     ): Promise<StoredDocument> =>
-      change(collection, id, rowFilter, expected, (fields) => ({
-        ...fields,
-        ...withoutServiceFields(changes),
-      })),
+      change(
+        collection,
+        id,
+        rowFilter,
+        expected,
+        (fields) => ({ ...fields, ...withoutServiceFields(changes) }),
+        makeRoom,
+      ),
 
     /** Applies a JSON Merge Patch; see `update`. */
     patch: (
@@ -181,9 +211,15 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
       rowFilter: RowFilter,
       patch: Fields,
       expected: readonly number[] | undefined,
+      makeRoom?: MakeRoom,
     ): Promise<StoredDocument> =>
-      change(collection, id, rowFilter, expected, (fields) =>
-        mergePatch(fields, withoutServiceFields(patch)),
+      change(
+        collection,
+        id,
+        rowFilter,
+        expected,
+        (fields) => mergePatch(fields, withoutServiceFields(patch)),
+        makeRoom,
       ),
 
     /** @throws not_found, precondition_failed */

@@ -277,10 +277,10 @@ class IndexReader {
     { from: entries, matches, ...rest }: { matches?: Sql } & Pick<PageRows, 'from' | 'orderBy' | 'limited'>,
     run: Run,
   ): Promise<Found[]> {
-    const { collection, limit } = this.#source
+    const { collection, limit, makeRoom } = this.#source
     const { from, where } = this.#documentsOf(entries)
     const matching = matches ? sql`${where} and ${sql.stoppable(matches)}` : where
-    const page = { ...rest, collection, limit, from, where: matching }
+    const page = { ...rest, collection, limit, makeRoom, from, where: matching }
     return readPage(page, matches ? (query) => run(sql.once(query)) : run, this.#scan)
   }
 }

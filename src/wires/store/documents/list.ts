@@ -4,6 +4,7 @@ import { parseJson } from '../../../base/json.ts'
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
+import type { MakeRoom } from '../../../http/route.ts'
 import type { Fields } from './document-json.ts'
 import type { Documents } from './documents.ts'
 import { explanationOf, selectExplainedSql, type Explanation } from './explain.ts'
@@ -67,7 +68,13 @@ export function createLists(
   }
 
   /** Reads a list, from an index if there is one for it. */
-  async function read(collection: string, rowFilter: RowFilter, asked: PageRequest, options: ScanOptions) {
+  async function read(
+    collection: string,
+    rowFilter: RowFilter,
+    asked: PageRequest,
+    options: ScanOptions,
+    makeRoom: MakeRoom = async () => undefined,
+  ) {
     const { offset } = asked
     if (asked.cursor !== undefined && offset > 0)
       throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
@@ -82,6 +89,7 @@ export function createLists(
       limit: Math.min(asked.limit, LARGEST_LIMIT),
       offset,
       parts,
+      makeRoom,
       options: { limitMs, query: { isAdmitted: false }, ...options },
       countAll: () => documents.count(collection, rowFilter),
     }
@@ -96,6 +104,7 @@ export function createLists(
    * A page whose documents are very large holds fewer than asked for; its `limit` and `nextCursor` say so.
    *
    * @param options for whom the page is read, and when to stop
+   * @param makeRoom called before a large page is read
    * @throws validation_error at `/query/…`; unavailable if the query takes too long, or too many wait
    */
   async function list(
@@ -103,8 +112,9 @@ export function createLists(
     rowFilter: RowFilter,
     asked: PageRequest,
     options: ScanOptions = {},
+    makeRoom?: MakeRoom,
   ): Promise<Page> {
-    const { source, indexed, total, found, ms } = await read(collection, rowFilter, asked, options)
+    const { source, indexed, total, found, ms } = await read(collection, rowFilter, asked, options, makeRoom)
     const { query, limit, offset, countAll } = source
     if (query.scans && !indexed)
       indexes.observe({ collection, filter: query.filter, order: query.order, ms, total, countAll })

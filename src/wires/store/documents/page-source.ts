@@ -1,5 +1,6 @@
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import type { Sql } from '../../../db/sql.ts'
+import type { MakeRoom } from '../../../http/route.ts'
 import type { Found } from './page-rows.ts'
 import type { Parts } from './parts.ts'
 import type { ListQuery } from './query/index.ts'
@@ -16,6 +17,7 @@ export type PageSource = {
   readonly offset: number
   readonly options: ScanOptions
   readonly parts: Parts
+  readonly makeRoom: MakeRoom
   /** Counts the documents in reach. */
   readonly countAll: () => Promise<number>
 }

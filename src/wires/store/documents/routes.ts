@@ -141,9 +141,12 @@ export function documentRoutes({
   documents,
   list,
   explain,
+  listLimitMs,
 }: {
   collections: Collections
   documents: Documents
+  /** How long a list may take, its waiting included. */
+  listLimitMs: number
 } & ReturnType<typeof createLists>) {
   const one = ({ body, version }: StoredDocument) =>
     answer<Document>(jsonText(body), { headers: { etag: etagOf(version) } })
@@ -190,11 +193,12 @@ export function documentRoutes({
         readsOnly: true,
         params: InCollection,
         query: Page,
+        timeLimitMs: listLimitMs,
         reply: {
           200: DocumentsOrExplanation,
         },
       },
-      async ({ params: { collection }, query, caller, ip, signal }) => {
+      async ({ params: { collection }, query, caller, ip, signal, makeRoom }) => {
         const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
         const rowFilter = collections.rowFilter(caller, collection, 'read')
         const options = { caller: countedFor({ caller, ip }), signal }
@@ -202,7 +206,7 @@ export function documentRoutes({
           collections.admitAdmin(caller)
           return jsonText(JSON.stringify(await explain(collection, rowFilter, query, options)))
         }
-        const page = await list(collection, rowFilter, query, options)
+        const page = await list(collection, rowFilter, query, options, makeRoom)
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
         const bodies = projection ? await projectAll(page.bodies, projection) : page.bodies
         return jsonText(
@@ -222,9 +226,14 @@ export function documentRoutes({
         reply: { 200: AnsweredDocument, 304: NoBody },
         errors: [errors.not_found],
       },
-      async ({ params: { collection, id }, query: { fields }, headers, caller }) => {
+      async ({ params: { collection, id }, query: { fields }, headers, caller, makeRoom }) => {
         const projection = fields === undefined ? undefined : parseProjection(fields)
-        const found = await documents.get(collection, id, collections.rowFilter(caller, collection, 'read'))
+        const found = await documents.get(
+          collection,
+          id,
+          collections.rowFilter(caller, collection, 'read'),
+          makeRoom,
+        )
         const etag = etagOf(found.version)
         const { 'if-none-match': ifNoneMatch } = headers
         // Not text: that would have a content type of its own.
@@ -245,9 +254,10 @@ export function documentRoutes({
         reply: { 200: Document },
         errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
       },
-      async ({ params: { collection, id }, headers, body, caller }) => {
+      async ({ params: { collection, id }, headers, body, caller, makeRoom }) => {
         const rowFilter = collections.rowFilter(caller, collection, 'update')
-        return one(await documents.update(collection, id, rowFilter, body, versionsOf(headers['if-match'])))
+        const expected = versionsOf(headers['if-match'])
+        return one(await documents.update(collection, id, rowFilter, body, expected, makeRoom))
       },
     ),
     route(
@@ -263,9 +273,10 @@ export function documentRoutes({
         reply: { 200: Document },
         errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
       },
-      async ({ params: { collection, id }, headers, body, caller }) => {
+      async ({ params: { collection, id }, headers, body, caller, makeRoom }) => {
         const rowFilter = collections.rowFilter(caller, collection, 'update')
-        return one(await documents.patch(collection, id, rowFilter, body, versionsOf(headers['if-match'])))
+        const expected = versionsOf(headers['if-match'])
+        return one(await documents.patch(collection, id, rowFilter, body, expected, makeRoom))
       },
     ),
     route(

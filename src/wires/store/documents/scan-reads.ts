@@ -50,6 +50,7 @@ export function scanReads(source: PageSource): PageReads {
       {
         collection,
         limit,
+        makeRoom: source.makeRoom,
         from,
         where: sql`${inReach} and ${where}`,
         orderBy: query.orderBy,
