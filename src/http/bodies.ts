@@ -131,6 +131,10 @@ export type UploadedFile = {
 /** A multipart body as its handler gets it. */
 export type Upload<Fields, Required extends boolean = boolean> = {
   file: Required extends true ? UploadedFile : UploadedFile | undefined
+  /** Of the whole body; undefined if it is sent in chunks. */
+  contentLength: number | undefined
+  /** Whether it has an `Idempotency-Key`, so it may be a repetition. */
+  isRepeatable: boolean
   /**
    * Waits for the end of the body, and checks the fields before and after the file. A file that the handler does not
    * read is skipped; one that it reads must be read to its end.

@@ -56,6 +56,8 @@ type Part = Omit<MultipartFile, 'fieldname' | 'filename'> & {
  */
 export class MultipartReader implements Upload<unknown> {
   file: UploadedFile | undefined
+  readonly contentLength: number | undefined
+  readonly isRepeatable: boolean
   readonly #request: FastifyRequest
   readonly #body: MultipartBody
   readonly #checks: FieldChecks
@@ -70,6 +72,9 @@ export class MultipartReader implements Upload<unknown> {
 
   constructor(request: FastifyRequest, checks: FieldChecks) {
     this.#request = request
+    const { 'content-length': length, 'idempotency-key': key } = request.headers
+    this.contentLength = length === undefined ? undefined : Number(length)
+    this.isRepeatable = key !== undefined
     this.#body = checks.body
     this.#checks = checks
     // Every part is read as a stream: the parser reads JSON in fields less strictly, and accepts bytes that are not UTF-8.

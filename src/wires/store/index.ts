@@ -67,8 +67,9 @@ export const store = defineWire({
       deriveKey(settings.secret, 'store.cursors'),
     )
     const access = createFilesAccess(policy, options.fileAccess)
-    const files = createFiles(db, objects, createQuota(options.quota))
-    const upload = createUploads(objects, files)
+    const quota = createQuota(db, clock, options.quota)
+    const files = createFiles(db, objects, quota)
+    const upload = createUploads(objects, files, quota)
     const links = createLinks(clock, settings)
     const variants = createVariants({ ...context, db }, objects)
     context.metrics.gauge(

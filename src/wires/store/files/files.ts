@@ -10,7 +10,7 @@ import { createAccess, type CollectionRule } from '../documents/collections.ts'
 import { noFile } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { contentUrlOf } from './links.ts'
-import type { Quota } from './quota.ts'
+import type { Quota, Reservation } from './quota.ts'
 
 /** A file as it is stored. */
 export type FileRow = {
@@ -72,10 +72,19 @@ export function createFiles(db: Database, objects: Objects, quota: Quota) {
      * @returns the record of another object if one with this id exists: an earlier call was interrupted after its commit
      * @throws QUOTA_EXCEEDED, UNAVAILABLE
      */
-    async create(row: FileRow, { claimSql }: NewObject, caller: Caller): Promise<FileRow> {
+    async create(
+      row: FileRow,
+      { claimSql }: NewObject,
+      caller: Caller,
+      reservation: Reservation,
+    ): Promise<FileRow> {
       const insertSql = sql.insert('store_files', row, ['id'])
       try {
-        await db.batch([...quota(row, caller), claimSql, requireRow(insertSql, () => errors.conflict())])
+        await db.batch([
+          ...quota.claimSql(row, caller, reservation),
+          claimSql,
+          requireRow(insertSql, () => errors.conflict()),
+        ])
         return row
       } catch (error) {
         const existing = error instanceof ApiError && error.status < 500 ? await find(row.id) : undefined

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readdir, stat } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../../../testing/app.ts'
@@ -68,6 +72,62 @@ eachEngine((engine) => {
       const stored = await upload(app, key, large, idempotent)
       assert.equal(stored.status, 201, stored.text)
       assert.deepEqual((await upload(app, key, large, idempotent)).body, stored.body)
+    })
+
+    // In this order: what the test before has stored stays.
+    describe('of uploads under way', () => {
+      const LARGE_QUOTA = 4_000_000
+      const partSizes = async (data: string): Promise<number> => {
+        let sum = 0
+        for (const name of await readdir(join(data, 'uploads'), { recursive: true }).catch(() => []))
+          if (name.endsWith('.part'))
+            sum += (await stat(join(data, 'uploads', name)).catch(() => ({ size: 0 }))).size
+        return sum
+      }
+
+      /** An upload that stops before its end. */
+      function begin(url: string, token: string, bytes: number, sent: number) {
+        const { hostname, port } = new URL(url)
+        const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\n'
+        const tail = '\r\n--b--\r\n'
+        const socket = connect(Number(port), hostname)
+        socket.on('error', () => undefined) // the server may cut it
+        socket.write(
+          `POST /store/upload HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\ncontent-type: multipart/form-data; boundary=b\r\n` +
+            `content-length: ${head.length + bytes + tail.length}\r\n\r\n${head}`,
+        )
+        socket.write(Buffer.alloc(sent, 1))
+        return {
+          socket,
+          answer: async () => String((await once(socket, 'data'))[0]),
+          finish: () => socket.write(Buffer.concat([Buffer.alloc(bytes - sent, 1), Buffer.from(tail)])),
+        }
+      }
+
+      test('is counted on every replica before it is written, and given back when it ends', async (t) => {
+        const data = await temporaryFolder(t)
+        const databaseUrl = await engine.migratedUrl()
+        const config = { store: { quota: { user: String(LARGE_QUOTA) } } }
+        const options = { config, databaseUrl, environment: { DATA_DIR: data } }
+        const one = await startApp(t, engine, options)
+        const two = await startApp(t, engine, options)
+        const { token } = await one.register()
+        const first = begin(one.url, token, 3_000_000, 1_000_000)
+        await until(async () => (await partSizes(data)) > 0)
+        const refused = begin(two.url, token, 3_000_000, 200_000)
+        assert.match(await refused.answer(), /^HTTP\/1\.1 413 [^]*QUOTA_EXCEEDED/)
+        assert.ok((await partSizes(data)) <= LARGE_QUOTA)
+        first.finish()
+        assert.match(await first.answer(), /^HTTP\/1\.1 201/)
+        // One that is given up.
+        const left = begin(two.url, token, 900_000, 800_000)
+        await until(async () => (await partSizes(data)) > 0)
+        assert.equal((await upload(one, token, { bytes: new Uint8Array(900_000) })).status, 413)
+        left.socket.destroy()
+        await until(async () => (await upload(one, token, { bytes: new Uint8Array(900_000) })).status === 201)
+        refused.socket.destroy()
+        first.socket.destroy()
+      })
     })
   })
 })

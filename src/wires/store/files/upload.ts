@@ -1,11 +1,15 @@
+import { createHash } from 'node:crypto'
+import type { Readable } from 'node:stream'
+
 import { invalid } from '../../../base/errors.ts'
 import { timeOfId } from '../../../base/ids.ts'
 import type { Caller } from '../../../http/access.ts'
 import type { Upload } from '../../../http/bodies.ts'
 import type { Once } from '../../../http/route.ts'
-import type { Objects } from '../objects/objects.ts'
+import type { NewObject, Objects } from '../objects/objects.ts'
 import type { FileRow, Files } from './files.ts'
-import { createSniffer } from './sniff.ts'
+import { isExceeded, type Quota, type Reservation } from './quota.ts'
+import { createSniffer, type Sniffer } from './sniff.ts'
 
 const NAME_MAX = 255
 // They would end a header field, or a line of a list, or show exe.png for a name that ends in .exe.
@@ -19,27 +23,58 @@ export type ReceivedUpload = {
   signal: AbortSignal
 }
 
-export function createUploads(objects: Objects, files: Files) {
+export function createUploads(objects: Objects, files: Files, quota: Quota) {
   /**
    * Stores a file: its bytes first, then its record. Whatever fails leaves neither.
    *
    * @param reply makes the answer from the record
    * @throws VALIDATION_ERROR, PAYLOAD_TOO_LARGE, QUOTA_EXCEEDED, UNAVAILABLE
    */
-  return async function upload<T>(
-    { body: { file, fields }, caller, once, signal }: ReceivedUpload,
+  async function upload<T>(
+    { body: { file, fields, contentLength, isRepeatable }, caller, once, signal }: ReceivedUpload,
     reply: (row: FileRow) => T,
   ): Promise<T> {
     checkName(file.name)
     const sniffer = createSniffer(file.contentType)
-    const object = await objects.write('uploads', sniffer.pass(file.stream), { signal })
+    const reservation = quota.reserve(caller)
+    const received = hashed(file.stream)
+    try {
+      const reserved = reservation.pass(received.bytes, contentLength)
+      const object = await objects.write('uploads', sniffer.pass(reserved), { signal })
+      return await keep(object, { file, fields, caller, once, sniffer, reservation }, reply)
+    } catch (error) {
+      if (!isRepeatable || !isExceeded(error)) throw error
+      // The first call may have filled the quota: its answer is found by the bytes, which are not stored again.
+      const bytes = await received.finish()
+      const { metadata = {} } = await fields()
+      return await once(fingerprintOf(bytes, file, metadata), () => {
+        throw error
+      })
+    } finally {
+      await reservation.release()
+    }
+  }
+
+  /** Creates the record of an object that is written, or deletes it. */
+  async function keep<T>(
+    object: NewObject,
+    {
+      file,
+      fields,
+      caller,
+      once,
+      sniffer,
+      reservation,
+    }: Pick<ReceivedUpload, 'caller' | 'once'> &
+      Pick<ReceivedUpload['body'], 'file' | 'fields'> & { sniffer: Sniffer; reservation: Reservation },
+    reply: (row: FileRow) => T,
+  ): Promise<T> {
     let isClaimed = false
     try {
       const { metadata = {} } = await fields()
       const contentType = await sniffer.contentType()
       const { sha256, size } = object
-      const fingerprint = [sha256, size, file.name, file.contentType, metadata]
-      return await once(fingerprint, async (id) => {
+      return await once(fingerprintOf(object, file, metadata), async (id) => {
         const row = await files.create(
           {
             id,
@@ -54,6 +89,7 @@ export function createUploads(objects: Objects, files: Files) {
           },
           object,
           caller,
+          reservation,
         )
         isClaimed = row.object === object.key
         return reply(row)
@@ -62,7 +98,36 @@ export function createUploads(objects: Objects, files: Files) {
       if (!isClaimed) await object.discard()
     }
   }
+
+  return upload
 }
+
+/** Bytes that are hashed as they pass, for a call that may end before they do. */
+function hashed(stream: Readable) {
+  const source = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
+  const hash = createHash('sha256')
+  let size = 0
+  const next = async (): Promise<IteratorResult<Buffer>> => {
+    const result = await source.next()
+    if (result.done) return result
+    hash.update(result.value)
+    size += result.value.length
+    return result
+  }
+  return {
+    bytes: { next },
+    async finish() {
+      while (!(await next()).done);
+      return { sha256: hash.digest('hex'), size }
+    },
+  }
+}
+
+const fingerprintOf = (
+  { sha256, size }: { sha256: string; size: number },
+  file: { name: string; contentType: string },
+  metadata: Record<string, unknown>,
+) => [sha256, size, file.name, file.contentType, metadata]
 
 export type Uploads = ReturnType<typeof createUploads>
 
