@@ -31,7 +31,6 @@ export const SendingLimits = Type.Object(
 /** The options of a chain of which the configuration says nothing. */
 export const CHAIN_DEFAULTS = {
   tokens: {},
-  maxFeeGwei: 500,
   maxTransactionFee: '1',
   symbol: 'ETH',
   pollMs: 1_000,
@@ -68,12 +67,14 @@ export const ChainOptions = Type.Object({
       description: 'ERC-20 tokens that payments take: their contracts by symbol.',
     },
   ),
-  maxFeeGwei: Type.Number({
-    exclusiveMinimum: 0,
-    maximum: 1_000_000,
-    default: CHAIN_DEFAULTS.maxFeeGwei,
-    description: 'The most that a transaction pays per unit of gas, in gwei.',
-  }),
+  maxFeeGwei: Type.Optional(
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 1_000_000,
+      description:
+        'The most that a transaction pays per unit of gas, in gwei. Default: 500; of arbitrum and base 10.',
+    }),
+  ),
   maxTransactionFee: Type.String({
     ...AMOUNT,
     default: CHAIN_DEFAULTS.maxTransactionFee,
@@ -110,6 +111,11 @@ export const OnchainOptions = Type.Object({
     pattern: '^https?://',
     default: 'https://ipfs.io/ipfs/',
     description: 'Where metadata of NFTs with an ipfs:// address is fetched.',
+  }),
+  arweaveGateway: Type.String({
+    pattern: '^https?://',
+    default: 'https://arweave.net/',
+    description: 'Where metadata of NFTs with an ar:// address is fetched.',
   }),
   chains: Type.Record(Type.String({ pattern: '^[a-z][a-zA-Z0-9-]{0,31}$' }), ChainOptions, { default: {} }),
   keys: Type.Optional(Type.Unsafe<KeyStore>({ type: 'object' })),

@@ -41,6 +41,8 @@ export type Chain = {
   readonly maxFee: bigint
   /** The most that the gas of one transaction may cost, in wei. */
   readonly maxTransactionFee: bigint
+  /** Wei per unit of gas that blocks usually pay at least to who mines them. */
+  readonly usualTip: bigint
   readonly pollMs: number
   /** Contracts of the tokens that payments take, by symbol. */
   readonly tokens: Readonly<Record<string, string>>
@@ -66,6 +68,8 @@ export function createChain(
     variable: string
     id: number | undefined
     depth: number
+    maxFeeGwei: number
+    usualTipGwei: number
   },
 ): Chain {
   const { clock, log, settings } = context
@@ -126,6 +130,7 @@ export function createChain(
     depth: options.depth,
     maxFee: rpc ? parseGwei(String(options.maxFeeGwei)) : 0n,
     maxTransactionFee: parseEther(options.maxTransactionFee),
+    usualTip: rpc ? parseGwei(String(options.usualTipGwei)) : 0n,
     pollMs: options.pollMs,
     tokens: options.tokens,
     limits: options.limits,

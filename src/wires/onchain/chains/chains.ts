@@ -8,13 +8,18 @@ import { CHAIN_DEFAULTS, type ChainOptions, type OnchainOptions } from '../optio
 import { createChain, type Chain } from './chain.ts'
 import { isNodeAddress } from './rpc.ts'
 
-/** The chains whose nodes must have these ids in production; the depths are the defaults of their confirmations. */
-const WELL_KNOWN: Readonly<Record<string, { id: number; depth: number }>> = {
-  ethereum: { id: 1, depth: 12 },
-  arbitrum: { id: 42_161, depth: 20 },
-  base: { id: 8_453, depth: 20 },
+/** Defaults of a chain: the depth of its confirmations, and its fees per unit of gas in gwei. */
+type Usual = { depth: number; maxFeeGwei: number; usualTipGwei: number }
+
+const USUAL: Usual = { depth: 12, maxFeeGwei: 500, usualTipGwei: 1 }
+/** A rollup has a base fee of hundredths of a gwei, and few gwei at its worst. */
+const ROLLUP: Usual = { depth: 20, maxFeeGwei: 10, usualTipGwei: 0.01 }
+/** The chains whose nodes must have these ids in production. */
+const WELL_KNOWN: Readonly<Record<string, Usual & { id: number }>> = {
+  ethereum: { id: 1, ...USUAL },
+  arbitrum: { id: 42_161, ...ROLLUP },
+  base: { id: 8_453, ...ROLLUP },
 }
-const DEPTH = 12
 
 export type Chains = {
   readonly defaultName: string
@@ -38,9 +43,11 @@ export function createChains(
 ): Chains {
   const { production, sandbox } = context.settings
   const nameOfId = new Map<number, string>()
+  const nameOfAddress = new Map<string, string>()
   const names = new Set([...Object.keys(WELL_KNOWN), ...Object.keys(options.chains)])
   const all = Array.from(names, (name) => {
     const known = WELL_KNOWN[name]
+    const usual = known ?? USUAL
     const own: Static<typeof ChainOptions> = options.chains[name] ?? CHAIN_DEFAULTS
     const variable = `${prefixOf(name)}_RPC_URL`
     const wrong = own.rpcUrls?.findIndex((url) => !isNodeAddress(url)) ?? -1
@@ -73,12 +80,23 @@ export function createChains(
         )
       nameOfId.set(id, name)
     }
+    for (const [at, url] of own.rpcUrls?.entries() ?? []) {
+      const { href } = new URL(url)
+      const other = nameOfAddress.get(href) ?? name
+      if (other !== name)
+        throw new StartError(
+          `${variable}: address ${at + 1} of ${own.rpcUrls!.length} is one of ${other} already: two names of one chain would each give its nonces`,
+        )
+      nameOfAddress.set(href, name)
+    }
     return createChain(context, {
       ...own,
       name,
       variable,
       id,
-      depth: own.confirmations ?? known?.depth ?? DEPTH,
+      depth: own.confirmations ?? usual.depth,
+      maxFeeGwei: own.maxFeeGwei ?? usual.maxFeeGwei,
+      usualTipGwei: usual.usualTipGwei,
     })
   })
   const byName = new Map(all.map((chain) => [chain.name, chain]))

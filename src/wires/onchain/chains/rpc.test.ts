@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { before, beforeEach, test } from 'node:test'
 import { inspect } from 'node:util'
 
@@ -86,6 +87,28 @@ anyEngine((engine) => {
     first.fault({ hang: true })
     const asked = blockNumber(app)
     assert.equal(await app.clock.through(asked, () => first.calls('eth_blockNumber')), '0x0')
+    // It costs nobody a wait again before it has answered: only a probe waits for it.
+    for (let time = 0; time < 3; time++) {
+      app.clock.advance(11_000)
+      const begun = app.clock.elapsed()
+      assert.equal(await blockNumber(app), '0x0')
+      // 40 % of the twelve seconds of a call is what the first node may take.
+      assert.ok(app.clock.elapsed() - begun < 4_800)
+      app.clock.advance(5_000)
+    }
+    first.heal()
+    second.forget()
+    app.clock.advance(11_000)
+    await blockNumber(app)
+    const until = Date.now() + 5_000
+    for (first.forget(); first.calls('eth_blockNumber') === 0; await delay(10)) {
+      assert.ok(Date.now() < until, 'it is asked first again')
+      app.clock.advance(1_000)
+      await blockNumber(app)
+    }
+    second.forget()
+    assert.equal(await blockNumber(app), '0x0')
+    assert.equal(second.calls('eth_blockNumber'), 0)
   })
 
   test('where no node answers it is a PROVIDER_ERROR that names the hosts only', async (t) => {
@@ -355,6 +378,16 @@ eachEngine((engine) => {
     await assert.rejects(
       startApp(t, engine, { config: { onchain: { chains } } }),
       /onchain\.chains\.backup\.id: 1 is the id of ethereum already/,
+    )
+    // Outside production, where the id is that of the first contact.
+    await assert.rejects(
+      startApp(t, engine, {
+        environment: {
+          ETHEREUM_RPC_URL: `http://127.0.0.1:1,${node.url}`,
+          BASE_RPC_URL: `${node.url.toUpperCase().replace('HTTP', 'http')}/`,
+        },
+      }),
+      /BASE_RPC_URL: address 1 of 1 is one of ethereum already: two names of one chain/,
     )
   })
 

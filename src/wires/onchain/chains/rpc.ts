@@ -11,6 +11,8 @@ const LIMIT_MS = 12_000
 const SHARE = 0.4
 /** How long a node that gave no answer is asked last. */
 const REST_MS = 10_000
+/** A node that gave no answer for so long hangs: to ask it again costs a wait. */
+const HANG_MS = 1_000
 const MAX_BYTES = 64 * 1_048_576
 const TEXT_MAX = 200
 /** A shorter part of an address is no key: `v2`, `rpc`, `mainnet`. */
@@ -85,13 +87,16 @@ type Node = {
   outbound: Outbound
   /** By `clock.elapsed()`: asked last until then. */
   restsUntil: number
+  /** What it gave no answer to: asked last until it answers that. */
+  unanswered: readonly RpcCall[] | undefined
+  isProbed: boolean
   /** By `clock.elapsed()`: it is known until then that this is a node of the chain. */
   isTrustedUntil: number
   /** By `clock.elapsed()`: it has refused a batch and gets single calls until then. */
   isSinglyUntil: number
 }
 
-type Attempt = { answers: RpcAnswer[] } | { fault: string }
+type Attempt = { answers: RpcAnswer[] } | { fault: string; isHanging?: boolean }
 
 /**
  * @param options.verify asks a node whether it is one of the chain, with the function that calls it alone; answers what is wrong
@@ -125,8 +130,10 @@ export function createRpc(options: {
     if (calls.length === 0) return { answers: [] }
     const requests = calls.map(({ method, params = [] }) => ({ jsonrpc: '2.0', id: ++id, method, params }))
     if (calls.length > 1 && clock.elapsed() < node.isSinglyUntil) return askSingly(node, calls, limitMs)
+    const begun = clock.elapsed()
     const reply = await post(node, requests.length === 1 ? requests[0] : requests, limitMs)
-    if (reply.kind !== 'answered') return { fault: reply.reason }
+    if (reply.kind !== 'answered')
+      return { fault: reply.reason, isHanging: clock.elapsed() - begun >= HANG_MS }
     const content = contentOf(reply.body)
     if (requests.length > 1 && !Array.isArray(content)) {
       const error = answerOf(content, node.secrets)?.error
@@ -155,7 +162,7 @@ export function createRpc(options: {
     const until = clock.elapsed() + limitMs
     for (let at = 0; at < calls.length; at += SINGLE_CALLS) {
       const left = until - clock.elapsed()
-      if (left <= 0) return { fault: `${node.host} took too long` }
+      if (left <= 0) return { fault: `${node.host} took too long`, isHanging: true }
       const part = await Promise.all(calls.slice(at, at + SINGLE_CALLS).map((one) => ask(node, [one], left)))
       for (const one of part) {
         if ('fault' in one) return one
@@ -166,17 +173,17 @@ export function createRpc(options: {
   }
 
   /** What is wrong with a node; undefined if it is one of the chain. */
-  async function verify(node: Node, limitMs: number): Promise<string | undefined> {
+  async function verify(node: Node, limitMs: number): Promise<Attempt | undefined> {
     if (clock.elapsed() < node.isTrustedUntil) return undefined
-    let silence = ''
+    let failed: Attempt | undefined
     const fault = await options.verify(async (calls) => {
       const attempt = await ask(node, calls, limitMs)
       if ('answers' in attempt) return attempt.answers
-      silence = attempt.fault
+      failed = attempt
       return undefined
     })
-    if (fault === undefined && silence === '') node.isTrustedUntil = clock.elapsed() + options.trustMs
-    return silence || (fault && `${node.host} ${fault}`)
+    if (fault === undefined && failed === undefined) node.isTrustedUntil = clock.elapsed() + options.trustMs
+    return failed ?? (fault === undefined ? undefined : { fault: `${node.host} ${fault}` })
   }
 
   async function tryNode(
@@ -187,7 +194,7 @@ export function createRpc(options: {
   ): Promise<Attempt> {
     const until = clock.elapsed() + limitMs
     const stranger = await verify(node, limitMs)
-    if (stranger !== undefined) return { fault: stranger }
+    if (stranger !== undefined) return stranger
     const attempt = await ask(node, calls, Math.max(1, until - clock.elapsed()))
     if ('fault' in attempt) return attempt
     const doubt = believe?.(attempt.answers)
@@ -200,6 +207,7 @@ export function createRpc(options: {
   ): Promise<RpcAnswer[]> {
     const until = clock.elapsed() + limitMs
     const inOrder = nodes.toSorted((one, other) => restOf(one) - restOf(other))
+    for (const node of inOrder) if (node !== inOrder[0]) probe(node)
     const faults: string[] = []
     for (const [at, node] of inOrder.entries()) {
       const left = until - clock.elapsed()
@@ -208,8 +216,10 @@ export function createRpc(options: {
       const attempt = await tryNode(node, calls, isLast ? left : left * SHARE, believe)
       if ('answers' in attempt) {
         node.restsUntil = 0
+        node.unanswered = undefined
         return attempt.answers
       }
+      if (attempt.isHanging) node.unanswered = calls
       node.restsUntil = clock.elapsed() + REST_MS
       node.isTrustedUntil = 0
       faults.push(oneLine(attempt.fault, TEXT_MAX))
@@ -234,7 +244,21 @@ export function createRpc(options: {
     throw providerError(chain, faults.join('; '))
   }
 
-  const restOf = ({ restsUntil }: Node): number => (restsUntil > clock.elapsed() ? restsUntil : 0)
+  /** Answered or not, a node that hung costs nobody a wait before it has answered the same calls. */
+  const restOf = ({ restsUntil, unanswered }: Node): number =>
+    unanswered !== undefined || restsUntil > clock.elapsed() ? Math.max(restsUntil, 1) : 0
+
+  /** Asks a node that hung what it gave no answer to, in the background, once in a while. */
+  function probe(node: Node): void {
+    const { unanswered } = node
+    if (unanswered === undefined || node.isProbed || node.restsUntil > clock.elapsed()) return
+    node.isProbed = true
+    void tryNode(node, unanswered, LIMIT_MS * SHARE).then((attempt) => {
+      node.isProbed = false
+      if ('answers' in attempt) node.unanswered = undefined
+      else node.restsUntil = clock.elapsed() + REST_MS
+    })
+  }
 
   return {
     hosts: nodes.map(({ host }) => host),
@@ -283,6 +307,8 @@ function nodeAt(text: string, clock: Clock): Node {
       credentials === ':' ? {} : { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
     outbound: createOutbound({ name: host, maxBytes: MAX_BYTES, keepAlive: true, clock }),
     restsUntil: 0,
+    unanswered: undefined,
+    isProbed: false,
     isTrustedUntil: 0,
     isSinglyUntil: 0,
   }

@@ -206,6 +206,34 @@ anyEngine((engine) => {
       }
     })
 
+    test('that needs more memory or gas than there is is a 422 as well', async () => {
+      const code: [what: string, bytecode: `0x${string}`][] = [
+        // Reads a word at 2^64 - 1, at 2^30, and at 2^255.
+        ['an impossible offset', '0x67ffffffffffffffff51'],
+        ['a gibibyte', '0x634000000051'],
+        ['an offset of no number', `0x7f80${'00'.repeat(31)}51`],
+      ]
+      for (const [at, [what, bytecode]] of code.entries()) {
+        const address = `0x00000000000000000000000000000000000c1de${at}` as const
+        await node.client.setCode({ address, bytecode })
+        const { status, body, text } = await call({ address, abi: 'erc20', method: 'totalSupply', args: [] })
+        assert.deepEqual([status, body?.error?.code], [422, 'CONTRACT_REVERTED'], `${what}: ${text}`)
+      }
+      // What nodes answer: https://github.com/ethereum/go-ethereum/blob/master/core/vm/errors.go, and those of revm.
+      for (const message of [
+        'gas uint64 overflow',
+        'out of gas',
+        'EVM error MemoryOOG',
+        'EVM error: MemoryLimitOOG',
+        'InvalidOperandOOG',
+      ]) {
+        proxy.fault({ method: 'eth_call', error: { code: -32_000, message } })
+        const { status, text } = await call({ method: 'echoUint', args: ['1'] })
+        assert.equal(status, 422, text)
+        proxy.heal()
+      }
+    })
+
     test('is read in one request to the node', async () => {
       await read('echoUint', ['1'])
       proxy.forget()

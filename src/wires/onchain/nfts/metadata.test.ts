@@ -47,9 +47,12 @@ describe('metadata', () => {
       server.close()
     })
     origin = `https://localhost:${(server.address() as AddressInfo).port}`
-    const ipfsGateway = `http://127.0.0.1:${gateway.port}/ipfs/`
-    reader = createMetadata({ clock, ipfsGateway })
-    trusting = createMetadata({ clock, ipfsGateway, outbound: { ca: cert, isRefused: () => false } })
+    const gateways = {
+      ipfs: `http://127.0.0.1:${gateway.port}/ipfs/`,
+      arweave: `http://127.0.0.1:${gateway.port}/ar`,
+    }
+    reader = createMetadata({ clock, gateways })
+    trusting = createMetadata({ clock, gateways, outbound: { ca: cert, isRefused: () => false } })
   })
 
   test('is in data: URIs of every form', async () => {
@@ -102,6 +105,16 @@ describe('metadata', () => {
       assert.equal(await reader.read(`ipfs://${CID}/${path}`), null, path)
     assert.equal(gateway.asked.length, 7)
     assert.equal(connections, 0, 'a gateway leads to no private address')
+  })
+
+  test('comes through the gateway for ar:// URIs', async () => {
+    const id = 'g-'.repeat(21) + '_'
+    assert.deepEqual(await reader.read(`ar://${id}/1.json`), { name: `Art /ar/${id}/1.json` })
+    assert.deepEqual(await reader.read(`AR://${id}`), { name: `Art /ar/${id}` })
+    const before = gateway.asked.length
+    for (const uri of [`ar://${id}/../../x`, `ar://${id}?a=1`, 'ar://short', `ar://${id}x`])
+      assert.equal(await reader.read(uri), null, uri)
+    assert.equal(gateway.asked.length, before)
   })
 
   test('is never fetched by other schemes, or from other paths of the gateway', async () => {

@@ -18,12 +18,17 @@ const FETCHES = { limit: 16, queue: 100, retryAfter: 5 }
 const REDIRECT = /^30[12378]$/
 /** A content identifier, in base58 or in a base that has letters and digits, and a path. https://docs.ipfs.tech/how-to/address-ipfs-on-web/ */
 const IPFS = /^ipfs:\/\/(?:ipfs\/)?([A-Za-z0-9]{46,128})((?:\/[^?#\\]*)?)$/i
+/** The id of a transaction, and a path. https://docs.arweave.org/developers/arweave-node-server/http-api#transaction-format */
+const ARWEAVE = /^ar:\/\/([\w-]{43})((?:\/[^?#\\]*)?)$/i
+
+/** Addresses over http or https under which contents are found by their ids. */
+export type Gateways = { ipfs: string; arweave: string }
 
 export type Metadata = Record<string, unknown>
 
 export type MetadataReader = {
   /**
-   * Reads the metadata of a token: of a data:, ipfs:// or https:// address, at most 256 KiB, within 5 seconds, and never from
+   * Reads the metadata of a token: of a data:, ipfs://, ar:// or https:// address, at most 256 KiB, within 5 seconds, and never from
    * a private address. Never rejects.
    *
    * @returns null if it cannot be had, or is no JSON object
@@ -34,14 +39,14 @@ export type MetadataReader = {
 /** @param options.outbound for tests: how addresses are found and which are refused */
 export function createMetadata(options: {
   clock: Clock
-  ipfsGateway: string
+  gateways: Gateways
   outbound?: OutboundOptions
 }): MetadataReader {
-  const { clock, ipfsGateway } = options
+  const { clock, gateways } = options
   const client = { clock, maxBytes: MAX_BYTES, headers: { accept: 'application/json, */*;q=0.5' } }
   const open = createOutbound({ ...client, refusePrivate: true, ...options.outbound })
   // The operator's own gateway may be on a private address. Where it redirects to may not.
-  const gateway = createOutbound({ ...client, name: 'the IPFS gateway' })
+  const gateway = createOutbound({ ...client, name: 'the gateway' })
   const fetches = createSemaphore(FETCHES)
   const cache = new BoundedMap<string, { text: Promise<string | undefined>; until: number }>(CACHE_MAX)
 
@@ -66,12 +71,13 @@ export function createMetadata(options: {
 
   /** The text at an address of another server; undefined if it cannot be had. */
   async function textAt(uri: string): Promise<string | undefined> {
-    const fromIpfs = gatewayAddress(ipfsGateway, uri)
-    const address = fromIpfs ?? (/^https:\/\//i.test(uri) && URL.canParse(uri) ? uri : undefined)
+    const atGateway =
+      gatewayAddress(gateways.ipfs, IPFS.exec(uri)) ?? gatewayAddress(gateways.arweave, ARWEAVE.exec(uri))
+    const address = atGateway ?? (/^https:\/\//i.test(uri) && URL.canParse(uri) ? uri : undefined)
     if (address === undefined) return undefined
     const cached = cache.get(address)
     if (cached && clock.elapsed() < cached.until) return cached.text
-    const text = fetches.run(() => fetchText(address, fromIpfs !== undefined)).catch(() => undefined)
+    const text = fetches.run(() => fetchText(address, atGateway !== undefined)).catch(() => undefined)
     cache.delete(address)
     cache.set(address, { text, until: clock.elapsed() + CACHE_MS })
     return text
@@ -86,15 +92,15 @@ export function createMetadata(options: {
   }
 }
 
-/** The address of an ipfs:// URI at a gateway; undefined if it is none. */
-function gatewayAddress(gateway: string, uri: string): string | undefined {
-  const [, cid, path = ''] = IPFS.exec(uri) ?? []
-  if (cid === undefined) return undefined
+/** The address of an id and a path at a gateway; undefined if there is none. */
+function gatewayAddress(gateway: string, found: RegExpExecArray | null): string | undefined {
+  const [, id, path = ''] = found ?? []
+  if (id === undefined) return undefined
   const root = new URL(gateway.endsWith('/') ? gateway : `${gateway}/`).href
-  if (!URL.canParse(`${root}${cid}${path}`)) return undefined
-  const { href } = new URL(`${root}${cid}${path}`)
+  if (!URL.canParse(`${root}${id}${path}`)) return undefined
+  const { href } = new URL(`${root}${id}${path}`)
   // A path of dots, encoded or not, leads to something else at the gateway.
-  return href.startsWith(`${root}${cid}`) && !/%2f|%5c/i.test(path) ? href : undefined
+  return href.startsWith(`${root}${id}`) && !/%2f|%5c/i.test(path) ? href : undefined
 }
 
 /**

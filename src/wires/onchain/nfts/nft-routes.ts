@@ -21,7 +21,7 @@ import type { Submit } from '../transactions/intent.ts'
 import { sentOf, type Transactions } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'
 import { lookUp } from './lookup.ts'
-import { createMetadata } from './metadata.ts'
+import { createMetadata, type Gateways } from './metadata.ts'
 import { mint, transfer, type Sending } from './nft-writes.ts'
 import { createOwned } from './owned.ts'
 import { createStandards, STANDARDS } from './standard.ts'
@@ -46,15 +46,17 @@ const TokenAmount = Uint256('^[1-9]\\d*$', {
 const TokenUri = withRule(
   Type.String({
     minLength: 1,
-    description: 'Where the metadata of the token is: an https://, ipfs:// or data: URI of at most 64 KiB.',
+    description:
+      'Where the metadata of the token is: an absolute URI of at most 64 KiB. Only that at https://, ipfs://, ar:// and data: is read by this server.',
     examples: ['ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi/7.json'],
   }),
   (text) => {
     if (Buffer.byteLength(text) > URI_MAX) return 'must be at most 64 KiB'
     if (!text.isWellFormed()) return 'holds a half of a surrogate pair: send well-formed Unicode'
-    return /^(https:\/\/[^\s/]|ipfs:\/\/[^\s/]|data:)/i.test(text)
+    // https://www.rfc-editor.org/rfc/rfc3986#section-4.3. Contracts write data: URIs with spaces.
+    return /^(data:|[a-z][a-z\d+.-]*:[^\s]+$)/i.test(text)
       ? undefined
-      : 'must be an https://, ipfs:// or data: URI'
+      : 'must be an absolute URI, such as https://a.example/1.json or ipfs://…'
   },
 )
 
@@ -123,18 +125,18 @@ export function nftRoutes(
     wallets,
     submit,
     transactions,
-    ipfsGateway,
+    gateways,
   }: {
     chains: Chains
     wallets: Wallets
     submit: Submit
     transactions: Transactions
-    ipfsGateway: string
+    gateways: Gateways
   },
 ) {
   const { db, clock, policy } = context
   const standards = createStandards(clock)
-  const metadata = createMetadata({ clock, ipfsGateway })
+  const metadata = createMetadata({ clock, gateways })
   const owned = createOwned(db, createTransferIndex(context, chains))
 
   async function sendingOf(

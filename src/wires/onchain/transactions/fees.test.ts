@@ -58,7 +58,7 @@ describe('the fees of now', () => {
       trustMs: 60_000,
     })
     ending.after(async () => rpc.close())
-    chain = { name: 'test', maxFee: CAP, rpc } as Chain
+    chain = { name: 'test', maxFee: CAP, usualTip: GWEI, rpc } as Chain
   })
 
   const head = (baseFeePerGas?: bigint): Head => ({
@@ -77,7 +77,15 @@ describe('the fees of now', () => {
     ['the median', absent, says({ reward: [['0x5'], ['0x1'], ['0x9'], ['0x7'], ['0x2']] }), 5n],
     ['1 gwei', absent, absent, GWEI],
     ['1 gwei if nothing can be read', says('much'), says({ reward: ['0x5', [5]] }), GWEI],
-    ['never above the cap', says('0xffffffffffffffff'), absent, CAP],
+    [
+      'at most twice what a block paid',
+      says('0x2386f26fc10000'),
+      says({ reward: [['0x77359400'], ['0x1'], ['0x0']] }),
+      4n * GWEI,
+    ],
+    ['the usual one where blocks paid nothing', says('0x2386f26fc10000'), says({ reward: [['0x0']] }), GWEI],
+    ['at most five usual ones where nothing is known', says('0x2386f26fc10000'), absent, 5n * GWEI],
+    ['never above the cap', says('0xffffffffffffffff'), says({ reward: [['0xffffffffffffffff']] }), CAP],
   ]
   for (const [what, suggested, history, tip] of tips)
     test(what, async () => {

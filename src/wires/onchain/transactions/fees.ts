@@ -1,13 +1,17 @@
 import { formatGwei } from '../../../base/viem.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
+import { quantity } from '../chains/blocks.ts'
 import { isQuantity, type Chain, type Head } from '../chains/chain.ts'
 import { providerError, type RpcAnswer } from '../chains/rpc.ts'
 
 /** How long a tip that a node suggested is used. */
 const KEPT_MS = 3_000
-/** The tip if no node suggests one. */
-const DEFAULT_TIP = 1_000_000_000n
+/** How many blocks are read to compare what a node suggests, and how much more than they paid is believed. */
+const HISTORY = 20
+const MOST_OF_HISTORY = 2n
+/** The same where no node shows them, in the chain's usual tips. */
+const MOST_UNCHECKED = 5n
 const RETRY_AFTER = 30
 
 /** What a transaction pays per unit of gas, in wei (EIP-1559). */
@@ -57,24 +61,33 @@ export function createFees({ clock }: { clock: Clock }): CurrentFees {
   }
 }
 
-/** @see https://ethereum.github.io/execution-apis/api/methods/eth_maxPriorityFeePerGas/ */
-async function askTip({ rpc }: Chain): Promise<bigint> {
+/**
+ * The tip that a node suggests, compared with what blocks paid: a node that is wrong by a factor would cost all that the cap
+ * allows. Quiet blocks pay nothing, so the chain's usual tip is always believed.
+ *
+ * @see https://ethereum.github.io/execution-apis/api/methods/eth_maxPriorityFeePerGas/
+ */
+async function askTip({ rpc, usualTip }: Chain): Promise<bigint> {
   const [suggested, history] = await rpc.batch([
     { method: 'eth_maxPriorityFeePerGas' },
-    { method: 'eth_feeHistory', params: ['0x5', 'latest', [50]] },
+    { method: 'eth_feeHistory', params: [quantity(HISTORY), 'latest', [50]] },
   ])
-  return isQuantity(suggested!.result) ? BigInt(suggested!.result) : (medianOf(history!) ?? DEFAULT_TIP)
+  const paid = medianTips(history!)
+  if (!isQuantity(suggested!.result)) return paid[Math.floor(paid.length / 2)] ?? usualTip
+  const most =
+    paid.length > 0 ? greatest(paid.at(-1)! * MOST_OF_HISTORY, usualTip) : usualTip * MOST_UNCHECKED
+  return least(BigInt(suggested!.result), most)
 }
 
-function medianOf({ result }: RpcAnswer): bigint | undefined {
+/** The median tip of each recent block, the lowest first. */
+function medianTips({ result }: RpcAnswer): bigint[] {
   const { reward } = (result ?? {}) as { reward?: unknown }
-  if (!Array.isArray(reward)) return undefined
-  const tips = (reward as unknown[])
+  if (!Array.isArray(reward)) return []
+  return (reward as unknown[])
     .map((block) => (Array.isArray(block) ? (block[0] as unknown) : undefined))
     .filter(isQuantity)
     .map(BigInt)
     .toSorted((one, other) => (one < other ? -1 : 1))
-  return tips[Math.floor(tips.length / 2)]
 }
 
 /**

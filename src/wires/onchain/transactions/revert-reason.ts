@@ -60,7 +60,7 @@ const REVERT_CODES = [3, -32_015]
 const REVERT = /revert|vm execution error|vm exception/i
 /** Ends of an execution without a revert, which no other sender would get around either. */
 const HALT =
-  /invalid (opcode|jump)|invalidfeopcode|opcodenotfound|invalidjump|stack ?(underflow|overflow)|stack limit|out ?of ?gas|gas required exceeds|exceeds block gas limit|gas limit is too high/i
+  /invalid (opcode|jump)|invalidfeopcode|opcodenotfound|invalidjump|stack ?(underflow|overflow)|stack limit|out ?of ?gas|oog\b|out of memory|gas uint64 overflow|gas required exceeds|exceeds block gas limit|gas limit is too high/i
 
 type Decoded = {
   /** One line. */

@@ -71,7 +71,8 @@ export async function startSending(
           chains: Object.fromEntries(
             Object.entries({ ethereum: {}, ...options.chains }).map(([name, more]) => [
               name,
-              { rpcUrls: proxies.map(({ url }) => url), pollMs: 50, ...more },
+              // One address of two chains stops the start; the proxies do not look at the path.
+              { rpcUrls: proxies.map(({ url }) => `${url}/${name}`), pollMs: 50, ...more },
             ]),
           ),
         },

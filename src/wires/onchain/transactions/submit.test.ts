@@ -400,7 +400,7 @@ eachEngine((engine) => {
 
     // No node takes what may cost more than one coin in all.
     const rich = await funded('10')
-    const dear = await refused(one.submit(rich, call('burnGas', [2_000_000n])), 'LIMIT_EXCEEDED')
+    const dear = await refused(one.submit(rich, call('burnGas', [2_400_000n])), 'LIMIT_EXCEEDED')
     assert.match(dear.message, /one may cost 1 \(maxTransactionFee of ethereum\)/)
     const { gas } = await one.submit(rich, call('burnGas', [1_600_000n]))
     const [bounded] = await rows(rich)
