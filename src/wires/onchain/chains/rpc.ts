@@ -207,7 +207,7 @@ export function createRpc(options: {
   ): Promise<RpcAnswer[]> {
     const until = clock.elapsed() + limitMs
     const inOrder = nodes.toSorted((one, other) => restOf(one) - restOf(other))
-    for (const node of inOrder) if (node !== inOrder[0]) probe(node)
+    for (const node of inOrder) if (node !== inOrder[0]) void probe(node)
     const faults: string[] = []
     for (const [at, node] of inOrder.entries()) {
       const left = until - clock.elapsed()
@@ -248,16 +248,15 @@ export function createRpc(options: {
   const restOf = ({ restsUntil, unanswered }: Node): number =>
     unanswered !== undefined || restsUntil > clock.elapsed() ? Math.max(restsUntil, 1) : 0
 
-  /** Asks a node that hung what it gave no answer to, in the background, once in a while. */
-  function probe(node: Node): void {
+  /** Asks a node that hung what it gave no answer to, once in a while; for the background. */
+  async function probe(node: Node): Promise<void> {
     const { unanswered } = node
     if (unanswered === undefined || node.isProbed || node.restsUntil > clock.elapsed()) return
     node.isProbed = true
-    void tryNode(node, unanswered, LIMIT_MS * SHARE).then((attempt) => {
-      node.isProbed = false
-      if ('answers' in attempt) node.unanswered = undefined
-      else node.restsUntil = clock.elapsed() + REST_MS
-    })
+    const attempt = await tryNode(node, unanswered, LIMIT_MS * SHARE)
+    node.isProbed = false
+    if ('answers' in attempt) node.unanswered = undefined
+    else node.restsUntil = clock.elapsed() + REST_MS
   }
 
   return {
