@@ -168,6 +168,11 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
       await heading.waitFor()
       assert.equal(await page.locator(':focus').innerText(), 'Second')
 
+      await page.setViewportSize({ width: 390, height: 800 })
+      const last = (await page.getByRole('tab').last().boundingBox())!
+      assert.ok(last.x + last.width <= 390, 'the last tab is cut off')
+      await page.setViewportSize({ width: 1280, height: 800 })
+
       const frame = page.frameLocator('iframe')
       assert.equal(await frame.getByRole('heading', { name: 'Hi' }).innerText(), 'Hi')
       const [opened] = await Promise.all([
