@@ -74,6 +74,8 @@ export type Bank = PaymentProvider & {
   listedUntil: (since: number) => number | undefined
   /** Called before a call answers. */
   hold: () => Promise<void>
+  /** The reasons of refunds, of each call. */
+  readonly refundReasons: (string | undefined)[]
   /** What a buyer, a bank or the merchant's dashboard does. */
   act(reference: string, change: (session: Session) => void, type: string): void
   sessionOf(transactionId: string): Session
@@ -205,6 +207,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     counts,
     listedUntil: () => clock.now(),
     hold: async () => undefined,
+    refundReasons: [],
     sessionOf: (transactionId) => findSession({ transactionId })!,
 
     act(reference, apply, type) {
@@ -258,8 +261,9 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
           }),
       } satisfies Partial<PaymentProvider>)),
 
-    refund: ({ id, reference, amount }: RefundOrder) =>
-      change<{ entry: Entry & { kind: 'refund' } }>('refund', id, () => {
+    refund({ id, reference, amount, reason }: RefundOrder) {
+      bank.refundReasons.push(reason)
+      return change<{ entry: Entry & { kind: 'refund' } }>('refund', id, () => {
         const session = sessions.get(reference)!
         const given = session.refunds.reduce(
           (sum, one) => sum + (one.status === 'failed' ? 0n : one.amount),
@@ -272,7 +276,8 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
         session.refunds.push(refund)
         report('refund.created', session)
         return { kind: 'accepted', entry: entryOf(session, refund) }
-      }),
+      })
+    },
 
     async look(subject) {
       counts.look++

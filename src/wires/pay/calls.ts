@@ -28,7 +28,7 @@ export type Called = { account: Account; failure: NotAccepted | undefined }
 type Done = { snapshot: Snapshot } | { entry: Entry }
 
 /** A call whose row exists, with the lease of whom makes it. */
-export type CallToMake = Pick<CallRow, 'id' | 'kind' | 'amount' | 'lease_until'>
+export type CallToMake = Pick<CallRow, 'id' | 'kind' | 'amount' | 'refund_reason' | 'lease_until'>
 
 export type Calls = {
   /**
@@ -61,7 +61,8 @@ export function createCalls(
     const subject = { id: call.id, transactionId: row.id, reference: row.reference! }
     if (call.kind === 'capture') return provider.capture!(subject, limitMs)
     const money = { amount: BigInt(call.amount!), currency: row.currency }
-    return provider.refund({ ...subject, ...money, paymentId: row.payment_id! }, limitMs)
+    const reason = call.refund_reason === null ? {} : { reason: call.refund_reason }
+    return provider.refund({ ...subject, ...money, ...reason, paymentId: row.payment_id! }, limitMs)
   }
 
   processes.onEnd((ended) => [releaseCallsSql(ended)])

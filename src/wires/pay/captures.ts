@@ -57,7 +57,13 @@ export function createCaptures(
       if (!claim) return undefined
       call = { ...open, ...claim }
     } else {
-      call = { id: newId(lease.now), kind: 'capture', amount: null, lease_until: lease.leaseUntil }
+      call = {
+        id: newId(lease.now),
+        kind: 'capture',
+        amount: null,
+        refund_reason: null,
+        lease_until: lease.leaseUntil,
+      }
       const inserted = await db.write(
         insertCallSql({ id: call.id, kind: 'capture', transaction_id: row.id }, lease),
       )

@@ -1,5 +1,6 @@
 import { errors } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
+import { createKeyedMutex } from '../../base/keyed-mutex.ts'
 import { oneLine } from '../../base/one-line.ts'
 import { requireRow, type Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
@@ -25,6 +26,8 @@ const TEXT_MAX = 300
 const ROUNDS = 200
 /** More states than one change passes through. */
 const STEPS_OF_VERSION = 8
+/** Changes of one transaction that may wait in one process. */
+const TURNS = 10_000
 /** States that only money at the provider ends. */
 const LOOKED_FINAL: ReadonlySet<Status> = new Set<Status>(['failed', 'expired', 'cancelled', 'lost'])
 const ENDED: ReadonlySet<Status> = new Set<Status>([
@@ -61,6 +64,11 @@ export type Ledger = {
   /** Reads a transaction with its entries and calls; undefined if it does not exist. */
   read(id: string): Promise<Account | undefined>
   /**
+   * Runs work after the earlier work of this process on a transaction has ended, changes of `record` included: changes at
+   * the same time would each be computed again for every other one. Rules must hold without it, because of other processes.
+   */
+  inTurn<T>(id: string, work: () => Promise<T>): Promise<T>
+  /**
    * Adds entries to the ledger and computes the transaction from all of them, in one batch. What is there already
    * changes nothing, so it may be called again with the same, by several processes at once and in any order.
    *
@@ -79,6 +87,7 @@ export function createLedger(
     help: 'Transactions that this process has seen reach a status since its start',
     labels: ['provider', 'status'],
   })
+  const turns = createKeyedMutex({ queue: TURNS, retryAfter: 1 })
 
   async function read(id: string): Promise<Account | undefined> {
     // The row is read first: what changes after it changes its version, too.
@@ -192,20 +201,23 @@ export function createLedger(
     return []
   }
 
+  async function recordNow(id: string, change: Change): Promise<Account | undefined> {
+    for (let round = 1; ; round++) {
+      const before = await read(id)
+      if (!before) return undefined
+      try {
+        return await tryRecord(before, change)
+      } catch (error) {
+        if (error !== changedMeanwhile || round === ROUNDS) throw error
+        await clock.sleep(Math.random() * Math.min(round, 20))
+      }
+    }
+  }
+
   return {
     read,
-    async record(id, change) {
-      for (let round = 1; ; round++) {
-        const before = await read(id)
-        if (!before) return undefined
-        try {
-          return await tryRecord(before, change)
-        } catch (error) {
-          if (error !== changedMeanwhile || round === ROUNDS) throw error
-          await clock.sleep(Math.random() * Math.min(round, 20))
-        }
-      }
-    },
+    inTurn: (id, work) => turns.run(id, work),
+    record: (id, change) => turns.run(id, () => recordNow(id, change)),
   }
 }
 

@@ -113,7 +113,12 @@ export type RefundOrder = Money & {
   transactionId: string
   reference: string
   paymentId: string
+  /** Why, one line of at most 255 characters: one of `REFUND_WORDS`, or text that the buyer may see. */
+  reason?: string
 }
+
+/** Reasons that Stripe counts, and that are no text for a buyer. */
+export const REFUND_WORDS = ['duplicate', 'fraudulent', 'requested_by_customer'] as const
 
 /**
  * What a refusal is about, in `code` of the outcome:

@@ -7,9 +7,9 @@ import type { Policy } from '../../kernel/policy.ts'
 import { readAmount } from './amounts.ts'
 import { callErrors, causeOf, payErrors, providerIn, type CallProvider } from './errors.ts'
 import { REFUNDS } from './limits.ts'
-import type { PaymentProvider } from './provider.ts'
+import { REFUND_WORDS, type PaymentProvider } from './provider.ts'
 import type { Refunds } from './refunds.ts'
-import { Refund } from './schemas.ts'
+import { Line, Refund } from './schemas.ts'
 import type { TransactionRow } from './transaction-rows.ts'
 
 /** What a service key needs to give money back, without the rights to the whole wire. */
@@ -27,6 +27,15 @@ const RefundCurrency = Type.Optional(
 const REFUND_AMOUNTS: Readonly<Record<CallProvider, { description: string; examples: number[] }>> = {
   cardpay: { description: 'In minor units.', examples: [500] },
   walletpay: { description: 'A decimal number in major units.', examples: [6.15] },
+}
+
+const REFUND_REASONS: Readonly<Record<CallProvider, { description: string }>> = {
+  cardpay: {
+    description: `Why. ${REFUND_WORDS.join(', ')} are Stripe’s words, and count there; anything else is metadata of the refund.`,
+  },
+  walletpay: {
+    description: `Why. The buyer sees it at PayPal, except ${REFUND_WORDS.join(', ')}.`,
+  },
 }
 
 /** The routes that give money back. */
@@ -73,18 +82,27 @@ export function refundRoutes({
             }),
             amount: Type.Optional(Type.Number(REFUND_AMOUNTS[provider])),
             currency: RefundCurrency,
+            reason: Type.Optional(
+              Line({
+                minLength: 1,
+                maxLength: 255,
+                ...REFUND_REASONS[provider],
+                examples: ['Damaged in the post'],
+              }),
+            ),
           }),
         ),
         reply: { 200: Refund },
         errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],
       },
-      ({ body: { transactionId, amount, currency }, caller, recordId, requestId }) =>
+      ({ body: { transactionId, amount, currency, reason }, caller, recordId, requestId }) =>
         refunds.refund({
           id: recordId,
           transactionId,
           provider,
           amount: amountOf(amount, provider),
           currency,
+          reason,
           rowFilter: policy.rowFilter(caller),
           cause: causeOf(requestId),
         }),

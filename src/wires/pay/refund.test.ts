@@ -96,6 +96,46 @@ describe('a refund', () => {
       )
     })
 
+    test('200 at once on one payment are all made, by a few statements each', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const { db } = till.app.app
+      const batch = db.batch.bind(db)
+      let batches = 0
+      db.batch = (steps) => (batches++, batch(steps))
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, () => till.call(REFUND, { transactionId, amount: 4 })),
+      )
+      for (const { status, text } of answers) assert.equal(status, 200, text)
+      // One reserves, and one records: none is repeated because of the others.
+      assert.ok(batches >= 400 && batches < 500, String(batches))
+      const { status, refundedAmount, refunds } = await till.transaction(transactionId)
+      assert.deepEqual([status, refundedAmount, refunds.length], ['partially_refunded', 800, 200])
+      assert.equal(till.card.counts.refund, 200)
+      assert.equal(till.card.sessionOf(transactionId).refunds.length, 200)
+    })
+
+    test('with a reason shows it, and sends it to the provider', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const reason = 'Damaged in the post'
+      // The repetition of a call of unknown outcome is the same call.
+      till.card.faults = ['dropped']
+      const { body } = await till.app.clock.through(till.call(REFUND, { transactionId, amount: 400, reason }))
+      assert.deepEqual([body.status, body.reason], ['pending', reason])
+      till.app.clock.advance(30_000)
+      while ((await till.transaction(transactionId)).refundedAmount === 0) await till.sweep()
+      assert.deepEqual(till.card.refundReasons, [reason, reason])
+      await till.call(REFUND, { transactionId, amount: 100 })
+      const { refunds } = await till.transaction(transactionId)
+      assert.deepEqual(
+        refunds.map((one) => one.reason),
+        [reason, undefined],
+      )
+      for (const wrong of ['', 'a\nb', 'x'.repeat(256), 7])
+        assert.equal((await till.call(REFUND, { transactionId, reason: wrong })).status, 400)
+    })
+
     test('of all that is left, 10 at once, is made once', async (t) => {
       const till = await startTill(t, engine, { replicas: true })
       const { _id: transactionId } = await till.paid(1000)

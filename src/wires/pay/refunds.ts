@@ -19,6 +19,23 @@ export type RefundAnswer = {
   status: 'pending' | 'completed' | 'failed'
   amount: number
   currency: string
+  reason?: string
+}
+
+/** A refund to make. */
+export type RefundRequest = {
+  /** The same one again does not refund again. */
+  id: string
+  transactionId: string
+  provider: CallProvider
+  /** Reads the amount by the transaction's currency, in minor units; undefined: all that is left. */
+  amount: ((row: TransactionRow) => bigint) | undefined
+  /** Must be that of the transaction, in any case. */
+  currency: string | undefined
+  /** Why, for the provider and the books. */
+  reason: string | undefined
+  rowFilter: RowFilter
+  cause: string
 }
 
 export type Refunds = {
@@ -26,20 +43,9 @@ export type Refunds = {
    * Gives back a part of a payment, or all that is left. The amount is reserved before the provider is called, in one
    * statement, so refunds at the same time never give back more than was paid; a definite refusal gives it back.
    *
-   * @param refund.id of the refund: the same one again does not refund again
-   * @param refund.amount reads the amount by the transaction's currency, in minor units; undefined: all that is left
-   * @param refund.currency must be that of the transaction, in any case
    * @throws NOT_FOUND, VALIDATION_ERROR, INVALID_STATE, AMOUNT_EXCEEDED, PROVIDER_ERROR
    */
-  refund(refund: {
-    id: string
-    transactionId: string
-    provider: CallProvider
-    amount: ((row: TransactionRow) => bigint) | undefined
-    currency: string | undefined
-    rowFilter: RowFilter
-    cause: string
-  }): Promise<RefundAnswer>
+  refund(refund: RefundRequest): Promise<RefundAnswer>
 }
 
 export function createRefunds(
@@ -62,7 +68,11 @@ export function createRefunds(
    * Reserves an amount that `row` has left, and inserts the row of the call; answers undefined if another refund or the
    * provider has changed what is left. SQL does not add amounts of 256 bits: the statement compares what the sum was made of.
    */
-  async function reserve(id: string, row: TransactionRow, amount: bigint): Promise<CallToMake | undefined> {
+  async function reserve(
+    { id, reason }: RefundRequest,
+    row: TransactionRow,
+    amount: bigint,
+  ): Promise<CallToMake | undefined> {
     const lease = leaseOf({ clock, processes })
     try {
       await db.batch([
@@ -75,12 +85,27 @@ export function createRefunds(
           () => notReserved,
         ),
         requireRow(
-          insertCallSql({ id, transaction_id: row.id, kind: 'refund', amount }, lease),
+          insertCallSql(
+            {
+              id,
+              transaction_id: row.id,
+              kind: 'refund',
+              amount,
+              ...(reason !== undefined && { refund_reason: reason }),
+            },
+            lease,
+          ),
           () => notReserved,
         ),
         watchSql(row.id, id),
       ])
-      return { id, kind: 'refund', amount: amount.toString(), lease_until: lease.leaseUntil }
+      return {
+        id,
+        kind: 'refund',
+        amount: amount.toString(),
+        refund_reason: reason ?? null,
+        lease_until: lease.leaseUntil,
+      }
     } catch (error) {
       if (error !== notReserved) throw error
       return undefined
@@ -94,44 +119,48 @@ export function createRefunds(
     return account
   }
 
+  /** Reserves what is to be refunded, unless this refund was begun before: without a call then. */
+  async function begin(refund: RefundRequest): Promise<{ account: Account; call: CallToMake | undefined }> {
+    const { id, transactionId, provider, currency, rowFilter } = refund
+    for (let round = 1; round <= ROUNDS; round++) {
+      const account = await find(transactionId, provider, rowFilter)
+      const { row, calls: earlier, summary } = account
+      if (earlier.some((call) => call.id === id) || summary.refunds.some(({ callId }) => callId === id))
+        return { account, call: undefined }
+      if (currency !== undefined && currency.toUpperCase() !== row.currency)
+        throw invalid({ path: '/body/currency', message: `must be ${row.currency}, as the payment is` })
+      refuseState(row)
+      const left = leftOf(row)
+      const amount = refund.amount?.(row) ?? left
+      if (amount <= 0n || amount > left) throw exceeded(row, left)
+      const call = await reserve(refund, row, amount)
+      if (call) return { account, call }
+    }
+    throw errors.unavailable({ retryAfter: 1 })
+  }
+
   return {
-    async refund({ id, transactionId, provider, amount: readAmount, currency, rowFilter, cause }) {
+    async refund(refund) {
+      const { id, transactionId, provider, cause } = refund
       const deadline = clock.elapsed() + REQUEST_MS
       isConfigured(provider)
-      let account = await find(transactionId, provider, rowFilter)
-      for (let round = 1; ; round++) {
-        // The same request was made before, and its answer was lost.
-        const earlier = account.calls.find((call) => call.id === id)
-        if (earlier) return repeat(account, earlier)
-        const seen = account.summary.refunds.find(({ callId }) => callId === id)
-        if (seen) return answerOf(account, { id, amount: seen.amount.toString() })
-        const { row } = account
-        if (currency !== undefined && currency.toUpperCase() !== row.currency)
-          throw invalid({ path: '/body/currency', message: `must be ${row.currency}, as the payment is` })
-        refuseState(row)
-        const left = leftOf(row)
-        const amount = readAmount?.(row) ?? left
-        if (amount <= 0n || amount > left) throw exceeded(row, left)
-        const call = await reserve(id, row, amount)
-        if (call) {
-          const ended = await calls.make(account, call, { cause, deadline })
-          const { account: after, failure } = ended
-          if (failure && failure.kind !== 'unknown') throw errorOf(failure, { provider })
-          return answerOf(after, call)
-        }
-        if (round === ROUNDS) throw errors.unavailable({ retryAfter: 1 })
-        account = await find(transactionId, provider, rowFilter)
-      }
+      const { account, call } = await ledger.inTurn(transactionId, () => begin(refund))
+      // The same request was made before, and its answer was lost.
+      if (!call) return repeat(account, id)
+      const { account: after, failure } = await calls.make(account, call, { cause, deadline })
+      if (failure && failure.kind !== 'unknown') throw errorOf(failure, { provider })
+      return answerOf(after, call)
     },
   }
 
-  function repeat(account: Account, call: CallRow): RefundAnswer {
-    if (call.status === 'refused')
+  function repeat(account: Account, id: string): RefundAnswer {
+    const call = account.calls.find((one) => one.id === id)
+    if (call?.status === 'refused')
       throw payErrors.provider_error({
         message: `The provider refused this refund: ${call.reason ?? ''}. Send a new Idempotency-Key to try again.`,
         details: { provider: account.row.provider },
       })
-    return answerOf(account, call)
+    return answerOf(account, { id, amount: call?.amount ?? null, refund_reason: call?.refund_reason ?? null })
   }
 }
 
@@ -167,7 +196,10 @@ function takenText(row: TransactionRow): string {
 }
 
 /** The answer for a refund by what the ledger has. */
-function answerOf({ row, summary }: Account, call: Pick<CallRow, 'id' | 'amount'>): RefundAnswer {
+function answerOf(
+  { row, summary }: Account,
+  call: Pick<CallRow, 'id' | 'amount' | 'refund_reason'>,
+): RefundAnswer {
   const seen = summary.refunds.find(({ callId }) => callId === call.id)
   return {
     refundId: call.id,
@@ -176,5 +208,6 @@ function answerOf({ row, summary }: Account, call: Pick<CallRow, 'id' | 'amount'
     status: seen?.status ?? 'pending',
     amount: numberOf(seen?.amount ?? BigInt(call.amount!), row),
     currency: row.currency,
+    ...(call.refund_reason !== null && { reason: call.refund_reason }),
   }
 }

@@ -92,10 +92,13 @@ const TransactionFields = {
 }
 export const Transaction = Type.Object(TransactionFields, { title: 'Transaction' })
 
+const RefundReason = Type.String({ description: 'As it was sent with the refund.' })
+
 const RefundFields = {
   refundId: Type.String(),
   amount: Type.Number({ description: 'In the unit of the transaction’s amount.' }),
   status: Type.Enum(['pending', 'completed', 'failed']),
+  reason: Type.Optional(RefundReason),
   createdAt: Timestamp,
 }
 
@@ -142,6 +145,7 @@ export const Refund = Type.Object(
     }),
     amount: Type.Number({ description: 'In the unit of the transaction’s amount.' }),
     currency: Type.String(),
+    reason: Type.Optional(RefundReason),
   },
   { title: 'Refund' },
 )

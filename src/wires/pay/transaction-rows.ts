@@ -85,12 +85,15 @@ export type CallRow = {
   amount: string | null
   status: 'running' | 'unknown' | 'accepted' | 'refused'
   lease_until: number
+  /** Why it was refused, or its outcome is unknown. */
   reason: string | null
+  /** Why money is given back, by the caller. */
+  refund_reason: string | null
   created_at: number
 }
 
 export const selectCallsSql = (transactionId: string): Sql<CallRow> => sql<CallRow>`
-  select id, transaction_id, kind, amount, status, lease_until, reason, created_at
+  select id, transaction_id, kind, amount, status, lease_until, reason, refund_reason, created_at
   from pay_calls where transaction_id = ${transactionId} order by id`
 
 /** Who makes a call, and until when at the latest. */
@@ -105,12 +108,13 @@ export const releaseCallsSql = (process: string): Sql => sql`
 
 /** Inserts a call that is about to be made; it is under way until `leaseUntil` at the latest. */
 export const insertCallSql = (
-  call: Pick<CallRow, 'id' | 'transaction_id' | 'kind'> & { amount?: bigint },
+  call: Pick<CallRow, 'id' | 'transaction_id' | 'kind'> & { amount?: bigint; refund_reason?: string },
   { now, leaseUntil, process }: CallLease,
 ): Sql<{ id: string }> => sql<{ id: string }>`
-  insert into pay_calls (id, transaction_id, kind, amount, status, lease_until, process, reason, created_at)
+  insert into pay_calls (id, transaction_id, kind, amount, status, lease_until, process, reason, refund_reason,
+    created_at)
   values (${call.id}, ${call.transaction_id}, ${call.kind}, ${call.amount?.toString() ?? null}, 'running', ${leaseUntil},
-    ${process}, null, ${now})
+    ${process}, null, ${call.refund_reason ?? null}, ${now})
   on conflict do nothing returning id`
 
 /**

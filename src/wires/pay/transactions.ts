@@ -40,6 +40,8 @@ export type TransactionRefund = {
   refundId: string
   amount: number
   status: 'pending' | 'completed' | 'failed'
+  /** Absent if the refund was made at the provider, or without one. */
+  reason?: string
   createdAt: string
 }
 
@@ -152,9 +154,13 @@ function refundsOf({ row, calls, summary }: Account): TransactionRefund[] {
       status: 'pending' as const,
       at: call.created_at,
     }))
+  const reasons = new Map(calls.map((call) => [call.id, call.refund_reason]))
   return [...refunds, ...pending]
     .toSorted((one, other) => one.at - other.at)
-    .map(({ at, ...refund }) => ({ ...refund, createdAt: isoTime(at) }))
+    .map(({ at, ...refund }) => {
+      const reason = reasons.get(refund.refundId) ?? undefined
+      return { ...refund, ...(reason !== undefined && { reason }), createdAt: isoTime(at) }
+    })
 }
 
 /** The dispute that counts: an open one, else the latest. */

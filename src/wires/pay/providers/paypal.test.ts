@@ -94,6 +94,17 @@ describe('paypal', () => {
     })
   })
 
+  test('shows the reason of a refund to the buyer, unless it is a word for the books', async (t) => {
+    for (const [reason, note] of [
+      ['Damaged in the post', 'Damaged in the post'],
+      ['fraudulent', undefined],
+    ] as const) {
+      const { apiBase, asked } = await serve(t, account())
+      await open({ apiBase }).refund({ ...refundOrder({ amount: 230n }), reason }, PATIENCE)
+      assert.equal((asked[0]!.json as { note_to_payer?: string }).note_to_payer, note)
+    }
+  })
+
   test('follows no redirect', async (t) => {
     const other = await serve(t, account())
     for (const status of [301, 302, 307, 308]) {

@@ -4,14 +4,15 @@ import { systemClock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { createOutbound } from '../../../outbound/outbound.ts'
 import { trackCalls } from '../../../providers/under-way.ts'
-import type {
-  CaptureOrder,
-  Entry,
-  Order,
-  Outcome,
-  PaymentProvider,
-  RefundOrder,
-  Snapshot,
+import {
+  REFUND_WORDS,
+  type CaptureOrder,
+  type Entry,
+  type Order,
+  type Outcome,
+  type PaymentProvider,
+  type RefundOrder,
+  type Snapshot,
 } from '../provider.ts'
 import { createCertificates } from './paypal-certificate.ts'
 import { rootsOf } from './paypal-chain.ts'
@@ -148,7 +149,13 @@ export function paypal(
     limitMs: number,
   ): Promise<Outcome<{ entry: Entry & { kind: 'refund' } }>> {
     const path = `/v2/payments/captures/${encodeURIComponent(order.paymentId)}/refund`
-    const body = { amount: amountOf(order), custom_id: order.id }
+    // PayPal shows it to the buyer, who is not to read that a refund is `fraudulent`.
+    const note = REFUND_WORDS.some((word) => word === order.reason) ? undefined : order.reason
+    const body = {
+      amount: amountOf(order),
+      custom_id: order.id,
+      ...(note !== undefined && { note_to_payer: note }),
+    }
     return outcomeOf(await change(path, order.id, body, limitMs), {
       call: 'refund',
       expects: 'a refund',

@@ -102,6 +102,17 @@ describe('a call of Stripe', () => {
     })
   })
 
+  for (const [reason, word] of [
+    ['requested_by_customer', { reason: 'requested_by_customer' }],
+    ['Damaged in the post', {}],
+  ] as const)
+    test(`refunds with the reason ${reason} as metadata${'reason' in word ? ', and as its own word' : ''}`, async (t) => {
+      const { apiBase, asked } = await serve(t, answers())
+      await open({ apiBase }).refund({ ...REFUND, reason }, PATIENCE)
+      const { 'metadata[refund_reason]': metadata, reason: sent } = Object.fromEntries(asked[0]!.form)
+      assert.deepEqual([metadata, sent], [reason, 'reason' in word ? word.reason : undefined])
+    })
+
   test('is not made with an amount that a number cannot hold', async (t) => {
     const { apiBase, asked } = await serve(t, answers())
     const outcome = await open({ apiBase }).create({ ...ORDER, amount: 2n ** 60n }, PATIENCE)

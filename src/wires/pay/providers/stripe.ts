@@ -1,6 +1,6 @@
 import { systemClock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
-import type { Order, PaymentProvider } from '../provider.ts'
+import { REFUND_WORDS, type Order, type PaymentProvider } from '../provider.ts'
 import { createStripeClient } from './stripe-client.ts'
 import { STRIPE_CURRENCIES } from './stripe-currencies.ts'
 import { listEvents } from './stripe-events.ts'
@@ -69,13 +69,18 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
       )
     },
 
-    refund: ({ id, transactionId, paymentId, amount }, limitMs) =>
+    refund: ({ id, transactionId, paymentId, amount, reason }, limitMs) =>
       client.run({ limitMs, expects: 'a refund', refusal: refundRefusal }, async (stripe, callOptions) => {
         const refund = await stripe.refunds.create(
           {
             payment_intent: paymentId,
             amount: Number(amount),
-            metadata: { transaction_id: transactionId, refund_id: id },
+            ...(isRefundWord(reason) && { reason }),
+            metadata: {
+              transaction_id: transactionId,
+              refund_id: id,
+              ...(reason !== undefined && { refund_reason: reason }),
+            },
           },
           { ...callOptions(), idempotencyKey: id },
         )
@@ -102,6 +107,10 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
     close: () => client.ended(),
   }
 }
+
+/** Stripe takes these words only; other reasons are metadata. */
+const isRefundWord = (reason: string | undefined): reason is (typeof REFUND_WORDS)[number] =>
+  (REFUND_WORDS as readonly (string | undefined)[]).includes(reason)
 
 /** The session of an order: https://docs.stripe.com/api/checkout/sessions/create */
 function sessionOf(order: Order) {
