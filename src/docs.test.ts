@@ -202,7 +202,7 @@ someEngine((engine) => {
     const app = await startApp(t, engine, { sandbox: true })
     const { token: TOKEN } = await app.register()
     const examples = await blocksOf('docs/pay.md', 'sh')
-    const [checkout, pay, read, order, approve, capture, refund, list] = examples.filter(
+    const [checkout, pay, read, order, approve, capture, cancel, refund, list] = examples.filter(
       (one) => !/onchain|chains|pay sweep/.test(one),
     )
     const { sessionId, url, transactionId } = JSON.parse(await shell(checkout!, app, { TOKEN }))
@@ -219,6 +219,10 @@ someEngine((engine) => {
     await shell(approve!, app, { ORDER: orderId })
     const captured = JSON.parse(await shell(capture!, app, { TOKEN, ORDER: orderId }))
     assert.equal(captured.status, 'COMPLETED')
+
+    const { transactionId: unpaid } = JSON.parse(await shell(checkout!, app, { TOKEN }))
+    const cancelled = JSON.parse(await shell(cancel!, app, { TOKEN, TRANSACTION: unpaid }))
+    assert.equal(cancelled.status, 'cancelled')
 
     for (const round of ['first', 'repeated']) {
       const { status, amount } = JSON.parse(await shell(refund!, app, environment))

@@ -69,7 +69,7 @@ export type Bank = PaymentProvider & {
   /** How many looks fail, and how. */
   lookFaults: ('unknown' | undefined)[]
   /** How often each verb was called. */
-  counts: Record<'create' | 'capture' | 'refund' | 'look' | 'events', number>
+  counts: Record<'create' | 'capture' | 'cancel' | 'refund' | 'look' | 'events', number>
   /** Answers up to when a list of events is complete; undefined if it cannot be read. */
   listedUntil: (since: number) => number | undefined
   /** Called before a call answers. */
@@ -104,7 +104,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
   const answers = new Map<string, Outcome>()
   const outgoing: ProviderEvent[] = []
   const sent: (ProviderEvent & { at: number })[] = []
-  const counts = { create: 0, capture: 0, refund: 0, look: 0, events: 0 }
+  const counts = { create: 0, capture: 0, cancel: 0, refund: 0, look: 0, events: 0 }
   let number = 0
   const idOf = (kind: string): string => `${kind}_${++number}`
 
@@ -176,7 +176,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
 
   /** Makes a call that changes something: once for each key, and with the fault that is next. */
   async function change<T extends object>(
-    verb: 'create' | 'capture' | 'refund',
+    verb: 'create' | 'capture' | 'cancel' | 'refund',
     key: string,
     work: () => Outcome<T>,
   ): Promise<Outcome<T>> {
@@ -260,6 +260,17 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
             return { kind: 'accepted', snapshot: snapshotOf(session) }
           }),
       } satisfies Partial<PaymentProvider>)),
+
+    ...(name === 'cardpay' && {
+      cancel: ({ reference }: { reference: string }) =>
+        change<object>('cancel', idOf('cancel'), () => {
+          const session = sessions.get(reference)!
+          if (session.status !== 'open') return { kind: 'refused', reason: 'the session is not open' }
+          session.status = 'expired'
+          report('checkout.expired', session)
+          return { kind: 'accepted' }
+        }),
+    }),
 
     refund({ id, reference, amount, reason }: RefundOrder) {
       bank.refundReasons.push(reason)

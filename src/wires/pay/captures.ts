@@ -4,6 +4,7 @@ import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { errorOf, leaseOf, REQUEST_MS, type Calls, type CallToMake } from './calls.ts'
+import { isOverdue } from './endings.ts'
 import { payErrors } from './errors.ts'
 import { isOpen, type Account, type Ledger } from './ledger.ts'
 import type { Reconcile } from './reconcile.ts'
@@ -93,6 +94,10 @@ export function createCaptures(
           const looked = await reconcile(found.id, { cause, repeats: false, limitMs })
           if (looked.account) account = looked.account
           isLookedUp = looked.failure === undefined
+        }
+        if (isOverdue(account, clock.now())) {
+          const { account: ended } = await reconcile(found.id, { cause, repeats: false })
+          account = ended ?? account
         }
         const known = answerOf(account)
         if (known) return known

@@ -5,6 +5,7 @@ import { sql } from '../../db/sql.ts'
 import { defineWire, type WireContext } from '../../kernel/wire.ts'
 import { onchain, type Onchain } from '../onchain/index.ts'
 import { createCalls } from './calls.ts'
+import { createCancellations } from './cancellations.ts'
 import { createCaptures } from './captures.ts'
 import { createCheckouts } from './checkouts.ts'
 import { notConfigured, type CallProvider } from './errors.ts'
@@ -102,6 +103,7 @@ export const pay = defineWire({
           providers,
           watchSql: (id, series) => watch.watchSql(id, series),
         }),
+        cancellations: createCancellations(context, { ledger, reconcile, providers }),
         captures: createCaptures(context, { ledger, calls, reconcile }),
         refunds: createRefunds(context, {
           ledger,

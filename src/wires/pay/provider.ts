@@ -158,6 +158,11 @@ export type PaymentProvider = Receiver<ProviderEvent> & {
   create(order: Order, limitMs: number): Promise<Outcome<{ reference: string; url: string }>>
   /** Takes the money of an order that the buyer approved. Absent where paying needs no second step. */
   capture?(capture: CaptureOrder, limitMs: number): Promise<Outcome<{ snapshot: Snapshot }>>
+  /**
+   * Ends a session that is not paid, so that it cannot be paid any more; refused if it is paid. Absent where a session cannot
+   * be ended.
+   */
+  cancel?(session: { transactionId: string; reference: string }, limitMs: number): Promise<Outcome<object>>
   /** Gives money back. */
   refund(refund: RefundOrder, limitMs: number): Promise<Outcome<{ entry: Entry & { kind: 'refund' } }>>
   /**

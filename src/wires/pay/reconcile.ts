@@ -1,12 +1,14 @@
+import { errors } from '../../base/errors.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { guarded } from '../../providers/guard.ts'
 import type { NotAccepted } from '../../providers/outcome.ts'
 import { isSnapshot } from './answers.ts'
 import { CALL_MS, leaseOf, type Calls } from './calls.ts'
+import { closeSql, endedHere, isOverdue } from './endings.ts'
 import type { CallProvider } from './errors.ts'
 import { isOpen, type Account, type Ledger } from './ledger.ts'
 import type { Entry, PaymentProvider, Subject } from './provider.ts'
-import { claimCallSql } from './transaction-rows.ts'
+import { claimCallSql, type TransactionRow } from './transaction-rows.ts'
 
 const HOUR_MS = 3_600_000
 /** How long an unpaid session or order lives at its provider: one that is not found before that may be elsewhere. */
@@ -67,7 +69,8 @@ export function createReconcile(
     )
     if (outcome.kind === 'accepted') {
       const { snapshot } = outcome
-      if (row.reference === null || row.reference === snapshot.reference) return { snapshot }
+      if (row.reference === null || row.reference === snapshot.reference)
+        return { snapshot: { ...snapshot, entries: snapshot.entries.map((entry) => asEnded(row, entry)) } }
       return { kind: 'refused', reason: `the provider answered with ${snapshot.reference}, another session` }
     }
     if (!isExpired(account, outcome)) return outcome
@@ -82,6 +85,20 @@ export function createReconcile(
     return row.reference === null || (failure.kind === 'refused' && failure.code === 'gone')
   }
 
+  /** Ends an order whose time is over, unless it is being captured. */
+  async function expireOverdue(account: Account, cause: string): Promise<Account> {
+    if (!isOverdue(account, clock.now())) return account
+    const { row } = account
+    try {
+      const change = { snapshot: { entries: [endedHere(row, 'expired')] }, cause }
+      const steps = [closeSql(row.id, clock.now(), () => captureUnderWay)]
+      return (await ledger.record(row.id, { ...change, steps })) ?? account
+    } catch (error) {
+      if (error !== captureUnderWay) throw error
+      return account
+    }
+  }
+
   return async (id, { cause, objects = [], repeats, limitMs = CALL_MS }) => {
     const before = await ledger.read(id)
     const provider = before && providers.get(before.row.provider)
@@ -93,7 +110,7 @@ export function createReconcile(
     const found = await look(before, provider, objects, Math.min(limitMs, CALL_MS))
     if ('kind' in found) {
       log.warn({ transaction: id, provider: provider.name, ...found }, 'a payment could not be looked up')
-      return { account: before, failure: found }
+      return { account: await expireOverdue(before, cause), failure: found }
     }
     const isFound = 'snapshot' in found
     const created = before.calls.find((call) => call.id === id)
@@ -113,9 +130,17 @@ export function createReconcile(
         const again = { ...call, ...claim }
         account = (await calls.make(account!, again, { cause, deadline, isRepeated: true })).account
       }
-    return { account, failure: undefined }
+    return { account: account && (await expireOverdue(account, cause)), failure: undefined }
   }
 }
+
+const captureUnderWay = errors.unavailable()
+
+/** Stripe does not tell whether a session ended by itself or because the merchant cancelled it; our row does. */
+const asEnded = ({ cancel_requested_at: requestedAt }: TransactionRow, entry: Entry): Entry =>
+  requestedAt !== null && entry.kind === 'session' && entry.status === 'expired'
+    ? { ...entry, status: 'cancelled' }
+    : entry
 
 /** Objects whose state may change, and that the provider does not show with the payment. */
 const unsettledObjects = ({ summary }: Account): NonNullable<Subject['objects']> => [

@@ -2,6 +2,7 @@ import { Type } from '../../base/schema.ts'
 import { healthRoute } from '../../http/health-route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { PROVIDER_STATUS } from '../../providers/health.ts'
+import type { Cancellations } from './cancellations.ts'
 import type { Captures } from './captures.ts'
 import { checkoutRoutes } from './checkout-routes.ts'
 import type { Checkouts } from './checkouts.ts'
@@ -22,6 +23,7 @@ import type { Webhooks } from './webhooks.ts'
 export function payRoutes(wire: {
   checkouts: Checkouts
   captures: Captures
+  cancellations: Cancellations
   refunds: Refunds
   transactions: Transactions
   webhooks: Webhooks

@@ -6,11 +6,18 @@ import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
 import { route } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { PROVIDERS } from './provider.ts'
+import type { Cancellations } from './cancellations.ts'
+import { callErrors, causeOf, payErrors } from './errors.ts'
+import { PAYMENT_CALLS } from './limits.ts'
 import { MerchantReference } from './merchant-fields.ts'
 import { Transaction, TransactionDetails } from './schemas.ts'
 import { STATUSES } from './state.ts'
 import { timeOf } from './times.ts'
 import type { TransactionQuery, Transactions } from './transactions.ts'
+
+const OneTransaction = Type.Object({
+  id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }),
+})
 
 const Filters = {
   provider: Type.Optional(Type.Enum(PROVIDERS)),
@@ -42,7 +49,15 @@ function filtersOf(query: Static<typeof FILTERS>): TransactionQuery {
 }
 
 /** The routes that read the ledger. */
-export function transactionRoutes({ transactions, policy }: { transactions: Transactions; policy: Policy }) {
+export function transactionRoutes({
+  transactions,
+  cancellations,
+  policy,
+}: {
+  transactions: Transactions
+  cancellations: Cancellations
+  policy: Policy
+}) {
   return [
     route(
       'GET /pay/transactions',
@@ -72,11 +87,30 @@ export function transactionRoutes({ transactions, policy }: { transactions: Tran
         description: 'With its refunds, its dispute, and each change of its status.',
         access: 'user',
         readsOnly: true,
-        params: Type.Object({ id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }) }),
+        params: OneTransaction,
         reply: { 200: TransactionDetails },
         errors: [errors.not_found],
       },
       ({ params: { id }, caller }) => transactions.get(id, policy.rowFilter(caller)),
+    ),
+    route(
+      'POST /pay/transactions/:id/cancel',
+      {
+        ...PAYMENT_CALLS,
+        summary: 'Cancel a payment that is not paid',
+        description:
+          'Ends a checkout session at the provider, and an order or a payment request here. What the buyer pays nevertheless completes the transaction. Cancelling again is safe.',
+        access: 'user',
+        idempotent: true,
+        params: OneTransaction,
+        reply: { 200: TransactionDetails },
+        errors: [...callErrors, errors.not_found, payErrors.invalid_state],
+      },
+      async ({ params: { id }, caller, requestId }) => {
+        const rowFilter = policy.rowFilter(caller)
+        await cancellations.cancel(id, { rowFilter, cause: causeOf(requestId) })
+        return transactions.get(id, rowFilter)
+      },
     ),
   ] as const
 }

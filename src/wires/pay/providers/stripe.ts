@@ -69,6 +69,15 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
       )
     },
 
+    cancel: ({ reference }, limitMs) =>
+      client.run(
+        { limitMs, expects: 'an expired session', refusal: () => undefined },
+        async (stripe, callOptions) => {
+          const session = await stripe.checkout.sessions.expire(reference, {}, callOptions())
+          return idOf(session) === reference && session.status === 'expired' ? {} : undefined
+        },
+      ),
+
     refund: ({ id, transactionId, paymentId, amount, reason }, limitMs) =>
       client.run({ limitMs, expects: 'a refund', refusal: refundRefusal }, async (stripe, callOptions) => {
         const refund = await stripe.refunds.create(

@@ -22,7 +22,7 @@ const RequestFields = {
   chain: Type.String({ examples: ['ethereum'] }),
   status: Type.Enum(REQUEST_STATUSES, {
     description:
-      'pending; detected while what arrived is not deep enough; confirmed, or overpaid if it is more than asked for; underpaid; expired; late if it arrived after the expiry.',
+      'pending; detected while what arrived is not deep enough; confirmed, or overpaid if it is more than asked for; underpaid; expired; cancelled; late if it arrived after the expiry.',
   }),
   expiresAt: Timestamp,
   createdAt: Timestamp,

@@ -47,13 +47,13 @@ const CHUNK = 5_000
 /** A request with its transaction, what arrived, and how far its chain is known, all of one moment. */
 export type StoredRequest = {
   request: RequestRow
-  order: Pick<TransactionRow, 'owner' | 'amount' | 'exponent'>
+  order: Pick<TransactionRow, 'owner' | 'amount' | 'exponent' | 'status'>
   head: { number: number; time: number } | undefined
   receipts: readonly ReceiptRow[]
 }
 
 type JoinedRow = RequestRow &
-  Pick<TransactionRow, 'owner' | 'amount' | 'exponent'> & {
+  Pick<TransactionRow, 'owner' | 'amount' | 'exponent' | 'status'> & {
     head_number: number | null
     head_time: number | null
     receipt_chain: string | null
@@ -72,7 +72,7 @@ const COLUMNS =
 
 /** Reads requests, in the order in which the condition names them. */
 export const selectRequestsSql = (where: Sql): Sql<JoinedRow> => sql<JoinedRow>`
-  select ${COLUMNS}, t.owner, t.amount, t.exponent, h.number as head_number, h.time as head_time,
+  select ${COLUMNS}, t.owner, t.amount, t.exponent, t.status, h.number as head_number, h.time as head_time,
     p.chain as receipt_chain, p.block_number as receipt_block, p.transaction_hash as receipt_hash,
     p.log_index as receipt_log, p.contract as receipt_contract, p.amount as receipt_amount, p.block_time as receipt_time
   from pay_requests r
@@ -84,10 +84,10 @@ export const selectRequestsSql = (where: Sql): Sql<JoinedRow> => sql<JoinedRow>`
 
 export function storedRequests(rows: readonly JoinedRow[]): StoredRequest[] {
   return [...Map.groupBy(rows, ({ id }) => id).values()].map((group) => {
-    const { owner, amount, exponent, head_number, head_time, ...request } = group[0]!
+    const { owner, amount, exponent, status, head_number, head_time, ...request } = group[0]!
     return {
       request,
-      order: { owner, amount, exponent },
+      order: { owner, amount, exponent, status },
       head: head_number === null ? undefined : { number: head_number, time: head_time! },
       receipts: group.flatMap((row) =>
         row.receipt_chain === null

@@ -6,6 +6,7 @@ export const REQUEST_STATUSES = [
   'overpaid',
   'underpaid',
   'expired',
+  'cancelled',
   'late',
 ] as const
 export type RequestStatus = (typeof REQUEST_STATUSES)[number]

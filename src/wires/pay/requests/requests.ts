@@ -302,6 +302,8 @@ function checkAmount(amount: string, decimals: number): void {
   if (parseUnits(amount, decimals) === 0n) throw refuse('must be more than 0')
 }
 
+const UNPAID: ReadonlySet<RequestStatus> = new Set(['pending', 'expired'])
+
 const answerOf = ({ request, order }: StoredRequest, status: RequestStatus): PaymentRequest => ({
   _id: request.id,
   receiverAddress: getAddress(request.address),
@@ -309,7 +311,8 @@ const answerOf = ({ request, order }: StoredRequest, status: RequestStatus): Pay
   displayAmount: request.display_amount,
   token: request.token,
   chain: request.chain,
-  status,
+  // The chain knows nothing of it, and what arrives all the same counts.
+  status: order.status === 'cancelled' && UNPAID.has(status) ? 'cancelled' : status,
   expiresAt: isoTime(request.expires_at),
   createdAt: isoTime(request.created_at),
   transactionId: request.id,

@@ -61,6 +61,22 @@ describe('the watch of payments', () => {
       assert.equal((await shop.read(part._id)).transactionHashes.at(-1), topUp)
     })
 
+    test('cancels a request, and completes it if it is paid all the same', async () => {
+      const { shop, node } = await start()
+      const [unpaid, paid] = [await shop.request(), await shop.request()]
+      for (const { _id } of [unpaid, paid]) {
+        const { status, body, text } = await shop.call(`POST /pay/transactions/${_id}/cancel`)
+        assert.deepEqual([status, body.status], [200, 'cancelled'], text)
+        assert.equal((await shop.read(_id)).status, 'cancelled')
+      }
+      await node.fund(paid.receiverAddress, paid.amount)
+      await node.mine(DEPTH - 1)
+      assert.deepEqual(await shop.statuses(paid._id, node), ['confirmed', 'completed'])
+      await expire(node, shop)
+      await node.mine(DEPTH)
+      assert.deepEqual(await shop.statuses(unpaid._id, node), ['cancelled', 'cancelled'])
+    })
+
     test('loses a payment for good that a reorganisation moved past the expiry', async () => {
       const { shop, node } = await start()
       const { _id, receiverAddress, amount } = await shop.request()

@@ -1,0 +1,90 @@
+import { errors } from '../../base/errors.ts'
+import { sql } from '../../db/sql.ts'
+import type { RowFilter } from '../../http/access.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import { guarded } from '../../providers/guard.ts'
+import { CALL_MS, errorOf, REQUEST_MS } from './calls.ts'
+import { closeSql, endedHere, isUnpaid } from './endings.ts'
+import { payErrors, providerIn, type CallProvider } from './errors.ts'
+import type { Account, Ledger } from './ledger.ts'
+import type { PaymentProvider } from './provider.ts'
+import type { Reconcile } from './reconcile.ts'
+
+export type Cancellations = {
+  /**
+   * Cancels a payment that waits for its buyer: a session at its provider, an order and a payment request here. Money decides
+   * all the same: what is paid nevertheless completes the transaction.
+   *
+   * @throws NOT_FOUND, INVALID_STATE if it is paid or over, PROVIDER_NOT_CONFIGURED, PROVIDER_ERROR
+   */
+  cancel(id: string, options: { rowFilter: RowFilter; cause: string }): Promise<void>
+}
+
+export function createCancellations(
+  { db, clock }: Pick<WireContext, 'db' | 'clock'>,
+  {
+    ledger,
+    reconcile,
+    providers,
+  }: {
+    ledger: Ledger
+    reconcile: Reconcile
+    providers: ReadonlyMap<CallProvider, PaymentProvider>
+  },
+): Cancellations {
+  /** Ends the session at its provider; answers false if it had ended already. */
+  async function cancelThere(account: Account, cause: string): Promise<boolean> {
+    const { id, reference, provider: name } = account.row
+    const provider = providerIn(providers, name as CallProvider)
+    if (!provider.cancel)
+      throw payErrors.invalid_state({
+        message: `Payments by ${provider.name} cannot be cancelled: it ends by itself.`,
+        details: { provider: name },
+      })
+    // Before the call: whatever shows later that the session has ended, it was cancelled.
+    await db.write(sql`
+      update pay_transactions set cancel_requested_at = ${clock.now()}
+      where id = ${id} and status = 'pending' and cancel_requested_at is null`)
+    const outcome = await guarded(
+      () => provider.cancel!({ transactionId: id, reference: reference! }, CALL_MS),
+      { limitMs: CALL_MS, clock },
+    )
+    if (outcome.kind === 'accepted') return true
+    const limitMs = REQUEST_MS - CALL_MS
+    const { account: after = account } = await reconcile(id, { cause, repeats: false, limitMs })
+    if (after.row.status === 'cancelled') return false
+    requireCancellable(after)
+    throw errorOf(outcome, { provider: name })
+  }
+
+  return {
+    async cancel(id, { rowFilter: { owner }, cause }) {
+      const account = await ledger.read(id)
+      if (!account || (owner !== undefined && account.row.owner !== owner))
+        throw errors.not_found({ message: 'There is no transaction of this id.' })
+      const { row } = account
+      if (row.status === 'cancelled') return
+      requireCancellable(account)
+      if (row.provider === 'cardpay' && !(await cancelThere(account, cause))) return
+      const underWay = () =>
+        payErrors.invalid_state({
+          message: 'This order is being captured: read the transaction.',
+          details: { provider: row.provider },
+        })
+      await ledger.record(id, {
+        snapshot: { entries: [endedHere(row, 'cancelled')] },
+        cause,
+        steps: [closeSql(id, clock.now(), underWay)],
+      })
+    },
+  }
+}
+
+function requireCancellable(account: Account): void {
+  const { status, provider, reference } = account.row
+  const refuse = (message: string) => payErrors.invalid_state({ message, details: { provider } })
+  if (status !== 'pending')
+    throw refuse(`This payment is ${status}: only one that waits for its buyer can be cancelled.`)
+  if (!isUnpaid(account)) throw refuse('The buyer has paid, and the provider has not decided about it yet.')
+  if (reference === null) throw refuse('This payment is still being created: try again shortly.')
+}
