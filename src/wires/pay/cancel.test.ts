@@ -89,7 +89,7 @@ describe('a payment that waits for its buyer', () => {
           cancel(till, _id),
         ])
         assert.deepEqual(
-          [captured.status, cancelled.status].toSorted(),
+          [captured.status, cancelled.status].toSorted((a, b) => a - b),
           [200, 409],
           `${captured.text} ${cancelled.text}`,
         )

@@ -102,6 +102,8 @@ export type Snapshot = {
   paymentId?: string
   /** Where the buyer pays or approves, while that is possible. */
   url?: string
+  /** What the provider took of the payment and what it left, before refunds, in minor units of the currency it pays out in. */
+  fees?: { fee: bigint; net: bigint; currency: string; exponent: number }
   /** Every object that the provider has for it. An open session or order without a payment has none. */
   entries: readonly Entry[]
 }
@@ -162,7 +164,7 @@ export type PaymentProvider = Receiver<ProviderEvent> & {
    * Ends a session that is not paid, so that it cannot be paid any more; refused if it is paid. Absent where a session cannot
    * be ended.
    */
-  cancel?(session: { transactionId: string; reference: string }, limitMs: number): Promise<Outcome<object>>
+  cancel?(session: { transactionId: string; reference: string }, limitMs: number): Promise<Outcome>
   /** Gives money back. */
   refund(refund: RefundOrder, limitMs: number): Promise<Outcome<{ entry: Entry & { kind: 'refund' } }>>
   /**
