@@ -4,6 +4,7 @@ import type { WireContext } from '../../kernel/wire.ts'
 import { attempt, type Attempt } from '../../providers/attempt.ts'
 import { isEntry, isSnapshot } from './answers.ts'
 import { payErrors } from './errors.ts'
+import { feesSql } from './fees.ts'
 import { isOpen, type Account, type Ledger } from './ledger.ts'
 import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
 import type { Entry, PaymentProvider, Snapshot } from './provider.ts'
@@ -81,7 +82,11 @@ export function createCalls(
           const ended = { id: call.id, leaseUntil: call.lease_until }
           if (outcome.kind === 'accepted') {
             const snapshot = 'snapshot' in outcome ? outcome.snapshot : { entries: [outcome.entry] }
-            const after = await record({ snapshot, call: { ...ended, status: 'accepted', reason: null } })
+            const after = await record({
+              snapshot,
+              call: { ...ended, status: 'accepted', reason: null },
+              steps: feesSql(row, snapshot),
+            })
             return { account: after ?? account, failure: undefined }
           }
           // A repetition that was not done says nothing about the first time.

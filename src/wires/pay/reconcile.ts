@@ -6,6 +6,7 @@ import { isSnapshot } from './answers.ts'
 import { CALL_MS, leaseOf, type Calls } from './calls.ts'
 import { closeSql, endedHere, isOverdue } from './endings.ts'
 import type { CallProvider } from './errors.ts'
+import { feesSql } from './fees.ts'
 import { isOpen, type Account, type Ledger } from './ledger.ts'
 import type { Entry, PaymentProvider, Subject } from './provider.ts'
 import { claimCallSql, type TransactionRow } from './transaction-rows.ts'
@@ -117,6 +118,7 @@ export function createReconcile(
     let account = await ledger.record(id, {
       snapshot: isFound ? found.snapshot! : { entries: found },
       cause,
+      steps: isFound ? feesSql(before.row, found.snapshot!) : [],
       // A session that expired before it was ever seen has nothing more to tell.
       ...(!isFound && created && { call: { id, leaseUntil: created.lease_until, ...NEVER_SHOWN } }),
     })

@@ -87,6 +87,11 @@ const TransactionFields = {
   email: Type.Optional(Type.String({ description: 'The buyer’s.' })),
   metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
   expiresAt: Type.Optional(Timestamp),
+  fee: Type.Optional(
+    Type.String({ description: 'What the provider took of the payment, once it tells.', examples: ['0.59'] }),
+  ),
+  net: Type.Optional(Type.String({ description: 'What it left, before refunds.', examples: ['11.71'] })),
+  feeCurrency: Type.Optional(Type.String({ description: 'Of fee and net: that of the payout.' })),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 }

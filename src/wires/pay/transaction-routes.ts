@@ -1,9 +1,11 @@
+import { Readable } from 'node:stream'
+
 import type { Static } from 'typebox'
 
 import { errors } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
-import { route } from '../../http/route.ts'
+import { answer, Bytes, route } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { PROVIDERS } from './provider.ts'
 import type { Cancellations } from './cancellations.ts'
@@ -78,6 +80,27 @@ export function transactionRoutes({
         const filters = filtersOf(query)
         const { limit, offset } = page
         return { ...(await transactions.list(policy.rowFilter(caller), filters, page)), limit, offset }
+      },
+    ),
+    route(
+      'GET /pay/transactions.csv',
+      {
+        summary: 'Export transactions as CSV',
+        description:
+          'All that meet the filters, newest first, with fees and net amounts where the provider tells them. Amounts are decimals; text that a spreadsheet would take for a formula begins with an apostrophe.',
+        access: 'user',
+        limit: '60/hour',
+        query: FILTERS,
+        reply: { 200: Bytes },
+      },
+      ({ query, caller }) => {
+        const lines = transactions.csv(policy.rowFilter(caller), filtersOf(query))
+        return answer<Blob>(Readable.from(lines, { highWaterMark: 1 }), {
+          headers: {
+            'content-type': 'text/csv; charset=utf-8; header=present',
+            'content-disposition': 'attachment; filename="transactions.csv"',
+          },
+        })
       },
     ),
     route(

@@ -8,6 +8,8 @@ import type { RowFilter } from '../../http/access.ts'
 import type { Page } from '../../http/page.ts'
 import { createCountedList } from '../../kernel/counted-list.ts'
 import { displayOf, numberOf } from './amounts.ts'
+import { exportCsv } from './export.ts'
+import { feesOf } from './fees.ts'
 import { isOpen, type Account, type Ledger } from './ledger.ts'
 import { merchantOf } from './merchant-fields.ts'
 import type { ProviderName } from './provider.ts'
@@ -32,6 +34,9 @@ export type Transaction = {
   email?: string
   metadata?: Record<string, string>
   expiresAt?: string
+  fee?: string
+  net?: string
+  feeCurrency?: string
   createdAt: string
   updatedAt: string
 }
@@ -75,6 +80,8 @@ export type TransactionPage = { transactions: Transaction[]; total: number; next
 export type Transactions = {
   /** Reads one page, newest first. */
   list(rowFilter: RowFilter, query: TransactionQuery, page: Page): Promise<TransactionPage>
+  /** All that meet the filters as lines of CSV, newest first. */
+  csv(rowFilter: RowFilter, query: TransactionQuery): AsyncIterable<string>
   /** @throws NOT_FOUND */
   get(id: string, rowFilter: RowFilter): Promise<TransactionDetails>
 }
@@ -92,6 +99,14 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
       const { rows, ...rest } = await list(rowFilter, conditions, page, { provider, status })
       return { transactions: rows.map(transactionOf), ...rest }
     },
+
+    csv: ({ owner }, query) =>
+      exportCsv(db, [
+        ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
+        ...(query.provider === undefined ? [] : [sql`provider = ${query.provider}`]),
+        ...(query.status === undefined ? [] : [sql`status = ${query.status}`]),
+        ...conditionsOf(query),
+      ]),
 
     async get(id, { owner }) {
       const [account, history] = await Promise.all([ledger.read(id), db.all(selectHistorySql(id))])
@@ -132,6 +147,7 @@ const transactionOf = (row: TransactionRow): Transaction => ({
   disputedAmount: numberOf(BigInt(row.disputed), row),
   lostAmount: numberOf(BigInt(row.lost), row),
   ...merchantOf(row),
+  ...feesOf(row),
   createdAt: isoTime(row.created_at),
   updatedAt: isoTime(row.updated_at),
 })

@@ -10,7 +10,7 @@ import {
   wordsOf,
   type Fields,
 } from './paypal-fields.ts'
-import { moneyOf } from './paypal-money.ts'
+import { CURRENCIES, moneyOf } from './paypal-money.ts'
 
 type RefundEntry = Entry & { kind: 'refund' }
 type ChargeEntry = Entry & { kind: 'charge' }
@@ -93,6 +93,7 @@ export function orderOf(answer: unknown): OrderView | undefined {
   const isOpen = status !== 'VOIDED' && status !== 'COMPLETED' && counted.length === 0
   const url = isOpen ? linkOf(links, 'payer-action', 'approve') : undefined
   const paymentId = counted[0]?.objectId
+  const fees = feesOf(captures.find(({ id }) => id === paymentId))
   return {
     snapshot: {
       reference,
@@ -104,12 +105,22 @@ export function orderOf(answer: unknown): OrderView | undefined {
       ...(transactionId !== undefined && { transactionId }),
       ...(paymentId !== undefined && { paymentId }),
       ...(url !== undefined && { url }),
+      ...(fees && { fees }),
     },
     status,
     links,
     isDeclined: counted.length === 0 && captures.some((capture) => NOT_CHARGED.has(capture['status'])),
     unattributed: refunds.flatMap(({ id, custom_id }) => (custom_id === undefined ? (idOf(id) ?? []) : [])),
   }
+}
+
+/** What PayPal took of a capture: https://developer.paypal.com/docs/api/payments/v2/ */
+function feesOf(capture: Fields | undefined): Snapshot['fees'] {
+  const breakdown = objectOf(capture?.['seller_receivable_breakdown'])
+  const [fee, net] = [moneyOf(breakdown['paypal_fee']), moneyOf(breakdown['net_amount'])]
+  if (!fee || !net || fee.currency !== net.currency) return undefined
+  const { currency } = fee
+  return { fee: fee.amount, net: net.amount, currency, exponent: CURRENCIES[currency]!.exponent }
 }
 
 /**

@@ -13,6 +13,7 @@ export const EVENT_TYPES = [
   'payment_intent.processing',
   'payment_intent.succeeded',
   'charge.refunded',
+  'charge.updated',
   'charge.refund.updated',
   'charge.dispute.closed',
   'charge.dispute.created',

@@ -8,7 +8,7 @@ import { snapshotOf, type Fetched } from './stripe-snapshot.ts'
 
 /** Stripe's clock and ours differ. */
 const CLOCK_SLACK_MS = 60_000
-const EXPAND = ['payment_intent', 'payment_intent.latest_charge']
+const EXPAND = ['payment_intent', 'payment_intent.latest_charge.balance_transaction']
 
 type Look = { stripe: Stripe; options: () => CallOptions; subject: Subject & { since: number } }
 
@@ -75,7 +75,11 @@ async function paymentOf({ stripe, options }: Look, session: unknown): Promise<F
   // A server may not expand objects.
   return fieldsOf(
     typeof payment === 'string' && idOf(payment) !== undefined
-      ? await stripe.paymentIntents.retrieve(payment, { expand: ['latest_charge'] }, options())
+      ? await stripe.paymentIntents.retrieve(
+          payment,
+          { expand: ['latest_charge.balance_transaction'] },
+          options(),
+        )
       : payment,
   )
 }

@@ -1,5 +1,6 @@
 import { oneLine } from '../../../base/one-line.ts'
 import type { Entry, EntryKind, Snapshot } from '../provider.ts'
+import { STRIPE_CURRENCIES } from './stripe-currencies.ts'
 import {
   amountOf,
   currencyOf,
@@ -59,6 +60,7 @@ export function snapshotOf({ session, payment, refunds = [], disputes = [] }: Fe
   const transactionId = metadataOf(fields, 'transaction_id') ?? metadataOf(intent, 'transaction_id')
   const paymentId = idOf(payment) ?? idOf(fields['payment_intent'])
   const url = fields['status'] === 'open' ? httpUrlOf(fields['url']) : undefined
+  const fees = feesOf(fieldsOf(fieldsOf(intent['latest_charge'])['balance_transaction']))
   const entries = [
     sessionEntry(reference, fields, intent),
     chargeEntry(fields, intent),
@@ -70,6 +72,7 @@ export function snapshotOf({ session, payment, refunds = [], disputes = [] }: Fe
     ...(transactionId !== undefined && { transactionId }),
     ...(paymentId !== undefined && { paymentId }),
     ...(url !== undefined && { url }),
+    ...(fees && { fees }),
     entries: entries.filter((entry) => entry !== undefined),
   }
 }
@@ -93,6 +96,19 @@ export function refundEntryOf(refund: unknown): Of<'refund'> | undefined {
 /** An http or https URL. */
 export const httpUrlOf = (value: unknown): string | undefined =>
   typeof value === 'string' && /^https?:\/\//i.test(value) && URL.canParse(value) ? value : undefined
+
+/**
+ * The fee of a payment, in the currency that is paid out; Stripe may not know it for some seconds.
+ * https://docs.stripe.com/api/balance_transactions/object
+ */
+function feesOf({ fee, net, currency }: Fields): Snapshot['fees'] {
+  const code = currencyOf(currency)
+  const exponent = code === undefined ? undefined : STRIPE_CURRENCIES[code]?.exponent
+  if (code === undefined || exponent === undefined) return undefined
+  return Number.isSafeInteger(fee) && Number.isSafeInteger(net)
+    ? { fee: BigInt(fee as number), net: BigInt(net as number), currency: code, exponent }
+    : undefined
+}
 
 /** How a session ended without a payment: https://docs.stripe.com/api/checkout/sessions/object */
 function sessionEntry(objectId: string, session: Fields, intent: Fields): Of<'session'> | undefined {
