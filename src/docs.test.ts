@@ -202,9 +202,18 @@ someEngine((engine) => {
     const app = await startApp(t, engine, { sandbox: true })
     const { token: TOKEN } = await app.register()
     const examples = await blocksOf('docs/pay.md', 'sh')
-    const [checkout, pay, read, order, approve, capture, cancel, refund, list] = examples.filter(
+    const [backend, checkout, pay, read, order, approve, capture, cancel, refund, list] = examples.filter(
       (one) => !/onchain|chains|pay sweep/.test(one),
     )
+    const { _id: USER, token: buyer } = await app.register()
+    const { key: KEY } = await app.app.service('auth').keys.create('shop', ['pay'])
+    const sold = JSON.parse(await shell(backend!, app, { KEY, USER }))
+    const own = await app.request('GET', `/pay/transactions/${sold.transactionId}`, { token: buyer })
+    assert.deepEqual(
+      [own.body.userId, own.body.merchantReference, own.body.displayAmount],
+      [USER, 'order-1042', '12.50'],
+    )
+
     const { sessionId, url, transactionId } = JSON.parse(await shell(checkout!, app, { TOKEN }))
     assert.equal((await fetch(url)).status, 200)
     await shell(pay!, app, { SESSION: sessionId })
