@@ -147,22 +147,21 @@ Options without a variable are on the pages of the wires.`,
   )
 }
 
-/** Names, types and descriptions of the metrics that a server answers; those of Node itself are left out. */
-async function metrics(app: App): Promise<string> {
-  const { payload } = await app.server.engine.inject({ url: '/metrics', headers: { host: 'localhost' } })
-  const types = new Map(
-    [...payload.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name, type]) => [name!, type!]),
-  )
-  const rows = [...payload.matchAll(/^# HELP (\S+) (.*)$/gm)]
-    .filter(([, name]) => /^(sixwire|http)_/.test(name!))
-    .map(([, name, help]) => [code(name!), types.get(name!)!, help!])
-  return section(
+const metrics = (app: App): string =>
+  section(
     'Metrics',
-    '`GET /metrics` has these, and those of the process and of Node (`process_…`, `nodejs_…`).',
+    `\`GET /metrics\` has these, \`http_request_duration_seconds{method,path,status}\`, and those of the process and of
+Node (\`process_…\`, \`nodejs_…\`). Counters are of the process that answers; gauges that are read from the database
+are the same on each replica.`,
     ['metric', 'type', ''],
-    rows,
+    app
+      .metrics()
+      .map(({ name, type, help, labels }) => [
+        code(labels.length === 0 ? name : `${name}{${labels.join()}}`),
+        type,
+        help,
+      ]),
   )
-}
 
 /** The text of the page. */
 export async function referencePage(): Promise<string> {
@@ -170,14 +169,7 @@ export async function referencePage(): Promise<string> {
   const environment = { PORT: '0', LOG_LEVEL: 'silent', SIXWIRE_SANDBOX: 'off', DATA_DIR: folder }
   const app = await createApp({ folder, environment })
   try {
-    await app.start()
-    const parts = [
-      INTRODUCTION,
-      routesOf(app.routes),
-      await errorCodes(app.routes),
-      settings(),
-      await metrics(app),
-    ]
+    const parts = [INTRODUCTION, routesOf(app.routes), await errorCodes(app.routes), settings(), metrics(app)]
     return `${parts.join('\n\n')}\n`
   } finally {
     await app.close()

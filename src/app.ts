@@ -23,7 +23,7 @@ import { declareJobMetrics } from './kernel/jobs/job-metrics.ts'
 import { createJobs, type JobRunner } from './kernel/jobs/jobs.ts'
 import { createLifecycle, type Stage } from './kernel/lifecycle.ts'
 import { createLog, type Log } from './kernel/log.ts'
-import { createMetrics } from './kernel/metrics.ts'
+import { createMetrics, type DeclaredMetric } from './kernel/metrics.ts'
 import { migrateWithLog } from './kernel/migrate-with-log.ts'
 import { createProcesses, type ProcessWatch } from './kernel/processes.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
@@ -96,6 +96,8 @@ export type App = {
   readonly notConfigured: readonly string[]
   /** What of the configuration can work and is likely to be a mistake, one line each. */
   readonly warnings: readonly string[]
+  /** What `/metrics` has, beside the metrics of requests and of Node. */
+  metrics(): readonly DeclaredMetric[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
   sealed(): readonly SealedColumn[]
   /** Refuses new requests, waits for those in progress and for jobs (30 s at most), then closes everything. */
@@ -354,6 +356,7 @@ async function assemble(parts: Parts): Promise<App> {
     listen: () => life.begin(listen),
     health: () => health,
     checks: () => checks,
+    metrics: () => metrics.declared(),
     checkPolicy: () => checkServedPolicy(db, settings),
     log,
     notConfigured: unconfiguredProviders(wires, environment),

@@ -50,11 +50,15 @@ export type WireMetrics = {
 export type Metrics = WireMetrics & {
   observe(answer: AnswerRecord): void
   countEvent: RecordEvent
+  /** All metrics but those of requests and of Node. */
+  declared(): readonly DeclaredMetric[]
   read(): Promise<{ text: string; contentType: string }>
 }
 
-type Declared = MetricDefinition<string> & {
-  type: 'counter' | 'gauge'
+/** A metric that is declared, and its type. */
+export type DeclaredMetric = MetricDefinition<string> & { type: 'counter' | 'gauge' }
+
+type Declared = DeclaredMetric & {
   read: () => Promise<readonly Sample<string>[]>
 }
 
@@ -117,6 +121,7 @@ export function createMetrics(): Metrics {
       countAll({ event })
       for (const listen of listeners.get(event) ?? []) listen(ids)
     },
+    declared: () => [...declared.values()],
     observe(answer) {
       if (count) return count(answer)
       buffer.push(answer)
