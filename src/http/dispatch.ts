@@ -111,6 +111,8 @@ export function registerRoute(
   function takeShare(request: AdmittedRequest, reply: FastifyReply): Promise<void> | undefined {
     // Whether the server works is asked and answered in any case.
     if (wire === 'core') return undefined
+    // The share is released when the response closes, which would not happen again.
+    if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
     request.share = new Share(limits, request)
     const weight = body ? weightOfBody(request.headers, bodyMax, body.kind === 'multipart') : 0
     return request.share.begin(weight, () => signalOf(reply.raw, undefined))

@@ -9,6 +9,7 @@ import { startApp, type TestApp } from '../testing/app.ts'
 import { eachEngine, endOfSuite, type Ending, type Engine } from '../testing/engines.ts'
 import { until } from '../testing/until.ts'
 import { defineWire } from '../kernel/wire.ts'
+import type { UserCaller } from './access.ts'
 import { route } from './route.ts'
 
 /** A wire whose one call begins when it says so, and ends when the test says so. */
@@ -41,6 +42,39 @@ function slowWire() {
     }),
   })
   return { slow, begun: begun.promise, end: () => mayEnd.resolve(), state: () => state }
+}
+
+/** A wire that knows one caller, once the test says so. */
+function slowDoor() {
+  const caller = Promise.withResolvers<UserCaller>()
+  let asked = 0
+  const door = defineWire({
+    name: 'door',
+    setup: () => ({
+      service: undefined,
+      async authenticate() {
+        asked++
+        return caller.promise
+      },
+      routes: [
+        route(
+          'GET /inside',
+          { summary: 'Answers', access: 'user', reply: { 200: Type.Object({}) } },
+          async () => ({}),
+        ),
+      ],
+    }),
+  })
+  const open = () =>
+    caller.resolve({
+      kind: 'user',
+      id: 'ada',
+      email: 'ada@example.com',
+      emailVerified: true,
+      role: 'user',
+      sessionId: 'one',
+    })
+  return { door, open, asked: () => asked }
 }
 
 /** A wire whose call lasts until its client has gone. */
@@ -229,6 +263,20 @@ eachEngine((engine) => {
           assert.deepEqual([line.level, line.status, line.stack, line.err], [30, 499, undefined, undefined])
           assert.doesNotMatch(app.log(), /"level":(40|50)/)
         })
+
+    test('before its caller is known takes nothing from later requests', async (t) => {
+      const { door, open, asked } = slowDoor()
+      const app = await startApp(t, engine, { config: { load: ['core', 'door'], wires: [door()] } })
+      const request = 'GET /inside HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ada\r\n\r\n'
+      // As many as one caller may have under way.
+      const sockets = await Promise.all(Array.from({ length: 256 }, () => connectTo(app)))
+      for (const socket of sockets) socket.write(request)
+      await until(() => asked() === sockets.length)
+      for (const socket of sockets) socket.destroy()
+      await until(() => app.log().split('"status":499').length > sockets.length)
+      open()
+      assert.equal((await app.request('GET', '/inside', { token: 'ada' })).status, 200)
+    })
 
     test('does not hide a bug', async () => {
       const socket = await connectTo(app)

@@ -16,6 +16,8 @@ test('a small body takes nothing, an upload what is in memory of it, and JSON wh
   assert.equal(weightOfBody(length(40 * MIB), 50 * MIB, true), MIB)
   assert.equal(weightOfBody({ 'transfer-encoding': 'chunked' }, 50 * MIB, true), MIB)
   assert.equal(weightOfBody({}, MIB, false), 0)
+  // Of what is too large nothing is received.
+  assert.equal(weightOfBody(length(1e12), MIB, false), 4 * MIB)
 })
 
 test('of one client 256 requests and 16 uploads are under way, and others are not held up', async () => {
@@ -68,4 +70,22 @@ test('answers of 16 MiB of one client are under way, and of 64 MiB in all', asyn
   await setImmediate()
   assert.equal(count, 16)
   assert.equal(limits.answers.total, 64 * MIB)
+})
+
+test('a share that its client leaves between two waits is free', async () => {
+  const limits = limitsOfProcess()
+  const holders = Array.from({ length: 256 }, () => new Share(limits, stranger('192.0.2.1')))
+  for (const holder of holders) void holder.begin(0, never)
+  void limits.bodies.take('192.0.2.1', 16 * MIB)
+  const client = new AbortController()
+  const leaving = new Share(limits, stranger('192.0.2.1'))
+  const begun = leaving.begin(MIB, () => client.signal)
+  const left = assert.rejects(begun!)
+  // In this order, and with nothing in between: the place becomes free, and the client is gone.
+  holders[0]!.release()
+  client.abort()
+  leaving.release()
+  await left
+  for (const holder of holders.slice(1)) holder.release()
+  assert.equal(limits.requests.total, 0)
 })

@@ -47,7 +47,9 @@ export function weightOfBody(
   limit: number,
   isStreamed: boolean,
 ): number {
-  const bytes = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : limit
+  // What is longer than the limit is refused before it is received.
+  const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : limit
+  const bytes = Math.min(length, limit)
   if (bytes <= SMALL_BODY) return 0
   return isStreamed ? Math.min(bytes, UPLOAD_BYTES) : bytes * PARSED
 }
@@ -87,11 +89,13 @@ export class Share {
   async #wait(body: number, signal: AbortSignal): Promise<void> {
     await this.#limits.requests.take(this.#name, 1, signal)
     this.#requests = 1
-    if (body > 0) {
+    try {
+      if (body === 0) return
       await this.#limits.bodies.take(this.#name, body, signal)
       this.#bodies = body
+    } finally {
+      this.#giveBackIfOver()
     }
-    this.#giveBackIfOver()
   }
 
   /**
