@@ -49,6 +49,7 @@ test('the common errors have the codes and states of the specification', () => {
     PAYLOAD_TOO_LARGE: 413,
     UNSUPPORTED_MEDIA_TYPE: 415,
     RATE_LIMITED: 429,
+    TOO_MANY_CONCURRENT: 429,
     INTERNAL_ERROR: 500,
     UNAVAILABLE: 503,
   })

@@ -176,6 +176,7 @@ export default defineConfig({ wires: [shop()] })
 const WORKING = [
   'configuration',
   'database',
+  'policy',
   'core',
   'messaging',
   'onchain',

@@ -72,7 +72,8 @@ function responsesOf(route: Route, { schemaOf, responseOf }: Components): Record
       const schema = schemaOf(schemas.length === 1 ? schemas[0]! : { anyOf: schemas })
       // A handler that answers a string sends it as it is.
       const isText = reply?.['type'] === 'string'
-      const type = replies[status] === Bytes ? '*/*' : isText ? 'text/plain' : 'application/json'
+      const ofText = (reply?.['contentMediaType'] as string | undefined) ?? 'text/plain'
+      const type = replies[status] === Bytes ? '*/*' : isText ? ofText : 'application/json'
       const response = { description, content: { [type]: { schema } } }
       // Many routes share a response of errors, so its name is made of its content.
       const name = [...kinds.map((kind) => kind.code), ...Object.keys(errorDetails ?? {})].join('.')

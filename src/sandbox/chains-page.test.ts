@@ -145,7 +145,7 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
     })
 
     test('a chain with a node of its own is not listed', async (t) => {
-      const real = { ETHEREUM_RPC_URL: 'http://127.0.0.1:9', BASE_RPC_URL: 'http://127.0.0.1:9' }
+      const real = { ETHEREUM_RPC_URL: 'http://127.0.0.1:9', BASE_RPC_URL: 'http://127.0.0.1:9/base' }
       const other = await startApp(t, engine, { sandbox: true, environment: real })
       const { page, complaints } = await visit(t)
       await page.goto(`${other.url}/sandbox#chains`)

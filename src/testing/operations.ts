@@ -75,9 +75,12 @@ const SENSIBLE: Record<string, readonly string[]> = {
   orderId: ['{{orderId}}'],
   reference: ['{{orderId}}'],
   from: ['2026-01-01T00:00:00Z'],
+  userId: ['{{userId}}'],
+  expiresAt: [new Date(Date.now() + 3 * 3_600_000).toISOString()],
 }
 /** What inputs mean on the routes below a path, where they mean something else than elsewhere; the first path counts. */
 const SENSIBLE_BELOW: readonly [path: string, values: Readonly<Record<string, unknown>>][] = [
+  ['/pay/transactions/{id}/cancel', { id: '{{paymentRequest}}' }],
   ['/pay/transactions', { provider: 'cardpay', status: 'completed', to: '2030-01-01T00:00:00Z' }],
   [
     '/store/files',

@@ -73,7 +73,7 @@ describe('the start of the auth wire', () => {
       const guarded = { ...MAIL, SIXWIRE_POLICY: 'guarded' }
       assert.deepEqual(await shutOut(guarded), [])
 
-      const before = await startApp(t, engine, { databaseUrl })
+      const before = await startApp(t, engine, { databaseUrl, environment: { SIXWIRE_POLICY: 'open' } })
       const { users } = before.app.service('auth')
       await before.register('ada@example.com')
       await before.register('bob@example.com')

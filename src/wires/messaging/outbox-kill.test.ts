@@ -45,6 +45,7 @@ const program = (given: {
     import { systemClock } from ${urlLiteral('base/clock.ts')}
     import { sql } from ${urlLiteral('db/sql.ts')}
     import { createJobs } from ${urlLiteral('kernel/jobs/jobs.ts')}
+    import { createMetrics } from ${urlLiteral('kernel/metrics.ts')}
     import { createOutbox } from ${urlLiteral('wires/messaging/outbox.ts')}
     import { smtp } from ${urlLiteral('wires/messaging/providers/smtp.ts')}
     import { twilio } from ${urlLiteral('wires/messaging/providers/twilio.ts')}

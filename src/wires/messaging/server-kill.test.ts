@@ -116,9 +116,12 @@ someEngine((engine) => {
 
       const app = await server.restart()
       const again = () => app.request('POST', path, { token: server.key, body, headers: KEY })
-      const early = await again()
-      assert.deepEqual([early.status, early.body.error.code], [409, 'IDEMPOTENCY_CONFLICT'], early.text)
-      app.clock.advance(MINUTE)
+      // On SQLite the key is free at once; on PostgreSQL when the killed server has missed its heartbeat, or its lease is over.
+      if (engine.name === 'postgres') {
+        const early = await again()
+        assert.deepEqual([early.status, early.body.error.code], [409, 'IDEMPOTENCY_CONFLICT'], early.text)
+        app.clock.advance(MINUTE)
+      }
       const repeated = await again()
       assert.equal(repeated.status, 200, repeated.text)
       const [id] = atItsProvider()

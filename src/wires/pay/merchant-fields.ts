@@ -43,14 +43,13 @@ export const merchantFields = (life: string) => ({
     Type.String({
       pattern: idPattern,
       description: 'The user to whom it belongs. Service keys only; default: who calls.',
-      examples: ['01arz3ndektsv4rrffq69g5fav'],
     }),
   ),
   expiresAt: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: `Until when it can be paid: ${life}.`,
-      examples: ['2026-01-31T13:00:00Z'],
+      // Without an example: it would be over at some time.
+      description: `Until when it can be paid, like 2026-01-31T13:00:00Z: ${life}.`,
     }),
   ),
 })

@@ -203,9 +203,11 @@ describe('a refund', () => {
       assert.equal((await till.transaction(transactionId)).refunds[0]!.status, 'pending')
       assert.equal((await till.call(REFUND, { transactionId, amount: 300 })).status, 422)
       till.card.lastingFault = undefined
-      till.app.clock.advance(30_000)
-      await till.sweep()
-      assert.equal((await till.transaction(transactionId)).refunds[0]!.status, 'completed')
+      // The call of the sweep may still be under its lease.
+      while ((await till.transaction(transactionId)).refunds[0]!.status !== 'completed') {
+        till.app.clock.advance(30_000)
+        await till.sweep()
+      }
     })
 
     test('of unknown outcome is looked up by the sweep, whose looks had ended', async (t) => {

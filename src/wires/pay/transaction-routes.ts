@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import { errors } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
-import { answer, Bytes, route } from '../../http/route.ts'
+import { answer, route } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { PROVIDERS } from './provider.ts'
 import type { Cancellations } from './cancellations.ts'
@@ -16,6 +16,8 @@ import { Transaction, TransactionDetails } from './schemas.ts'
 import { STATUSES } from './state.ts'
 import { timeOf } from './times.ts'
 import type { TransactionQuery, Transactions } from './transactions.ts'
+
+const Csv = Type.Unsafe<Blob>({ type: 'string', contentMediaType: 'text/csv' })
 
 const OneTransaction = Type.Object({
   id: Type.String({ maxLength: 64, examples: ['01arz3ndektsv4rrffq69g5fav'] }),
@@ -91,7 +93,7 @@ export function transactionRoutes({
         access: 'user',
         limit: '60/hour',
         query: FILTERS,
-        reply: { 200: Bytes },
+        reply: { 200: Csv },
       },
       ({ query, caller }) => {
         const lines = transactions.csv(policy.rowFilter(caller), filtersOf(query))

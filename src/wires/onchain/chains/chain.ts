@@ -129,7 +129,7 @@ export function createChain(
     symbol: options.symbol,
     depth: options.depth,
     maxFee: rpc ? parseGwei(String(options.maxFeeGwei)) : 0n,
-    maxTransactionFee: parseEther(options.maxTransactionFee),
+    maxTransactionFee: rpc ? parseEther(options.maxTransactionFee) : 0n,
     usualTip: rpc ? parseGwei(String(options.usualTipGwei)) : 0n,
     pollMs: options.pollMs,
     tokens: options.tokens,

@@ -295,9 +295,8 @@ eachEngine((engine) => {
 
     test('speeds up, and a cancellation stays one', async () => {
       const { hash } = await pending()
-      const { node } = chain
-      const faster = (await act(hash, 'speed-up')).body.hash
-      const [old, version] = [await node.client.getTransaction({ hash }), await inPool(faster)]
+      const old = await inPool(hash)
+      const version = await inPool((await act(hash, 'speed-up')).body.hash)
       assert.ok(version.maxFeePerGas! * 8n >= old.maxFeePerGas! * 9n)
       assert.deepEqual([version.value, version.to], [parseEther('0.3'), TO.toLowerCase()])
       const cancelled = (await act(hash, 'cancel')).body.hash
