@@ -22,6 +22,9 @@ type Schema = Readonly<Record<string, unknown>>
 const KIND = '~kind'
 const OPTIONAL = '~optional'
 
+/** The pattern of any name: `^.*$` leaves names out that have a line break, whose values nothing would check. */
+export const ANY_NAME = '^'
+
 const of = (kind: Builder, schema: Schema, options?: Schema): Schema =>
   Object.defineProperty({ ...schema, ...options }, KIND, { value: kind })
 
@@ -56,7 +59,7 @@ export const Type = {
   Record: (key: Schema & { pattern?: string }, value: Schema, options?: Schema) => {
     if (key['type'] !== 'string' || 'const' in key || 'enum' in key)
       throw new TypeError('The keys of a Record are a Type.String(), with a pattern or without.')
-    const { pattern = '^.*$' } = key
+    const { pattern = ANY_NAME } = key
     return of('Record', { type: 'object', patternProperties: { [pattern]: value } }, options)
   },
   String: (options?: Schema) => of('String', { type: 'string' }, options),

@@ -1,4 +1,4 @@
-import { Type } from '../base/schema.ts'
+import { ANY_NAME, Type } from '../base/schema.ts'
 import { schemaOfBody } from './bodies.ts'
 import type { Route, RouteGroup } from './route.ts'
 
@@ -28,7 +28,8 @@ function mapSchemas(schema: Schema, change: (inner: Schema) => unknown): Schema 
   )
 }
 
-const ANY_KEY = '^.*$'
+/** Ours, and that of TypeBox. */
+const ANY_NAMES: ReadonlySet<string> = new Set([ANY_NAME, '^.*$'])
 
 /** Writes a schema with the keywords that most client generators know. */
 function simplify({ const: literal, patternProperties, ...rest }: Schema): Schema {
@@ -36,10 +37,12 @@ function simplify({ const: literal, patternProperties, ...rest }: Schema): Schem
   const { enum: values, type } = rest
   if (Array.isArray(values) && type === undefined && values.every((one) => typeof one === 'string'))
     return { type: 'string', ...rest }
-  if (isObject(patternProperties))
-    return Object.keys(patternProperties).join() === ANY_KEY
-      ? { ...rest, additionalProperties: patternProperties[ANY_KEY] }
+  if (isObject(patternProperties)) {
+    const pattern = Object.keys(patternProperties).join()
+    return ANY_NAMES.has(pattern)
+      ? { ...rest, additionalProperties: patternProperties[pattern] }
       : { ...rest, patternProperties }
+  }
   const { anyOf, ...others } = rest
   const literals = Array.isArray(anyOf) ? (anyOf as Schema[]) : []
   const isEnum =

@@ -75,6 +75,7 @@ describe('what a merchant gives with a payment', () => {
       ],
       ['a name of 41 characters', { metadata: { ['k'.repeat(41)]: '' } }, '/body/metadata'],
       ['a text of 501 characters', { metadata: { k: 'v'.repeat(501) } }, '/body/metadata/k'],
+      ['one under a name of two lines', { metadata: { 'a\nb': 'v'.repeat(501) } }, '/body/metadata'],
       ['a number in metadata', { metadata: { k: 1 } }, '/body/metadata/k'],
       ['two addresses', { email: 'a@example.com,b@example.com' }, '/body/email'],
       ['a reference of two lines', { merchantReference: 'a\nb' }, '/body/merchantReference'],
