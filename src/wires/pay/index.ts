@@ -171,12 +171,20 @@ async function openOnchain(
   })
 }
 
-/** Where a buyer may be sent back to: in production the application's pages, unless hosts are named. */
+/**
+ * Where a buyer may be sent back to: in production the application's pages, unless hosts are named.
+ *
+ * @throws StartError if one of them is no host
+ */
 function returnHosts(
   hosts: readonly string[] | undefined,
   { production, appUrl }: WireContext['settings'],
 ): readonly string[] | undefined {
-  if (hosts) return hosts.includes('*') ? undefined : hosts
+  if (hosts?.includes('*')) return undefined
+  const wrong = hosts?.find((host) => !URL.canParse(`http://${host}`))
+  if (wrong !== undefined)
+    throw new StartError(`PAYMENT_RETURN_HOSTS: "${wrong}" is not a host, with a port or without`)
+  if (hosts) return hosts
   return production ? [new URL(appUrl).host] : undefined
 }
 

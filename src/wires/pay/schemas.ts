@@ -26,9 +26,14 @@ export type ReturnRule = {
 }
 
 const isHost = (url: URL, host: string): boolean => {
-  const { hostname, port } = new URL(`http://${host}`)
-  return url.hostname === hostname && (port === '' || url.port === port)
+  const [, name = '', port] = /^(\[.*\]|[^:]*)(?::(\d+))?$/.exec(host) ?? []
+  if (new URL(`http://${name}`).hostname !== url.hostname) return false
+  return port === undefined || Number(port) === portOf(url)
 }
+
+/** A URL does not keep the port that its protocol has anyway. */
+const portOf = ({ port, protocol }: URL): number =>
+  port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
 
 /** An address of the application that the buyer's browser is sent to. */
 export const ReturnUrl = ({ isProduction, hosts }: ReturnRule, description: string) =>

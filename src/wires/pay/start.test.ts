@@ -45,6 +45,13 @@ describe('a server that takes payments', () => {
       })
     })
 
+    for (const host of ['shop.example:99999', '999.999.999.999', '[:::]'])
+      test(`does not start with the return host ${host}`, async (t) => {
+        await refused(t, /^PAYMENT_RETURN_HOSTS: ".*" is not a host/, {
+          environment: { PAYMENT_RETURN_HOSTS: `shop.example,${host}` },
+        })
+      })
+
     for (const [which, environment] of [
       ['a secret key of Stripe', { STRIPE_SECRET_KEY: 'sk_live_1234' }],
       ['a restricted key of Stripe', { STRIPE_SECRET_KEY: 'rk_live_1234' }],
@@ -126,9 +133,28 @@ describe('a server that takes payments', () => {
       ],
       [
         'to the hosts that PAYMENT_RETURN_HOSTS names',
-        { NODE_ENV: 'production', PAYMENT_RETURN_HOSTS: 'Shop.example,pay.example:8443,localhost' },
-        ['https://shop.example:8443/', 'https://pay.example:8443/', 'http://localhost:8080/'],
-        ['https://pay.example/', 'https://evil.example/'],
+        {
+          NODE_ENV: 'production',
+          PAYMENT_RETURN_HOSTS:
+            'Shop.example,pay.example:8443,localhost,bank.example:443,old.example:80,[::1]:8443',
+        },
+        [
+          'https://shop.example:8443/',
+          'https://pay.example:8443/',
+          'http://localhost:8080/',
+          'https://bank.example/',
+          'https://[::1]:8443/',
+          'https://shop.example\\@evil.example/',
+        ],
+        [
+          'https://pay.example/',
+          'https://evil.example/',
+          'https://bank.example:8443/',
+          'https://old.example/',
+          'https://old.example:8443/',
+          'https://[::1]/',
+          'https://evil.example\\@shop.example/',
+        ],
       ],
       [
         'anywhere by https with PAYMENT_RETURN_HOSTS=*, and to this machine',
