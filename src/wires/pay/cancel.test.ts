@@ -36,6 +36,18 @@ describe('a payment that waits for its buyer', () => {
       assert.equal(till.wallet.counts.capture, 0)
     })
 
+    test('is cancelled by two replicas at once, and both say so', async (t) => {
+      const till = await startTill(t, engine, { replicas: true })
+      for (const kind of ['checkout', 'order'] as const) {
+        const { _id } = await till[kind]()
+        const all = await Promise.all(
+          [till.app, till.other, till.app].map((app) => cancel(till, _id, { app })),
+        )
+        for (const { status, body, text } of all)
+          assert.deepEqual([status, body.status, body.history?.length], [200, 'cancelled', 2], text)
+      }
+    })
+
     test('cannot be cancelled once it is paid, or by somebody else', async (t) => {
       const environment = { SIXWIRE_POLICY: 'guarded', SIXWIRE_ADMINS: 'boss@example.com' }
       const till = await startTill(t, engine, { environment })

@@ -66,16 +66,23 @@ export function createCancellations(
       if (row.status === 'cancelled') return
       requireCancellable(account)
       if (row.provider === 'cardpay' && !(await cancelThere(account, cause))) return
-      const underWay = () =>
-        payErrors.invalid_state({
-          message: 'This order is being captured: read the transaction.',
-          details: { provider: row.provider },
-        })
-      await ledger.record(id, {
-        snapshot: { entries: [endedHere(row, 'cancelled')] },
-        cause,
-        steps: [closeSql(id, clock.now(), underWay)],
+      const underWay = payErrors.invalid_state({
+        message: 'This order is being captured: read the transaction.',
+        details: { provider: row.provider },
       })
+      try {
+        await ledger.record(id, {
+          snapshot: { entries: [endedHere(row, 'cancelled')] },
+          cause,
+          steps: [closeSql(id, clock.now(), () => underWay)],
+        })
+      } catch (error) {
+        // Another request may have cancelled it at the same time.
+        const after = error === underWay ? await ledger.read(id) : undefined
+        if (after?.row.status === 'cancelled') return
+        if (after) requireCancellable(after)
+        throw error
+      }
     },
   }
 }
