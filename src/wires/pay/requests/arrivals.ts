@@ -73,7 +73,7 @@ const coinIn = (block: Block): Arrival[] =>
         ],
   )
 
-const tokensIn = (block: Block): Arrival[] =>
+export const tokensIn = (block: Block): Arrival[] =>
   block.logs.flatMap(({ address, topics, data, transactionHash, logIndex }) =>
     topics.length !== TRANSFER_TOPICS ||
     topics[0] !== TRANSFER ||

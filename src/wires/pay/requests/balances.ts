@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 
 import { concat, isHex } from '../../../base/viem.ts'
-import type { Chain, Head, RpcCall } from '../../onchain/index.ts'
+import type { Chain, Head, RpcAnswer, RpcCall } from '../../onchain/index.ts'
 
 /** Addresses that one call reads: their balances must fit into the 24,576 bytes that a new contract may have (EIP-170). */
 const CHUNK = 1_000
@@ -21,6 +21,9 @@ const BALANCE_DIGITS = 32
  */
 const READ_BALANCES: Hex =
   '0x602d60205b388210601257602080820390f35b601482600c396000513160801b81526010019060140190600456'
+
+/** `balanceOf(address)`. https://eips.ethereum.org/EIPS/eip-20#balanceof */
+const BALANCE_OF = '0x70a08231'
 
 /** Balances of the native coin by address in lower case, those that are zero left out. */
 export type Balances = ReadonlyMap<string, bigint>
@@ -66,4 +69,41 @@ export async function readBalances(
     }
     return balances
   })
+}
+
+/**
+ * Reads what addresses have of tokens at the end of a block, in one request.
+ *
+ * @returns the balances in the order of the places
+ * @throws PROVIDER_ERROR, and an error if the node does not know them
+ */
+export async function readTokenBalances(
+  { rpc }: Pick<Chain, 'rpc'>,
+  places: readonly { contract: string; address: string }[],
+  { number, hash }: Pick<Head, 'number' | 'hash'>,
+): Promise<bigint[]> {
+  if (places.length === 0) return []
+  const answers = await rpc.batch(places.map((one) => balanceCall(one, { blockHash: hash })))
+  return answers.map((answer) => {
+    const balance = balanceIn(answer)
+    if (balance === undefined) throw new Error(`the node has no balances of block ${number}`)
+    return balance
+  })
+}
+
+/** The call that reads what an address has of a token. */
+export const balanceCall = (
+  { contract, address }: { contract: string; address: string },
+  // https://eips.ethereum.org/EIPS/eip-1898
+  block: { blockHash: Hex } | 'latest',
+): RpcCall => ({
+  method: 'eth_call',
+  params: [{ to: contract, data: `${BALANCE_OF}${address.slice(2).padStart(64, '0')}` }, block],
+})
+
+/** The balance in the answer to it; undefined if the node does not know it. */
+export function balanceIn({ result, error }: RpcAnswer): bigint | undefined {
+  // No contract was there yet, or it refuses to tell: nothing that anybody could spend.
+  if (result === '0x' || (error && /revert/i.test(error.message))) return 0n
+  return isHex(result) ? BigInt(result.slice(0, 66)) : undefined
 }

@@ -8,7 +8,7 @@ import { chunksOf, COIN, receiptOf, type ReceiptRow, type RequestRow } from './r
 export const OLD = 8
 
 type OpenRequest = Pick<RequestRow, 'id' | 'address'>
-type Coin = Pick<ReceiptRow, 'address' | 'amount' | 'block_number'>
+type Coin = Pick<ReceiptRow, 'address' | 'amount' | 'block_number' | 'transaction_hash'>
 
 /**
  * Coin that a contract sent to addresses of open requests, which no transaction and no log shows: what the addresses have
@@ -85,7 +85,7 @@ export async function knownCoin(
   const found = await Promise.all(
     chunksOf(addresses).map((chunk) =>
       db.all<Coin>(sql`
-        select p.address, p.amount, p.block_number from pay_requests r join pay_receipts p on p.request_id = r.id
+        select p.address, p.amount, p.block_number, p.transaction_hash from pay_requests r join pay_receipts p on p.request_id = r.id
         where r.address in (${sql.join(chunk)}) and p.chain = ${chain} and p.contract = ''`),
     ),
   )

@@ -1,14 +1,9 @@
-import type { Hex } from 'viem'
-
-import { isHex } from '../../../base/viem.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { Block, Chain, RpcAnswer, RpcCall } from '../../onchain/index.ts'
+import type { Block, Chain } from '../../onchain/index.ts'
+import { balanceCall, balanceIn } from './balances.ts'
 import { OLD } from './contract-coin.ts'
 import type { ReceiptRow } from './request-rows.ts'
-
-/** `balanceOf(address)`. https://eips.ethereum.org/EIPS/eip-20#balanceof */
-const BALANCE_OF = '0x70a08231'
 
 /** What the logs of a block show of one token at one address. */
 type Logged = {
@@ -71,27 +66,11 @@ async function unaccounted(
   return balance - sumOf(known) - sumOf(own)
 }
 
-const balanceCall = (
-  { contract, address }: Logged,
-  // https://eips.ethereum.org/EIPS/eip-1898
-  block: { blockHash: Hex } | 'latest',
-): RpcCall => ({
-  method: 'eth_call',
-  params: [{ to: contract, data: `${BALANCE_OF}${address.slice(2).padStart(64, '0')}` }, block],
-})
-
-/** Undefined if the node does not know it. */
-function balanceIn({ result, error }: RpcAnswer): bigint | undefined {
-  // No contract was there yet, or it refuses to tell: nothing that anybody could spend.
-  if (result === '0x' || (error && /revert/i.test(error.message))) return 0n
-  return isHex(result) ? BigInt(result.slice(0, 66)) : undefined
-}
-
 const sumOf = (receipts: readonly Pick<ReceiptRow, 'amount'>[]): bigint =>
   receipts.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
 
 /** The receipts in their order, until they have the amount. */
-function upTo(amount: bigint, receipts: readonly ReceiptRow[]): ReceiptRow[] {
+export function upTo(amount: bigint, receipts: readonly ReceiptRow[]): ReceiptRow[] {
   let left = amount
   return receipts.flatMap((one) => {
     const logged = BigInt(one.amount)

@@ -5,6 +5,7 @@ import type { ProviderStatus } from '../../../providers/health.ts'
 import type { Chain, Onchain } from '../../onchain/index.ts'
 import type { Ledger } from '../ledger.ts'
 import { createElsewhere, ELSEWHERE_MS } from './elsewhere.ts'
+import { createLateLooks, LATE_MS } from './late.ts'
 import type { Receivers } from './receivers.ts'
 import { createPaymentRequests, type PaymentRequests } from './requests.ts'
 import { createSettle } from './settle.ts'
@@ -37,10 +38,13 @@ export function createOnchainPayments(
 ): OnchainPayments {
   const { db, jobs, settings } = context
   const { ledger, onchain, receivers, lifeMs, treasury } = options
-  const settle = createSettle(context, { ledger, chains: onchain.chains, isCaughtUp })
-  const follower = onchain.follow(createConsumer(context, (chain, series) => settle.settleSql(chain, series)))
+  const { chains } = onchain
+  const settle = createSettle(context, { ledger, chains, isCaughtUp })
+  const settleSql = (chain: string, series: string): Step => settle.settleSql(chain, series)
+  const follower = onchain.follow(createConsumer(context, { chains, settleSql }))
   jobs.every('pay.expire-silent', SILENT_MS, () => settle.expireSilent())
-  jobs.every('pay.look-elsewhere', ELSEWHERE_MS, createElsewhere(context, onchain.chains))
+  jobs.every('pay.look-elsewhere', ELSEWHERE_MS, createElsewhere(context, chains))
+  jobs.every('pay.look-late', LATE_MS, createLateLooks(context, { chains, settleSql }))
   onchain.signers.add(async (address) => {
     const row = await db.get(sql<{ address_index: number }>`
       select address_index from pay_requests

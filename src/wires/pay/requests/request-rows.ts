@@ -24,6 +24,10 @@ export type RequestRow = {
   is_swept: number
   changes: number
   settled_changes: number
+  /** When the balances are read next; null: no more. */
+  look_at: number | null
+  /** The block of which they were read last. */
+  looked_block: number | null
 }
 
 /** What arrived at an address, in one block. */
@@ -41,6 +45,10 @@ export type ReceiptRow = {
 
 /** The place of native coin among the logs of a transaction. */
 export const COIN = -1
+/** The place of what the balance of a token shows. */
+export const TOKEN_BALANCE = -2
+/** How long after the expiry late payments are looked for first. */
+export const LOOK_MIN_MS = 60_000
 /** How many ids a statement names. */
 const CHUNK = 5_000
 
@@ -68,11 +76,12 @@ type JoinedRow = RequestRow &
 const COLUMNS =
   sql.literal(`r.id, r.chain, r.chain_id, r.token, r.contract, r.display_amount, r.address, r.fingerprint,
   r.address_index, r.created_at, r.expires_at, r.watched_until, r.expired_block, r.is_open, r.is_swept, r.changes,
-  r.settled_changes`)
+  r.settled_changes, r.look_at, r.looked_block`)
 
 /** Reads requests, in the order in which the condition names them. */
 export const selectRequestsSql = (where: Sql): Sql<JoinedRow> => sql<JoinedRow>`
-  select ${COLUMNS}, t.owner, t.amount, t.exponent, t.status, h.number as head_number, h.time as head_time,
+  select ${COLUMNS}, t.owner, t.amount, t.exponent, t.status,
+    case when h.looked_number > h.number then h.looked_number else h.number end as head_number, h.time as head_time,
     p.chain as receipt_chain, p.block_number as receipt_block, p.transaction_hash as receipt_hash,
     p.log_index as receipt_log, p.contract as receipt_contract, p.amount as receipt_amount, p.block_time as receipt_time
   from pay_requests r
@@ -175,8 +184,19 @@ export const receiptOf = (
   block_time: arrival.block.timestamp * 1000,
 })
 
-export const insertReceiptSql = (receipt: ReceiptRow): Sql =>
-  sql.insert('pay_receipts', receipt, ['chain', 'block_number', 'address', 'transaction_hash', 'log_index'])
+/**
+ * Stores what arrived, once. A receipt without a transaction is what a balance showed, so it counts all until its block: what a
+ * transaction shows later of a block before is part of it.
+ */
+export const insertReceiptSql = (receipt: ReceiptRow): Sql => sql`
+  insert into pay_receipts (chain, block_number, address, transaction_hash, log_index, request_id, contract, amount, block_time)
+  select ${receipt.chain}, ${receipt.block_number}, ${receipt.address}, ${receipt.transaction_hash}, ${receipt.log_index},
+    ${receipt.request_id}, ${receipt.contract}, ${receipt.amount}, ${receipt.block_time}
+  where not exists (
+    select 1 from pay_receipts
+    where request_id = ${receipt.request_id} and chain = ${receipt.chain} and contract = ${receipt.contract}
+      and transaction_hash = '' and block_number >= ${receipt.block_number})
+  on conflict (chain, block_number, address, transaction_hash, log_index) do nothing`
 
 /** Counts a change of requests, so that the ledger is brought up to it. */
 export const markChangedSql = (ids: readonly string[]): Sql[] =>

@@ -10,6 +10,7 @@ import type { Ending, Engine } from '../../../testing/engines.ts'
 import type { TestNode } from '../../../testing/node.ts'
 import type { TransactionDetails } from '../transactions.ts'
 import type { PaymentRequestDetails } from './requests.ts'
+import { isFollowed } from './watch.ts'
 
 export const DEPTH = 3
 export const ETHER = 10n ** 18n
@@ -25,7 +26,7 @@ export type Shop = {
     token?: string,
     chain?: string,
   ): Promise<{ _id: string; receiverAddress: Address; amount: bigint }>
-  /** Waits until all blocks of the node are applied, and the ledger has what they mean. */
+  /** Waits until all blocks of the node are applied, if they have to be, and the ledger has what they mean. */
   settled(node: TestNode, chain?: string): Promise<void>
   read(id: string): Promise<PaymentRequestDetails>
   transaction(id: string): Promise<TransactionDetails>
@@ -77,7 +78,10 @@ export async function startShop(
         const unsettled = await app.app.db.get(
           sql`select 1 as one from pay_requests where changes > settled_changes limit 1`,
         )
-        if (cursor?.hash === block.hash && !unsettled) return
+        const isApplied =
+          cursor?.hash === block.hash ||
+          !(await isFollowed(app.app.db, { name: chain, depth: DEPTH }, app.clock.now()))
+        if (isApplied && !unsettled) return
         await delay(10)
       }
     },

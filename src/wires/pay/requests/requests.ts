@@ -12,6 +12,7 @@ import { insertHistorySql, newTransaction, type TransactionRow } from '../transa
 import { readBalances } from './balances.ts'
 import type { Receiver, Receivers } from './receivers.ts'
 import {
+  LOOK_MIN_MS,
   selectRequestsSql,
   stateOf,
   storedRequests,
@@ -193,6 +194,8 @@ export function createPaymentRequests(
         is_swept: 0,
         changes: 0,
         settled_changes: 0,
+        look_at: expiresAt + LOOK_MIN_MS,
+        looked_block: null,
       },
     }
   }

@@ -98,6 +98,8 @@ someEngine((engine) => {
           ahead += 4_000
           await node.call('evm_increaseTime', [4_000])
           shop.app.clock.advance(4_000_000)
+          // What comes then is seen in its block while the chain is followed for another request.
+          await shop.request()
         } else if (one.kind === 'restart') {
           await shop.app.stop()
           shop = await open()

@@ -56,6 +56,8 @@ describe('the watch of payments', () => {
       assert.deepEqual(await shop.statuses(late._id, node), ['late', 'expired'])
       assert.deepEqual(await shop.statuses(part._id, node), ['underpaid', 'expired'])
       assert.deepEqual(await shop.statuses(unpaid._id, node), ['expired', 'expired'])
+      // While another request has the chain followed, it is seen at once.
+      await shop.request()
       const topUp = await node.fund(part.receiverAddress, part.amount)
       assert.deepEqual(await shop.statuses(part._id, node), ['late', 'expired'])
       assert.equal((await shop.read(part._id)).transactionHashes.at(-1), topUp)

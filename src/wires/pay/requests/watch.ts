@@ -1,9 +1,28 @@
-import type { Step } from '../../../db/database.ts'
+import type { Database, Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { Block, Chain, Consumer } from '../../onchain/index.ts'
+import type { Block, Chain, Chains, Consumer } from '../../onchain/index.ts'
 import { arrivalsIn, TRANSFER } from './arrivals.ts'
 import { expireSql, insertReceiptSql, markChangedSql, type RequestRow } from './request-rows.ts'
+
+/**
+ * Whether a chain has to be followed block by block: while a request on it can be paid, and until what arrived is deep. What comes
+ * after that is late, and found by balances.
+ */
+export async function isFollowed(
+  db: Pick<Database, 'get'>,
+  { name, depth }: Pick<Chain, 'name' | 'depth'>,
+  now: number,
+): Promise<boolean> {
+  const payable = sql`
+    select 1 as one from pay_requests
+    where chain = ${name} and watched_until > ${now} and (is_open = 1 or expired_block is null) limit 1`
+  const confirming = sql`
+    select 1 as one from pay_heads h join pay_receipts p
+      on p.chain = h.chain and p.block_number > h.number - ${depth - 1} and p.block_number <= h.number
+    where h.chain = ${name} limit 1`
+  return ((await db.get(payable)) ?? (await db.get(confirming))) !== undefined
+}
 
 /**
  * Follows chains for payment requests: stores what arrived at their addresses, and counts as changed the requests whose
@@ -13,7 +32,7 @@ import { expireSql, insertReceiptSql, markChangedSql, type RequestRow } from './
  */
 export function createConsumer(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
-  settleSql: (chain: string, series: string) => Step,
+  { chains, settleSql }: { chains: Chains; settleSql: (chain: string, series: string) => Step },
 ): Consumer {
   /** The requests of a chain whose time is over with one of these blocks, by the number of the first such block. */
   async function expiredBy(chain: string, blocks: readonly Block[]): Promise<Map<number, string[]>> {
@@ -45,10 +64,7 @@ export function createConsumer(
     name: 'payments',
     topics: [TRANSFER],
 
-    isNeeded: async (chain) =>
-      (await db.get(sql`
-        select 1 as one from pay_requests where chain = ${chain} and watched_until > ${clock.now()} limit 1`)) !==
-      undefined,
+    isNeeded: (chain) => isFollowed(db, chains.of(chain), clock.now()),
 
     async apply(chain: Chain, blocks, head) {
       const { name, depth } = chain
@@ -63,9 +79,10 @@ export function createConsumer(
         ...[...expired].flatMap(([number, ids]) => (number <= deepest ? ids : [])),
       ])
       return [
+        // Before the receipts: what a look finds is stored before it, or not at all.
+        headSql(name, head),
         ...receipts.map(insertReceiptSql),
         ...[...expired].flatMap(([number, ids]) => expireSql(number, ids)),
-        headSql(name, head),
         ...(changed.size === 0 ? [] : [...markChangedSql([...changed]), settleSql(name, head.hash)]),
       ]
     },
@@ -76,7 +93,8 @@ export function createConsumer(
         union select id from pay_requests where chain = ${name} and expired_block > ${number}`)
       const ids = rows.map(({ id }) => id)
       return [
-        sql`update pay_heads set number = ${number} where chain = ${name} and number > ${number}`,
+        sql`update pay_heads set number = ${number}, looked_number = ${number}
+          where chain = ${name} and number > ${number}`,
         sql`delete from pay_receipts where chain = ${name} and block_number > ${number}`,
         sql`update pay_requests set expired_block = null, is_open = 1 where chain = ${name} and expired_block > ${number}`,
         ...(ids.length === 0 ? [] : [...markChangedSql(ids), settleSql(name, `${number}-${clock.now()}`)]),

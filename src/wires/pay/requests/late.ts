@@ -1,0 +1,99 @@
+import { errors } from '../../../base/errors.ts'
+import { requireRow } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { Step } from '../../../db/database.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { Chain, Chains } from '../../onchain/index.ts'
+import { tokensBeyond } from './late-tokens.ts'
+import { beginLook, coinBeyond } from './looks.ts'
+import { insertReceiptSql, LOOK_MIN_MS, markChangedSql, type RequestRow } from './request-rows.ts'
+
+/** How often requests are looked for that are due. */
+export const LATE_MS = 60_000
+/** The longest distance of two looks at a request. */
+const LOOK_MAX_MS = 12 * 3_600_000
+/** Requests of one look. */
+const ROUND = 500
+
+type Due = Pick<RequestRow, 'id' | 'address' | 'contract' | 'expired_block' | 'looked_block'>
+
+/**
+ * Finds payments of requests whose time is over, without following their chain: by the balances of their addresses, at distances
+ * that grow with the age, from a minute to 12 hours.
+ *
+ * @param settleSql the step that brings the ledger up to the changed requests of a chain
+ */
+export function createLateLooks(
+  { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
+  { chains, settleSql }: { chains: Chains; settleSql: (chain: string, series: string) => Step },
+): () => Promise<void> {
+  /** The chains whose last look failed. */
+  const faulty = new Set<string>()
+
+  async function lookAt(chain: Chain): Promise<void> {
+    const { name } = chain
+    for (let after = ''; ;) {
+      const now = clock.now()
+      const due = await db.scan<Due>(sql`
+        select id, address, contract, expired_block, looked_block from pay_requests
+        where chain = ${name} and look_at <= ${now} and is_swept = 0 and is_open = 0 and expired_block is not null
+          and id > ${after} order by id limit ${ROUND}`)
+      const look = due.length === 0 ? undefined : await beginLook(db, chain, now)
+      if (!look) return
+      const { block, unchangedSql } = look
+      const receipts = [
+        ...(await tokensBeyond(db, chain, block, due)),
+        ...(await coinBeyond(db, chain, block, due)),
+      ]
+      const found = [...new Set(receipts.map(({ request_id }) => request_id))]
+      await db.batch([
+        unchangedSql,
+        // Of two looks at the same time one stores what both find.
+        ...found.map((id) =>
+          requireRow(
+            sql`${lookedSql(block.number, now)} where id = ${id} and look_at <= ${now} returning id`,
+            () => lookedMeanwhile,
+          ),
+        ),
+        sql`${lookedSql(block.number, now)}
+          where id in (${sql.join(due.map(({ id }) => id))}) and look_at <= ${now}`,
+        ...receipts.map(insertReceiptSql),
+        ...(found.length === 0
+          ? []
+          : [...markChangedSql(found), settleSql(name, `look-${found[0]!}-${block.number}`)]),
+      ])
+      after = due.at(-1)!.id
+    }
+  }
+
+  return async () => {
+    for (const chain of chains.all) {
+      if (!chain.isConfigured) continue
+      try {
+        await lookAt(chain)
+        faulty.delete(chain.name)
+      } catch (error) {
+        // They stay due.
+        if (!faulty.has(chain.name))
+          log.warn({ err: error, chain: chain.name }, 'late payments could not be looked for')
+        faulty.add(chain.name)
+      }
+    }
+  }
+}
+
+/** The next look is after as long as it is since the expiry; the last one at the end of the time for which payments are noticed. */
+function lookedSql(block: number, now: number): Sql {
+  const distance = sql`
+    case when ${now} - expires_at < ${LOOK_MIN_MS} then ${LOOK_MIN_MS}
+      when ${now} - expires_at > ${LOOK_MAX_MS} then ${LOOK_MAX_MS} else ${now} - expires_at end`
+  return sql`update pay_requests set looked_block = ${block}, look_at = case
+    when watched_until <= ${now} then null
+    when watched_until < ${now} + ${distance} then watched_until
+    else ${now} + ${distance} end`
+}
+
+const lookedMeanwhile = errors.unavailable({
+  message: 'Another process looks for late payments of this request.',
+  retryAfter: 1,
+})
