@@ -116,6 +116,10 @@ describe('GET /metrics', () => {
     ['shop_orders', /"shop_orders" can't be the name of a counter/],
     ['Orders_total', /"Orders_total" can't be the name of a counter/],
     ['sixwire_messages_total', /two metrics are called "sixwire_messages_total"/],
+    [
+      'process_cpu_seconds_total',
+      /"process_cpu_seconds_total" begins like the metrics of requests or of Node/,
+    ],
   ] as const)
     test(`a counter called ${name} stops the start`, async (t) => {
       const wire = defineWire({

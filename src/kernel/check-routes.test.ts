@@ -241,6 +241,11 @@ describe('a wire that is defined wrongly stops the start with one line', () => {
       /^wires: "sandbox" can't be a name/,
     ],
     [
+      'a name that the context of every wire has',
+      { ...running({ routes: [] }), name: 'record' },
+      /^wires: "record" can't be a name/,
+    ],
+    [
       'a definition that is misspelt',
       { ...running({ routes: [] }), migration: new URL('file:///x/') },
       /^defineWire\(shop\): there is no field "migration": did you mean migrations\?$/,

@@ -6,6 +6,8 @@ import type { AnswerRecord } from '../http/server.ts'
 // A scrape must not wait for a database or a node that is unavailable.
 const READ_LIMIT_MS = 2_000
 const NAME = /^[a-z][a-z\d]*(_[a-z\d]+)+$/
+/** They are registered once they are needed, long after the start. */
+const OTHERS = /^(http_request_|process_|nodejs_)/
 
 type Labels<L extends string> = Readonly<Record<L, string>>
 type Sample<L extends string> = { labels: Labels<L>; value: number }
@@ -86,6 +88,10 @@ export function createMetrics(): Metrics {
     if (!NAME.test(name) || (type === 'counter') !== name.endsWith('_total'))
       throw new StartError(
         `metrics: "${name}" can't be the name of a ${type}: it takes lowercase words joined by _, and those of counters end in _total`,
+      )
+    if (OTHERS.test(name))
+      throw new StartError(
+        `metrics: "${name}" begins like the metrics of requests or of Node: write the name of the wire before it`,
       )
     if (declared.has(name)) throw new StartError(`metrics: two metrics are called "${name}"`)
     declared.set(name, metric)
