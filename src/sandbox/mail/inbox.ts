@@ -9,7 +9,7 @@ import { newId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Database, Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import { linksOf, unescapeHtml } from './links.ts'
+import { linksOf, textOf } from './links.ts'
 
 /** A mail as the inbox shows it. */
 export type InboxMail = {
@@ -100,10 +100,6 @@ function viewOf(mail: Email, receivers: readonly string[]): View {
 }
 
 const notFound = () => errors.not_found({ message: 'No mail in the inbox has this id.' })
-
-/** The text of HTML as far as a search needs it. */
-const textOf = (html: string): string =>
-  unescapeHtml(html.replaceAll(/<(?:style|script)\b.*?<\/(?:style|script)>|<[^<>]*>/gis, ' '))
 
 /** Whether a mail contains a text, in any case and with any white space between its words. */
 function contains(search: string): (mail: InboxMail) => boolean {

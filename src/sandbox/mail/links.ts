@@ -9,6 +9,10 @@ export function unescapeHtml(text: string): string {
   })
 }
 
+/** The text of HTML as far as a search needs it. */
+export const textOf = (html: string): string =>
+  unescapeHtml(html.replaceAll(/<(style|script)\b.*?(?:<\/\1\s*>|$)|<[^<>]*>/gis, ' '))
+
 const isWeb = (address: string): boolean => /^https?:\/\/./i.test(address)
 
 /** The addresses in plain text, without a full stop or bracket at the end. */

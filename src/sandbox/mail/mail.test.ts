@@ -13,7 +13,7 @@ import { startApp, type StartOptions, type TestApp, type Answered } from '../../
 import { someEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
 import { createSandbox } from '../index.ts'
 import { MAILS_KEPT } from './inbox.ts'
-import { linksOf } from './links.ts'
+import { linksOf, textOf } from './links.ts'
 
 type Json = Answered['body']
 
@@ -417,6 +417,19 @@ someEngine((engine) => {
     await app.stop()
     // The server would wait half a minute for such a client.
     assert.ok(performance.now() - before < 20_000)
+  })
+})
+
+describe('the text of HTML', () => {
+  test('has no tags, styles or scripts, also where one does not end', () =>
+    assert.equal(
+      textOf('<style a>p {}</style ><p>Tea &amp; <b>cake</b><script>x</script>!<style>p {}').trim(),
+      'Tea &  cake  !',
+    ))
+
+  test('is found in time that grows with the text only', () => {
+    // Where it did not, this would take minutes.
+    for (const piece of ['<style ', '<script></', '<']) textOf(piece.repeat(200_000))
   })
 })
 
