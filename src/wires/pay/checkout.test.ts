@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import pg from 'pg'
 
 import { sql } from '../../db/sql.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
@@ -123,6 +126,31 @@ describe('a checkout', () => {
       assert.deepEqual([status, body.error.code], [502, 'PROVIDER_ERROR'], text)
       assert.ok(seconds >= 10 && seconds < 17, `answered after ${seconds} s`)
     })
+
+    if (engine.name === 'postgres')
+      test('is not forgotten by a stalled process while another one makes its call again', async (t) => {
+        const databaseUrl = await engine.migratedUrl()
+        const till = await startTill(t, engine, { databaseUrl })
+        const claimed = new pg.Client({ connectionString: databaseUrl })
+        await claimed.connect()
+        t.after(() => claimed.end())
+        till.card.faults = ['refused']
+        till.card.hold = async () => {
+          till.card.hold = async () => undefined
+          await claimed.query('begin')
+          await claimed.query("update pay_calls set lease_until = lease_until + 1, process = 'other'")
+        }
+        const answered = till.call('POST /pay/cardpay/checkout', {
+          items: [{ name: 'Tea', amount: 500, currency: 'eur' }],
+          ...URLS,
+        })
+        const waits =
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+        while ((await claimed.query(waits)).rowCount === 0) await delay(5)
+        await claimed.query('commit')
+        assert.equal((await answered).status, 502)
+        assert.equal((await till.call('GET /pay/transactions')).body.total, 1)
+      })
 
     test('with the same Idempotency-Key is the same checkout', async (t) => {
       const till = await startTill(t, engine)

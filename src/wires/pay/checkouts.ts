@@ -1,5 +1,6 @@
+import { errors } from '../../base/errors.ts'
 import { sql } from '../../db/sql.ts'
-import type { Step } from '../../db/database.ts'
+import { requireRow, type Step } from '../../db/database.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { attempt } from '../../providers/attempt.ts'
 import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
@@ -11,6 +12,7 @@ import type { MerchantColumns } from './merchant-fields.ts'
 import type { Order, PaymentProvider } from './provider.ts'
 import {
   claimCallSql,
+  deleteCallSql,
   insertCallSql,
   insertHistorySql,
   newTransaction,
@@ -75,6 +77,23 @@ export function createCheckouts(
     return inserted.length > 0
   }
 
+  /** Deletes a transaction that nothing was created for, unless another process has claimed its call meanwhile. */
+  async function remove(id: string, leaseUntil: number): Promise<void> {
+    try {
+      await db.batch([
+        requireRow(
+          sql`update pay_transactions set updated_at = updated_at where id = ${id} and reference is null returning id`,
+          () => claimed,
+        ),
+        // Not by a condition of one statement: PostgreSQL would not look at a row again that another statement changes.
+        requireRow(deleteCallSql({ id, lease_until: leaseUntil }), () => claimed),
+        sql`delete from pay_transactions where id = ${id}`,
+      ])
+    } catch (error) {
+      if (error !== claimed) throw error
+    }
+  }
+
   return {
     async create(order, { id, merchant, provider: name, cause, parameters }) {
       const provider = providers.get(name)!
@@ -126,10 +145,7 @@ export function createCheckouts(
         const { kind, reason } = outcome
         const failure: NotAccepted = kind === 'retry' && !isNew ? { kind: 'unknown', reason } : outcome
         // Nothing was created, so there is no transaction either.
-        if (failure.kind !== 'unknown')
-          await db.write(sql`
-            delete from pay_transactions where id = ${id} and reference is null
-              and exists (select 1 from pay_calls where id = ${id} and lease_until = ${leaseUntil})`)
+        if (failure.kind !== 'unknown') await remove(id, leaseUntil)
         else await ledger.record(id, { call: { id, leaseUntil, status: 'unknown', reason }, cause })
         return failure
       }
@@ -168,3 +184,5 @@ export function createCheckouts(
     },
   }
 }
+
+const claimed = errors.unavailable()
