@@ -279,7 +279,7 @@ eachEngine((engine) => {
       assert.equal((await chain.sent(wallet, TO, '0.1')).nonce, 1)
       const [, first] = await recorded(wallet._id, ({ nonce: at, status }) => at > 0 || status !== 'pending')
       assert.equal(first!.status, 'failed')
-      assert.equal(await node.client.getTransactionCount({ address: wallet.address }), 2)
+      await eventually(async () => (await node.client.getTransactionCount({ address: wallet.address })) === 2)
     })
 
     test('cancels too late: what was mined instead is confirmed', async () => {
