@@ -172,6 +172,24 @@ eachEngine((engine) => {
     })
   })
 
+  test('a caller who sends more large bodies at once than may wait is answered 429', async () => {
+    const { token } = await it.app.register()
+    // Four of them are under way, because JSON counts four times, and 256 wait.
+    const length = `content-length: 1000000\r\ncontent-type: application/json`
+    const sockets = await Promise.all(Array.from({ length: 4 + 256 + 1 }, () => open(it.app.url)))
+    for (const socket of sockets)
+      socket.write(head('/store/things', `authorization: Bearer ${token}\r\n${length}`))
+    const answer = await Promise.race(sockets.map(readAnswer))
+    assert.equal(answer.status, 429)
+    assert.match(answer.head, /^retry-after: 5$/im)
+    assert.equal(JSON.parse(answer.body).error.code, 'TOO_MANY_CONCURRENT')
+    // Others are not held up.
+    const other = await it.app.register()
+    const body = { text: 'x'.repeat(100_000) }
+    assert.equal((await it.app.request('POST', '/store/things', { token: other.token, body })).status, 201)
+    for (const socket of sockets) socket.destroy()
+  })
+
   test('a request with two Host headers is refused', async () => {
     for (const hosts of ['host: a.example\r\nhost: b.example', 'Host: a.example\r\nHOST: a.example']) {
       const socket = await open(it.app.url)

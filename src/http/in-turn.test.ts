@@ -98,6 +98,25 @@ test('what comes after a request that waits is not read', async (t) => {
   assert.equal(connected[0]!.bytesRead, before)
 })
 
+test('a large body is not read until the handler reads it', async (t) => {
+  const gate = Promise.withResolvers<void>()
+  const { client, connected, handled } = await start(t, async (request, response) => {
+    await gate.promise
+    let bytes = 0
+    for await (const chunk of request) bytes += (chunk as Buffer).length
+    response.setHeader('connection', 'close')
+    response.end(`${bytes}`)
+  })
+  const request = post(0, 'y'.repeat(300_000))
+  client.write(request.slice(0, 100))
+  await until(() => handled.length === 1)
+  client.write(request.slice(100))
+  for (let turn = 0; turn < 20; turn++) await delay(1)
+  assert.equal(connected[0]!.bytesRead, 100)
+  gate.resolve()
+  assert.deepEqual(await answersOf(client), ['300000'])
+})
+
 test('bodies of requests sent ahead arrive whole, also in pieces', async (t) => {
   const { client } = await start(t, (request, response) => {
     let bytes = 0

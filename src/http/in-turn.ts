@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
+import { hasLargeBody } from './shares.ts'
+
 /** How many requests may wait behind the one that is answered: on one connection, and on all together. */
 const AHEAD_MAX = { ofConnection: 256, total: 8192 }
 
@@ -56,6 +58,8 @@ class Connection {
 
   #start(request: IncomingMessage, response: ServerResponse): void {
     this.#isAnswering = true
+    // Until it is read, which resumes the socket: else 128 KiB of it are, also of a request that waits for its place.
+    if (hasLargeBody(request.headers)) this.#socket.pause()
     this.#handle(request, response)
     // After what the server itself does then.
     response.once('close', this.#next)

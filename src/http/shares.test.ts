@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 
+import type { ApiError } from '../base/errors.ts'
+import { ReceivedCall, type CallOptions, type Exchange } from './received-call.ts'
+import type { RouteSpec } from './route.ts'
 import { limitsOfProcess, Share, weightOfBody } from './shares.ts'
 
 const MIB = 1_048_576
@@ -41,6 +45,24 @@ test('of one client 256 requests and 16 uploads are under way, and others are no
   for (const waiting of begun) await waiting
 })
 
+test('no more wait with a body than may for one, and they take no place of other requests', async () => {
+  const limits = limitsOfProcess()
+  const client = new AbortController()
+  const outcomes: unknown[] = []
+  for (let i = 0; i < 300; i++)
+    void new Share(limits, stranger('192.0.2.1'))
+      .begin(MIB, () => client.signal)!
+      .then(
+        () => outcomes.push('begun'),
+        (error: unknown) => outcomes.push((error as ApiError).code),
+      )
+  await setImmediate()
+  const counted = (code: string) => outcomes.filter((outcome) => outcome === code).length
+  assert.deepEqual([counted('begun'), counted('TOO_MANY_CONCURRENT'), outcomes.length], [16, 28, 44])
+  assert.equal(limits.requests.total, 16)
+  client.abort()
+})
+
 test('a share is free when the answer is sent and the handler has returned, whichever is first', async () => {
   const limits = limitsOfProcess()
   const share = new Share(limits, stranger('192.0.2.1'))
@@ -55,6 +77,23 @@ test('a share is free when the answer is sent and the handler has returned, whic
   assert.deepEqual([limits.requests.total, limits.answers.total], [0, 0])
   // Room that comes when nobody needs it any more.
   await share.answer(MIB, never())
+  assert.equal(limits.answers.total, 0)
+})
+
+test('a call that waits for room ends with 503 at its time limit', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const limits = limitsOfProcess()
+  const other = new Share(limits, stranger('192.0.2.1'))
+  await other.answer(16 * MIB, never())
+  const request = { share: new Share(limits, stranger('192.0.2.1')) }
+  const reply = { raw: new EventEmitter() }
+  // Of a call only these are read here.
+  const exchange = { request, reply } as unknown as Exchange
+  const { makeRoom } = new ReceivedCall(exchange, { timeLimitMs: 2_000 } as RouteSpec, {} as CallOptions)
+  const waiting = makeRoom(8 * MIB)
+  t.mock.timers.tick(2_000)
+  await assert.rejects(waiting, { status: 503, code: 'UNAVAILABLE', message: /took longer than 2 s/ })
+  other.release()
   assert.equal(limits.answers.total, 0)
 })
 

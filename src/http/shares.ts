@@ -37,16 +37,18 @@ const UPLOAD_BYTES = MIB
 const PARSED = 4
 const SMALL_BODY = 65_536
 
+type BodyHeaders = { 'content-length'?: string | undefined; 'transfer-encoding'?: string | undefined }
+
+/** Whether a body takes a share of `bodies`, or may. */
+export const hasLargeBody = (headers: BodyHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BODY
+
 /**
  * What a body takes of `bodies`, in bytes; 0 if it is small.
  *
  * @param isStreamed whether it is not read as a whole
  */
-export function weightOfBody(
-  headers: { 'content-length'?: string | undefined; 'transfer-encoding'?: string | undefined },
-  limit: number,
-  isStreamed: boolean,
-): number {
+export function weightOfBody(headers: BodyHeaders, limit: number, isStreamed: boolean): number {
   // What is longer than the limit is refused before it is received.
   const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : limit
   const bytes = Math.min(length, limit)
@@ -87,12 +89,14 @@ export class Share {
   }
 
   async #wait(body: number, signal: AbortSignal): Promise<void> {
-    await this.#limits.requests.take(this.#name, 1, signal)
-    this.#requests = 1
-    try {
-      if (body === 0) return
+    // First, so that no more wait than may for a body: of each up to 64 KiB have been read with its headers.
+    if (body > 0) {
       await this.#limits.bodies.take(this.#name, body, signal)
       this.#bodies = body
+    }
+    try {
+      await this.#limits.requests.take(this.#name, 1, signal)
+      this.#requests = 1
     } finally {
       this.#giveBackIfOver()
     }
