@@ -189,11 +189,12 @@ export function registerRoute(
     // Only if there is one, so that keys of the version before stay what they are.
     const query = Object.keys(request.query as object).length > 0 ? [request.query] : []
     const fingerprint = JSON.stringify([one.key, request.params, content, ...query])
-    const callerKey = spec.keysOf
-      ? `shared:${wire}:${spec.keysOf({ params: request.params, body: request.body })}`
-      : caller
-        ? `${caller.kind}:${caller.id}`
-        : options.idempotency.anonymous(fingerprint)
+    const own = caller ? `${caller.kind}:${caller.id}` : options.idempotency.anonymous(fingerprint)
+    // What the version before stored under the caller's own key is that call: a refund must not be made again.
+    const callerKey =
+      spec.keysOf && !(await options.idempotency.has(own, key, fingerprint))
+        ? `shared:${wire}:${spec.keysOf({ params: request.params, body: request.body })}`
+        : own
     let start = await options.idempotency.begin(callerKey, key, fingerprint)
     while (start.state === 'done') {
       if (await isCurrent(start.answer)) {

@@ -20,6 +20,8 @@ export type IdempotencyStore = {
    * @param request everything that identifies the call; another request under the same key is a `mismatch`
    */
   begin(caller: string, key: string, request: string): Promise<IdempotentStart>
+  /** Whether this call was begun under this key. */
+  has(caller: string, key: string, request: string): Promise<boolean>
   /**
    * Stores the answer, which `begin` returns from now on. It never replaces an earlier one.
    *

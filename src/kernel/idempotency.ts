@@ -95,6 +95,14 @@ export function createIdempotencyStore(
       return { state: 'done', answer: open(stored.answer) }
     },
 
+    async has(caller, name, request) {
+      const found = await db.get(sql`
+        select 1 as one from sixwire_idempotency
+        where caller = ${caller} and key = ${name} and expires_at > ${clock.now()}
+          and fingerprint in (${sql.join(keys.map((one) => one.mac(request)))})`)
+      return found !== undefined
+    },
+
     async finish(caller, name, answer, keepMs = RETENTION_MS) {
       // The first response stays: a call that lost its lease may finish later with a different one.
       await db.write(sql`

@@ -394,6 +394,20 @@ describe('a refund', () => {
       assert.equal(till.card.sessionOf(next).refunds.length, 1)
     })
 
+    test('that the version before made under the caller’s own key is not made again', async (t) => {
+      const till = await startTill(t, engine)
+      const { _id: transactionId } = await till.paid(1000)
+      const { token, _id } = await till.app.register()
+      const refund = () => till.call(REFUND, { transactionId, amount: 100 }, { token, key: 'refund' })
+      const first = await refund()
+      assert.equal(first.status, 200, first.text)
+      await till.app.app.db.write(
+        sql`update sixwire_idempotency set caller = ${`user:${_id}`} where key = 'refund'`,
+      )
+      assert.deepEqual((await refund()).body, first.body)
+      assert.equal(till.card.sessionOf(transactionId).refunds.length, 1)
+    })
+
     test('over what is left says in decimals how much that is', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(8200)
