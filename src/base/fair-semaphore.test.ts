@@ -43,7 +43,7 @@ test('a caller waits at its own limit, all wait at that of all, and who has leas
   assert.deepEqual(log.slice(4), ['c1', 'a4', 'b2'])
 })
 
-test('a large share is not overtaken by small ones for ever', async () => {
+test('a large share is not overtaken by small ones without end', async () => {
   const { semaphore, log, take } = start()
   for (const name of ['a1', 'b1', 'c1']) void take(name)
   void take('d1', 3)

@@ -21,8 +21,8 @@ type Waiting = {
 }
 
 /**
- * A counting semaphore that callers share fairly: of those who wait, the one who has taken least is next, and whoever has
- * taken equally little takes turns. Whoever takes more than a limit all the same, because it is the only one, gets it.
+ * A counting semaphore that callers share fairly: of the callers that wait, the one that has taken least is next, and callers
+ * that have taken equally little take turns. A caller that is the only one may take more than a limit at once.
  */
 export class FairSemaphore {
   readonly #limits: FairLimits
