@@ -80,7 +80,7 @@ export function registerRoute(
 
   async function admit(fastifyRequest: FastifyRequest, reply: FastifyReply): Promise<void> {
     const request = fastifyRequest as AdmittedRequest
-    // What is somebody's, or holds tokens (RFC 6749, section 5.1); a handler may set another one.
+    // Answers that belong to a caller or hold tokens are not cached (RFC 6749, section 5.1); a handler may set another value.
     if (method !== 'GET' || request.headers.authorization !== undefined)
       reply.header('cache-control', 'no-store')
     let refusal: ApiError | undefined

@@ -15,7 +15,7 @@ const post = (n: number, body: string): string =>
   `POST /${n} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
-/** A server, and a client of one connection that reads nothing until it is told to. */
+/** A server, and a client with one connection that is paused: the test resumes it. */
 async function start(
   t: TestContext,
   handle: (request: IncomingMessage, response: ServerResponse) => unknown,

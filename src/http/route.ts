@@ -63,7 +63,7 @@ export type RouteSpec = {
   idempotent?: boolean | BriefReplay
   /**
    * What the keys of the route belong to, if not to the caller, such as the record that it changes: the same key then has
-   * one effect, whoever sends it. Every caller of the route must be allowed to read the answers of all others.
+   * one effect for all callers. Every caller of the route must be allowed to read the answers of all others.
    *
    * @param request its validated parameters and body
    * @example

@@ -94,7 +94,7 @@ eachEngine((engine) => {
   const post = (raw: string | Uint8Array<ArrayBuffer>, headers = {}) =>
     app.request('POST', '/store/things', { raw, token, headers })
 
-  test('what is somebody’s, or holds tokens, is not to be stored on the way', async () => {
+  test('answers that belong to a caller, or hold tokens, are not to be cached', async () => {
     const stored = async (method: string, path: string, options = {}) =>
       (await app.request(method, path, options)).headers.get('cache-control')
     assert.equal(await stored('GET', '/auth/me', { token }), 'no-store')
