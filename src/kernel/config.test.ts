@@ -362,6 +362,13 @@ describe('the secret', () => {
 describe('what is likely to be a mistake is a warning', () => {
   const PRODUCTION = { NODE_ENV: 'production', PUBLIC_URL: 'https://api.example' }
 
+  test('production without an address on PostgreSQL', async (t) => {
+    const environment = { NODE_ENV: 'production', DATABASE_URL: 'postgres://me@127.0.0.1/shop' }
+    const [line, ...others] = warningsOf(await settings(t, environment), environment)
+    assert.match(line!, /^PUBLIC_URL: .* issuer of tokens: set .*, the same on every replica$/)
+    assert.deepEqual(others, [])
+  })
+
   for (const [what, environment, lines] of [
     ['nothing of the defaults', {}, []],
     ['nothing of a production', PRODUCTION, []],
@@ -375,7 +382,7 @@ describe('what is likely to be a mistake is a warning', () => {
     [
       'production without an address',
       { NODE_ENV: 'production' },
-      [/^PUBLIC_URL: .* http:\/\/localhost:0: set/],
+      [/^PUBLIC_URL: .* http:\/\/localhost:0, and other services .* issuer of tokens: set .* outside$/],
     ],
     ['a secret of one character', { SIXWIRE_SECRET: 'a'.repeat(64) }, [/^SIXWIRE_SECRET: it has too little/]],
     ['a secret that repeats itself', { SIXWIRE_SECRET: 'change me, now! '.repeat(2) }, [/^SIXWIRE_SECRET/]],

@@ -44,6 +44,8 @@ export type Settings = {
   hasFrontend: boolean
   /** Where this server is reached from outside. */
   publicUrl: string
+  /** Whether `PUBLIC_URL` is set. If not, `publicUrl` is an address of this machine. */
+  hasPublicUrl: boolean
   /** The keys for everything that is encrypted or signed are derived from it. */
   secret: string
   policy: PolicyName
@@ -71,7 +73,10 @@ export type Settings = {
 
 /** The settings of a configuration file. The environment takes precedence. */
 export type SettingsInput = Partial<
-  Omit<Settings, 'secret' | 'appDir' | 'hasFrontend' | 'isPolicySet' | 'sandboxUrl' | 'sandboxHost'>
+  Omit<
+    Settings,
+    'secret' | 'appDir' | 'hasFrontend' | 'hasPublicUrl' | 'isPolicySet' | 'sandboxUrl' | 'sandboxHost'
+  >
 > & {
   /** Host names, and networks like `172.16.0.0/12`. */
   sandboxHost?: string | readonly string[]
@@ -324,6 +329,7 @@ export async function loadSettings(
     appUrl: settings.appUrl ?? (sandbox ? `${sandboxUrl}/app` : publicUrl),
     hasFrontend: settings.appUrl !== undefined || sandbox,
     publicUrl,
+    hasPublicUrl: settings.publicUrl !== undefined,
     secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir),
     policy: settings.policy ?? (production ? 'guarded' : 'open'),
     isPolicySet: settings.policy !== undefined,

@@ -23,8 +23,8 @@ const WARNINGS: readonly Warning[] = [
   },
   {
     when: ({ production, publicUrl }) => production && isLoopback(new URL(publicUrl).hostname),
-    line: ({ publicUrl }) =>
-      `PUBLIC_URL: redirects, the issuer of tokens and cookies are those of ${publicUrl}: set it to the address of this server from outside`,
+    line: ({ publicUrl, hasPublicUrl, databaseUrl }) =>
+      `PUBLIC_URL: redirects, webhooks and cookies are those of ${publicUrl}${hasPublicUrl ? '' : ', and other services cannot know the issuer of tokens'}: set it to the address of this server from outside${databaseUrl.startsWith('postgres') ? ', the same on every replica' : ''}`,
   },
   {
     when: ({ databaseUrl }, environment) => isPlaintextPostgres(databaseUrl, environment['PGSSLMODE']),

@@ -21,6 +21,7 @@ import { createPasswords } from './passwords/passwords.ts'
 import { createProviderLogin } from './identity-providers/provider-login.ts'
 import { providerRoutes } from './identity-providers/provider-routes.ts'
 import { createProviders } from './identity-providers/providers.ts'
+import { createIssuers } from './sessions/issuers.ts'
 import { createRefreshTokens } from './sessions/refresh-tokens.ts'
 import { authRoutes } from './routes.ts'
 import { createServiceKeys, isServiceKey } from './sessions/service-keys.ts'
@@ -55,8 +56,8 @@ export const auth = defineWire({
       tokenMs,
       rotationMs: options.signingKeySeconds * 1000,
     })
-    const accessTokens = createAccessTokens(signingKeys, clock, {
-      issuer: settings.publicUrl,
+    const issuers = createIssuers(db, clock, settings.hasPublicUrl ? settings.publicUrl : undefined)
+    const accessTokens = createAccessTokens({ keys: signingKeys, issuers }, clock, {
       audience: settings.name,
       lifetimeSeconds: options.accessTokenSeconds,
     })
@@ -156,6 +157,7 @@ export const auth = defineWire({
           : [],
       async start() {
         await signingKeys.start()
+        await issuers.start()
         const accounts = policy.requiresVerifiedEmail() ? await users.countUnverified() : 0
         if (accounts > 0)
           log.warn(

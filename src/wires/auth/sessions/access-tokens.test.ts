@@ -17,8 +17,9 @@ import {
 import { deriveKey, randomToken } from '../../../base/crypto.ts'
 import { newId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
-import { startApp, type TestApp } from '../../../testing/app.ts'
+import { startApp, type TestApp, type TestClock } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
+import { freePort } from '../../../testing/free-port.ts'
 import { appForAll, login, me, refresh, send, startReplicas } from '../../../testing/auth.ts'
 
 const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -36,18 +37,26 @@ async function ownKey({ app }: TestApp) {
   }
 }
 
+/** The issuer of tokens where `PUBLIC_URL` is not set. */
+async function installationId({ app }: TestApp): Promise<string> {
+  const row = await app.db.get<{ issuer: string }>(
+    sql`select issuer from auth_issuers where installation = 1`,
+  )
+  return row!.issuer
+}
+
 describe('access tokens', () => {
   eachEngine((engine) => {
     const app = appForAll(engine)
 
     test('say who, in which session, for whom and until when', async () => {
       const { _id, token } = await app().register()
-      const { name, publicUrl } = app().app.settings
+      const { name } = app().app.settings
       const { kid, ...header } = decodeProtectedHeader(token)
       assert.deepEqual(header, { alg: 'EdDSA', typ: 'at+jwt' })
       assert.equal(kid, (await ownKey(app())).kid)
       const { sub, sid, iat, exp, iss, aud, role, jti, ...rest } = decodeJwt(token)
-      assert.deepEqual([sub, iss, aud, rest], [_id, publicUrl, name, {}])
+      assert.deepEqual([sub, iss, aud, rest], [_id, await installationId(app()), name, {}])
       assert.equal(exp! - iat!, 3600)
       assert.ok(role === 'user' || role === 'admin')
       assert.ok(jti)
@@ -57,9 +66,10 @@ describe('access tokens', () => {
 
     test('are verified by anybody with the published keys', async () => {
       const { _id, token } = await app().register()
-      const { name, publicUrl } = app().app.settings
+      const { name } = app().app.settings
+      const issuer = await installationId(app())
       const keys = createRemoteJWKSet(new URL('/.well-known/jwks.json', app().url))
-      const { payload } = await jwtVerify(token, keys, { issuer: publicUrl, audience: name, typ: 'at+jwt' })
+      const { payload } = await jwtVerify(token, keys, { issuer, audience: name, typ: 'at+jwt' })
       assert.equal(payload.sub, _id)
     })
 
@@ -200,6 +210,49 @@ describe('access tokens', () => {
         assert.equal((await me(app, token)).status, 401)
         assert.equal((await me(app, other)).status, 200)
       }
+    })
+
+    test('are accepted by every server on the database, whatever its port and PUBLIC_URL', async (t) => {
+      const databaseUrl = await engine.migratedUrl()
+      const replica = async (environment: Record<string, string>, clock?: TestClock) =>
+        startApp(t, engine, {
+          databaseUrl,
+          environment: { PORT: String(await freePort()), ...environment },
+          ...(clock && { clock }),
+        })
+      const first = await replica({})
+      const { email, _id } = await first.register()
+      // At once, as a deployment starts them.
+      const environments: Record<string, string>[] = [
+        {},
+        {},
+        { PUBLIC_URL: 'https://api.example' },
+        { PUBLIC_URL: 'https://other.example' },
+      ]
+      const others = await Promise.all(environments.map((environment) => replica(environment, first.clock)))
+      const replicas = [first, ...others]
+      const tokens = await Promise.all(replicas.map(async (app) => (await login(app, email)).body.token))
+      const id = await installationId(first)
+      assert.deepEqual(
+        tokens.map((token) => decodeJwt(token).iss),
+        [id, id, id, 'https://api.example', 'https://other.example'],
+      )
+      for (const [at, app] of replicas.entries())
+        for (const token of tokens) assert.equal((await me(app, token)).body.user?._id, _id, `replica ${at}`)
+    })
+
+    test('of an issuer that no server on the database was are refused', async (t) => {
+      // As a copy of the database, served under another address, signs with the same keys.
+      const databaseUrl = await engine.migratedUrl()
+      const production = await startApp(t, engine, { databaseUrl })
+      const copy = await startApp(t, engine, {
+        databaseUrl,
+        clock: production.clock,
+        environment: { PUBLIC_URL: 'https://copy.example' },
+      })
+      const { token } = await copy.register()
+      await production.app.db.write(sql`delete from auth_issuers where issuer = 'https://copy.example'`)
+      assert.equal((await me(production, token)).status, 401)
     })
 
     test('live on over a restart', async (t) => {

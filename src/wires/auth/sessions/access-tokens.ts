@@ -3,6 +3,7 @@ import { errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { randomToken } from '../../../base/crypto.ts'
+import type { Issuers } from './issuers.ts'
 import { ALGORITHM, type SigningKeys } from './signing-keys.ts'
 
 const CACHE_MAX = 10_000
@@ -28,16 +29,16 @@ export type AccessTokens = {
  * Access tokens: JWTs (RFC 7519, profile of RFC 9068) signed with Ed25519.
  * Verified ones are cached, because verifying a signature costs more than the rest of a call.
  *
- * @param options.issuer claim `iss`
+ * @param issuers claim `iss`
  * @param options.audience claim `aud`
  * @param options.lifetimeSeconds `exp` minus `iat`, unless the session ends before that
  */
 export function createAccessTokens(
-  keys: SigningKeys,
+  { keys, issuers }: { keys: SigningKeys; issuers: Issuers },
   clock: Clock,
-  options: { issuer: string; audience: string; lifetimeSeconds: number },
+  options: { audience: string; lifetimeSeconds: number },
 ): AccessTokens {
-  const { issuer, audience, lifetimeSeconds } = options
+  const { audience, lifetimeSeconds } = options
   const verified = new BoundedMap<string, AccessClaims & { expiresAt: number }>(CACHE_MAX)
 
   async function verifySignature(token: string): Promise<(AccessClaims & { expiresAt: number }) | undefined> {
@@ -45,11 +46,11 @@ export function createAccessTokens(
       const { payload } = await jwtVerify(token, ({ kid }) => keys.verifier(kid), {
         algorithms: [ALGORITHM],
         typ: TYPE,
-        issuer,
         audience,
         currentDate: new Date(clock.now()),
-        requiredClaims: ['sub', 'sid', 'exp'],
+        requiredClaims: ['iss', 'sub', 'sid', 'exp'],
       })
+      if (!(await issuers.includes(String(payload.iss)))) return undefined
       return {
         userId: String(payload.sub),
         sessionId: String(payload['sid']),
@@ -69,7 +70,7 @@ export function createAccessTokens(
       // `jti` makes two tokens of the same second different.
       return new SignJWT({ sid: sessionId, role, jti: randomToken().slice(0, 22) })
         .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
-        .setIssuer(issuer)
+        .setIssuer(issuers.own())
         .setAudience(audience)
         .setSubject(userId)
         .setIssuedAt(issuedAt)

@@ -9,6 +9,7 @@ import { sql } from '../../../db/sql.ts'
 import { startApp, testClock } from '../../../testing/app.ts'
 import { eachEngine, type Engine } from '../../../testing/engines.ts'
 import { createAccessTokens } from './access-tokens.ts'
+import type { Issuers } from './issuers.ts'
 import { createSigningKeys } from './signing-keys.ts'
 import { me, refresh, send, times } from '../../../testing/auth.ts'
 
@@ -16,6 +17,12 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const ROTATION_MS = 90 * DAY_MS
 const SECRET = 'a secret of the tests that is long enough'
+
+const issuers: Issuers = {
+  start: async () => undefined,
+  own: () => 'i',
+  includes: async (issuer) => issuer === 'i',
+}
 
 /** A database with this wire's tables, and what makes replicas on it that share a clock. */
 async function prepare(t: TestContext, engine: Engine) {
@@ -25,7 +32,7 @@ async function prepare(t: TestContext, engine: Engine) {
   const clock = testClock()
   const replica = (through: Database = db, secret = SECRET) => {
     const keys = createSigningKeys(through, clock, { secret, rotationMs: ROTATION_MS, tokenMs: HOUR_MS })
-    const tokens = createAccessTokens(keys, clock, { issuer: 'i', audience: 'a', lifetimeSeconds: 3600 })
+    const tokens = createAccessTokens({ keys, issuers }, clock, { audience: 'a', lifetimeSeconds: 3600 })
     return {
       ...keys,
       ...tokens,
