@@ -10,7 +10,7 @@ const FLOORS = [['base'], ['http', 'db', 'outbound'], ['providers'], ['kernel'],
 const WIRES = ['core', 'messaging', 'onchain', 'auth', 'pay', 'store']
 
 /** What no floor and no wire imports: the server itself, the commands, the client and what tests use. */
-const ABOVE = { folders: ['client', 'commands', 'console', 'testing'], files: '**/{app,cli,wires}.ts' }
+const ABOVE = { folders: ['client', 'commands', 'console', 'e2e', 'testing'], files: '**/{app,cli,wires}.ts' }
 
 type Pattern = { importNames?: string[]; allowTypeImports?: boolean; message: string } & (
   | { group: string[] }

@@ -1,4 +1,4 @@
-// The part "Chains" of the page, over real nodes. src/chains.test.ts pays a request with it.
+// The part "Chains" of the page, over real nodes. src/e2e/chains.test.ts pays a request with it.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 

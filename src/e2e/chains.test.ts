@@ -5,9 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Browser, Page } from 'playwright-core'
 
-import { startApp, type TestApp } from './testing/app.ts'
-import { launchChromium, withoutChromium } from './testing/chromium.ts'
-import { anyEngine, type Ending } from './testing/engines.ts'
+import { startApp, type TestApp } from '../testing/app.ts'
+import { launchChromium, withoutChromium } from '../testing/chromium.ts'
+import { anyEngine, type Ending } from '../testing/engines.ts'
 
 const ROUND_MS = 20
 /** So many that a payment is not final before the page shows it. */

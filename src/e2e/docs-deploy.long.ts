@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 
-import { temporaryFolder } from './testing/engines.ts'
-import { blocksOf } from './testing/examples.ts'
-import { freePort } from './testing/free-port.ts'
-import { PROGRAM, startProgram, type Program } from './testing/program.ts'
-import { until } from './testing/until.ts'
+import { temporaryFolder } from '../testing/engines.ts'
+import { blocksOf } from '../testing/examples.ts'
+import { freePort } from '../testing/free-port.ts'
+import { PROGRAM, startProgram, type Program } from '../testing/program.ts'
+import { until } from '../testing/until.ts'
 
 const run = promisify(execFile)
 const MiB = 1_048_576

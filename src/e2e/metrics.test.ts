@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { Type } from './base/schema.ts'
-import { sql } from './db/sql.ts'
-import { defineWire } from './kernel/wire.ts'
-import { testClock } from './testing/app.ts'
-import { refused } from './testing/assemble.ts'
-import { eachEngine } from './testing/engines.ts'
-import { freePort } from './testing/free-port.ts'
-import { startMailServer } from './testing/mail-server.ts'
-import { startTestNode } from './testing/node.ts'
-import { until } from './testing/until.ts'
-import { startTill } from './wires/pay/pay.fixture.ts'
+import { Type } from '../base/schema.ts'
+import { sql } from '../db/sql.ts'
+import { defineWire } from '../kernel/wire.ts'
+import { testClock } from '../testing/app.ts'
+import { refused } from '../testing/assemble.ts'
+import { eachEngine } from '../testing/engines.ts'
+import { freePort } from '../testing/free-port.ts'
+import { startMailServer } from '../testing/mail-server.ts'
+import { startTestNode } from '../testing/node.ts'
+import { until } from '../testing/until.ts'
+import { startTill } from '../wires/pay/pay.fixture.ts'
 
 /** A wire with a counter, a gauge that fails, and a job that does. */
 const shop = defineWire({

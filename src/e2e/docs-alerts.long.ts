@@ -8,14 +8,14 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { sql } from './db/sql.ts'
-import { startApp } from './testing/app.ts'
-import { eachEngine, temporaryFolder } from './testing/engines.ts'
-import { blocksOf } from './testing/examples.ts'
-import { freePort } from './testing/free-port.ts'
+import { sql } from '../db/sql.ts'
+import { startApp } from '../testing/app.ts'
+import { eachEngine, temporaryFolder } from '../testing/engines.ts'
+import { blocksOf } from '../testing/examples.ts'
+import { freePort } from '../testing/free-port.ts'
 
 const run = promisify(execFile)
-const RULES = fileURLToPath(new URL('../docs/alerts.yml', import.meta.url))
+const RULES = fileURLToPath(new URL('../../docs/alerts.yml', import.meta.url))
 const skip = spawnSync('prometheus', ['--version']).error ? 'needs prometheus on this machine' : false
 
 type Rule = { name: string; health: string; lastError?: string; alerts: { state: string }[] }

@@ -5,10 +5,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Browser, Page } from 'playwright-core'
 
-import { startApp, type TestApp } from './testing/app.ts'
-import { launchChromium, withoutChromium } from './testing/chromium.ts'
-import { eachEngine, type Ending } from './testing/engines.ts'
-import { booksOfSandbox, booksOfServer, readSandbox, type Books } from './wires/pay/sandbox-books.fixture.ts'
+import { startApp, type TestApp } from '../testing/app.ts'
+import { launchChromium, withoutChromium } from '../testing/chromium.ts'
+import { eachEngine, type Ending } from '../testing/engines.ts'
+import { booksOfSandbox, booksOfServer, readSandbox, type Books } from '../wires/pay/sandbox-books.fixture.ts'
 
 const ROUNDS = 200
 const ROUND_MS = 50

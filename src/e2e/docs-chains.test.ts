@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { loadConfig } from './app.ts'
-import { startApp } from './testing/app.ts'
-import { eachEngine } from './testing/engines.ts'
-import { applicationFolder, blocksOf, shell } from './testing/examples.ts'
-import { startTestNode } from './testing/node.ts'
+import { loadConfig } from '../app.ts'
+import { startApp } from '../testing/app.ts'
+import { eachEngine } from '../testing/engines.ts'
+import { applicationFolder, blocksOf, shell } from '../testing/examples.ts'
+import { startTestNode } from '../testing/node.ts'
 
 eachEngine((engine) => {
   test('the payment request of docs/pay.md is paid and confirmed', async (t) => {
@@ -101,7 +101,7 @@ eachEngine((engine) => {
       'payouts.ts': wire,
       'sixwire.config.ts': `
         import { defineConfig } from 'sixwire'
-        import { payouts } from './payouts.ts'
+        import { payouts } from '../payouts.ts'
         export default defineConfig({ wires: [payouts()] })`,
     })
     const node = await startTestNode(t)

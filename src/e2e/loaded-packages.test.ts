@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { startWatched } from './testing/loaded-modules.ts'
+import { startWatched } from '../testing/loaded-modules.ts'
 
 // Mail as plain text, images, buckets, archives, payments by card, chains, metrics, the page at /docs.
 const ON_DEMAND =

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 
-import { newId } from './base/ids.ts'
-import { startWallet, type WalletServer } from './sandbox/walletpay/walletpay.fixture.ts'
-import { eachEngine, type Engine } from './testing/engines.ts'
-import type { Entry, Outcome, ProviderEvent, Snapshot } from './wires/pay/provider.ts'
-import { paypal } from './wires/pay/providers/paypal.ts'
+import { newId } from '../base/ids.ts'
+import { startWallet, type WalletServer } from '../sandbox/walletpay/walletpay.fixture.ts'
+import { eachEngine, type Engine } from '../testing/engines.ts'
+import type { Entry, Outcome, ProviderEvent, Snapshot } from '../wires/pay/provider.ts'
+import { paypal } from '../wires/pay/providers/paypal.ts'
 
 const LIMIT_MS = 10_000
 

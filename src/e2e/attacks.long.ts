@@ -1,12 +1,12 @@
-// Attacks on the memory of a server, at full size: `npx node --test src/attacks.long.ts`, on a machine that does nothing else
+// Attacks on the memory of a server, at full size: `npx node --test src/e2e/attacks.long.ts`, on a machine that does nothing else
 // where the times of another user count. Their structure is tested where it is built, at each run.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { p99, startVictim, type Victim } from './testing/attack.ts'
-import { eachEngine } from './testing/engines.ts'
+import { p99, startVictim, type Victim } from '../testing/attack.ts'
+import { eachEngine } from '../testing/engines.ts'
 
 const MEMORY_MAX = 400
 const SLOWER_MAX = 3

@@ -7,17 +7,17 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import { loadConfig } from './app.ts'
-import { openDatabase } from './db/open.ts'
-import { sql } from './db/sql.ts'
-import { startApp } from './testing/app.ts'
-import { eachEngine, temporaryFolder, type Engine } from './testing/engines.ts'
-import { applicationFolder, blocksOf, shell } from './testing/examples.ts'
-import { postgresUrl } from './testing/postgres.ts'
-import { contentPath, upload } from './wires/store/files/content.fixture.ts'
+import { loadConfig } from '../app.ts'
+import { openDatabase } from '../db/open.ts'
+import { sql } from '../db/sql.ts'
+import { startApp } from '../testing/app.ts'
+import { eachEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
+import { applicationFolder, blocksOf, shell } from '../testing/examples.ts'
+import { postgresUrl } from '../testing/postgres.ts'
+import { contentPath, upload } from '../wires/store/files/content.fixture.ts'
 
 const run = promisify(execFile)
-const PROGRAM = fileURLToPath(new URL('../bin/sixwire.js', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../bin/sixwire.js', import.meta.url))
 const SECRET = 'a secret of this test that is long enough'
 
 const major = (text: string): number => Number(/\d+/.exec(text)![0])

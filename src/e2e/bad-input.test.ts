@@ -6,19 +6,19 @@ import { before, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { systemClock } from './base/clock.ts'
-import { Type } from './base/schema.ts'
-import { sql } from './db/sql.ts'
-import { form, multipart, raw } from './http/bodies.ts'
-import { route } from './http/route.ts'
-import { defineWire } from './kernel/wire.ts'
-import { startApp, type TestApp } from './testing/app.ts'
-import { someEngine, endOfSuite } from './testing/engines.ts'
-import { exchange, type Exchanged } from './testing/exchange.ts'
-import { percentEncoded } from './testing/hostile.ts'
-import { isLongRun } from './testing/long-run.ts'
-import { startTestNode, type TestNode } from './testing/node.ts'
-import { startMailServer } from './testing/mail-server.ts'
+import { systemClock } from '../base/clock.ts'
+import { Type } from '../base/schema.ts'
+import { sql } from '../db/sql.ts'
+import { form, multipart, raw } from '../http/bodies.ts'
+import { route } from '../http/route.ts'
+import { defineWire } from '../kernel/wire.ts'
+import { startApp, type TestApp } from '../testing/app.ts'
+import { someEngine, endOfSuite } from '../testing/engines.ts'
+import { exchange, type Exchanged } from '../testing/exchange.ts'
+import { percentEncoded } from '../testing/hostile.ts'
+import { isLongRun } from '../testing/long-run.ts'
+import { startTestNode, type TestNode } from '../testing/node.ts'
+import { startMailServer } from '../testing/mail-server.ts'
 import {
   AUTHORIZATION,
   drafts,
@@ -29,11 +29,11 @@ import {
   takesJson,
   type Draft,
   type Operation,
-} from './testing/operations.ts'
-import { createBank } from './wires/pay/bank.fixture.ts'
-import { RETURN_URLS, URLS } from './wires/pay/pay.fixture.ts'
-import { environmentOf, startTextServer } from './wires/messaging/providers.fixture.ts'
-import { upload } from './wires/store/files/files.fixture.ts'
+} from '../testing/operations.ts'
+import { createBank } from '../wires/pay/bank.fixture.ts'
+import { RETURN_URLS, URLS } from '../wires/pay/pay.fixture.ts'
+import { environmentOf, startTextServer } from '../wires/messaging/providers.fixture.ts'
+import { upload } from '../wires/store/files/files.fixture.ts'
 
 const RUNS_PER_INPUT = isLongRun ? 300 : 2 // on each engine
 const ROUNDS = 25 // at most, until one is answered with a success

@@ -7,9 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import pg from 'pg'
 
-import { someEngine, temporaryFolder, type Ending, type Engine } from './testing/engines.ts'
-import { isLongRun } from './testing/long-run.ts'
-import { startProgram, type Program } from './testing/program.ts'
+import { someEngine, temporaryFolder, type Ending, type Engine } from '../testing/engines.ts'
+import { isLongRun } from '../testing/long-run.ts'
+import { startProgram, type Program } from '../testing/program.ts'
 
 const CONFIG = 'export default { auth: { bcryptCost: 4 } }\n'
 const ROUNDS = isLongRun ? 10 : 2
