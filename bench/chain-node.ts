@@ -1,11 +1,13 @@
-import { startNode, type Node } from '../src/sandbox/chains/node.ts'
+import { startNode, type LocalNode } from '../src/sandbox/chains/node.ts'
 
 export const CHAIN_ID = 77_000_099
 /** What a wallet of the bench owns: enough for every round. */
 export const FUNDS = `0x${(1_000_000n * 10n ** 18n).toString(16)}`
 
 /** A node that mines a block each second, and what a server needs to use it. */
-export async function startChain(blockSeconds = 1): Promise<Node & { environment: Record<string, string> }> {
+export async function startChain(
+  blockSeconds = 1,
+): Promise<LocalNode & { environment: Record<string, string> }> {
   const node = await startNode({
     chainId: CHAIN_ID,
     arguments: ['--block-time', String(blockSeconds), '--gas-limit', '1000000000'],

@@ -305,8 +305,8 @@ async function assemble(parts: Parts): Promise<App> {
         migrations ? readMigrations(name, migrations, db.dialect) : [],
       ),
     )
-    const stoodIn = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
-    await migrateWithLog({ db, clock, log }, [...frame, ...own.flat(), ...stoodIn])
+    const sandboxMigrations = sandbox ? await readMigrations('sandbox', sandbox.migrations, db.dialect) : []
+    await migrateWithLog({ db, clock, log }, [...frame, ...own.flat(), ...sandboxMigrations])
   }
 
   async function startWires(): Promise<void> {
@@ -331,7 +331,7 @@ async function assemble(parts: Parts): Promise<App> {
   async function listen(): Promise<string> {
     const { host, port } = settings
     const address = await server.listen({ host, port }).catch((error: unknown) => {
-      throw unheard(error, host, port)
+      throw listenError(error, host, port)
     })
     await migrate()
     await recordServedPolicy(db, settings)
@@ -407,7 +407,7 @@ async function endWires(running: readonly Running[], log: FastifyBaseLogger): Pr
 }
 
 /** The error line for a port that can't be opened. */
-function unheard(error: unknown, host: string, port: number): unknown {
+function listenError(error: unknown, host: string, port: number): unknown {
   const { code = '', message } = error as NodeJS.ErrnoException
   if (code === 'EADDRINUSE')
     return new StartError(

@@ -39,14 +39,14 @@ export { pay, type Pay } from './wires/pay/index.ts'
 export type {
   CaptureOrder,
   Currencies,
-  Entry,
+  LedgerEntry,
   Money,
   Order,
   PaymentProvider,
   ProviderEvent,
   RefundOrder,
-  Snapshot,
-  Subject,
+  PaymentSnapshot,
+  PaymentSubject,
 } from './wires/pay/provider.ts'
 export { store } from './wires/store/index.ts'
 export { Type } from './base/schema.ts'

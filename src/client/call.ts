@@ -8,4 +8,4 @@ type AnyInput = CallOptions & {
 }
 
 /** A call of any route, without its types. */
-export type Call = (key: string, input?: AnyInput) => Promise<unknown>
+export type ClientCall = (key: string, input?: AnyInput) => Promise<unknown>

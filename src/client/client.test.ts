@@ -295,7 +295,7 @@ eachEngine((engine) => {
         },
       })
       await shopped.request('POST', `/sandbox/api/cardpay/sessions/${sessionId}/pay`)
-      assert.equal(await shopped.app.service('pay').lookUp(transactionId), true)
+      assert.equal(await shopped.app.service('pay').retrieve(transactionId), true)
       const { transactions, total } = await own.call('GET /pay/transactions', {
         query: { status: 'completed', provider: 'cardpay' },
       })

@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 
 import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody } from '../http/bodies.ts'
 import type { Route, RouteKey, RouteSpec } from '../http/route.ts'
-import type { Call, CallOptions } from './call.ts'
+import type { ClientCall, CallOptions } from './call.ts'
 import { createCollection, type Collection } from './collection.ts'
 
 /** Bytes. A Blob has a content type; for a Uint8Array set it in the headers. */
@@ -138,7 +138,7 @@ export function createClient<Api extends Route>(
   options: { token?: string; fetch?: typeof fetch } = {},
 ): Client<Api> {
   const send = options.fetch ?? fetch
-  const call: Call = async (key, input = {}) => {
+  const call: ClientCall = async (key, input = {}) => {
     const [method, path] = key.split(' ') as [string, string]
     const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => segment(name, input.params?.[name]))
     const url = new URL(baseUrl.replace(/\/+$/, '') + filled)

@@ -1,4 +1,4 @@
-import type { Call, CallOptions } from './call.ts'
+import type { ClientCall, CallOptions } from './call.ts'
 
 type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
 
@@ -36,7 +36,7 @@ export type Filter<T> = { [K in keyof Stored<T>]?: Operand<Stored<T>[K]> | Opera
 
 type Path<T> = (keyof Stored<T> & string) | `${string}.${string}`
 
-export type ListQuery<T> = {
+export type DocumentListQuery<T> = {
   filter?: Filter<T>
   /** Fields, each with an optional minus for descending order; or as in MongoDB: `{ year: -1, title: 1 }`. */
   sort?: readonly (Path<T> | `-${Path<T>}`)[] | { readonly [K in Path<T>]?: 1 | -1 }
@@ -53,7 +53,7 @@ export type Chosen<T> = { _id: string } & Partial<Stored<T>>
 
 type AllFields<Q> = Omit<Q, 'fields'> & { fields?: undefined }
 
-export type Page<T> = { data: T[]; total: number; limit: number; offset: number; nextCursor?: string }
+export type DocumentPage<T> = { data: T[]; total: number; limit: number; offset: number; nextCursor?: string }
 
 type PatchOf<V> = V extends readonly unknown[] ? V : V extends object ? Patch<V> : V
 
@@ -63,18 +63,21 @@ export type Patch<T> = { [K in keyof T]?: PatchOf<T[K]> | null }
 /** The documents of a collection, each of the type `T`. The server does not check that they are. */
 export type Collection<T extends object> = {
   /** Reads one page; with `fields` any other field than `_id` may be absent. */
-  list(query?: AllFields<ListQuery<T>>, options?: CallOptions): Promise<Page<Stored<T>>>
-  list(query: ListQuery<T>, options?: CallOptions): Promise<Page<Chosen<T>>>
+  list(query?: AllFields<DocumentListQuery<T>>, options?: CallOptions): Promise<DocumentPage<Stored<T>>>
+  list(query: DocumentListQuery<T>, options?: CallOptions): Promise<DocumentPage<Chosen<T>>>
   /**
    * Reads page after page, by cursors, until there is none.
    *
    * @example for await (const { data } of books.pages({ sort: ['year'] })) for (const book of data) show(book)
    */
   pages(
-    query?: AllFields<Omit<ListQuery<T>, 'cursor'>>,
+    query?: AllFields<Omit<DocumentListQuery<T>, 'cursor'>>,
     options?: CallOptions,
-  ): AsyncGenerator<Page<Stored<T>>, void>
-  pages(query: Omit<ListQuery<T>, 'cursor'>, options?: CallOptions): AsyncGenerator<Page<Chosen<T>>, void>
+  ): AsyncGenerator<DocumentPage<Stored<T>>, void>
+  pages(
+    query: Omit<DocumentListQuery<T>, 'cursor'>,
+    options?: CallOptions,
+  ): AsyncGenerator<DocumentPage<Chosen<T>>, void>
   get(id: string, options?: CallOptions): Promise<Stored<T>>
   create(document: T, options?: CallOptions): Promise<Stored<T>>
   /** Creates up to 1000 documents, all or none. */
@@ -87,12 +90,12 @@ export type Collection<T extends object> = {
 
 const isFields = (sort: unknown): sort is readonly string[] => Array.isArray(sort)
 
-export function createCollection<T extends object>(call: Call, collection: string): Collection<T> {
+export function createCollection<T extends object>(call: ClientCall, collection: string): Collection<T> {
   const all = 'GET /store/:collection'
   const params = { collection }
   const one = (id: string) => ({ params: { collection, id } })
 
-  const list = ({ sort, fields, ...query }: ListQuery<T> = {}, options?: CallOptions) =>
+  const list = ({ sort, fields, ...query }: DocumentListQuery<T> = {}, options?: CallOptions) =>
     call(all, {
       ...options,
       params,
@@ -102,14 +105,14 @@ export function createCollection<T extends object>(call: Call, collection: strin
         sort: (isFields(sort) ? sort.join() : sort) || undefined,
         fields: fields?.join() || undefined,
       },
-    }) as Promise<Page<Stored<T>>>
+    }) as Promise<DocumentPage<Stored<T>>>
 
   async function create(sent: T | readonly T[], options?: CallOptions): Promise<Stored<T> | Stored<T>[]> {
     const made = await call('POST /store/:collection', { ...options, params, body: sent })
     return Array.isArray(sent) ? (made as { data: Stored<T>[] }).data : (made as Stored<T>)
   }
 
-  async function* pages(query?: Omit<ListQuery<T>, 'cursor'>, options?: CallOptions) {
+  async function* pages(query?: Omit<DocumentListQuery<T>, 'cursor'>, options?: CallOptions) {
     let page = await list(query, options)
     yield page
     while (page.nextCursor !== undefined) {

@@ -1,7 +1,7 @@
 // The thread that owns a connection: the one writer of the file, or a reader for long scans and snapshots.
 import { parentPort, workerData } from 'node:worker_threads'
 
-import { putThreadBehind } from '../base/thread-priority.ts'
+import { lowerPriority } from '../base/thread-priority.ts'
 import type { MigrationProgress, Row } from './database.ts'
 import {
   failedMigration,
@@ -41,7 +41,7 @@ const connection = new SqliteConnection(
 )
 // The event loop and the writer come first, and the threads that hash passwords, whose niceness is 10: beside two scans of
 // niceness 5 a hash took five times as long, beside two of 15 a third more.
-if (use === 'scanner') putThreadBehind(SCANNER_NICENESS)
+if (use === 'scanner') lowerPriority(SCANNER_NICENESS)
 let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
 
 function faultOf(error: unknown): Outcome {

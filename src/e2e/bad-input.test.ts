@@ -192,7 +192,7 @@ someEngine((engine) => {
     const order = await pay('walletpay/order', { amount: 900_000, currency: 'EUR', ...RETURN_URLS })
     card.sessions.get(checkout.sessionId)!.status = 'paid'
     wallet.sessions.get(order.orderId)!.status = 'approved'
-    await app.app.service('pay').lookUp(checkout.transactionId)
+    await app.app.service('pay').retrieve(checkout.transactionId)
     await pay(`walletpay/capture/${order.orderId}`, {})
     known = {
       ...known,

@@ -277,7 +277,7 @@ someEngine((engine) => {
     assert.deepEqual([status, amount], ['completed', 250])
     assert.equal((await read()).status, 'partially_refunded')
     assert.deepEqual(service.keys, [transactionId, refundId])
-    await app.app.service('pay').lookUp(transactionId)
+    await app.app.service('pay').retrieve(transactionId)
     assert.equal((await read()).refunds.length, 1)
   })
 

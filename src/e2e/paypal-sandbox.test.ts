@@ -5,12 +5,12 @@ import { test, type TestContext } from 'node:test'
 import { newId } from '../base/ids.ts'
 import { startWallet, type WalletServer } from '../sandbox/walletpay/walletpay.fixture.ts'
 import { eachEngine, type Engine } from '../testing/engines.ts'
-import type { Entry, Outcome, ProviderEvent, Snapshot } from '../wires/pay/provider.ts'
+import type { LedgerEntry, Outcome, ProviderEvent, PaymentSnapshot } from '../wires/pay/provider.ts'
 import { paypal } from '../wires/pay/providers/paypal.ts'
 
 const LIMIT_MS = 10_000
 
-const brief = ({ kind, status, amount }: Entry): string => `${kind} ${status} ${amount}`
+const brief = ({ kind, status, amount }: LedgerEntry): string => `${kind} ${status} ${amount}`
 
 function accept<T extends object>(outcome: Outcome<T>): T {
   if (outcome.kind !== 'accepted') assert.fail(`${outcome.kind}: ${outcome.reason}`)
@@ -53,15 +53,15 @@ async function startShop(t: TestContext, engine: Engine) {
     capture,
     drive,
     /** Approves the order with a kind of funding, and captures it. */
-    async pay(funding = 'balance'): Promise<Snapshot & { paymentId: string }> {
+    async pay(funding = 'balance'): Promise<PaymentSnapshot & { paymentId: string }> {
       await drive(`orders/${reference}/approve`, { funding })
       const { snapshot } = accept(await capture())
       return { ...snapshot, paymentId: snapshot.paymentId! }
     },
     refund: (paymentId: string, amount: bigint, id = newId()) =>
       provider.refund({ id, transactionId, reference, paymentId, amount, currency: 'EUR' }, LIMIT_MS),
-    async look(subject: object = { reference }): Promise<Snapshot> {
-      return accept(await provider.look({ ...subject, since: 0 }, LIMIT_MS)).snapshot
+    async look(subject: object = { reference }): Promise<PaymentSnapshot> {
+      return accept(await provider.retrieve({ ...subject, since: 0 }, LIMIT_MS)).snapshot
     },
     /** Receives webhooks until one has the type. */
     async webhook(type: string): Promise<ProviderEvent> {

@@ -64,11 +64,11 @@ const market = defineWire({
         '*_GAS_FACTOR': 'gasFactor',
         '*_LEGACY': 'legacy',
       },
-      standInTakes: ['confirmations'],
+      sharedWithSandbox: ['confirmations'],
     },
     card: {
       env: { CARD_KEY: 'key', CARD_LABEL: 'label' },
-      standInTakes: ['label'],
+      sharedWithSandbox: ['label'],
       replacedBy: { cards: ['key', 'label'] },
     },
     phone: {
@@ -364,7 +364,7 @@ describe('a declaration that does not fit stops the start', () => {
       'providers.chains.*: *_ID: there is no option "chains.*.ids"',
     ],
     [
-      { smtp: { env: { SMTP_URL: 'url' }, standInTakes: ['from'] } },
+      { smtp: { env: { SMTP_URL: 'url' }, sharedWithSandbox: ['from'] } },
       {},
       'providers.smtp: no variable of its env is the option "from"',
     ],

@@ -40,13 +40,13 @@ const unconfigured = (wires: readonly ConfiguredWire[], environment: Variables) 
   )
 
 function isConfigured(provider: WireProvider, options: unknown, environment: Variables): boolean {
-  const { variables, standInTakes } = provider
+  const { variables, sharedWithSandbox } = provider
   const replacements = Object.keys(provider.replacedBy)
   return (
     (replacements.length > 0 && replacements.every((option) => valueAt(options, option) !== undefined)) ||
     Object.entries(variables).some(
       ([name, path]) =>
-        !standInTakes.has(name) && (environment[name] || valueAt(options, path) !== undefined),
+        !sharedWithSandbox.has(name) && (environment[name] || valueAt(options, path) !== undefined),
     )
   )
 }

@@ -18,7 +18,7 @@ export type ProviderDeclaration = {
    * Options of these that a stand-in takes, too, such as the name that mail is from. If nothing but these is set, the
    * provider is not configured, and a stand-in may take its place.
    */
-  readonly standInTakes?: readonly string[]
+  readonly sharedWithSandbox?: readonly string[]
   /**
    * Options of the wire that replace the provider, or a part of it, each with the provider's options that it replaces:
    * those can't be set beside it. If all of them are set, nothing uses the provider.
@@ -41,7 +41,7 @@ export type WireProvider = {
   /** Environment variables, each with the whole path of its option: `smtp.url`. */
   readonly variables: Env
   /** Variables of these that a stand-in takes, too. */
-  readonly standInTakes: ReadonlySet<string>
+  readonly sharedWithSandbox: ReadonlySet<string>
   /** Options of the wire, each with the paths of the options that it replaces. */
   readonly replacedBy: Readonly<Record<string, readonly string[]>>
 }
@@ -58,7 +58,7 @@ export const ENV: Field = {
 
 const DECLARATION: { readonly [Name in keyof Required<ProviderDeclaration>]: Field } = {
   env: ENV,
-  standInTakes: optional(TEXTS),
+  sharedWithSandbox: optional(TEXTS),
   replacedBy: optional({
     takes: 'an object of lists of texts',
     fits: (value) => isPlain(value) && isEach(value, TEXTS.fits),
@@ -107,7 +107,10 @@ export function checkProviders(
       checkVariable(name, isMap ? variable.slice(2) : variable)
       checkOption(`${name}: ${variable}`, `${path}.${option}`)
     }
-    const named = [...(declaration.standInTakes ?? []), ...Object.values(declaration.replacedBy ?? {}).flat()]
+    const named = [
+      ...(declaration.sharedWithSandbox ?? []),
+      ...Object.values(declaration.replacedBy ?? {}).flat(),
+    ]
     const unknown = named.find((option) => !Object.values(declaration.env).includes(option))
     if (unknown !== undefined)
       throw new StartError(`${where}: ${name}: no variable of its env is the option "${unknown}"`)
@@ -157,15 +160,15 @@ export const prefixOf = (instance: string): string =>
 
 function providerAt(
   path: string,
-  { env, standInTakes = [], replacedBy = {} }: ProviderDeclaration,
+  { env, sharedWithSandbox = [], replacedBy = {} }: ProviderDeclaration,
   nameOf: (variable: string) => string,
 ): WireProvider {
   const variables = Object.entries(env).map(([variable, option]) => ({ name: nameOf(variable), option }))
   return {
     path,
     variables: Object.fromEntries(variables.map(({ name, option }) => [name, `${path}.${option}`])),
-    standInTakes: new Set(
-      variables.filter(({ option }) => standInTakes.includes(option)).map(({ name }) => name),
+    sharedWithSandbox: new Set(
+      variables.filter(({ option }) => sharedWithSandbox.includes(option)).map(({ name }) => name),
     ),
     replacedBy: Object.fromEntries(
       Object.entries(replacedBy).map(([by, options]) => [by, options.map((option) => `${path}.${option}`)]),

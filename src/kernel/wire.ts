@@ -226,7 +226,7 @@ export function defineWire<
    *
    * @example
    * providers: {
-   *   smtp: { env: { SMTP_URL: 'url', MAIL_FROM: 'from' }, standInTakes: ['from'] },
+   *   smtp: { env: { SMTP_URL: 'url', MAIL_FROM: 'from' }, sharedWithSandbox: ['from'] },
    *   'chains.*': { instances: ['ethereum'], env: { '*_RPC_URL': 'rpcUrls', '*_ID': 'id' } },
    * }
    */

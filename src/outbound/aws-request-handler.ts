@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 
-import type { Method } from './exchange.ts'
+import type { OutboundMethod } from './exchange.ts'
 import type { Outbound } from './outbound.ts'
 
 /** A request as the AWS SDK makes it, signed. */
@@ -37,7 +37,7 @@ export const awsRequestHandler = (outboundOf: (request: AwsRequest) => Outbound)
   async handle(request: AwsRequest, options: HandlerOptions = {}) {
     const { method, headers, body } = request
     const reply = await outboundOf(request).call(addressOf(request), {
-      method: method as Method,
+      method: method as OutboundMethod,
       headers,
       // The SDK's own kind of bytes: Buffer.from(body) would take it for a text, with a warning.
       ...(body !== undefined && {

@@ -15,12 +15,12 @@ export type Reply =
   /** The request, or a part of it, has left and no whole answer came: nobody here knows what it did. */
   | { kind: 'unknown'; reason: string }
 
-export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type OutboundMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** One request as it is sent. */
-export type Exchange = {
+export type OutboundRequest = {
   url: URL
-  method: Method
+  method: OutboundMethod
   headers: Readonly<Record<string, string>>
   body: string | Buffer | undefined
   /** Milliseconds for connecting: DNS, TCP and TLS together. */
@@ -36,7 +36,7 @@ export type Exchange = {
 }
 
 /** Makes one request over one connection, once. Resolves within its limits, and never rejects. */
-export type Send = (exchange: Exchange) => Promise<Reply>
+export type Send = (exchange: OutboundRequest) => Promise<Reply>
 
 const CHUNKS_MAX = 1024
 
@@ -75,7 +75,7 @@ export function createSend(
     'https:': new TlsAgent({ ...agentOptions, ...(ca !== undefined && { ca }) }),
   }
 
-  async function send(exchange: Exchange): Promise<Reply> {
+  async function send(exchange: OutboundRequest): Promise<Reply> {
     const { url, method, headers, body, connectMs, limitMs, maxBytes, name, signal } = exchange
     const { protocol } = url
     if (protocol !== 'http:' && protocol !== 'https:')

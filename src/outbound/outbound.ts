@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../base/clock.ts'
 import { isPublicAddress } from '../base/ip-address.ts'
 import { StartError } from '../base/start-error.ts'
 import type { IsRefused } from './addresses.ts'
-import { createSend, type Method, type Reply } from './exchange.ts'
+import { createSend, type OutboundMethod, type Reply } from './exchange.ts'
 
 const CONNECT_MS = 3_000
 /** The share of a call's time that connecting may take, so that time is left for another provider. */
@@ -53,7 +53,7 @@ export type OutboundOptions = {
 
 /** One call. Without a body the method is GET by default, else POST. */
 export type OutboundCall = {
-  method?: Method
+  method?: OutboundMethod
   headers?: Readonly<Record<string, string | undefined>>
   /** Sent as `application/json`. */
   json?: unknown
@@ -67,7 +67,7 @@ export type OutboundCall = {
   signal?: AbortSignal
 }
 
-export type { Method, Reply }
+export type { OutboundMethod, Reply }
 /** A reply with an HTTP answer, whatever its status. */
 export type Answered = Reply & { kind: 'answered' }
 

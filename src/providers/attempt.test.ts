@@ -32,7 +32,7 @@ function scripted(calls: Outcome<Payment>[], looks: Outcome<Payment>[] = []) {
   return {
     counts,
     call: async () => calls[counts.calls++]!,
-    lookUp: async () => looks[Math.min(counts.looks++, looks.length - 1)] ?? lost,
+    retrieve: async () => looks[Math.min(counts.looks++, looks.length - 1)] ?? lost,
   }
 }
 
@@ -56,7 +56,7 @@ eachEngine((engine) => {
             insert into attempts (id, state) values (${id}, 'begun') on conflict do nothing returning id`)
         ).length > 0,
       call: provider.call,
-      lookUp: provider.lookUp,
+      retrieve: provider.retrieve,
       async settle(outcome, isLookedUp) {
         const payment = outcome.kind === 'accepted' ? outcome.paymentId : null
         await to.write(

@@ -24,14 +24,14 @@ export type Attempt<T extends object, R> = {
    * Records how the call ended; answers what the caller is told. It is called again if the database was away, and
    * with `unknown` before the outcome is looked up: the same outcome twice must be the same as once.
    *
-   * @param isLookedUp whether `lookUp` answered this outcome, after `unknown` was recorded
+   * @param isLookedUp whether `retrieve` answered this outcome, after `unknown` was recorded
    */
   settle(outcome: Outcome<T>, isLookedUp: boolean): Promise<R>
   /**
    * Asks the provider what became of the call: `accepted` or `refused` if it knows, `retry` if it certainly has not done
    * it, `unknown` if it cannot say now; a rejection counts as `unknown`. Without it, unknown outcomes stay so.
    */
-  lookUp?: ((limitMs: number) => Promise<Outcome<T>>) | undefined
+  retrieve?: ((limitMs: number) => Promise<Outcome<T>>) | undefined
 }
 
 export type AttemptOptions = {
@@ -60,7 +60,7 @@ export type AttemptOptions = {
  *     begin: async () => (await db.write(insertAttemptSql(id))).length > 0,
  *     call: (limitMs) => provider.refund(order, limitMs),
  *     settle: (outcome) => db.write(settleAttemptSql(id, outcome)),
- *     lookUp: (limitMs) => provider.findRefund(id, limitMs),
+ *     retrieve: (limitMs) => provider.findRefund(id, limitMs),
  *   },
  *   { clock, log, about: { refund: id, provider: provider.name }, limitMs: 10_000 },
  * )
@@ -77,25 +77,25 @@ export async function attempt<T extends object, R>(
 
 /** Finds out what became of an attempt that was begun and not settled, and settles it. The call is not made again. */
 export const resume = <T extends object, R>(
-  steps: Pick<Attempt<T, R>, 'settle' | 'lookUp'>,
+  steps: Pick<Attempt<T, R>, 'settle' | 'retrieve'>,
   options: AttemptOptions,
 ): Promise<R> =>
   conclude(steps, { kind: 'unknown', reason: 'the process that made the call has ended' }, options)
 
 async function conclude<T extends object, R>(
-  { settle, lookUp }: Pick<Attempt<T, R>, 'settle' | 'lookUp'>,
+  { settle, retrieve }: Pick<Attempt<T, R>, 'settle' | 'retrieve'>,
   outcome: Outcome<T>,
   options: AttemptOptions,
 ): Promise<R> {
   const settled = await persist(() => settle(outcome, false), options.clock)
-  if (outcome.kind !== 'unknown' || !lookUp) return settled
-  const found = await lookUpAgain(lookUp, options)
+  if (outcome.kind !== 'unknown' || !retrieve) return settled
+  const found = await retrieveAgain(retrieve, options)
   return found ? persist(() => settle(found, true), options.clock) : settled
 }
 
 /** Asks until the provider knows; undefined if it does not within the time. */
-async function lookUpAgain<T extends object>(
-  lookUp: (limitMs: number) => Promise<Outcome<T>>,
+async function retrieveAgain<T extends object>(
+  retrieve: (limitMs: number) => Promise<Outcome<T>>,
   options: AttemptOptions,
 ): Promise<Outcome<T> | undefined> {
   const { clock } = options
@@ -105,7 +105,7 @@ async function lookUpAgain<T extends object>(
     const limitMs = deadline - clock.elapsed() - pauseMs
     if (limitMs <= 0) return undefined
     await clock.sleep(pauseMs)
-    const found = await guarded(() => lookUp(limitMs), { ...options, limitMs })
+    const found = await guarded(() => retrieve(limitMs), { ...options, limitMs })
     if (found.kind !== 'accepted') warn(found, 'a provider was asked what became of a call', options)
     if (found.kind === 'unknown') continue
     if (found.kind === 'retry' && ++notDone < NOT_DONE_TIMES) continue

@@ -5,7 +5,7 @@ import { Type } from '../base/schema.ts'
 import type { Step } from '../db/database.ts'
 import { sql, type Sql } from '../db/sql.ts'
 import type { Job, Jobs } from '../kernel/jobs/jobs.ts'
-import type { Fault } from './faults.ts'
+import type { ProviderFault } from './faults.ts'
 
 /** How long the application may take to answer. */
 export const ANSWER_MS = 5_000
@@ -32,7 +32,7 @@ export type CallbackRequest = { headers: Readonly<Record<string, string>>; body:
 /** The callbacks of one stand-in. */
 export type Callbacks<M> = {
   /** The steps that promise callbacks, for the batch of what they report. They can't be held: no log shows them. */
-  insertSql(callbacks: readonly Callback<M>[], fault: Fault['callback']): Step[]
+  insertSql(callbacks: readonly Callback<M>[], fault: ProviderFault['callback']): Step[]
   /** The statement that deletes those which are still to be sent. */
   deleteSql(): Sql
   /** A query for the subjects of those. */

@@ -12,7 +12,7 @@ const RECONNECT_MS = 1_000
 /** A value that differs whenever what a part of the page shows has changed. */
 export type Version = () => Promise<unknown>
 
-export type Events = {
+export type PageEvents = {
   readonly plugin: FastifyPluginAsync
   /** Ends every stream: the end of the server would wait for these requests. */
   close(): void
@@ -27,7 +27,7 @@ export type Events = {
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  * @param parts by name
  */
-export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<string, Version>): Events {
+export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<string, Version>): PageEvents {
   const closing = new AbortController()
 
   const readVersions = async (): Promise<Map<string, string>> =>

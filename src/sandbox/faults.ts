@@ -43,14 +43,14 @@ const faultSchema = Type.Object({
 })
 
 /** A fault that is injected into a provider; no field is set by default. */
-export type Fault = Static<typeof faultSchema>
+export type ProviderFault = Static<typeof faultSchema>
 
 /**
  * Makes the function that reads a fault from a request's body. `canHold`: whether the provider's webhooks are in the log.
  *
  * @throws VALIDATION_ERROR with the path of each fault, also for a name that means nothing: it would do nothing
  */
-export function createFaultReader(): (body: unknown, canHold: boolean) => Fault {
+export function createFaultReader(): (body: unknown, canHold: boolean) => ProviderFault {
   const read = createReader('body', faultSchema)
   const names = Object.keys(faultSchema.properties)
   return (body, canHold) => {
@@ -74,16 +74,16 @@ export function createFaultReader(): (body: unknown, canHold: boolean) => Fault 
 
 export type Faults = {
   /** What is in force for a provider's next call, once its delay is over or the signal aborts; counts that call. */
-  next(provider: string, signal?: AbortSignal): Promise<Fault>
+  next(provider: string, signal?: AbortSignal): Promise<ProviderFault>
   /** All faults in force, by provider. */
-  all(): Promise<Record<string, Fault>>
+  all(): Promise<Record<string, ProviderFault>>
   /** Replaces the fault of a provider; an empty one removes it. */
-  set(provider: string, fault: Fault): Promise<void>
+  set(provider: string, fault: ProviderFault): Promise<void>
   reset(): Promise<void>
 }
 
 export function createFaults(db: Database, clock: Clock): Faults {
-  const faultOf = (text: string): Fault => parseJson(text) as Fault
+  const faultOf = (text: string): ProviderFault => parseJson(text) as ProviderFault
   return {
     async next(provider, signal) {
       const [row] = await db.write<{ fault: string }>(sql`
@@ -118,7 +118,11 @@ export function createFaults(db: Database, clock: Clock): Faults {
 }
 
 /** A handler of a call; its result is the answer. */
-export type Handler = (request: FastifyRequest, reply: FastifyReply, fault: Fault) => Promise<unknown>
+export type FaultyHandler = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  fault: ProviderFault,
+) => Promise<unknown>
 
 /**
  * Makes a handler of HTTP calls that injects the fault of its provider.
@@ -130,7 +134,7 @@ export const faulty =
     faults: Faults,
     provider: string,
     refuse: (status: number, reply: FastifyReply) => unknown,
-    handle: Handler,
+    handle: FaultyHandler,
   ): RouteHandlerMethod =>
   async (request, reply) => {
     const fault = await faults.next(provider)

@@ -28,7 +28,7 @@ export type StandInContext = {
 }
 
 /** A payment request of the application, as the page shows it. */
-export type PaymentRequest = {
+export type ShownPaymentRequest = {
   _id: string
   chain: string
   token: string
@@ -47,7 +47,7 @@ export type PaymentRequest = {
 /** What stand-ins show of the application; a list is absent if nothing makes it. */
 export type Lists = {
   /** The payment requests that wait for a payment. */
-  readonly paymentRequests?: (() => Promise<readonly PaymentRequest[]>) | undefined
+  readonly paymentRequests?: (() => Promise<readonly ShownPaymentRequest[]>) | undefined
 }
 
 /** A part of the sandbox: a local provider that speaks a real one's protocol, or what several of them share. */

@@ -4,7 +4,7 @@ const ANSWER_BYTES = 2_048
 const REASON_CHARACTERS = 300
 
 /** One attempt to deliver a webhook. */
-export type Attempt = {
+export type DeliveryAttempt = {
   url: string
   headers: Record<string, string>
   /** HTTP status of the answer; null if there was none. */
@@ -44,7 +44,7 @@ export async function postWebhook(
   url: string,
   request: CallbackRequest,
   stopping: AbortSignal,
-): Promise<Attempt> {
+): Promise<DeliveryAttempt> {
   const headers = { 'content-type': 'application/json', ...request.headers }
   let status: number | null = null
   try {

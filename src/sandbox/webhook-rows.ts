@@ -3,8 +3,8 @@ import { newId } from '../base/ids.ts'
 import { parseJson } from '../base/json.ts'
 import type { Database } from '../db/database.ts'
 import { sql, type Sql } from '../db/sql.ts'
-import type { Fault } from './faults.ts'
-import type { Attempt } from './webhook-request.ts'
+import type { ProviderFault } from './faults.ts'
+import type { DeliveryAttempt } from './webhook-request.ts'
 
 /** Webhooks of each stand-in that are kept; the oldest are deleted once they do not wait. */
 const KEPT = 1_000
@@ -99,7 +99,7 @@ export const loggedOf = (row: WebhookRow): LoggedWebhook => ({
 export type WebhookRows = {
   create(
     webhook: Webhook & { provider: string; url: string },
-    fault: Fault['callback'],
+    fault: ProviderFault['callback'],
   ): { row: WebhookRow; insertSql: Sql }
   /** Deletes what is beyond the bound, in the batch of the inserts. */
   pruneSql(provider: string): Sql
@@ -118,7 +118,7 @@ export type WebhookRows = {
   ): Sql<WebhookRow>
   dropSql(id: string): Sql<WebhookRow>
   /** Records an attempt of a job. The state stays if another job sends it meanwhile, or it was dropped. */
-  recordSql(row: WebhookRow, attempt: Attempt, next: { status: WebhookStatus; dueAt: number }): Sql
+  recordSql(row: WebhookRow, attempt: DeliveryAttempt, next: { status: WebhookStatus; dueAt: number }): Sql
 }
 
 export function createWebhookRows(db: Database, clock: Clock): WebhookRows {

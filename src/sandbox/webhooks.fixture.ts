@@ -12,14 +12,14 @@ import { createJobs } from '../kernel/jobs/jobs.ts'
 import { testClock, type TestClock } from '../testing/clock.ts'
 import { temporaryFolder, type Ending, type Engine } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
-import type { Fault } from './faults.ts'
+import type { ProviderFault } from './faults.ts'
 import { createSandbox } from './index.ts'
 import { createMail } from './mail/index.ts'
 import { createPhone } from './phone/index.ts'
 import type { StandIn, StandInContext } from './stand-in.ts'
 import type { LoggedWebhook, WebhookStatus } from './webhook-rows.ts'
 import { createWebhooks } from './webhook-routes.ts'
-import type { Webhook, Webhooks } from './webhooks.ts'
+import type { Webhook, WebhookDeliveries } from './webhooks.ts'
 
 export type Delivery = { eventId: string; headers: IncomingHttpHeaders; body: string }
 
@@ -65,7 +65,7 @@ export const createSender =
   (
     name: string,
     url: string,
-    ready: (webhooks: Webhooks) => void,
+    ready: (webhooks: WebhookDeliveries) => void,
     rest: Partial<Pick<StandIn, 'routes' | 'part' | 'state'>> = {},
   ) =>
   ({ webhooks: log }: StandInContext): StandIn => {
@@ -118,7 +118,7 @@ export async function startSandbox(ending: Ending, engine: Engine, options: Star
   const { db, settings } = app
   const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
   const jobs = createJobs(db, clock, log)
-  const senders = new Map<string, Webhooks>()
+  const senders = new Map<string, WebhookDeliveries>()
   const sandbox = createSandbox({ db, clock, jobs, settings, log }, [
     createMail,
     createPhone,
@@ -169,7 +169,7 @@ export async function startSandbox(ending: Ending, engine: Engine, options: Star
         provider = 'cardpay',
         fault,
         ...rest
-      }: Partial<Webhook> & { provider?: string; fault?: Fault['callback'] } = {},
+      }: Partial<Webhook> & { provider?: string; fault?: ProviderFault['callback'] } = {},
     ) {
       const webhooks = ids.map((eventId) => ({
         eventId,

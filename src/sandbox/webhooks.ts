@@ -8,7 +8,7 @@ import { requireRow, type Database, type Step } from '../db/database.ts'
 import { sql, type Sql } from '../db/sql.ts'
 import type { Job, Jobs, NotYet } from '../kernel/jobs/jobs.ts'
 import { LATE_MS } from './callbacks.ts'
-import type { Fault } from './faults.ts'
+import type { ProviderFault } from './faults.ts'
 import { postWebhook } from './webhook-request.ts'
 import {
   ATTEMPTS,
@@ -27,9 +27,9 @@ const POOL = { name: 'sandbox-webhooks', atOnce: 16 }
 export type { Webhook }
 
 /** The webhooks of one stand-in. */
-export type Webhooks = {
+export type WebhookDeliveries = {
   /** The steps that promise webhooks, for the batch of what they report. */
-  insertSql(webhooks: readonly Webhook[], fault: Fault['callback']): Step[]
+  insertSql(webhooks: readonly Webhook[], fault: ProviderFault['callback']): Step[]
   /** The statement that deletes all of them: those that were sent, and those that are still to be sent. */
   deleteSql(): Sql
   /** How many are still to be sent; those that are held are not. */
@@ -45,7 +45,7 @@ export type WebhookTarget = {
 
 export type WebhookLog = {
   /** @param standIn its name */
-  of(standIn: string, target: WebhookTarget): Webhooks
+  of(standIn: string, target: WebhookTarget): WebhookDeliveries
   /** The stand-ins that send webhooks. */
   readonly providers: readonly string[]
   /** The newest first. */

@@ -3,12 +3,12 @@ import { after, before } from 'node:test'
 
 import { startApp, type Answered, type StartOptions, type TestApp } from './app.ts'
 import type { Engine } from './engines.ts'
-import type { Session, Tokens } from '../wires/auth/sessions/sessions.ts'
+import type { Session, TokenPair } from '../wires/auth/sessions/sessions.ts'
 
 export const PASSWORD = 'correct horse battery'
 
 /** Every field that an answer of the auth wire may have; a test reads those that its answer has. */
-type Body = Tokens & {
+type Body = TokenPair & {
   user: {
     _id: string
     email: string

@@ -12,7 +12,7 @@ import {
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-import { startNode, type Node } from '../sandbox/chains/node.ts'
+import { startNode, type LocalNode } from '../sandbox/chains/node.ts'
 import { CONTRACTS, type Compiled } from './contracts.ts'
 import type { Ending } from './engines.ts'
 
@@ -61,7 +61,7 @@ export type TestNode = {
   chainId: number
   accounts: readonly TestAccount[]
   client: ReturnType<typeof testClient>
-  call: Node['call']
+  call: LocalNode['call']
   /** Deploys a contract, by an account that is not in `accounts`. */
   deploy(contract: keyof typeof CONTRACTS | Compiled, args?: readonly unknown[]): Promise<Address>
   /** Calls a contract by a transaction of that account, or of one of `accounts`. */

@@ -14,7 +14,7 @@ import type {
   ProviderEvent,
   RefundOrder,
   RefusalCode,
-  Subject,
+  PaymentSubject,
 } from '../wires/pay/provider.ts'
 import { testClock } from './clock.ts'
 import { closesAfterCall, GARBAGE, rejectsWithSentence } from './provider-conformance.ts'
@@ -24,7 +24,7 @@ export type Calls = {
   create: Order
   capture?: CaptureOrder
   refund: RefundOrder
-  look: Subject & { since: number }
+  retrieve: PaymentSubject & { since: number }
   /** Milliseconds since 1970. */
   events: number
 }
@@ -96,8 +96,8 @@ function call(provider: PaymentProvider, verb: Verb, calls: Calls): Promise<Outc
       return provider.capture(calls.capture, LIMIT_MS)
     case 'refund':
       return provider.refund(calls.refund, LIMIT_MS)
-    case 'look':
-      return provider.look(calls.look, LIMIT_MS)
+    case 'retrieve':
+      return provider.retrieve(calls.retrieve, LIMIT_MS)
     case 'events':
       return provider.events(calls.events, LIMIT_MS)
   }
@@ -110,7 +110,7 @@ export function describePaymentProvider(conformance: PaymentConformance): void {
     'create',
     ...(calls.capture ? (['capture'] as const) : []),
     'refund',
-    'look',
+    'retrieve',
     'events',
   ]
 
@@ -129,7 +129,7 @@ export function describePaymentProvider(conformance: PaymentConformance): void {
         const { provider, asked } = await conformance.working(t, testClock())
         const outcome = await call(provider, verb, calls)
         assert.equal(outcome.kind, 'accepted', reasonOf(outcome))
-        assert.equal(asked(), verb === 'look' || verb === 'events' ? 0 : 1)
+        assert.equal(asked(), verb === 'retrieve' || verb === 'events' ? 0 : 1)
       })
 
     for (const { what, verb, kind, code, details, afterMs, reason: expected, start } of conformance.ends)

@@ -1,11 +1,11 @@
-import type { Change } from './change.ts'
+import type { StripeChange } from './change.ts'
 import { wrongState } from './errors.ts'
-import type { Stored } from './objects.ts'
-import type { Parameters } from './parameters.ts'
+import type { StoredStripeObject } from './objects.ts'
+import type { StripeParameters } from './parameters.ts'
 import { UNPAID } from './payments.ts'
-import type { PaymentIntent, Session } from './stripe-types.ts'
+import type { PaymentIntent, StripeSession } from './stripe-types.ts'
 
-async function cancel(change: Change, intent: PaymentIntent, reason: string): Promise<void> {
+async function cancel(change: StripeChange, intent: PaymentIntent, reason: string): Promise<void> {
   intent.status = 'canceled'
   intent.canceled_at = change.now
   intent.cancellation_reason = reason
@@ -15,7 +15,11 @@ async function cancel(change: Change, intent: PaymentIntent, reason: string): Pr
 }
 
 /** Cancels a payment intent that is not paid. Its session stays as it is, and can't be paid any more. */
-export async function cancelIntent(change: Change, id: string, params: Parameters): Promise<PaymentIntent> {
+export async function cancelIntent(
+  change: StripeChange,
+  id: string,
+  params: StripeParameters,
+): Promise<PaymentIntent> {
   const reason = params.choice('cancellation_reason', [
     'duplicate',
     'fraudulent',
@@ -34,9 +38,9 @@ export async function cancelIntent(change: Change, id: string, params: Parameter
 }
 
 async function endSession(
-  change: Change,
-  session: Session,
-  details: Stored<'session'>['details'],
+  change: StripeChange,
+  session: StripeSession,
+  details: StoredStripeObject<'session'>['details'],
 ): Promise<void> {
   session.status = 'expired'
   session.url = null
@@ -49,7 +53,7 @@ async function endSession(
 }
 
 /** Ends an open session. */
-export async function expire(change: Change, sessionId: string): Promise<Session> {
+export async function expire(change: StripeChange, sessionId: string): Promise<StripeSession> {
   const { object: session, details } = await change.lock('session', sessionId)
   if (session.status !== 'open')
     throw wrongState(
@@ -61,7 +65,7 @@ export async function expire(change: Change, sessionId: string): Promise<Session
 }
 
 /** Ends a session whose time is over, unless something else has ended it. */
-export async function expireOverdue(change: Change, sessionId: string): Promise<void> {
+export async function expireOverdue(change: StripeChange, sessionId: string): Promise<void> {
   const { object: session, details } = await change.lock('session', sessionId)
   if (session.status === 'open' && session.expires_at <= change.now)
     await endSession(change, session, details)

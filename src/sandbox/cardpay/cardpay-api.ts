@@ -10,10 +10,10 @@ import type { Clock } from '../../base/clock.ts'
 import { isSameSecret } from '../../base/crypto.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
-import { faulty, type Fault, type Faults } from '../faults.ts'
+import { faulty, type ProviderFault, type Faults } from '../faults.ts'
 import { formOf, takeForms } from '../forms.ts'
 import { cancelIntent, expire } from './cancellations.ts'
-import type { Change, Changes } from './change.ts'
+import type { StripeChange, Changes } from './change.ts'
 import { closeDispute, updateDispute } from './disputes.ts'
 import {
   createAnswerError,
@@ -26,11 +26,19 @@ import {
 import { expand, listOf } from './expand.ts'
 import type { IdempotentCalls } from './idempotency.ts'
 import { newObjectId } from './object-id.ts'
-import { balances, find, list, positionOf, type Filter, type Kind, type Reads } from './objects.ts'
-import { Parameters } from './parameters.ts'
+import {
+  balances,
+  find,
+  list,
+  positionOf,
+  type StripeObjectFilter,
+  type StripeObjectKind,
+  type Reads,
+} from './objects.ts'
+import { StripeParameters } from './parameters.ts'
 import { createSession } from './payments.ts'
 import { createRefund, settleRefund } from './refunds.ts'
-import { API_VERSION, type Account, type Balance } from './stripe-types.ts'
+import { API_VERSION, type StripeAccount, type StripeBalance } from './stripe-types.ts'
 
 const LIST_DEFAULT = 10
 const LIST_MAX = 100
@@ -51,7 +59,7 @@ export type CardpayApiOptions = {
   expireOverdue: () => Promise<void>
 }
 
-const WORDS: Readonly<Record<Kind, string>> = {
+const WORDS: Readonly<Record<StripeObjectKind, string>> = {
   session: 'checkout.session',
   payment_intent: 'payment_intent',
   charge: 'charge',
@@ -64,7 +72,7 @@ const WORDS: Readonly<Record<Kind, string>> = {
 const OPERATORS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
 /** `created=…`, or `created[gte]=…` and so on. */
-function readCreated(params: Parameters, form: URLSearchParams): Sql[] {
+function readCreated(params: StripeParameters, form: URLSearchParams): Sql[] {
   if (form.has('created')) return [sql`created = ${params.integer('created') ?? 0}`]
   const range = params.child('created')
   if (!range) return []
@@ -90,14 +98,14 @@ function keyOf(authorization = ''): string {
 export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync => {
   const { db, clock, log, faults, changes, calls, address, secretKey, pageOf, expireOverdue } = options
   type Context = {
-    params: Parameters
+    params: StripeParameters
     form: URLSearchParams
     id: string
     path: string
     paths: readonly string[]
   }
   type Read = (reads: Reads, context: Context) => Promise<unknown>
-  type Write = (change: Change, context: Context) => Promise<unknown>
+  type Write = (change: StripeChange, context: Context) => Promise<unknown>
 
   const pathOf = ({ url }: FastifyRequest): string => {
     const [path] = url.split('?', 1) as [string]
@@ -105,7 +113,7 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
   }
 
   function contextOf(request: FastifyRequest, form: URLSearchParams): Context {
-    const params = new Parameters(form)
+    const params = new StripeParameters(form)
     const { id = '' } = request.params as { id?: string }
     return { params, form, id, path: pathOf(request), paths: params.texts('expand') }
   }
@@ -136,7 +144,7 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
       requestId,
       call,
       fault,
-    }: { requestId: string; call: { key: string; owner: string } | undefined; fault: Fault },
+    }: { requestId: string; call: { key: string; owner: string } | undefined; fault: ProviderFault },
   ): Promise<string> {
     const origin = { requestId, idempotencyKey: call?.key, callback: fault.callback }
     try {
@@ -190,7 +198,7 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
   }
 
   const retrieve =
-    (kind: Kind): Read =>
+    (kind: StripeObjectKind): Read =>
     async (reads, { id }) => {
       const found = await find(reads, kind, id)
       if (!found) throw missing(WORDS[kind], id, kind === 'payment_intent' ? 'intent' : 'id')
@@ -198,7 +206,7 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
     }
 
   const listAll =
-    (kind: Kind, filterOf: (context: Context) => Filter = () => ({})): Read =>
+    (kind: StripeObjectKind, filterOf: (context: Context) => StripeObjectFilter = () => ({})): Read =>
     async (reads, context) => {
       const { params, form, path } = context
       const limit = params.integer('limit', { least: 1, most: LIST_MAX }) ?? LIST_DEFAULT
@@ -228,13 +236,13 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
       )
     }
 
-  const ofPayment = ({ params }: Context): Filter => ({
+  const ofPayment = ({ params }: Context): StripeObjectFilter => ({
     paymentIntent: params.text('payment_intent'),
     charge: params.text('charge'),
   })
 
   /** `type` may end in `.*`; `types` is a list. */
-  function ofTypes({ params }: Context): Filter {
+  function ofTypes({ params }: Context): StripeObjectFilter {
     const [type, types] = [params.text('type'), params.texts('types')]
     params.ignore('delivery_success')
     if (type !== undefined && types.length > 0)
@@ -258,14 +266,14 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
     return listOf(path, items.slice(from, from + limit), items.length > from + limit)
   }
 
-  const balance: Read = async (reads): Promise<Balance> => ({
+  const balance: Read = async (reads): Promise<StripeBalance> => ({
     object: 'balance',
     available: (await balances(reads)).map((one) => ({ ...one, source_types: { card: one.amount } })),
     livemode: false,
     pending: [],
   })
 
-  const account: Read = async (): Promise<Account> => ({
+  const account: Read = async (): Promise<StripeAccount> => ({
     id: 'acct_sandbox',
     object: 'account',
     business_type: 'company',
@@ -282,7 +290,7 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
 
   /** A change that takes no parameters. */
   const plain =
-    (work: (change: Change, id: string) => Promise<unknown>): Write =>
+    (work: (change: StripeChange, id: string) => Promise<unknown>): Write =>
     (change, { params, id }) => {
       params.end()
       return work(change, id)

@@ -10,7 +10,7 @@ import { temporaryFolder, type Ending, type Engine } from '../../testing/engines
 import { freePort } from '../../testing/free-port.ts'
 import { createSandbox } from '../index.ts'
 import { createCardpay } from './index.ts'
-import type { Payment } from './payment-list.ts'
+import type { CardPayment } from './payment-list.ts'
 
 /** A webhook as the application received it. */
 export type Received = { signature: string; body: string; event: Stripe.Event }
@@ -24,7 +24,7 @@ export type Answer = {
   amount: number
   reason: string
   error: { type: string; code: string; decline_code?: string; message: string; param?: string }
-  payments: Payment[]
+  payments: CardPayment[]
   faults: Record<string, unknown>
 }
 
@@ -44,7 +44,7 @@ export type Cardpay = {
   received: Received[]
   /** Waits until webhooks of this type, or any number of them, have arrived. */
   webhook(type: string, count?: number): Promise<Received>
-  payments(): Promise<Payment[]>
+  payments(): Promise<CardPayment[]>
   stop(): Promise<void>
 }
 

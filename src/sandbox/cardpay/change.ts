@@ -3,12 +3,19 @@ import { Type } from '../../base/schema.ts'
 import type { Database, Transaction } from '../../db/database.ts'
 import type { Sql } from '../../db/sql.ts'
 import type { Jobs } from '../../kernel/jobs/jobs.ts'
-import type { Fault } from '../faults.ts'
-import type { Webhooks } from '../webhooks.ts'
+import type { ProviderFault } from '../faults.ts'
+import type { WebhookDeliveries } from '../webhooks.ts'
 import { missing } from './errors.ts'
 import { newObjectId } from './object-id.ts'
-import { lock, putSql, type Details, type Kind, type Objects, type Stored } from './objects.ts'
-import { API_VERSION, type BalanceTransaction, type Event } from './stripe-types.ts'
+import {
+  lock,
+  putSql,
+  type Details,
+  type StripeObjectKind,
+  type StripeObjects,
+  type StoredStripeObject,
+} from './objects.ts'
+import { API_VERSION, type BalanceTransaction, type StripeEvent } from './stripe-types.ts'
 
 /** When a refund or dispute follows by itself, in milliseconds. */
 export const LATER_MS = 1_000
@@ -18,10 +25,14 @@ const Later = Type.Object({ what: Type.Enum(['dispute', 'refund']), id: Type.Str
 type LaterWork = { what: 'dispute' | 'refund'; id: string }
 
 /** Where a change comes from. */
-export type Origin = { requestId?: string; idempotencyKey?: string | undefined; callback?: Fault['callback'] }
+export type Origin = {
+  requestId?: string
+  idempotencyKey?: string | undefined
+  callback?: ProviderFault['callback']
+}
 
 /** A transaction that changes objects and reports it in events. */
-export type Change = {
+export type StripeChange = {
   readonly tx: Transaction
   /** Seconds since 1970. */
   readonly now: number
@@ -31,10 +42,10 @@ export type Change = {
    *
    * @throws StripeError if there is none
    */
-  lock<K extends Kind>(kind: K, id: string, param?: string): Promise<Stored<K>>
-  put<K extends Kind>(kind: K, object: Objects[K], details: Details): Promise<void>
+  lock<K extends StripeObjectKind>(kind: K, id: string, param?: string): Promise<StoredStripeObject<K>>
+  put<K extends StripeObjectKind>(kind: K, object: StripeObjects[K], details: Details): Promise<void>
   /** Adds an event with an object as it is now, and its webhook. */
-  emit(type: string, object: Objects[Kind]): Promise<void>
+  emit(type: string, object: StripeObjects[StripeObjectKind]): Promise<void>
   /** Adds a movement of the balance. */
   book(entry: Booking): Promise<BalanceTransaction>
   /** Lets something happen a moment later. */
@@ -50,25 +61,29 @@ type Booking = Pick<
 
 export type Changes = {
   /** Runs one change, all or nothing. On PostgreSQL the work may run again, so it changes nothing else. */
-  run<T>(origin: Origin, work: (change: Change) => Promise<T>): Promise<T>
+  run<T>(origin: Origin, work: (change: StripeChange) => Promise<T>): Promise<T>
   /** The statement that deletes what was to happen later. */
   deleteLaterSql(): Sql
 }
 
-const KIND_WORDS: Partial<Record<Kind, string>> = { session: 'checkout.session' }
+const KIND_WORDS: Partial<Record<StripeObjectKind, string>> = { session: 'checkout.session' }
 
 /** @param perform what happens later; it does nothing if the object is gone, or its state has changed */
 export function createChanges(
-  { db, clock, jobs, webhooks }: { db: Database; clock: Clock; jobs: Jobs; webhooks: Webhooks },
-  perform: (change: Change, work: LaterWork) => Promise<void>,
+  { db, clock, jobs, webhooks }: { db: Database; clock: Clock; jobs: Jobs; webhooks: WebhookDeliveries },
+  perform: (change: StripeChange, work: LaterWork) => Promise<void>,
 ): Changes {
   const later = jobs.define('sandbox.cardpay-later', { payload: Later }, async ({ payload }) =>
     run({}, (change) => perform(change, payload)),
   )
 
-  function changeOf(tx: Transaction, { requestId, idempotencyKey, callback }: Origin): Change {
+  function changeOf(tx: Transaction, { requestId, idempotencyKey, callback }: Origin): StripeChange {
     const now = Math.floor(clock.now() / 1000)
-    const put = async <K extends Kind>(kind: K, object: Objects[K], details: Details): Promise<void> => {
+    const put = async <K extends StripeObjectKind>(
+      kind: K,
+      object: StripeObjects[K],
+      details: Details,
+    ): Promise<void> => {
       await tx.write(putSql(clock, kind, { object, details }))
     }
     return {
@@ -81,7 +96,7 @@ export function createChanges(
         return found
       },
       async emit(type, object) {
-        const event: Event = {
+        const event: StripeEvent = {
           id: newObjectId('event'),
           object: 'event',
           api_version: API_VERSION,

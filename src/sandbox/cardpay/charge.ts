@@ -1,18 +1,18 @@
 import { newObjectId } from './object-id.ts'
 import type { IntentData } from './checkout-session.ts'
-import type { Charge, PaymentIntent, Session } from './stripe-types.ts'
+import type { Charge, PaymentIntent, StripeSession } from './stripe-types.ts'
 import { brandOf, type Decline } from './test-cards.ts'
 
 /** Who pays, as far as it is known. */
 export type Buyer = { name?: string; email?: string }
 
 /** How a buyer pays. */
-export type Method = Buyer & ({ card: string } | { debit: string })
+export type PaymentMethod = Buyer & ({ card: string } | { debit: string })
 
 const FINGERPRINT = 'sandbox000000000'
 
 /** A payment intent that waits for a payment method. */
-export const newIntent = (session: Session, intent: IntentData, now: number): PaymentIntent => {
+export const newIntent = (session: StripeSession, intent: IntentData, now: number): PaymentIntent => {
   const id = newObjectId('payment_intent')
   return {
     id,
@@ -62,7 +62,7 @@ export const newIntent = (session: Session, intent: IntentData, now: number): Pa
   }
 }
 
-function methodDetails(method: Method): NonNullable<Charge['payment_method_details']> {
+function methodDetails(method: PaymentMethod): NonNullable<Charge['payment_method_details']> {
   if ('debit' in method)
     return {
       type: method.debit,
@@ -114,7 +114,7 @@ const outcomeOf = (decline: Decline | undefined): NonNullable<Charge['outcome']>
 /** A charge of a payment intent; one with a decline has failed. */
 export const newCharge = (
   intent: PaymentIntent,
-  method: Method,
+  method: PaymentMethod,
   now: number,
   status: 'succeeded' | 'pending' | { decline: Decline },
 ): Charge => {

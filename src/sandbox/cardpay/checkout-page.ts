@@ -1,7 +1,7 @@
 import { html, type Html } from '../html.ts'
 import { grouped, providerPage } from '../provider-page.ts'
 import { displayAmount } from './currencies.ts'
-import type { LineItem, Session } from './stripe-types.ts'
+import type { LineItem, StripeSession } from './stripe-types.ts'
 import { DEFAULT_CARD, TEST_CARDS } from './test-cards.ts'
 
 /** What every page of the checkout needs. */
@@ -53,7 +53,7 @@ const itemRow = ({ description, quantity, amount_total: amount, currency }: Line
     <span class="amount">${money(amount, currency)}</span>
   </li>`
 
-const summary = (page: PageFrame, session: Session, items: readonly LineItem[]): Html =>
+const summary = (page: PageFrame, session: StripeSession, items: readonly LineItem[]): Html =>
   html`<section class="summary" aria-labelledby="title">
     <h1 id="title">Pay ${page.application}</h1>
     <p class="sum">${money(session.amount_total!, session.currency!)}</p>
@@ -97,7 +97,7 @@ const cardLink = (number: string, words: string, isChosen: boolean): Html =>
 export function payPage(
   page: PageFrame,
   view: {
-    session: Session
+    session: StripeSession
     items: readonly LineItem[]
     /** Whether a bank debit is offered. */
     debit: boolean
@@ -170,7 +170,7 @@ export function payPage(
 }
 
 /** The page of the bank that issued a card, for cards that need authentication. */
-export const authenticationPage = (page: PageFrame, session: Session): string =>
+export const authenticationPage = (page: PageFrame, session: StripeSession): string =>
   frame(
     page,
     'Authenticate the payment',

@@ -1,8 +1,8 @@
 import { checkDigits, checkTotal, readCurrency } from './currencies.ts'
 import { invalidParameter, missing, StripeError } from './errors.ts'
 import { newObjectId } from './object-id.ts'
-import type { Parameters } from './parameters.ts'
-import type { LineItem, Session } from './stripe-types.ts'
+import type { StripeParameters } from './parameters.ts'
+import type { LineItem, StripeSession } from './stripe-types.ts'
 
 const ITEMS_MAX = 100
 const NAME_MAX = 250
@@ -21,7 +21,7 @@ const BANK_DEBITS: Readonly<Record<string, string>> = {
 }
 
 /** The payment method of a session that is paid later, if it has one. */
-export const bankDebitOf = ({ payment_method_types: types }: Session): string | undefined =>
+export const bankDebitOf = ({ payment_method_types: types }: StripeSession): string | undefined =>
   types.find((type) => Object.values(BANK_DEBITS).includes(type))
 
 /** Parameters that change the page or other products of Stripe, and nothing here. */
@@ -30,7 +30,7 @@ const WITHOUT_EFFECT = `allow_promotion_codes automatic_tax billing_address_coll
   invoice_creation locale origin_context payment_method_options
   phone_number_collection submit_type wallet_options`.split(/\s+/)
 
-function readItem(item: Parameters, now: number): LineItem {
+function readItem(item: StripeParameters, now: number): LineItem {
   const priceId = item.text('price')
   if (priceId !== undefined) throw missing('price', priceId, item.name('price'))
   const quantity = item.integer('quantity', { least: 1, most: QUANTITY_MAX })
@@ -108,7 +108,7 @@ function readItem(item: Parameters, now: number): LineItem {
   }
 }
 
-function readItems(params: Parameters, now: number): LineItem[] {
+function readItems(params: StripeParameters, now: number): LineItem[] {
   const children = params.children('line_items')
   if (children.length === 0)
     throw invalidParameter('line_items', 'Missing required param: line_items.', 'parameter_missing')
@@ -121,7 +121,7 @@ function readItems(params: Parameters, now: number): LineItem[] {
   return items
 }
 
-function readExpiry(params: Parameters, now: number): number {
+function readExpiry(params: StripeParameters, now: number): number {
   const expiresAt = params.integer('expires_at') ?? now + LIFE_S
   if (expiresAt < now + SHORTEST_LIFE_S || expiresAt > now + LIFE_S)
     throw invalidParameter(
@@ -134,7 +134,7 @@ function readExpiry(params: Parameters, now: number): number {
 /** What a payment intent gets from its session. */
 export type IntentData = { description?: string; receiptEmail?: string; metadata: Record<string, string> }
 
-function readIntentData(params: Parameters): IntentData {
+function readIntentData(params: StripeParameters): IntentData {
   const child = params.child('payment_intent_data')
   if (!child) return { metadata: {} }
   const capture = child.choice('capture_method', ['automatic', 'automatic_async', 'manual'])
@@ -158,7 +158,7 @@ function readIntentData(params: Parameters): IntentData {
   }
 }
 
-function readMethods(params: Parameters, currency: string): string[] {
+function readMethods(params: StripeParameters, currency: string): string[] {
   const debit = BANK_DEBITS[currency]
   const offered = ['card', ...(debit === undefined ? [] : [debit])]
   const excluded = params.texts('excluded_payment_method_types')
@@ -179,10 +179,10 @@ function readMethods(params: Parameters, currency: string): string[] {
  * @throws StripeError with the parameter that can't work
  */
 export function readSession(
-  params: Parameters,
+  params: StripeParameters,
   now: number,
   urlOf: (id: string) => string,
-): { session: Session; items: LineItem[]; intent: IntentData } {
+): { session: StripeSession; items: LineItem[]; intent: IntentData } {
   const mode = params.text('mode') ?? 'payment'
   if (mode !== 'payment') throw invalidParameter('mode', 'The sandbox supports the mode `payment` only.')
   const uiMode = params.text('ui_mode') ?? 'hosted_page'
@@ -205,7 +205,7 @@ export function readSession(
   checkTotal(total, currency)
   params.ignore(...WITHOUT_EFFECT)
   const id = newObjectId('session')
-  const session: Session = {
+  const session: StripeSession = {
     id,
     object: 'checkout.session',
     adaptive_pricing: { enabled: false },

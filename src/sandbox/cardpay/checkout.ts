@@ -16,9 +16,9 @@ import {
 } from './checkout-page.ts'
 import { bankDebitOf } from './checkout-session.ts'
 import { StripeError } from './errors.ts'
-import { find, type Stored } from './objects.ts'
-import { authenticate, pay, type Attempt } from './payments.ts'
-import type { PaymentIntent, Session } from './stripe-types.ts'
+import { find, type StoredStripeObject } from './objects.ts'
+import { authenticate, pay, type PaymentAttempt } from './payments.ts'
+import type { PaymentIntent, StripeSession } from './stripe-types.ts'
 import { isCardNumber } from './test-cards.ts'
 
 export type CheckoutOptions = PageFrame & {
@@ -36,7 +36,7 @@ const emailError = (email: string): PayError | undefined =>
   EMAIL.test(email) ? undefined : { field: 'email', message: 'Your email address is incomplete.' }
 
 /** What the form shows at first. */
-const fieldsOf = ({ customer_email: email }: Session): CardFields => ({
+const fieldsOf = ({ customer_email: email }: StripeSession): CardFields => ({
   ...DEFAULT_FIELDS,
   ...(email !== null && { email }),
 })
@@ -74,7 +74,7 @@ const DECLINED_FIELDS: Readonly<Record<string, keyof CardFields>> = {
 const hrefOf = (url: string): string => new URL(url).href
 
 /** Where the browser goes after paying. */
-const successUrlOf = ({ success_url: url, id }: Session): string =>
+const successUrlOf = ({ success_url: url, id }: StripeSession): string =>
   hrefOf(url!.replaceAll('{CHECKOUT_SESSION_ID}', id).replaceAll(/%7BCHECKOUT_SESSION_ID%7D/gi, id))
 
 /**
@@ -95,11 +95,11 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
       }),
     )
 
-  const intentOf = async ({ payment_intent: id }: Session): Promise<PaymentIntent | undefined> =>
+  const intentOf = async ({ payment_intent: id }: StripeSession): Promise<PaymentIntent | undefined> =>
     typeof id === 'string' ? (await find(db, 'payment_intent', id))?.object : undefined
 
   /** The page of a session that is not open; undefined if it can be paid. */
-  function ended(session: Session, intent: PaymentIntent | undefined): string | undefined {
+  function ended(session: StripeSession, intent: PaymentIntent | undefined): string | undefined {
     if (session.payment_status === 'paid')
       return endedPage(options, {
         title: 'This payment is complete',
@@ -132,7 +132,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
         })
   }
 
-  type Found = Stored<'session'> & { intent: PaymentIntent | undefined }
+  type Found = StoredStripeObject<'session'> & { intent: PaymentIntent | undefined }
 
   /** Handles a request about an open session; others get the page that says what has become of it. */
   const about =
@@ -169,7 +169,7 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
   async function attempt(
     { object: { id } }: Found,
     reply: FastifyReply,
-    run: () => Promise<Attempt>,
+    run: () => Promise<PaymentAttempt>,
     retry: (error: PayError) => unknown,
   ): Promise<unknown> {
     try {

@@ -1,10 +1,10 @@
-import type { Change } from './change.ts'
+import type { StripeChange } from './change.ts'
 import { displayAmount } from './currencies.ts'
 import { invalidParameter, missing, wrongState } from './errors.ts'
 import { newObjectId } from './object-id.ts'
 import { find, list } from './objects.ts'
-import type { Parameters } from './parameters.ts'
-import type { Charge, Dispute } from './stripe-types.ts'
+import type { StripeParameters } from './parameters.ts'
+import type { Charge, StripeDispute } from './stripe-types.ts'
 import { testCardOf } from './test-cards.ts'
 
 const RESPONSE_S = 7 * 86_400
@@ -26,9 +26,9 @@ export const DISPUTE_REASONS = `bank_cannot_process check_returned credit_not_pr
 const OPEN = ['needs_response', 'under_review', 'warning_needs_response', 'warning_under_review']
 
 /** An inquiry moves no money. */
-const isInquiry = ({ status }: Dispute): boolean => status.startsWith('warning_')
+const isInquiry = ({ status }: StripeDispute): boolean => status.startsWith('warning_')
 
-async function move(change: Change, dispute: Dispute, sign: 1 | -1): Promise<void> {
+async function move(change: StripeChange, dispute: StripeDispute, sign: 1 | -1): Promise<void> {
   const booked = await change.book({
     amount: sign * dispute.amount,
     currency: dispute.currency,
@@ -44,7 +44,7 @@ const newDispute = (
   charge: Charge,
   now: number,
   { reason, isInquiry, amount }: { reason: string; isInquiry: boolean; amount: number },
-): Dispute => ({
+): StripeDispute => ({
   id: newObjectId('dispute'),
   object: 'dispute',
   amount,
@@ -56,7 +56,7 @@ const newDispute = (
   evidence: {
     ...Object.fromEntries(EVIDENCE.map((name) => [name, null])),
     enhanced_evidence: {},
-  } as unknown as Dispute['evidence'],
+  } as unknown as StripeDispute['evidence'],
   evidence_details: {
     due_by: now + RESPONSE_S,
     enhanced_eligibility: {},
@@ -85,10 +85,10 @@ const newDispute = (
 
 /** Opens a dispute about an amount of a charge. Default: all that is left of it. */
 export async function openDispute(
-  change: Change,
+  change: StripeChange,
   chargeId: string,
   { reason, isInquiry: inquiry, amount }: { reason: string; isInquiry: boolean; amount?: number | undefined },
-): Promise<Dispute> {
+): Promise<StripeDispute> {
   const { object: charge, details } = await change.lock('charge', chargeId)
   if (charge.status !== 'succeeded' || charge.amount_refunded === charge.amount)
     throw wrongState(`Charge ${charge.id} has no money that could be disputed.`, 'charge_not_disputable')
@@ -110,7 +110,7 @@ export async function openDispute(
 }
 
 /** What happens to a charge by itself, by its card. */
-export async function disputeLater(change: Change, chargeId: string): Promise<void> {
+export async function disputeLater(change: StripeChange, chargeId: string): Promise<void> {
   const { object: charge, details } = await change.lock('charge', chargeId)
   const { dispute } = testCardOf(details.card ?? '')
   if (dispute && !charge.disputed && charge.amount_refunded < charge.amount)
@@ -118,14 +118,14 @@ export async function disputeLater(change: Change, chargeId: string): Promise<vo
 }
 
 /** The dispute, after its charge is locked. */
-async function lockDispute(change: Change, id: string): Promise<Dispute> {
+async function lockDispute(change: StripeChange, id: string): Promise<StripeDispute> {
   const seen = await find(change.tx, 'dispute', id)
   if (!seen) throw missing('dispute', id)
   await change.lock('charge', seen.object.charge as string)
   return (await change.lock('dispute', id)).object
 }
 
-async function end(change: Change, dispute: Dispute, outcome: 'won' | 'lost'): Promise<void> {
+async function end(change: StripeChange, dispute: StripeDispute, outcome: 'won' | 'lost'): Promise<void> {
   const hadFunds = isInquiry(dispute)
   dispute.status = hadFunds ? 'warning_closed' : outcome
   dispute.is_charge_refundable = hadFunds || outcome === 'won'
@@ -135,7 +135,7 @@ async function end(change: Change, dispute: Dispute, outcome: 'won' | 'lost'): P
   await change.emit('charge.dispute.closed', dispute)
 }
 
-function checkOpen({ id, status }: Dispute): void {
+function checkOpen({ id, status }: StripeDispute): void {
   if (!OPEN.includes(status))
     throw wrongState(
       `This dispute is already closed: ${id} has a status of ${status}.`,
@@ -144,7 +144,11 @@ function checkOpen({ id, status }: Dispute): void {
 }
 
 /** Decides a dispute. One that was lost may be won after all: the bank gives the money back. */
-export async function decideDispute(change: Change, id: string, outcome: 'won' | 'lost'): Promise<Dispute> {
+export async function decideDispute(
+  change: StripeChange,
+  id: string,
+  outcome: 'won' | 'lost',
+): Promise<StripeDispute> {
   const dispute = await lockDispute(change, id)
   if (dispute.status !== 'lost' || outcome !== 'won') checkOpen(dispute)
   await end(change, dispute, outcome)
@@ -157,7 +161,11 @@ export async function decideDispute(change: Change, id: string, outcome: 'won' |
  *
  * @see https://docs.stripe.com/disputes/api#testing
  */
-export async function updateDispute(change: Change, id: string, params: Parameters): Promise<Dispute> {
+export async function updateDispute(
+  change: StripeChange,
+  id: string,
+  params: StripeParameters,
+): Promise<StripeDispute> {
   const evidence = params.child('evidence')
   const texts = Object.fromEntries(
     EVIDENCE.flatMap((name) => {
@@ -189,7 +197,7 @@ export async function updateDispute(change: Change, id: string, params: Paramete
   return dispute
 }
 
-async function escalate(change: Change, dispute: Dispute): Promise<void> {
+async function escalate(change: StripeChange, dispute: StripeDispute): Promise<void> {
   const { object: charge } = await change.lock('charge', dispute.charge as string)
   dispute.amount = charge.amount - charge.amount_refunded
   dispute.status = 'needs_response'
@@ -201,13 +209,13 @@ async function escalate(change: Change, dispute: Dispute): Promise<void> {
 }
 
 /** Accepts a dispute: it is lost. */
-export const closeDispute = (change: Change, id: string): Promise<Dispute> =>
+export const closeDispute = (change: StripeChange, id: string): Promise<StripeDispute> =>
   decideDispute(change, id, 'lost')
 
 const KEEP_FUNDS_AWAY = ['needs_response', 'under_review', 'lost']
 
 /** What disputes about a charge, which is locked, keep away from the merchant. */
-export async function disputedOf(change: Change, charge: Charge): Promise<number> {
+export async function disputedOf(change: StripeChange, charge: Charge): Promise<number> {
   const disputes = await list(change.tx, 'dispute', { charge: charge.id }, { limit: 100 })
   return disputes.reduce(
     (sum, { object: { status, amount } }) => sum + (KEEP_FUNDS_AWAY.includes(status) ? amount : 0),
@@ -216,7 +224,7 @@ export async function disputedOf(change: Change, charge: Charge): Promise<number
 }
 
 /** A refund of all ends the inquiries about a charge, which is locked. */
-export async function closeInquiries(change: Change, charge: Charge): Promise<void> {
+export async function closeInquiries(change: StripeChange, charge: Charge): Promise<void> {
   const disputes = await list(change.tx, 'dispute', { charge: charge.id }, { limit: 100 })
   for (const { object } of disputes)
     if (isInquiry(object) && OPEN.includes(object.status)) await end(change, object, 'won')

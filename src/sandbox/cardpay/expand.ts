@@ -1,12 +1,12 @@
 import { StripeError } from './errors.ts'
-import { find, list, type Kind, type Reads } from './objects.ts'
+import { find, list, type StripeObjectKind, type Reads } from './objects.ts'
 
 type Fields = Record<string, unknown>
 
 const DEPTH_MAX = 4
 
 /** The kinds of objects by the prefix of their ids. */
-const KINDS: Readonly<Record<string, Kind>> = {
+const KINDS: Readonly<Record<string, StripeObjectKind>> = {
   ch: 'charge',
   cs: 'session',
   du: 'dispute',

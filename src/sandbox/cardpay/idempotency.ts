@@ -10,10 +10,10 @@ const KEPT_MS = 86_400_000
 const LEASE_MS = 90_000
 const KEY_MAX = 255
 
-export type StoredAnswer = { status: number; body: string; requestId: string }
+export type StoredStripeAnswer = { status: number; body: string; requestId: string }
 
 /** A call under a key that is performed now, or its stored answer. */
-export type Reservation = { replay: StoredAnswer } | { owner: string }
+export type KeyReservation = { replay: StoredStripeAnswer } | { owner: string }
 
 export type IdempotentCalls = {
   /**
@@ -22,7 +22,7 @@ export type IdempotentCalls = {
    * @param content its method, path and parameters
    * @throws StripeError if the key was used with other parameters, or its call is running
    */
-  reserve(key: string, content: string, requestId: string): Promise<Reservation>
+  reserve(key: string, content: string, requestId: string): Promise<KeyReservation>
   /**
    * Stores the answer, in the transaction of the work.
    *
@@ -32,7 +32,7 @@ export type IdempotentCalls = {
     tx: Pick<Transaction, 'write'>,
     key: string,
     owner: string,
-    answer: Omit<StoredAnswer, 'requestId'>,
+    answer: Omit<StoredStripeAnswer, 'requestId'>,
   ): Promise<void>
   /** Frees a key whose call has changed nothing. */
   release(key: string, owner: string): Promise<void>

@@ -7,26 +7,26 @@ import type { IntentData } from './checkout-session.ts'
 import type {
   BalanceTransaction,
   Charge,
-  Dispute,
-  Event,
+  StripeDispute,
+  StripeEvent,
   LineItem,
   PaymentIntent,
-  Refund,
-  Session,
+  StripeRefund,
+  StripeSession,
 } from './stripe-types.ts'
 
 /** The objects of each kind, as they are answered. */
-export type Objects = {
-  session: Session
+export type StripeObjects = {
+  session: StripeSession
   payment_intent: PaymentIntent
   charge: Charge
-  refund: Refund
-  dispute: Dispute
-  event: Event
+  refund: StripeRefund
+  dispute: StripeDispute
+  event: StripeEvent
   balance_transaction: BalanceTransaction
 }
 
-export type Kind = keyof Objects
+export type StripeObjectKind = keyof StripeObjects
 
 /** What is known of an object beside its fields. */
 export type Details = {
@@ -40,23 +40,23 @@ export type Details = {
   email?: string
 }
 
-export type Stored<K extends Kind> = { object: Objects[K]; details: Details }
+export type StoredStripeObject<K extends StripeObjectKind> = { object: StripeObjects[K]; details: Details }
 
 export type Reads = Pick<Transaction, 'get' | 'all'>
 
 type Row = { object: string; details: string }
 
-const storedOf = <K extends Kind>({ object, details }: Row): Stored<K> => ({
-  object: parseJson(object) as Objects[K],
+const storedOf = <K extends StripeObjectKind>({ object, details }: Row): StoredStripeObject<K> => ({
+  object: parseJson(object) as StripeObjects[K],
   details: parseJson(details) as Details,
 })
 
 /** The object with an id; undefined if there is none of this kind. */
-export async function find<K extends Kind>(
+export async function find<K extends StripeObjectKind>(
   reads: Reads,
   kind: K,
   id: string,
-): Promise<Stored<K> | undefined> {
+): Promise<StoredStripeObject<K> | undefined> {
   const row = await reads.get<Row>(
     sql`select object, details from sandbox_cardpay_objects where id = ${id} and kind = ${kind}`,
   )
@@ -64,11 +64,11 @@ export async function find<K extends Kind>(
 }
 
 /** Likewise; nobody else changes the object before the transaction ends. */
-export async function lock<K extends Kind>(
+export async function lock<K extends StripeObjectKind>(
   tx: Transaction,
   kind: K,
   id: string,
-): Promise<Stored<K> | undefined> {
+): Promise<StoredStripeObject<K> | undefined> {
   const row = await tx.get<Row>(
     sql`select object, details from sandbox_cardpay_objects where id = ${id} and kind = ${kind} ${sql.forUpdate}`,
   )
@@ -76,7 +76,7 @@ export async function lock<K extends Kind>(
 }
 
 /** Which objects of a list are wanted. */
-export type Filter = {
+export type StripeObjectFilter = {
   paymentIntent?: string | undefined
   charge?: string | undefined
   types?: readonly string[]
@@ -87,8 +87,8 @@ export type Filter = {
 }
 
 const conditionsOf = (
-  kind: Kind,
-  { paymentIntent, charge, types, typePrefix, created = [] }: Filter,
+  kind: StripeObjectKind,
+  { paymentIntent, charge, types, typePrefix, created = [] }: StripeObjectFilter,
 ): Sql[] => [
   sql`kind = ${kind}`,
   ...(paymentIntent === undefined ? [] : [sql`payment_intent = ${paymentIntent}`]),
@@ -104,12 +104,12 @@ const conditionsOf = (
  * @param page.after only those after this position of the list
  * @param page.before only those before it, the nearest
  */
-export async function list<K extends Kind>(
+export async function list<K extends StripeObjectKind>(
   reads: Reads,
   kind: K,
-  filter: Filter,
+  filter: StripeObjectFilter,
   page: { limit: number; after?: string | undefined; before?: string | undefined },
-): Promise<Stored<K>[]> {
+): Promise<StoredStripeObject<K>[]> {
   const { limit, after, before } = page
   const where = conditionsOf(kind, filter)
   if (after !== undefined) where.push(sql`position < ${after}`)
@@ -122,7 +122,11 @@ export async function list<K extends Kind>(
 }
 
 /** Where an object is in lists. */
-export async function positionOf(reads: Reads, kind: Kind, id: string): Promise<string | undefined> {
+export async function positionOf(
+  reads: Reads,
+  kind: StripeObjectKind,
+  id: string,
+): Promise<string | undefined> {
   const row = await reads.get<{ position: string }>(
     sql`select position from sandbox_cardpay_objects where id = ${id} and kind = ${kind}`,
   )
@@ -133,7 +137,11 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' ? v
 const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
 /** The statement that stores an object, or what has become of it. */
-export function putSql(clock: Clock, kind: Kind, stored: Stored<Kind>): Sql {
+export function putSql(
+  clock: Clock,
+  kind: StripeObjectKind,
+  stored: StoredStripeObject<StripeObjectKind>,
+): Sql {
   const fields = stored.object as unknown as Record<string, unknown>
   const id = newId(clock.now())
   const isBalance = kind === 'balance_transaction'

@@ -38,11 +38,11 @@ function treeOf(form: URLSearchParams): Tree {
  *
  * All of them throw a StripeError that names the parameter.
  */
-export class Parameters {
+export class StripeParameters {
   readonly #tree: Tree
   readonly #path: string
   readonly #read = new Set<string>()
-  readonly #children: Parameters[] = []
+  readonly #children: StripeParameters[] = []
 
   constructor(from: URLSearchParams | Tree, path = '') {
     this.#tree = from instanceof URLSearchParams ? treeOf(from) : from
@@ -129,17 +129,17 @@ export class Parameters {
   }
 
   /** The parameters below a name. */
-  child(key: string): Parameters | undefined {
+  child(key: string): StripeParameters | undefined {
     const value = this.#take(key)
     if (value === undefined || value === '') return undefined
     if (typeof value === 'string') throw invalidParameter(this.name(key), `Invalid object`)
-    const child = new Parameters(value, this.name(key))
+    const child = new StripeParameters(value, this.name(key))
     this.#children.push(child)
     return child
   }
 
   /** The items of a list of objects, in their order. */
-  children(key: string): Parameters[] {
+  children(key: string): StripeParameters[] {
     const list = this.child(key)
     if (!list) return []
     return [...list.#tree.keys()]

@@ -3,13 +3,13 @@ import { parseJson } from '../../base/json.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import { displayAmount } from './currencies.ts'
-import { list, type Stored } from './objects.ts'
-import type { Dispute, PaymentIntent, Refund, Session } from './stripe-types.ts'
+import { list, type StoredStripeObject } from './objects.ts'
+import type { StripeDispute, PaymentIntent, StripeRefund, StripeSession } from './stripe-types.ts'
 
 const PAYMENTS_MAX = 200
 
 /** A payment as `/sandbox/api/cardpay` shows it. */
-export type Payment = {
+export type CardPayment = {
   /** The id of the checkout session. */
   id: string
   paymentIntent: string | null
@@ -33,7 +33,7 @@ export type Payment = {
   createdAt: string
 }
 
-function stateOf(session: Session, intent: PaymentIntent | undefined): Payment['state'] {
+function stateOf(session: StripeSession, intent: PaymentIntent | undefined): CardPayment['state'] {
   if (session.payment_status === 'paid') return 'paid'
   if (session.status === 'expired') return 'expired'
   if (intent?.status === 'canceled') return 'canceled'
@@ -41,14 +41,14 @@ function stateOf(session: Session, intent: PaymentIntent | undefined): Payment['
   return session.status === 'complete' ? 'failed' : 'open'
 }
 
-const isOver = ({ status }: Refund): boolean => status === 'failed' || status === 'canceled'
+const isOver = ({ status }: StripeRefund): boolean => status === 'failed' || status === 'canceled'
 
 function paymentOf(
-  { object: session, details }: Stored<'session'>,
+  { object: session, details }: StoredStripeObject<'session'>,
   intent: PaymentIntent | undefined,
-  refunds: readonly Refund[],
-  dispute: Dispute | undefined,
-): Payment {
+  refunds: readonly StripeRefund[],
+  dispute: StripeDispute | undefined,
+): CardPayment {
   return {
     id: session.id,
     paymentIntent: intent?.id ?? null,
@@ -71,7 +71,7 @@ function paymentOf(
 }
 
 /** The newest payments first, each with its refunds in the order of their creation. */
-export async function listPayments(db: Database): Promise<Payment[]> {
+export async function listPayments(db: Database): Promise<CardPayment[]> {
   const sessions = await list(db, 'session', {}, { limit: PAYMENTS_MAX })
   const ids = sessions.flatMap(({ object }) =>
     typeof object.payment_intent === 'string' ? [object.payment_intent] : [],
@@ -85,10 +85,10 @@ export async function listPayments(db: Database): Promise<Payment[]> {
             or (payment_intent in (${sql.join(ids)}) and kind in ('refund', 'dispute'))
           order by position`)
   const intents = new Map<string, PaymentIntent>()
-  const refunds = new Map<string, Refund[]>()
-  const disputes = new Map<string, Dispute>()
+  const refunds = new Map<string, StripeRefund[]>()
+  const disputes = new Map<string, StripeDispute>()
   for (const { object } of rows) {
-    const one = parseJson(object) as PaymentIntent | Refund | Dispute
+    const one = parseJson(object) as PaymentIntent | StripeRefund | StripeDispute
     if (one.object === 'payment_intent') intents.set(one.id, one)
     else if (one.object === 'dispute') disputes.set(one.payment_intent as string, one)
     else refunds.getOrInsertComputed(one.payment_intent as string, () => []).push(one)

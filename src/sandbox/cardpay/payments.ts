@@ -1,16 +1,16 @@
-import type { Change } from './change.ts'
-import { newCharge, newIntent, type Buyer, type Method } from './charge.ts'
+import type { StripeChange } from './change.ts'
+import { newCharge, newIntent, type Buyer, type PaymentMethod } from './charge.ts'
 import { readSession } from './checkout-session.ts'
 import { StripeError, wrongState } from './errors.ts'
-import type { Stored } from './objects.ts'
-import type { Parameters } from './parameters.ts'
-import type { Charge, PaymentIntent, Session } from './stripe-types.ts'
+import type { StoredStripeObject } from './objects.ts'
+import type { StripeParameters } from './parameters.ts'
+import type { Charge, PaymentIntent, StripeSession } from './stripe-types.ts'
 import { testCardOf, type Decline } from './test-cards.ts'
 
 /** What came of an attempt to pay. A declined card leaves the session open. */
-export type Attempt =
-  | { session: Session; result: 'paid' | 'processing' | 'authentication' }
-  | { session: Session; result: 'declined'; error: StripeError }
+export type PaymentAttempt =
+  | { session: StripeSession; result: 'paid' | 'processing' | 'authentication' }
+  | { session: StripeSession; result: 'declined'; error: StripeError }
 
 const REFUSED_AUTHENTICATION: Decline = {
   code: 'payment_intent_authentication_failure',
@@ -32,10 +32,10 @@ export const UNPAID = ['requires_payment_method', 'requires_action']
 
 /** Creates a checkout session. Its payment intent is created by the first attempt to pay. */
 export async function createSession(
-  change: Change,
-  params: Parameters,
+  change: StripeChange,
+  params: StripeParameters,
   urlOf: (id: string) => string,
-): Promise<Session> {
+): Promise<StripeSession> {
   const { session, items, intent } = readSession(params, change.now, urlOf)
   params.end()
   await change.put('session', session, { items, intent })
@@ -43,7 +43,7 @@ export async function createSession(
 }
 
 /** @throws StripeError if the session is not open, or its payment was canceled */
-async function openPayment(change: Change, sessionId: string): Promise<Payment> {
+async function openPayment(change: StripeChange, sessionId: string): Promise<Payment> {
   const { object: session, details } = await change.lock('session', sessionId)
   if (session.status !== 'open' || session.expires_at <= change.now)
     throw wrongState(
@@ -71,10 +71,10 @@ async function openPayment(change: Change, sessionId: string): Promise<Payment> 
 }
 
 type Payment = {
-  session: Session
-  details: Stored<'session'>['details']
+  session: StripeSession
+  details: StoredStripeObject<'session'>['details']
   intent: PaymentIntent
-  intentDetails: Stored<'payment_intent'>['details']
+  intentDetails: StoredStripeObject<'payment_intent'>['details']
 }
 
 /**
@@ -84,15 +84,15 @@ type Payment = {
  *   authentication waits for it otherwise
  */
 export async function pay(
-  change: Change,
+  change: StripeChange,
   sessionId: string,
-  given: Method,
+  given: PaymentMethod,
   { outcome }: { outcome?: 'paid' | 'declined' | 'authentication_failed' | undefined } = {},
-): Promise<Attempt> {
+): Promise<PaymentAttempt> {
   const payment = await openPayment(change, sessionId)
   // An address that the merchant has set cannot be changed by the buyer.
   const { customer_email: email } = payment.session
-  const method: Method = { ...given, ...(email !== null && { email }) }
+  const method: PaymentMethod = { ...given, ...(email !== null && { email }) }
   if ('debit' in method) return process(change, payment, method)
   const { decline, needsAuthentication } = testCardOf(method.card)
   if (outcome === 'paid') return succeed(change, payment, method)
@@ -116,10 +116,10 @@ export async function pay(
 
 /** Ends the authentication of a card. */
 export async function authenticate(
-  change: Change,
+  change: StripeChange,
   sessionId: string,
   isAuthenticated: boolean,
-): Promise<Attempt> {
+): Promise<PaymentAttempt> {
   const payment = await openPayment(change, sessionId)
   const { card, ...buyer } = payment.intentDetails
   if (payment.intent.status !== 'requires_action' || card === undefined)
@@ -135,7 +135,7 @@ const buyerOf = ({ name, email }: Buyer): Buyer => ({
   ...(email !== undefined && { email }),
 })
 
-const customerOf = ({ name, email }: Buyer): Session['customer_details'] => ({
+const customerOf = ({ name, email }: Buyer): StripeSession['customer_details'] => ({
   address: { city: null, country: null, line1: null, line2: null, postal_code: null, state: null },
   business_name: null,
   email: email ?? null,
@@ -146,7 +146,7 @@ const customerOf = ({ name, email }: Buyer): Session['customer_details'] => ({
   tax_ids: [],
 })
 
-function complete(session: Session, method: Method): void {
+function complete(session: StripeSession, method: PaymentMethod): void {
   session.status = 'complete'
   session.url = null
   session.customer_details = customerOf(method)
@@ -161,10 +161,10 @@ function attach(intent: PaymentIntent, charge: Charge): void {
 }
 
 async function succeed(
-  change: Change,
+  change: StripeChange,
   payment: Payment,
-  method: Method & { card: string },
-): Promise<Attempt> {
+  method: PaymentMethod & { card: string },
+): Promise<PaymentAttempt> {
   const { session, details, intent } = payment
   const charge = newCharge(intent, method, change.now, 'succeeded')
   attach(intent, charge)
@@ -185,9 +185,9 @@ async function succeed(
 
 /** Stripe books a charge a moment after it succeeded. */
 async function bookCharge(
-  change: Change,
+  change: StripeChange,
   charge: Charge,
-  details: Stored<'charge'>['details'],
+  details: StoredStripeObject<'charge'>['details'],
 ): Promise<void> {
   const { id } = await change.book({
     amount: charge.amount,
@@ -202,7 +202,11 @@ async function bookCharge(
   await change.emit('charge.updated', charge)
 }
 
-async function process(change: Change, payment: Payment, method: Method): Promise<Attempt> {
+async function process(
+  change: StripeChange,
+  payment: Payment,
+  method: PaymentMethod,
+): Promise<PaymentAttempt> {
   const { session, details, intent } = payment
   const charge = newCharge(intent, method, change.now, 'pending')
   attach(intent, charge)
@@ -245,7 +249,12 @@ function setError(
   )
 }
 
-async function fail(change: Change, payment: Payment, method: Method, decline: Decline): Promise<Attempt> {
+async function fail(
+  change: StripeChange,
+  payment: Payment,
+  method: PaymentMethod,
+  decline: Decline,
+): Promise<PaymentAttempt> {
   const { session, intent } = payment
   const charge = newCharge(intent, method, change.now, { decline })
   intent.latest_charge = charge.id
@@ -257,7 +266,10 @@ async function fail(change: Change, payment: Payment, method: Method, decline: D
   return { session, result: 'declined', error }
 }
 
-async function refuseAuthentication(change: Change, { session, intent }: Payment): Promise<Attempt> {
+async function refuseAuthentication(
+  change: StripeChange,
+  { session, intent }: Payment,
+): Promise<PaymentAttempt> {
   const error = setError(intent, REFUSED_AUTHENTICATION)
   await change.put('payment_intent', intent, {})
   await change.emit('payment_intent.payment_failed', intent)
@@ -265,7 +277,11 @@ async function refuseAuthentication(change: Change, { session, intent }: Payment
 }
 
 /** Ends a bank debit: the money arrives, or the bank returns it. */
-export async function settle(change: Change, sessionId: string, hasSucceeded: boolean): Promise<Session> {
+export async function settle(
+  change: StripeChange,
+  sessionId: string,
+  hasSucceeded: boolean,
+): Promise<StripeSession> {
   const { object: session, details } = await change.lock('session', sessionId)
   if (session.status !== 'complete' || session.payment_status !== 'unpaid')
     throw wrongState(

@@ -1,11 +1,11 @@
-import type { Change } from './change.ts'
+import type { StripeChange } from './change.ts'
 import { checkDigits, displayAmount } from './currencies.ts'
 import { invalidParameter, missing, StripeError, wrongState } from './errors.ts'
 import { newObjectId } from './object-id.ts'
 import { find } from './objects.ts'
-import type { Parameters } from './parameters.ts'
+import type { StripeParameters } from './parameters.ts'
 import { closeInquiries, disputedOf } from './disputes.ts'
-import type { Charge, Refund } from './stripe-types.ts'
+import type { Charge, StripeRefund } from './stripe-types.ts'
 import { testCardOf } from './test-cards.ts'
 
 const REASONS = ['duplicate', 'fraudulent', 'requested_by_customer'] as const
@@ -22,7 +22,7 @@ export type RefundInput = {
  *
  * @throws StripeError if it cannot be refunded at all
  */
-async function refundableOf(change: Change, charge: Charge): Promise<number> {
+async function refundableOf(change: StripeChange, charge: Charge): Promise<number> {
   if (charge.status !== 'succeeded')
     throw wrongState(`Charge ${charge.id} has not succeeded and cannot be refunded.`, 'charge_not_refundable')
   const disputed = await disputedOf(change, charge)
@@ -48,7 +48,11 @@ function readAmount(charge: Charge, amount: number | undefined, left: number): n
 }
 
 /** Refunds a charge: the whole rest, or an amount of it. */
-export async function refundCharge(change: Change, chargeId: string, input: RefundInput): Promise<Refund> {
+export async function refundCharge(
+  change: StripeChange,
+  chargeId: string,
+  input: RefundInput,
+): Promise<StripeRefund> {
   const { object: charge, details } = await change.lock('charge', chargeId, 'charge')
   const amount = readAmount(charge, input.amount, await refundableOf(change, charge))
   const behaviour = details.card === undefined ? undefined : testCardOf(details.card).refund
@@ -61,7 +65,7 @@ export async function refundCharge(change: Change, chargeId: string, input: Refu
     source: id,
     type: 'refund',
   })
-  const refund: Refund = {
+  const refund: StripeRefund = {
     id,
     object: 'refund',
     amount,
@@ -97,7 +101,7 @@ export async function refundCharge(change: Change, chargeId: string, input: Refu
  *
  * @throws StripeError with the parameter that can't work
  */
-export async function createRefund(change: Change, params: Parameters): Promise<Refund> {
+export async function createRefund(change: StripeChange, params: StripeParameters): Promise<StripeRefund> {
   const [intentId, chargeId] = [params.text('payment_intent'), params.text('charge')]
   const amount = params.integer('amount', { least: 1 })
   const input = { amount, reason: params.choice('reason', REASONS), metadata: params.metadata() }
@@ -127,7 +131,7 @@ export async function createRefund(change: Change, params: Parameters): Promise<
 }
 
 /** Gives the money of a refund back to the merchant. */
-async function takeBack(change: Change, refund: Refund, charge: Charge): Promise<void> {
+async function takeBack(change: StripeChange, refund: StripeRefund, charge: Charge): Promise<void> {
   const booked = await change.book({
     amount: refund.amount,
     currency: refund.currency,
@@ -143,10 +147,10 @@ async function takeBack(change: Change, refund: Refund, charge: Charge): Promise
 
 /** Ends a refund: a pending one succeeds, and any fails, also after it succeeded. */
 export async function settleRefund(
-  change: Change,
+  change: StripeChange,
   id: string,
   status: 'succeeded' | 'failed' | 'canceled',
-): Promise<Refund> {
+): Promise<StripeRefund> {
   const seen = await find(change.tx, 'refund', id)
   if (!seen) throw missing('refund', id)
   const { object: charge, details } = await change.lock('charge', seen.object.charge as string)
@@ -171,7 +175,7 @@ export async function settleRefund(
 }
 
 /** What becomes of a refund by itself, by its card. */
-export async function settleLater(change: Change, id: string): Promise<void> {
+export async function settleLater(change: StripeChange, id: string): Promise<void> {
   const seen = await find(change.tx, 'refund', id)
   if (seen?.object.status === 'pending') await settleRefund(change, id, 'succeeded')
   else if (seen?.object.status === 'succeeded') await settleRefund(change, id, 'failed')

@@ -4,12 +4,12 @@ import { Type } from '../../base/schema.ts'
 import type { Database } from '../../db/database.ts'
 import { createReader } from '../reader.ts'
 import { expire } from './cancellations.ts'
-import type { Change, Changes, Origin } from './change.ts'
+import type { StripeChange, Changes, Origin } from './change.ts'
 import { decideDispute, DISPUTE_REASONS, openDispute } from './disputes.ts'
 import { errorBody, invalidParameter, missing, StripeError, wrongState } from './errors.ts'
 import { find } from './objects.ts'
 import { listPayments } from './payment-list.ts'
-import { pay, settle, type Attempt } from './payments.ts'
+import { pay, settle, type PaymentAttempt } from './payments.ts'
 import { refundCharge, settleRefund } from './refunds.ts'
 import { bankDebitOf } from './checkout-session.ts'
 import { DEFAULT_CARD, isCardNumber } from './test-cards.ts'
@@ -50,7 +50,7 @@ const readRefundEnd = createBodyReader(
 )
 
 /** The charge that paid a session. */
-async function chargeOf(change: Change, sessionId: string): Promise<string> {
+async function chargeOf(change: StripeChange, sessionId: string): Promise<string> {
   const { object: session } = await change.lock('session', sessionId)
   if (session.payment_status !== 'paid')
     throw wrongState('This Checkout Session is not paid.', 'checkout_session_unexpected_state')
@@ -60,10 +60,10 @@ async function chargeOf(change: Change, sessionId: string): Promise<string> {
 
 /** A card that needs authentication passes it: nobody is there to ask. */
 async function payAtOnce(
-  change: Change,
+  change: StripeChange,
   id: string,
   { card = DEFAULT_CARD, outcome }: { card?: string; outcome?: (typeof OUTCOMES)[number] },
-): Promise<Attempt> {
+): Promise<PaymentAttempt> {
   if (outcome === 'processing') {
     const found = await find(change.tx, 'session', id)
     if (!found) throw missing('checkout.session', id)
@@ -105,7 +105,7 @@ export const createSandboxApi =
     function post<B>(
       path: string,
       read: (body: unknown) => B,
-      work: (change: Change, id: string, body: B) => Promise<unknown>,
+      work: (change: StripeChange, id: string, body: B) => Promise<unknown>,
     ): void {
       engine.post<{ Params: { id: string } }>(`/api/cardpay${path}`, async ({ params: { id }, body }) => {
         const input = read(body)

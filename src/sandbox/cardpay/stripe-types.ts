@@ -1,18 +1,18 @@
 // The types of the official package, so that the compiler finds a field that an object lacks. Nothing of it is loaded.
 import type { Stripe } from 'stripe'
 
-export type Session = Stripe.Checkout.Session
+export type StripeSession = Stripe.Checkout.Session
 export type LineItem = Stripe.LineItem
 export type PaymentIntent = Stripe.PaymentIntent
 export type Charge = Stripe.Charge
-export type Refund = Stripe.Refund
-export type Dispute = Stripe.Dispute
+export type StripeRefund = Stripe.Refund
+export type StripeDispute = Stripe.Dispute
 export type BalanceTransaction = Stripe.BalanceTransaction
-export type Balance = Stripe.Balance
-export type Account = Stripe.Account
+export type StripeBalance = Stripe.Balance
+export type StripeAccount = Stripe.Account
 
 /** An event; `data.object` is the object at its time. */
-export type Event = {
+export type StripeEvent = {
   id: string
   object: 'event'
   api_version: string

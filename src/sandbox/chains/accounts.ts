@@ -17,7 +17,7 @@ export type Contracts = {
   forwarder: Address
 }
 
-export type Accounts = {
+export type ChainAccounts = {
   /** The accounts with funds, the same on each chain. */
   readonly funded: readonly PrivateKeyAccount[]
   /** The private key of each of them. */
@@ -33,7 +33,7 @@ export type Accounts = {
 }
 
 /** The accounts of the sandbox's chains, derived from the operator's secret: other secrets have other keys. */
-export function createAccounts(secret: string): Accounts {
+export function createAccounts(secret: string): ChainAccounts {
   const key = deriveKey(secret, 'sandbox.chains')
   const bytes = (purpose: string): Buffer => Buffer.from(key.mac(purpose), 'base64url')
   const keyOf = (purpose: string): Hex => `0x${bytes(purpose).toString('hex')}`

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import type { Reply } from '../../outbound/outbound.ts'
-import type { Accounts } from './accounts.ts'
+import type { ChainAccounts } from './accounts.ts'
 import { createConnections, type Connection } from './connection.ts'
 import { NodeError, type NodeClient } from './node.ts'
 
@@ -40,7 +40,7 @@ export function createLocalChain(options: {
   chainId: number
   /** The folder of its files. */
   folder: string
-  accounts: Accounts
+  accounts: ChainAccounts
   clock: Clock
   log: FastifyBaseLogger
   onChange: () => void

@@ -5,10 +5,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { FastifyBaseLogger } from 'fastify'
 
-import type { Accounts } from './accounts.ts'
+import type { ChainAccounts } from './accounts.ts'
 import { setUpCalls } from './contracts.ts'
 import { tryLock } from '../../db/file-lock.ts'
-import { createNodeClient, fundingCalls, NodeError, startNode, type Node, type NodeClient } from './node.ts'
+import {
+  createNodeClient,
+  fundingCalls,
+  NodeError,
+  startNode,
+  type LocalNode,
+  type NodeClient,
+} from './node.ts'
 import { createStateFile } from './state-file.ts'
 
 /** For another server that starts its node, or is about to end. */
@@ -46,7 +53,7 @@ export function createConnections(options: {
   name: string
   chainId: number
   folder: string
-  accounts: Accounts
+  accounts: ChainAccounts
   log: FastifyBaseLogger
 }): Connections {
   const { name, chainId, folder, accounts, log } = options
@@ -90,14 +97,14 @@ export function createConnections(options: {
   }
 
   /** Starts a node whose first block has this time, and whose own time is the real one. */
-  async function startAt(genesisTime: number): Promise<Node> {
+  async function startAt(genesisTime: number): Promise<LocalNode> {
     const node = await startNode({ chainId, arguments: ['--timestamp', Math.floor(genesisTime)] })
     await node.call('evm_setTime', [Math.floor(Date.now() / 1000)])
     return node
   }
 
   /** Starts a node with the newest state that is good; undefined if there is none. */
-  async function startStored(): Promise<Node | undefined> {
+  async function startStored(): Promise<LocalNode | undefined> {
     for await (const { state, file: path } of states.read()) {
       // A state has the first block of each node that it was loaded into: another one would show either of them.
       const node = await startAt(state.genesisTime)
@@ -114,12 +121,12 @@ export function createConnections(options: {
   }
 
   /** A chain has other accounts once the secret has changed. */
-  async function isSetUp(node: Node): Promise<boolean> {
+  async function isSetUp(node: LocalNode): Promise<boolean> {
     const { forwarder } = accounts.contracts(name)
     return (await node.call('eth_getCode', [forwarder, 'latest'])) !== '0x'
   }
 
-  async function setUp(node: Node): Promise<void> {
+  async function setUp(node: LocalNode): Promise<void> {
     const deployer = accounts.deployer(name)
     const holders = accounts.funded.map(({ address }) => address)
     const raw = await Promise.all(
@@ -143,7 +150,7 @@ export function createConnections(options: {
     ])
   }
 
-  async function writeAddress(node: Node): Promise<void> {
+  async function writeAddress(node: LocalNode): Promise<void> {
     const address: Address = { port: node.port, pid: node.pid, genesis: (await genesisOf(node)).hash }
     const temporary = file(`node.${process.pid}.tmp`)
     await writeFile(temporary, JSON.stringify(address), { mode: 0o600 })

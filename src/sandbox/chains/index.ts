@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import type { PaymentRequest, StandIn, StandInContext } from '../stand-in.ts'
+import type { ShownPaymentRequest, StandIn, StandInContext } from '../stand-in.ts'
 import { createAccounts } from './accounts.ts'
 import { createLocalChain } from './chain.ts'
 import { TOKEN } from './contracts.ts'
@@ -38,7 +38,7 @@ export function createChains(context: StandInContext): StandIn {
   const rpcUrl = ({ name }: { name: string }): string => `${base}/${NAME}/${name}`
   const variable = ({ name }: { name: string }, end: string): string => `${name.toUpperCase()}_${end}`
   let used: typeof chains = []
-  let requests: () => Promise<readonly PaymentRequest[]> = async () => []
+  let requests: () => Promise<readonly ShownPaymentRequest[]> = async () => []
 
   return {
     name: NAME,

@@ -56,7 +56,7 @@ export type NodeClient = {
 }
 
 /** A local EVM node. */
-export type Node = NodeClient & {
+export type LocalNode = NodeClient & {
   readonly pid: number
   readonly port: number
   /** Resolves once the process has ended, for whatever reason. */
@@ -75,7 +75,7 @@ export const fundingCalls = (addresses: readonly string[]): NodeCall[] =>
  *
  * @throws Error if there is no anvil for this platform, or if it does not start
  */
-export async function startNode(options: NodeOptions): Promise<Node> {
+export async function startNode(options: NodeOptions): Promise<LocalNode> {
   const { chainId, port: wantedPort = 0, funded = [], states = 128, arguments: more = [] } = options
   const args = ['--host', '127.0.0.1', '--port', wantedPort, '--chain-id', chainId, '--accounts', 0]
   // A number of states in memory; without it anvil writes them to a folder below the user's home.

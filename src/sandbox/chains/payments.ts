@@ -4,7 +4,7 @@ import type { Address, Hex } from 'viem'
 import { formatUnits, isAddress, parseUnits } from 'viem/utils'
 
 import { errors, invalid } from '../../base/errors.ts'
-import type { Accounts } from './accounts.ts'
+import type { ChainAccounts } from './accounts.ts'
 import type { LocalChain } from './chain.ts'
 import { balanceCall, forwardCall, TOKEN, transferCall } from './contracts.ts'
 import { NodeError } from './node.ts'
@@ -17,7 +17,7 @@ const AMOUNT = /^(?:0|[1-9]\d*)(?:\.(\d+))?$/
 /** The account that pays: the first one is often imported into a wallet, whose nonces must not be taken. */
 const PAYER = 1
 
-export type Payment = {
+export type ChainPayment = {
   to: string
   /** Decimal, in major units. */
   amount: string
@@ -33,16 +33,16 @@ export type Payments = {
    *
    * @throws VALIDATION_ERROR if there is no such address, amount or token, or more than the payer has
    */
-  pay(chain: LocalChain, payment: Payment): Promise<Hex>
+  pay(chain: LocalChain, payment: ChainPayment): Promise<Hex>
   /** What the accounts have, as decimals in major units. */
   balances(chain: LocalChain): Promise<{ address: Address; balance: string; erc20: string }[]>
 }
 
-export function createPayments(accounts: Accounts): Payments {
+export function createPayments(accounts: ChainAccounts): Payments {
   /** One payment after the other, by chain: each takes the next nonce. */
   const last = new Map<string, Promise<unknown>>()
 
-  function callOf(chain: LocalChain, payment: Payment): { to: Address; value: bigint; data: Hex } {
+  function callOf(chain: LocalChain, payment: ChainPayment): { to: Address; value: bigint; data: Hex } {
     const { to, amount, token = NATIVE.symbol, viaContract = false } = payment
     if (!isAddress(to))
       throw invalid({
@@ -75,7 +75,7 @@ export function createPayments(accounts: Accounts): Payments {
     return { to: erc20, value: 0n, data: transferCall(to, value) }
   }
 
-  async function send(chain: LocalChain, payment: Payment): Promise<Hex> {
+  async function send(chain: LocalChain, payment: ChainPayment): Promise<Hex> {
     const { to, value, data } = callOf(chain, payment)
     const payer = accounts.funded[PAYER]!
     const from = payer.address

@@ -6,8 +6,8 @@ import { isoTime } from '../../base/clock.ts'
 import { errors, invalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'
 import { createReader } from '../reader.ts'
-import type { PaymentRequest } from '../stand-in.ts'
-import type { Accounts } from './accounts.ts'
+import type { ShownPaymentRequest } from '../stand-in.ts'
+import type { ChainAccounts } from './accounts.ts'
 import type { LocalChain } from './chain.ts'
 import { TOKEN, TRANSFER } from './contracts.ts'
 import { NodeError } from './node.ts'
@@ -27,16 +27,17 @@ type RpcBlock = {
 
 type RpcLog = { transactionHash: Hex; topics: Hex[]; data: Hex }
 
-const decimalsOf = ({ token }: PaymentRequest): number => (token === TOKEN.symbol ? TOKEN : NATIVE).decimals
+const decimalsOf = ({ token }: ShownPaymentRequest): number =>
+  (token === TOKEN.symbol ? TOKEN : NATIVE).decimals
 
 export type ChainsApi = {
-  accounts: Accounts
+  accounts: ChainAccounts
   payments: Payments
   rpcUrl: (chain: LocalChain) => string
   /** The chains that the application uses. */
   used: () => readonly LocalChain[]
   /** Payment requests that did not expire. */
-  requests: () => Promise<readonly PaymentRequest[]>
+  requests: () => Promise<readonly ShownPaymentRequest[]>
 }
 
 /** `/sandbox/api/chains`: shows and drives the chains. The list starts no node; every other route starts that of its chain. */

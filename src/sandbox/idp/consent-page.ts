@@ -3,7 +3,7 @@ import { providerPage } from '../provider-page.ts'
 import type { Person } from './people.ts'
 
 /** The appearance of a provider's pages. */
-export type Look = {
+export type ConsentStyle = {
   /** The class of its pages, for the style sheet. */
   readonly dress: string
   readonly name: string
@@ -13,7 +13,7 @@ export type Look = {
 }
 
 export type ConsentPage = {
-  look: Look
+  look: ConsentStyle
   /** The application that asks. */
   application: string
   /** Where the answer is sent. */
@@ -38,7 +38,7 @@ const initials = (name: string): string =>
     .join('')
     .toUpperCase()
 
-const frame = (look: Look, assets: string, title: string, content: Html): string =>
+const frame = (look: ConsentStyle, assets: string, title: string, content: Html): string =>
   providerPage(
     {
       assets,
@@ -128,7 +128,7 @@ export function consentPage({
 }
 
 /** The page for a request that can't be answered to the application, because its client or redirect address is wrong. */
-export const refusalPage = (look: Look, assets: string, message: string): string =>
+export const refusalPage = (look: ConsentStyle, assets: string, message: string): string =>
   frame(
     look,
     assets,

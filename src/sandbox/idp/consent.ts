@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ApiError, invalid } from '../../base/errors.ts'
 import { formOf } from '../forms.ts'
 import { sendPage } from '../provider-page.ts'
-import { consentPage, refusalPage, type Look } from './consent-page.ts'
+import { consentPage, refusalPage, type ConsentStyle } from './consent-page.ts'
 import type { AuthorizationRequest, Grants } from './grants.ts'
 import { queryOf } from './parameters.ts'
 import type { People, Person, PersonInput } from './people.ts'
@@ -25,7 +25,7 @@ export type ConsentOptions = {
   provider: string
   /** The path of its authorization endpoint, below `/sandbox`. */
   path: string
-  look: Look
+  look: ConsentStyle
   application: string
   /** The path of the style sheets. */
   assets: string

@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify'
 
 import { deriveKey } from '../../base/crypto.ts'
-import { faulty, type Handler } from '../faults.ts'
+import { faulty, type FaultyHandler } from '../faults.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { consentRoutes, type Checked } from './consent.ts'
-import type { Look } from './consent-page.ts'
+import type { ConsentStyle } from './consent-page.ts'
 import { createGrants, type AuthorizationRequest, type Grants } from './grants.ts'
 import { createPeople, type People } from './people.ts'
 
 /** What both identity providers have: an address, one registered application, people and their grants. */
-export type Provider = {
+export type SandboxIdentityProvider = {
   readonly address: string
   readonly clientId: string
   readonly clientSecret: string
@@ -18,13 +18,13 @@ export type Provider = {
   readonly people: People
   readonly grants: Grants
   /** Makes a handler of calls between servers that injects the faults of this provider. */
-  readonly answering: (handle: Handler) => RouteHandlerMethod
+  readonly answering: (handle: FaultyHandler) => RouteHandlerMethod
   /** Adds the consent page at a path of the provider. */
   consent(
     engine: FastifyInstance,
     page: {
       path: string
-      look: Look
+      look: ConsentStyle
       check: (query: URLSearchParams) => Promise<Checked>
       /** The answer to the application if access is denied. */
       denied: Readonly<Record<string, string>>
@@ -55,7 +55,7 @@ export function createProvider(
   { db, clock, settings, faults, base }: StandInContext,
   name: string,
   options: { tokenPrefix?: string; says?: Readonly<Record<string, string>> } = {},
-): Provider {
+): SandboxIdentityProvider {
   const address = `${base}/${name}`
   const redirectUri = `${settings.publicUrl}/auth/${name}/callback`
   const people = createPeople(db, clock)

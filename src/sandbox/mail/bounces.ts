@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Step } from '../../db/database.ts'
 import type { CallbackQueue } from '../callbacks.ts'
-import type { Fault } from '../faults.ts'
+import type { ProviderFault } from '../faults.ts'
 import { NO_MAILBOX } from './magic.ts'
 
 /** Printable ASCII, as in RFC 5322, section 3.6.4, and no longer than a line. */
@@ -14,7 +14,7 @@ type Report = { messageId: string; status: 'bounced'; reason: string }
 
 export type Bounces = {
   /** The steps that enqueue the report of a bounced mail, for the batch that stores the mail. */
-  insertSql(messageId: string | undefined, fault: Fault['callback']): Step[]
+  insertSql(messageId: string | undefined, fault: ProviderFault['callback']): Step[]
   /** The statement that deletes the pending reports. */
   deleteSql: () => Step
   /** Counts the pending reports. */

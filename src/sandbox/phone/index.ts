@@ -5,7 +5,7 @@ import { createListReader } from '../reader.ts'
 import type { StandIn, StandInContext } from '../stand-in.ts'
 import { MAGIC_NUMBERS, OWN_NUMBER, OWN_WHATSAPP_NUMBER } from './magic.ts'
 import { createMessages, type ReceivedMessage } from './messages.ts'
-import { signReport, type Report } from './reports.ts'
+import { signReport, type TwilioReport } from './reports.ts'
 import { createTwilioApi } from './twilio-api.ts'
 
 /** A plus sign that is not percent-encoded arrives as a space; WhatsApp's addresses are numbers, too. */
@@ -26,7 +26,7 @@ export function createPhone({
     Buffer.from(key.mac(purpose), 'base64url').toString('hex').slice(0, 32)
   const account = { sid: `AC${hex('account')}`, token: hex('token') }
   const address = `${base}/phone`
-  const callbacks = queue.of<Report>('phone', (callback) => signReport(account, callback))
+  const callbacks = queue.of<TwilioReport>('phone', (callback) => signReport(account, callback))
   const messages = createMessages(db, clock, callbacks.subjects)
   const readQuery = createListReader({ all: Type.Boolean({ default: false }) })
 

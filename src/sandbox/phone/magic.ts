@@ -68,9 +68,9 @@ export const REFUSED_SENDERS = new Map(
 )
 
 /** The final status of a message. */
-export type Outcome = 'delivered' | 'undelivered' | 'failed'
+export type MagicOutcome = 'delivered' | 'undelivered' | 'failed'
 
-type UnreachedReceiver = { words: string; outcome: Outcome; errorCode: number; message: string }
+type UnreachedReceiver = { words: string; outcome: MagicOutcome; errorCode: number; message: string }
 
 /**
  * Receivers who get nothing although the message is accepted. Twilio has no test numbers for that: the numbers are the

@@ -5,7 +5,7 @@ import { newId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Database } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
-import type { Outcome } from './magic.ts'
+import type { MagicOutcome } from './magic.ts'
 
 /** A message is `queued` until the first and `sent` until the second; milliseconds since it was accepted. */
 export const SENT_MS = 100
@@ -14,20 +14,20 @@ export const OUTCOME_MS = 250
 /** The number of messages that are kept; the oldest are deleted once they have no pending reports. */
 export const MESSAGES_KEPT = 500
 
-export type Channel = 'sms' | 'whatsapp'
+export type PhoneChannel = 'sms' | 'whatsapp'
 
-export type Message = {
+export type PhoneMessage = {
   /** Sorts by time of creation. */
   id: string
   /** Twilio's id of it: `SM…`, or `MM…` if it has media. */
   sid: string
-  channel: Channel
+  channel: PhoneChannel
   /** E.164, as `from`. */
   to: string
   from: string
   body: string
   media: string[]
-  outcome: Outcome
+  outcome: MagicOutcome
   errorCode: number | null
   /** Milliseconds since 1970. */
   createdAt: number
@@ -36,19 +36,19 @@ export type Message = {
 /** A message as the phone shows it. */
 export type ReceivedMessage = {
   id: string
-  channel: Channel
+  channel: PhoneChannel
   to: string
   body: string
   media: string[]
-  status: 'queued' | 'sent' | Outcome
+  status: 'queued' | 'sent' | MagicOutcome
   /** Twilio's code of the failure; null if there is none. */
   errorCode: number | null
   /** ISO 8601. */
   receivedAt: string
 }
 
-export type Filter = {
-  channel?: Channel
+export type PhoneFilter = {
+  channel?: PhoneChannel
   to?: string
   from?: string
   /** Milliseconds, both inclusive. */
@@ -62,12 +62,12 @@ export type Filter = {
 type Row = {
   id: string
   sid: string
-  channel: Channel
+  channel: PhoneChannel
   to_number: string
   from_number: string
   body: string
   media: string
-  outcome: Outcome
+  outcome: MagicOutcome
   error_code: number | null
   created_at: number
 }
@@ -76,7 +76,7 @@ const COLUMNS = sql.literal(
   'id, sid, channel, to_number, from_number, body, media, outcome, error_code, created_at',
 )
 
-const messageOf = (row: Row): Message => ({
+const messageOf = (row: Row): PhoneMessage => ({
   id: row.id,
   sid: row.sid,
   channel: row.channel,
@@ -90,19 +90,22 @@ const messageOf = (row: Row): Message => ({
 })
 
 /** The status of a message at a time. It follows from its age, so nothing is written when it changes. */
-export function statusAt({ createdAt, outcome }: Message, now: number): 'queued' | 'sent' | Outcome {
+export function statusAt(
+  { createdAt, outcome }: PhoneMessage,
+  now: number,
+): 'queued' | 'sent' | MagicOutcome {
   const age = now - createdAt
   if (age >= OUTCOME_MS) return outcome
   return age >= SENT_MS && outcome !== 'failed' ? 'sent' : 'queued'
 }
 
 export type Messages = {
-  create(message: Omit<Message, 'id' | 'sid' | 'createdAt'>): Message
+  create(message: Omit<PhoneMessage, 'id' | 'sid' | 'createdAt'>): PhoneMessage
   /** The statements that store a message, for the batch that accepts it. */
-  insertSql(message: Message): Sql[]
-  find(sid: string): Promise<Message | undefined>
+  insertSql(message: PhoneMessage): Sql[]
+  find(sid: string): Promise<PhoneMessage | undefined>
   /** The newest first. */
-  list(filter: Filter): Promise<Message[]>
+  list(filter: PhoneFilter): Promise<PhoneMessage[]>
   /**
    * Messages, the newest first.
    *
@@ -118,7 +121,7 @@ export type Messages = {
  * @param pendingIds a query for the ids of messages with pending reports
  */
 export function createMessages(db: Database, clock: Clock, pendingIds: Sql): Messages {
-  async function list(where: readonly Sql[], limit: number): Promise<Message[]> {
+  async function list(where: readonly Sql[], limit: number): Promise<PhoneMessage[]> {
     const rows = await db.scan<Row>(sql`
       select ${COLUMNS} from sandbox_phone_messages
       where ${sql.join([sql.literal('1 = 1'), ...where], ' and ')}

@@ -1,18 +1,18 @@
 import { createHmac, randomUUID } from 'node:crypto'
 
 import type { Callback, CallbackRequest } from '../callbacks.ts'
-import { OUTCOME_MS, SENT_MS, type Channel, type Message } from './messages.ts'
+import { OUTCOME_MS, SENT_MS, type PhoneChannel, type PhoneMessage } from './messages.ts'
 
 /** The version of Twilio's API, in its addresses and callbacks. */
 export const API_VERSION = '2010-04-01'
 
-export type Account = { sid: string; token: string }
+export type TwilioAccount = { sid: string; token: string }
 
 /** The parameters of a report, and the token that all its attempts have in common. */
-export type Report = { params: Record<string, string>; token: string }
+export type TwilioReport = { params: Record<string, string>; token: string }
 
 /** A number with its channel, in Twilio's form. */
-export const channelAddress = (channel: Channel, number: string): string =>
+export const channelAddress = (channel: PhoneChannel, number: string): string =>
   channel === 'whatsapp' ? `whatsapp:${number}` : number
 
 /**
@@ -34,8 +34,8 @@ const signatureOf = (token: string, url: string, params: Readonly<Record<string,
 
 /** The request of a status callback, signed with the account's token. */
 export const signReport = (
-  { token }: Account,
-  { url, message: { params, token: idempotencyToken } }: { url: string; message: Report },
+  { token }: TwilioAccount,
+  { url, message: { params, token: idempotencyToken } }: { url: string; message: TwilioReport },
 ): CallbackRequest => ({
   headers: {
     'content-type': 'application/x-www-form-urlencoded;charset=UTF-8',
@@ -51,9 +51,13 @@ export const signReport = (
  *
  * @see https://www.twilio.com/docs/messaging/guides/track-outbound-message-status
  */
-export function reportsOf(account: Account, message: Message, url: string): Callback<Report>[] {
+export function reportsOf(
+  account: TwilioAccount,
+  message: PhoneMessage,
+  url: string,
+): Callback<TwilioReport>[] {
   const { id, sid, channel, to, from, outcome, errorCode, createdAt } = message
-  const report = (status: string, afterMs: number, error: number | null = null): Callback<Report> => {
+  const report = (status: string, afterMs: number, error: number | null = null): Callback<TwilioReport> => {
     const params = {
       AccountSid: account.sid,
       ApiVersion: API_VERSION,

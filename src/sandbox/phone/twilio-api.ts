@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyPluginAsync, FastifyReply, FastifyReques
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../db/database.ts'
 import type { Callbacks } from '../callbacks.ts'
-import { faulty, type Fault, type Faults, type Handler } from '../faults.ts'
+import { faulty, type ProviderFault, type Faults, type FaultyHandler } from '../faults.ts'
 import { formOf, takeForms } from '../forms.ts'
 import { createAnswerError, statusError, TwilioError } from './errors.ts'
 import {
@@ -14,8 +14,15 @@ import {
   UNREACHED_RECEIVERS,
   type Refusal,
 } from './magic.ts'
-import { OUTCOME_MS, SENT_MS, statusAt, type Channel, type Message, type Messages } from './messages.ts'
-import { API_VERSION, channelAddress, reportsOf, type Account, type Report } from './reports.ts'
+import {
+  OUTCOME_MS,
+  SENT_MS,
+  statusAt,
+  type PhoneChannel,
+  type PhoneMessage,
+  type Messages,
+} from './messages.ts'
+import { API_VERSION, channelAddress, reportsOf, type TwilioAccount, type TwilioReport } from './reports.ts'
 import { segmentsOf } from './segments.ts'
 
 const BODY_MAX = 1_600
@@ -27,9 +34,9 @@ export type TwilioApiOptions = {
   db: Database
   clock: Clock
   log: FastifyBaseLogger
-  account: Account
+  account: TwilioAccount
   messages: Messages
-  callbacks: Callbacks<Report>
+  callbacks: Callbacks<TwilioReport>
   faults: Faults
 }
 
@@ -37,7 +44,7 @@ export type TwilioApiOptions = {
 const rfcTime = (ms: number): string => new Date(ms).toUTCString().replace('GMT', '+0000')
 
 /** `whatsapp:+49…` or `+49…`. */
-function readAddress(text: string): { channel: Channel; number: string } {
+function readAddress(text: string): { channel: PhoneChannel; number: string } {
   return text.startsWith('whatsapp:')
     ? { channel: 'whatsapp', number: text.slice('whatsapp:'.length) }
     : { channel: 'sms', number: text }
@@ -54,7 +61,7 @@ const isWebAddress = (text: string): boolean => URL.canParse(text) && /^https?:$
  */
 function readMessage(
   form: URLSearchParams,
-): Omit<Message, 'id' | 'sid' | 'createdAt'> & { callback?: string } {
+): Omit<PhoneMessage, 'id' | 'sid' | 'createdAt'> & { callback?: string } {
   const [toText, fromText, body] = ['To', 'From', 'Body'].map((name) => form.get(name) ?? '') as [
     string,
     string,
@@ -126,7 +133,7 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
   const credentials = `Basic ${Buffer.from(`${account.sid}:${account.token}`).toString('base64')}`
 
   /** @param now milliseconds since 1970 */
-  function resourceOf(message: Message, now: number): Record<string, unknown> {
+  function resourceOf(message: PhoneMessage, now: number): Record<string, unknown> {
     const { sid, channel, to, from, body, media, outcome, errorCode, createdAt } = message
     const status = statusAt(message, now)
     const isFinal = status === outcome
@@ -157,9 +164,13 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
 
   type Answer = Record<string, unknown>
 
-  const answering = (handle: Handler) => faulty(faults, 'phone', refuse, handle)
+  const answering = (handle: FaultyHandler) => faulty(faults, 'phone', refuse, handle)
 
-  async function create({ body }: FastifyRequest, reply: FastifyReply, fault: Fault): Promise<Answer> {
+  async function create(
+    { body }: FastifyRequest,
+    reply: FastifyReply,
+    fault: ProviderFault,
+  ): Promise<Answer> {
     const { callback, ...input } = readMessage(formOf(body))
     const message = messages.create(input)
     await db.batch([

@@ -8,11 +8,11 @@ import { approvalPage, noticePage, type ApprovalPage } from './approval-page.ts'
 import { CURRENCIES } from './currencies.ts'
 import { PayPalError } from './errors.ts'
 import { queryOf } from './notifications-api.ts'
-import { FUNDINGS, type Funding, type Order } from './order.ts'
+import { FUNDINGS, type Funding, type PaypalOrder } from './order.ts'
 import { BUYER } from './resources.ts'
 import { callbackFault } from './simulation-api.ts'
 import { approve } from './steps.ts'
-import type { Wallet } from './wallet.ts'
+import type { WalletProvider } from './wallet.ts'
 
 const PATH = '/walletpay/approve'
 
@@ -26,7 +26,7 @@ function backTo(url: string, parameters: Readonly<Record<string, string>>): stri
 /** The page at which the buyer approves or cancels; the links `approve` and `payer-action` lead there. */
 export function addApprovalRoutes(
   engine: FastifyInstance,
-  options: { wallet: Wallet; faults: Faults; name: string; root: string },
+  options: { wallet: WalletProvider; faults: Faults; name: string; root: string },
 ): void {
   const { wallet, faults, name, root } = options
   const assets = { common: `${root}/page`, own: `${root}/walletpay/page` }
@@ -34,7 +34,7 @@ export function addApprovalRoutes(
   const notice = (reply: FastifyReply, status: number, title: string, text: string) =>
     sendPage(reply, status, noticePage(assets, title, text))
 
-  async function orderOf(url: string): Promise<Order | undefined> {
+  async function orderOf(url: string): Promise<PaypalOrder | undefined> {
     const id = queryOf(url).get('token') ?? ''
     try {
       return await wallet.orders.find({ order: id.replaceAll('\0', '') })
@@ -52,7 +52,7 @@ export function addApprovalRoutes(
       'It does not exist, or it was not paid in time. Start again in the shop.',
     )
 
-  function over(reply: FastifyReply, { status }: Order) {
+  function over(reply: FastifyReply, { status }: PaypalOrder) {
     const text =
       status === 'VOIDED'
         ? 'It was given up, and nothing was paid. Start again in the shop.'
@@ -60,9 +60,9 @@ export function addApprovalRoutes(
     return notice(reply, 409, 'This order is over', text)
   }
 
-  const isOver = ({ status }: Order): boolean => status === 'COMPLETED' || status === 'VOIDED'
+  const isOver = ({ status }: PaypalOrder): boolean => status === 'COMPLETED' || status === 'VOIDED'
 
-  function viewOf({ request, wasDeclined }: Order): ApprovalPage {
+  function viewOf({ request, wasDeclined }: PaypalOrder): ApprovalPage {
     const written = (amount: bigint | string) => formatAmount(BigInt(amount), request.currency, CURRENCIES)
     return {
       assets,
@@ -116,7 +116,7 @@ export function addApprovalRoutes(
     }
   }
 
-  const goOn = (reply: FastifyReply, { id, request }: Order) =>
+  const goOn = (reply: FastifyReply, { id, request }: PaypalOrder) =>
     request.returnUrl === undefined
       ? notice(
           reply,

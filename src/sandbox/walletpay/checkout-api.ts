@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify'
 
-import type { Fault, Handler } from '../faults.ts'
+import type { ProviderFault, FaultyHandler } from '../faults.ts'
 import { readMoney } from './amounts.ts'
 import { malformed, notFound, unprocessable } from './errors.ts'
 import { newObjectId } from './ids.ts'
-import type { Order } from './order.ts'
+import type { PaypalOrder } from './order.ts'
 import { readObject, readOrderRequest, readText } from './order-request.ts'
-import { requestKey, type Answer, type RequestKey } from './requests.ts'
-import { capture, refund, type RefundRequest } from './steps.ts'
-import type { Wallet } from './wallet.ts'
+import { requestKey, type PaypalAnswer, type RequestKey } from './requests.ts'
+import { capture, refund, type PaypalRefundRequest } from './steps.ts'
+import type { WalletProvider } from './wallet.ts'
 
 type Params = { id: string }
 
@@ -25,7 +25,12 @@ function keyOf(operation: 'order' | 'capture' | 'refund', request: FastifyReques
 const wantsRepresentation = ({ headers }: FastifyRequest): boolean =>
   /\breturn=representation\b/.test([headers['prefer']].flat().join())
 
-function send(request: FastifyRequest, reply: FastifyReply, answer: Answer, replayStatus = 200): unknown {
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: PaypalAnswer,
+  replayStatus = 200,
+): unknown {
   reply.code(answer.isReplay ? replayStatus : 201)
   return wantsRepresentation(request) ? answer.full : answer.minimal
 }
@@ -38,12 +43,12 @@ function send(request: FastifyRequest, reply: FastifyReply, answer: Answer, repl
  */
 export function addCheckoutRoutes(
   engine: FastifyInstance,
-  options: { wallet: Wallet; answering: (handle: Handler) => RouteHandlerMethod },
+  options: { wallet: WalletProvider; answering: (handle: FaultyHandler) => RouteHandlerMethod },
 ): void {
   const { wallet, answering } = options
   const { orders, resources } = wallet
 
-  const orderAnswer = (order: Order): Answer => ({
+  const orderAnswer = (order: PaypalOrder): PaypalAnswer => ({
     full: resources.orderOf(order),
     minimal: resources.minimalOrderOf(order),
   })
@@ -53,7 +58,7 @@ export function addCheckoutRoutes(
     const key = keyOf('order', request)
     if (!key && input.isWalletOrder)
       throw malformed('PAYPAL_REQUEST_ID_REQUIRED', 'With a payment source, PayPal-Request-Id is required.')
-    const make = (now: number): Order => ({
+    const make = (now: number): PaypalOrder => ({
       id: newObjectId(),
       status: input.isWalletOrder ? 'PAYER_ACTION_REQUIRED' : 'CREATED',
       request: input,
@@ -66,7 +71,7 @@ export function addCheckoutRoutes(
     return send(request, reply, await orders.create(make, { request: key, answer: orderAnswer }))
   }
 
-  async function captureOrder(request: FastifyRequest, reply: FastifyReply, fault: Fault) {
+  async function captureOrder(request: FastifyRequest, reply: FastifyReply, fault: ProviderFault) {
     readObject(request.body ?? undefined, '')
     const answer = await wallet.change(
       { order: (request.params as Params).id },
@@ -84,7 +89,7 @@ export function addCheckoutRoutes(
     return resources.captureAlone(order, found)
   }
 
-  function readRefund(body: unknown): RefundRequest & { currency?: string } {
+  function readRefund(body: unknown): PaypalRefundRequest & { currency?: string } {
     const input = readObject(body ?? undefined, '')
     const money = input['amount'] === undefined ? undefined : readMoney(input['amount'], '/amount')
     const [customId, invoiceId, note] = [
@@ -100,7 +105,7 @@ export function addCheckoutRoutes(
     }
   }
 
-  async function refundCapture(request: FastifyRequest, reply: FastifyReply, fault: Fault) {
+  async function refundCapture(request: FastifyRequest, reply: FastifyReply, fault: ProviderFault) {
     const { id } = request.params as Params
     const { currency, ...input } = readRefund(request.body)
     const answer = await wallet.change(

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify'
 
-import type { Fault, Handler } from '../faults.ts'
+import type { ProviderFault, FaultyHandler } from '../faults.ts'
 import { malformed, notFound, PayPalError } from './errors.ts'
 import { queryOf } from './notifications-api.ts'
-import type { Order } from './order.ts'
+import type { PaypalOrder } from './order.ts'
 import { closeDispute } from './steps.ts'
-import type { Wallet } from './wallet.ts'
+import type { WalletProvider } from './wallet.ts'
 
 type Params = { id: string }
 
@@ -16,12 +16,12 @@ type Params = { id: string }
  */
 export function addDisputeRoutes(
   engine: FastifyInstance,
-  { wallet, answering }: { wallet: Wallet; answering: (handle: Handler) => RouteHandlerMethod },
+  { wallet, answering }: { wallet: WalletProvider; answering: (handle: FaultyHandler) => RouteHandlerMethod },
 ): void {
   const { orders, resources } = wallet
   const { link } = resources
 
-  async function orderOf(id: string): Promise<Order> {
+  async function orderOf(id: string): Promise<PaypalOrder> {
     const order = await orders.find({ object: id })
     if (order.dispute?.id !== id) throw notFound()
     return order
@@ -53,7 +53,7 @@ export function addDisputeRoutes(
     return resources.disputeOf(order, order.dispute!)
   }
 
-  async function accept({ params }: FastifyRequest, _reply: unknown, fault: Fault) {
+  async function accept({ params }: FastifyRequest, _reply: unknown, fault: ProviderFault) {
     const { id } = params as Params
     await wallet.change(
       { object: id },

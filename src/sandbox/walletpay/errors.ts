@@ -7,7 +7,13 @@ import { ApiError } from '../../base/errors.ts'
 const DEBUG_HEADER = 'paypal-debug-id'
 
 /** One fault of a request, by PayPal's code; the description is the sandbox's own. */
-export type Issue = { issue: string; description: string; field?: string; value?: string; location?: string }
+export type PaypalIssue = {
+  issue: string
+  description: string
+  field?: string
+  value?: string
+  location?: string
+}
 
 export type Link = { href: string; rel: string; method?: string }
 
@@ -28,10 +34,10 @@ const NAMES: Readonly<Record<number, readonly [name: string, message: string]>> 
 /** An error in PayPal's form, https://developer.paypal.com/api/rest/responses/ */
 export class PayPalError extends Error {
   readonly status: number
-  readonly issues: readonly Issue[]
+  readonly issues: readonly PaypalIssue[]
   readonly links: readonly Link[]
 
-  constructor(status: number, issues: readonly Issue[] = [], links: readonly Link[] = []) {
+  constructor(status: number, issues: readonly PaypalIssue[] = [], links: readonly Link[] = []) {
     super((NAMES[status] ?? NAMES[status < 500 ? 400 : 500]!)[1])
     this.name = 'PayPalError'
     this.status = status

@@ -27,7 +27,7 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
-export type Event = {
+export type PaypalEvent = {
   id: string
   /** Sorts by time of creation. */
   sequence: string
@@ -49,7 +49,7 @@ type Row = {
 
 const COLUMNS = sql.literal('id, sequence, type, object_id, body, created_at')
 
-const eventOf = ({ object_id: objectId, created_at: createdAt, ...row }: Row): Event => ({
+const eventOf = ({ object_id: objectId, created_at: createdAt, ...row }: Row): PaypalEvent => ({
   ...row,
   objectId,
   createdAt,
@@ -68,7 +68,7 @@ function kindOf(type: EventType): { resource_type: string; resource_version?: st
 export function createEvent(
   event: { type: EventType; objectId: string; summary: string; resource: Resource; now: number },
   link: (rel: string, path: string, method?: string) => Link,
-): Event {
+): PaypalEvent {
   const { type, objectId, summary, resource, now } = event
   const id = newEventId()
   const path = `/v1/notifications/webhooks-events/${id}`
@@ -85,11 +85,11 @@ export function createEvent(
   return { id, sequence: newId(now), type, objectId, body, createdAt: now }
 }
 
-export const insertEventSql = (event: Event): Sql => sql`
+export const insertEventSql = (event: PaypalEvent): Sql => sql`
   insert into sandbox_walletpay_events (${COLUMNS})
   values (${event.id}, ${event.sequence}, ${event.type}, ${event.objectId}, ${event.body}, ${event.createdAt})`
 
-export async function findEvent(db: Database, id: string, now: number): Promise<Event | undefined> {
+export async function findEvent(db: Database, id: string, now: number): Promise<PaypalEvent | undefined> {
   const row = await db.get<Row>(sql`
     select ${COLUMNS} from sandbox_walletpay_events where id = ${id} and created_at >= ${now - KEPT_MS}`)
   return row && eventOf(row)
@@ -106,7 +106,7 @@ export type EventFilter = {
 }
 
 /** Lists events, the newest first. */
-export async function listEvents(db: Database, filter: EventFilter, now: number): Promise<Event[]> {
+export async function listEvents(db: Database, filter: EventFilter, now: number): Promise<PaypalEvent[]> {
   const { since = 0, until, type, before, limit } = filter
   const where: Sql[] = [sql`created_at >= ${Math.max(since, now - KEPT_MS)}`]
   if (until !== undefined) where.push(sql`created_at <= ${until}`)

@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../db/database.ts'
-import type { Fault, Handler } from '../faults.ts'
+import type { ProviderFault, FaultyHandler } from '../faults.ts'
 import { malformed, notFound, type Link } from './errors.ts'
-import { EVENT_TYPES, findEvent, listEvents, type Event } from './events.ts'
+import { EVENT_TYPES, findEvent, listEvents, type PaypalEvent } from './events.ts'
 import { readObject } from './order-request.ts'
 import { isSigned } from './signature.ts'
-import type { Wallet } from './wallet.ts'
+import type { WalletProvider } from './wallet.ts'
 
 type Params = { id: string }
 
@@ -44,7 +44,7 @@ function pageSizeOf(query: URLSearchParams, largest: number): number {
   return size
 }
 
-const shown = ({ body }: Event): Record<string, unknown> => JSON.parse(body) as Record<string, unknown>
+const shown = ({ body }: PaypalEvent): Record<string, unknown> => JSON.parse(body) as Record<string, unknown>
 
 /**
  * PayPal's webhooks: its events, and the check of a signature.
@@ -55,9 +55,9 @@ export function addNotificationRoutes(
   engine: FastifyInstance,
   options: {
     db: Database
-    wallet: Wallet
+    wallet: WalletProvider
     clock: Clock
-    answering: (handle: Handler) => RouteHandlerMethod
+    answering: (handle: FaultyHandler) => RouteHandlerMethod
   },
 ): void {
   const { db, wallet, clock, answering } = options
@@ -93,13 +93,13 @@ export function addNotificationRoutes(
     }
   }
 
-  async function eventOf({ params }: FastifyRequest): Promise<Event> {
+  async function eventOf({ params }: FastifyRequest): Promise<PaypalEvent> {
     const event = await findEvent(db, (params as Params).id, clock.now())
     if (!event) throw notFound()
     return event
   }
 
-  async function resend(request: FastifyRequest, reply: FastifyReply, fault: Fault) {
+  async function resend(request: FastifyRequest, reply: FastifyReply, fault: ProviderFault) {
     const event = await eventOf(request)
     if (wallet.webhookId() !== undefined) await wallet.keys.get()
     await db.batch(wallet.sendSql([event], fault.callback))

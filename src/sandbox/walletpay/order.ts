@@ -42,7 +42,7 @@ export type Capture = {
   updatedAt: number
 }
 
-export type Refund = {
+export type PaypalRefund = {
   id: string
   status: 'PENDING' | 'COMPLETED' | 'FAILED'
   amount: string
@@ -53,7 +53,7 @@ export type Refund = {
   updatedAt: number
 }
 
-export type Dispute = {
+export type PaypalDispute = {
   id: string
   status: 'WAITING_FOR_SELLER_RESPONSE' | 'UNDER_REVIEW' | 'RESOLVED'
   reason: string
@@ -63,7 +63,7 @@ export type Dispute = {
   updatedAt: number
 }
 
-export type Order = {
+export type PaypalOrder = {
   id: string
   status: 'CREATED' | 'PAYER_ACTION_REQUIRED' | 'APPROVED' | 'COMPLETED' | 'VOIDED'
   request: OrderRequest
@@ -74,10 +74,10 @@ export type Order = {
   capture?: Capture
   /** Captures that were declined before. */
   declined: readonly Capture[]
-  refunds: readonly Refund[]
-  dispute?: Dispute
+  refunds: readonly PaypalRefund[]
+  dispute?: PaypalDispute
   /** The payment was taken back without a dispute. */
-  reversal?: Refund
+  reversal?: PaypalRefund
   createdAt: number
   updatedAt: number
   approvedAt?: number
@@ -88,7 +88,7 @@ const UNAPPROVED_MS = 3 * HOUR_MS
 const APPROVED_MS = 72 * HOUR_MS
 
 /** Whether PayPal no longer knows an order: one that was not approved or captured in time. */
-export function isForgotten({ status, createdAt, approvedAt }: Order, now: number): boolean {
+export function isForgotten({ status, createdAt, approvedAt }: PaypalOrder, now: number): boolean {
   if (status === 'COMPLETED') return false
   return approvedAt === undefined ? now - createdAt >= UNAPPROVED_MS : now - approvedAt >= APPROVED_MS
 }
@@ -97,14 +97,14 @@ const sum = (amounts: readonly { amount: string }[]): bigint =>
   amounts.reduce((total, { amount }) => total + BigInt(amount), 0n)
 
 /** What was given back by refunds that are completed, in minor units. */
-export const refundedOf = ({ refunds }: Order): bigint =>
+export const refundedOf = ({ refunds }: PaypalOrder): bigint =>
   sum(refunds.filter(({ status }) => status === 'COMPLETED'))
 
 /** Whether a dispute keeps its amount away from the merchant: until it is won. */
-const takes = ({ outcome }: Dispute): boolean => outcome !== 'RESOLVED_SELLER_FAVOUR'
+const takes = ({ outcome }: PaypalDispute): boolean => outcome !== 'RESOLVED_SELLER_FAVOUR'
 
 /** What can still be refunded, in minor units: refunds in progress count. */
-export const refundableOf = ({ capture, refunds, dispute }: Order): bigint =>
+export const refundableOf = ({ capture, refunds, dispute }: PaypalOrder): bigint =>
   capture?.status === 'COMPLETED'
     ? BigInt(capture.amount) -
       sum(refunds.filter(({ status }) => status !== 'FAILED')) -
@@ -112,7 +112,7 @@ export const refundableOf = ({ capture, refunds, dispute }: Order): bigint =>
     : 0n
 
 /** The capture's status as PayPal shows it: refunds change it. */
-export function captureStatusOf(order: Order, { id, status, amount }: Capture): string {
+export function captureStatusOf(order: PaypalOrder, { id, status, amount }: Capture): string {
   if (status !== 'COMPLETED' || id !== order.capture?.id) return status
   if (order.reversal) return 'REFUNDED'
   const refunded = refundedOf(order)
@@ -121,7 +121,7 @@ export function captureStatusOf(order: Order, { id, status, amount }: Capture): 
 }
 
 /** What the merchant has by an order, in minor units: the money of an open dispute is on hold. */
-export function fundsOf(order: Order): { available: bigint; onHold: bigint } {
+export function fundsOf(order: PaypalOrder): { available: bigint; onHold: bigint } {
   const { capture, refunds, reversal, dispute } = order
   if (capture?.status !== 'COMPLETED') return { available: 0n, onHold: 0n }
   const net =

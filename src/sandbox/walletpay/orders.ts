@@ -4,9 +4,9 @@ import { parseJson } from '../../base/json.ts'
 import type { Database, Step as DatabaseStep, Transaction } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { notFound, unprocessable } from './errors.ts'
-import { fundsOf, isForgotten, type Order } from './order.ts'
-import { createRequests, type Answer, type RequestKey } from './requests.ts'
-import type { Report, Step } from './steps.ts'
+import { fundsOf, isForgotten, type PaypalOrder } from './order.ts'
+import { createRequests, type PaypalAnswer, type RequestKey } from './requests.ts'
+import type { PaypalReport, OrderStep } from './steps.ts'
 
 /** How an order is found: by its own id, or by that of one of its objects. */
 export type Target = { order: string } | { object: string }
@@ -14,32 +14,36 @@ export type Target = { order: string } | { object: string }
 type Row = { id: string; state: string; revision: number }
 
 /** The steps that store what the provider reports, and send it. */
-export type WriteReports = (order: Order, reports: readonly Report[], now: number) => DatabaseStep[]
+export type WriteReports = (
+  order: PaypalOrder,
+  reports: readonly PaypalReport[],
+  now: number,
+) => DatabaseStep[]
 
-export type Change = {
+export type OrderChange = {
   request?: RequestKey | undefined
   write: WriteReports
   /** Pure: it may run more than once. */
-  step: (order: Order, now: number) => Step
-  answer: (order: Order, step: Step) => Answer
+  step: (order: PaypalOrder, now: number) => OrderStep
+  answer: (order: PaypalOrder, step: OrderStep) => PaypalAnswer
 }
 
 export type Orders = {
   create(
-    order: (now: number) => Order,
-    change: Pick<Change, 'request'> & { answer: (order: Order) => Answer },
-  ): Promise<Answer>
+    order: (now: number) => PaypalOrder,
+    change: Pick<OrderChange, 'request'> & { answer: (order: PaypalOrder) => PaypalAnswer },
+  ): Promise<PaypalAnswer>
   /**
    * Changes an order: the change, its events and the first answer to its idempotency key are stored together. Of changes at
    * the same moment each sees the one before.
    *
    * @throws PayPalError
    */
-  change(target: Target, change: Change): Promise<Answer>
+  change(target: Target, change: OrderChange): Promise<PaypalAnswer>
   /** @throws PayPalError 404, also for an order that PayPal no longer knows */
-  find(target: Target): Promise<Order>
+  find(target: Target): Promise<PaypalOrder>
   /** The newest first. */
-  list(limit: number): Promise<Order[]>
+  list(limit: number): Promise<PaypalOrder[]>
   /** What the merchant has in each currency, in minor units, and the number of orders. */
   totals(): Promise<{ count: number; balances: Map<string, { available: bigint; onHold: bigint }> }>
   /** Changes with each change of an order. */
@@ -47,7 +51,7 @@ export type Orders = {
   deleteSql(): Sql[]
 }
 
-const orderOf = (row: Pick<Row, 'state'>): Order => parseJson(row.state) as Order
+const orderOf = (row: Pick<Row, 'state'>): PaypalOrder => parseJson(row.state) as PaypalOrder
 
 const where = (target: Target): Sql =>
   'order' in target
@@ -63,8 +67,8 @@ export function createOrders(db: Database, clock: Clock): Orders {
 
   async function inTransaction(
     request: RequestKey | undefined,
-    work: (tx: Transaction, now: number) => Promise<{ answer: Answer; refusal?: Error | undefined }>,
-  ): Promise<Answer> {
+    work: (tx: Transaction, now: number) => Promise<{ answer: PaypalAnswer; refusal?: Error | undefined }>,
+  ): Promise<PaypalAnswer> {
     const { answer, refusal } = await db.transaction(
       async (tx) => {
         const now = clock.now()
@@ -83,7 +87,7 @@ export function createOrders(db: Database, clock: Clock): Orders {
   async function insertObjects(
     tx: Transaction,
     orderId: string,
-    { objects = [], invoice }: Step,
+    { objects = [], invoice }: OrderStep,
   ): Promise<void> {
     for (const id of objects)
       await tx.write(sql`insert into sandbox_walletpay_objects (id, order_id) values (${id}, ${orderId})`)
@@ -95,7 +99,7 @@ export function createOrders(db: Database, clock: Clock): Orders {
       throw unprocessable('DUPLICATE_INVOICE_ID', 'The invoice id was used by another payment.')
   }
 
-  async function find(target: Target): Promise<Order> {
+  async function find(target: Target): Promise<PaypalOrder> {
     const row = await db.get<Row>(
       sql`select id, state, revision from sandbox_walletpay_orders where ${where(target)}`,
     )

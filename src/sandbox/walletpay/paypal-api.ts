@@ -4,14 +4,14 @@ import type { Clock } from '../../base/clock.ts'
 import { isSameSecret } from '../../base/crypto.ts'
 import { decodeUtf8, parseStrictJson } from '../../base/json.ts'
 import type { Database } from '../../db/database.ts'
-import { faulty, type Faults, type Handler } from '../faults.ts'
+import { faulty, type Faults, type FaultyHandler } from '../faults.ts'
 import { formOf, takeForms } from '../forms.ts'
 import { addCheckoutRoutes } from './checkout-api.ts'
 import { addDisputeRoutes } from './disputes-api.ts'
 import { answerAsPayPal, malformed, notFound, PayPalError } from './errors.ts'
 import { addNotificationRoutes } from './notifications-api.ts'
 import { createToken, isValidToken, TOKEN_SECONDS } from './tokens.ts'
-import type { Wallet } from './wallet.ts'
+import type { WalletProvider } from './wallet.ts'
 
 const refuse = (status: number): never => {
   throw new PayPalError(status, [
@@ -25,12 +25,12 @@ export function createPayPalApi(options: {
   clock: Clock
   log: FastifyBaseLogger
   faults: Faults
-  wallet: Wallet
+  wallet: WalletProvider
 }): FastifyPluginAsync {
   const { db, clock, log, faults, wallet } = options
   const { clientId, clientSecret } = wallet.credentials
   const basic = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`
-  const answering = (handle: Handler) => faulty(faults, 'walletpay', refuse, handle)
+  const answering = (handle: FaultyHandler) => faulty(faults, 'walletpay', refuse, handle)
 
   // RFC 6749, section 4.4
   async function token(request: FastifyRequest, reply: FastifyReply) {

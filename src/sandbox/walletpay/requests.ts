@@ -2,17 +2,20 @@ import { sha256 } from '../../base/crypto.ts'
 import { parseJson } from '../../base/json.ts'
 import type { Transaction } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import { PayPalError, unprocessable, type Issue, type Link } from './errors.ts'
+import { PayPalError, unprocessable, type PaypalIssue, type Link } from './errors.ts'
 import type { Resource } from './resources.ts'
 
 /** The answer to a call, with and without `Prefer: return=representation`. */
-export type Answer = { full: Resource; minimal: Resource; isReplay?: boolean }
+export type PaypalAnswer = { full: Resource; minimal: Resource; isReplay?: boolean }
 
 /** The idempotency key of a call: its `PayPal-Request-Id`, for one operation. */
 export type RequestKey = { id: string; hash: string; keptMs: number }
 
-type Done = { answer: Answer; refusal?: Error | undefined }
-type Stored = { answer: Answer; refusal?: { status: number; issues: Issue[]; links: Link[] } }
+type Done = { answer: PaypalAnswer; refusal?: Error | undefined }
+type StoredPaypalAnswer = {
+  answer: PaypalAnswer
+  refusal?: { status: number; issues: PaypalIssue[]; links: Link[] }
+}
 
 /** PayPal keeps the ids of orders for 6 hours, those of captures and refunds for 45 days. */
 const KEPT_MS = { order: 6 * 3_600_000, capture: 45 * 86_400_000, refund: 45 * 86_400_000 } as const
@@ -45,7 +48,7 @@ export const createRequests = () => ({
     )
     if (row!.request_hash !== hash)
       throw unprocessable('DUPLICATE_REQUEST_ID', 'The PayPal-Request-Id was used for another request.')
-    const { answer, refusal } = parseJson(row!.answer) as Stored
+    const { answer, refusal } = parseJson(row!.answer) as StoredPaypalAnswer
     return {
       answer: { ...answer, isReplay: true },
       refusal: refusal && new PayPalError(refusal.status, refusal.issues, refusal.links),

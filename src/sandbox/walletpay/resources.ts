@@ -5,10 +5,10 @@ import {
   captureStatusOf,
   refundedOf,
   type Capture,
-  type Dispute,
+  type PaypalDispute,
   type Funding,
-  type Order,
-  type Refund,
+  type PaypalOrder,
+  type PaypalRefund,
 } from './order.ts'
 
 export type Resource = Record<string, unknown>
@@ -37,16 +37,16 @@ export function createResources(address: string) {
   const orderPath = (id: string) => `/v2/checkout/orders/${id}`
   const capturePath = (id: string) => `/v2/payments/captures/${id}`
 
-  const approvalUrl = ({ id }: Pick<Order, 'id'>): string => `${address}/approve?token=${id}`
+  const approvalUrl = ({ id }: Pick<PaypalOrder, 'id'>): string => `${address}/approve?token=${id}`
 
   /** The link to the page where the buyer approves. */
-  const approvalLink = (order: Order): Link => ({
+  const approvalLink = (order: PaypalOrder): Link => ({
     href: approvalUrl(order),
     rel: order.request.isWalletOrder ? 'payer-action' : 'approve',
     method: 'GET',
   })
 
-  function orderLinks(order: Order): Link[] {
+  function orderLinks(order: PaypalOrder): Link[] {
     const { id, status } = order
     const self = link('self', orderPath(id))
     if (status === 'COMPLETED' || status === 'VOIDED') return [self]
@@ -55,7 +55,7 @@ export function createResources(address: string) {
     return [self, approvalLink(order), ...(status === 'CREATED' ? [capture] : [])]
   }
 
-  function captureOf(order: Order, capture: Capture): Resource {
+  function captureOf(order: PaypalOrder, capture: Capture): Resource {
     const { id, status, amount, fee, createdAt, updatedAt } = capture
     const { request } = order
     const { currency } = request
@@ -91,13 +91,13 @@ export function createResources(address: string) {
   }
 
   /** A capture that is asked for alone, or that an event is about. */
-  const captureAlone = (order: Order, capture: Capture): Resource => ({
+  const captureAlone = (order: PaypalOrder, capture: Capture): Resource => ({
     ...captureOf(order, capture),
     payee: MERCHANT,
     supplementary_data: { related_ids: { order_id: order.id } },
   })
 
-  function refundOf(order: Order, refund: Refund): Resource {
+  function refundOf(order: PaypalOrder, refund: PaypalRefund): Resource {
     const { currency } = order.request
     const amount = moneyOf(refund.amount, currency)
     return defined({
@@ -120,7 +120,7 @@ export function createResources(address: string) {
     })
   }
 
-  function paymentsOf(order: Order): Resource | undefined {
+  function paymentsOf(order: PaypalOrder): Resource | undefined {
     const { capture, refunds } = order
     if (!capture) return undefined
     return {
@@ -129,7 +129,7 @@ export function createResources(address: string) {
     }
   }
 
-  function unitOf(order: Order): Resource {
+  function unitOf(order: PaypalOrder): Resource {
     const { request } = order
     const { currency } = request
     return defined({
@@ -158,7 +158,7 @@ export function createResources(address: string) {
     })
   }
 
-  function sourceOf({ request, approvedAt }: Order): Resource | undefined {
+  function sourceOf({ request, approvedAt }: PaypalOrder): Resource | undefined {
     const { payer_id, email_address, name, address: home } = BUYER
     if (approvedAt !== undefined)
       return {
@@ -167,10 +167,10 @@ export function createResources(address: string) {
     return request.isWalletOrder ? { paypal: {} } : undefined
   }
 
-  const payerOf = ({ approvedAt }: Order): Resource | undefined =>
+  const payerOf = ({ approvedAt }: PaypalOrder): Resource | undefined =>
     approvedAt === undefined ? undefined : BUYER
 
-  const orderOf = (order: Order): Resource =>
+  const orderOf = (order: PaypalOrder): Resource =>
     defined({
       id: order.id,
       intent: 'CAPTURE',
@@ -184,7 +184,7 @@ export function createResources(address: string) {
     })
 
   /** The answer without `Prefer: return=representation`. */
-  const minimalOrderOf = (order: Order): Resource =>
+  const minimalOrderOf = (order: PaypalOrder): Resource =>
     defined({
       id: order.id,
       status: order.status,
@@ -196,7 +196,7 @@ export function createResources(address: string) {
       links: orderLinks(order),
     })
 
-  function summaryOf(order: Order, dispute: Dispute): Resource {
+  function summaryOf(order: PaypalOrder, dispute: PaypalDispute): Resource {
     const { id, status, reason, amount, createdAt, updatedAt } = dispute
     return {
       dispute_id: id,
@@ -217,7 +217,7 @@ export function createResources(address: string) {
     }
   }
 
-  function disputeOf(order: Order, dispute: Dispute): Resource {
+  function disputeOf(order: PaypalOrder, dispute: PaypalDispute): Resource {
     const { request, capture } = order
     const { id, status, outcome, amount, createdAt, updatedAt } = dispute
     const { dispute_state: _state, links: _links, ...summary } = summaryOf(order, dispute)

@@ -2,7 +2,7 @@ import { randomUUID, sign, verify } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 import { isoTime } from '../../base/clock.ts'
-import type { SigningKey } from './signing-key.ts'
+import type { WebhookSigningKey } from './signing-key.ts'
 
 export const ALGORITHM = 'SHA256withRSA'
 
@@ -12,7 +12,7 @@ const signedText = (id: string, time: string, webhookId: string, body: string): 
 
 /** The headers of a webhook, signed for the webhook with this id. */
 export function signWebhook(
-  { privateKey, certId }: SigningKey,
+  { privateKey, certId }: WebhookSigningKey,
   options: { address: string; webhookId: string; body: string; now: number },
 ): Record<string, string> {
   const { address, webhookId, body, now } = options
@@ -32,7 +32,7 @@ export function signWebhook(
 
 /** Whether a body with these headers was signed with the key for the webhook with this id. */
 export function isSigned(
-  { publicKey, certId }: SigningKey,
+  { publicKey, certId }: WebhookSigningKey,
   options: {
     address: string
     webhookId: string

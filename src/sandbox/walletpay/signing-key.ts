@@ -8,7 +8,7 @@ import { selfSignedCertificate } from './certificate.ts'
 
 const generate = promisify(generateKeyPair)
 
-export type SigningKey = {
+export type WebhookSigningKey = {
   privateKey: KeyObject
   /** PEM. */
   certificate: string
@@ -19,11 +19,11 @@ export type SigningKey = {
 
 export type SigningKeyStore = {
   /** The key; created at its first use. */
-  get(): Promise<SigningKey>
+  get(): Promise<WebhookSigningKey>
   /** Reads the key if it exists. */
-  load(): Promise<SigningKey | undefined>
+  load(): Promise<WebhookSigningKey | undefined>
   /** The key if it has been read already. */
-  cached(): SigningKey | undefined
+  cached(): WebhookSigningKey | undefined
 }
 
 /**
@@ -32,10 +32,10 @@ export type SigningKeyStore = {
  */
 export function createSigningKeyStore(db: Database, secret: string): SigningKeyStore {
   const seal = deriveKey(secret, 'sandbox-walletpay-key')
-  let cached: SigningKey | undefined
-  let pending: Promise<SigningKey> | undefined
+  let cached: WebhookSigningKey | undefined
+  let pending: Promise<WebhookSigningKey> | undefined
 
-  async function read(): Promise<{ sealed: string; key: SigningKey | undefined } | undefined> {
+  async function read(): Promise<{ sealed: string; key: WebhookSigningKey | undefined } | undefined> {
     const row = await db.get<{ sealed: string }>(
       sql`select sealed from sandbox_keys where name = 'walletpay'`,
     )
@@ -51,7 +51,7 @@ export function createSigningKeyStore(db: Database, secret: string): SigningKeyS
     }
   }
 
-  async function readOrCreate(): Promise<SigningKey> {
+  async function readOrCreate(): Promise<WebhookSigningKey> {
     let stored = await read()
     if (!stored?.key) {
       const keys = await generate('rsa', { modulusLength: 2048 })

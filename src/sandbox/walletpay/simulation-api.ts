@@ -4,13 +4,13 @@ import { isoTime } from '../../base/clock.ts'
 import { errors, invalid } from '../../base/errors.ts'
 import { formatAmount } from '../../base/money.ts'
 import { Type } from '../../base/schema.ts'
-import type { Fault, Faults } from '../faults.ts'
+import type { ProviderFault, Faults } from '../faults.ts'
 import { createReader } from '../reader.ts'
 import { readMoney } from './amounts.ts'
 import { CURRENCIES } from './currencies.ts'
 import { notFound, PayPalError } from './errors.ts'
-import { captureStatusOf, FUNDINGS, refundedOf, type Order } from './order.ts'
-import type { Change, Target } from './orders.ts'
+import { captureStatusOf, FUNDINGS, refundedOf, type PaypalOrder } from './order.ts'
+import type { OrderChange, Target } from './orders.ts'
 import type { Resource } from './resources.ts'
 import {
   approve,
@@ -23,7 +23,7 @@ import {
   settleRefund,
   voidOrder,
 } from './steps.ts'
-import type { Wallet } from './wallet.ts'
+import type { WalletProvider } from './wallet.ts'
 
 const LIST_MAX = 200
 
@@ -41,7 +41,7 @@ const REASONS = [
 ] as const
 
 /** An order as `/sandbox` lists it. */
-function listedOrder(order: Order, approvalUrl: string): Resource {
+function listedOrder(order: PaypalOrder, approvalUrl: string): Resource {
   const { id, status, request, capture, refunds, dispute, funding, createdAt } = order
   const written = (amount: string | bigint) => formatAmount(BigInt(amount), request.currency, CURRENCIES)
   const isOver = status === 'COMPLETED' || status === 'VOIDED'
@@ -70,11 +70,11 @@ function listedOrder(order: Order, approvalUrl: string): Resource {
 }
 
 /** An amount of the body in minor units. */
-const minorOf = ({ request: { currency } }: Order, amount: string | undefined): bigint | undefined =>
+const minorOf = ({ request: { currency } }: PaypalOrder, amount: string | undefined): bigint | undefined =>
   amount === undefined ? undefined : readMoney({ currency_code: currency, value: amount }, '/amount').amount
 
 /** The callback fault in force for what happens outside of an API call. A call counts only if there is one. */
-export async function callbackFault(faults: Faults): Promise<Fault['callback']> {
+export async function callbackFault(faults: Faults): Promise<ProviderFault['callback']> {
   const { walletpay } = await faults.all()
   return walletpay?.callback === undefined ? undefined : (await faults.next('walletpay')).callback
 }
@@ -97,7 +97,7 @@ async function asApiErrors<T>(work: () => Promise<T>): Promise<T> {
  * What the buyer, the merchant at their dashboard, and banks do, for tests and the page: below `/sandbox/api/walletpay`.
  * Each route answers the order as the provider shows it.
  */
-export function addSimulationRoutes(engine: FastifyInstance, wallet: Wallet, faults: Faults): void {
+export function addSimulationRoutes(engine: FastifyInstance, wallet: WalletProvider, faults: Faults): void {
   const { orders, resources } = wallet
   const readFunding = createReader(
     'body',
@@ -118,7 +118,7 @@ export function addSimulationRoutes(engine: FastifyInstance, wallet: Wallet, fau
   const readRefundStatus = createReader('body', Type.Object({ status: Type.Enum(['completed', 'failed']) }))
   const readOutcome = createReader('body', Type.Object({ outcome: Type.Enum(['won', 'lost']) }))
 
-  const change = (target: Target, step: Change['step']): Promise<Resource> =>
+  const change = (target: Target, step: OrderChange['step']): Promise<Resource> =>
     asApiErrors(
       async () => (await wallet.change(target, step, { callback: await callbackFault(faults) })).full,
     )
@@ -126,7 +126,7 @@ export function addSimulationRoutes(engine: FastifyInstance, wallet: Wallet, fau
   function add(
     path: string,
     kind: 'order' | 'object',
-    read: (body: unknown) => (order: Order, now: number, id: string) => ReturnType<Change['step']>,
+    read: (body: unknown) => (order: PaypalOrder, now: number, id: string) => ReturnType<OrderChange['step']>,
   ): void {
     engine.post(`/api/walletpay/${path}`, async ({ params, body }: FastifyRequest) => {
       const { id } = params as { id: string }
@@ -172,8 +172,8 @@ export function addSimulationRoutes(engine: FastifyInstance, wallet: Wallet, fau
     return (order, now, id) => settleRefund(order, id, status, now)
   })
   const disputeStep =
-    (step: (order: Order, now: number) => ReturnType<Change['step']>) =>
-    (order: Order, now: number, id: string) => {
+    (step: (order: PaypalOrder, now: number) => ReturnType<OrderChange['step']>) =>
+    (order: PaypalOrder, now: number, id: string) => {
       if (order.dispute?.id !== id) throw notFound()
       return step(order, now)
     }

@@ -3,17 +3,24 @@
 import { unprocessable, type Link } from './errors.ts'
 import type { EventType } from './events.ts'
 import { newDisputeId, newObjectId } from './ids.ts'
-import { refundableOf, type Capture, type Dispute, type Funding, type Order, type Refund } from './order.ts'
+import {
+  refundableOf,
+  type Capture,
+  type PaypalDispute,
+  type Funding,
+  type PaypalOrder,
+  type PaypalRefund,
+} from './order.ts'
 
 /** What an event is about: the order, or an object of it. */
-export type Report = {
+export type PaypalReport = {
   type: EventType
-  about: 'order' | 'approval' | Capture | Refund | Dispute
+  about: 'order' | 'approval' | Capture | PaypalRefund | PaypalDispute
 }
 
-export type Step = {
-  order: Order
-  reports: readonly Report[]
+export type OrderStep = {
+  order: PaypalOrder
+  reports: readonly PaypalReport[]
   /** Ids of new objects, by which the order is found. */
   objects?: readonly string[]
   /** An invoice id that this step uses up. */
@@ -25,7 +32,7 @@ export type Step = {
 /** Per hundred of the captured amount. The fee is not given back by refunds. */
 const FEE_PERCENT = 3n
 
-const touch = (order: Order, now: number, changes: Partial<Order>): Order => ({
+const touch = (order: PaypalOrder, now: number, changes: Partial<PaypalOrder>): PaypalOrder => ({
   ...order,
   ...changes,
   updatedAt: Math.max(now, order.updatedAt + 1),
@@ -34,7 +41,7 @@ const touch = (order: Order, now: number, changes: Partial<Order>): Order => ({
 const notPossible = (what: string): Error => unprocessable('NOT_SUPPORTED', what)
 
 /** The buyer approves with a way to pay; again as long as nothing is captured. */
-export function approve(order: Order, funding: Funding, now: number): Step {
+export function approve(order: PaypalOrder, funding: Funding, now: number): OrderStep {
   if (order.status === 'COMPLETED' || order.status === 'VOIDED')
     throw notPossible('The order is over: create another one.')
   const approved = touch(order, now, { status: 'APPROVED', funding, wasDeclined: false, approvedAt: now })
@@ -42,7 +49,7 @@ export function approve(order: Order, funding: Funding, now: number): Step {
 }
 
 /** An order that is not paid is given up. */
-export function voidOrder(order: Order, now: number): Step {
+export function voidOrder(order: PaypalOrder, now: number): OrderStep {
   if (order.status === 'COMPLETED' || order.status === 'VOIDED') throw notPossible('The order is over.')
   return {
     order: touch(order, now, { status: 'VOIDED' }),
@@ -52,7 +59,7 @@ export function voidOrder(order: Order, now: number): Step {
 }
 
 /** @param approvalLink where the buyer chooses another way to pay */
-export function capture(order: Order, now: number, approvalLink: Link): Step {
+export function capture(order: PaypalOrder, now: number, approvalLink: Link): OrderStep {
   if (order.status === 'COMPLETED')
     throw unprocessable('ORDER_ALREADY_CAPTURED', 'The order is captured already.')
   if (order.status === 'PAYER_ACTION_REQUIRED' && order.wasDeclined)
@@ -101,7 +108,7 @@ export function capture(order: Order, now: number, approvalLink: Link): Step {
 }
 
 /** The buyer's bank pays or denies a pending capture. */
-export function settleCapture(order: Order, status: 'completed' | 'denied', now: number): Step {
+export function settleCapture(order: PaypalOrder, status: 'completed' | 'denied', now: number): OrderStep {
   const pending = order.capture
   if (pending?.status !== 'PENDING') throw notPossible('The capture is not pending.')
   const settled: Capture = {
@@ -120,7 +127,7 @@ export function settleCapture(order: Order, status: 'completed' | 'denied', now:
   }
 }
 
-export type RefundRequest = {
+export type PaypalRefundRequest = {
   /** Minor units; default: all that is left. */
   amount?: bigint
   customId?: string
@@ -129,7 +136,11 @@ export type RefundRequest = {
 }
 
 /** Gives money back; what is asked for concurrently never exceeds what was captured. */
-export function refund(order: Order, request: RefundRequest, now: number): Step & { refund: Refund } {
+export function refund(
+  order: PaypalOrder,
+  request: PaypalRefundRequest,
+  now: number,
+): OrderStep & { refund: PaypalRefund } {
   checkRefundable(order)
   const left = refundableOf(order)
   const { amount = left, customId, invoiceId, note } = request
@@ -142,7 +153,7 @@ export function refund(order: Order, request: RefundRequest, now: number): Step 
       'CAPTURE_DISPUTED_PARTIAL_REFUND_NOT_ALLOWED',
       'Because of an open dispute, only all that is left can be refunded.',
     )
-  const made: Refund = {
+  const made: PaypalRefund = {
     id: newObjectId(),
     status: order.funding === 'pending' ? 'PENDING' : 'COMPLETED',
     amount: String(amount),
@@ -166,7 +177,7 @@ export function refund(order: Order, request: RefundRequest, now: number): Step 
   }
 }
 
-function checkRefundable(order: Order): void {
+function checkRefundable(order: PaypalOrder): void {
   const { capture: captured, dispute, reversal } = order
   if (captured?.status === 'PENDING')
     throw unprocessable('PENDING_CAPTURE', 'A pending capture cannot be refunded.')
@@ -181,10 +192,15 @@ function checkRefundable(order: Order): void {
 }
 
 /** A pending refund arrives at the buyer or fails. A refund that fails gives its amount back. */
-export function settleRefund(order: Order, id: string, status: 'completed' | 'failed', now: number): Step {
+export function settleRefund(
+  order: PaypalOrder,
+  id: string,
+  status: 'completed' | 'failed',
+  now: number,
+): OrderStep {
   const pending = order.refunds.find((one) => one.id === id)
   if (pending?.status !== 'PENDING') throw notPossible('The refund is not pending.')
-  const settled: Refund = {
+  const settled: PaypalRefund = {
     ...pending,
     status: status === 'completed' ? 'COMPLETED' : 'FAILED',
     updatedAt: now,
@@ -198,7 +214,7 @@ export function settleRefund(order: Order, id: string, status: 'completed' | 'fa
 }
 
 /** What is left of the payment; none of it can be disputed or reversed if it was before. */
-function takeBack(order: Order): bigint {
+function takeBack(order: PaypalOrder): bigint {
   const left = refundableOf(order)
   if (left === 0n) throw notPossible('Nothing is left of the payment that could be taken back.')
   if (order.reversal) throw notPossible('The payment was reversed already.')
@@ -207,9 +223,9 @@ function takeBack(order: Order): bigint {
 }
 
 /** The buyer's bank takes the rest of the payment back without a dispute. */
-export function reverse(order: Order, now: number): Step {
+export function reverse(order: PaypalOrder, now: number): OrderStep {
   const amount = takeBack(order)
-  const reversal: Refund = {
+  const reversal: PaypalRefund = {
     id: newObjectId(),
     status: 'COMPLETED',
     amount: String(amount),
@@ -225,16 +241,16 @@ export function reverse(order: Order, now: number): Step {
 
 /** The buyer disputes the rest of the payment, or an amount of it, which is on hold then. */
 export function openDispute(
-  order: Order,
+  order: PaypalOrder,
   { reason, amount }: { reason: string; amount?: bigint | undefined },
   now: number,
-): Step {
+): OrderStep {
   const left = takeBack(order)
   if (amount !== undefined && amount > left)
     throw unprocessable('NOT_SUPPORTED', 'The amount is more than what is left of the payment.', {
       field: '/amount',
     })
-  const dispute: Dispute = {
+  const dispute: PaypalDispute = {
     id: newDisputeId(),
     status: 'WAITING_FOR_SELLER_RESPONSE',
     reason,
@@ -249,7 +265,12 @@ export function openDispute(
   }
 }
 
-function changeDispute(order: Order, changes: Partial<Dispute>, type: EventType, now: number): Step {
+function changeDispute(
+  order: PaypalOrder,
+  changes: Partial<PaypalDispute>,
+  type: EventType,
+  now: number,
+): OrderStep {
   const { dispute } = order
   // An appeal may give back what was lost.
   const isAppealed = changes.outcome === 'RESOLVED_SELLER_FAVOUR' && dispute?.outcome !== changes.outcome
@@ -260,8 +281,11 @@ function changeDispute(order: Order, changes: Partial<Dispute>, type: EventType,
 }
 
 /** PayPal looks at the dispute. */
-export const reviewDispute = (order: Order, now: number): Step =>
+export const reviewDispute = (order: PaypalOrder, now: number): OrderStep =>
   changeDispute(order, { status: 'UNDER_REVIEW' }, 'CUSTOMER.DISPUTE.UPDATED', now)
 
-export const closeDispute = (order: Order, outcome: NonNullable<Dispute['outcome']>, now: number): Step =>
-  changeDispute(order, { status: 'RESOLVED', outcome }, 'CUSTOMER.DISPUTE.RESOLVED', now)
+export const closeDispute = (
+  order: PaypalOrder,
+  outcome: NonNullable<PaypalDispute['outcome']>,
+  now: number,
+): OrderStep => changeDispute(order, { status: 'RESOLVED', outcome }, 'CUSTOMER.DISPUTE.RESOLVED', now)

@@ -1,26 +1,26 @@
 import { deriveKey, type Key } from '../../base/crypto.ts'
 import type { Step as DatabaseStep } from '../../db/database.ts'
-import type { Fault } from '../faults.ts'
+import type { ProviderFault } from '../faults.ts'
 import type { StandInContext } from '../stand-in.ts'
-import type { Webhooks } from '../webhooks.ts'
-import { createEvent, insertEventSql, type Event } from './events.ts'
-import { createOrders, type Change, type Orders, type Target } from './orders.ts'
-import type { Order } from './order.ts'
-import type { Answer } from './requests.ts'
+import type { WebhookDeliveries } from '../webhooks.ts'
+import { createEvent, insertEventSql, type PaypalEvent } from './events.ts'
+import { createOrders, type OrderChange, type Orders, type Target } from './orders.ts'
+import type { PaypalOrder } from './order.ts'
+import type { PaypalAnswer } from './requests.ts'
 import { createResources, type Resource, type Resources } from './resources.ts'
 import { signWebhook } from './signature.ts'
 import { createSigningKeyStore, type SigningKeyStore } from './signing-key.ts'
-import type { Report, Step } from './steps.ts'
+import type { PaypalReport, OrderStep } from './steps.ts'
 
 /** The wallet provider without its HTTP: its orders, and what it reports of them. */
-export type Wallet = {
+export type WalletProvider = {
   readonly address: string
   readonly credentials: { clientId: string; clientSecret: string; webhookId: string }
   readonly key: Key
   readonly keys: SigningKeyStore
   readonly orders: Orders
   readonly resources: Resources
-  readonly webhooks: Webhooks
+  readonly webhooks: WebhookDeliveries
   readonly webhookUrl: string
   /** The id of the webhook that the application has configured; undefined before `start`. */
   webhookId(): string | undefined
@@ -29,14 +29,14 @@ export type Wallet = {
   /** Changes an order, and reports it. */
   change(
     target: Target,
-    step: Change['step'],
-    more?: Pick<Change, 'request'> & {
-      callback?: Fault['callback']
-      answer?: (order: Order, step: Step) => Answer
+    step: OrderChange['step'],
+    more?: Pick<OrderChange, 'request'> & {
+      callback?: ProviderFault['callback']
+      answer?: (order: PaypalOrder, step: OrderStep) => PaypalAnswer
     },
-  ): Promise<Answer>
+  ): Promise<PaypalAnswer>
   /** The steps that send events to the application. */
-  sendSql(events: readonly Event[], fault: Fault['callback']): DatabaseStep[]
+  sendSql(events: readonly PaypalEvent[], fault: ProviderFault['callback']): DatabaseStep[]
 }
 
 const SUMMARIES: Partial<Record<string, string>> = {
@@ -44,7 +44,7 @@ const SUMMARIES: Partial<Record<string, string>> = {
   'CHECKOUT.ORDER.COMPLETED': 'An order is completed',
 }
 
-export function createWallet({ db, clock, settings, webhooks: log, base }: StandInContext): Wallet {
+export function createWallet({ db, clock, settings, webhooks: log, base }: StandInContext): WalletProvider {
   const key = deriveKey(settings.secret, 'sandbox.walletpay')
   const secret = (purpose: string, length: number): string =>
     key
@@ -76,7 +76,7 @@ export function createWallet({ db, clock, settings, webhooks: log, base }: Stand
     },
   })
 
-  function resourceOf(order: Order, { about }: Report): { id: string; resource: Resource } {
+  function resourceOf(order: PaypalOrder, { about }: PaypalReport): { id: string; resource: Resource } {
     if (about === 'order') return { id: order.id, resource: resources.orderOf(order) }
     if (about === 'approval') {
       const { purchase_units, payment_source } = resources.orderOf(order)
@@ -88,7 +88,7 @@ export function createWallet({ db, clock, settings, webhooks: log, base }: Stand
     return { id, resource: resources.refundOf(order, about) }
   }
 
-  function eventsOf(order: Order, reports: readonly Report[], now: number): Event[] {
+  function eventsOf(order: PaypalOrder, reports: readonly PaypalReport[], now: number): PaypalEvent[] {
     return reports.map((report) => {
       const { id, resource } = resourceOf(order, report)
       const { type } = report
@@ -97,7 +97,7 @@ export function createWallet({ db, clock, settings, webhooks: log, base }: Stand
     })
   }
 
-  const sendSql: Wallet['sendSql'] = (events, fault) =>
+  const sendSql: WalletProvider['sendSql'] = (events, fault) =>
     configuredId === undefined
       ? []
       : webhooks.insertSql(

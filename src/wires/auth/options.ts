@@ -101,7 +101,7 @@ export const AUTH_PROVIDERS = {
       IDPA_CLIENT_SECRET: 'clientSecret',
       IDPA_LABEL: 'label',
     },
-    standInTakes: ['label'],
+    sharedWithSandbox: ['label'],
   },
   idpb: {
     env: {
@@ -112,6 +112,6 @@ export const AUTH_PROVIDERS = {
       IDPB_API_URL: 'apiUrl',
       IDPB_LABEL: 'label',
     },
-    standInTakes: ['label'],
+    sharedWithSandbox: ['label'],
   },
 } as const

@@ -18,7 +18,7 @@ import {
   userFieldsOf,
   userOf,
 } from './schemas.ts'
-import type { Sessions, Tokens as TokenPair } from './sessions/sessions.ts'
+import type { Sessions, TokenPair } from './sessions/sessions.ts'
 import type { SigningKeys } from './sessions/signing-keys.ts'
 import type { Users } from './users.ts'
 

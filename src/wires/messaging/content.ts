@@ -1,15 +1,15 @@
 import { parseJson } from '../../base/json.ts'
-import type { Channel, OutgoingMail, OutgoingText, Outcome, Providers } from './provider.ts'
+import type { Channel, OutgoingMail, OutgoingText, SendOutcome, Providers } from './provider.ts'
 
 /** What a provider is given to send. */
-export type Content =
+export type MessageContent =
   | { channel: 'email'; mail: OutgoingMail }
   | { channel: 'sms' | 'whatsapp'; text: OutgoingText }
 
 /** A provider, ours or an operator's own, with the message that it is to send. */
 export type Sendable = {
   readonly name: string
-  send: (limitMs: number) => Promise<Outcome>
+  send: (limitMs: number) => Promise<SendOutcome>
   /** What the provider calls each message that may be this one, oldest first. */
   find?: (since: number, limitMs: number) => Promise<readonly string[]>
 }
@@ -19,7 +19,7 @@ export const isRepeatable = (channel: Channel): boolean => channel === 'email'
 
 /** @param reportTo the URL for the reports of a text, by its provider's name and our id of it */
 export function sendablesOf(
-  content: Content,
+  content: MessageContent,
   providers: Providers,
   reportTo: (provider: string, id: string) => string,
 ): Sendable[] {
@@ -38,7 +38,7 @@ export function sendablesOf(
 }
 
 /** As text, to be sealed. */
-export function writeContent(content: Content): string {
+export function writeContent(content: MessageContent): string {
   if (content.channel !== 'email') return JSON.stringify(content)
   const attachments = content.mail.attachments.map((one) => ({
     ...one,
@@ -47,8 +47,8 @@ export function writeContent(content: Content): string {
   return JSON.stringify({ ...content, mail: { ...content.mail, attachments } })
 }
 
-export function readContent(text: string): Content {
-  const content = parseJson(text) as Content
+export function readContent(text: string): MessageContent {
+  const content = parseJson(text) as MessageContent
   if (content.channel !== 'email') return content
   const attachments = content.mail.attachments.map((one) => ({
     ...one,

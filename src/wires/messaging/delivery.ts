@@ -3,7 +3,7 @@ import type { WireContext } from '../../kernel/wire.ts'
 import { attempt, resume, type Attempt } from '../../providers/attempt.ts'
 import { isRepeatable, type Sendable } from './content.ts'
 import type { Claim, OutboxRows, Settled } from './outbox-rows.ts'
-import type { Accepted } from './provider.ts'
+import type { AcceptedMessage } from './provider.ts'
 
 const CALL_MS = 10_000
 /** A call that is cut off sooner would mostly leave its outcome unknown. */
@@ -56,7 +56,7 @@ export function createDelivery(
     claim: Claim,
     sendables: readonly Sendable[],
     call: { provider: string; since: number; mayHaveArrived: boolean },
-  ): Pick<Attempt<Accepted, Settled | Pending>, 'settle' | 'lookUp'> {
+  ): Pick<Attempt<AcceptedMessage, Settled | Pending>, 'settle' | 'retrieve'> {
     const { provider, since, mayHaveArrived } = call
     const isMail = isRepeatable(claim.channel)
     const unknown = isMail ? UNKNOWN_MAIL : UNKNOWN_TEXT
@@ -89,7 +89,7 @@ export function createDelivery(
             return { status: 'pending', provider, error: unknown, unknownOutcome: true }
         }
       },
-      lookUp:
+      retrieve:
         finders.length === 0
           ? undefined
           : async (limitMs) => {
@@ -164,7 +164,7 @@ function readIds(found: unknown): string[] {
 }
 
 /** What the log of messages says of a mail that was taken for some of its recipients only. */
-const refusalsOf = ({ refusedRecipients = [] }: Accepted): string | null =>
+const refusalsOf = ({ refusedRecipients = [] }: AcceptedMessage): string | null =>
   refusedRecipients.length === 0
     ? null
     : oneLine(

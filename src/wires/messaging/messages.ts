@@ -11,7 +11,7 @@ import type { Channel } from './provider.ts'
 const BATCH = 500
 
 export const STATUSES = ['queued', 'sending', 'sent', 'failed', 'delivered', 'bounced'] as const
-export type Status = (typeof STATUSES)[number]
+export type MessageStatus = (typeof STATUSES)[number]
 
 /** A message as the log shows it, without its content. */
 export type LogEntry = {
@@ -21,7 +21,7 @@ export type LogEntry = {
   /** Only of emails that a caller sent: the subject of an email of the service may contain a secret. */
   subject?: string
   template?: string
-  status: Status
+  status: MessageStatus
   /** The provider's id of the message. */
   messageId?: string
   provider?: string
@@ -30,7 +30,7 @@ export type LogEntry = {
 }
 
 /** The filters of the log. `to` matches any recipient, in cc and bcc as well. */
-export type LogQuery = { channel?: Channel; to?: string; status?: Status }
+export type LogQuery = { channel?: Channel; to?: string; status?: MessageStatus }
 
 export type LogPage = { logs: LogEntry[]; total: number; nextCursor?: string }
 
@@ -40,7 +40,7 @@ type Row = {
   recipient: string
   subject: string | null
   template: string | null
-  status: Status
+  status: MessageStatus
   message_id: string | null
   provider: string | null
   error: string | null
@@ -66,7 +66,7 @@ const entryOf = (row: Row): LogEntry => ({
 // Literals, because a partial index on a status is not used with a parameter.
 const HAS_STATUS = Object.fromEntries(
   STATUSES.map((status) => [status, sql.literal(`status = '${status}'`)]),
-) as Record<Status, Sql>
+) as Record<MessageStatus, Sql>
 
 /** Reads one page of the log, newest first. */
 export type MessageLog = (rowFilter: RowFilter, query: LogQuery, page: Page) => Promise<LogPage>

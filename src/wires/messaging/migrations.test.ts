@@ -12,7 +12,7 @@ import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
 import { startMailServer } from '../../testing/mail-server.ts'
-import { writeContent, type Content } from './content.ts'
+import { writeContent, type MessageContent } from './content.ts'
 import { environmentOf, settled } from './providers.fixture.ts'
 
 const AGAIN = 'It may have arrived by an earlier try, and is sent once more.'
@@ -112,7 +112,7 @@ eachEngine((engine) => {
       status: string,
       { claim = null as string | null, leaseUntil = 0 } = {},
     ) => {
-      const content: Content = {
+      const content: MessageContent = {
         channel: 'email',
         mail: {
           messageId: `${id}@example.com`,
@@ -173,7 +173,7 @@ eachEngine((engine) => {
     const to = 'ada@example.com'
     // The later ones lie first in the table.
     for (const [at, id] of [...ids.entries()].toReversed()) {
-      const content: Content = {
+      const content: MessageContent = {
         channel: 'email',
         mail: {
           messageId: `${id}@example.com`,

@@ -60,7 +60,7 @@ export function readTemplate(text: string): Template {
       function piece([kind, text, , , content = []]: Token, frames: readonly Frame[]): string {
         if (kind === 'text') return checkLength(text, frames.at(-1)!.at)
         if (kind !== 'name' && kind !== '&' && kind !== '#' && kind !== '^') return ''
-        const { value, at } = lookUp(frames, text)
+        const { value, at } = resolveName(frames, text)
         if (typeof value === 'function') {
           addIssue({ path: at, message: 'This must be text, a number, a boolean, a list or an object.' })
           return ''
@@ -109,7 +109,7 @@ function refusePartials(tokens: readonly Token[]): void {
 }
 
 /** Looks up the value of a name, or of `.` in the innermost frame; undefined if it is missing, with the pointer it would have. */
-function lookUp(frames: readonly Frame[], name: string): Frame {
+function resolveName(frames: readonly Frame[], name: string): Frame {
   const innermost = frames.at(-1)!
   if (name === '.') return innermost
   const [first = '', ...steps] = name.split('.')

@@ -63,7 +63,7 @@ export const MessagingOptions = Type.Object({
 export const MESSAGING_PROVIDERS = {
   smtp: {
     env: { SMTP_URL: 'url', MAIL_FROM: 'from' },
-    standInTakes: ['from'],
+    sharedWithSandbox: ['from'],
     replacedBy: { email: ['url', 'from'] },
   },
   twilio: {

@@ -5,7 +5,7 @@ import { requireRow, type Step } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import type { Outcome } from '../../providers/outcome.ts'
 import type { WireContext } from '../../kernel/wire.ts'
-import { isRepeatable, readContent, writeContent, type Content } from './content.ts'
+import { isRepeatable, readContent, writeContent, type MessageContent } from './content.ts'
 import type { Channel } from './provider.ts'
 
 /** Longer than a request sends: after it the message's job is due, which goes on where a dead process stopped. */
@@ -13,7 +13,7 @@ export const LEASE_MS = 30_000
 const REPEATED = 'It may have arrived by an earlier try, and is sent once more.'
 
 /** A message, as it is put into the outbox. */
-export type Message = {
+export type OutboxMessage = {
   /** The same again is the same message. */
   id: string
   /** The user who sends it; null for the service itself. */
@@ -25,7 +25,7 @@ export type Message = {
   /** As the log shows it; null if it may hold a secret. */
   subject: string | null
   template: string | null
-  content: Content
+  content: MessageContent
 }
 
 /** The right to change a message: who claims it later voids it. */
@@ -57,16 +57,18 @@ export type OutboxRows = {
    *
    * @param begun the claim of the caller and the provider that it calls first
    */
-  insertSql(message: Message, begun?: { claim: Claim; provider: string }): Step[]
+  insertSql(message: OutboxMessage, begun?: { claim: Claim; provider: string }): Step[]
   /** Claims a message for its job; undefined if it is settled. `content` is undefined if it was sealed with another secret. */
-  claim(id: string): Promise<{ claim: Omit<Claim, 'deleteJobSql'>; content: Content | undefined } | undefined>
+  claim(
+    id: string,
+  ): Promise<{ claim: Omit<Claim, 'deleteJobSql'>; content: MessageContent | undefined } | undefined>
   /**
    * Claims a failed message for a caller who repeats the call, unless it may have arrived as a text.
    *
    * @param steps are kept with it or not at all
    * @returns the claim with what is known of an earlier call; undefined if the message is not failed
    */
-  reopen(message: Message, claim: Claim, steps: readonly Step[]): Promise<Claim | undefined>
+  reopen(message: OutboxMessage, claim: Claim, steps: readonly Step[]): Promise<Claim | undefined>
   /**
    * Records that a provider is called; false if the claim is void.
    *

@@ -9,7 +9,7 @@ import { startApp, type TestApp } from '../../testing/app.ts'
 import { testClock } from '../../testing/clock.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
-import type { MailProvider, Outcome } from './provider.ts'
+import type { MailProvider, SendOutcome } from './provider.ts'
 import { environmentOf, settled, startTextServer, type TextServer } from './providers.fixture.ts'
 
 const MINUTE = 60_000
@@ -363,7 +363,7 @@ eachEngine((engine) => {
     const databaseUrl = await engine.migratedUrl()
     const proxy = await startProxy(databaseUrl)
     t.after(() => proxy.down())
-    const outcomes: Outcome[] = [
+    const outcomes: SendOutcome[] = [
       { kind: 'retry', reason: 'busy' },
       { kind: 'unknown', reason: 'lost' },
       { kind: 'accepted', id: 'taken' },

@@ -11,7 +11,7 @@ import { isRepeatable, sendablesOf } from './content.ts'
 import { createDelivery, type Pending } from './delivery.ts'
 import { messagingErrors } from './errors.ts'
 import type { Providers } from './provider.ts'
-import { createOutboxRows, LEASE_MS, type Claim, type Message, type Settled } from './outbox-rows.ts'
+import { createOutboxRows, LEASE_MS, type Claim, type OutboxMessage, type Settled } from './outbox-rows.ts'
 
 /** How often a request tries, each time over all providers. */
 const PASSES = 3
@@ -45,7 +45,7 @@ export type Outbox = {
    *
    * @param message.keys messages with the same first one are sent in their order, one at a time
    */
-  insertSql(message: Message): Step[]
+  insertSql(message: OutboxMessage): Step[]
   /**
    * Sends a message while its caller waits, over all providers in their order, up to three times.
    *
@@ -53,7 +53,7 @@ export type Outbox = {
    * @throws SEND_FAILED if a provider refused it, none took it within the time, or the outcome is unknown, which the log
    *   tells later; UNAVAILABLE if it may still be sent
    */
-  send(message: Message, limitMs: number): Promise<{ messageId: string }>
+  send(message: OutboxMessage, limitMs: number): Promise<{ messageId: string }>
 }
 
 type SendJob = { messageId: string; to?: string }
@@ -120,7 +120,7 @@ export function createOutbox(
 
   /** A message that is there already: the same call was made before, and its outcome is not known here. */
   async function follow(
-    message: Message,
+    message: OutboxMessage,
     claim: Claim,
     jobStep: Step,
     deadline: number,
@@ -136,7 +136,7 @@ export function createOutbox(
     }
   }
 
-  async function sendNow(message: Message, deadline: number): Promise<Settled | Pending> {
+  async function sendNow(message: OutboxMessage, deadline: number): Promise<Settled | Pending> {
     const { id, content } = message
     const { channel } = content
     const sendables = sendablesOf(content, providers, reportTo)

@@ -12,10 +12,10 @@ export type RefusedRecipient = { address: string; reason: string }
  * What a provider says of a message that it took: `id` is what it calls the message, `refusedRecipients` are those of
  * several recipients that it does not send it to.
  */
-export type Accepted = { id: string; refusedRecipients?: readonly RefusedRecipient[] }
+export type AcceptedMessage = { id: string; refusedRecipients?: readonly RefusedRecipient[] }
 
 /** How sending ended; see `providers/outcome.ts`. */
-export type Outcome = OutcomeWith<Accepted>
+export type SendOutcome = OutcomeWith<AcceptedMessage>
 
 /** A file that is attached to an email. */
 export type Attachment = { filename: string; contentType: string; content: Buffer }
@@ -81,14 +81,14 @@ type Provider<Report> = Partial<Receiver<Report>> & {
 export type MailProvider = Provider<MailReport> & {
   readonly channel: 'email'
   /** Sends an email. Resolves within `limitMs` milliseconds and never rejects. */
-  send(mail: OutgoingMail, limitMs: number): Promise<Outcome>
+  send(mail: OutgoingMail, limitMs: number): Promise<SendOutcome>
 }
 
 /** A provider of SMS or of WhatsApp messages, such as `twilio()`. `find`, `receive` and `authorize` are optional. */
 export type TextProvider = Provider<TextReport> & {
   readonly channel: 'sms' | 'whatsapp'
   /** Sends a message. Resolves within `limitMs` milliseconds and never rejects. */
-  send(text: OutgoingText, limitMs: number): Promise<Outcome>
+  send(text: OutgoingText, limitMs: number): Promise<SendOutcome>
   /**
    * Looks up a message whose outcome is unknown.
    *

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { sql } from '../../db/sql.ts'
 import { startApp } from '../../testing/app.ts'
 import { eachEngine } from '../../testing/engines.ts'
-import type { MailProvider, Outcome } from './provider.ts'
+import type { MailProvider, SendOutcome } from './provider.ts'
 
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -14,12 +14,12 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 describe('a message that is reopened while its job ends', () => {
   eachEngine((engine) => {
     test('has a job, which goes on with it if the process dies', async (t) => {
-      const calls: PromiseWithResolvers<Outcome>[] = []
+      const calls: PromiseWithResolvers<SendOutcome>[] = []
       const provider: MailProvider = {
         name: 'own',
         channel: 'email',
         send() {
-          const call = Promise.withResolvers<Outcome>()
+          const call = Promise.withResolvers<SendOutcome>()
           calls.push(call)
           return call.promise
         },
@@ -36,7 +36,7 @@ describe('a message that is reopened while its job ends', () => {
           headers: { 'idempotency-key': 'one' },
           body: { to: 'a@example.com', subject: 'Hello', body: 'Hello' },
         })
-      const refused: Outcome = { kind: 'refused', reason: 'not now' }
+      const refused: SendOutcome = { kind: 'refused', reason: 'not now' }
 
       // What a process leaves that dies while it sends.
       const first = send()

@@ -4,10 +4,10 @@ import type { Step } from '../../db/database.ts'
 import type { Caller } from '../../http/access.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import type { AttachmentInput, Attachments } from './attachments.ts'
-import type { Content } from './content.ts'
+import type { MessageContent } from './content.ts'
 import { notConfigured } from './errors.ts'
 import type { Outbox } from './outbox.ts'
-import type { Message } from './outbox-rows.ts'
+import type { OutboxMessage } from './outbox-rows.ts'
 import type { Channel, OutgoingMail, OutgoingText, Providers } from './provider.ts'
 import { mailRecipients } from './recipients.ts'
 import type { Templates } from './templates.ts'
@@ -82,7 +82,10 @@ export function createSender(
   }
 
   async function send<C extends Channel>(
-    message: Omit<Message, 'owner' | 'content'> & { caller: Caller; content: Content & { channel: C } },
+    message: Omit<OutboxMessage, 'owner' | 'content'> & {
+      caller: Caller
+      content: MessageContent & { channel: C }
+    },
   ): Promise<Sent<C>> {
     const { caller, content, keys, recipient } = message
     needProvider(content.channel)
@@ -131,7 +134,7 @@ export function createSender(
 
     async text({ id, caller, channel, to, body, media }) {
       const text = { id, to, body, ...(media && { media }) }
-      const content: Content & { channel: typeof channel } = { channel, text }
+      const content: MessageContent & { channel: typeof channel } = { channel, text }
       return send({ id, caller, recipient: to, keys: [to], subject: null, template: null, content })
     },
 

@@ -12,7 +12,7 @@ import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { startSilence } from '../../testing/silence.ts'
 import { ACCOUNT, startTextServer, TOKEN, type TextServer } from './providers.fixture.ts'
 import { twilio } from './providers/twilio.ts'
-import type { OutgoingText, Outcome, TextProvider } from './provider.ts'
+import type { OutgoingText, SendOutcome, TextProvider } from './provider.ts'
 
 const OTHER_TOKEN = 'the token of another account'
 const FORM = 'application/x-www-form-urlencoded'
@@ -134,7 +134,7 @@ describe('providers of texts in the configuration file', () => {
         readonly #secret = 'secret'
         async send(text: OutgoingText) {
           told.push(text.reportTo!)
-          return answer() as Outcome
+          return answer() as SendOutcome
         }
         async check() {
           assert.equal(this.#secret, 'secret')

@@ -3,7 +3,7 @@ import { declareChainMetrics } from './chains/chain-metrics.ts'
 import { createChains, type Chains } from './chains/chains.ts'
 import { createFollower, type Consumer, type Follower } from './chains/follower.ts'
 import { createHealth, type OnchainHealth } from './chains/health.ts'
-import { createTokens, type Tokens } from './chains/tokens.ts'
+import { createTokens, type TokenReader } from './chains/tokens.ts'
 import { ONCHAIN_ENV, ONCHAIN_PROVIDERS, OnchainOptions } from './options.ts'
 import { healthRoutes } from './routes.ts'
 import { contractRoutes } from './contracts/contract-routes.ts'
@@ -11,36 +11,36 @@ import { nftRoutes } from './nfts/nft-routes.ts'
 import { createConfirmations } from './transactions/confirmations.ts'
 import { createFees, type CurrentFees } from './transactions/fees.ts'
 import type { Submit } from './transactions/intent.ts'
-import { createLines } from './transactions/line.ts'
+import { createNonceQueues } from './transactions/nonce-queue.ts'
 import { createReplacements } from './transactions/replacement.ts'
 import { createRevisions, type Revisions } from './transactions/revisions.ts'
 import { createSubmit } from './transactions/submit.ts'
 import { transactionRoutes } from './transactions/transaction-routes.ts'
-import { createTransactions, type Transactions } from './transactions/transactions.ts'
+import { createTransactions, type OnchainTransactions } from './transactions/transactions.ts'
 import { LOCAL_KEYS_SEALED } from './wallets/local-keys.ts'
 import { createSigners, type Signers } from './wallets/signers.ts'
 import { walletRoutes } from './wallets/wallet-routes.ts'
 import { createWallets, type Wallets } from './wallets/wallets.ts'
 
-export { logsOf, quantity, type Block, type BlockTransaction, type Log } from './chains/blocks.ts'
+export { logsOf, quantity, type Block, type BlockTransaction, type EventLog } from './chains/blocks.ts'
 export { headOf } from './chains/chain.ts'
 export type { Chain, Head } from './chains/chain.ts'
 export type { Chains } from './chains/chains.ts'
 export type { Consumer, Follower } from './chains/follower.ts'
 export type { Rpc, RpcAnswer, RpcCall } from './chains/rpc.ts'
-export type { Token, Tokens } from './chains/tokens.ts'
+export type { Token, TokenReader } from './chains/tokens.ts'
 export type { Intent, Submit } from './transactions/intent.ts'
 export type { Signer } from './wallets/signer.ts'
 
 /** The service of the onchain wire. */
 export type Onchain = {
   readonly chains: Chains
-  readonly tokens: Tokens
+  readonly tokens: TokenReader
   /** Every key of this server; add a finder for keys that are no wallet's. */
   readonly signers: Signers
   readonly wallets: Wallets
   readonly submit: Submit
-  readonly transactions: Transactions
+  readonly transactions: OnchainTransactions
   /** What an operator does to transactions that are in no block. */
   readonly revisions: Revisions
   readonly fees: CurrentFees
@@ -67,7 +67,7 @@ export const onchain = defineWire({
     signers.add((address) => wallets.signerAt(address))
     const fees = createFees(context)
     const replacements = createReplacements(context, { signers, fees })
-    const lines = createLines(context, { chains, replacements, stuckMs: options.stuckSeconds * 1000 })
+    const lines = createNonceQueues(context, { chains, replacements, stuckMs: options.stuckSeconds * 1000 })
     const confirmations = createConfirmations(context, { chains, lines })
     const submit = createSubmit(context, { lines, confirmations, fees })
     const transactions = createTransactions(context)

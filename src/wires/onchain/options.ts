@@ -136,6 +136,6 @@ export const ONCHAIN_PROVIDERS = {
       '*_MAX_FEE_GWEI': 'maxFeeGwei',
       '*_MAX_TRANSACTION_FEE': 'maxTransactionFee',
     },
-    standInTakes: ['confirmations', 'maxFeeGwei', 'maxTransactionFee'],
+    sharedWithSandbox: ['confirmations', 'maxFeeGwei', 'maxTransactionFee'],
   },
 } as const

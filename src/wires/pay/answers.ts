@@ -1,4 +1,4 @@
-import { ENTRY_STATES, type Entry, type ProviderEvent, type Snapshot } from './provider.ts'
+import { ENTRY_STATES, type LedgerEntry, type ProviderEvent, type PaymentSnapshot } from './provider.ts'
 
 // A provider may be an operator's own: what it answers is checked before it becomes part of the books.
 
@@ -12,12 +12,12 @@ const fieldsOf = (value: unknown): Fields =>
 
 const LARGEST = BigInt(Number.MAX_SAFE_INTEGER)
 
-export function isEntry(value: unknown): value is Entry {
+export function isEntry(value: unknown): value is LedgerEntry {
   const { kind, objectId, status, amount, currency, version, callId, reason, createdAt } = fieldsOf(value)
   return (
     isText(kind) &&
     Object.hasOwn(ENTRY_STATES, kind) &&
-    (ENTRY_STATES[kind as Entry['kind']] as readonly unknown[]).includes(status) &&
+    (ENTRY_STATES[kind as LedgerEntry['kind']] as readonly unknown[]).includes(status) &&
     isText(objectId) &&
     typeof amount === 'bigint' &&
     amount >= 0n &&
@@ -30,7 +30,7 @@ export function isEntry(value: unknown): value is Entry {
   )
 }
 
-export function isSnapshot(value: unknown): value is Snapshot {
+export function isSnapshot(value: unknown): value is PaymentSnapshot {
   const { transactionId, reference, paymentId, url, entries } = fieldsOf(value)
   return (
     isText(reference) &&

@@ -3,14 +3,14 @@ import type { Clock } from '../../base/clock.ts'
 import { decodeUtf8 } from '../../base/json.ts'
 import { receiveErrors } from '../../providers/receive.ts'
 import type {
-  Entry,
+  LedgerEntry,
   Order,
   Outcome,
   PaymentProvider,
   ProviderEvent,
   RefundOrder,
-  Snapshot,
-  Subject,
+  PaymentSnapshot,
+  PaymentSubject,
 } from './provider.ts'
 
 /** How the next call ends that changes something. */
@@ -69,7 +69,7 @@ export type Bank = PaymentProvider & {
   /** How many looks fail, and how. */
   lookFaults: ('unknown' | undefined)[]
   /** How often each verb was called. */
-  counts: Record<'create' | 'capture' | 'cancel' | 'refund' | 'look' | 'events', number>
+  counts: Record<'create' | 'capture' | 'cancel' | 'refund' | 'retrieve' | 'events', number>
   /** Answers up to when a list of events is complete; undefined if it cannot be read. */
   listedUntil: (since: number) => number | undefined
   /** Called before a call answers. */
@@ -104,7 +104,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
   const answers = new Map<string, Outcome>()
   const outgoing: ProviderEvent[] = []
   const sent: (ProviderEvent & { at: number })[] = []
-  const counts = { create: 0, capture: 0, cancel: 0, refund: 0, look: 0, events: 0 }
+  const counts = { create: 0, capture: 0, cancel: 0, refund: 0, retrieve: 0, events: 0 }
   let number = 0
   const idOf = (kind: string): string => `${kind}_${++number}`
 
@@ -118,10 +118,10 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     sent.push({ ...event, at: clock.now() })
   }
 
-  function snapshotOf(session: Session): Snapshot {
+  function snapshotOf(session: Session): PaymentSnapshot {
     const { transactionId, reference, amount, currency, status, refunds, disputes, at } = session
     const paymentId = `pay_${reference}`
-    const charge = (state: 'pending' | 'failed' | 'completed'): Entry => ({
+    const charge = (state: 'pending' | 'failed' | 'completed'): LedgerEntry => ({
       kind: 'charge',
       objectId: paymentId,
       status: state,
@@ -129,7 +129,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
       currency,
       createdAt: session.paidAt,
     })
-    const ended = (state: 'expired' | 'cancelled'): Entry => ({
+    const ended = (state: 'expired' | 'cancelled'): LedgerEntry => ({
       kind: 'session',
       objectId: reference,
       status: state,
@@ -146,8 +146,8 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
       entries: [
         ...(status in CHARGES ? [charge(CHARGES[status as keyof typeof CHARGES])] : []),
         ...(status === 'expired' || status === 'cancelled' ? [ended(status)] : []),
-        ...refunds.map((one): Entry => entryOf(session, one)),
-        ...disputes.map(({ id, amount: disputed, status: state, version, at: createdAt }): Entry => ({
+        ...refunds.map((one): LedgerEntry => entryOf(session, one)),
+        ...disputes.map(({ id, amount: disputed, status: state, version, at: createdAt }): LedgerEntry => ({
           kind: 'dispute',
           objectId: id,
           status: state,
@@ -164,7 +164,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
   const entryOf = (
     { currency }: Session,
     { id, callId, amount, status, at }: Refund,
-  ): Entry & { kind: 'refund' } => ({
+  ): LedgerEntry & { kind: 'refund' } => ({
     kind: 'refund',
     objectId: id,
     status,
@@ -191,7 +191,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     return fault === 'lost' ? { kind: 'unknown', reason: 'the answer was lost' } : answer
   }
 
-  function findSession({ transactionId, reference, paymentId }: Subject): Session | undefined {
+  function findSession({ transactionId, reference, paymentId }: PaymentSubject): Session | undefined {
     const byReference = reference ?? paymentId?.replace('pay_', '')
     if (byReference !== undefined) return sessions.get(byReference)
     return [...sessions.values()].find((one) => one.transactionId === transactionId)
@@ -241,7 +241,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
     ...(name === 'walletpay' &&
       ({
         capture: ({ id, reference }) =>
-          change<{ snapshot: Snapshot }>('capture', id, () => {
+          change<{ snapshot: PaymentSnapshot }>('capture', id, () => {
             const session = sessions.get(reference)
             if (!session) return { kind: 'refused', reason: 'no such order', code: 'gone' }
             const url = `https://bank.example/${reference}`
@@ -274,7 +274,7 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
 
     refund({ id, reference, amount, reason }: RefundOrder) {
       bank.refundReasons.push(reason)
-      return change<{ entry: Entry & { kind: 'refund' } }>('refund', id, () => {
+      return change<{ entry: LedgerEntry & { kind: 'refund' } }>('refund', id, () => {
         const session = sessions.get(reference)!
         const given = session.refunds.reduce(
           (sum, one) => sum + (one.status === 'failed' ? 0n : one.amount),
@@ -290,8 +290,8 @@ export function createBank(name: 'cardpay' | 'walletpay', clock: Clock): Bank {
       })
     },
 
-    async look(subject) {
-      counts.look++
+    async retrieve(subject) {
+      counts.retrieve++
       await bank.hold()
       if (bank.lookFaults.shift() === 'unknown') return { kind: 'unknown', reason: 'the bank is closed' }
       const session = findSession(subject)

@@ -32,7 +32,7 @@ type Action =
     }
   | { kind: 'deliver'; order: number[]; lost: boolean }
   | { kind: 'lookFault' }
-  | { kind: 'sweep' }
+  | { kind: 'reconcile' }
   | { kind: 'wait'; ms: number }
   | { kind: 'restart' }
 
@@ -113,7 +113,7 @@ const action = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('lookFault') }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('sweep') }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('reconcile') }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait'), ms: fc.constantFrom(1, 11_000, 60_000) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restart') }) },
 ) as fc.Arbitrary<Action>
@@ -234,7 +234,7 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
           // In place: the bank adds to this list.
           outgoing.splice(0, Infinity, ...outgoing.filter((event) => !one.lost && !events.includes(event)))
         }
-      } else if (one.kind === 'sweep') await current.sweep()
+      } else if (one.kind === 'reconcile') await current.reconcile()
       else if (one.kind === 'wait') clock.advance(one.ms)
       else if (one.kind === 'lookFault')
         for (const [, bank] of banks) bank.lookFaults = ['unknown', 'unknown']
@@ -265,17 +265,17 @@ async function run(till: Till, actions: readonly Action[], restart: () => Promis
       }
       for (const [, bank] of banks) bank.faults = []
     }
-    // What was lost is found by the lists of events and by the sweep.
+    // What was lost is found by the lists of events and by reconciliation.
     for (const [, bank] of banks) {
       bank.faults = []
       bank.lookFaults = []
     }
     clock.advance(60_000)
-    await current.sweep()
+    await current.reconcile()
     await current.app.app.service('pay').listEvents()
     clock.advance(60_000)
-    await current.sweep()
-    await current.sweep()
+    await current.reconcile()
+    await current.reconcile()
     for (const { session } of all()) {
       const where = JSON.stringify(session, (_key, value: unknown) =>
         typeof value === 'bigint' ? Number(value) : value,

@@ -28,7 +28,7 @@ describe('a payment that waits for its buyer', () => {
       assert.equal(till.card.sessionOf(checkout._id).status, 'expired')
       assert.equal(till.card.counts.cancel, 1)
       await till.deliver()
-      await till.sweep()
+      await till.reconcile()
       for (const { _id } of [checkout, order]) assert.equal(await statusOf(till, _id), 'cancelled')
       approve(till, order.reference)
       const captured = await till.call(`POST /pay/walletpay/capture/${order.reference}`)
@@ -149,7 +149,7 @@ describe('a payment that waits for its buyer', () => {
       assert.deepEqual([status, body.error.code], [409, 'INVALID_STATE'])
       assert.match(body.error.message, /expired/)
       assert.equal(till.wallet.counts.capture, 1)
-      await till.sweep()
+      await till.reconcile()
       for (const [{ transactionId }, expected] of [
         [early, 'completed'],
         [late, 'expired'],

@@ -3,10 +3,10 @@ import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { guarded } from '../../providers/guard.ts'
-import { CALL_MS, errorOf, REQUEST_MS } from './calls.ts'
+import { CALL_MS, errorOf, REQUEST_MS } from './operations.ts'
 import { closeSql, endedHere, isUnpaid } from './endings.ts'
 import { payErrors, providerIn, type CallProvider } from './errors.ts'
-import type { Account, Ledger } from './ledger.ts'
+import type { LedgerTransaction, Ledger } from './ledger.ts'
 import type { PaymentProvider } from './provider.ts'
 import type { Reconcile } from './reconcile.ts'
 
@@ -33,8 +33,8 @@ export function createCancellations(
   },
 ): Cancellations {
   /** Ends the session at its provider; answers false if it had ended already. */
-  async function cancelThere(account: Account, cause: string): Promise<boolean> {
-    const { id, reference, provider: name } = account.row
+  async function cancelThere(transaction: LedgerTransaction, cause: string): Promise<boolean> {
+    const { id, reference, provider: name } = transaction.row
     const provider = providerIn(providers, name as CallProvider)
     if (!provider.cancel)
       throw payErrors.invalid_state({
@@ -51,7 +51,7 @@ export function createCancellations(
     )
     if (outcome.kind === 'accepted') return true
     const limitMs = REQUEST_MS - CALL_MS
-    const { account: after = account } = await reconcile(id, { cause, repeats: false, limitMs })
+    const { transaction: after = transaction } = await reconcile(id, { cause, repeats: false, limitMs })
     if (after.row.status === 'cancelled') return false
     requireCancellable(after)
     throw errorOf(outcome, { provider: name })
@@ -59,13 +59,13 @@ export function createCancellations(
 
   return {
     async cancel(id, { rowFilter: { owner }, cause }) {
-      const account = await ledger.read(id)
-      if (!account || (owner !== undefined && account.row.owner !== owner))
+      const transaction = await ledger.read(id)
+      if (!transaction || (owner !== undefined && transaction.row.owner !== owner))
         throw errors.not_found({ message: 'There is no transaction of this id.' })
-      const { row } = account
+      const { row } = transaction
       if (row.status === 'cancelled') return
-      requireCancellable(account)
-      if (row.provider === 'cardpay' && !(await cancelThere(account, cause))) return
+      requireCancellable(transaction)
+      if (row.provider === 'cardpay' && !(await cancelThere(transaction, cause))) return
       const underWay = payErrors.invalid_state({
         message: 'This order is being captured: read the transaction.',
         details: { provider: row.provider },
@@ -87,11 +87,12 @@ export function createCancellations(
   }
 }
 
-function requireCancellable(account: Account): void {
-  const { status, provider, reference } = account.row
+function requireCancellable(transaction: LedgerTransaction): void {
+  const { status, provider, reference } = transaction.row
   const refuse = (message: string) => payErrors.invalid_state({ message, details: { provider } })
   if (status !== 'pending')
     throw refuse(`This payment is ${status}: only one that waits for its buyer can be cancelled.`)
-  if (!isUnpaid(account)) throw refuse('The buyer has paid, and the provider has not decided about it yet.')
+  if (!isUnpaid(transaction))
+    throw refuse('The buyer has paid, and the provider has not decided about it yet.')
   if (reference === null) throw refuse('This payment is still being created: try again shortly.')
 }

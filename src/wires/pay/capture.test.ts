@@ -107,9 +107,9 @@ describe('a wallet order', () => {
     })
 
     for (const fault of ['lost', 'dropped'] as const)
-      test(`whose capture is ${fault} is captured once, by the next call or the sweep`, async (t) => {
+      test(`whose capture is ${fault} is captured once, by the next call or reconciliation`, async (t) => {
         const till = await startTill(t, engine)
-        for (const again of ['call', 'sweep'] as const) {
+        for (const again of ['call', 'reconcile'] as const) {
           const { _id, reference } = await till.order()
           approve(till, reference)
           till.wallet.faults = [fault]
@@ -119,8 +119,8 @@ describe('a wallet order', () => {
           till.wallet.lookFaults = []
           till.app.clock.advance(30_000)
           if (again === 'call') assert.equal((await till.call(capture(reference))).status, 200)
-          // The job of the sweep may be at it already.
-          else while ((await till.transaction(_id)).status === 'pending') await till.sweep()
+          // The job of reconciliation may be at it already.
+          else while ((await till.transaction(_id)).status === 'pending') await till.reconcile()
           assert.equal((await till.transaction(_id)).status, 'completed')
           const attempts = await till.app.app.db.all(
             sql`select id from pay_calls where transaction_id = ${_id} and kind = 'capture'`,
@@ -151,12 +151,12 @@ describe('a wallet order', () => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.order()
       till.wallet.sessions.delete(reference)
-      await till.sweep()
+      await till.reconcile()
       assert.equal((await till.transaction(_id)).status, 'pending')
       till.app.clock.advance(3 * 3_600_000)
-      await till.sweep()
+      await till.reconcile()
       const { status, history } = await till.transaction(_id)
-      assert.deepEqual([status, history.at(-1)!.cause], ['expired', 'sweep'])
+      assert.deepEqual([status, history.at(-1)!.cause], ['expired', 'reconciliation'])
       assert.equal((await till.call(capture(reference))).status, 409)
     })
 

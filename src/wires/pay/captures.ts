@@ -3,10 +3,10 @@ import { newId } from '../../base/ids.ts'
 import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { WireContext } from '../../kernel/wire.ts'
-import { errorOf, leaseOf, REQUEST_MS, type Calls, type CallToMake } from './calls.ts'
+import { errorOf, leaseOf, REQUEST_MS, type Operations, type ProviderOperation } from './operations.ts'
 import { isOverdue } from './endings.ts'
 import { payErrors } from './errors.ts'
-import { isOpen, type Account, type Ledger } from './ledger.ts'
+import { isOpen, type LedgerTransaction, type Ledger } from './ledger.ts'
 import type { Reconcile } from './reconcile.ts'
 import { claimCallSql, insertCallSql, selectTransactionsSql } from './transaction-rows.ts'
 
@@ -26,10 +26,10 @@ export type Captures = {
 
 export function createCaptures(
   { db, clock, processes }: Pick<WireContext, 'db' | 'clock' | 'processes'>,
-  { ledger, calls, reconcile }: { ledger: Ledger; calls: Calls; reconcile: Reconcile },
+  { ledger, calls, reconcile }: { ledger: Ledger; calls: Operations; reconcile: Reconcile },
 ): Captures {
   /** The answer, if it follows from what is known; undefined if the order is to be captured. */
-  function answerOf({ row, summary }: Account): Captured | undefined {
+  function answerOf({ row, summary }: LedgerTransaction): Captured | undefined {
     const answer = { orderId: row.reference!, transactionId: row.id }
     if (summary.captured > 0n) return { ...answer, status: 'COMPLETED' }
     if (summary.isChargePending) return { ...answer, status: 'PENDING' }
@@ -47,11 +47,15 @@ export function createCaptures(
   }
 
   /** Makes the call, unless another request does; undefined then. */
-  async function make(account: Account, cause: string, deadline: number): Promise<Captured | undefined> {
-    const { row } = account
-    const open = account.calls.find((call) => call.kind === 'capture' && isOpen(call))
+  async function make(
+    transaction: LedgerTransaction,
+    cause: string,
+    deadline: number,
+  ): Promise<Captured | undefined> {
+    const { row } = transaction
+    const open = transaction.calls.find((call) => call.kind === 'capture' && isOpen(call))
     const lease = leaseOf({ clock, processes })
-    let call: CallToMake
+    let call: ProviderOperation
     if (open) {
       // The outcome of an earlier call is unknown, and the order was just looked up: the same key again.
       const [claim] = await db.write(claimCallSql(open.id, lease))
@@ -71,7 +75,11 @@ export function createCaptures(
       if (inserted.length === 0) return undefined
     }
     const isRepeated = open !== undefined
-    const { account: after, failure } = await calls.make(account, call, { cause, deadline, isRepeated })
+    const { transaction: after, failure } = await calls.make(transaction, call, {
+      cause,
+      deadline,
+      isRepeated,
+    })
     const answer = answerOf(after)
     if (answer) return answer
     throw failure ? captureError(failure, after) : errors.unavailable()
@@ -86,23 +94,23 @@ export function createCaptures(
       if (!found || (owner !== undefined && found.owner !== owner))
         throw errors.not_found({ message: `There is no order ${JSON.stringify(orderId.slice(0, 64))}.` })
       for (;;) {
-        let account = (await ledger.read(found.id))!
-        const isUnknown = account.calls.some((call) => call.kind === 'capture' && isOpen(call))
+        let transaction = (await ledger.read(found.id))!
+        const isUnknown = transaction.calls.some((call) => call.kind === 'capture' && isOpen(call))
         let isLookedUp = !isUnknown
-        if (account.summary.isChargePending || isUnknown) {
+        if (transaction.summary.isChargePending || isUnknown) {
           const limitMs = deadline - clock.elapsed()
           const looked = await reconcile(found.id, { cause, repeats: false, limitMs })
-          if (looked.account) account = looked.account
+          if (looked.transaction) transaction = looked.transaction
           isLookedUp = looked.failure === undefined
         }
-        if (isOverdue(account, clock.now())) {
-          const { account: ended } = await reconcile(found.id, { cause, repeats: false })
-          account = ended ?? account
+        if (isOverdue(transaction, clock.now())) {
+          const { transaction: ended } = await reconcile(found.id, { cause, repeats: false })
+          transaction = ended ?? transaction
         }
-        const known = answerOf(account)
+        const known = answerOf(transaction)
         if (known) return known
         // What may have been captured is not captured again before PayPal has said what it has.
-        const answer = isLookedUp ? await make(account, cause, deadline) : undefined
+        const answer = isLookedUp ? await make(transaction, cause, deadline) : undefined
         if (answer) return answer
         if (clock.elapsed() + WAIT_MS >= deadline)
           throw payErrors.provider_error({
@@ -120,7 +128,7 @@ const detailsOf = (url?: string | null): Record<string, unknown> => ({
   ...(typeof url === 'string' && { approvalUrl: url }),
 })
 
-function captureError(failure: Parameters<typeof errorOf>[0], { row }: Account) {
+function captureError(failure: Parameters<typeof errorOf>[0], { row }: LedgerTransaction) {
   if (failure.kind !== 'refused') return errorOf(failure, { provider: 'walletpay' })
   const details = detailsOf(failure.details?.['url'] ?? row.url)
   switch (failure.code) {

@@ -43,15 +43,15 @@ describe('a checkout', () => {
       assert.match(pending.history[0]!.cause, /^request [\w-]+$/)
     })
 
-    test('completes by the sweep if every webhook is lost', async (t) => {
+    test('completes by reconciliation if every webhook is lost', async (t) => {
       const till = await startTill(t, engine)
       const { _id, reference } = await till.checkout()
       till.pay(reference)
       till.card.outgoing.length = 0
-      await till.sweep()
+      await till.reconcile()
       const { status, history } = await till.transaction(_id)
       assert.equal(status, 'completed')
-      assert.equal(history[1]!.cause, 'sweep')
+      assert.equal(history[1]!.cause, 'reconciliation')
     })
 
     for (const [fault, status] of [
@@ -120,7 +120,7 @@ describe('a checkout', () => {
         ...URLS,
       })
       const { counts } = till.card
-      const { status, body, text } = await clock.through(calling, () => counts.create + counts.look)
+      const { status, body, text } = await clock.through(calling, () => counts.create + counts.retrieve)
       const seconds = (clock.now() - start) / 1000
       held.resolve()
       assert.deepEqual([status, body.error.code], [502, 'PROVIDER_ERROR'], text)
@@ -171,7 +171,7 @@ describe('a checkout', () => {
       assert.equal((await create()).status, 502)
       clearInterval(timer)
       till.app.clock.advance(4 * 3_600_000)
-      await till.sweep()
+      await till.reconcile()
       const { transactions } = (await till.call('GET /pay/transactions')).body
       assert.deepEqual(
         transactions.map(({ status }: { status: string }) => status),

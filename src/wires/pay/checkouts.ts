@@ -5,7 +5,7 @@ import type { WireContext } from '../../kernel/wire.ts'
 import { attempt } from '../../providers/attempt.ts'
 import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
 import { isSnapshot } from './answers.ts'
-import { CALL_MS, errorOf, leaseOf, REQUEST_MS } from './calls.ts'
+import { CALL_MS, errorOf, leaseOf, REQUEST_MS } from './operations.ts'
 import { payErrors, type CallProvider } from './errors.ts'
 import type { Ledger } from './ledger.ts'
 import type { MerchantColumns } from './merchant-fields.ts'
@@ -156,8 +156,8 @@ export function createCheckouts(
           begin: async () => true,
           call: make,
           settle,
-          async lookUp(limitMs) {
-            const found = await provider.look({ transactionId: id, since: createdAt }, limitMs / 2)
+          async retrieve(limitMs) {
+            const found = await provider.retrieve({ transactionId: id, since: createdAt }, limitMs / 2)
             if (found.kind === 'accepted') {
               const { reference, url } = found.snapshot
               return url === undefined || !isSnapshot(found.snapshot)

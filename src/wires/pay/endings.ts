@@ -2,24 +2,24 @@ import type { ApiError } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import { requireRow, type Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import type { Account } from './ledger.ts'
-import type { Entry } from './provider.ts'
+import type { LedgerTransaction } from './ledger.ts'
+import type { LedgerEntry } from './provider.ts'
 import type { TransactionRow } from './transaction-rows.ts'
 
 /** How a payment that nobody has paid ended here, and not at its provider. */
 export const endedHere = (
   { id, reference, currency }: TransactionRow,
   status: 'expired' | 'cancelled',
-): Entry => ({ kind: 'session', objectId: reference ?? id, status, amount: 0n, currency })
+): LedgerEntry => ({ kind: 'session', objectId: reference ?? id, status, amount: 0n, currency })
 
 /** Whether nothing shows that the buyer has paid. */
-export const isUnpaid = ({ row, summary }: Account): boolean =>
+export const isUnpaid = ({ row, summary }: LedgerTransaction): boolean =>
   row.status === 'pending' && !summary.isChargePending && summary.mismatch === undefined
 
 /** Whether an order is over that PayPal still knows: nothing is taken of it without a capture, so this end is ours. */
-export const isOverdue = (account: Account, now: number): boolean => {
-  const { provider, expires_at: expiresAt } = account.row
-  return provider === 'walletpay' && expiresAt !== null && expiresAt <= now && isUnpaid(account)
+export const isOverdue = (transaction: LedgerTransaction, now: number): boolean => {
+  const { provider, expires_at: expiresAt } = transaction.row
+  return provider === 'walletpay' && expiresAt !== null && expiresAt <= now && isUnpaid(transaction)
 }
 
 /**

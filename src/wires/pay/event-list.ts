@@ -4,7 +4,7 @@ import type { WireContext } from '../../kernel/wire.ts'
 import { guarded } from '../../providers/guard.ts'
 import { isEvent } from './answers.ts'
 import type { CallProvider } from './errors.ts'
-import type { Events } from './events.ts'
+import type { PaymentEvents } from './events.ts'
 import type { PaymentProvider } from './provider.ts'
 
 const LIMIT_MS = 30_000
@@ -24,7 +24,7 @@ export function createEventList(
     providers,
     events,
     intervalMs,
-  }: { providers: ReadonlyMap<CallProvider, PaymentProvider>; events: Events; intervalMs: number },
+  }: { providers: ReadonlyMap<CallProvider, PaymentProvider>; events: PaymentEvents; intervalMs: number },
 ): { list(): Promise<void>; listSoon(): Promise<void> } {
   async function listOne(name: CallProvider, provider: PaymentProvider): Promise<void> {
     const now = clock.now()

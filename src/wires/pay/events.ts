@@ -4,9 +4,9 @@ import { sql, type Sql } from '../../db/sql.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { guarded } from '../../providers/guard.ts'
 import { isSnapshot } from './answers.ts'
-import { CALL_MS } from './calls.ts'
+import { CALL_MS } from './operations.ts'
 import type { CallProvider } from './errors.ts'
-import type { PaymentProvider, ProviderEvent, Subject } from './provider.ts'
+import type { PaymentProvider, ProviderEvent, PaymentSubject } from './provider.ts'
 import type { Reconcile } from './reconcile.ts'
 import { selectTransactionsSql, type TransactionRow } from './transaction-rows.ts'
 
@@ -36,10 +36,10 @@ type EventRow = {
 type Group = {
   transactionId: string
   events: EventRow[]
-  objects: Map<string, NonNullable<Subject['objects']>[number]>
+  objects: Map<string, NonNullable<PaymentSubject['objects']>[number]>
 }
 
-export type Events = {
+export type PaymentEvents = {
   /**
    * Stores an event, and has it handled; one that is there already changes nothing. When this resolves, it survives a power
    * cut. Only what it is about is stored: its body may have names and addresses, and the provider is asked anyway.
@@ -61,7 +61,7 @@ export function createEvents(
   { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
   providers: ReadonlyMap<CallProvider, PaymentProvider>,
   reconcile: Reconcile,
-): Events {
+): PaymentEvents {
   let isDue = false
   let isClosed = false
   let handling: Promise<void> | undefined
@@ -118,7 +118,7 @@ export function createEvents(
     const groups = new Map<string, Group>()
     await eachOf(rows, async (event) => {
       try {
-        const subject = parseJson(event.subject) as Subject
+        const subject = parseJson(event.subject) as PaymentSubject
         const row = (await find(event.provider, subject)) ?? (await findAtProvider(event.provider, subject))
         if (!row) await settle([event], 'not a transaction of this server')
         else {
@@ -175,7 +175,7 @@ export function createEvents(
       where ${idsSql(rows)}`)
   }
 
-  async function find(provider: string, subject: Subject): Promise<TransactionRow | undefined> {
+  async function find(provider: string, subject: PaymentSubject): Promise<TransactionRow | undefined> {
     const { transactionId, reference, paymentId } = subject
     const conditions: Sql[] = [
       ...(reference === undefined ? [] : [sql`reference = ${reference}`]),
@@ -192,12 +192,15 @@ export function createEvents(
   }
 
   /** The transaction of a payment that is known by nothing but the provider's id. */
-  async function findAtProvider(name: CallProvider, subject: Subject): Promise<TransactionRow | undefined> {
+  async function findAtProvider(
+    name: CallProvider,
+    subject: PaymentSubject,
+  ): Promise<TransactionRow | undefined> {
     const provider = providers.get(name)
     if (!provider || subject.paymentId === undefined) return undefined
     const { paymentId } = subject
     const outcome = await guarded(
-      () => provider.look({ paymentId, since: clock.now() - KEEP_DAYS * DAY_MS }, CALL_MS),
+      () => provider.retrieve({ paymentId, since: clock.now() - KEEP_DAYS * DAY_MS }, CALL_MS),
       { limitMs: CALL_MS, clock, isAccepted: ({ snapshot }) => isSnapshot(snapshot) },
     )
     if (outcome.kind === 'refused') return undefined

@@ -87,7 +87,7 @@ describe('the export of transactions', () => {
       for (const id of [transactionId, order.transactionId]) {
         const read = async () => (await app.request('GET', `/pay/transactions/${id}`, { token })).body
         // The webhook comes after the payment.
-        while ((await read()).status === 'pending') await app.app.service('pay').lookUp(id)
+        while ((await read()).status === 'pending') await app.app.service('pay').retrieve(id)
         const { fee, net, feeCurrency, displayAmount } = await read()
         assert.match(fee, /^\d+\.\d\d$/)
         assert.equal(feeCurrency, 'EUR')

@@ -1,12 +1,12 @@
 import type { Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
-import type { Snapshot } from './provider.ts'
+import type { PaymentSnapshot } from './provider.ts'
 import type { TransactionRow } from './transaction-rows.ts'
 
 const CURRENCY = /^[A-Z]{3}$/
 
 /** The steps that store what the provider took of a payment, once it tells. */
-export function feesSql({ id, fee: stored }: TransactionRow, { fees }: Partial<Snapshot>): Step[] {
+export function feesSql({ id, fee: stored }: TransactionRow, { fees }: Partial<PaymentSnapshot>): Step[] {
   if (stored !== null || !fees) return []
   const { fee, net, currency, exponent } = fees
   const isWhole = typeof fee === 'bigint' && typeof net === 'bigint' && Number.isInteger(exponent)

@@ -4,7 +4,7 @@ import { StartError } from '../../base/start-error.ts'
 import { sql } from '../../db/sql.ts'
 import { defineWire, type WireContext } from '../../kernel/wire.ts'
 import { onchain, type Onchain } from '../onchain/index.ts'
-import { createCalls } from './calls.ts'
+import { createOperations } from './operations.ts'
 import { createCancellations } from './cancellations.ts'
 import { createCaptures } from './captures.ts'
 import { createCheckouts } from './checkouts.ts'
@@ -36,16 +36,16 @@ export type { SweepItem } from './requests/sweep-plan.ts'
 export type Pay = {
   readonly transactions: Transactions
   /**
-   * Brings a transaction up to what its provider has now, as the sweep does; answers false if the provider does not say.
+   * Brings a transaction up to what its provider has now, as reconciliation does; answers false if the provider does not say.
    */
-  lookUp(transactionId: string): Promise<boolean>
+  retrieve(transactionId: string): Promise<boolean>
   /** Payment requests that a payment is awaited for, newest first: at most 20. */
   openPaymentRequests(): Promise<OpenPaymentRequest[]>
-  /** Gathers what was paid on chains. @throws StartError if nothing configures the receiving addresses */
+  /** Collects what was paid on chains. @throws StartError if nothing configures the receiving addresses */
   sweep(): Sweep
-  /** Expires payment requests whose time is over on chains that make no blocks, as the sweep does. */
+  /** Expires payment requests whose time is over on chains that make no blocks, as reconciliation does. */
   expireSilent(): Promise<void>
-  /** Finds events whose webhook was lost in the lists of the providers, as the sweep does. */
+  /** Finds events whose webhook was lost in the lists of the providers, as reconciliation does. */
   listEvents(): Promise<void>
 }
 
@@ -61,23 +61,24 @@ export const pay = defineWire({
   async setup(context, options) {
     const { db, clock, jobs, settings, policy } = context
     const providers = await openProviders(options, clock, settings)
-    const watch = createWatch(
-      context,
-      { firstMs: options.sweep.firstSeconds * 1000, maxMs: options.sweep.maxSeconds * 1000 },
-      (id) => reconcile(id, { cause: 'sweep', repeats: true }),
+    const { firstSeconds, maxSeconds, eventsSeconds } = { ...options.reconcile, ...options.sweep }
+    const watch = createWatch(context, { firstMs: firstSeconds * 1000, maxMs: maxSeconds * 1000 }, (id) =>
+      reconcile(id, { cause: 'reconciliation', repeats: true }),
     )
     const ledger = createLedger(context, ({ id, provider, version }) =>
       // The chain itself tells what becomes of these.
       provider === 'onchain' ? [] : [watch.watchSql(id, { series: `${id}-${version}` })],
     )
     const onchainPayments = await openOnchain(context, ledger, options.onchain)
-    const calls = createCalls(context, ledger, ({ provider }) => providers.get(provider as CallProvider)!)
+    const calls = createOperations(context, ledger, ({ provider }) =>
+      providers.get(provider as CallProvider)!,
+    )
     const reconcile: Reconcile = createReconcile(context, ledger, calls, providers)
     const events = createEvents(context, providers, reconcile)
     const eventList = createEventList(context, {
       providers,
       events,
-      intervalMs: options.sweep.eventsSeconds * 1000,
+      intervalMs: eventsSeconds * 1000,
     })
     const transactions = createTransactions(db, ledger)
     const service: Pay = {
@@ -88,9 +89,9 @@ export const pay = defineWire({
         return onchainPayments.sweep
       },
       expireSilent: async () => onchainPayments?.expireSilent(),
-      async lookUp(id) {
+      async retrieve(id) {
         await onchainPayments?.settle(id)
-        return (await reconcile(id, { cause: 'sweep', repeats: true })).failure === undefined
+        return (await reconcile(id, { cause: 'reconciliation', repeats: true })).failure === undefined
       },
       listEvents: () => eventList.list(),
     }
@@ -135,10 +136,13 @@ export const pay = defineWire({
           await db.batch([watch.watchSql(transaction_id, { isNow: true })])
         if (providers.size > 0) await eventList.listSoon()
       },
-      warnings: withoutWebhooks(options).map(
-        (variable) =>
-          `${variable}: it is not set: webhooks are refused, and payments complete when the sweep looks them up`,
-      ),
+      warnings: [
+        ...(options.sweep ? ['pay.sweep: this option is called pay.reconcile now'] : []),
+        ...withoutWebhooks(options).map(
+          (variable) =>
+            `${variable}: it is not set: webhooks are refused, and payments complete when they are reconciled`,
+        ),
+      ],
       // A provider that is unavailable is no reason to stop this server: GET /pay/health reports it.
       health: () => db.ping(),
       checks: new Map(

@@ -110,7 +110,7 @@ someEngine((engine) => {
         if (one.status === 'rejected' && !(one.reason instanceof TypeError)) throw one.reason as Error
     }
 
-    // Past every lease: the callers repeat what was not answered, while the sweep does the same work.
+    // Past every lease: the callers repeat what was not answered, while reconciliation does the same work.
     survivor.clock.advance(120_000)
     assert.ok(unanswered.length > 0)
     await Promise.all(unanswered.map((request) => survivor.clock.through(send(survivor.url, request))))

@@ -6,8 +6,8 @@ import { requireRow, type Step } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { moneyText } from './amounts.ts'
-import type { Entry, Money, Snapshot } from './provider.ts'
-import { stepsBetween, summaryOf, type Status, type Summary } from './state.ts'
+import type { LedgerEntry, Money, PaymentSnapshot } from './provider.ts'
+import { stepsBetween, summaryOf, type PaymentStatus, type Summary } from './state.ts'
 import {
   entryOf,
   insertEntrySql,
@@ -29,8 +29,13 @@ const STEPS_OF_VERSION = 8
 /** Changes of one transaction that may wait in one process. */
 const TURNS = 10_000
 /** States that only money at the provider ends. */
-const LOOKED_FINAL: ReadonlySet<Status> = new Set<Status>(['failed', 'expired', 'cancelled', 'lost'])
-const ENDED: ReadonlySet<Status> = new Set<Status>([
+const LOOKED_FINAL: ReadonlySet<PaymentStatus> = new Set<PaymentStatus>([
+  'failed',
+  'expired',
+  'cancelled',
+  'lost',
+])
+const ENDED: ReadonlySet<PaymentStatus> = new Set<PaymentStatus>([
   ...LOOKED_FINAL,
   'completed',
   'partially_refunded',
@@ -38,18 +43,18 @@ const ENDED: ReadonlySet<Status> = new Set<Status>([
 ])
 
 /** A transaction with everything that it is computed from. */
-export type Account = {
+export type LedgerTransaction = {
   row: TransactionRow
-  entries: readonly (Entry & { createdAt: number })[]
+  entries: readonly (LedgerEntry & { createdAt: number })[]
   calls: readonly CallRow[]
   summary: Summary
 }
 
 /** What is to be written about a transaction. */
-export type Change = {
+export type LedgerChange = {
   /** What was seen at the provider. */
-  snapshot?: Pick<Snapshot, 'entries'> & Partial<Snapshot>
-  /** What caused it, for the history: `request …`, `event …`, `sweep`. */
+  snapshot?: Pick<PaymentSnapshot, 'entries'> & Partial<PaymentSnapshot>
+  /** What caused it, for the history: `request …`, `event …`, `reconciliation`. */
   cause: string
   /**
    * How a call of ours ended, by the process that made it under this lease: what it did counts in any case, and that it did
@@ -62,7 +67,7 @@ export type Change = {
 
 export type Ledger = {
   /** Reads a transaction with its entries and calls; undefined if it does not exist. */
-  read(id: string): Promise<Account | undefined>
+  read(id: string): Promise<LedgerTransaction | undefined>
   /**
    * Runs work after the earlier work of this process on a transaction has ended, changes of `record` included: changes at
    * the same time would each be computed again for every other one. Rules must hold without it, because of other processes.
@@ -74,7 +79,7 @@ export type Ledger = {
    *
    * @returns the transaction afterwards; undefined if it does not exist
    */
-  record(id: string, change: Change): Promise<Account | undefined>
+  record(id: string, change: LedgerChange): Promise<LedgerTransaction | undefined>
 }
 
 /** @param watchSql the steps that have a transaction looked up later, from this version on */
@@ -89,7 +94,7 @@ export function createLedger(
   })
   const turns = createKeyedMutex({ queue: TURNS, retryAfter: 1 })
 
-  async function read(id: string): Promise<Account | undefined> {
+  async function read(id: string): Promise<LedgerTransaction | undefined> {
     // The row is read first: what changes after it changes its version, too.
     const row = await db.get(selectTransactionsSql(sql`id = ${id}`))
     if (!row) return undefined
@@ -99,7 +104,10 @@ export function createLedger(
   }
 
   /** Returns undefined if another change was written meanwhile. */
-  async function tryRecord(before: Account, change: Change): Promise<Account | undefined> {
+  async function tryRecord(
+    before: LedgerTransaction,
+    change: LedgerChange,
+  ): Promise<LedgerTransaction | undefined> {
     const { row } = before
     const { id } = row
     const now = clock.now()
@@ -168,11 +176,11 @@ export function createLedger(
 
   /** The states to add to the history; logs what a transaction of ours never does. */
   function historyOf(
-    { row, summary: before }: Account,
+    { row, summary: before }: LedgerTransaction,
     summary: Summary,
-    added: readonly Entry[],
+    added: readonly LedgerEntry[],
     cause: string,
-  ): readonly Status[] {
+  ): readonly PaymentStatus[] {
     const { id, provider, status } = row
     if (summary.mismatch && !before.mismatch) {
       log.error(
@@ -201,7 +209,7 @@ export function createLedger(
     return []
   }
 
-  async function recordNow(id: string, change: Change): Promise<Account | undefined> {
+  async function recordNow(id: string, change: LedgerChange): Promise<LedgerTransaction | undefined> {
     for (let round = 1; ; round++) {
       const before = await read(id)
       if (!before) return undefined
@@ -242,16 +250,16 @@ const changedMeanwhile = errors.unavailable({
 const moneyOf = ({ amount, currency }: TransactionRow) => ({ amount: BigInt(amount), currency })
 
 /** What identifies an entry: seen again, it says nothing new. */
-const keyOf = ({ kind, objectId, status, version = 0, amount, currency }: Entry): string =>
+const keyOf = ({ kind, objectId, status, version = 0, amount, currency }: LedgerEntry): string =>
   [kind, objectId, version, status, amount, currency].join(' ')
 
 /** Text of a provider, fit for a database. */
-const readable = (entry: Entry): Entry => ({
+const readable = (entry: LedgerEntry): LedgerEntry => ({
   ...entry,
   ...(entry.reason !== undefined && { reason: oneLine(entry.reason, TEXT_MAX) }),
 })
 
-const mismatchOf = (before: Account, { mismatch }: Summary, cause: string): string =>
+const mismatchOf = (before: LedgerTransaction, { mismatch }: Summary, cause: string): string =>
   mismatch && !before.summary.mismatch
     ? `${cause}: the provider shows ${paidText(mismatch, before.row)} instead of ${moneyText(BigInt(before.row.amount), before.row)}`
     : cause
@@ -267,7 +275,7 @@ export const isOpen = ({ status }: Pick<CallRow, 'status'>): boolean =>
 /** The calls with what is known about them now: what they were to do counts before what they answered. */
 function settledCalls(
   calls: readonly CallRow[],
-  settled: Change['call'],
+  settled: LedgerChange['call'],
   summary: Summary,
   reference: string | undefined,
 ): CallRow[] {

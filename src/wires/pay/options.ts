@@ -20,17 +20,18 @@ export const PayOptions = Type.Object({
       apiBase: text('The address of PayPal’s API. Default: https://api-m.paypal.com.'),
     }),
   ),
-  sweep: Type.Object(
+  reconcile: Type.Object(
     {
       firstSeconds: Type.Integer({
         minimum: 1,
         default: 10,
-        description: 'How long after its last change a transaction that is not settled is looked up.',
+        description: 'How long after its last change a transaction that is not settled is reconciled.',
       }),
       maxSeconds: Type.Integer({
         minimum: 1,
         default: 3_600,
-        description: 'The longest time between two looks: the distances double until then.',
+        description:
+          'The longest time between two reconciliations of a transaction: the intervals double until then.',
       }),
       eventsSeconds: Type.Integer({
         minimum: 1,
@@ -40,6 +41,16 @@ export const PayOptions = Type.Object({
       }),
     },
     { default: {} },
+  ),
+  sweep: Type.Optional(
+    Type.Object(
+      {
+        firstSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
+        maxSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
+        eventsSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
+      },
+      { description: 'The old name of `reconcile`: accepted, with a warning.' },
+    ),
   ),
   onchain: Type.Object(
     {
@@ -55,7 +66,7 @@ export const PayOptions = Type.Object({
       treasuryAddress: Type.Optional(
         Type.String({
           pattern: '^0x[0-9a-fA-F]{40}$',
-          description: 'Where `sixwire pay sweep` gathers what was paid.',
+          description: 'Where `sixwire pay sweep` collects what was paid.',
         }),
       ),
     },
@@ -105,6 +116,6 @@ export const PAY_PROVIDERS = {
   },
   onchain: {
     env: { PAYMENT_MNEMONIC: 'mnemonic', TREASURY_ADDRESS: 'treasuryAddress' },
-    standInTakes: ['treasuryAddress'],
+    sharedWithSandbox: ['treasuryAddress'],
   },
 } as const

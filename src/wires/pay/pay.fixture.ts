@@ -34,8 +34,8 @@ export type Till = {
   receive(provider: string, events: readonly ProviderEvent[]): Promise<void>
   /** Waits until every event is handled. */
   quiet(): Promise<void>
-  /** Looks up everything that is not settled, as the sweep does. */
-  sweep(): Promise<void>
+  /** Looks up everything that is not settled, as reconciliation does. */
+  reconcile(): Promise<void>
   /** The buyer pays a checkout session. */
   pay(reference: string): void
 }
@@ -137,12 +137,12 @@ export async function startTill(
         await delay(2)
       }
     },
-    async sweep() {
+    async reconcile() {
       await till.quiet()
       const unsettled = await app.app.db.all<{ id: string }>(
         sql`select id from pay_transactions where is_settled = 0`,
       )
-      for (const { id } of unsettled) await app.app.service('pay').lookUp(id)
+      for (const { id } of unsettled) await app.app.service('pay').retrieve(id)
     },
     pay(reference) {
       card.act(

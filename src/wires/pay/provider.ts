@@ -62,7 +62,7 @@ export const ENTRY_STATES = {
 export type EntryKind = keyof typeof ENTRY_STATES
 
 /** One fact of the ledger: an object at the provider was seen in a state. Entries are added and never changed. */
-export type Entry = {
+export type LedgerEntry = {
   [K in EntryKind]: Money & {
     kind: K
     /** The provider's id of the object. */
@@ -83,7 +83,7 @@ export type Entry = {
 }[EntryKind]
 
 /** What a transaction is looked up by at the provider: at least one of the first three. */
-export type Subject = {
+export type PaymentSubject = {
   /** The id of our transaction. */
   transactionId?: string
   /** The id of the checkout session or order. */
@@ -95,7 +95,7 @@ export type Subject = {
 }
 
 /** All that the provider knows about a transaction now. */
-export type Snapshot = {
+export type PaymentSnapshot = {
   /** The id of our transaction by the provider's metadata; absent if the payment is not one of ours. */
   transactionId?: string
   reference: string
@@ -105,7 +105,7 @@ export type Snapshot = {
   /** What the provider took of the payment and what it left, before refunds, in minor units of the currency it pays out in. */
   fees?: { fee: bigint; net: bigint; currency: string; exponent: number }
   /** Every object that the provider has for it. An open session or order without a payment has none. */
-  entries: readonly Entry[]
+  entries: readonly LedgerEntry[]
 }
 
 /** A refund of a payment, or of a part of it. */
@@ -138,7 +138,7 @@ export type ProviderEvent = {
   /** The provider's word: `checkout.session.completed`. */
   type: string
   /** Which transaction it is about; absent for kinds that are not used, and for events of another mode (live or test). */
-  subject?: Subject
+  subject?: PaymentSubject
 }
 
 /** Outcomes of the verbs below; `code` of a refusal is a `RefusalCode`. */
@@ -159,19 +159,22 @@ export type PaymentProvider = Receiver<ProviderEvent> & {
   /** Creates a checkout session or an order, at whose `url` the buyer pays. */
   create(order: Order, limitMs: number): Promise<Outcome<{ reference: string; url: string }>>
   /** Takes the money of an order that the buyer approved. Absent where paying needs no second step. */
-  capture?(capture: CaptureOrder, limitMs: number): Promise<Outcome<{ snapshot: Snapshot }>>
+  capture?(capture: CaptureOrder, limitMs: number): Promise<Outcome<{ snapshot: PaymentSnapshot }>>
   /**
    * Ends a session that is not paid, so that it cannot be paid any more; refused if it is paid. Absent where a session cannot
    * be ended.
    */
   cancel?(session: { transactionId: string; reference: string }, limitMs: number): Promise<Outcome>
   /** Gives money back. */
-  refund(refund: RefundOrder, limitMs: number): Promise<Outcome<{ entry: Entry & { kind: 'refund' } }>>
+  refund(refund: RefundOrder, limitMs: number): Promise<Outcome<{ entry: LedgerEntry & { kind: 'refund' } }>>
   /**
    * Fetches all that the provider has about a transaction. Refused with the code `gone` if it certainly has nothing.
    * Without `reference` and `paymentId` it is found by our id, created since `since` (milliseconds since 1970).
    */
-  look(subject: Subject & { since: number }, limitMs: number): Promise<Outcome<{ snapshot: Snapshot }>>
+  retrieve(
+    subject: PaymentSubject & { since: number },
+    limitMs: number,
+  ): Promise<Outcome<{ snapshot: PaymentSnapshot }>>
   /**
    * Lists the events since a time (milliseconds since 1970), oldest first, to find those whose webhook was lost. It lists as
    * many as fit into the time; `until` is the time up to which the list is complete.

@@ -4,17 +4,17 @@ import { test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { openProviders } from './providers.ts'
 
-const SWEEP = { firstSeconds: 10, maxSeconds: 3_600, eventsSeconds: 3_600 }
+const RECONCILE = { firstSeconds: 10, maxSeconds: 3_600, eventsSeconds: 3_600 }
 
 const open = (apiBase: string, production: boolean) =>
   Promise.all([
-    openProviders({ sweep: SWEEP, stripe: { secretKey: 'sk_test_1', apiBase } }, systemClock, {
+    openProviders({ reconcile: RECONCILE, stripe: { secretKey: 'sk_test_1', apiBase } }, systemClock, {
       production,
       policy: 'guarded',
       isPolicySet: false,
     }),
     openProviders(
-      { sweep: SWEEP, paypal: { clientId: 'id', clientSecret: 'secret', apiBase } },
+      { reconcile: RECONCILE, paypal: { clientId: 'id', clientSecret: 'secret', apiBase } },
       systemClock,
       { production, policy: 'guarded', isPolicySet: false },
     ),
@@ -37,7 +37,7 @@ test('the addresses of the providers are https in production, except on this mac
     ],
   ] as const)
     await assert.rejects(
-      openProviders({ sweep: SWEEP, ...options }, systemClock, {
+      openProviders({ reconcile: RECONCILE, ...options }, systemClock, {
         production: true,
         policy: 'guarded',
         isPolicySet: false,

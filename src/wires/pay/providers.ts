@@ -10,7 +10,7 @@ import type { PaymentProvider } from './provider.ts'
 
 type Options = Omit<Static<typeof PayOptions>, 'onchain'>
 
-const VERBS = ['create', 'refund', 'look', 'events', 'receive', 'check', 'close'] as const
+const VERBS = ['create', 'refund', 'retrieve', 'events', 'receive', 'check', 'close'] as const
 
 /**
  * Makes the provider of each way to pay from the options: that of the configuration file, or the one that the environment

@@ -3,12 +3,12 @@ import type { WireContext } from '../../kernel/wire.ts'
 import { guarded } from '../../providers/guard.ts'
 import type { NotAccepted } from '../../providers/outcome.ts'
 import { isSnapshot } from './answers.ts'
-import { CALL_MS, leaseOf, type Calls } from './calls.ts'
+import { CALL_MS, leaseOf, type Operations } from './operations.ts'
 import { closeSql, endedHere, isOverdue } from './endings.ts'
 import type { CallProvider } from './errors.ts'
 import { feesSql } from './fees.ts'
-import { isOpen, type Account, type Ledger } from './ledger.ts'
-import type { Entry, PaymentProvider, Subject } from './provider.ts'
+import { isOpen, type LedgerTransaction, type Ledger } from './ledger.ts'
+import type { LedgerEntry, PaymentProvider, PaymentSubject } from './provider.ts'
 import { claimCallSql, type TransactionRow } from './transaction-rows.ts'
 
 const HOUR_MS = 3_600_000
@@ -22,7 +22,7 @@ const NEVER_SHOWN = { status: 'refused', reason: 'the provider never showed it' 
 
 export type Reconciled = {
   /** The transaction afterwards; undefined if there is none. */
-  account: Account | undefined
+  transaction: LedgerTransaction | undefined
   /** Why the provider did not say what it has. */
   failure: NotAccepted | undefined
 }
@@ -37,31 +37,33 @@ export type Reconciled = {
  */
 export type Reconcile = (
   transactionId: string,
-  options: { cause: string; objects?: Subject['objects']; repeats: boolean; limitMs?: number },
+  options: { cause: string; objects?: PaymentSubject['objects']; repeats: boolean; limitMs?: number },
 ) => Promise<Reconciled>
 
 export function createReconcile(
   { db, clock, log, processes }: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
   ledger: Ledger,
-  calls: Calls,
+  calls: Operations,
   providers: ReadonlyMap<string, PaymentProvider>,
 ): Reconcile {
   /** What the provider has, as the change of the ledger. */
-  async function look(
-    account: Account,
+  async function retrieve(
+    transaction: LedgerTransaction,
     provider: PaymentProvider,
-    objects: NonNullable<Subject['objects']>,
+    objects: NonNullable<PaymentSubject['objects']>,
     limitMs: number,
-  ): Promise<readonly Entry[] | NotAccepted | { snapshot: Parameters<Ledger['record']>[1]['snapshot'] }> {
-    const { row } = account
+  ): Promise<
+    readonly LedgerEntry[] | NotAccepted | { snapshot: Parameters<Ledger['record']>[1]['snapshot'] }
+  > {
+    const { row } = transaction
     const outcome = await guarded(
       () =>
-        provider.look(
+        provider.retrieve(
           {
             transactionId: row.id,
             ...(row.reference !== null && { reference: row.reference }),
             ...(row.payment_id !== null && { paymentId: row.payment_id }),
-            objects: [...objects, ...unsettledObjects(account)],
+            objects: [...objects, ...unsettledObjects(transaction)],
             since: row.created_at,
           },
           limitMs,
@@ -74,48 +76,48 @@ export function createReconcile(
         return { snapshot: { ...snapshot, entries: snapshot.entries.map((entry) => asEnded(row, entry)) } }
       return { kind: 'refused', reason: `the provider answered with ${snapshot.reference}, another session` }
     }
-    if (!isExpired(account, outcome)) return outcome
+    if (!isExpired(transaction, outcome)) return outcome
     const objectId = row.reference ?? row.id
     return [{ kind: 'session', objectId, status: 'expired', amount: 0n, currency: row.currency }]
   }
 
   /** A session that its provider has no more, or that it never had. */
-  function isExpired({ row, entries }: Account, failure: NotAccepted): boolean {
+  function isExpired({ row, entries }: LedgerTransaction, failure: NotAccepted): boolean {
     const isOver = clock.now() - row.created_at >= SESSION_LIVES_MS[row.provider as CallProvider]
     if (row.status !== 'pending' || entries.length > 0 || !isOver) return false
     return row.reference === null || (failure.kind === 'refused' && failure.code === 'gone')
   }
 
   /** Ends an order whose time is over, unless it is being captured. */
-  async function expireOverdue(account: Account, cause: string): Promise<Account> {
-    if (!isOverdue(account, clock.now())) return account
-    const { row } = account
+  async function expireOverdue(transaction: LedgerTransaction, cause: string): Promise<LedgerTransaction> {
+    if (!isOverdue(transaction, clock.now())) return transaction
+    const { row } = transaction
     try {
       const change = { snapshot: { entries: [endedHere(row, 'expired')] }, cause }
       const steps = [closeSql(row.id, clock.now(), () => captureUnderWay)]
-      return (await ledger.record(row.id, { ...change, steps })) ?? account
+      return (await ledger.record(row.id, { ...change, steps })) ?? transaction
     } catch (error) {
       if (error !== captureUnderWay) throw error
-      return account
+      return transaction
     }
   }
 
   return async (id, { cause, objects = [], repeats, limitMs = CALL_MS }) => {
     const before = await ledger.read(id)
     const provider = before && providers.get(before.row.provider)
-    if (!before) return { account: undefined, failure: undefined }
+    if (!before) return { transaction: undefined, failure: undefined }
     // What a chain shows is written when it shows it.
-    if (before.row.provider === 'onchain') return { account: before, failure: undefined }
+    if (before.row.provider === 'onchain') return { transaction: before, failure: undefined }
     if (!provider)
-      return { account: before, failure: { kind: 'retry', reason: 'it is not configured any more' } }
-    const found = await look(before, provider, objects, Math.min(limitMs, CALL_MS))
+      return { transaction: before, failure: { kind: 'retry', reason: 'it is not configured any more' } }
+    const found = await retrieve(before, provider, objects, Math.min(limitMs, CALL_MS))
     if ('kind' in found) {
       log.warn({ transaction: id, provider: provider.name, ...found }, 'a payment could not be looked up')
-      return { account: await expireOverdue(before, cause), failure: found }
+      return { transaction: await expireOverdue(before, cause), failure: found }
     }
     const isFound = 'snapshot' in found
     const created = before.calls.find((call) => call.id === id)
-    let account = await ledger.record(id, {
+    let transaction = await ledger.record(id, {
       snapshot: isFound ? found.snapshot! : { entries: found },
       cause,
       steps: isFound ? feesSql(before.row, found.snapshot!) : [],
@@ -123,29 +125,30 @@ export function createReconcile(
       ...(!isFound && created && { call: { id, leaseUntil: created.lease_until, ...NEVER_SHOWN } }),
     })
     if (repeats)
-      for (const call of account?.calls ?? []) {
+      for (const call of transaction?.calls ?? []) {
         // Nobody waits any more for the address of a session that was never created.
         if (!isOpen(call) || call.kind === 'create') continue
         const [claim] = await db.write(claimCallSql(call.id, leaseOf({ clock, processes })))
         if (!claim) continue
         const deadline = clock.elapsed() + CALL_MS
         const again = { ...call, ...claim }
-        account = (await calls.make(account!, again, { cause, deadline, isRepeated: true })).account
+        transaction = (await calls.make(transaction!, again, { cause, deadline, isRepeated: true }))
+          .transaction
       }
-    return { account: account && (await expireOverdue(account, cause)), failure: undefined }
+    return { transaction: transaction && (await expireOverdue(transaction, cause)), failure: undefined }
   }
 }
 
 const captureUnderWay = errors.unavailable()
 
 /** Stripe does not tell whether a session ended by itself or because the merchant cancelled it; our row does. */
-const asEnded = ({ cancel_requested_at: requestedAt }: TransactionRow, entry: Entry): Entry =>
+const asEnded = ({ cancel_requested_at: requestedAt }: TransactionRow, entry: LedgerEntry): LedgerEntry =>
   requestedAt !== null && entry.kind === 'session' && entry.status === 'expired'
     ? { ...entry, status: 'cancelled' }
     : entry
 
 /** Objects whose state may change, and that the provider does not show with the payment. */
-const unsettledObjects = ({ summary }: Account): NonNullable<Subject['objects']> => [
+const unsettledObjects = ({ summary }: LedgerTransaction): NonNullable<PaymentSubject['objects']> => [
   ...summary.refunds.flatMap((one) =>
     one.status === 'pending' ? [{ kind: 'refund' as const, id: one.objectId }] : [],
   ),

@@ -9,7 +9,7 @@ import { startTill, type Till } from './pay.fixture.ts'
 
 const REFUND = 'POST /pay/cardpay/refund'
 
-/** Waits until the sweep has nothing to look up any more. */
+/** Waits until reconciliation has nothing to look up any more. */
 async function looksEnded({ app }: Till): Promise<void> {
   const job = sql`select 1 as one from sixwire_jobs where kind = 'pay.look' limit 1`
   while (await app.app.db.get(job)) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -124,7 +124,7 @@ describe('a refund', () => {
       const { body } = await till.app.clock.through(till.call(REFUND, { transactionId, amount: 400, reason }))
       assert.deepEqual([body.status, body.reason], ['pending', reason])
       till.app.clock.advance(30_000)
-      while ((await till.transaction(transactionId)).refundedAmount === 0) await till.sweep()
+      while ((await till.transaction(transactionId)).refundedAmount === 0) await till.reconcile()
       assert.deepEqual(till.card.refundReasons, [reason, reason])
       await till.call(REFUND, { transactionId, amount: 100 })
       const { refunds } = await till.transaction(transactionId)
@@ -152,7 +152,7 @@ describe('a refund', () => {
       ['lost', 1],
       ['dropped', 0],
     ] as const)
-      test(`whose answer is ${fault} is pending, stays reserved, and is settled by the sweep`, async (t) => {
+      test(`whose answer is ${fault} is pending, stays reserved, and is settled by reconciliation`, async (t) => {
         const till = await startTill(t, engine)
         const { _id: transactionId } = await till.paid(1000)
         till.card.faults = [fault]
@@ -172,8 +172,8 @@ describe('a refund', () => {
         )
         till.card.lookFaults = []
         till.app.clock.advance(30_000)
-        // The job of the sweep may be at it already.
-        while ((await till.transaction(transactionId)).refundedAmount === 0) await till.sweep()
+        // The job of reconciliation may be at it already.
+        while ((await till.transaction(transactionId)).refundedAmount === 0) await till.reconcile()
         const settled = await till.transaction(transactionId)
         assert.deepEqual(
           [
@@ -198,19 +198,19 @@ describe('a refund', () => {
       clearInterval(timer)
       assert.equal(body.status, 'pending')
       till.app.clock.advance(30_000)
-      await till.sweep()
+      await till.reconcile()
       assert.ok(till.card.counts.refund > 1)
       assert.equal((await till.transaction(transactionId)).refunds[0]!.status, 'pending')
       assert.equal((await till.call(REFUND, { transactionId, amount: 300 })).status, 422)
       till.card.lastingFault = undefined
-      // The call of the sweep may still be under its lease.
+      // The call of reconciliation may still be under its lease.
       while ((await till.transaction(transactionId)).refunds[0]!.status !== 'completed') {
         till.app.clock.advance(30_000)
-        await till.sweep()
+        await till.reconcile()
       }
     })
 
-    test('of unknown outcome is looked up by the sweep, whose looks had ended', async (t) => {
+    test('of unknown outcome is looked up by reconciliation, whose looks had ended', async (t) => {
       const till = await startTill(t, engine)
       const { _id: transactionId } = await till.paid(1000)
       till.app.clock.advance(11_000)
@@ -235,7 +235,7 @@ describe('a refund', () => {
       const answering = till.call(REFUND, { transactionId, amount: 800 }).catch(() => undefined)
       await began.promise
       till.card.hold = async () => undefined
-      const looks = till.card.counts.look
+      const looks = till.card.counts.retrieve
       till.app.clock.advance(1)
       const { databaseUrl } = till.app.app.settings
       const next = await startTill(t, engine, {
@@ -243,14 +243,14 @@ describe('a refund', () => {
         clock: till.app.clock,
         databaseUrl,
       })
-      while (till.card.counts.look === looks) await new Promise((resolve) => setTimeout(resolve, 5))
+      while (till.card.counts.retrieve === looks) await new Promise((resolve) => setTimeout(resolve, 5))
       // Before the look that was due 10 seconds after the call began.
       assert.ok(till.app.clock.now() - begun < 10_000)
       // The call may still be under way: it is not repeated yet.
       assert.equal(till.card.counts.refund, 1)
       next.app.clock.advance(40_000)
       while (till.card.counts.refund < 2 || (await next.transaction(transactionId)).refundedAmount === 0)
-        await next.sweep()
+        await next.reconcile()
       assert.equal(till.card.counts.refund, 2)
       const { refundedAmount } = await next.transaction(transactionId)
       assert.equal(refundedAmount, 800)
@@ -277,17 +277,17 @@ describe('a refund', () => {
       // Looks are answered, and the repeated call is held.
       const isUnderWay = () => card.counts.refund > 1
       card.hold = () => (isUnderWay() ? new Promise((end) => held.push({ end })) : Promise.resolve())
-      const sweeping = next.sweep()
+      const reconciling = next.reconcile()
       while (held.length < 2) await delay(2)
       card.hold = async () => undefined
       first.end()
       const { body, status } = await till.app.clock.through(answering)
       assert.deepEqual([status, body.status], [200, 'pending'])
-      await next.sweep()
+      await next.reconcile()
       assert.equal(card.counts.refund, 2)
       held[1]!.end()
-      await sweeping
-      await next.sweep()
+      await reconciling
+      await next.reconcile()
       assert.equal(card.counts.refund, 2)
       assert.equal((await next.transaction(transactionId)).refundedAmount, 800)
     })
@@ -354,7 +354,7 @@ describe('a refund', () => {
       assert.equal((await till.call(REFUND, { transactionId, amount: 800 })).status, 422)
       // Nobody is told.
       till.card.sessions.get(reference)!.refunds[0]!.status = 'completed'
-      await till.sweep()
+      await till.reconcile()
       const { status, refundedAmount } = await till.transaction(transactionId)
       assert.deepEqual([status, refundedAmount], ['partially_refunded', 300])
     })

@@ -4,9 +4,9 @@ import { sql } from '../../db/sql.ts'
 import type { RowFilter } from '../../http/access.ts'
 import type { WireContext } from '../../kernel/wire.ts'
 import { moneyText, numberOf } from './amounts.ts'
-import { errorOf, leaseOf, REQUEST_MS, type Calls, type CallToMake } from './calls.ts'
+import { errorOf, leaseOf, REQUEST_MS, type Operations, type ProviderOperation } from './operations.ts'
 import { payErrors, type CallProvider } from './errors.ts'
-import type { Account, Ledger } from './ledger.ts'
+import type { LedgerTransaction, Ledger } from './ledger.ts'
 import { insertCallSql, leftOf, type CallRow, type TransactionRow } from './transaction-rows.ts'
 
 /** How often a refund of all that is left is tried again because another refund was faster. */
@@ -57,7 +57,7 @@ export function createRefunds(
     watchSql,
   }: {
     ledger: Ledger
-    calls: Calls
+    calls: Operations
     /** Throws PROVIDER_NOT_CONFIGURED. */
     isConfigured: (provider: CallProvider) => void
     /** The step that has a call looked up later. */
@@ -72,7 +72,7 @@ export function createRefunds(
     { id, reason }: RefundRequest,
     row: TransactionRow,
     amount: bigint,
-  ): Promise<CallToMake | undefined> {
+  ): Promise<ProviderOperation | undefined> {
     const lease = leaseOf({ clock, processes })
     try {
       await db.batch([
@@ -112,21 +112,31 @@ export function createRefunds(
     }
   }
 
-  async function find(transactionId: string, provider: CallProvider, { owner }: RowFilter): Promise<Account> {
-    const account = await ledger.read(transactionId)
-    if (!account || account.row.provider !== provider || (owner !== undefined && account.row.owner !== owner))
+  async function find(
+    transactionId: string,
+    provider: CallProvider,
+    { owner }: RowFilter,
+  ): Promise<LedgerTransaction> {
+    const transaction = await ledger.read(transactionId)
+    if (
+      !transaction ||
+      transaction.row.provider !== provider ||
+      (owner !== undefined && transaction.row.owner !== owner)
+    )
       throw errors.not_found({ message: `There is no ${provider} transaction ${transactionId}.` })
-    return account
+    return transaction
   }
 
   /** Reserves what is to be refunded, unless this refund was begun before: without a call then. */
-  async function begin(refund: RefundRequest): Promise<{ account: Account; call: CallToMake | undefined }> {
+  async function begin(
+    refund: RefundRequest,
+  ): Promise<{ transaction: LedgerTransaction; call: ProviderOperation | undefined }> {
     const { id, transactionId, provider, currency, rowFilter } = refund
     for (let round = 1; round <= ROUNDS; round++) {
-      const account = await find(transactionId, provider, rowFilter)
-      const { row, calls: earlier, summary } = account
+      const transaction = await find(transactionId, provider, rowFilter)
+      const { row, calls: earlier, summary } = transaction
       if (earlier.some((call) => call.id === id) || summary.refunds.some(({ callId }) => callId === id))
-        return { account, call: undefined }
+        return { transaction, call: undefined }
       if (currency !== undefined && currency.toUpperCase() !== row.currency)
         throw invalid({ path: '/body/currency', message: `must be ${row.currency}, as the payment is` })
       refuseState(row)
@@ -134,7 +144,7 @@ export function createRefunds(
       const amount = refund.amount?.(row) ?? left
       if (amount <= 0n || amount > left) throw exceeded(row, left)
       const call = await reserve(refund, row, amount)
-      if (call) return { account, call }
+      if (call) return { transaction, call }
     }
     throw errors.unavailable({ retryAfter: 1 })
   }
@@ -144,23 +154,27 @@ export function createRefunds(
       const { id, transactionId, provider, cause } = refund
       const deadline = clock.elapsed() + REQUEST_MS
       isConfigured(provider)
-      const { account, call } = await ledger.inTurn(transactionId, () => begin(refund))
+      const { transaction, call } = await ledger.inTurn(transactionId, () => begin(refund))
       // The same request was made before, and its answer was lost.
-      if (!call) return repeat(account, id)
-      const { account: after, failure } = await calls.make(account, call, { cause, deadline })
+      if (!call) return repeat(transaction, id)
+      const { transaction: after, failure } = await calls.make(transaction, call, { cause, deadline })
       if (failure && failure.kind !== 'unknown') throw errorOf(failure, { provider })
       return answerOf(after, call)
     },
   }
 
-  function repeat(account: Account, id: string): RefundAnswer {
-    const call = account.calls.find((one) => one.id === id)
+  function repeat(transaction: LedgerTransaction, id: string): RefundAnswer {
+    const call = transaction.calls.find((one) => one.id === id)
     if (call?.status === 'refused')
       throw payErrors.provider_error({
         message: `The provider refused this refund: ${call.reason ?? ''}. Send a new Idempotency-Key to try again.`,
-        details: { provider: account.row.provider },
+        details: { provider: transaction.row.provider },
       })
-    return answerOf(account, { id, amount: call?.amount ?? null, refund_reason: call?.refund_reason ?? null })
+    return answerOf(transaction, {
+      id,
+      amount: call?.amount ?? null,
+      refund_reason: call?.refund_reason ?? null,
+    })
   }
 }
 
@@ -197,7 +211,7 @@ function takenText(row: TransactionRow): string {
 
 /** The answer for a refund by what the ledger has. */
 function answerOf(
-  { row, summary }: Account,
+  { row, summary }: LedgerTransaction,
   call: Pick<CallRow, 'id' | 'amount' | 'refund_reason'>,
 ): RefundAnswer {
   const seen = summary.refunds.find(({ callId }) => callId === call.id)

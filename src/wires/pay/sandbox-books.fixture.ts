@@ -140,7 +140,7 @@ export async function booksOfServer(app: TestApp, token: string): Promise<Map<st
   return books
 }
 
-/** Looks up everything, as the sweep and the lists of events do, until the books are equal; fails if they stay apart. */
+/** Looks up everything, as reconciliation and the lists of events do, until the books are equal; fails if they stay apart. */
 export async function assertEqualBooks(
   app: TestApp,
   token: string,
@@ -154,7 +154,7 @@ export async function assertEqualBooks(
     clock.advance(65_000)
     await clock.through(pay.listEvents())
     const unsettled = await db.all<{ id: string }>(sql`select id from pay_transactions where is_settled = 0`)
-    for (const { id } of unsettled) await clock.through(pay.lookUp(id))
+    for (const { id } of unsettled) await clock.through(pay.retrieve(id))
     // Set forward now and then only: a call that is under way would reach its time limit.
     for (let turn = 1; await hasDueEvents(); turn++) {
       if (turn % 20 === 0) clock.advance(11_000)

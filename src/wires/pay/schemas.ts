@@ -133,7 +133,7 @@ export const TransactionDetails = Type.Object(
           status: Type.Enum(STATUSES),
           at: Timestamp,
           cause: Type.String({
-            description: 'The request, event or sweep that caused it.',
+            description: 'The request, event or reconciliation that caused it.',
             examples: ['event evt_1PfVd2'],
           }),
         },

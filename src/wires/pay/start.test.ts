@@ -199,5 +199,16 @@ describe('a server that takes payments', () => {
               assert.match(body.error.details.issues[0].message, /PAYMENT_RETURN_HOSTS/)
           }
       })
+
+    test('takes the old name of `reconcile`, with a warning', async (t) => {
+      const secondsOf = async (options: object) => {
+        const { app } = (await startTill(t, engine, { config: { pay: options } })).app
+        return app.warnings.filter((line) => line.startsWith('pay.sweep'))
+      }
+      assert.deepEqual(await secondsOf({ sweep: { eventsSeconds: 600 } }), [
+        'pay.sweep: this option is called pay.reconcile now',
+      ])
+      assert.deepEqual(await secondsOf({ reconcile: { eventsSeconds: 600 } }), [])
+    })
   })
 })

@@ -3,12 +3,12 @@ import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import type { Entry } from './provider.ts'
-import { STATUSES, stepsBetween, summaryOf, type Status } from './state.ts'
+import type { LedgerEntry } from './provider.ts'
+import { STATUSES, stepsBetween, summaryOf, type PaymentStatus } from './state.ts'
 
 const order = { amount: 1000n, currency: 'EUR' }
-const entry = (kind: Entry['kind'], status: string, more: Partial<Entry> = {}): Entry =>
-  ({ kind, status, objectId: `${kind}_1`, ...order, ...more }) as Entry
+const entry = (kind: LedgerEntry['kind'], status: string, more: Partial<LedgerEntry> = {}): LedgerEntry =>
+  ({ kind, status, objectId: `${kind}_1`, ...order, ...more }) as LedgerEntry
 
 const paid = entry('charge', 'completed')
 const refund = (amount: bigint, status = 'completed', objectId = 're_1') =>
@@ -24,7 +24,7 @@ const FROM_UNPAID = {
 }
 
 /** From each state to each other one: the states between and the last one, or `refused`. */
-const STEPS: Record<Status, Partial<Record<Status, string>>> = {
+const STEPS: Record<PaymentStatus, Partial<Record<PaymentStatus, string>>> = {
   pending: {
     completed: 'completed',
     failed: 'failed',
@@ -141,7 +141,7 @@ describe('the states of a transaction', () => {
       [paid, refund(1000n), entry('reversal', 'completed', { objectId: 're_1' })],
       'lost',
     ],
-  ] as [what: string, entries: Entry[], status: Status, refunded?: bigint][])
+  ] as [what: string, entries: LedgerEntry[], status: PaymentStatus, refunded?: bigint][])
     test(`${what}: ${status}`, () => {
       const summary = summaryOf(order, entries)
       assert.equal(summary.status, status)
@@ -150,7 +150,7 @@ describe('the states of a transaction', () => {
     })
 
   test('what disputes and reversals concern is all of the payment at most, and counted once', () => {
-    const dispute = (status: string, more: Partial<Entry> = {}) => entry('dispute', status, more)
+    const dispute = (status: string, more: Partial<LedgerEntry> = {}) => entry('dispute', status, more)
     for (const [entries, disputed, lost] of [
       [[dispute('open', { amount: 300n })], 300n, 0n],
       [[dispute('open', { amount: 300n }), dispute('lost', { amount: 200n, objectId: 'dp_2' })], 300n, 200n],
@@ -158,7 +158,7 @@ describe('the states of a transaction', () => {
       [[dispute('lost', { amount: 300n, currency: 'USD' })], 0n, 1000n],
       [[dispute('lost', { amount: 300n }), entry('reversal', 'completed', { amount: 300n })], 0n, 300n],
       [[dispute('won'), dispute('inquiry', { objectId: 'dp_2' })], 0n, 0n],
-    ] as [Entry[], bigint, bigint][]) {
+    ] as [LedgerEntry[], bigint, bigint][]) {
       const summary = summaryOf(order, [paid, ...entries])
       assert.deepEqual([summary.disputed, summary.lost], [disputed, lost])
     }
@@ -201,7 +201,7 @@ describe('the states of a transaction', () => {
       ),
       { maxLength: 12 },
     )
-    const facts = (list: readonly Entry[]) => {
+    const facts = (list: readonly LedgerEntry[]) => {
       const { status, captured, refunded, disputed, lost, isChargePending } = summaryOf(order, list)
       return { status, captured, refunded, disputed, lost, isChargePending }
     }
@@ -214,8 +214,8 @@ describe('the states of a transaction', () => {
           ),
         ),
         ([list, shuffled]) => {
-          const all = list.map((one) => ({ currency: 'EUR', ...one })) as Entry[]
-          const mixed = shuffled.map((one) => ({ currency: 'EUR', ...one })) as Entry[]
+          const all = list.map((one) => ({ currency: 'EUR', ...one })) as LedgerEntry[]
+          const mixed = shuffled.map((one) => ({ currency: 'EUR', ...one })) as LedgerEntry[]
           assert.deepEqual(facts(mixed), facts(all))
         },
       ),

@@ -1,4 +1,4 @@
-import { ENTRY_STATES, type Entry, type Money } from './provider.ts'
+import { ENTRY_STATES, type LedgerEntry, type Money } from './provider.ts'
 
 /** The states of a transaction. */
 export const STATUSES = [
@@ -12,9 +12,9 @@ export const STATUSES = [
   'disputed',
   'lost',
 ] as const
-export type Status = (typeof STATUSES)[number]
+export type PaymentStatus = (typeof STATUSES)[number]
 
-const NEXT: Readonly<Record<Status, readonly Status[]>> = {
+const NEXT: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
   pending: ['completed', 'failed', 'expired', 'cancelled'],
   completed: ['partially_refunded', 'refunded', 'disputed', 'lost'],
   partially_refunded: ['refunded', 'completed', 'disputed', 'lost'],
@@ -33,8 +33,8 @@ const NEXT: Readonly<Record<Status, readonly Status[]>> = {
  *
  * @returns undefined if a transaction never gets from the one to the other
  */
-export function stepsBetween(from: Status, to: Status): readonly Status[] | undefined {
-  const ways = new Map<Status, readonly Status[]>([[from, []]])
+export function stepsBetween(from: PaymentStatus, to: PaymentStatus): readonly PaymentStatus[] | undefined {
+  const ways = new Map<PaymentStatus, readonly PaymentStatus[]>([[from, []]])
   // A map is read in the order in which it grows.
   for (const [status, way] of ways) {
     if (status === to) return way
@@ -44,13 +44,13 @@ export function stepsBetween(from: Status, to: Status): readonly Status[] | unde
 }
 
 /** A refund as the ledger has it. */
-export type RefundState = Entry & { kind: 'refund' }
+export type RefundState = LedgerEntry & { kind: 'refund' }
 /** A dispute as the ledger has it. */
-export type DisputeState = Entry & { kind: 'dispute' }
+export type DisputeState = LedgerEntry & { kind: 'dispute' }
 
 /** What the ledger says about a transaction. */
 export type Summary = {
-  status: Status
+  status: PaymentStatus
   captured: bigint
   /** What completed refunds gave back. */
   refunded: bigint
@@ -71,9 +71,9 @@ export type Summary = {
  *
  * @param order what the buyer was asked to pay
  */
-export function summaryOf(order: Money, entries: readonly Entry[]): Summary {
+export function summaryOf(order: Money, entries: readonly LedgerEntry[]): Summary {
   const objects = latestOf(entries)
-  const has = (kind: Entry['kind'], status: string): boolean =>
+  const has = (kind: LedgerEntry['kind'], status: string): boolean =>
     objects.some((one) => one.kind === kind && one.status === status)
   const charges = objects.filter(({ kind }) => kind === 'charge')
   const paid = charges.find((one) => one.status === 'completed' && isSameMoney(one, order))
@@ -86,7 +86,7 @@ export function summaryOf(order: Money, entries: readonly Entry[]): Summary {
   const refunded = refunds.reduce((sum, one) => sum + (one.status === 'completed' ? one.amount : 0n), 0n)
   const captured = paid?.amount ?? 0n
   /** A bank may dispute several payments at once, or in another currency: of this one it is all at most. */
-  function shareOf(taken: readonly Entry[]): bigint {
+  function shareOf(taken: readonly LedgerEntry[]): bigint {
     const isOfOther = taken.some(({ currency }) => currency !== order.currency)
     const sum = taken.reduce((total, one) => total + one.amount, 0n)
     return isOfOther || sum > captured ? captured : sum
@@ -107,7 +107,7 @@ export function summaryOf(order: Money, entries: readonly Entry[]): Summary {
     isChargePending: !paid && has('charge', 'pending') && !has('session', 'failed'),
   }
 
-  function status(): Status {
+  function status(): PaymentStatus {
     if (paid) {
       if (refunded >= paid.amount) return 'refunded'
       if (facts.lost > 0n && refunded + facts.lost >= paid.amount) return 'lost'
@@ -123,8 +123,8 @@ export function summaryOf(order: Money, entries: readonly Entry[]): Summary {
 }
 
 /** The entry that counts of each object: the one with the greatest version, and among these the furthest state. */
-function latestOf(entries: readonly Entry[]): Entry[] {
-  const objects = new Map<string, Entry>()
+function latestOf(entries: readonly LedgerEntry[]): LedgerEntry[] {
+  const objects = new Map<string, LedgerEntry>()
   for (const entry of entries) {
     const key = `${entry.kind} ${entry.objectId}`
     const known = objects.get(key)
@@ -133,7 +133,7 @@ function latestOf(entries: readonly Entry[]): Entry[] {
   return [...objects.values()]
 }
 
-function isLater(one: Entry, other: Entry): boolean {
+function isLater(one: LedgerEntry, other: LedgerEntry): boolean {
   const byVersion = (one.version ?? 0) - (other.version ?? 0)
   const byState = rankOf(one) - rankOf(other)
   if (byVersion !== 0) return byVersion > 0
@@ -141,7 +141,8 @@ function isLater(one: Entry, other: Entry): boolean {
   return byState === 0 ? one.amount > other.amount : byState > 0
 }
 
-const rankOf = ({ kind, status }: Entry): number => (ENTRY_STATES[kind] as readonly string[]).indexOf(status)
+const rankOf = ({ kind, status }: LedgerEntry): number =>
+  (ENTRY_STATES[kind] as readonly string[]).indexOf(status)
 
 const isSameMoney = (one: Money, other: Money): boolean =>
   one.amount === other.amount && one.currency === other.currency

@@ -1,13 +1,13 @@
 import { sql, type Sql } from '../../db/sql.ts'
-import type { Entry, ProviderName } from './provider.ts'
-import type { Status } from './state.ts'
+import type { LedgerEntry, ProviderName } from './provider.ts'
+import type { PaymentStatus } from './state.ts'
 
 /** A transaction as it is stored. Amounts are minor units, or the smallest units of a token: decimal text, up to 2^256 - 1. */
 export type TransactionRow = {
   id: string
   owner: string
   provider: ProviderName
-  status: Status
+  status: PaymentStatus
   reference: string | null
   payment_id: string | null
   url: string | null
@@ -150,7 +150,7 @@ export const deleteCallSql = ({
 /** An entry of the ledger with its place in it. */
 export type LedgerRow = {
   id: string
-  kind: Entry['kind']
+  kind: LedgerEntry['kind']
   object_id: string
   status: string
   version: number
@@ -162,7 +162,7 @@ export type LedgerRow = {
   seen_at: number
 }
 
-export type HistoryRow = { status: Status; cause: string; at: number }
+export type HistoryRow = { status: PaymentStatus; cause: string; at: number }
 
 export const selectHistorySql = (transactionId: string): Sql<HistoryRow> => sql<HistoryRow>`
   select status, cause, at from pay_history where transaction_id = ${transactionId} order by seq`
@@ -171,7 +171,7 @@ export const selectEntriesSql = (transactionId: string): Sql<LedgerRow> => sql<L
   select id, kind, object_id, status, version, amount, currency, call_id, reason, created_at, seen_at
   from pay_ledger where transaction_id = ${transactionId} order by id`
 
-export const entryOf = (row: LedgerRow): Entry & { createdAt: number } =>
+export const entryOf = (row: LedgerRow): LedgerEntry & { createdAt: number } =>
   ({
     kind: row.kind,
     objectId: row.object_id,
@@ -182,10 +182,10 @@ export const entryOf = (row: LedgerRow): Entry & { createdAt: number } =>
     createdAt: row.created_at,
     ...(row.call_id !== null && { callId: row.call_id }),
     ...(row.reason !== null && { reason: row.reason }),
-  }) as Entry & { createdAt: number }
+  }) as LedgerEntry & { createdAt: number }
 
 export const insertEntrySql = (
-  entry: Entry,
+  entry: LedgerEntry,
   { id, transactionId, now }: { id: string; transactionId: string; now: number },
 ): Sql => sql`
   insert into pay_ledger (id, transaction_id, kind, object_id, status, version, amount, currency, call_id, reason,
@@ -195,7 +195,7 @@ export const insertEntrySql = (
   on conflict do nothing`
 
 export const insertHistorySql = (
-  item: { transactionId: string; seq: number; status: Status; cause: string },
+  item: { transactionId: string; seq: number; status: PaymentStatus; cause: string },
   now: number,
 ): Sql => sql`
   insert into pay_history (transaction_id, seq, status, cause, at)

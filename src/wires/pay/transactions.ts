@@ -10,16 +10,16 @@ import { createCountedList } from '../../kernel/counted-list.ts'
 import { displayOf, numberOf } from './amounts.ts'
 import { exportCsv } from './export.ts'
 import { feesOf } from './fees.ts'
-import { isOpen, type Account, type Ledger } from './ledger.ts'
+import { isOpen, type LedgerTransaction, type Ledger } from './ledger.ts'
 import { merchantOf } from './merchant-fields.ts'
 import type { ProviderName } from './provider.ts'
-import type { Status } from './state.ts'
+import type { PaymentStatus } from './state.ts'
 import { selectHistorySql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
 
-export type Transaction = {
+export type PaymentTransaction = {
   _id: string
   provider: ProviderName
-  status: Status
+  status: PaymentStatus
   /** The checkout session, order or payment request; absent until the provider has answered. */
   reference?: string
   amount: number
@@ -57,16 +57,16 @@ export type TransactionDispute = {
   createdAt: string
 }
 
-export type TransactionDetails = Transaction & {
+export type TransactionDetails = PaymentTransaction & {
   refunds: TransactionRefund[]
   dispute?: TransactionDispute
-  history: { status: Status; at: string; cause: string }[]
+  history: { status: PaymentStatus; at: string; cause: string }[]
 }
 
 /** The filters of the list; times are milliseconds since 1970, `from` inclusive, `to` exclusive. */
 export type TransactionQuery = {
   provider?: ProviderName
-  status?: Status
+  status?: PaymentStatus
   reference?: string
   merchantReference?: string
   email?: string
@@ -75,7 +75,7 @@ export type TransactionQuery = {
   to?: number
 }
 
-export type TransactionPage = { transactions: Transaction[]; total: number; nextCursor?: string }
+export type TransactionPage = { transactions: PaymentTransaction[]; total: number; nextCursor?: string }
 
 export type Transactions = {
   /** Reads one page, newest first. */
@@ -109,13 +109,13 @@ export function createTransactions(db: Database, ledger: Ledger): Transactions {
       ]),
 
     async get(id, { owner }) {
-      const [account, history] = await Promise.all([ledger.read(id), db.all(selectHistorySql(id))])
-      if (!account || (owner !== undefined && account.row.owner !== owner))
+      const [transaction, history] = await Promise.all([ledger.read(id), db.all(selectHistorySql(id))])
+      if (!transaction || (owner !== undefined && transaction.row.owner !== owner))
         throw errors.not_found({ message: `There is no transaction ${JSON.stringify(id)}.` })
-      const dispute = disputeOf(account)
+      const dispute = disputeOf(transaction)
       return {
-        ...transactionOf(account.row),
-        refunds: refundsOf(account),
+        ...transactionOf(transaction.row),
+        refunds: refundsOf(transaction),
         ...(dispute && { dispute }),
         history: history.map(({ status, at, cause }) => ({ status, at: isoTime(at), cause })),
       }
@@ -135,7 +135,7 @@ function conditionsOf({ reference, merchantReference, email, userId, from, to }:
   ]
 }
 
-const transactionOf = (row: TransactionRow): Transaction => ({
+const transactionOf = (row: TransactionRow): PaymentTransaction => ({
   _id: row.id,
   provider: row.provider,
   status: row.status,
@@ -153,7 +153,7 @@ const transactionOf = (row: TransactionRow): Transaction => ({
 })
 
 /** Refunds that the provider has, and those that may have been made, oldest first. */
-function refundsOf({ row, calls, summary }: Account): TransactionRefund[] {
+function refundsOf({ row, calls, summary }: LedgerTransaction): TransactionRefund[] {
   const seen = new Set(summary.refunds.map(({ callId }) => callId))
   const refunds = summary.refunds.map((one) => ({
     // A refund made at the provider is known by the provider's id.
@@ -180,7 +180,7 @@ function refundsOf({ row, calls, summary }: Account): TransactionRefund[] {
 }
 
 /** The dispute that counts: an open one, else the latest. */
-function disputeOf({ row, summary }: Account): TransactionDispute | undefined {
+function disputeOf({ row, summary }: LedgerTransaction): TransactionDispute | undefined {
   const latest = summary.disputes.toSorted((one, other) => (one.createdAt ?? 0) - (other.createdAt ?? 0))
   const dispute = latest.find(({ status }) => status === 'open') ?? latest.at(-1)
   if (!dispute) return undefined

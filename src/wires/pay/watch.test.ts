@@ -27,10 +27,10 @@ eachEngine((engine) => {
     for (let last = clock.now(); distances.length < 11;) {
       const next = await nextLook()
       distances.push(Math.round((next - last) / SECOND_MS))
-      const { look } = till.card.counts
+      const { retrieve } = till.card.counts
       clock.advance(next - clock.now() + 1)
       last = next
-      while (till.card.counts.look === look) await delay(2)
+      while (till.card.counts.retrieve === retrieve) await delay(2)
     }
     const expected = [10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]
     for (const [at, seconds] of distances.entries())

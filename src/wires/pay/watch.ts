@@ -28,15 +28,15 @@ export type Watch = {
 export function createWatch(
   { clock, jobs }: { clock: Clock; jobs: Jobs },
   { firstMs, maxMs }: { firstMs: number; maxMs: number },
-  look: (transactionId: string) => Promise<Reconciled>,
+  retrieve: (transactionId: string) => Promise<Reconciled>,
 ): Watch {
   const job = jobs.define(
     'pay.look',
     { payload: Type.Object({ transactionId: Type.String() }), retry: RETRY, pool: POOL },
     async ({ payload }) => {
-      const { account } = await look(payload.transactionId)
-      if (!account || account.row.is_settled === 1) return
-      const sinceChange = clock.now() - account.row.updated_at
+      const { transaction } = await retrieve(payload.transactionId)
+      if (!transaction || transaction.row.is_settled === 1) return
+      const sinceChange = clock.now() - transaction.row.updated_at
       return { againInMs: Math.min(Math.max(firstMs, sinceChange + firstMs), maxMs) }
     },
   )

@@ -27,7 +27,7 @@ describe('a webhook', () => {
       await till.quiet()
       const { status, history } = await till.transaction(_id)
       assert.deepEqual([status, history.length], ['completed', 2])
-      assert.equal(till.card.counts.look, 1)
+      assert.equal(till.card.counts.retrieve, 1)
     })
 
     test('with another signature, or none, is answered 400 and not stored', async (t) => {
@@ -225,7 +225,7 @@ describe('a webhook', () => {
       const { _id: transactionId, reference } = await till.paid()
       // The first look finds it settled, and is the last.
       till.app.clock.advance(11_000)
-      while (till.card.counts.look < 2) await new Promise((resolve) => setTimeout(resolve, 5))
+      while (till.card.counts.retrieve < 2) await new Promise((resolve) => setTimeout(resolve, 5))
       till.card.act(
         reference,
         (session) =>
@@ -264,7 +264,9 @@ describe('a webhook', () => {
     })
 
     test('that was lost is looked for since the end of the last list that was complete', async (t) => {
-      const till = await startTill(t, engine, { config: { pay: { sweep: { eventsSeconds: 1_000_000 } } } })
+      const till = await startTill(t, engine, {
+        config: { pay: { reconcile: { eventsSeconds: 1_000_000 } } },
+      })
       const { clock } = till.app
       const cursor = async (): Promise<number | undefined> => {
         const row = await till.app.app.db.get<{ listed_until: number }>(

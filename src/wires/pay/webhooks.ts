@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { authorizeByOneOf, receiveByOneOf, type WebhookRequest } from '../../providers/receive.ts'
 import { isEvent } from './answers.ts'
 import { notConfigured, type CallProvider } from './errors.ts'
-import type { Events } from './events.ts'
+import type { PaymentEvents } from './events.ts'
 import type { PaymentProvider } from './provider.ts'
 
 export type Webhooks = {
@@ -23,7 +23,7 @@ export type Webhooks = {
 
 export function createWebhooks(
   providers: ReadonlyMap<CallProvider, PaymentProvider>,
-  events: Events,
+  events: PaymentEvents,
 ): Webhooks {
   function receiversOf(name: CallProvider): readonly PaymentProvider[] {
     const provider = providers.get(name)

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import { createOutbound, jsonOf, type Answered, type OutboundCall } from '../../../outbound/outbound.ts'
 import { text } from './claims.ts'
-import { ProviderFault, type Provider } from './provider.ts'
+import { ProviderFault, type IdentityProvider } from './provider.ts'
 
 type Json = Record<string, unknown>
 
@@ -41,7 +41,7 @@ export function createOauthProvider(
     clientSecret: string
     timeoutMs: number
   },
-): Provider {
+): IdentityProvider {
   const { name, label, authorizeUrl, tokenUrl, apiUrl, clientId, clientSecret, timeoutMs } = options
   const outbound = createOutbound({
     headers: { accept: 'application/json' },

@@ -1,9 +1,9 @@
 import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
 
 import type { Clock } from '../../../base/clock.ts'
-import { createOutbound, type Method, type Outbound } from '../../../outbound/outbound.ts'
+import { createOutbound, type OutboundMethod, type Outbound } from '../../../outbound/outbound.ts'
 import { text } from './claims.ts'
-import { ProviderFault, type Provider } from './provider.ts'
+import { ProviderFault, type IdentityProvider } from './provider.ts'
 
 const DISCOVERED_MS = 3_600_000
 
@@ -27,7 +27,7 @@ const fetchBy =
   (outbound: Outbound): CustomFetch =>
   async (address, { method, headers, body }) => {
     const reply = await outbound.call(address, {
-      method: method as Method,
+      method: method as OutboundMethod,
       headers,
       ...(body !== undefined && body !== null && { body: contentOf(body) }),
     })
@@ -63,7 +63,7 @@ export function createOidcProvider(
     clientSecret: string
     timeoutMs: number
   },
-): Provider {
+): IdentityProvider {
   const { name, label, issuer, clientId, clientSecret, timeoutMs } = options
   const outbound = createOutbound({ connectMs: timeoutMs, limitMs: timeoutMs, clock })
   let known: { configuration: Promise<Configuration>; until: number } | undefined

@@ -7,9 +7,9 @@ import type { RecordEvent } from '../../../http/event-log.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { AccountMails } from '../email-links/account-mails.ts'
 import { authErrors } from '../errors.ts'
-import type { Client, Sessions } from '../sessions/sessions.ts'
+import type { SessionClient, Sessions } from '../sessions/sessions.ts'
 import type { Identities } from './identities.ts'
-import type { Attempt, ProvenIdentity, Provider } from './provider.ts'
+import type { LoginAttempt, ProvenIdentity, IdentityProvider } from './provider.ts'
 import { returnPath } from './return-path.ts'
 
 const ATTEMPT_SECONDS = 600
@@ -38,7 +38,7 @@ export type ProviderLogin = {
    * @param redirect path on `APP_URL` where the frontend goes on
    * @throws VALIDATION_ERROR
    */
-  start(provider: Provider, cookieHeader: string | undefined, redirect?: string): Promise<Redirection>
+  start(provider: IdentityProvider, cookieHeader: string | undefined, redirect?: string): Promise<Redirection>
   /**
    * Finishes an attempt: redirects to the frontend with a session or with `error`. It has to be the browser that
    * started it, with the same provider, within ten minutes, and once.
@@ -47,17 +47,17 @@ export type ProviderLogin = {
    * @param cookieHeader of the request
    */
   finish(
-    provider: Provider,
+    provider: IdentityProvider,
     returned: URLSearchParams,
     cookieHeader: string | undefined,
-    client: Client & { record: RecordEvent },
+    client: SessionClient & { record: RecordEvent },
   ): Promise<Redirection>
   /** Deletes the records of finished attempts that have expired. */
   deleteExpired(): Promise<void>
 }
 
 /** What the browser stores, sealed, until it returns. `state` starts with the id of its cookie. */
-type StoredAttempt = Pick<Attempt, 'state' | 'nonce' | 'codeVerifier'> & {
+type StoredAttempt = Pick<LoginAttempt, 'state' | 'nonce' | 'codeVerifier'> & {
   provider: string
   expiresAt: number
   redirect?: string
@@ -113,7 +113,10 @@ export function createProviderLogin(
     return oldest.slice(cookiePrefix.length) + randomToken()
   }
 
-  const attemptOf = (provider: Provider, { state, nonce, codeVerifier }: StoredAttempt): Attempt => ({
+  const attemptOf = (
+    provider: IdentityProvider,
+    { state, nonce, codeVerifier }: StoredAttempt,
+  ): LoginAttempt => ({
     redirectUri: `${publicUrl}/auth/${provider.name}/callback`,
     state,
     nonce,
@@ -128,7 +131,7 @@ export function createProviderLogin(
   }
 
   /** Calls a provider. Whatever goes wrong, the log has the reason and the frontend one code. */
-  async function callProvider<T>(provider: Provider, call: () => Promise<T>): Promise<T> {
+  async function callProvider<T>(provider: IdentityProvider, call: () => Promise<T>): Promise<T> {
     try {
       return await call()
     } catch (error) {
@@ -138,7 +141,11 @@ export function createProviderLogin(
   }
 
   /** The attempt that this browser started; of several callbacks with it, one gets it. */
-  async function claimAttempt(provider: Provider, state: string, cookies: Cookies): Promise<StoredAttempt> {
+  async function claimAttempt(
+    provider: IdentityProvider,
+    state: string,
+    cookies: Cookies,
+  ): Promise<StoredAttempt> {
     const attempt = openAttempt(cookies[cookieNameOf(state)])
     if (!attempt || attempt.provider !== provider.name || sha256(attempt.state) !== sha256(state))
       throw authErrors.invalid_state()
@@ -151,7 +158,7 @@ export function createProviderLogin(
   }
 
   async function identify(
-    provider: Provider,
+    provider: IdentityProvider,
     returned: URLSearchParams,
     attempt: StoredAttempt,
   ): Promise<ProvenIdentity> {

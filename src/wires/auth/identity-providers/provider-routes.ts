@@ -2,7 +2,7 @@ import { Type } from '../../../base/schema.ts'
 
 import { errors } from '../../../base/errors.ts'
 import { answer, route } from '../../../http/route.ts'
-import type { Provider } from './provider.ts'
+import type { IdentityProvider } from './provider.ts'
 import type { ProviderLogin, Redirection } from './provider-login.ts'
 import { RETURN_PATH_MAX } from './return-path.ts'
 
@@ -23,10 +23,10 @@ export function providerRoutes({
   providers,
   providerLogin,
 }: {
-  providers: readonly Provider[]
+  providers: readonly IdentityProvider[]
   providerLogin: ProviderLogin
 }) {
-  function providerOf(name: string): Provider {
+  function providerOf(name: string): IdentityProvider {
     const provider = providers.find((one) => one.name === name)
     if (provider) return provider
     throw errors.provider_not_configured({

@@ -10,7 +10,7 @@ export type ProvenIdentity = {
 }
 
 /** The parameters of one sign-in, each value random and used once. */
-export type Attempt = {
+export type LoginAttempt = {
   /** The callback of this server. */
   redirectUri: string
   state: string
@@ -21,13 +21,13 @@ export type Attempt = {
 }
 
 /** An identity provider with a consent screen. */
-export type Provider = {
+export type IdentityProvider = {
   /** The last part of its route: `idpa`, `idpb`. */
   readonly name: string
   /** Its name in emails. */
   readonly label: string
   /** The consent page for this attempt. Rejects if the provider cannot be reached. */
-  start(attempt: Attempt): Promise<URL>
+  start(attempt: LoginAttempt): Promise<URL>
   /**
    * Exchanges the code of the callback for the person's identity.
    *
@@ -35,7 +35,7 @@ export type Provider = {
    * @returns an identity with an issuer and a subject
    * @throws any error if the person could not be authenticated; its message must not hold a secret
    */
-  finish(returned: URLSearchParams, attempt: Attempt): Promise<ProvenIdentity>
+  finish(returned: URLSearchParams, attempt: LoginAttempt): Promise<ProvenIdentity>
 }
 
 /** A provider's answer cannot be used. */

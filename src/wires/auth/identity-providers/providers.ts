@@ -5,7 +5,7 @@ import { isLoopback } from '../../../base/loopback.ts'
 import type { Settings } from '../../../kernel/config.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { AuthOptions } from '../options.ts'
-import type { Provider } from './provider.ts'
+import type { IdentityProvider } from './provider.ts'
 import { createOauthProvider } from './oauth.ts'
 import { createOidcProvider } from './oidc.ts'
 
@@ -20,7 +20,7 @@ export function createProviders(
   clock: Clock,
   { idpa, idpb }: Pick<Static<typeof AuthOptions>, 'idpa' | 'idpb'>,
   settings: Pick<Settings, 'production'>,
-): readonly Provider[] {
+): readonly IdentityProvider[] {
   function addressOf(variable: string, text: string): URL {
     const url = URL.canParse(text) ? new URL(text) : undefined
     if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.hash)
@@ -35,7 +35,7 @@ export function createProviders(
     return clientSecret
   }
 
-  const configured: Provider[] = []
+  const configured: IdentityProvider[] = []
   if (idpa?.clientId) {
     const issuer = addressOf('IDPA_ISSUER', idpa.issuer)
     configured.push(

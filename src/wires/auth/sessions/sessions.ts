@@ -14,13 +14,13 @@ import type { RefreshTokens } from './refresh-tokens.ts'
 import type { UserRow, Users } from '../users.ts'
 
 /** Where a call comes from. */
-export type Client = { ip: string; userAgent: string }
+export type SessionClient = { ip: string; userAgent: string }
 
 /** A sign-in for the log: how it was made. */
-export type SignIn = Client & { record: RecordEvent; method: string }
+export type SignIn = SessionClient & { record: RecordEvent; method: string }
 
 /** What a signed-in client holds: a JWT for calls, and an opaque token that is exchanged for the next pair. */
-export type Tokens = { token: string; refreshToken: string }
+export type TokenPair = { token: string; refreshToken: string }
 
 /** A session as its user sees it. */
 export type Session = {
@@ -45,9 +45,9 @@ export type Sessions = {
    *   credentials have changed since
    * @throws INVALID_CREDENTIALS
    */
-  create(user: UserRow, signIn: SignIn): Promise<Tokens>
+  create(user: UserRow, signIn: SignIn): Promise<TokenPair>
   /** Exchanges a refresh token. Throws UNAUTHORIZED. */
-  refresh(refreshToken: string, client: Client): Promise<Tokens>
+  refresh(refreshToken: string, client: SessionClient): Promise<TokenPair>
   /** The caller with this access token; undefined if it is not valid. A revoked session is refused at once everywhere. */
   caller(token: string): Promise<UserCaller | undefined>
   /** Lists the sessions that have not expired, newest first. */

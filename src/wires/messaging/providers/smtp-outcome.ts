@@ -1,5 +1,5 @@
 import { oneLine } from '../../../base/one-line.ts'
-import type { Outcome } from '../provider.ts'
+import type { SendOutcome } from '../provider.ts'
 
 const REASON_MAX = 300
 
@@ -19,7 +19,7 @@ export type SmtpError = Error & {
  *
  * @param begun whether the first byte of the mail had left
  */
-export function outcomeOf(error: SmtpError, begun: boolean, limitMs: number): Outcome {
+export function outcomeOf(error: SmtpError, begun: boolean, limitMs: number): SendOutcome {
   if (error.code === 'EABORT') {
     const reason = `the server did not take the mail within ${limitMs / 1000} seconds`
     return begun ? { kind: 'unknown', reason } : { kind: 'retry', reason }

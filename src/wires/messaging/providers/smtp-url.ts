@@ -9,7 +9,7 @@ const CONNECTIONS = 5
 const MAILS_A_CONNECTION = 100
 
 /** A mail server, as nodemailer is told of it. */
-export type Server = {
+export type SmtpServer = {
   host: string
   port: number
   secure: boolean
@@ -25,7 +25,7 @@ export type Server = {
 const bad = (why: string): StartError => new StartError(`SMTP_URL, or the url of smtp(): ${why}`)
 
 /** Reads SMTP_URL. Throws StartError where it is not one, without a word of it. */
-export function readServer(text: string): Server {
+export function readServer(text: string): SmtpServer {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^smtp(s|\+starttls)?:$/.test(url.protocol) || url.hostname === '')
     throw bad(
@@ -97,7 +97,7 @@ function decoded(text: string): string {
 }
 
 /** What a start warns of, one line each. */
-export const warningsOf = ({ host, secure, requireTLS }: Server): string[] =>
+export const warningsOf = ({ host, secure, requireTLS }: SmtpServer): string[] =>
   secure || requireTLS || isLoopback(host)
     ? []
     : [
@@ -105,7 +105,7 @@ export const warningsOf = ({ host, secure, requireTLS }: Server): string[] =>
       ]
 
 /** Whom mail is from where nothing else is said. */
-export function defaultSender(server: Server, appUrl: string | undefined): string {
+export function defaultSender(server: SmtpServer, appUrl: string | undefined): string {
   const user = server.auth?.user ?? ''
   const domain = isAddress(user)
     ? user.slice(user.lastIndexOf('@') + 1)

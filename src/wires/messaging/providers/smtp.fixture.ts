@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 
 import type { Clock } from '../../../base/clock.ts'
 import { freePort } from '../../../testing/free-port.ts'
-import type { MailProvider, OutgoingMail, Outcome } from '../provider.ts'
+import type { MailProvider, OutgoingMail, SendOutcome } from '../provider.ts'
 import { smtp } from './smtp.ts'
 
 /** Milliseconds: no outcome but those of a limit waits for it. */
@@ -25,7 +25,7 @@ export const letter = (more: Partial<OutgoingMail> = {}): OutgoingMail => ({
   ...more,
 })
 
-export const send = (t: TestContext, url: string, more?: Partial<OutgoingMail>): Promise<Outcome> =>
+export const send = (t: TestContext, url: string, more?: Partial<OutgoingMail>): Promise<SendOutcome> =>
   open(t, { url, from: 'shop@example.com' }).send(letter(more), PATIENCE)
 
 /** The address of a server that is not there. */

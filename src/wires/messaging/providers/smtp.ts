@@ -5,10 +5,10 @@ import { createTransport } from 'nodemailer'
 import { systemClock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { trackCalls } from '../../../providers/under-way.ts'
-import type { MailProvider, OutgoingMail, Outcome, RefusedRecipient } from '../provider.ts'
+import type { MailProvider, OutgoingMail, SendOutcome, RefusedRecipient } from '../provider.ts'
 import { isAddress, plain, readMailbox, type Mailbox } from './mailbox.ts'
 import { outcomeOf, sentence, type SmtpError } from './smtp-outcome.ts'
-import { defaultSender, readServer, warningsOf, type Server } from './smtp-url.ts'
+import { defaultSender, readServer, warningsOf, type SmtpServer } from './smtp-url.ts'
 
 const CONNECTION_TIMEOUT_MS = 10_000
 const DNS_TIMEOUT_MS = 5_000
@@ -90,7 +90,7 @@ export function smtp(
 
   const calls = trackCalls()
 
-  async function deliver(mail: OutgoingMail, limitMs: number): Promise<Outcome> {
+  async function deliver(mail: OutgoingMail, limitMs: number): Promise<SendOutcome> {
     const everybody = [...mail.to, ...mail.cc, ...mail.bcc]
     const addresses = [...everybody, ...(mail.replyTo === undefined ? [] : [mail.replyTo])]
     if (!addresses.every(isAddress)) return { kind: 'refused', reason: 'an address is not valid' }
@@ -161,7 +161,7 @@ export function smtp(
   }
 }
 
-function senderOf({ from, appUrl }: { from?: string; appUrl?: string }, server: Server): Mailbox {
+function senderOf({ from, appUrl }: { from?: string; appUrl?: string }, server: SmtpServer): Mailbox {
   if (from === undefined) return plain(defaultSender(server, appUrl))
   const mailbox = readMailbox(from)
   if (!mailbox)

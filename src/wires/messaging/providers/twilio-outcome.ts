@@ -1,7 +1,7 @@
 import { oneLine } from '../../../base/one-line.ts'
 import { jsonOf, type Answered, type Reply } from '../../../outbound/outbound.ts'
 import { outcomeOf as outcomeWith } from '../../../providers/outcome.ts'
-import type { Outcome } from '../provider.ts'
+import type { SendOutcome } from '../provider.ts'
 
 const REASON_MAX = 300
 
@@ -23,7 +23,7 @@ const PASSING: ReadonlySet<number> = new Set([
  * What the reply to a new message says of it, see `providers/outcome.ts`: Twilio has no idempotency key, so it may have
  * taken the message before it failed with 5xx. Refusals hold its code and sentence.
  */
-export const outcomeOf = (reply: Reply): Outcome =>
+export const outcomeOf = (reply: Reply): SendOutcome =>
   outcomeWith(reply, {
     name: 'Twilio',
     expects: 'a message',

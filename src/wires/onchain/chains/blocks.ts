@@ -17,7 +17,7 @@ export type BlockTransaction = {
 }
 
 /** An event of a contract. */
-export type Log = {
+export type EventLog = {
   address: Address
   topics: readonly Hex[]
   data: Hex
@@ -28,7 +28,7 @@ export type Log = {
 }
 
 /** A block with its transactions, and with the logs that were asked for. */
-export type Block = Head & { transactions: readonly BlockTransaction[]; logs: readonly Log[] }
+export type Block = Head & { transactions: readonly BlockTransaction[]; logs: readonly EventLog[] }
 
 /**
  * Reads blocks, in two requests however many they are.
@@ -70,7 +70,7 @@ export const quantity = (value: number | bigint): Hex => `0x${value.toString(16)
  *
  * @throws PROVIDER_ERROR if it is an error
  */
-export function logsOf(chain: string, { result, error }: RpcAnswer): Log[] {
+export function logsOf(chain: string, { result, error }: RpcAnswer): EventLog[] {
   if (error || !Array.isArray(result))
     throw providerError(chain, `eth_getLogs: ${error?.message ?? 'no list'}`)
   return (result as Record<string, unknown>[])

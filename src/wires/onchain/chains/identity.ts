@@ -10,7 +10,7 @@ export type Identity = { chainId: number; genesisHash: string }
 
 type IdentityRow = { chain_id: number; genesis_hash: string; is_given: number }
 
-export type Identities = {
+export type ChainIdentities = {
   /**
    * Asks a node which chain it is of, and keeps that at the first contact.
    *
@@ -31,7 +31,7 @@ export type Identities = {
 export function createIdentities(
   { db, clock, log }: Pick<WireContext, 'db' | 'clock' | 'log'>,
   options: { chain: string; id: number | undefined; mayChange: boolean },
-): Identities {
+): ChainIdentities {
   const { chain, id, mayChange } = options
   const isGiven = id === undefined ? 0 : 1
 

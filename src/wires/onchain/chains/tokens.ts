@@ -27,7 +27,7 @@ export type Token = {
   decimals: number
 }
 
-export type Tokens = {
+export type TokenReader = {
   /**
    * Reads what a token is; it is remembered for an hour.
    *
@@ -37,7 +37,7 @@ export type Tokens = {
   read(chain: Chain, address: Address): Promise<Token | undefined>
 }
 
-export function createTokens(clock: Clock): Tokens {
+export function createTokens(clock: Clock): TokenReader {
   const known = new BoundedMap<string, { token: Token; until: number }>(KNOWN_MAX)
   return {
     async read(chain, address) {

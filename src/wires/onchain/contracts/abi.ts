@@ -8,7 +8,7 @@ import { didYouMean } from '../../../base/did-you-mean.ts'
 import { invalid, type ApiError } from '../../../base/errors.ts'
 import { pointerTo } from '../../../base/json-pointer.ts'
 import { readParameters, type Parameter, type RawParameter } from './parameters.ts'
-import { standardAbi, STANDARDS, type Standard } from './standard-interfaces.ts'
+import { standardAbi, STANDARDS, type StandardInterface } from './standard-interfaces.ts'
 
 export const ITEMS_MAX = 500
 const PATH = '/body/abi'
@@ -62,7 +62,7 @@ export function createAbis(): (abi: string | readonly unknown[]) => ContractAbi 
   const known = new BoundedMap<string, ContractAbi>(KNOWN_MAX)
   return (abi) => {
     if (typeof abi === 'string') {
-      const name = abi.toLowerCase() as Standard
+      const name = abi.toLowerCase() as StandardInterface
       if (!STANDARDS.includes(name))
         throw invalid({
           path: PATH,

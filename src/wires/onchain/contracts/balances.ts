@@ -5,7 +5,7 @@ import { formatUnits } from '../../../base/money.ts'
 import { invalid } from '../../../base/errors.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'
 import { providerError } from '../chains/rpc.ts'
-import type { Tokens } from '../chains/tokens.ts'
+import type { TokenReader } from '../chains/tokens.ts'
 import { COIN_DECIMALS } from '../schemas.ts'
 import { revertOf } from '../transactions/revert-reason.ts'
 
@@ -39,7 +39,7 @@ export async function nativeBalance(chain: Chain, address: Address): Promise<Bal
  */
 export async function tokenBalance(
   chain: Chain,
-  tokens: Tokens,
+  tokens: TokenReader,
   { address, token: contract }: { address: Address; token: Address },
 ): Promise<Balance> {
   const data = `${BALANCE_OF}${address.slice(2).toLowerCase().padStart(64, '0')}`

@@ -5,7 +5,7 @@ import { json } from '../../../http/bodies.ts'
 import { route } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import type { Chains } from '../chains/chains.ts'
-import type { Tokens } from '../chains/tokens.ts'
+import type { TokenReader } from '../chains/tokens.ts'
 import { onchainErrors } from '../errors.ts'
 import {
   AddressText,
@@ -77,7 +77,7 @@ const CallFields = {
 /** Balances, and calls of contracts. */
 export function contractRoutes(wire: {
   chains: Chains
-  tokens: Tokens
+  tokens: TokenReader
   wallets: Wallets
   submit: Submit
   policy: Policy

@@ -5,12 +5,12 @@ import { parseAbi } from '../../../base/viem.ts'
 /** The names of the standard interfaces that `abi` takes, in any case. */
 export const STANDARDS = ['erc20', 'erc721', 'erc1155', 'erc165'] as const
 
-export type Standard = (typeof STANDARDS)[number]
+export type StandardInterface = (typeof STANDARDS)[number]
 
 // https://eips.ethereum.org/EIPS/eip-165
 const ERC165 = ['function supportsInterface(bytes4 interfaceID) view returns (bool)']
 
-const SIGNATURES: Readonly<Record<Standard, readonly string[]>> = {
+const SIGNATURES: Readonly<Record<StandardInterface, readonly string[]>> = {
   erc165: ERC165,
   // https://eips.ethereum.org/EIPS/eip-20
   erc20: [
@@ -57,5 +57,5 @@ const SIGNATURES: Readonly<Record<Standard, readonly string[]>> = {
 }
 
 /** The ABI of a standard interface. It is viem's work to read it, which keeps what it has read: never for input. */
-export const standardAbi = (name: Standard): readonly AbiFunction[] =>
+export const standardAbi = (name: StandardInterface): readonly AbiFunction[] =>
   parseAbi(SIGNATURES[name]) as readonly AbiFunction[]

@@ -4,21 +4,21 @@ import type { Database, Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { ZERO_ADDRESS } from '../chains/blocks.ts'
 import type { Chain } from '../chains/chain.ts'
-import type { Standard } from './standard.ts'
+import type { NftStandard } from './standard.ts'
 import { changesOf, ownersAfter, ownersBefore, type Transfer } from './transfers.ts'
 
 /** A contract whose transfers are indexed. */
-export type Subject = { chain: Chain; contract: Address; standard: Standard['name'] }
+export type IndexedContract = { chain: Chain; contract: Address; standard: NftStandard['name'] }
 
 /** Rows of one statement. */
 const ROWS = 200
 
 /** How far the transfers of a contract are indexed. */
-export type IndexRow = {
+export type NftIndexRow = {
   id: string
   network: string
   contract: Address
-  standard: Standard['name']
+  standard: NftStandard['name']
   /** All blocks before it are indexed. */
   next_block: number
   /** How many blocks the next request to a node is about. */
@@ -41,7 +41,7 @@ export const selectIndexSql = ({
   network,
   contract,
   standard,
-}: Pick<IndexRow, 'network' | 'contract' | 'standard'>): Sql<IndexRow> => sql<IndexRow>`
+}: Pick<NftIndexRow, 'network' | 'contract' | 'standard'>): Sql<NftIndexRow> => sql<NftIndexRow>`
   select id, network, contract, standard, next_block, range_size, version from onchain_nft_indexes
   where network = ${network} and contract = ${contract} and standard = ${standard}`
 
@@ -91,7 +91,7 @@ export async function transfersAfter(db: Database, indexId: string, block: numbe
  */
 export const holdingsSql = (
   db: Database,
-  index: IndexRow,
+  index: NftIndexRow,
   transfers: readonly Transfer[],
   direction: 'apply' | 'undo',
 ): Promise<Step[]> | Step[] =>

@@ -13,8 +13,8 @@ import {
   insertTransfersSql,
   selectIndexSql,
   transfersAfter,
-  type IndexRow,
-  type Subject,
+  type NftIndexRow,
+  type IndexedContract,
 } from './index-rows.ts'
 import { creationOf, readRange, type RangeAnswer } from './log-range.ts'
 import type { Transfer } from './transfers.ts'
@@ -33,21 +33,21 @@ const RETRY_SECONDS = 5
 /** Indexes the transfers of contracts. Several processes may do it at once: a condition on the version lets one write. */
 export type Indexing = {
   /** What is indexed of a contract; undefined if nothing is yet. */
-  find(subject: Subject): Promise<IndexRow | undefined>
+  find(subject: IndexedContract): Promise<NftIndexRow | undefined>
   /**
    * Indexes one more range of final blocks.
    *
    * @returns whether all of them were indexed already
    * @throws PROVIDER_ERROR
    */
-  advance(subject: Subject, limitMs: number): Promise<boolean>
+  advance(subject: IndexedContract, limitMs: number): Promise<boolean>
   /**
    * Reads the transfers after those that are indexed, up to the latest block.
    *
    * @returns undefined if the chain or the index changed meanwhile: advance first
    * @throws PROVIDER_ERROR
    */
-  recent(chain: Chain, index: IndexRow, limitMs: number): Promise<Transfer[] | undefined>
+  recent(chain: Chain, index: NftIndexRow, limitMs: number): Promise<Transfer[] | undefined>
 }
 
 const movedMeanwhile = errors.unavailable({ message: 'Another process indexes this contract.' })
@@ -57,11 +57,11 @@ export function createIndexing({ db, clock, log }: Pick<WireContext, 'db' | 'clo
   /** Sizes of ranges beyond which a node refused to answer, by index. */
   const ceilings = new Map<string, number>()
 
-  async function find({ chain, contract, standard }: Subject): Promise<IndexRow | undefined> {
+  async function find({ chain, contract, standard }: IndexedContract): Promise<NftIndexRow | undefined> {
     return db.get(selectIndexSql({ network: await networkOf(chain), contract, standard }))
   }
 
-  async function begin(subject: Subject, final: number): Promise<IndexRow> {
+  async function begin(subject: IndexedContract, final: number): Promise<NftIndexRow> {
     const { chain, contract, standard } = subject
     const [id, network] = [newId(clock.now()), await networkOf(chain)]
     const start = await creationOf(chain, contract, final)
@@ -81,7 +81,7 @@ export function createIndexing({ db, clock, log }: Pick<WireContext, 'db' | 'clo
     return (await find(subject))!
   }
 
-  async function extend(chain: Chain, index: IndexRow, final: number, limitMs: number): Promise<void> {
+  async function extend(chain: Chain, index: NftIndexRow, final: number, limitMs: number): Promise<void> {
     const [from, to] = [index.next_block, Math.min(final, index.next_block + index.range_size - 1)]
     const answer = await readOrShrink(chain, index, { from, to }, limitMs)
     if (answer.kind !== 'read') return
@@ -108,7 +108,7 @@ export function createIndexing({ db, clock, log }: Pick<WireContext, 'db' | 'clo
   /** Reads a range; one that is too much for the node makes the next one half as large. */
   async function readOrShrink(
     chain: Chain,
-    index: IndexRow,
+    index: NftIndexRow,
     { from, to }: { from: number; to: number },
     limitMs: number,
   ): Promise<RangeAnswer> {
@@ -131,7 +131,7 @@ export function createIndexing({ db, clock, log }: Pick<WireContext, 'db' | 'clo
   }
 
   /** Whether a block is the last one that was indexed. */
-  async function isOnChain(index: IndexRow, before: Head | undefined): Promise<boolean> {
+  async function isOnChain(index: NftIndexRow, before: Head | undefined): Promise<boolean> {
     if (index.next_block === 0) return true
     const row = await db.get(sql<{ hash: string }>`select hash from onchain_nft_checkpoints
       where index_id = ${index.id} and block_number = ${index.next_block - 1}`)
@@ -139,7 +139,7 @@ export function createIndexing({ db, clock, log }: Pick<WireContext, 'db' | 'clo
   }
 
   /** Goes back to the last checkpoint that the chain still has; without one the contract is indexed again. */
-  async function rewind(chain: Chain, index: IndexRow): Promise<void> {
+  async function rewind(chain: Chain, index: NftIndexRow): Promise<void> {
     const stored = await db.all(sql<{ number: number; hash: string }>`
       select block_number as number, hash from onchain_nft_checkpoints where index_id = ${index.id}
       order by block_number desc`)
@@ -170,7 +170,7 @@ export function createIndexing({ db, clock, log }: Pick<WireContext, 'db' | 'clo
 
   /** Changes an index that is still as it was read. */
   async function change(
-    index: IndexRow,
+    index: NftIndexRow,
     { nextBlock, rangeSize }: { nextBlock: number; rangeSize: number },
     further: readonly Step[],
   ): Promise<void> {
@@ -185,7 +185,7 @@ export function createIndexing({ db, clock, log }: Pick<WireContext, 'db' | 'clo
     ])
   }
 
-  async function recent(chain: Chain, index: IndexRow, limitMs: number): Promise<Transfer[] | undefined> {
+  async function recent(chain: Chain, index: NftIndexRow, limitMs: number): Promise<Transfer[] | undefined> {
     const head = await chain.head({ isFresh: true })
     const transfers: Transfer[] = []
     let before: Head | undefined

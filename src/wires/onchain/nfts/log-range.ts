@@ -4,13 +4,13 @@ import { logsOf, quantity } from '../chains/blocks.ts'
 import { headOf, type Chain, type Head } from '../chains/chain.ts'
 import type { RpcCall } from '../chains/rpc.ts'
 import { transfersIn, TRANSFER_TOPICS, type Transfer } from './transfers.ts'
-import type { Standard } from './standard.ts'
+import type { NftStandard } from './standard.ts'
 
 /** More transfers than this are read in smaller ranges. */
 const TRANSFERS_MAX = 5_000
 
 /** Blocks of which all transfers of a contract are read. */
-export type LogRange = { contract: Address; standard: Standard['name']; from: number; to: number }
+export type LogRange = { contract: Address; standard: NftStandard['name']; from: number; to: number }
 
 /**
  * What a node says about a range: `read`, as of one chain; `too-much` to answer at once; or `moved`, because the chain has

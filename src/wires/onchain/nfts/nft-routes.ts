@@ -18,9 +18,9 @@ import {
   WalletId,
 } from '../schemas.ts'
 import type { Submit } from '../transactions/intent.ts'
-import { sentOf, type Transactions } from '../transactions/transactions.ts'
+import { sentOf, type OnchainTransactions } from '../transactions/transactions.ts'
 import type { Wallets } from '../wallets/wallets.ts'
-import { lookUp } from './lookup.ts'
+import { retrieveToken } from './retrieve-token.ts'
 import { createMetadata, type Gateways } from './metadata.ts'
 import { mint, transfer, type Sending } from './nft-writes.ts'
 import { createOwned } from './owned.ts'
@@ -130,7 +130,7 @@ export function nftRoutes(
     chains: Chains
     wallets: Wallets
     submit: Submit
-    transactions: Transactions
+    transactions: OnchainTransactions
     gateways: Gateways
   },
 ) {
@@ -227,7 +227,7 @@ export function nftRoutes(
         const [chain, contract] = [chains.of(query.chain, '/query/chain'), addressOf(params.contractAddress)]
         const { name } = await standards.read(chain, contract, '/params/contractAddress')
         const token = { chain, contract, tokenId: BigInt(params.tokenId), standard: name }
-        return lookUp({ metadata, owned }, token)
+        return retrieveToken({ metadata, owned }, token)
       },
     ),
     route(

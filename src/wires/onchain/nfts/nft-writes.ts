@@ -7,10 +7,10 @@ import type { Chain } from '../chains/chain.ts'
 import { providerError } from '../chains/rpc.ts'
 import { onchainErrors } from '../errors.ts'
 import type { Intent, Submit } from '../transactions/intent.ts'
-import type { TransactionRow } from '../transactions/transaction-rows.ts'
+import type { OnchainTransactionRow } from '../transactions/transaction-rows.ts'
 import type { WalletSigner } from '../wallets/wallets.ts'
 import { ethCall, isRevert } from './nft-calls.ts'
-import type { Standard } from './standard.ts'
+import type { NftStandard } from './standard.ts'
 
 /** The functions that mint a token with a URI, in the order in which they are tried. */
 const mintAbi = once(() =>
@@ -52,7 +52,7 @@ export async function mint(
   submit: Submit,
   sending: Sending,
   { to, tokenURI }: { to: Address; tokenURI: string },
-): Promise<TransactionRow> {
+): Promise<OnchainTransactionRow> {
   const { chain, signer, contract } = sending
   const candidates = MINT_FUNCTIONS.map((functionName) =>
     encodeFunctionData({ abi: mintAbi(), functionName, args: [to, tokenURI] }),
@@ -91,8 +91,8 @@ export async function transfer(
     tokenId,
     amount = 1n,
     standard,
-  }: { to: Address; tokenId: bigint; amount?: bigint | undefined; standard: Standard['name'] },
-): Promise<TransactionRow> {
+  }: { to: Address; tokenId: bigint; amount?: bigint | undefined; standard: NftStandard['name'] },
+): Promise<OnchainTransactionRow> {
   const from = sending.signer.address
   if (standard === 'erc1155') {
     const data = encodeFunctionData({
@@ -116,5 +116,5 @@ const send = (
   submit: Submit,
   { contract, signer, ...sending }: Sending,
   call: { kind: Intent['kind']; data: Hex; abi: Abi },
-): Promise<TransactionRow> =>
+): Promise<OnchainTransactionRow> =>
   submit({ ...sending, ...call, signer, walletId: signer.walletId, to: contract, value: 0n })

@@ -6,7 +6,7 @@ import type { Chain } from '../chains/chain.ts'
 import { quantity } from '../chains/blocks.ts'
 import { listSql } from './index-rows.ts'
 import { nftAnswer, nftCall } from './nft-calls.ts'
-import type { Standard } from './standard.ts'
+import type { NftStandard } from './standard.ts'
 import type { TransferIndex, View } from './transfer-index.ts'
 import { changesOf, ownersAfter } from './transfers.ts'
 
@@ -17,14 +17,14 @@ const CALLS = 100
 export type OwnedNft = {
   contractAddress: Address
   tokenId: string
-  standard: Standard['name']
+  standard: NftStandard['name']
   owner: Address
   balance?: string
 }
 
 export type OwnedPage = { nfts: OwnedNft[]; total: number }
 
-type Query = { chain: Chain; contract: Address; standard: Standard; owner: Address }
+type Query = { chain: Chain; contract: Address; standard: NftStandard; owner: Address }
 type Slice = { limit: number; offset: number }
 type Holding = { tokenId: bigint; balance: bigint }
 type HoldingRow = { token_id: string; balance: string }

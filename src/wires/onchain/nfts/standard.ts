@@ -21,7 +21,7 @@ const KNOWN_MAX = 10_000
 const KNOWN_MS = 600_000
 
 /** What an NFT contract says that it is. */
-export type Standard = {
+export type NftStandard = {
   name: (typeof STANDARDS)[number]
   /** Whether an ERC-721 contract lists the tokens of an owner. */
   isEnumerable: boolean
@@ -35,13 +35,13 @@ export type Standards = {
    * @throws VALIDATION_ERROR if there is no contract at the address, or one that has neither standard
    * @throws PROVIDER_ERROR
    */
-  read(chain: Chain, address: Address, path: string): Promise<Standard>
+  read(chain: Chain, address: Address, path: string): Promise<NftStandard>
 }
 
 export function createStandards(clock: Clock): Standards {
-  const known = new BoundedMap<string, { standard: Standard; until: number }>(KNOWN_MAX)
+  const known = new BoundedMap<string, { standard: NftStandard; until: number }>(KNOWN_MAX)
 
-  async function ask(chain: Chain, address: Address, path: string): Promise<Standard> {
+  async function ask(chain: Chain, address: Address, path: string): Promise<NftStandard> {
     const ids = [ERC165, INVALID, ERC721, ERC721_ENUMERABLE, ERC1155] as const
     const [code, ...answers] = await chain.rpc.batch([
       { method: 'eth_getCode', params: [address, 'latest'] },

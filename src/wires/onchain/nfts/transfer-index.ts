@@ -4,7 +4,7 @@ import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chains } from '../chains/chains.ts'
-import type { IndexRow, Subject } from './index-rows.ts'
+import type { NftIndexRow, IndexedContract } from './index-rows.ts'
 import { createIndexing } from './indexing.ts'
 import { STANDARDS } from './standard.ts'
 import type { Transfer } from './transfers.ts'
@@ -19,7 +19,7 @@ const CLAIM_MS = 20_000
 const RETRY_SECONDS = 5
 
 /** The index of a contract, and the transfers after it, as of one block. */
-export type View = { index: IndexRow; recent: readonly Transfer[] }
+export type View = { index: NftIndexRow; recent: readonly Transfer[] }
 
 export type TransferIndex = {
   /**
@@ -29,7 +29,7 @@ export type TransferIndex = {
    * @throws UNAVAILABLE if the index is not caught up in time; a job goes on with it
    * @throws PROVIDER_ERROR
    */
-  read<T>(subject: Subject, query: (view: View) => Promise<T>): Promise<T>
+  read<T>(subject: IndexedContract, query: (view: View) => Promise<T>): Promise<T>
 }
 
 /** Indexes the transfers of NFT contracts: those in final blocks are stored, the newest are read each time. */

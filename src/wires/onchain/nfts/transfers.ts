@@ -1,8 +1,8 @@
 import type { Address, Hex } from 'viem'
 
 import { decodeAbiParameters, getAddress, size, slice } from '../../../base/viem.ts'
-import { ZERO_ADDRESS, type Log } from '../chains/blocks.ts'
-import type { Standard } from './standard.ts'
+import { ZERO_ADDRESS, type EventLog } from '../chains/blocks.ts'
+import type { NftStandard } from './standard.ts'
 
 // Transfer(address indexed, address indexed, uint256 indexed), https://eips.ethereum.org/EIPS/eip-721
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -13,7 +13,7 @@ const TRANSFER_BATCH = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c
 const BATCH = [{ type: 'uint256[]' }, { type: 'uint256[]' }] as const
 
 /** The first topics of the transfers of a standard. */
-export const TRANSFER_TOPICS: Readonly<Record<Standard['name'], readonly Hex[]>> = {
+export const TRANSFER_TOPICS: Readonly<Record<NftStandard['name'], readonly Hex[]>> = {
   erc721: [TRANSFER],
   erc1155: [TRANSFER_SINGLE, TRANSFER_BATCH],
 }
@@ -32,7 +32,7 @@ export type Transfer = {
 }
 
 /** The transfers in a log: none, if it is of another form than its standard says, as that of ERC-20 is. */
-export function transfersIn({ topics, data, blockNumber, logIndex }: Log): Transfer[] {
+export function transfersIn({ topics, data, blockNumber, logIndex }: EventLog): Transfer[] {
   const [kind, ...indexed] = topics
   if (indexed.length !== 3) return []
   const place = { blockNumber, logIndex }
@@ -70,11 +70,11 @@ function batchIn(data: Hex): readonly [readonly bigint[], readonly bigint[]] {
 }
 
 /** How many of a token an owner has more, or fewer. */
-export type Change = { owner: Address; tokenId: bigint; amount: bigint }
+export type HoldingChange = { owner: Address; tokenId: bigint; amount: bigint }
 
 /** What transfers change, without the zero address. A change of 0 is left out. */
-export function changesOf(transfers: readonly Transfer[]): Change[] {
-  const changes = new Map<string, Change>()
+export function changesOf(transfers: readonly Transfer[]): HoldingChange[] {
+  const changes = new Map<string, HoldingChange>()
   const add = (owner: Address, tokenId: bigint, amount: bigint): void => {
     if (owner === ZERO_ADDRESS) return
     const key = `${owner} ${tokenId}`

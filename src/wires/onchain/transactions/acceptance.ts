@@ -15,7 +15,7 @@ export type Candidate = { readonly intent: Intent; reject(error: unknown): void 
 type Terms = { gas: bigint; fees: Fees; cost: bigint }
 
 /** An intent that may be signed. */
-export type Accepted<C extends Candidate> = Terms & { entry: C }
+export type AcceptedIntent<C extends Candidate> = Terms & { entry: C }
 
 /**
  * Decides which of the intents of one address may be signed, one after the other; the others are rejected. What lacks funds
@@ -28,8 +28,8 @@ export function accept<C extends Candidate>(
   checked: Preflight,
   pending: bigint,
   allowance: Allowance,
-): Accepted<C>[] {
-  const accepted: Accepted<C>[] = []
+): AcceptedIntent<C>[] {
+  const accepted: AcceptedIntent<C>[] = []
   let reserved = pending
   for (const [at, entry] of entries.entries()) {
     const decided = decide(entry.intent, at, checked, reserved)

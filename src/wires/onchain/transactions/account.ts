@@ -7,7 +7,7 @@ import { isQuantity, type Chain, type Head } from '../chains/chain.ts'
 import type { RpcAnswer, RpcCall } from '../chains/rpc.ts'
 
 /** An address on a chain as a node shows it at one block. */
-export type Account = {
+export type AccountState = {
   /** Wei. */
   balance: bigint
   /** How many of its transactions are mined: the first nonce that is not. */
@@ -51,7 +51,7 @@ export function accountDoubt(
 }
 
 /** Reads the answers to `accountCalls` of which `accountDoubt` has none. */
-export const accountOf = ([, balance, count, block]: readonly RpcAnswer[]): Account => ({
+export const accountOf = ([, balance, count, block]: readonly RpcAnswer[]): AccountState => ({
   balance: BigInt(balance!.result as string),
   count: Number(count!.result),
   blockGas: BigInt((block!.result as { gasLimit: string }).gasLimit),

@@ -3,14 +3,14 @@ import type { Hex } from 'viem'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Chain } from '../chains/chain.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'
-import { TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
+import { TRANSACTION_COLUMNS, type OnchainTransactionRow } from './transaction-rows.ts'
 import { verdictOf } from './verdicts.ts'
 
 /** Characters that one request takes, so that providers accept its size. */
 const REQUEST_MAX = 500_000
 
 /** A transaction that is in no block, with its newest signed version. */
-export type Unmined = TransactionRow & {
+export type Unmined = OnchainTransactionRow & {
   raw: Hex
   signed_at: number
   /** Wei per unit of gas, decimal. */

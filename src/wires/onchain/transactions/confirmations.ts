@@ -8,9 +8,9 @@ import { headOf, type Chain, type Head } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { createFollower, type Follower } from '../chains/follower.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'
-import type { Lines } from './line.ts'
-import { mintedTokenId, receiptOf, type Receipt } from './receipt.ts'
-import { TRANSACTIONS_CONSUMER, type Kind } from './transaction-rows.ts'
+import type { NonceQueues } from './nonce-queue.ts'
+import { mintedTokenId, receiptOf, type TransactionReceipt } from './receipt.ts'
+import { TRANSACTIONS_CONSUMER, type TransactionKind } from './transaction-rows.ts'
 
 /** Finds out which transactions were mined, and takes that back if a chain is reorganised. */
 export type Confirmations = Follower
@@ -26,7 +26,7 @@ const PART = 200
 type Version = {
   hash: Hex
   id: string
-  kind: Kind
+  kind: TransactionKind
   sender: Address
   recipient: Address
   block_number: number | null
@@ -38,7 +38,7 @@ type Version = {
 /** @param options.lines sends again what a reorganisation took out of the chain */
 export function createConfirmations(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  { chains, lines }: { chains: Chains; lines: Pick<Lines, 'wakeSql'> },
+  { chains, lines }: { chains: Chains; lines: Pick<NonceQueues, 'wakeSql'> },
 ): Confirmations {
   const { db, clock } = context
 
@@ -77,9 +77,9 @@ export function createConfirmations(
     chain: Chain,
     hashes: readonly Hex[],
     head: Head,
-    believe: (receipt: Receipt | undefined, at: number) => string | undefined,
-  ): Promise<(Receipt | undefined)[]> {
-    const receipts: (Receipt | undefined)[] = []
+    believe: (receipt: TransactionReceipt | undefined, at: number) => string | undefined,
+  ): Promise<(TransactionReceipt | undefined)[]> {
+    const receipts: (TransactionReceipt | undefined)[] = []
     for (const part of partsOf(hashes)) {
       const begin = receipts.length
       const [, ...answers] = await chain.rpc.batch(
@@ -99,7 +99,7 @@ export function createConfirmations(
     return receipts
   }
 
-  const minedSql = (chain: string, version: Version, receipt: Receipt): Sql => sql`
+  const minedSql = (chain: string, version: Version, receipt: TransactionReceipt): Sql => sql`
     update onchain_transactions set
       hash = ${receipt.hash}, status = 'pending', is_final = 0,
       block_number = ${receipt.blockNumber}, block_hash = ${receipt.blockHash},
@@ -185,7 +185,7 @@ export function createConfirmations(
 function firstFault(
   answers: readonly RpcAnswer[],
   hashes: readonly Hex[],
-  believe: (receipt: Receipt | undefined, at: number) => string | undefined,
+  believe: (receipt: TransactionReceipt | undefined, at: number) => string | undefined,
 ): string | undefined {
   for (const [at, { result, error }] of answers.entries()) {
     const receipt = receiptOf(result)
@@ -197,7 +197,11 @@ function firstFault(
   return undefined
 }
 
-const tokenIdOf = (chain: string, { kind, recipient }: Version, receipt: Receipt): string | undefined =>
+const tokenIdOf = (
+  chain: string,
+  { kind, recipient }: Version,
+  receipt: TransactionReceipt,
+): string | undefined =>
   kind === 'mint' && receipt.succeeded ? mintedTokenId(chain, receipt, recipient) : undefined
 
 const partsOf = <T>(all: readonly T[]): T[][] =>

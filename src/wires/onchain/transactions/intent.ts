@@ -3,7 +3,7 @@ import type { Abi, Address, Hex } from 'viem'
 import type { Step } from '../../../db/database.ts'
 import type { Chain } from '../chains/chain.ts'
 import type { Signer } from '../wallets/signer.ts'
-import type { Kind, TransactionRow } from './transaction-rows.ts'
+import type { TransactionKind, OnchainTransactionRow } from './transaction-rows.ts'
 
 /** What is to be sent. */
 export type Intent = {
@@ -13,7 +13,7 @@ export type Intent = {
   owner: string
   /** Empty: of an address that is no wallet. */
   walletId: string
-  kind: Kind
+  kind: TransactionKind
   to: Address
   /** Wei. */
   value: bigint
@@ -23,7 +23,7 @@ export type Intent = {
   /** Of the caller: the same one again sends nothing, and answers what was sent. */
   reference?: string
   /** Further steps of the batch that stores the signed transaction. */
-  stepsSql?: (transaction: TransactionRow) => readonly Step[]
+  stepsSql?: (transaction: OnchainTransactionRow) => readonly Step[]
 }
 
 /**
@@ -32,4 +32,4 @@ export type Intent = {
  *
  * @throws CONTRACT_REVERTED with the decoded reason; INSUFFICIENT_FUNDS; LIMIT_EXCEEDED; PROVIDER_ERROR if no node answers
  */
-export type Submit = (intent: Intent) => Promise<TransactionRow>
+export type Submit = (intent: Intent) => Promise<OnchainTransactionRow>

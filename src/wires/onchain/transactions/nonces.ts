@@ -8,7 +8,7 @@ import { isQuantity, type Chain } from '../chains/chain.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'
 import type { Intent } from './intent.ts'
 import type { Preflight } from './preflight.ts'
-import type { TransactionRow } from './transaction-rows.ts'
+import type { OnchainTransactionRow } from './transaction-rows.ts'
 
 /** How long every node is waited for, to compare what they say. */
 const COMPARE_MS = 4_000
@@ -35,14 +35,14 @@ export async function noncesOf(
   checked: Preflight,
 ): Promise<Nonces> {
   const shown = checked.account.count
-  const line = await readLine(db, chain, address, shown)
+  const line = await readNonceQueue(db, chain, address, shown)
   const { nextNonce } = line
   const nonces = (next: number, pending = line.pending): Nonces => ({ stored: nextNonce, next, pending })
   if (nextNonce === undefined && !isCreatedHere) return nonces(await firstNonce(chain, address, checked))
   if (shown <= (nextNonce ?? 0)) return nonces(nextNonce ?? 0)
   const count = await agreedCount(chain, address, checked)
   if (nextNonce === undefined) return nonces(count)
-  const { pending } = await readLine(db, chain, address, count)
+  const { pending } = await readNonceQueue(db, chain, address, count)
   if (count <= nextNonce) return nonces(nextNonce, pending)
   log.warn(
     { chain: chain.name, address, nextNonce, count },
@@ -51,14 +51,19 @@ export async function noncesOf(
   return nonces(count, pending)
 }
 
-type Line = { nextNonce: number | undefined; pending: bigint }
+type NonceQueue = { nextNonce: number | undefined; pending: bigint }
 
 type PendingRow = { next_nonce: number } & {
-  [K in 'cost' | 'status' | 'fee']: TransactionRow[K] | null
+  [K in 'cost' | 'status' | 'fee']: OnchainTransactionRow[K] | null
 }
 
 /** Reads both at one moment. @param count of the transactions of the address at the block that its balance is of */
-async function readLine(db: Database, chain: Chain, address: Address, count: number): Promise<Line> {
+async function readNonceQueue(
+  db: Database,
+  chain: Chain,
+  address: Address,
+  count: number,
+): Promise<NonceQueue> {
   const rows = await db.all(sql<PendingRow>`
     select l.next_nonce, t.cost, t.status, t.fee from onchain_lines l
     left join onchain_transactions t on t.chain = l.chain and t.sender = l.address and t.nonce >= ${count}

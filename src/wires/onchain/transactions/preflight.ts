@@ -14,7 +14,7 @@ import {
   accountDoubt,
   accountOf,
   minimumCount,
-  type Account,
+  type AccountState,
 } from './account.ts'
 import { estimateDoubt, isContractCode, simulationCall } from './simulation.ts'
 
@@ -32,7 +32,7 @@ export type Preflight = {
   /** How many transactions of the address are final, at least. */
   minimum: number
   fees: Fees
-  account: Account
+  account: AccountState
   /** Of each intent; an error if this one alone could not be simulated. */
   simulations: readonly (RpcAnswer | ApiError)[]
   /** Of each intent: whether there is a contract at its destination, as far as a limit needs it. */

@@ -4,7 +4,7 @@ import { logsOf } from '../chains/blocks.ts'
 import { isQuantity } from '../chains/chain.ts'
 
 /** What a chain shows of a transaction that is in a block. */
-export type Receipt = {
+export type TransactionReceipt = {
   hash: Hex
   blockNumber: number
   blockHash: Hex
@@ -17,7 +17,7 @@ export type Receipt = {
 }
 
 /** Reads a receipt as a node shows it; undefined if it is none. */
-export function receiptOf(result: unknown): Receipt | undefined {
+export function receiptOf(result: unknown): TransactionReceipt | undefined {
   const { transactionHash, blockHash, blockNumber, status, root, gasUsed, effectiveGasPrice, l1Fee, logs } =
     (result ?? {}) as Record<string, unknown>
   if (typeof transactionHash !== 'string' || typeof blockHash !== 'string') return undefined
@@ -43,7 +43,11 @@ const TRANSFER_SINGLE = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7
 const WORD = 64
 
 /** The id of the token that a contract minted in a transaction; undefined if it minted none. */
-export function mintedTokenId(chain: string, { logs }: Receipt, contract: Address): string | undefined {
+export function mintedTokenId(
+  chain: string,
+  { logs }: TransactionReceipt,
+  contract: Address,
+): string | undefined {
   for (const { address, topics, data } of logsOf(chain, { result: logs })) {
     if (address !== contract) continue
     const [event, first, second, third] = topics

@@ -4,9 +4,9 @@ import type { WireContext } from '../../../kernel/wire.ts'
 import { isQuantity } from '../chains/chain.ts'
 import type { Chains } from '../chains/chains.ts'
 import { selectUnminedByIdSql } from './broadcast.ts'
-import type { Lines } from './line.ts'
+import type { NonceQueues } from './nonce-queue.ts'
 import type { Replacements } from './replacement.ts'
-import { selectTransactionsSql, type TransactionRow } from './transaction-rows.ts'
+import { selectTransactionsSql, type OnchainTransactionRow } from './transaction-rows.ts'
 
 /** How often it is begun again because the transaction was replaced meanwhile. */
 const ATTEMPTS = 5
@@ -20,9 +20,9 @@ export type Revisions = {
    *
    * @throws NOT_FOUND; CONFLICT if it is in a block, or no fee that nodes take is allowed or affordable; PROVIDER_ERROR
    */
-  cancel(hash: string): Promise<TransactionRow>
+  cancel(hash: string): Promise<OnchainTransactionRow>
   /** Raises its fees at once, or those of its cancellation. @throws as `cancel` */
-  speedUp(hash: string): Promise<TransactionRow>
+  speedUp(hash: string): Promise<OnchainTransactionRow>
 }
 
 export function createRevisions(
@@ -31,9 +31,9 @@ export function createRevisions(
     chains,
     replacements,
     lines,
-  }: { chains: Chains; replacements: Replacements; lines: Pick<Lines, 'wakeSql'> },
+  }: { chains: Chains; replacements: Replacements; lines: Pick<NonceQueues, 'wakeSql'> },
 ): Revisions {
-  async function find(hash: string): Promise<TransactionRow> {
+  async function find(hash: string): Promise<OnchainTransactionRow> {
     const row = await db.get(
       selectTransactionsSql(
         sql`id = (select transaction_id from onchain_signed where hash = ${hash.toLowerCase()})`,
@@ -43,7 +43,7 @@ export function createRevisions(
     return row
   }
 
-  async function revise(hash: string, cancels?: string): Promise<TransactionRow> {
+  async function revise(hash: string, cancels?: string): Promise<OnchainTransactionRow> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const row = await find(hash)
       const chain = chains.of(row.chain)
@@ -73,7 +73,7 @@ export function createRevisions(
   }
 }
 
-const settled = ({ block_number, is_final, error }: TransactionRow): ApiError =>
+const settled = ({ block_number, is_final, error }: OnchainTransactionRow): ApiError =>
   errors.conflict({
     message:
       block_number === null

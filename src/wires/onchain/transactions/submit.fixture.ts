@@ -12,7 +12,7 @@ import type { Ending, Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import { onchain, type Intent, type Onchain, type Signer } from '../index.ts'
-import type { TransactionRow } from './transaction-rows.ts'
+import type { OnchainTransactionRow } from './transaction-rows.ts'
 
 export const SOMEBODY = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
@@ -21,7 +21,7 @@ export type Sender = {
   app: TestApp
   service: Onchain
   /** Sends as a wallet does. Default: 1 wei to somebody. */
-  submit: (signer: Signer, intent?: Partial<Intent> & { on?: string }) => Promise<TransactionRow>
+  submit: (signer: Signer, intent?: Partial<Intent> & { on?: string }) => Promise<OnchainTransactionRow>
 }
 
 export type Sending = {
@@ -34,7 +34,7 @@ export type Sending = {
   /** A new account with an amount of the native coin. */
   funded: (ether?: string) => Promise<Signer>
   /** What is stored of an address, by nonce. */
-  rows: (signer: Signer) => Promise<(TransactionRow & { raw: Hex })[]>
+  rows: (signer: Signer) => Promise<(OnchainTransactionRow & { raw: Hex })[]>
   nextNonce: (signer: Signer) => Promise<number | undefined>
 }
 
@@ -111,7 +111,7 @@ export async function startSending(
       return signer
     },
     rows: ({ address }) =>
-      db.all(sql<TransactionRow & { raw: Hex }>`
+      db.all(sql<OnchainTransactionRow & { raw: Hex }>`
         select t.*, s.raw from onchain_transactions t join onchain_signed s on s.hash = t.hash
         where t.sender = ${address} order by t.nonce`),
     nextNonce: async ({ address }) =>

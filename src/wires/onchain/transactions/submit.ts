@@ -8,13 +8,13 @@ import { ConstraintError, requireRow, type Step } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { onchainErrors } from '../errors.ts'
-import { accept, type Accepted } from './acceptance.ts'
+import { accept, type AcceptedIntent } from './acceptance.ts'
 import type { Confirmations } from './confirmations.ts'
 import type { CurrentFees } from './fees.ts'
 import type { Intent, Submit } from './intent.ts'
 import { hasDayLimits, limitsMoved, readAllowance, type Allowance } from './limits.ts'
-import type { Lines } from './line.ts'
-import { createLineQueue } from './line-queue.ts'
+import type { NonceQueues } from './nonce-queue.ts'
+import { createKeyedQueue } from './keyed-queue.ts'
 import { noncesOf, type Nonces } from './nonces.ts'
 import { createPreflight, type Preflight } from './preflight.ts'
 import { signTransaction } from './signing.ts'
@@ -22,7 +22,7 @@ import {
   insertTransactionSql,
   selectTransactionsSql,
   type SignedRow,
-  type TransactionRow,
+  type OnchainTransactionRow,
 } from './transaction-rows.ts'
 
 /** Transactions of one address that are signed and stored together. */
@@ -42,17 +42,17 @@ type Entry = {
   /** Of its row, at every attempt: what an attempt with an unknown outcome has stored is found by it. */
   readonly id: string
   isSettled: boolean
-  resolve(row: TransactionRow): void
+  resolve(row: OnchainTransactionRow): void
   reject(error: unknown): void
 }
 
-type Signed = { entry: Entry; row: TransactionRow; signed: SignedRow }
+type Signed = { entry: Entry; row: OnchainTransactionRow; signed: SignedRow }
 
 /** Makes `submit`. What is sent from one address at the same time is checked, signed and stored together. */
 export function createSubmit(
   context: WireContext,
   options: {
-    lines: Pick<Lines, 'wakeSql'>
+    lines: Pick<NonceQueues, 'wakeSql'>
     confirmations: Pick<Confirmations, 'followSql'>
     fees: CurrentFees
   },
@@ -62,7 +62,7 @@ export function createSubmit(
   const preflight = createPreflight(context, options.fees)
   // Lines of one chain count against the same limits: in this process they do not get in each other's way.
   const counting = createKeyedMutex({ queue: 10_000, retryAfter: 1 })
-  const queue = createLineQueue<Entry>(GROUP, async (entries) => {
+  const queue = createKeyedQueue<Entry>(GROUP, async (entries) => {
     for (const group of withoutRepetitions(entries))
       await runOrSplit(group).catch((error: unknown) => group.forEach((entry) => entry.reject(error)))
   })
@@ -160,7 +160,7 @@ export function createSubmit(
 
   /** Signs all with nonces that follow each other; undefined if one could not be signed, which is rejected then. */
   async function sign(
-    accepted: readonly Accepted<Entry>[],
+    accepted: readonly AcceptedIntent<Entry>[],
     { chainId }: Preflight,
     first: number,
   ): Promise<Signed[] | undefined> {
@@ -181,7 +181,7 @@ export function createSubmit(
         entry.reject(signingError(intent, outcome.kind === 'refused'))
         continue
       }
-      const row: TransactionRow = {
+      const row: OnchainTransactionRow = {
         id,
         owner: intent.owner,
         wallet_id: intent.walletId,
@@ -256,7 +256,7 @@ export function createSubmit(
   }
 
   return (intent) => {
-    const { promise, resolve, reject } = Promise.withResolvers<TransactionRow>()
+    const { promise, resolve, reject } = Promise.withResolvers<OnchainTransactionRow>()
     const entry: Entry = {
       intent,
       id: newId(clock.now()),

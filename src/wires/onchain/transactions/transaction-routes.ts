@@ -23,7 +23,7 @@ import {
 import type { Wallets } from '../wallets/wallets.ts'
 import type { Submit } from './intent.ts'
 import type { Revisions } from './revisions.ts'
-import { sentOf, type Transactions } from './transactions.ts'
+import { sentOf, type OnchainTransactions } from './transactions.ts'
 
 const Transaction = Type.Object(
   {
@@ -78,7 +78,7 @@ export const transactionRoutes = ({
   chains: Chains
   wallets: Wallets
   submit: Submit
-  transactions: Transactions
+  transactions: OnchainTransactions
   revisions: Revisions
   policy: Policy
 }) =>

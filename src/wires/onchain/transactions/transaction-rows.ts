@@ -6,15 +6,15 @@ import { sql, type Sql } from '../../../db/sql.ts'
 export const TRANSACTIONS_CONSUMER = 'transactions'
 
 /** What a transaction is for. */
-export type Kind = 'transfer' | 'contract' | 'mint' | 'nft_transfer' | 'sweep'
+export type TransactionKind = 'transfer' | 'contract' | 'mint' | 'nft_transfer' | 'sweep'
 
 /** A transaction: one row a nonce. */
-export type TransactionRow = {
+export type OnchainTransactionRow = {
   id: string
   owner: string
   wallet_id: string
   chain: string
-  kind: Kind
+  kind: TransactionKind
   sender: Address
   recipient: Address
   /** Wei, decimal. */
@@ -61,7 +61,7 @@ export const TRANSACTION_COLUMNS =
   broadcast_at, broadcasts, created_at, updated_at`)
 
 /** Inserts a new transaction with its first signed version. */
-export const insertTransactionSql = (row: TransactionRow, signed: SignedRow): Sql[] => [
+export const insertTransactionSql = (row: OnchainTransactionRow, signed: SignedRow): Sql[] => [
   sql`insert into onchain_transactions (${TRANSACTION_COLUMNS}) values (
     ${row.id}, ${row.owner}, ${row.wallet_id}, ${row.chain}, ${row.kind}, ${row.sender}, ${row.recipient}, ${row.value},
     ${row.data}, ${row.nonce}, ${row.gas}, ${row.cost}, ${row.hash}, ${row.status}, ${row.reference},
@@ -76,5 +76,5 @@ export const insertSignedSql = (row: SignedRow): Sql => sql`
   values (${row.hash}, ${row.transaction_id}, ${row.raw}, ${row.max_fee}, ${row.priority_fee}, ${row.created_at},
     ${row.cancels ?? null})`
 
-export const selectTransactionsSql = (condition: Sql): Sql<TransactionRow> =>
+export const selectTransactionsSql = (condition: Sql): Sql<OnchainTransactionRow> =>
   sql`select ${TRANSACTION_COLUMNS} from onchain_transactions where ${condition}`

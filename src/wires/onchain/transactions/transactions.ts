@@ -11,8 +11,8 @@ import { createCountedList } from '../../../kernel/counted-list.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { headOf, isQuantity, type Chain, type Head } from '../chains/chain.ts'
 import { providerError, type RpcAnswer, type RpcCall } from '../chains/rpc.ts'
-import { mintedTokenId, receiptOf, type Receipt } from './receipt.ts'
-import { selectTransactionsSql, TRANSACTION_COLUMNS, type TransactionRow } from './transaction-rows.ts'
+import { mintedTokenId, receiptOf, type TransactionReceipt } from './receipt.ts'
+import { selectTransactionsSql, TRANSACTION_COLUMNS, type OnchainTransactionRow } from './transaction-rows.ts'
 
 /** The decimal places of every chain's native coin. */
 const DECIMALS = 18
@@ -48,7 +48,7 @@ export type SentTransaction = {
   createdAt?: string
 }
 
-export type Transactions = {
+export type OnchainTransactions = {
   /** Reads one page of what this server sent, newest first. */
   list(
     rowFilter: RowFilter,
@@ -63,22 +63,22 @@ export type Transactions = {
    */
   get(chain: Chain, hash: string, rowFilter: RowFilter): Promise<SentTransaction>
   /** The row of a transaction of this server once it is mined, or as it is when the time is over. */
-  mined(id: string, limitMs: number): Promise<TransactionRow>
+  mined(id: string, limitMs: number): Promise<OnchainTransactionRow>
 }
 
 /** Where a transaction is in the chain. */
-type Place = { receipt: Receipt; head: Head; cancels?: string | null }
+type Place = { receipt: TransactionReceipt; head: Head; cancels?: string | null }
 
 const LATEST: RpcCall = { method: 'eth_getBlockByNumber', params: ['latest', false] }
 
-export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'clock'>): Transactions {
-  const list = createCountedList<TransactionRow>(db, {
+export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'clock'>): OnchainTransactions {
+  const list = createCountedList<OnchainTransactionRow>(db, {
     name: 'onchain.transactions',
     table: sql.literal('onchain_transactions'),
     columns: TRANSACTION_COLUMNS,
   })
 
-  const find = (chain: string, hash: string): Promise<TransactionRow | undefined> =>
+  const find = (chain: string, hash: string): Promise<OnchainTransactionRow | undefined> =>
     db.get(
       selectTransactionsSql(
         sql`chain = ${chain} and id = (select transaction_id from onchain_signed where hash = ${hash})`,
@@ -86,7 +86,7 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
     )
 
   /** Which version of a transaction of this server is in the chain, and where; undefined if none is. */
-  async function placeOf(chain: Chain, row: TransactionRow): Promise<Place | undefined> {
+  async function placeOf(chain: Chain, row: OnchainTransactionRow): Promise<Place | undefined> {
     const versions = await db.all(sql<{ hash: Hex; cancels: string | null }>`
       select hash, cancels from onchain_signed where transaction_id = ${row.id} order by created_at`)
     const calls = versions.map(({ hash }) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
@@ -109,7 +109,7 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
   }
 
   /** A transaction of this server by one of its hashes. */
-  async function getOwn(chain: Chain, row: TransactionRow, hash: Hex): Promise<SentTransaction> {
+  async function getOwn(chain: Chain, row: OnchainTransactionRow, hash: Hex): Promise<SentTransaction> {
     let place: Place | undefined
     try {
       place = await placeOf(chain, row)
@@ -199,7 +199,7 @@ const notFound = (chain: string): ApiError =>
   errors.not_found({ message: `The chain ${chain} has no transaction of this hash.` })
 
 /** A transaction of this server as the routes that send one answer it. */
-export const sentOf = (row: TransactionRow): SentTransaction & { status: 'pending' } => ({
+export const sentOf = (row: OnchainTransactionRow): SentTransaction & { status: 'pending' } => ({
   hash: row.hash,
   status: 'pending',
   chain: row.chain,
@@ -209,7 +209,7 @@ export const sentOf = (row: TransactionRow): SentTransaction & { status: 'pendin
   nonce: row.nonce,
 })
 
-const storedOf = (row: TransactionRow): SentTransaction => ({
+const storedOf = (row: OnchainTransactionRow): SentTransaction => ({
   ...sentOf(row),
   status: row.status,
   ...(row.block_number !== null && { blockNumber: row.block_number }),
@@ -222,7 +222,7 @@ const storedOf = (row: TransactionRow): SentTransaction => ({
 })
 
 /** Of a transaction that is in no block: it failed for good only if its nonce was used by another one. */
-const settledElsewhere = ({ status, block_number }: TransactionRow): 'pending' | 'failed' =>
+const settledElsewhere = ({ status, block_number }: OnchainTransactionRow): 'pending' | 'failed' =>
   status === 'failed' && block_number === null ? 'failed' : 'pending'
 
 /** A transaction as one of its hashes shows it, which may be that of a version that was replaced. */

@@ -3,7 +3,7 @@ import type { Outbound, OutboundCall, Reply } from '../../../outbound/outbound.t
 import { createTokens } from './paypal-token.ts'
 
 /** Calls of PayPal's API with an access token. */
-export type Client = {
+export type PaypalClient = {
   /**
    * Makes a call within its limit. If there is no token, nothing was sent. A call that PayPal refuses with 401 has done
    * nothing: if its token was a cached one, it is made once more with a new one.
@@ -17,7 +17,7 @@ export function createClient(
   outbound: Outbound,
   credentials: { clientId: string; clientSecret: string },
   clock: Clock,
-): Client {
+): PaypalClient {
   const tokens = createTokens(outbound, credentials, clock)
   return {
     async call(path, call) {

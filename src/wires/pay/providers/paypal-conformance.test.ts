@@ -107,7 +107,7 @@ describePaymentProvider({
     create: order(),
     capture: captureOrder(),
     refund: refundOrder(),
-    look: { reference: ORDER_ID, since: 0 },
+    retrieve: { reference: ORDER_ID, since: 0 },
     events: Date.now() - 3_600_000,
   },
   secrets: [CLIENT_SECRET, TOKEN, Buffer.from(`${CLIENT_ID}:${CLIENT_SECRET}`).toString('base64')],
@@ -176,7 +176,7 @@ describePaymentProvider({
       ...undecided(verb, 409, ['PREVIOUS_REQUEST_IN_PROGRESS', 'ANYTHING_ELSE']),
       ...undecided(verb, 422, ['DUPLICATE_REQUEST_ID', 'DUPLICATE_INVOICE_ID']),
     ]),
-    ...(['create', 'look'] as const).flatMap((verb): CallEnd[] => [
+    ...(['create', 'retrieve'] as const).flatMap((verb): CallEnd[] => [
       {
         what: 'nobody is there',
         verb,
@@ -334,14 +334,14 @@ describePaymentProvider({
 
     {
       what: 'PayPal has no such order',
-      verb: 'look',
+      verb: 'retrieve',
       kind: 'refused',
       code: 'gone',
       start: reply(404, problem('RESOURCE_NOT_FOUND', 'INVALID_RESOURCE_ID')),
     },
     ...[403, 404, 500].map((status): CallEnd => ({
       what: `a proxy answers ${status} with a page`,
-      verb: 'look',
+      verb: 'retrieve',
       kind: 'unknown',
       reason: `PayPal answered ${status}`,
       start: answered((_asked, response) => response.writeHead(status).end('<h1>no</h1>')),
@@ -367,7 +367,7 @@ describePaymentProvider({
 
   silences: [
     ...anyVerb.map(silent),
-    silent('look'),
+    silent('retrieve'),
     silent('events'),
     {
       what: 'before it gave a token',

@@ -162,7 +162,7 @@ describe(
       await provider.create(order({ amount: 500n, currency: 'JPY' }), PATIENCE)
       await provider.capture(captureOrder(), PATIENCE)
       await provider.refund(refundOrder(), PATIENCE)
-      await provider.look({ paymentId: CAPTURE_ID, objects, since: 0 }, PATIENCE)
+      await provider.retrieve({ paymentId: CAPTURE_ID, objects, since: 0 }, PATIENCE)
       await provider.events(Date.now() - 3_600_000, PATIENCE)
       await provider.check()
       // The path of the certificate answers 404, so PayPal is asked.
@@ -205,7 +205,7 @@ describe(
         ],
       }
       contracts.answer('GET', orders, 404, missingOrder)
-      const outcome = await open({ apiBase }).look({ reference: ORDER_ID, since: 0 }, PATIENCE)
+      const outcome = await open({ apiBase }).retrieve({ reference: ORDER_ID, since: 0 }, PATIENCE)
       assert.equal(outcome.kind === 'refused' && outcome.code, 'gone')
     })
 

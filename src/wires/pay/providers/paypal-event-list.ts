@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/clock.ts'
 import type { Outcome, ProviderEvent } from '../provider.ts'
-import type { Client } from './paypal-client.ts'
+import type { PaypalClient } from './paypal-client.ts'
 import { eventOf } from './paypal-event.ts'
-import { listOf, objectOf, timeOf, type Fields } from './paypal-fields.ts'
+import { listOf, objectOf, timeOf, type PaypalFields } from './paypal-fields.ts'
 import { outcomeOf } from './paypal-outcome.ts'
 
 const PATH = '/v1/notifications/webhooks-events'
@@ -22,7 +22,7 @@ type Listed = { events: readonly ProviderEvent[]; until: number }
  * Makes the function that lists events since a time, oldest first: in windows of at most a day, each read to its last
  * page.
  */
-export function createEventList(client: Client, clock: Clock) {
+export function createEventList(client: PaypalClient, clock: Clock) {
   // How much PayPal has in a time is found out once, and not at each call.
   let windowMs = WINDOW_MAX_MS
 
@@ -30,8 +30,8 @@ export function createEventList(client: Client, clock: Clock) {
     start: number,
     end: number,
     deadline: number,
-  ): Promise<Outcome<{ objects: Fields[] }> | 'too long'> {
-    const objects: Fields[] = []
+  ): Promise<Outcome<{ objects: PaypalFields[] }> | 'too long'> {
+    const objects: PaypalFields[] = []
     let path: string | undefined = `${PATH}?${new URLSearchParams({
       page_size: String(PAGE_SIZE),
       start_time: new Date(start).toISOString(),
@@ -41,7 +41,7 @@ export function createEventList(client: Client, clock: Clock) {
       if (page === PAGES_MAX) return 'too long'
       const left = deadline - clock.elapsed()
       if (left <= 0) return { kind: 'retry', reason: 'PayPal lists too many events to be read in time' }
-      const outcome: Outcome<{ listed: Fields[]; next: string | undefined }> = outcomeOf(
+      const outcome: Outcome<{ listed: PaypalFields[]; next: string | undefined }> = outcomeOf(
         await client.call(path, { limitMs: left }),
         {
           call: 'read',
@@ -100,7 +100,7 @@ export function createEventList(client: Client, clock: Clock) {
   }
 }
 
-const createdAt = (event: Fields): number => timeOf(event['create_time']) ?? 0
+const createdAt = (event: PaypalFields): number => timeOf(event['create_time']) ?? 0
 
 /** PayPal's own next page, but always below our base: the token goes nowhere else. Empty if it is something else. */
 function below(link: unknown): string {

@@ -1,9 +1,9 @@
-import type { ProviderEvent, Subject } from '../provider.ts'
-import { idOf, linkedId, listOf, objectOf, ourIdOf, textOf, type Fields } from './paypal-fields.ts'
+import type { ProviderEvent, PaymentSubject } from '../provider.ts'
+import { idOf, linkedId, listOf, objectOf, ourIdOf, textOf, type PaypalFields } from './paypal-fields.ts'
 import { orderIdOf } from './paypal-snapshot.ts'
 
 /** Events by what they are about: https://developer.paypal.com/api/rest/webhooks/event-names/ */
-const SUBJECTS: readonly [RegExp, (resource: Fields) => Subject | undefined][] = [
+const SUBJECTS: readonly [RegExp, (resource: PaypalFields) => PaymentSubject | undefined][] = [
   [/^CHECKOUT\.ORDER\./, (order) => ofOrder(order, order['id'])],
   // The buyer took the approval back: the resource is not the order, and names it.
   [/^CHECKOUT\.PAYMENT-APPROVAL\./, (order) => ofOrder(order, order['order_id'])],
@@ -26,7 +26,7 @@ export function eventOf(value: unknown): ProviderEvent | undefined {
   return { id, type, ...(subject && { subject }) }
 }
 
-function ofOrder(order: Fields, id: unknown): Subject | undefined {
+function ofOrder(order: PaypalFields, id: unknown): PaymentSubject | undefined {
   const reference = idOf(id)
   if (reference === undefined) return undefined
   const [unit] = listOf(order['purchase_units'])
@@ -34,7 +34,7 @@ function ofOrder(order: Fields, id: unknown): Subject | undefined {
   return { reference, ...(transactionId !== undefined && { transactionId }) }
 }
 
-function ofCapture(capture: Fields): Subject | undefined {
+function ofCapture(capture: PaypalFields): PaymentSubject | undefined {
   const paymentId = idOf(capture['id'])
   if (paymentId === undefined) return undefined
   const reference = orderIdOf(capture)
@@ -47,14 +47,14 @@ function ofCapture(capture: Fields): Subject | undefined {
 }
 
 /** A refund or a reversal: its `up` link leads to the capture. A reversal may come with the capture itself. */
-function ofPart(kind: 'refund' | 'reversal', resource: Fields): Subject | undefined {
+function ofPart(kind: 'refund' | 'reversal', resource: PaypalFields): PaymentSubject | undefined {
   const id = idOf(resource['id'])
   const paymentId = linkedId(resource['links'], 'captures') ?? (kind === 'reversal' ? id : undefined)
   if (id === undefined || paymentId === undefined) return undefined
   return { paymentId, objects: [{ kind, id }] }
 }
 
-function ofDispute(dispute: Fields): Subject | undefined {
+function ofDispute(dispute: PaypalFields): PaymentSubject | undefined {
   const id = idOf(dispute['dispute_id'])
   const [transaction] = listOf(dispute['disputed_transactions'])
   const paymentId = idOf(transaction?.['seller_transaction_id'])

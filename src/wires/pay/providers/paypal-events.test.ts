@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 
 import { stillClock } from '../../../testing/clock.ts'
-import type { Subject } from '../provider.ts'
+import type { PaymentSubject } from '../provider.ts'
 import { eventOf } from './paypal-event.ts'
 import {
   CAPTURE_ID,
@@ -168,13 +168,13 @@ describe('the list of events', () => {
 })
 
 describe('an event', () => {
-  const capture: Subject = { paymentId: CAPTURE_ID, reference: ORDER_ID, transactionId: TRANSACTION }
-  const order: Subject = { reference: ORDER_ID, transactionId: TRANSACTION }
-  const refund: Subject = { paymentId: CAPTURE_ID, objects: [{ kind: 'refund', id: REFUND_ID }] }
-  const reversal: Subject = { paymentId: CAPTURE_ID, objects: [{ kind: 'reversal', id: REFUND_ID }] }
-  const dispute: Subject = { paymentId: CAPTURE_ID, objects: [{ kind: 'dispute', id: DISPUTE_ID }] }
+  const capture: PaymentSubject = { paymentId: CAPTURE_ID, reference: ORDER_ID, transactionId: TRANSACTION }
+  const order: PaymentSubject = { reference: ORDER_ID, transactionId: TRANSACTION }
+  const refund: PaymentSubject = { paymentId: CAPTURE_ID, objects: [{ kind: 'refund', id: REFUND_ID }] }
+  const reversal: PaymentSubject = { paymentId: CAPTURE_ID, objects: [{ kind: 'reversal', id: REFUND_ID }] }
+  const dispute: PaymentSubject = { paymentId: CAPTURE_ID, objects: [{ kind: 'dispute', id: DISPUTE_ID }] }
   const approval = { order_id: ORDER_ID, purchase_units: [{ custom_id: TRANSACTION }] }
-  const cases: readonly [string, Record<string, unknown>, Subject | undefined][] = [
+  const cases: readonly [string, Record<string, unknown>, PaymentSubject | undefined][] = [
     ['CHECKOUT.ORDER.APPROVED', ordered('APPROVED'), order],
     ['CHECKOUT.ORDER.COMPLETED', ordered('COMPLETED'), order],
     ['CHECKOUT.ORDER.APPROVED', { id: ORDER_ID }, { reference: ORDER_ID }],

@@ -5,14 +5,15 @@ import { oneLine } from '../../../base/one-line.ts'
 const OUR_ID = new RegExp(idPattern)
 const WORD_MAX = 200
 
-export type Fields = Readonly<Record<string, unknown>>
+export type PaypalFields = Readonly<Record<string, unknown>>
 
 /** The fields of an object; none if it is something else. */
-export const objectOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+export const objectOf = (value: unknown): PaypalFields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as PaypalFields) : {}
 
 /** The objects of a list. */
-export const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(objectOf) : [])
+export const listOf = (value: unknown): readonly PaypalFields[] =>
+  Array.isArray(value) ? value.map(objectOf) : []
 
 /** A text that is not empty. */
 export const textOf = (value: unknown): string | undefined =>

@@ -7,7 +7,7 @@ import { linkOf, listOf, objectOf, textOf } from './paypal-fields.ts'
 const REASON_MAX = 300
 
 /** The calls whose refusals are read. */
-export type Call = 'create' | 'capture' | 'refund' | 'read'
+export type PaypalOperation = 'create' | 'capture' | 'refund' | 'read'
 
 /** A refusal with one of these issues does not say what became of the call: the object must be looked up. */
 const LOOK: ReadonlySet<string> = new Set([
@@ -79,7 +79,7 @@ const OUR_FIELDS = /(amount|currency_code|value|description|return_url|cancel_ur
 
 /** How to read the answers of a call. */
 export type Reading<T extends object> = {
-  call: Call
+  call: PaypalOperation
   /** What a success contains, for reasons: `an order`. */
   expects: string
   /** Reads a 2xx answer; an outcome other than `accepted`, or undefined if it is not as expected. */
@@ -144,7 +144,7 @@ export function isGone(reply: Answered): boolean {
   )
 }
 
-function refusalOf(reply: Answered, call: Call): Pick<Refused, 'code' | 'details'> | undefined {
+function refusalOf(reply: Answered, call: PaypalOperation): Pick<Refused, 'code' | 'details'> | undefined {
   const body = objectOf(jsonOf(reply))
   const issues = issuesOf(body)
   const has = (set: ReadonlySet<string>): boolean => issues.some((issue) => set.has(issue))

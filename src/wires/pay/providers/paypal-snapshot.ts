@@ -1,4 +1,4 @@
-import type { Entry, Snapshot } from '../provider.ts'
+import type { LedgerEntry, PaymentSnapshot } from '../provider.ts'
 import {
   idOf,
   linkedId,
@@ -8,13 +8,13 @@ import {
   ourIdOf,
   timeOf,
   wordsOf,
-  type Fields,
+  type PaypalFields,
 } from './paypal-fields.ts'
 import { CURRENCIES, moneyOf } from './paypal-money.ts'
 
-type RefundEntry = Entry & { kind: 'refund' }
-type ChargeEntry = Entry & { kind: 'charge' }
-type DisputeEntry = Entry & { kind: 'dispute' }
+type RefundEntry = LedgerEntry & { kind: 'refund' }
+type ChargeEntry = LedgerEntry & { kind: 'charge' }
+type DisputeEntry = LedgerEntry & { kind: 'dispute' }
 
 const ORDER_STATES: ReadonlySet<unknown> = new Set([
   'CREATED',
@@ -46,7 +46,7 @@ const DISPUTE_OUTCOMES: ReadonlyMap<unknown, DisputeEntry['status']> = new Map([
 
 /** An order of PayPal with what was paid for it. */
 export type OrderView = {
-  snapshot: Snapshot
+  snapshot: PaymentSnapshot
   status: string
   links: unknown
   /** The latest capture was declined, and the order is not over: the buyer may choose another way to pay. */
@@ -75,7 +75,7 @@ export function orderOf(answer: unknown): OrderView | undefined {
   const isPaid = paid.some((charge) => charge.status !== 'failed')
   const counted = isPaid ? paid.filter((charge) => charge.status !== 'failed') : paid.slice(-1)
   const money = moneyOf(unit?.['amount']) ?? counted[0]
-  const voided: Entry[] =
+  const voided: LedgerEntry[] =
     status === 'VOIDED' && money
       ? [
           {
@@ -115,7 +115,7 @@ export function orderOf(answer: unknown): OrderView | undefined {
 }
 
 /** What PayPal took of a capture: https://developer.paypal.com/docs/api/payments/v2/ */
-function feesOf(capture: Fields | undefined): Snapshot['fees'] {
+function feesOf(capture: PaypalFields | undefined): PaymentSnapshot['fees'] {
   const breakdown = objectOf(capture?.['seller_receivable_breakdown'])
   const [fee, net] = [moneyOf(breakdown['paypal_fee']), moneyOf(breakdown['net_amount'])]
   if (!fee || !net || fee.currency !== net.currency) return undefined
@@ -127,7 +127,7 @@ function feesOf(capture: Fields | undefined): Snapshot['fees'] {
  * Reads a capture as the charge of an order; `none` if it was declined and the order is not over; undefined if something
  * is missing, or its state is not known.
  */
-export function chargeOf(capture: Fields, isOver: boolean): ChargeEntry | 'none' | undefined {
+export function chargeOf(capture: PaypalFields, isOver: boolean): ChargeEntry | 'none' | undefined {
   const { status } = capture
   if (NOT_CHARGED.has(status) && !isOver) return 'none'
   const state = CHARGED.has(status)
@@ -198,11 +198,11 @@ export function disputeOf(value: unknown): { entry: DisputeEntry; paymentId?: st
 }
 
 /** The order that a capture belongs to. */
-export const orderIdOf = (capture: Fields): string | undefined =>
+export const orderIdOf = (capture: PaypalFields): string | undefined =>
   idOf(objectOf(objectOf(capture['supplementary_data'])['related_ids'])['order_id']) ??
   linkedId(capture['links'], 'orders')
 
-function factsOf(object: Fields): { reason?: string; createdAt?: number } {
+function factsOf(object: PaypalFields): { reason?: string; createdAt?: number } {
   const reason = wordsOf(objectOf(object['status_details'])['reason'])
   const createdAt = timeOf(object['create_time'])
   return { ...(reason !== undefined && { reason }), ...(createdAt !== undefined && { createdAt }) }

@@ -8,12 +8,12 @@ const TOKEN_MS = 8_000
 const SPARE_MS = 60_000
 
 /** An access token, and whether it was fetched for this caller; or why there is none. */
-export type Access = { token: string; isNew: boolean } | { reason: string }
+export type PaypalAccess = { token: string; isNew: boolean } | { reason: string }
 
 /** The access token of a client: https://developer.paypal.com/api/rest/authentication/ */
-export type Tokens = {
+export type PaypalTokens = {
   /** Returns the cached token, or fetches one: callers that come together share one request. Never rejects. */
-  get(limitMs: number): Promise<Access>
+  get(limitMs: number): Promise<PaypalAccess>
   /** Forgets a token that PayPal refused. */
   drop(token: string): void
   /** Resolves when no request for a token is in progress. */
@@ -24,13 +24,13 @@ export function createTokens(
   outbound: Outbound,
   credentials: { clientId: string; clientSecret: string },
   clock: Clock,
-): Tokens {
+): PaypalTokens {
   const { clientId, clientSecret } = credentials
   const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
   let cached: { token: string; until: number } | undefined
-  let fetching: Promise<Access> | undefined
+  let fetching: Promise<PaypalAccess> | undefined
 
-  async function request(): Promise<Access> {
+  async function request(): Promise<PaypalAccess> {
     const asked = clock.elapsed()
     const reply = await outbound.call('/v1/oauth2/token', {
       headers: { authorization: `Basic ${basic}` },

@@ -7,19 +7,19 @@ import { trackCalls } from '../../../providers/under-way.ts'
 import {
   REFUND_WORDS,
   type CaptureOrder,
-  type Entry,
+  type LedgerEntry,
   type Order,
   type Outcome,
   type PaymentProvider,
   type RefundOrder,
-  type Snapshot,
+  type PaymentSnapshot,
 } from '../provider.ts'
 import { createCertificates } from './paypal-certificate.ts'
 import { rootsOf } from './paypal-chain.ts'
 import { createClient } from './paypal-client.ts'
 import { createEventList } from './paypal-event-list.ts'
 import { idOf, linkOf, objectOf } from './paypal-fields.ts'
-import { createLook } from './paypal-look.ts'
+import { createRetrievePayment } from './paypal-retrieve.ts'
 import { amountOf, CURRENCIES } from './paypal-money.ts'
 import { outcomeOf, refusedAt, sentence } from './paypal-outcome.ts'
 import { orderOf, refundOf } from './paypal-snapshot.ts'
@@ -68,7 +68,7 @@ export function paypal(
   })
   const client = createClient(outbound, options, clock)
   const certificateOutbound = createOutbound({ name: 'PayPal', maxBytes: CERTIFICATE_BYTES_MAX, clock })
-  const look = createLook(client, clock)
+  const retrieve = createRetrievePayment(client, clock)
   const events = createEventList(client, clock)
   const calls = trackCalls()
 
@@ -127,7 +127,7 @@ export function paypal(
   async function capture(
     { id, reference }: CaptureOrder,
     limitMs: number,
-  ): Promise<Outcome<{ snapshot: Snapshot }>> {
+  ): Promise<Outcome<{ snapshot: PaymentSnapshot }>> {
     const path = `${ORDERS}/${encodeURIComponent(reference)}/capture`
     return outcomeOf(await change(path, id, {}, limitMs), {
       call: 'capture',
@@ -147,7 +147,7 @@ export function paypal(
   async function refund(
     order: RefundOrder,
     limitMs: number,
-  ): Promise<Outcome<{ entry: Entry & { kind: 'refund' } }>> {
+  ): Promise<Outcome<{ entry: LedgerEntry & { kind: 'refund' } }>> {
     const path = `/v2/payments/captures/${encodeURIComponent(order.paymentId)}/refund`
     // PayPal shows it to the buyer, who is not to read that a refund is `fraudulent`.
     const note = REFUND_WORDS.some((word) => word === order.reason) ? undefined : order.reason
@@ -179,7 +179,7 @@ export function paypal(
     create: (order, limitMs) => calls.track(create(order, limitMs)),
     capture: (order, limitMs) => calls.track(capture(order, limitMs)),
     refund: (order, limitMs) => calls.track(refund(order, limitMs)),
-    look: (subject, limitMs) => calls.track(look(subject, limitMs)),
+    retrieve: (subject, limitMs) => calls.track(retrieve(subject, limitMs)),
     events: (since, limitMs) => calls.track(events(since, limitMs)),
     check: () => calls.track(check()),
     ...paypalReceiver({

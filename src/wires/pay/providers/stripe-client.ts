@@ -5,7 +5,7 @@ import { createOutbound } from '../../../outbound/outbound.ts'
 import type { NotAccepted } from '../../../providers/outcome.ts'
 import { trackCalls } from '../../../providers/under-way.ts'
 import type { Outcome } from '../provider.ts'
-import { fieldsOf, type Fields } from './stripe-fields.ts'
+import { fieldsOf, type StripeFields } from './stripe-fields.ts'
 import { NoSuccess, stripeOutcome, withoutKeys, type RefusalReader } from './stripe-outcome.ts'
 
 const PAGE_SIZE = 100
@@ -13,7 +13,7 @@ const TIMEOUT_MAX_MS = 600_000
 /** A page has 100 events, each with its object. */
 const MAX_BYTES = 16 * 1_048_576
 /** What each call of the package is given: the time that is left for it. */
-export type CallOptions = { timeout: number; maxNetworkRetries: 0 }
+export type StripeCallOptions = { timeout: number; maxNetworkRetries: 0 }
 
 type Call = { limitMs: number; expects: string; refusal?: RefusalReader; isRead?: boolean }
 
@@ -29,7 +29,7 @@ export type StripeClient = {
    */
   run<T extends object>(
     call: Call,
-    work: (stripe: Stripe, options: () => CallOptions) => Promise<T | undefined>,
+    work: (stripe: Stripe, options: () => StripeCallOptions) => Promise<T | undefined>,
   ): Promise<Outcome<T>>
   /** Resolves when no call is in progress. */
   ended(): Promise<void>
@@ -63,10 +63,10 @@ export function createStripeClient(
 
   async function run<T extends object>(
     { limitMs, expects, refusal = () => undefined, isRead = false }: Call,
-    work: (stripe: Stripe, options: () => CallOptions) => Promise<T | undefined>,
+    work: (stripe: Stripe, options: () => StripeCallOptions) => Promise<T | undefined>,
   ): Promise<Outcome<T>> {
     const deadline = clock.elapsed() + limitMs
-    const options = (): CallOptions => {
+    const options = (): StripeCallOptions => {
       // The package replaces anything but a positive integer by its own default, 80 seconds.
       const timeout = Math.min(Math.floor(deadline - clock.elapsed()), TIMEOUT_MAX_MS)
       if (timeout > 0) return { timeout, maxNetworkRetries: 0 }
@@ -102,7 +102,7 @@ export function createStripeClient(
  */
 export async function* pages(
   read: (page: { limit: number; starting_after?: string }) => Promise<unknown>,
-): AsyncGenerator<{ objects: readonly Fields[]; isLast: boolean }> {
+): AsyncGenerator<{ objects: readonly StripeFields[]; isLast: boolean }> {
   for (let last: string | undefined; ;) {
     const { data, has_more: hasMore } = fieldsOf(
       await read({ limit: PAGE_SIZE, ...(last !== undefined && { starting_after: last }) }),
@@ -119,8 +119,8 @@ export async function* pages(
 }
 
 /** All objects of a list. */
-export async function all(read: Parameters<typeof pages>[0]): Promise<Fields[]> {
-  const objects: Fields[] = []
+export async function all(read: Parameters<typeof pages>[0]): Promise<StripeFields[]> {
+  const objects: StripeFields[] = []
   for await (const page of pages(read)) objects.push(...page.objects)
   return objects
 }

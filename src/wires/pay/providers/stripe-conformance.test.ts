@@ -32,7 +32,7 @@ const PAID = session({ status: 'complete', payment_status: 'paid', payment_inten
 
 describePaymentProvider({
   name: 'stripe',
-  calls: { create: ORDER, refund: REFUND, look: LOOK, events: ORDER.createdAt },
+  calls: { create: ORDER, refund: REFUND, retrieve: LOOK, events: ORDER.createdAt },
   secrets: [KEY, SECRET],
 
   async working(t, clock) {
@@ -52,7 +52,7 @@ describePaymentProvider({
   ends: ENDS,
 
   silences: [
-    ...(['create', 'refund', 'look', 'events'] as const).map((verb) => ({
+    ...(['create', 'refund', 'retrieve', 'events'] as const).map((verb) => ({
       what: 'after the request',
       verb,
       kind: 'unknown' as const,
@@ -71,7 +71,7 @@ describePaymentProvider({
     },
     {
       what: 'after the first of several calls',
-      verb: 'look',
+      verb: 'retrieve',
       kind: 'unknown',
       start: (t, clock, reach) =>
         answered((one, response) => {

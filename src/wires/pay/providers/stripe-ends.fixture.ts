@@ -25,7 +25,11 @@ export const elsewhere: CallEnd['start'] = async (t, clock) => {
   return { provider: open({ apiBase }, clock), asked: () => 0 }
 }
 
-type Refusal = [verb: 'create' | 'refund' | 'look', error: Parameters<typeof problem>[0], code?: RefusalCode]
+type Refusal = [
+  verb: 'create' | 'refund' | 'retrieve',
+  error: Parameters<typeof problem>[0],
+  code?: RefusalCode,
+]
 const REFUSALS: readonly Refusal[] = [
   ['create', { param: 'line_items[0][price_data][unit_amount]', message: 'Invalid integer' }, 'parameter'],
   ['create', { param: 'success_url', code: 'url_invalid', message: 'Not a valid URL' }, 'parameter'],
@@ -38,7 +42,7 @@ const REFUSALS: readonly Refusal[] = [
   ['refund', { code: 'balance_insufficient', message: 'Insufficient funds in your balance' }],
   ['refund', { code: 'resource_missing', param: 'payment_intent', message: 'No such intent' }, 'gone'],
   ['refund', { type: 'idempotency_error', message: 'Keys need the same parameters' }],
-  ['look', { code: 'resource_missing', param: 'session', message: 'No such session' }, 'gone'],
+  ['retrieve', { code: 'resource_missing', param: 'session', message: 'No such session' }, 'gone'],
 ]
 
 type Passing = [status: number, error: Parameters<typeof problem>[0], reason?: string]
@@ -87,7 +91,7 @@ export const ENDS: readonly CallEnd[] = [
     start: scripted(400, error),
   })),
   ...PASSING.flatMap(([status, error, reason]) =>
-    (['create', 'refund', 'look'] as const).map((verb): CallEnd => ({
+    (['create', 'refund', 'retrieve'] as const).map((verb): CallEnd => ({
       what: `Stripe answers ${status} with ${error.code ?? 'no code'}`,
       verb,
       kind: 'retry',
@@ -174,17 +178,17 @@ export const ENDS: readonly CallEnd[] = [
   ]),
   {
     what: 'a page without an error of Stripe says 404',
-    verb: 'look',
+    verb: 'retrieve',
     kind: 'unknown',
     start: answered((_asked, response) => response.writeHead(404).end('<h1>no</h1>')),
   },
   {
     what: 'the answer is not a session',
-    verb: 'look',
+    verb: 'retrieve',
     kind: 'unknown',
     start: answered((_asked, response) => json(response, 200, { id: 5 })),
   },
-  ...(['look', 'events'] as const).map((verb): CallEnd => ({
+  ...(['retrieve', 'events'] as const).map((verb): CallEnd => ({
     what: 'Stripe refuses the call for another reason than a missing object',
     verb,
     kind: 'unknown',

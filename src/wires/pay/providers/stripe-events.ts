@@ -1,6 +1,6 @@
-import type { Outcome, ProviderEvent, Subject } from '../provider.ts'
+import type { Outcome, ProviderEvent, PaymentSubject } from '../provider.ts'
 import { Ended, pages, type StripeClient } from './stripe-client.ts'
-import { fieldsOf, idOf, metadataOf, momentOf, type Fields } from './stripe-fields.ts'
+import { fieldsOf, idOf, metadataOf, momentOf, type StripeFields } from './stripe-fields.ts'
 
 /** The events that are used, at most 20 for a list: https://docs.stripe.com/api/events/types */
 export const EVENT_TYPES = [
@@ -49,7 +49,7 @@ export function eventOf(value: unknown, isLive: boolean): ProviderEvent | undefi
 }
 
 /** Which transaction an object is about. */
-function subjectOf(object: Fields): Subject | undefined {
+function subjectOf(object: StripeFields): PaymentSubject | undefined {
   const id = idOf(object)
   if (id === undefined) return undefined
   const transactionId = metadataOf(object, 'transaction_id')
@@ -119,8 +119,8 @@ export async function listEvents(
 async function read(
   window: ReturnType<typeof pages>,
   isWhole: boolean,
-): Promise<{ objects: readonly Fields[]; isLast: boolean }> {
-  const objects: Fields[] = []
+): Promise<{ objects: readonly StripeFields[]; isLast: boolean }> {
+  const objects: StripeFields[] = []
   for await (const page of window) {
     objects.push(...page.objects)
     if (page.isLast || !isWhole) return { objects, isLast: page.isLast }
@@ -129,7 +129,7 @@ async function read(
 }
 
 /** The newest time of events, in seconds; `start` if there are none. */
-function newestOf(objects: readonly Fields[], start: number): number {
+function newestOf(objects: readonly StripeFields[], start: number): number {
   let newest = start
   for (const { created } of objects) {
     if (momentOf(created) === undefined)

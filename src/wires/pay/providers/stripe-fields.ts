@@ -1,14 +1,14 @@
 // Reads fields of Stripe's objects: undefined if a value is not as expected. Nothing here throws.
 
 /** An object of JSON whose fields are not checked yet. */
-export type Fields = Readonly<Record<string, unknown>>
+export type StripeFields = Readonly<Record<string, unknown>>
 
 const ID = /^[\w-]{1,255}$/
 const CURRENCY = /^[a-z]{3}$/i
 
 /** The fields of an object; none of anything else. */
-export const fieldsOf = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+export const fieldsOf = (value: unknown): StripeFields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as StripeFields) : {}
 
 /** A text that is not empty. */
 export const textOf = (value: unknown): string | undefined =>
@@ -35,5 +35,5 @@ export const momentOf = (value: unknown): number | undefined =>
     : undefined
 
 /** An id of ours that was sent as metadata. */
-export const metadataOf = (object: Fields, name: 'transaction_id' | 'refund_id'): string | undefined =>
+export const metadataOf = (object: StripeFields, name: 'transaction_id' | 'refund_id'): string | undefined =>
   idOf(fieldsOf(object['metadata'])[name])

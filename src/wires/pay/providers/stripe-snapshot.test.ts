@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type Stripe from 'stripe'
 import fc from 'fast-check'
 
-import { ENTRY_STATES, type Entry } from '../provider.ts'
+import { ENTRY_STATES, type LedgerEntry } from '../provider.ts'
 import { eventOf } from './stripe-events.ts'
 import { refundEntryOf, snapshotOf } from './stripe-snapshot.ts'
 import {
@@ -16,13 +16,13 @@ import {
   disputed,
   DISPUTED,
   EUR,
-  lookUp,
+  retrieve,
   movements,
   paid,
   PAID,
   REFUNDED,
   SESSION,
-} from './stripe-look.fixture.ts'
+} from './stripe-retrieve.fixture.ts'
 import {
   charge,
   CREATED,
@@ -35,7 +35,7 @@ import {
   type Account,
 } from './stripe.fixture.ts'
 
-type Case = [what: string, account: Partial<Account>, entries: readonly Entry[]]
+type Case = [what: string, account: Partial<Account>, entries: readonly LedgerEntry[]]
 const CASES: readonly Case[] = [
   ['an open session', { sessions: [session()] }, []],
   [
@@ -197,7 +197,7 @@ const CASES: readonly Case[] = [
 describe('a snapshot', () => {
   for (const [what, account, entries] of CASES)
     test(`reads ${what}`, async (t) => {
-      const { outcome } = await lookUp(t, account)
+      const { outcome } = await retrieve(t, account)
       assert.ok(outcome.kind === 'accepted')
       const { snapshot } = outcome
       assert.deepEqual(snapshot.entries, entries)

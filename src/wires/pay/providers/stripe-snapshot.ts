@@ -1,5 +1,5 @@
 import { oneLine } from '../../../base/one-line.ts'
-import type { Entry, EntryKind, Snapshot } from '../provider.ts'
+import type { LedgerEntry, EntryKind, PaymentSnapshot } from '../provider.ts'
 import { STRIPE_CURRENCIES } from './stripe-currencies.ts'
 import {
   amountOf,
@@ -9,12 +9,12 @@ import {
   metadataOf,
   momentOf,
   textOf,
-  type Fields,
+  type StripeFields,
 } from './stripe-fields.ts'
 
 const REASON_MAX = 100
 
-type Of<K extends EntryKind> = Entry & { kind: K }
+type Of<K extends EntryKind> = LedgerEntry & { kind: K }
 
 /** https://docs.stripe.com/api/refunds/object#refund_object-status */
 const REFUND_STATUS: Readonly<Record<string, Of<'refund'>['status']>> = {
@@ -52,7 +52,12 @@ export type Fetched = {
  * What Stripe's objects say about a transaction; undefined if the session is none. Unknown values add no entry: "no change,
  * look again".
  */
-export function snapshotOf({ session, payment, refunds = [], disputes = [] }: Fetched): Snapshot | undefined {
+export function snapshotOf({
+  session,
+  payment,
+  refunds = [],
+  disputes = [],
+}: Fetched): PaymentSnapshot | undefined {
   const fields = fieldsOf(session)
   const intent = fieldsOf(payment)
   const reference = idOf(session)
@@ -101,7 +106,7 @@ export const httpUrlOf = (value: unknown): string | undefined =>
  * The fee of a payment, in the currency that is paid out; Stripe may not know it for some seconds.
  * https://docs.stripe.com/api/balance_transactions/object
  */
-function feesOf({ fee, net, currency }: Fields): Snapshot['fees'] {
+function feesOf({ fee, net, currency }: StripeFields): PaymentSnapshot['fees'] {
   const code = currencyOf(currency)
   const exponent = code === undefined ? undefined : STRIPE_CURRENCIES[code]?.exponent
   if (code === undefined || exponent === undefined) return undefined
@@ -111,7 +116,11 @@ function feesOf({ fee, net, currency }: Fields): Snapshot['fees'] {
 }
 
 /** How a session ended without a payment: https://docs.stripe.com/api/checkout/sessions/object */
-function sessionEntry(objectId: string, session: Fields, intent: Fields): Of<'session'> | undefined {
+function sessionEntry(
+  objectId: string,
+  session: StripeFields,
+  intent: StripeFields,
+): Of<'session'> | undefined {
   const currency = currencyOf(session['currency'])
   const status = sessionEnd(session, intent)
   if (currency === undefined || status === undefined) return undefined
@@ -127,7 +136,7 @@ function sessionEntry(objectId: string, session: Fields, intent: Fields): Of<'se
   }
 }
 
-function sessionEnd(session: Fields, intent: Fields): Of<'session'>['status'] | undefined {
+function sessionEnd(session: StripeFields, intent: StripeFields): Of<'session'>['status'] | undefined {
   if (intent['status'] === 'succeeded') return undefined
   if (session['status'] === 'expired') return 'expired'
   if (intent['status'] === 'canceled') return 'cancelled'
@@ -136,7 +145,7 @@ function sessionEnd(session: Fields, intent: Fields): Of<'session'>['status'] | 
 }
 
 /** https://docs.stripe.com/payments/paymentintents/lifecycle */
-function chargeEntry(session: Fields, intent: Fields): Of<'charge'> | undefined {
+function chargeEntry(session: StripeFields, intent: StripeFields): Of<'charge'> | undefined {
   if (intent['status'] === 'succeeded') {
     const facts = factsOf(intent, intent['amount_received'])
     return facts && { kind: 'charge', ...facts, status: 'completed' }
@@ -146,7 +155,7 @@ function chargeEntry(session: Fields, intent: Fields): Of<'charge'> | undefined 
   return facts && { kind: 'charge', ...facts, status: 'pending' }
 }
 
-const isUnpaid = (session: Fields): boolean =>
+const isUnpaid = (session: StripeFields): boolean =>
   session['status'] === 'complete' && session['payment_status'] === 'unpaid'
 
 function disputeEntry(dispute: unknown): Of<'dispute'> | undefined {
@@ -173,7 +182,7 @@ function disputeEntry(dispute: unknown): Of<'dispute'> | undefined {
  */
 function withdrawnOf(
   movements: readonly unknown[],
-  { amount, currency }: Pick<Entry, 'amount' | 'currency'>,
+  { amount, currency }: Pick<LedgerEntry, 'amount' | 'currency'>,
 ): bigint {
   let withdrawn = 0n
   for (const movement of movements.map(fieldsOf)) {
@@ -185,9 +194,9 @@ function withdrawnOf(
 }
 
 function factsOf(
-  object: Fields,
+  object: StripeFields,
   amount: unknown,
-): Pick<Entry, 'objectId' | 'amount' | 'currency' | 'createdAt'> | undefined {
+): Pick<LedgerEntry, 'objectId' | 'amount' | 'currency' | 'createdAt'> | undefined {
   const objectId = idOf(object)
   const units = amountOf(amount)
   const currency = currencyOf(object['currency'])

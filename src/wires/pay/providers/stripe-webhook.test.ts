@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { stillClock } from '../../../testing/clock.ts'
-import type { Subject } from '../provider.ts'
+import type { PaymentSubject } from '../provider.ts'
 import {
   charge,
   dispute,
@@ -124,7 +124,7 @@ describe('the signature of a webhook', () => {
 
 describe('the subject of a webhook', () => {
   const ours = { transactionId: ORDER.id }
-  const subjectOf = async (content: unknown, secretKey = KEY): Promise<Subject | undefined> => {
+  const subjectOf = async (content: unknown, secretKey = KEY): Promise<PaymentSubject | undefined> => {
     const events = await receiver({ secretKey }).receive(signed(content, { at: NOW }))
     assert.equal(events.length, 1)
     return events[0]!.subject

@@ -127,7 +127,7 @@ describe('a call of Stripe', () => {
   test('has no more time than is left of the limit', async (t) => {
     const { apiBase, asked } = await serve(t, answers())
     for (const limitMs of [0, 0.5, -1]) {
-      const outcome = await open({ apiBase }).look({ reference: 'cs_1', since: ORDER.createdAt }, limitMs)
+      const outcome = await open({ apiBase }).retrieve({ reference: 'cs_1', since: ORDER.createdAt }, limitMs)
       assert.equal(outcome.kind, 'unknown')
       assert.match((outcome as { reason: string }).reason, /^Stripe has not answered all that was asked/)
     }

@@ -5,7 +5,7 @@ import { createStripeClient } from './stripe-client.ts'
 import { STRIPE_CURRENCIES } from './stripe-currencies.ts'
 import { listEvents } from './stripe-events.ts'
 import { idOf } from './stripe-fields.ts'
-import { look } from './stripe-look.ts'
+import { retrieve } from './stripe-retrieve.ts'
 import { createRefusal, refundRefusal } from './stripe-outcome.ts'
 import { httpUrlOf, refundEntryOf } from './stripe-snapshot.ts'
 import { stripeReceiver } from './stripe-webhook.ts'
@@ -97,7 +97,7 @@ export function stripe(options: StripeOptions, clock = systemClock): PaymentProv
         return entry && { entry }
       }),
 
-    look: (subject, limitMs) => look(client, subject, limitMs),
+    retrieve: (subject, limitMs) => retrieve(client, subject, limitMs),
     events: (since, limitMs) => listEvents(client, { since, limitMs, isLive }),
     ...stripeReceiver({ secret, isLive }, clock),
 

@@ -1,7 +1,7 @@
 import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Chains } from '../../onchain/index.ts'
-import { beginLook, coinBeyond } from './looks.ts'
+import { beginLook, coinBeyond } from './block-readings.ts'
 import { insertReceiptSql, type RequestRow } from './request-rows.ts'
 
 /** How often the chains are asked. */

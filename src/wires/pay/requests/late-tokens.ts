@@ -3,7 +3,7 @@ import { sql } from '../../../db/sql.ts'
 import { headOf, logsOf, quantity, type Block, type Chain } from '../../onchain/index.ts'
 import { tokensIn, TRANSFER } from './arrivals.ts'
 import { readTokenBalances } from './balances.ts'
-import { knownUntil, type Look } from './looks.ts'
+import { knownUntil, type BlockReading } from './block-readings.ts'
 import { upTo } from './moved-tokens.ts'
 import { receiptOf, TOKEN_BALANCE, type ReceiptRow, type RequestRow } from './request-rows.ts'
 
@@ -22,7 +22,7 @@ type Due = Pick<RequestRow, 'id' | 'address' | 'contract' | 'expired_block' | 'l
 export async function tokensBeyond(
   db: Pick<Database, 'all'>,
   chain: Chain,
-  block: Look['block'],
+  block: BlockReading['block'],
   requests: readonly Due[],
 ): Promise<ReceiptRow[]> {
   const asked = requests.filter(({ contract }) => contract !== '')
@@ -65,7 +65,7 @@ export async function tokensBeyond(
 /** The transfers to the addresses of requests since the last look; undefined for those of which the node does not answer the logs. */
 async function transfersTo(
   chain: Chain,
-  { number }: Look['block'],
+  { number }: BlockReading['block'],
   requests: readonly Due[],
 ): Promise<(ReceiptRow[] | undefined)[]> {
   if (requests.length === 0) return []

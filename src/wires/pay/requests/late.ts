@@ -5,7 +5,7 @@ import type { Step } from '../../../db/database.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Chains } from '../../onchain/index.ts'
 import { tokensBeyond } from './late-tokens.ts'
-import { beginLook, coinBeyond } from './looks.ts'
+import { beginLook, coinBeyond } from './block-readings.ts'
 import { insertReceiptSql, LOOK_MIN_MS, markChangedSql, type RequestRow } from './request-rows.ts'
 
 /** How often requests are looked for that are due. */

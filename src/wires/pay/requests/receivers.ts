@@ -10,14 +10,14 @@ import type { Signer } from '../../onchain/index.ts'
 import { accountKeyOf, mnemonicFault } from './mnemonic.ts'
 
 /** An address at which one request is paid. */
-export type Receiver = { fingerprint: string; index: number; address: Address }
+export type ReceivingAddress = { fingerprint: string; index: number; address: Address }
 
 /** The receiving addresses of a mnemonic: m/44'/60'/0'/0/0, /1, …, as any wallet program finds them. */
 export type Receivers = {
   /** The address at index 0, which tells mnemonics apart. */
   readonly fingerprint: string
   /** Takes the next address. It is never given again, by any replica and after any crash. */
-  next(): Promise<Receiver>
+  next(): Promise<ReceivingAddress>
   /** The signer of an address. The private key is derived for each signature. */
   signerOf(index: number): Signer
 }

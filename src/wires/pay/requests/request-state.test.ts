@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 
 import fc from 'fast-check'
 
-import { requestState, type Receipt, type RequestFacts, type RequestStatus } from './request-state.ts'
+import { requestState, type PaymentReceipt, type RequestFacts, type RequestStatus } from './request-state.ts'
 
 const DEPTH = 3
 /** Block n is made at this time; the request expires with block 10. */
@@ -20,7 +20,7 @@ const request = (head: number, more: Partial<RequestFacts> = {}): RequestFacts =
   ...more,
 })
 
-const receipt = (amount: number, block: number, transactionHash?: string): Receipt => ({
+const receipt = (amount: number, block: number, transactionHash?: string): PaymentReceipt => ({
   amount: BigInt(amount),
   block,
   time: timeOf(block),
@@ -48,7 +48,7 @@ describe('the state of a payment request', () => {
     ['all after it, and deep', 13, [receipt(100, 11)], 'late', false, true],
     ['a part in time, the rest after it', 13, [receipt(50, 9), receipt(50, 11)], 'late', false, true],
     ['all in time, and more after it', 13, [receipt(100, 9), receipt(5, 11)], 'overpaid', true, true],
-  ] as [string, number, Receipt[], RequestStatus, boolean?, boolean?][])
+  ] as [string, number, PaymentReceipt[], RequestStatus, boolean?, boolean?][])
     test(`${what}: ${status}`, () => {
       const state = requestState(request(head), receipts)
       assert.deepEqual([state.status, state.isPaid, state.isFinal], [status, isPaid, isFinal])

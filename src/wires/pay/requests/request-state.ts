@@ -12,7 +12,7 @@ export const REQUEST_STATUSES = [
 export type RequestStatus = (typeof REQUEST_STATUSES)[number]
 
 /** What arrived in the token and on the chain that were asked for, in one block. */
-export type Receipt = {
+export type PaymentReceipt = {
   amount: bigint
   block: number
   /** The block's own time, in milliseconds since 1970. */
@@ -54,7 +54,7 @@ export type RequestState = {
  *
  * @param receipts each once, of blocks that are part of the chain
  */
-export function requestState(request: RequestFacts, receipts: readonly Receipt[]): RequestState {
+export function requestState(request: RequestFacts, receipts: readonly PaymentReceipt[]): RequestState {
   const { amount, expiresAt, expiredBlock } = request
   const confirmationsAt = (block: number): number => Math.max(0, (request.head ?? -1) - block + 1)
   const isDeep = (block: number): boolean => confirmationsAt(block) >= request.depth
@@ -88,10 +88,11 @@ export function requestState(request: RequestFacts, receipts: readonly Receipt[]
   }
 }
 
-const sumOf = (receipts: readonly Receipt[]): bigint => receipts.reduce((sum, one) => sum + one.amount, 0n)
+const sumOf = (receipts: readonly PaymentReceipt[]): bigint =>
+  receipts.reduce((sum, one) => sum + one.amount, 0n)
 
 /** The block in which the whole amount was there; undefined if it never was. */
-function blockOfAmount(receipts: readonly Receipt[], amount: bigint): number | undefined {
+function blockOfAmount(receipts: readonly PaymentReceipt[], amount: bigint): number | undefined {
   let sum = 0n
   return receipts.find((one) => (sum += one.amount) >= amount)?.block
 }

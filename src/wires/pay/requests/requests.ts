@@ -10,7 +10,7 @@ import type { Chain, Head, Onchain } from '../../onchain/index.ts'
 import type { MerchantColumns } from '../merchant-fields.ts'
 import { insertHistorySql, newTransaction, type TransactionRow } from '../transaction-rows.ts'
 import { readBalances } from './balances.ts'
-import type { Receiver, Receivers } from './receivers.ts'
+import type { ReceivingAddress, Receivers } from './receivers.ts'
 import {
   LOOK_MIN_MS,
   selectRequestsSql,
@@ -128,7 +128,7 @@ export function createPaymentRequests(
   }
 
   /** The next address that has no coin, which a database restored from a backup could give twice. */
-  async function nextReceiver(chain: Chain): Promise<Receiver> {
+  async function nextReceiver(chain: Chain): Promise<ReceivingAddress> {
     for (let used = 0; used < USED_MAX; used++) {
       const receiver = await receivers.next()
       const address = receiver.address.toLowerCase()
@@ -156,7 +156,7 @@ export function createPaymentRequests(
       contract: string
       decimals: number
       merchant: MerchantColumns
-      receiver: Receiver
+      receiver: ReceivingAddress
     },
   ): { transaction: TransactionRow; request: RequestRow } {
     const now = clock.now()

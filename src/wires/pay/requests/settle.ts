@@ -4,8 +4,8 @@ import { requireRow, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Chains } from '../../onchain/index.ts'
-import type { Account, Ledger } from '../ledger.ts'
-import type { Entry } from '../provider.ts'
+import type { LedgerTransaction, Ledger } from '../ledger.ts'
+import type { LedgerEntry } from '../provider.ts'
 import {
   selectRequestsSql,
   stateOf,
@@ -89,10 +89,10 @@ export function createSettle(
   async function write(stored: StoredRequest, isSilent: boolean): Promise<true> {
     const { request, head } = stored
     const state = stateOf(stored, { depth: depthOf(request.chain), isSilent })
-    const account = await ledger.read(request.id)
-    if (!account) return true
-    const entries = entriesFor(account, request, state)
-    const dispute = entries.findLast(({ kind }) => kind === 'dispute') ?? account.summary.disputes.at(-1)
+    const transaction = await ledger.read(request.id)
+    if (!transaction) return true
+    const entries = entriesFor(transaction, request, state)
+    const dispute = entries.findLast(({ kind }) => kind === 'dispute') ?? transaction.summary.disputes.at(-1)
     const isOpen = !state.isFinal || dispute?.status === 'open'
     // A reorganisation since it was read means another state.
     const settledStep = requireRow(
@@ -102,7 +102,7 @@ export function createSettle(
     )
     if (entries.length === 0) await db.batch([settledStep])
     else {
-      const isTakenBack = !state.isPaid && account.summary.captured > 0n
+      const isTakenBack = !state.isPaid && transaction.summary.captured > 0n
       const cause = isTakenBack
         ? 'reorg'
         : `block ${head?.number ?? request.expired_block ?? 0} of ${request.chain}`
@@ -136,10 +136,10 @@ const changedMeanwhile = errors.unavailable({
 
 /** What has to be added to the ledger of a request's transaction. */
 function entriesFor(
-  { row, summary }: Account,
+  { row, summary }: LedgerTransaction,
   request: Pick<RequestRow, 'id' | 'token'>,
   { isPaid, isFinal }: RequestState,
-): Entry[] {
+): LedgerEntry[] {
   const object = { objectId: request.id, amount: BigInt(row.amount), currency: request.token }
   const dispute = summary.disputes.at(-1)
   const version = dispute?.version ?? 0
@@ -150,14 +150,14 @@ function entriesFor(
   }
   if (summary.captured > 0n) {
     const isOpen = dispute?.status === 'open'
-    const opened: Entry = {
+    const opened: LedgerEntry = {
       ...object,
       kind: 'dispute',
       status: 'open',
       version: isOpen ? version : version + 1,
       reason,
     }
-    const lost: Entry = { ...opened, kind: 'dispute', status: 'lost' }
+    const lost: LedgerEntry = { ...opened, kind: 'dispute', status: 'lost' }
     return [
       ...(isOpen || dispute?.status === 'lost' ? [] : [opened]),
       ...(isFinal && dispute?.status !== 'lost' ? [lost] : []),

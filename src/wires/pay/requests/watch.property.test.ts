@@ -8,7 +8,7 @@ import { parseEventLogs, erc20Abi, type Address } from 'viem'
 import { someEngine } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
-import { requestState, type Receipt } from './request-state.ts'
+import { requestState, type PaymentReceipt } from './request-state.ts'
 import { DEPTH, startShop, type Shop } from './requests.fixture.ts'
 
 const REQUESTS = 3
@@ -50,8 +50,8 @@ async function receiptsOf(
   address: Address,
   token: Address | undefined,
   from: bigint,
-): Promise<Receipt[]> {
-  const receipts: Receipt[] = []
+): Promise<PaymentReceipt[]> {
+  const receipts: PaymentReceipt[] = []
   const head = await node.client.getBlockNumber()
   for (let number = from + 1n; number <= head; number++) {
     const { timestamp } = await node.client.getBlock({ blockNumber: number })

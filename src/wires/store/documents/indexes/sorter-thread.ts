@@ -1,7 +1,7 @@
 // The thread that makes and sorts the entries of one build, so that the event loop does not.
 import { parentPort, workerData } from 'node:worker_threads'
 
-import { putThreadBehind } from '../../../../base/thread-priority.ts'
+import { lowerPriority } from '../../../../base/thread-priority.ts'
 import { EntrySorter, type EntryBatch, type SortedDocuments } from './entry-sorter.ts'
 
 /** Each is answered, in order. */
@@ -11,7 +11,7 @@ export type SorterRequest =
   | { kind: 'next' }
 export type SorterAnswer = SortedDocuments | EntryBatch | undefined
 
-putThreadBehind()
+lowerPriority()
 const sorter = new EntrySorter(workerData as ConstructorParameters<typeof EntrySorter>[0])
 
 function answer(request: SorterRequest): SorterAnswer {

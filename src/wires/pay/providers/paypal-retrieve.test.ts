@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 
 import { newId } from '../../../base/ids.ts'
-import type { Entry, Subject } from '../provider.ts'
+import type { LedgerEntry, PaymentSubject } from '../provider.ts'
 import {
   account,
   APPROVE_URL,
@@ -31,25 +31,25 @@ import { orderOf } from './paypal-snapshot.ts'
 type Objects = NonNullable<Parameters<typeof account>[0]>
 
 /** Looks up a transaction in an account. */
-async function look(t: TestContext, objects: Objects, subject: Subject = { reference: ORDER_ID }) {
+async function retrieve(t: TestContext, objects: Objects, subject: PaymentSubject = { reference: ORDER_ID }) {
   const { apiBase, asked } = await serve(t, account(objects))
-  const outcome = await open({ apiBase }).look({ ...subject, since: 0 }, PATIENCE)
+  const outcome = await open({ apiBase }).retrieve({ ...subject, since: 0 }, PATIENCE)
   return { outcome, asked: asked.map(({ method, path }) => `${method} ${path}`) }
 }
 
 /** What of each entry decides: its kind, state, amount, and call. */
-async function entries(t: TestContext, objects: Objects, subject?: Subject) {
-  const { outcome } = await look(t, objects, subject)
+async function entries(t: TestContext, objects: Objects, subject?: PaymentSubject) {
+  const { outcome } = await retrieve(t, objects, subject)
   assert.equal(outcome.kind, 'accepted', inspect(outcome))
   return outcome.kind === 'accepted' ? outcome.snapshot.entries.map(brief) : []
 }
-const brief = ({ kind, status, amount, ...rest }: Entry): string =>
+const brief = ({ kind, status, amount, ...rest }: LedgerEntry): string =>
   [kind, status, amount, rest.callId === undefined ? '' : 'ours'].join(' ').trim()
 
 describe('an order at PayPal', () => {
   for (const status of ['CREATED', 'SAVED', 'PAYER_ACTION_REQUIRED', 'APPROVED'])
     test(`that is ${status} has no entries`, async (t) => {
-      const { outcome } = await look(t, { order: ordered(status) })
+      const { outcome } = await retrieve(t, { order: ordered(status) })
       const isForBuyer = status === 'CREATED' || status === 'PAYER_ACTION_REQUIRED'
       assert.deepEqual(outcome, {
         kind: 'accepted',
@@ -63,7 +63,7 @@ describe('an order at PayPal', () => {
     })
 
   test('that is paid has its capture with all facts', async (t) => {
-    const { outcome, asked } = await look(t, { order: ordered('COMPLETED', { captures: [captured()] }) })
+    const { outcome, asked } = await retrieve(t, { order: ordered('COMPLETED', { captures: [captured()] }) })
     assert.deepEqual(outcome, {
       kind: 'accepted',
       snapshot: {
@@ -162,7 +162,7 @@ describe('an order at PayPal', () => {
     const { apiBase, asked } = await serve(t, account({ order, refund: refunded() }))
     const provider = open({ apiBase })
     for (let i = 0; i < 2; i++) {
-      const outcome = await provider.look({ reference: ORDER_ID, since: 0 }, PATIENCE)
+      const outcome = await provider.retrieve({ reference: ORDER_ID, since: 0 }, PATIENCE)
       assert.equal(outcome.kind === 'accepted' && outcome.snapshot.entries[1]?.callId, REFUND_CALL)
     }
     assert.equal(asked.filter(({ path }) => path.includes('refunds')).length, 1)
@@ -171,7 +171,7 @@ describe('an order at PayPal', () => {
   test('of another application has no transaction of ours', async (t) => {
     const order = ordered('COMPLETED', { captures: [captured({ custom_id: undefined })] })
     ;(order['purchase_units'] as Record<string, unknown>[])[0]!['custom_id'] = 'basket-17'
-    const { outcome } = await look(t, { order })
+    const { outcome } = await retrieve(t, { order })
     assert.equal(outcome.kind === 'accepted' && 'transactionId' in outcome.snapshot, false)
   })
 
@@ -184,7 +184,7 @@ describe('an order at PayPal', () => {
       ordered('COMPLETED', { captures: [captured({ amount: { currency_code: 'USD', value: '-1' } })] }),
       ordered('COMPLETED', { captures: [captured()], refunds: [refunded({ status: 'ODD' })] }),
     ]
-    for (const order of odd) assert.equal((await look(t, { order })).outcome.kind, 'unknown')
+    for (const order of odd) assert.equal((await retrieve(t, { order })).outcome.kind, 'unknown')
   })
 })
 
@@ -192,7 +192,7 @@ describe('a look', () => {
   test('by the payment finds the order of the capture', async (t) => {
     const related = { related_ids: { order_id: ORDER_ID } }
     for (const capture of [captured(), captured({ links: [], supplementary_data: related })]) {
-      const { outcome, asked } = await look(t, { capture }, { paymentId: CAPTURE_ID })
+      const { outcome, asked } = await retrieve(t, { capture }, { paymentId: CAPTURE_ID })
       assert.equal(outcome.kind === 'accepted' && outcome.snapshot.reference, ORDER_ID)
       assert.deepEqual(asked, [
         `GET /v2/payments/captures/${CAPTURE_ID}`,
@@ -210,13 +210,13 @@ describe('a look', () => {
 
   test('of what PayPal certainly does not have is gone', async (t) => {
     for (const subject of [{ reference: ORDER_ID }, { paymentId: CAPTURE_ID }]) {
-      const { outcome } = await look(t, { order: undefined!, capture: undefined! }, subject)
+      const { outcome } = await retrieve(t, { order: undefined!, capture: undefined! }, subject)
       assert.deepEqual([outcome.kind, outcome.kind === 'refused' && outcome.code], ['refused', 'gone'])
     }
   })
 
   test('without an order or a payment is unknown, without a call', async (t) => {
-    const { outcome, asked } = await look(t, {}, { transactionId: TRANSACTION })
+    const { outcome, asked } = await retrieve(t, {}, { transactionId: TRANSACTION })
     assert.equal(outcome.kind, 'unknown')
     assert.deepEqual(asked, [])
   })
@@ -228,7 +228,7 @@ describe('a look', () => {
         : account()(asked, response),
     )
     const objects = [{ kind: 'dispute', id: DISPUTE_ID }] as const
-    const outcome = await open({ apiBase }).look({ reference: ORDER_ID, objects, since: 0 }, PATIENCE)
+    const outcome = await open({ apiBase }).retrieve({ reference: ORDER_ID, objects, since: 0 }, PATIENCE)
     assert.equal(outcome.kind, 'unknown')
   })
 
@@ -257,7 +257,7 @@ describe('a look', () => {
   test('adds the dispute that a webhook named, in its state', async (t) => {
     for (const [more, state] of outcomes) {
       const objects = [{ kind: 'dispute', id: DISPUTE_ID }] as const
-      const { outcome } = await look(
+      const { outcome } = await retrieve(
         t,
         { dispute: disputed(more as never) },
         { paymentId: CAPTURE_ID, objects },
@@ -314,7 +314,7 @@ describe('a look', () => {
   })
 
   test('does not take another object for the one that was asked for', async (t) => {
-    const { outcome } = await look(t, { capture: captured({ id: 'OTHER' }) }, { paymentId: CAPTURE_ID })
+    const { outcome } = await retrieve(t, { capture: captured({ id: 'OTHER' }) }, { paymentId: CAPTURE_ID })
     assert.equal(outcome.kind, 'unknown')
   })
 

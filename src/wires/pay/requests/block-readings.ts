@@ -10,7 +10,7 @@ import { COIN, receiptOf, type ReceiptRow, type RequestRow } from './request-row
 import { isFollowed } from './watch.ts'
 
 /** A deep block at which balances are compared with what is known. */
-export type Look = {
+export type BlockReading = {
   readonly block: Pick<Head, 'number' | 'hash' | 'timestamp'>
   /** The first step of the batch that stores what is found: it fails if receipts until this block were added meanwhile. */
   readonly unchangedSql: Step
@@ -27,7 +27,7 @@ export async function beginLook(
   db: Pick<Database, 'get'>,
   chain: Chain,
   now: number,
-): Promise<Look | undefined> {
+): Promise<BlockReading | undefined> {
   const { name, depth, rpc } = chain
   const row = await db.get(sql<{ number: number }>`select number from pay_heads where chain = ${name}`)
   const applied = row?.number ?? -1
@@ -62,7 +62,7 @@ export async function beginLook(
 export async function coinBeyond(
   db: Pick<Database, 'all'>,
   chain: Chain,
-  block: Look['block'],
+  block: BlockReading['block'],
   requests: readonly Pick<RequestRow, 'id' | 'address'>[],
 ): Promise<ReceiptRow[]> {
   const [balances] = await readBalances(

@@ -1,7 +1,7 @@
 // What the tests look up, and the entries that it is read as.
 import type Stripe from 'stripe'
 
-import type { Entry, Subject } from '../provider.ts'
+import type { LedgerEntry, PaymentSubject } from '../provider.ts'
 import {
   answers,
   charge,
@@ -19,7 +19,7 @@ import {
 export const EUR = { amount: 3599n, currency: 'EUR' }
 export const SESSION = { kind: 'session', objectId: 'cs_1', createdAt: CREATED * 1000, ...EUR } as const
 export const CHARGE = { kind: 'charge', objectId: 'pi_1', createdAt: (CREATED + 1) * 1000, ...EUR } as const
-export const PAID: Entry = { ...CHARGE, status: 'completed' }
+export const PAID: LedgerEntry = { ...CHARGE, status: 'completed' }
 export const REFUNDED = {
   kind: 'refund',
   objectId: 're_1',
@@ -48,13 +48,13 @@ export const movements = (count: number) =>
   Array.from({ length: count }, () => ({}) as Stripe.BalanceTransaction)
 
 /** Looks a transaction up over an account. */
-export async function lookUp(
+export async function retrieve(
   t: Parameters<typeof serve>[0],
   account: Partial<Account>,
-  subject: Subject = { reference: 'cs_1' },
+  subject: PaymentSubject = { reference: 'cs_1' },
   size?: number,
 ) {
   const { apiBase, asked } = await serve(t, answers(account, size))
-  const outcome = await open({ apiBase }).look({ ...subject, since: ORDER.createdAt }, PATIENCE)
+  const outcome = await open({ apiBase }).retrieve({ ...subject, since: ORDER.createdAt }, PATIENCE)
   return { outcome, asked }
 }

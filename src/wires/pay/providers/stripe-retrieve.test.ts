@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { testClock } from '../../../testing/clock.ts'
-import type { Subject } from '../provider.ts'
-import { disputed, DISPUTED, lookUp, movements, paid, PAID } from './stripe-look.fixture.ts'
+import type { PaymentSubject } from '../provider.ts'
+import { disputed, DISPUTED, retrieve, movements, paid, PAID } from './stripe-retrieve.fixture.ts'
 import {
   answers,
   CREATED,
@@ -25,7 +25,7 @@ const SINCE = ORDER.createdAt
 describe('a look at Stripe', () => {
   test('answers the address of an open session, and the id of a payment', async (t) => {
     const snapshots = await Promise.all(
-      [session(), paid].map(async (one) => (await lookUp(t, { sessions: [one] })).outcome),
+      [session(), paid].map(async (one) => (await retrieve(t, { sessions: [one] })).outcome),
     )
     assert.deepEqual(snapshots, [
       {
@@ -45,14 +45,14 @@ describe('a look at Stripe', () => {
   })
 
   test('knows a payment of another integration by its missing metadata', async (t) => {
-    const { outcome } = await lookUp(t, { sessions: [session({ metadata: {}, client_reference_id: 'x' })] })
+    const { outcome } = await retrieve(t, { sessions: [session({ metadata: {}, client_reference_id: 'x' })] })
     assert.equal(outcome.kind === 'accepted' && outcome.snapshot.transactionId, undefined)
     assert.equal(outcome.kind, 'accepted')
   })
 
   test('makes one call for an open session, and asks for no dispute where there is none', async (t) => {
-    const paths = async (account: Partial<Account>, subject?: Subject): Promise<string[]> =>
-      (await lookUp(t, account, subject)).asked.map(({ path }) => path.replace('/v1/', ''))
+    const paths = async (account: Partial<Account>, subject?: PaymentSubject): Promise<string[]> =>
+      (await retrieve(t, account, subject)).asked.map(({ path }) => path.replace('/v1/', ''))
     assert.deepEqual(await paths({}), ['checkout/sessions/cs_1'])
     assert.deepEqual(await paths({ sessions: [paid] }), ['checkout/sessions/cs_1', 'refunds'])
     assert.deepEqual(await paths({ sessions: [disputed] }), ['checkout/sessions/cs_1', 'refunds', 'disputes'])
@@ -71,7 +71,7 @@ describe('a look at Stripe', () => {
         disputes: [dispute({ status: 'lost', balance_transactions: movements(1) })],
       })(one, response)
     })
-    const outcome = await open({ apiBase }).look({ reference: 'cs_1', since: SINCE }, PATIENCE)
+    const outcome = await open({ apiBase }).retrieve({ reference: 'cs_1', since: SINCE }, PATIENCE)
     assert.deepEqual(outcome.kind === 'accepted' && outcome.snapshot.entries, [
       PAID,
       { ...DISPUTED, status: 'lost', version: 1 },
@@ -81,7 +81,7 @@ describe('a look at Stripe', () => {
 
   test('reads all pages of refunds', async (t) => {
     const refunds = Array.from({ length: 250 }, (_, at) => refund({ id: `re_${at}` }))
-    const { outcome, asked } = await lookUp(t, { sessions: [paid], refunds })
+    const { outcome, asked } = await retrieve(t, { sessions: [paid], refunds })
     assert.deepEqual(
       outcome.kind === 'accepted' && outcome.snapshot.entries.map(({ objectId }) => objectId),
       ['pi_1', ...refunds.map(({ id }) => id)],
@@ -101,7 +101,7 @@ describe('a look at Stripe', () => {
         disputes: [dispute({ id: 'dp_2', payment_intent: 'pi_2' }), dispute({ payment_intent: null })],
       })(one, response)
     })
-    const outcome = await open({ apiBase }).look({ paymentId: 'pi_1', since: SINCE }, PATIENCE)
+    const outcome = await open({ apiBase }).retrieve({ paymentId: 'pi_1', since: SINCE }, PATIENCE)
     assert.deepEqual(outcome.kind === 'accepted' && outcome.snapshot.entries, [
       PAID,
       { ...DISPUTED, status: 'open', version: 0 },
@@ -110,16 +110,16 @@ describe('a look at Stripe', () => {
 
   test('does not take another session for the one asked for', async (t) => {
     const { apiBase } = await serve(t, (_one, response) => json(response, 200, session({ id: 'cs_2' })))
-    const outcome = await open({ apiBase }).look({ reference: 'cs_1', since: SINCE }, PATIENCE)
+    const outcome = await open({ apiBase }).retrieve({ reference: 'cs_1', since: SINCE }, PATIENCE)
     assert.deepEqual(outcome, { kind: 'unknown', reason: 'Stripe answered without a session' })
   })
 
   test('finds a session by its payment', async (t) => {
     const other = session({ id: 'cs_2', payment_intent: payment({ id: 'pi_2' }) })
     const account = { sessions: [other, paid] }
-    const { outcome } = await lookUp(t, account, { paymentId: 'pi_1', transactionId: 'another' })
+    const { outcome } = await retrieve(t, account, { paymentId: 'pi_1', transactionId: 'another' })
     assert.equal(outcome.kind === 'accepted' && outcome.snapshot.reference, 'cs_1')
-    assert.deepEqual((await lookUp(t, account, { paymentId: 'pi_3' })).outcome, {
+    assert.deepEqual((await retrieve(t, account, { paymentId: 'pi_3' })).outcome, {
       kind: 'refused',
       code: 'gone',
       reason: 'Stripe has no checkout session of this payment',
@@ -132,19 +132,19 @@ describe('a look at Stripe', () => {
     )
     const subject = { transactionId: ORDER.id }
     for (const mine of [session({ client_reference_id: null }), session({ metadata: {} })]) {
-      const { outcome, asked } = await lookUp(t, { sessions: [...others, mine] }, subject, 2)
+      const { outcome, asked } = await retrieve(t, { sessions: [...others, mine] }, subject, 2)
       assert.equal(outcome.kind === 'accepted' && outcome.snapshot.reference, 'cs_1')
       assert.equal(asked.length, 4)
       // Our clock may be ahead of Stripe's.
       assert.equal(asked[0]!.query.get('created[gte]'), String(CREATED - 60))
     }
-    assert.deepEqual((await lookUp(t, { sessions: others }, subject, 2)).outcome, {
+    assert.deepEqual((await retrieve(t, { sessions: others }, subject, 2)).outcome, {
       kind: 'refused',
       code: 'gone',
       reason: 'Stripe has no checkout session of this transaction',
     })
     const late = session({ created: CREATED - 3600 })
-    assert.equal((await lookUp(t, { sessions: [late] }, subject)).outcome.kind, 'refused')
+    assert.equal((await retrieve(t, { sessions: [late] }, subject)).outcome.kind, 'refused')
   })
 
   for (const [what, list] of [
@@ -161,9 +161,9 @@ describe('a look at Stripe', () => {
         answers({ sessions: [paid] })(one, response)
       })
       const provider = open({ apiBase })
-      const outcomes = [await provider.look({ reference: 'cs_1', since: SINCE }, PATIENCE)]
+      const outcomes = [await provider.retrieve({ reference: 'cs_1', since: SINCE }, PATIENCE)]
       if (list.status !== 404)
-        outcomes.push(await provider.look({ transactionId: ORDER.id, since: SINCE }, PATIENCE))
+        outcomes.push(await provider.retrieve({ transactionId: ORDER.id, since: SINCE }, PATIENCE))
       for (const { kind } of outcomes) assert.equal(kind, 'unknown')
     })
 
@@ -174,7 +174,7 @@ describe('a look at Stripe', () => {
       clock.advance(1_000)
       json(response, 200, { data: [{ id: `cs_${++pages}` }], has_more: true })
     })
-    const outcome = await open({ apiBase }, clock).look({ transactionId: 'x', since: SINCE }, 10_000)
+    const outcome = await open({ apiBase }, clock).retrieve({ transactionId: 'x', since: SINCE }, 10_000)
     assert.deepEqual([outcome.kind, pages], ['unknown', 10])
   })
 })

@@ -30,7 +30,7 @@ const CLAIM_MS = 20_000
 const FAULT_MS = { first: 1_000, most: 30_000 }
 
 /** Sends what is signed: one line of nonces for each address on a chain. */
-export type Lines = {
+export type NonceQueues = {
   /** The steps that have the line of an address send what is stored, for the batch that stores it. */
   wakeSql(chain: string, address: string): Step[]
   /** Wakes every line that has transactions which are not mined. */
@@ -47,10 +47,10 @@ const hasMore = errors.unavailable({ message: 'The line has more to send.' })
  *
  * @param options.stuckMs how long a transaction waits before it is replaced
  */
-export function createLines(
+export function createNonceQueues(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
   { chains, replacements, stuckMs }: { chains: Chains; replacements: Replacements; stuckMs: number },
-): Lines {
+): NonceQueues {
   const { db, clock, jobs, log } = context
   const usedNonces = createUsedNonces(context)
   const active = new Map<string, Active>()
@@ -261,7 +261,7 @@ export function createLines(
     one.linger.abort()
   }
 
-  const wakeSql: Lines['wakeSql'] = (chain, address) => {
+  const wakeSql: NonceQueues['wakeSql'] = (chain, address) => {
     const name = nameOf(chain, address)
     return [
       afterCommit(lockSql(chain, address), () => wake(name)),

@@ -1,17 +1,17 @@
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { NotAccepted } from '../../../providers/outcome.ts'
-import type { Entry, Outcome, Snapshot, Subject } from '../provider.ts'
-import type { Client } from './paypal-client.ts'
-import { linkedId, objectOf, ourIdOf, type Fields } from './paypal-fields.ts'
+import type { LedgerEntry, Outcome, PaymentSnapshot, PaymentSubject } from '../provider.ts'
+import type { PaypalClient } from './paypal-client.ts'
+import { linkedId, objectOf, ourIdOf, type PaypalFields } from './paypal-fields.ts'
 import { isGone, outcomeOf } from './paypal-outcome.ts'
 import { chargeOf, disputeOf, orderIdOf, orderOf, refundOf, withoutForeignCall } from './paypal-snapshot.ts'
 
 /** Refunds whose call is known: it never changes. */
 const ATTRIBUTED_MAX = 10_000
 
-type RefundEntry = Entry & { kind: 'refund' }
-type Found = { object: NonNullable<Subject['objects']>[number]; answer: unknown }
+type RefundEntry = LedgerEntry & { kind: 'refund' }
+type Found = { object: NonNullable<PaymentSubject['objects']>[number]; answer: unknown }
 
 /** A call of a look ended otherwise than it should have. */
 class Stop extends Error {
@@ -23,20 +23,23 @@ class Stop extends Error {
 }
 
 /** What fetches a transaction with everything that PayPal has for it. */
-export type Look = (subject: Subject, limitMs: number) => Promise<Outcome<{ snapshot: Snapshot }>>
+export type RetrievePayment = (
+  subject: PaymentSubject,
+  limitMs: number,
+) => Promise<Outcome<{ snapshot: PaymentSnapshot }>>
 
 /**
  * Makes the function that fetches a transaction: the order with its captures and refunds, and the objects that no order
  * shows. PayPal cannot list orders, so what has neither an order nor a payment is not found.
  */
-export function createLook(client: Client, clock: Clock): Look {
+export function createRetrievePayment(client: PaypalClient, clock: Clock): RetrievePayment {
   const callOfRefund = new BoundedMap<string, string | undefined>(ATTRIBUTED_MAX)
 
   return async (subject, limitMs) => {
     const deadline = clock.elapsed() + limitMs
 
     /** Returns the object with an id; undefined if PayPal has none. */
-    async function fetchObject(collection: string, id: string): Promise<Fields | undefined> {
+    async function fetchObject(collection: string, id: string): Promise<PaypalFields | undefined> {
       const left = deadline - clock.elapsed()
       if (left <= 0)
         throw new Stop({ kind: 'retry', reason: 'PayPal has too much of this to be read in time' })
@@ -71,7 +74,7 @@ export function createLook(client: Client, clock: Clock): Look {
       return found
     }
 
-    async function fetchOrder(reference: string): Promise<Snapshot | undefined> {
+    async function fetchOrder(reference: string): Promise<PaymentSnapshot | undefined> {
       const answer = await fetchObject('/v2/checkout/orders', reference)
       if (!answer) return undefined
       const view = orderOf(answer)
@@ -95,7 +98,7 @@ export function createLook(client: Client, clock: Clock): Look {
     }
 
     /** A payment whose order is not known any more, or that has none. */
-    function snapshotOfCapture(capture: Fields, reference: string): Snapshot {
+    function snapshotOfCapture(capture: PaypalFields, reference: string): PaymentSnapshot {
       const charge = chargeOf(capture, true)
       if (!charge || charge === 'none') throw incomplete('a capture that can be read')
       const transactionId = ourIdOf(capture['custom_id'])
@@ -107,7 +110,7 @@ export function createLook(client: Client, clock: Clock): Look {
       }
     }
 
-    async function fetchSnapshot(found: readonly Found[]): Promise<Snapshot | undefined> {
+    async function fetchSnapshot(found: readonly Found[]): Promise<PaymentSnapshot | undefined> {
       const { reference } = subject
       const order = reference === undefined ? undefined : await fetchOrder(reference)
       if (order) return order
@@ -120,7 +123,7 @@ export function createLook(client: Client, clock: Clock): Look {
     }
 
     /** The snapshot with the objects that were named: they are not in the order, or newer than it. */
-    async function withNamed(snapshot: Snapshot, found: readonly Found[]): Promise<Snapshot> {
+    async function withNamed(snapshot: PaymentSnapshot, found: readonly Found[]): Promise<PaymentSnapshot> {
       const entries = new Map(snapshot.entries.map((entry) => [entry.objectId, entry]))
       for (const { object, answer } of found) {
         if (!isOf(snapshot, object.kind, answer)) continue
@@ -142,7 +145,11 @@ export function createLook(client: Client, clock: Clock): Look {
     }
 
     /** A reversal is an object like a refund, or the capture itself; of the whole payment if PayPal shows neither. */
-    async function reversalOf(id: string, answer: unknown, snapshot: Snapshot): Promise<Entry | undefined> {
+    async function reversalOf(
+      id: string,
+      answer: unknown,
+      snapshot: PaymentSnapshot,
+    ): Promise<LedgerEntry | undefined> {
       const refund: RefundEntry | undefined = refundOf(answer)
       const charge = refund ?? snapshot.entries.find(({ kind }) => kind === 'charge')
       if (!charge) return undefined
@@ -180,7 +187,7 @@ export function createLook(client: Client, clock: Clock): Look {
 }
 
 /** Whether a named object is of the payment, as far as it says so. */
-function isOf(snapshot: Snapshot, kind: Found['object']['kind'], answer: unknown): boolean {
+function isOf(snapshot: PaymentSnapshot, kind: Found['object']['kind'], answer: unknown): boolean {
   const paymentId =
     kind === 'dispute' ? disputeOf(answer)?.paymentId : linkedId(objectOf(answer)['links'], 'captures')
   return paymentId === undefined || snapshot.paymentId === undefined || paymentId === snapshot.paymentId

@@ -1,8 +1,8 @@
 import type Stripe from 'stripe'
 
-import type { Outcome, Snapshot, Subject } from '../provider.ts'
-import { all, Ended, pages, type CallOptions, type StripeClient } from './stripe-client.ts'
-import { fieldsOf, idOf, metadataOf, type Fields } from './stripe-fields.ts'
+import type { Outcome, PaymentSnapshot, PaymentSubject } from '../provider.ts'
+import { all, Ended, pages, type StripeCallOptions, type StripeClient } from './stripe-client.ts'
+import { fieldsOf, idOf, metadataOf, type StripeFields } from './stripe-fields.ts'
 import { lookRefusal } from './stripe-outcome.ts'
 import { snapshotOf, type Fetched } from './stripe-snapshot.ts'
 
@@ -10,14 +10,18 @@ import { snapshotOf, type Fetched } from './stripe-snapshot.ts'
 const CLOCK_SLACK_MS = 60_000
 const EXPAND = ['payment_intent', 'payment_intent.latest_charge.balance_transaction']
 
-type Look = { stripe: Stripe; options: () => CallOptions; subject: Subject & { since: number } }
+type Retrieval = {
+  stripe: Stripe
+  options: () => StripeCallOptions
+  subject: PaymentSubject & { since: number }
+}
 
 /** Fetches a checkout session, its payment, and that payment's refunds and disputes. */
-export const look = (
+export const retrieve = (
   client: StripeClient,
-  subject: Subject & { since: number },
+  subject: PaymentSubject & { since: number },
   limitMs: number,
-): Promise<Outcome<{ snapshot: Snapshot }>> => {
+): Promise<Outcome<{ snapshot: PaymentSnapshot }>> => {
   let isFound = false
   return client.run(
     // Only a missing session means that there is no payment.
@@ -28,7 +32,7 @@ export const look = (
       refusal: (problem) => (isFound ? undefined : lookRefusal(problem)),
     },
     async (stripe, options) => {
-      const one: Look = { stripe, options, subject }
+      const one: Retrieval = { stripe, options, subject }
       const reference = subject.reference ?? (await find(one))
       const session = await stripe.checkout.sessions.retrieve(reference, { expand: EXPAND }, options())
       if (idOf(session) !== reference) return undefined
@@ -45,11 +49,11 @@ export const look = (
  *
  * @throws Ended with `gone` if all were listed and it is not among them
  */
-async function find({ stripe, options, subject }: Look): Promise<string> {
+async function find({ stripe, options, subject }: Retrieval): Promise<string> {
   const { paymentId, transactionId, since } = subject
   const created = { gte: Math.max(0, Math.floor((since - CLOCK_SLACK_MS) / 1000)) }
   const filter = paymentId === undefined ? { created } : { payment_intent: paymentId }
-  const isWanted = (session: Fields): boolean =>
+  const isWanted = (session: StripeFields): boolean =>
     paymentId === undefined
       ? transactionId !== undefined &&
         (metadataOf(session, 'transaction_id') === transactionId ||
@@ -70,7 +74,7 @@ async function find({ stripe, options, subject }: Look): Promise<string> {
 }
 
 /** The payment intent of a session, which Stripe creates when the buyer first pays. */
-async function paymentOf({ stripe, options }: Look, session: unknown): Promise<Fields> {
+async function paymentOf({ stripe, options }: Retrieval, session: unknown): Promise<StripeFields> {
   const { payment_intent: payment } = fieldsOf(session)
   // A server may not expand objects.
   return fieldsOf(
@@ -86,13 +90,13 @@ async function paymentOf({ stripe, options }: Look, session: unknown): Promise<F
 
 /** The refunds and disputes of a payment that succeeded. */
 async function movementsOf(
-  { stripe, options, subject }: Look,
-  payment: Fields,
+  { stripe, options, subject }: Retrieval,
+  payment: StripeFields,
 ): Promise<Pick<Fetched, 'refunds' | 'disputes'>> {
   const id = idOf(payment)
   if (id === undefined || payment['status'] !== 'succeeded') return {}
   // A server may ignore the filter: leave out what belongs to another payment.
-  const ofPayment = ({ payment_intent: payment }: Fields): boolean => (idOf(payment) ?? id) === id
+  const ofPayment = ({ payment_intent: payment }: StripeFields): boolean => (idOf(payment) ?? id) === id
   const refunds = await all((page) => stripe.refunds.list({ payment_intent: id, ...page }, options()))
   const isUndisputed =
     fieldsOf(payment['latest_charge'])['disputed'] === false &&

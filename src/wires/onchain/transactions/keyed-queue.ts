@@ -1,5 +1,5 @@
 /** Takes what waits for the same line together. */
-export type LineQueue<T> = {
+export type KeyedQueue<T> = {
   add(line: string, item: T): void
 }
 
@@ -7,7 +7,10 @@ export type LineQueue<T> = {
  * @param most items that are taken together
  * @param run works on the items of one line; never two at once for a line. Must not reject
  */
-export function createLineQueue<T>(most: number, run: (items: readonly T[]) => Promise<void>): LineQueue<T> {
+export function createKeyedQueue<T>(
+  most: number,
+  run: (items: readonly T[]) => Promise<void>,
+): KeyedQueue<T> {
   const waiting = new Map<string, T[]>()
 
   async function work(line: string, items: T[]): Promise<void> {

@@ -6,7 +6,7 @@ import type { Chain } from '../chains/chain.ts'
 import type { Metadata, MetadataReader } from './metadata.ts'
 import { nftAnswer, nftCall } from './nft-calls.ts'
 import type { Owned } from './owned.ts'
-import type { Standard } from './standard.ts'
+import type { NftStandard } from './standard.ts'
 
 /** A longer URI is not answered. */
 const URI_MAX = 65_536
@@ -15,7 +15,7 @@ const URI_MAX = 65_536
 export type Nft = {
   contractAddress: Address
   tokenId: string
-  standard: Standard['name']
+  standard: NftStandard['name']
   /** Null of ERC-1155, whose tokens may have many owners. */
   owner: Address | null
   /** Null if the contract gives none, or one of more than 64 KiB. */
@@ -33,9 +33,9 @@ type Token = { chain: Chain; contract: Address; tokenId: bigint }
  * @throws UNAVAILABLE if only its transfers can tell, and they are not indexed in time
  * @throws PROVIDER_ERROR
  */
-export async function lookUp(
+export async function retrieveToken(
   { metadata, owned }: { metadata: MetadataReader; owned: Pick<Owned, 'isSeen'> },
-  token: Token & { standard: Standard['name'] },
+  token: Token & { standard: NftStandard['name'] },
 ): Promise<Nft> {
   const { chain, contract, tokenId, standard } = token
   const { owner, uri } = await (standard === 'erc721' ? readErc721(token) : readErc1155(token, owned))

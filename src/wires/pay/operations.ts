@@ -5,9 +5,9 @@ import { attempt, type Attempt } from '../../providers/attempt.ts'
 import { isEntry, isSnapshot } from './answers.ts'
 import { payErrors } from './errors.ts'
 import { feesSql } from './fees.ts'
-import { isOpen, type Account, type Ledger } from './ledger.ts'
+import { isOpen, type LedgerTransaction, type Ledger } from './ledger.ts'
 import type { NotAccepted, Outcome } from '../../providers/outcome.ts'
-import type { Entry, PaymentProvider, Snapshot } from './provider.ts'
+import type { LedgerEntry, PaymentProvider, PaymentSnapshot } from './provider.ts'
 import { releaseCallsSql, type CallLease, type CallRow, type TransactionRow } from './transaction-rows.ts'
 
 /** Milliseconds for one call of a provider, and for a request with all of its calls. */
@@ -24,14 +24,14 @@ export const leaseOf = ({ clock, processes }: Pick<WireContext, 'clock' | 'proce
 }
 
 /** How a call ended: the transaction after it, and the outcome if the provider did not accept it. */
-export type Called = { account: Account; failure: NotAccepted | undefined }
+export type OperationResult = { transaction: LedgerTransaction; failure: NotAccepted | undefined }
 
-type Done = { snapshot: Snapshot } | { entry: Entry }
+type Done = { snapshot: PaymentSnapshot } | { entry: LedgerEntry }
 
 /** A call whose row exists, with the lease of whom makes it. */
-export type CallToMake = Pick<CallRow, 'id' | 'kind' | 'amount' | 'refund_reason' | 'lease_until'>
+export type ProviderOperation = Pick<CallRow, 'id' | 'kind' | 'amount' | 'refund_reason' | 'lease_until'>
 
-export type Calls = {
+export type Operations = {
   /**
    * Captures an order, or gives money back, by a call whose row exists already as running. Its outcome is recorded; an
    * unknown one is looked up until the deadline. The row of a call that was certainly not made is deleted, with what it
@@ -42,21 +42,21 @@ export type Calls = {
    * @param options.deadline by `clock.elapsed()`
    */
   make(
-    account: Account,
-    call: CallToMake,
+    transaction: LedgerTransaction,
+    call: ProviderOperation,
     options: { cause: string; deadline: number; isRepeated?: boolean },
-  ): Promise<Called>
+  ): Promise<OperationResult>
 }
 
-export function createCalls(
+export function createOperations(
   { clock, log, processes }: Pick<WireContext, 'clock' | 'log' | 'processes'>,
   ledger: Ledger,
   providerOf: (row: TransactionRow) => PaymentProvider,
-): Calls {
+): Operations {
   function perform(
     provider: PaymentProvider,
     row: TransactionRow,
-    call: CallToMake,
+    call: ProviderOperation,
     limitMs: number,
   ): Promise<Outcome<Done>> {
     const subject = { id: call.id, transactionId: row.id, reference: row.reference! }
@@ -69,12 +69,13 @@ export function createCalls(
   processes.onEnd((ended) => [releaseCallsSql(ended)])
 
   return {
-    async make(account, call, { cause, deadline, isRepeated = false }) {
-      const { row } = account
+    async make(transaction, call, { cause, deadline, isRepeated = false }) {
+      const { row } = transaction
       const provider = providerOf(row)
-      const record = (change: Omit<Parameters<Ledger['record']>[1], 'cause'>): Promise<Account | undefined> =>
-        ledger.record(row.id, { cause, ...change })
-      const steps: Attempt<Done, Called> = {
+      const record = (
+        change: Omit<Parameters<Ledger['record']>[1], 'cause'>,
+      ): Promise<LedgerTransaction | undefined> => ledger.record(row.id, { cause, ...change })
+      const steps: Attempt<Done, OperationResult> = {
         // The row of the call was written with its reservation.
         begin: async () => true,
         call: (limitMs) => perform(provider, row, call, limitMs),
@@ -87,16 +88,19 @@ export function createCalls(
               call: { ...ended, status: 'accepted', reason: null },
               steps: feesSql(row, snapshot),
             })
-            return { account: after ?? account, failure: undefined }
+            return { transaction: after ?? transaction, failure: undefined }
           }
           // A repetition that was not done says nothing about the first time.
           const { kind, reason } = outcome
           const failure: NotAccepted =
             kind === 'retry' && (isLookedUp || isRepeated) ? { kind: 'unknown', reason } : outcome
           const after = await record({ call: { ...ended, status: STATUS_OF[failure.kind], reason } })
-          return { account: after ?? account, failure: after ? failureNow(after, call, failure) : failure }
+          return {
+            transaction: after ?? transaction,
+            failure: after ? failureNow(after, call, failure) : failure,
+          }
         },
-        lookUp: isRepeated
+        retrieve: isRepeated
           ? undefined
           : async (limitMs) => {
               const { id, reference, payment_id, created_at } = row
@@ -106,7 +110,7 @@ export function createCalls(
                 ...(payment_id !== null && { paymentId: payment_id }),
                 since: created_at,
               }
-              const outcome = await provider.look(subject, limitMs)
+              const outcome = await provider.retrieve(subject, limitMs)
               if (outcome.kind !== 'accepted') return { kind: 'unknown', reason: outcome.reason }
               return isDone(call, outcome.snapshot)
                 ? outcome
@@ -129,14 +133,18 @@ export function createCalls(
 const STATUS_OF = { retry: 'not_made', refused: 'refused', unknown: 'unknown' } as const
 
 /** The failure of a call by what the ledger has of it: another process may have made it meanwhile, or make it now. */
-function failureNow({ calls }: Account, { id }: CallToMake, failure: NotAccepted): NotAccepted | undefined {
+function failureNow(
+  { calls }: LedgerTransaction,
+  { id }: ProviderOperation,
+  failure: NotAccepted,
+): NotAccepted | undefined {
   const call = calls.find((one) => one.id === id)
   if (call?.status === 'accepted') return undefined
   return call && isOpen(call) ? { kind: 'unknown', reason: failure.reason } : failure
 }
 
 /** Whether a snapshot shows what a call was to do. */
-const isDone = ({ id, kind }: Pick<CallRow, 'id' | 'kind'>, { entries }: Snapshot): boolean =>
+const isDone = ({ id, kind }: Pick<CallRow, 'id' | 'kind'>, { entries }: PaymentSnapshot): boolean =>
   kind === 'refund'
     ? entries.some((entry) => entry.kind === 'refund' && entry.callId === id)
     : entries.some((entry) => entry.kind === 'charge')
