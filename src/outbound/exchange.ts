@@ -85,8 +85,8 @@ export function createSend(
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
     if (isRefused && isIP(host) !== 0 && isRefused(host)) return { kind: 'not-sent', reason: refusal }
 
-    const started = clock.elapsed()
-    const seconds = (): number => Math.round((clock.elapsed() - started) / 100) / 10
+    const startedAt = clock.elapsed()
+    const seconds = (): number => Math.round((clock.elapsed() - startedAt) / 100) / 10
     let request: ReturnType<typeof httpRequest> | undefined
     let isSent = false
     let isOver = false

@@ -87,10 +87,10 @@ async function conclude<T extends object, R>(
   outcome: Outcome<T>,
   options: AttemptOptions,
 ): Promise<R> {
-  const settled = await persist(() => settle(outcome, false), options.clock)
-  if (outcome.kind !== 'unknown' || !retrieve) return settled
-  const found = await retrieveAgain(retrieve, options)
-  return found ? persist(() => settle(found, true), options.clock) : settled
+  const result = await persist(() => settle(outcome, false), options.clock)
+  if (outcome.kind !== 'unknown' || !retrieve) return result
+  const outcomeNow = await retrieveAgain(retrieve, options)
+  return outcomeNow ? persist(() => settle(outcomeNow, true), options.clock) : result
 }
 
 /** Asks until the provider knows; undefined if it does not within the time. */
@@ -105,11 +105,11 @@ async function retrieveAgain<T extends object>(
     const limitMs = deadline - clock.elapsed() - pauseMs
     if (limitMs <= 0) return undefined
     await clock.sleep(pauseMs)
-    const found = await guarded(() => retrieve(limitMs), { ...options, limitMs })
-    if (found.kind !== 'accepted') warn(found, 'a provider was asked what became of a call', options)
-    if (found.kind === 'unknown') continue
-    if (found.kind === 'retry' && ++notDone < NOT_DONE_TIMES) continue
-    return found
+    const outcome = await guarded(() => retrieve(limitMs), { ...options, limitMs })
+    if (outcome.kind !== 'accepted') warn(outcome, 'a provider was asked what became of a call', options)
+    if (outcome.kind === 'unknown') continue
+    if (outcome.kind === 'retry' && ++notDone < NOT_DONE_TIMES) continue
+    return outcome
   }
 }
 

@@ -45,12 +45,12 @@ export function cached<T>(ask: () => Promise<T>, clock: Pick<Clock, 'elapsed'>):
   return () => {
     const now = clock.elapsed()
     if (last && now - last.at <= CACHE_MS) return last.answer
-    const asked = { at: now, answer: ask() }
-    last = asked
-    asked.answer.catch(() => {
-      if (last === asked) last = undefined
+    const request = { at: now, answer: ask() }
+    last = request
+    request.answer.catch(() => {
+      if (last === request) last = undefined
     })
-    return asked.answer
+    return request.answer
   }
 }
 

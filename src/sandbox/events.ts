@@ -45,7 +45,7 @@ export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<stri
 
   async function* events(): AsyncGenerator<string> {
     let revision = db.revision()
-    let known = await readVersions()
+    let lastVersions = await readVersions()
     let sentAt = clock.now()
     yield `retry: ${RECONNECT_MS}\n\n`
     while (await pause()) {
@@ -59,8 +59,8 @@ export function createEvents(db: Database, clock: Clock, parts: ReadonlyMap<stri
       revision = current
       const versions = await readVersions()
       for (const [name, version] of versions)
-        if (version !== known.get(name)) yield `event: change\ndata: ${name}\n\n`
-      known = versions
+        if (version !== lastVersions.get(name)) yield `event: change\ndata: ${name}\n\n`
+      lastVersions = versions
     }
   }
 

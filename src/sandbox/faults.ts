@@ -51,10 +51,10 @@ export type ProviderFault = Static<typeof faultSchema>
  * @throws VALIDATION_ERROR with the path of each fault, also for a name that means nothing: it would do nothing
  */
 export function createFaultReader(): (body: unknown, canHold: boolean) => ProviderFault {
-  const read = createReader('body', faultSchema)
+  const readBody = createReader('body', faultSchema)
   const names = Object.keys(faultSchema.properties)
   return (body, canHold) => {
-    const fault = read(body)
+    const fault = readBody(body)
     const unknown = Object.keys(fault).filter((name) => !names.includes(name))
     if (unknown.length > 0)
       throw invalid(

@@ -14,9 +14,9 @@ export const LIST_MAX = 1_000
 export function createReader<S extends TSchema>(part: RequestPart, schema: S): (given: unknown) => Static<S> {
   const check = createValidation()(part, schema)
   return (given) => {
-    const checked = check(given)
-    if ('error' in checked) throw checked.error
-    return checked.value as Static<S>
+    const result = check(given)
+    if ('error' in result) throw result.error
+    return result.value as Static<S>
   }
 }
 

@@ -174,8 +174,8 @@ export function createWebhookRows(db: Database, clock: Clock): WebhookRows {
       const rows = await db.scan<{ status: WebhookStatus; count: number }>(
         sql`select status, count(*) as count from sandbox_webhooks group by status`,
       )
-      const found = new Map(rows.map(({ status, count }) => [status, count]))
-      return Object.fromEntries(STATUSES.map((status) => [status, found.get(status) ?? 0])) as Record<
+      const counts = new Map(rows.map(({ status, count }) => [status, count]))
+      return Object.fromEntries(STATUSES.map((status) => [status, counts.get(status) ?? 0])) as Record<
         WebhookStatus,
         number
       >

@@ -146,7 +146,7 @@ export function createWebhookLog({
     const row = await find(id)
     const jobId = newId(clock.now())
     const [[scheduled]] = await db.batch([
-      requireRow(rows.scheduleSql(id, { job: jobId, dueAt, from }), () => settled(row)),
+      requireRow(rows.scheduleSql(id, { job: jobId, dueAt, from }), () => settledError(row)),
       enqueueSql({ id, job: jobId, due_at: dueAt }),
     ])
     return loggedOf(scheduled!)
@@ -188,8 +188,8 @@ export function createWebhookLog({
     delay: (id, ms) => schedule(id, clock.now() + ms, ['waiting', 'held']),
     async drop(id) {
       const row = await find(id)
-      const [[dropped]] = await db.batch([requireRow(rows.dropSql(id), () => settled(row))])
-      return loggedOf(dropped!)
+      const [[deletedRow]] = await db.batch([requireRow(rows.dropSql(id), () => settledError(row))])
+      return loggedOf(deletedRow!)
     },
     counts: () => rows.counts(),
     version: () => rows.version(),
@@ -199,7 +199,7 @@ export function createWebhookLog({
   }
 }
 
-const settled = ({ status }: WebhookRow): ApiError =>
+const settledError = ({ status }: WebhookRow): ApiError =>
   errors.conflict({
     message: `This webhook is ${status}: only one that is waiting or held can be delayed or dropped. Send it again instead.`,
   })

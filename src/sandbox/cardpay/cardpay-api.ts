@@ -200,9 +200,9 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
   const retrieve =
     (kind: StripeObjectKind): Read =>
     async (reads, { id }) => {
-      const found = await find(reads, kind, id)
-      if (!found) throw missing(WORDS[kind], id, kind === 'payment_intent' ? 'intent' : 'id')
-      return found.object
+      const stored = await find(reads, kind, id)
+      if (!stored) throw missing(WORDS[kind], id, kind === 'payment_intent' ? 'intent' : 'id')
+      return stored.object
     }
 
   const listAll =
@@ -227,12 +227,12 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
           'You may only specify one of these parameters: starting_after, ending_before.',
           'parameters_exclusive',
         )
-      const found = await list(reads, kind, filter, { limit: limit + 1, after, before })
-      const shown = before === undefined ? found.slice(0, limit) : found.slice(-limit)
+      const objects = await list(reads, kind, filter, { limit: limit + 1, after, before })
+      const page = before === undefined ? objects.slice(0, limit) : objects.slice(-limit)
       return listOf(
         path,
-        shown.map(({ object }) => object),
-        found.length > limit,
+        page.map(({ object }) => object),
+        objects.length > limit,
       )
     }
 
@@ -252,16 +252,16 @@ export const createCardpayApi = (options: CardpayApiOptions): FastifyPluginAsync
         'parameters_exclusive',
       )
     if (type?.endsWith('.*')) return { typePrefix: type.slice(0, -1) }
-    const wanted = type === undefined ? types : [type]
-    return wanted.length > 0 ? { types: wanted } : {}
+    const wantedTypes = type === undefined ? types : [type]
+    return wantedTypes.length > 0 ? { types: wantedTypes } : {}
   }
 
   const lineItems: Read = async (reads, { id, params, path }) => {
-    const found = await find(reads, 'session', id)
-    if (!found) throw missing(WORDS.session, id)
+    const stored = await find(reads, 'session', id)
+    if (!stored) throw missing(WORDS.session, id)
     const limit = params.integer('limit', { least: 1, most: LIST_MAX }) ?? LIST_DEFAULT
     const after = params.text('starting_after')
-    const items = found.details.items ?? []
+    const items = stored.details.items ?? []
     const from = after === undefined ? 0 : items.findIndex((item) => item.id === after) + 1
     return listOf(path, items.slice(from, from + limit), items.length > from + limit)
   }

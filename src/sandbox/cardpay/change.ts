@@ -91,9 +91,9 @@ export function createChanges(
       now,
       put,
       async lock(kind, id, param) {
-        const found = await lock(tx, kind, id)
-        if (!found) throw missing(KIND_WORDS[kind] ?? kind, id, param)
-        return found
+        const stored = await lock(tx, kind, id)
+        if (!stored) throw missing(KIND_WORDS[kind] ?? kind, id, param)
+        return stored
       },
       async emit(type, object) {
         const event: StripeEvent = {

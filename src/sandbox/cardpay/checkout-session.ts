@@ -162,14 +162,14 @@ function readMethods(params: StripeParameters, currency: string): string[] {
   const debit = BANK_DEBITS[currency]
   const offered = ['card', ...(debit === undefined ? [] : [debit])]
   const excluded = params.texts('excluded_payment_method_types')
-  const named = params.texts('payment_method_types')
-  const unknown = named.find((type) => !offered.includes(type))
+  const methods = params.texts('payment_method_types')
+  const unknown = methods.find((type) => !offered.includes(type))
   if (unknown !== undefined)
     throw invalidParameter(
       'payment_method_types',
       `The payment method type provided: ${unknown.slice(0, 40)} is invalid. In ${currency} the sandbox offers ${offered.join(', ')}.`,
     )
-  return (named.length > 0 ? named : offered).filter((type) => !excluded.includes(type))
+  return (methods.length > 0 ? methods : offered).filter((type) => !excluded.includes(type))
 }
 
 /**
@@ -196,8 +196,8 @@ export function readSession(
   if (customer !== undefined) throw missing('customer', customer, 'customer')
   const items = readItems(params, now)
   const { currency } = items[0]!
-  const wanted = params.text('currency')
-  if (wanted !== undefined && readCurrency(wanted, 'currency') !== currency)
+  const wantedCurrency = params.text('currency')
+  if (wantedCurrency !== undefined && readCurrency(wantedCurrency, 'currency') !== currency)
     throw invalidParameter('currency', 'The `currency` differs from that of the line items.')
   const total = items.reduce((sum, item) => sum + item.amount_total, 0)
   if (!Number.isSafeInteger(total))

@@ -140,11 +140,11 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
     async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
       const { id } = request.params as { id: string }
       await expireOverdue()
-      const found = await find(db, 'session', id)
-      if (!found) return notFound(reply, id)
-      const intent = await intentOf(found.object)
-      const text = ended(found.object, intent)
-      return text === undefined ? handle({ ...found, intent }, request, reply) : sendPage(reply, 200, text)
+      const stored = await find(db, 'session', id)
+      if (!stored) return notFound(reply, id)
+      const intent = await intentOf(stored.object)
+      const text = ended(stored.object, intent)
+      return text === undefined ? handle({ ...stored, intent }, request, reply) : sendPage(reply, 200, text)
     }
 
   const show = (
@@ -173,15 +173,15 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
     retry: (error: PayError) => unknown,
   ): Promise<unknown> {
     try {
-      const made = await run()
-      if (made.result === 'declined') {
-        const { message, fields } = made.error
+      const outcome = await run()
+      if (outcome.result === 'declined') {
+        const { message, fields } = outcome.error
         return await retry({ message, field: DECLINED_FIELDS[fields.code ?? ''] })
       }
       return await reply.redirect(
-        made.result === 'authentication'
+        outcome.result === 'authentication'
           ? `${options.root}/cardpay/pay/${id}/authenticate`
-          : successUrlOf(made.session),
+          : successUrlOf(outcome.session),
         303,
       )
     } catch (error) {
@@ -222,8 +222,8 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
       '/:id',
       about(async (found, request, reply) => {
         const card = (request.query as { card?: unknown }).card
-        const chosen = typeof card === 'string' && /^\d{12,19}$/.test(card) ? { number: card } : {}
-        return show(reply, found, { ...fieldsOf(found.object), ...chosen })
+        const cardNumber = typeof card === 'string' && /^\d{12,19}$/.test(card) ? { number: card } : {}
+        return show(reply, found, { ...fieldsOf(found.object), ...cardNumber })
       }),
     )
     engine.post('/:id', about(submit))

@@ -93,13 +93,13 @@ export async function openDispute(
   if (charge.status !== 'succeeded' || charge.amount_refunded === charge.amount)
     throw wrongState(`Charge ${charge.id} has no money that could be disputed.`, 'charge_not_disputable')
   if (charge.disputed) throw wrongState(`Charge ${charge.id} is disputed already.`, 'charge_disputed')
-  const left = charge.amount - charge.amount_refunded
-  if (amount !== undefined && amount > left)
+  const refundable = charge.amount - charge.amount_refunded
+  if (amount !== undefined && amount > refundable)
     throw invalidParameter(
       'amount',
-      `The charge has ${displayAmount(left, charge.currency)} left to dispute.`,
+      `The charge has ${displayAmount(refundable, charge.currency)} left to dispute.`,
     )
-  const dispute = newDispute(charge, change.now, { reason, isInquiry: inquiry, amount: amount ?? left })
+  const dispute = newDispute(charge, change.now, { reason, isInquiry: inquiry, amount: amount ?? refundable })
   charge.disputed = true
   if (!inquiry) await move(change, dispute, -1)
   await change.put('charge', charge, details)
@@ -119,9 +119,9 @@ export async function disputeLater(change: StripeChange, chargeId: string): Prom
 
 /** The dispute, after its charge is locked. */
 async function lockDispute(change: StripeChange, id: string): Promise<StripeDispute> {
-  const seen = await find(change.tx, 'dispute', id)
-  if (!seen) throw missing('dispute', id)
-  await change.lock('charge', seen.object.charge as string)
+  const stored = await find(change.tx, 'dispute', id)
+  if (!stored) throw missing('dispute', id)
+  await change.lock('charge', stored.object.charge as string)
   return (await change.lock('dispute', id)).object
 }
 

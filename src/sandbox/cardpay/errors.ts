@@ -89,10 +89,10 @@ function stripeErrorOf(error: unknown): StripeError | undefined {
 export const createAnswerError =
   (log: FastifyBaseLogger, address: string) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const known = stripeErrorOf(error)
-    if (!known) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')
-    const answered = known ?? statusError(500)
-    if (answered.status === 401) reply.header('www-authenticate', 'Basic realm="Stripe"')
+    const stripeError = stripeErrorOf(error)
+    if (!stripeError) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')
+    const answer = stripeError ?? statusError(500)
+    if (answer.status === 401) reply.header('www-authenticate', 'Basic realm="Stripe"')
     const requestId = String(reply.getHeader('request-id'))
-    void reply.code(answered.status).send(errorBody(answered, { address, requestId }))
+    void reply.code(answer.status).send(errorBody(answer, { address, requestId }))
   }

@@ -51,9 +51,9 @@ async function valueOf(reads: Reads, owner: Fields, name: string, path: string):
     return value
   }
   const kind = KINDS[value.split('_', 1)[0]!]
-  const found = kind && name !== 'id' ? await find(reads, kind, value) : undefined
-  if (!found) throw cannot(path)
-  return found.object
+  const object = kind && name !== 'id' ? await find(reads, kind, value) : undefined
+  if (!object) throw cannot(path)
+  return object.object
 }
 
 async function expandOne(

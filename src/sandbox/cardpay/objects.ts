@@ -117,8 +117,8 @@ export async function list<K extends StripeObjectKind>(
   const rows = await reads.all<Row>(sql`
     select object, details from sandbox_cardpay_objects where ${sql.join(where, ' and ')}
     order by position ${sql.literal(before === undefined ? 'desc' : 'asc')} limit ${limit}`)
-  const found = rows.map((row) => storedOf<K>(row))
-  return before === undefined ? found : found.toReversed()
+  const objects = rows.map((row) => storedOf<K>(row))
+  return before === undefined ? objects : objects.toReversed()
 }
 
 /** Where an object is in lists. */

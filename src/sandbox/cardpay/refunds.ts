@@ -26,11 +26,12 @@ async function refundableOf(change: StripeChange, charge: Charge): Promise<numbe
   if (charge.status !== 'succeeded')
     throw wrongState(`Charge ${charge.id} has not succeeded and cannot be refunded.`, 'charge_not_refundable')
   const disputed = await disputedOf(change, charge)
-  const left = charge.amount - charge.amount_refunded - disputed
-  if (disputed > 0 && left <= 0)
+  const refundable = charge.amount - charge.amount_refunded - disputed
+  if (disputed > 0 && refundable <= 0)
     throw wrongState(`Charge ${charge.id} has been charged back; cannot issue a refund.`, 'charge_disputed')
-  if (left <= 0) throw wrongState(`Charge ${charge.id} has already been refunded.`, 'charge_already_refunded')
-  return left
+  if (refundable <= 0)
+    throw wrongState(`Charge ${charge.id} has already been refunded.`, 'charge_already_refunded')
+  return refundable
 }
 
 function readAmount(charge: Charge, amount: number | undefined, left: number): number {
@@ -151,9 +152,9 @@ export async function settleRefund(
   id: string,
   status: 'succeeded' | 'failed' | 'canceled',
 ): Promise<StripeRefund> {
-  const seen = await find(change.tx, 'refund', id)
-  if (!seen) throw missing('refund', id)
-  const { object: charge, details } = await change.lock('charge', seen.object.charge as string)
+  const stored = await find(change.tx, 'refund', id)
+  if (!stored) throw missing('refund', id)
+  const { object: charge, details } = await change.lock('charge', stored.object.charge as string)
   const { object: refund } = await change.lock('refund', id)
   const mayEnd = refund.status === 'pending' || (refund.status === 'succeeded' && status === 'failed')
   if (!mayEnd)
@@ -176,7 +177,7 @@ export async function settleRefund(
 
 /** What becomes of a refund by itself, by its card. */
 export async function settleLater(change: StripeChange, id: string): Promise<void> {
-  const seen = await find(change.tx, 'refund', id)
-  if (seen?.object.status === 'pending') await settleRefund(change, id, 'succeeded')
-  else if (seen?.object.status === 'succeeded') await settleRefund(change, id, 'failed')
+  const stored = await find(change.tx, 'refund', id)
+  if (stored?.object.status === 'pending') await settleRefund(change, id, 'succeeded')
+  else if (stored?.object.status === 'succeeded') await settleRefund(change, id, 'failed')
 }

@@ -18,8 +18,8 @@ const OUTCOMES = ['paid', 'declined', 'authentication_failed', 'processing'] as 
 
 /** Makes the function that reads an optional body. */
 function createBodyReader<S extends Parameters<typeof createReader>[1]>(schema: S) {
-  const read = createReader('body', schema)
-  return (body: unknown) => read(body ?? {})
+  const readBody = createReader('body', schema)
+  return (body: unknown) => readBody(body ?? {})
 }
 
 const readPay = createBodyReader(
@@ -65,13 +65,13 @@ async function payAtOnce(
   { card = DEFAULT_CARD, outcome }: { card?: string; outcome?: (typeof OUTCOMES)[number] },
 ): Promise<PaymentAttempt> {
   if (outcome === 'processing') {
-    const found = await find(change.tx, 'session', id)
-    if (!found) throw missing('checkout.session', id)
-    const debit = bankDebitOf(found.object)
+    const stored = await find(change.tx, 'session', id)
+    if (!stored) throw missing('checkout.session', id)
+    const debit = bankDebitOf(stored.object)
     if (debit === undefined)
       throw invalidParameter(
         'outcome',
-        `This Checkout Session offers no bank debit: it is in ${found.object.currency}.`,
+        `This Checkout Session offers no bank debit: it is in ${stored.object.currency}.`,
       )
     return pay(change, id, { debit })
   }

@@ -40,9 +40,9 @@ export function createAccounts(secret: string): ChainAccounts {
   const deployers = new Map<string, PrivateKeyAccount>()
 
   function deployer(chain: string): PrivateKeyAccount {
-    const known = deployers.get(chain) ?? privateKeyToAccount(keyOf(`deployer ${chain}`))
-    deployers.set(chain, known)
-    return known
+    const account = deployers.get(chain) ?? privateKeyToAccount(keyOf(`deployer ${chain}`))
+    deployers.set(chain, account)
+    return account
   }
 
   const privateKeys = Array.from({ length: ACCOUNTS }, (_, at) => keyOf(`account ${at}`))

@@ -143,14 +143,14 @@ export function createLocalChain(options: {
 
   async function store(connection: Connection): Promise<void> {
     isChanged = false
-    const begun = clock.elapsed()
+    const startedAt = clock.elapsed()
     try {
       await connections.store(connection)
     } catch (error) {
       isChanged = true
       throw error
     }
-    storeAt = begun + (clock.elapsed() - begun) * STORING_SHARE
+    storeAt = startedAt + (clock.elapsed() - startedAt) * STORING_SHARE
   }
 
   const warnOfStoring = (error: unknown): void =>

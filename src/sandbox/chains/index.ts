@@ -37,7 +37,7 @@ export function createChains(context: StandInContext): StandIn {
   })
   const rpcUrl = ({ name }: { name: string }): string => `${base}/${NAME}/${name}`
   const variable = ({ name }: { name: string }, end: string): string => `${name.toUpperCase()}_${end}`
-  let used: typeof chains = []
+  let usedChains: typeof chains = []
   let requests: () => Promise<readonly ShownPaymentRequest[]> = async () => []
 
   return {
@@ -57,7 +57,7 @@ export function createChains(context: StandInContext): StandIn {
     }),
     async routes(engine) {
       await engine.register(
-        createRpcRoutes(chains, () => used, { faults, standIn: NAME }),
+        createRpcRoutes(chains, () => usedChains, { faults, standIn: NAME }),
         { prefix: `/${NAME}` },
       )
       await engine.register(
@@ -65,14 +65,14 @@ export function createChains(context: StandInContext): StandIn {
           accounts,
           payments: createPayments(accounts),
           rpcUrl,
-          used: () => used,
+          used: () => usedChains,
           requests: () => requests(),
         }),
       )
     },
     state: async () => ({
       chains: Object.fromEntries(
-        used.map((chain) => [
+        usedChains.map((chain) => [
           chain.name,
           { rpcUrl: rpcUrl(chain), chainId: chain.chainId, isRunning: chain.isRunning() },
         ]),
@@ -85,7 +85,7 @@ export function createChains(context: StandInContext): StandIn {
       await heads.forget()
     },
     async start(configured, lists) {
-      used = chains.filter(
+      usedChains = chains.filter(
         (chain) => (configured[variable(chain, 'RPC_URL')] ?? rpcUrl(chain)) === rpcUrl(chain),
       )
       for (const chain of chains) {

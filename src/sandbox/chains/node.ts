@@ -81,7 +81,7 @@ export async function startNode(options: NodeOptions): Promise<LocalNode> {
   // A number of states in memory; without it anvil writes them to a folder below the user's home.
   args.push('--prune-history', states, '--no-request-size-limit', ...more)
   const child = spawnWatched(anvilPath(), args.map(String))
-  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const { promise: end, resolve } = Promise.withResolvers<void>()
   child.once('error', () => resolve())
   child.once('exit', () => {
     // If the node has ended by itself, its watchdog is left.
@@ -96,12 +96,12 @@ export async function startNode(options: NodeOptions): Promise<LocalNode> {
       ...client,
       pid: child.pid!,
       port,
-      ended,
+      ended: end,
       async close() {
         client.disconnect()
         child.ref()
         endGroup(child)
-        await ended
+        await end
       },
     }
   } catch (error) {
@@ -191,13 +191,13 @@ function endGroup(child: ChildProcess): void {
 async function portOf(child: ChildProcess): Promise<number> {
   let output = ''
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const read = (text: string): void => {
+  const readText = (text: string): void => {
     output += text
     const [, port] = /Listening on \S+:(\d+)/.exec(output) ?? []
     if (port !== undefined) resolve(Number(port))
   }
-  child.stdout!.setEncoding('utf8').on('data', read)
-  child.stderr!.setEncoding('utf8').on('data', read)
+  child.stdout!.setEncoding('utf8').on('data', readText)
+  child.stderr!.setEncoding('utf8').on('data', readText)
   child.once('error', reject)
   child.once('exit', () => reject(new Error(`the node ended at once: ${output.slice(-500).trim()}`)))
   const timer = setTimeout(() => reject(new Error('the node did not start in time')), START_MS)
@@ -206,7 +206,7 @@ async function portOf(child: ChildProcess): Promise<number> {
   } finally {
     clearTimeout(timer)
     for (const stream of [child.stdout!, child.stderr!]) {
-      stream.removeListener('data', read)
+      stream.removeListener('data', readText)
       stream.resume()
       ;(stream as unknown as { unref?: () => void }).unref?.()
     }

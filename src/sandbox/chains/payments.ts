@@ -118,7 +118,7 @@ export function createPayments(accounts: ChainAccounts): Payments {
     async balances(chain) {
       const { erc20 } = accounts.contracts(chain.name)
       const addresses = accounts.funded.map(({ address }) => address)
-      const found = (await chain.batch([
+      const answers = (await chain.batch([
         ...addresses.map((address) => ['eth_getBalance', [address, 'latest']] as const),
         ...addresses.map(
           (address) => ['eth_call', [{ to: erc20, data: balanceCall(address) }, 'latest']] as const,
@@ -126,8 +126,8 @@ export function createPayments(accounts: ChainAccounts): Payments {
       ])) as Hex[]
       return addresses.map((address, at) => ({
         address,
-        balance: formatUnits(BigInt(found[at]!), NATIVE.decimals),
-        erc20: formatUnits(BigInt(found[addresses.length + at]!), TOKEN.decimals),
+        balance: formatUnits(BigInt(answers[at]!), NATIVE.decimals),
+        erc20: formatUnits(BigInt(answers[addresses.length + at]!), TOKEN.decimals),
       }))
     },
   }

@@ -72,7 +72,7 @@ export function consentPage({
   fault,
   assets,
 }: ConsentPage): string {
-  const wanted = scope
+  const scopes = scope
     .split(' ')
     .filter((one) => Object.hasOwn(look.scopes, one))
     .map((one) => look.scopes[one]!)
@@ -83,7 +83,7 @@ export function consentPage({
     html`
       <h1>Sign in to ${application}</h1>
       <p class="wants">
-        ${application} wants to know ${wanted.length > 0 ? LIST.format(wanted) : 'your public profile'}.
+        ${application} wants to know ${scopes.length > 0 ? LIST.format(scopes) : 'your public profile'}.
       </p>
       <form method="post">
         <h2 id="people">Choose who you are</h2>

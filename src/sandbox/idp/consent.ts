@@ -47,13 +47,13 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
   /** @throws VALIDATION_ERROR */
   async function whoIs(choice: Exclude<Choice, { deny: true }>): Promise<Person> {
     if ('invent' in choice) return people.add(choice.invent, '/body/invent')
-    const found = await people.find(choice.person)
-    if (!found)
+    const person = await people.find(choice.person)
+    if (!person)
       throw invalid({
         path: '/body/person',
         message: 'No person has this id or address: GET /sandbox/api/people lists all people.',
       })
-    return found
+    return person
   }
 
   async function decide(request: AuthorizationRequest, choice: Choice): Promise<string> {
@@ -84,27 +84,27 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
   }
 
   engine.get(path, async (request, reply) => {
-    const checked = await check(queryOf(request.url))
-    if ('refuse' in checked) return sendPage(reply, 400, refusalPage(look, assets, checked.refuse))
-    if ('redirect' in checked) return reply.redirect(checked.redirect)
-    return ask(reply, checked)
+    const result = await check(queryOf(request.url))
+    if ('refuse' in result) return sendPage(reply, 400, refusalPage(look, assets, result.refuse))
+    if ('redirect' in result) return reply.redirect(result.redirect)
+    return ask(reply, result)
   })
 
   engine.post(path, async (request, reply) => {
-    const checked = await check(queryOf(request.url))
-    if ('refuse' in checked) return sendPage(reply, 400, refusalPage(look, assets, checked.refuse))
-    if ('redirect' in checked) return reply.redirect(checked.redirect, 303)
+    const result = await check(queryOf(request.url))
+    if ('refuse' in result) return sendPage(reply, 400, refusalPage(look, assets, result.refuse))
+    if ('redirect' in result) return reply.redirect(result.redirect, 303)
     const choice = choiceOfForm(formOf(request.body))
-    if (!choice) return ask(reply, checked)
+    if (!choice) return ask(reply, result)
     try {
-      return await reply.redirect(await decide(checked.ask, choice), 303)
+      return await reply.redirect(await decide(result.ask, choice), 303)
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 400)) throw error
       // The person was deleted while the page was open, or the address is not valid.
-      if (!('invent' in choice)) return ask(reply, checked)
+      if (!('invent' in choice)) return ask(reply, result)
       const { name, email, verified } = choice.invent
       const [issue] = (error.details?.['issues'] ?? []) as { message: string }[]
-      return ask(reply, checked, {
+      return ask(reply, result, {
         message: issue?.message ?? error.message,
         name: typeof name === 'string' ? name : '',
         email: typeof email === 'string' ? email : '',
@@ -115,9 +115,9 @@ export function consentRoutes(engine: FastifyInstance, options: ConsentOptions):
 
   engine.post(`/api/${provider}/approve`, async (request) => {
     const { url, choice } = choiceOfBody(request.body)
-    const checked = await check(queryOf(url))
-    if ('refuse' in checked) throw invalid({ path: '/body/url', message: checked.refuse })
-    return { redirect: 'redirect' in checked ? checked.redirect : await decide(checked.ask, choice) }
+    const result = await check(queryOf(url))
+    if ('refuse' in result) throw invalid({ path: '/body/url', message: result.refuse })
+    return { redirect: 'redirect' in result ? result.redirect : await decide(result.ask, choice) }
   })
 }
 

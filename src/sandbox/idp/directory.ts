@@ -13,13 +13,13 @@ export function createDirectory({ db, clock, base }: StandInContext): StandIn {
     async routes(engine) {
       engine.get('/api/people', async () => ({ people: await people.all() }))
       engine.post('/api/people', async ({ body }, reply) => {
-        const added = await people.add(inputOf(body), '/body')
-        return reply.code(201).send(added)
+        const person = await people.add(inputOf(body), '/body')
+        return reply.code(201).send(person)
       })
       engine.patch<{ Params: { id: string } }>('/api/people/:id', async ({ params: { id }, body }) => {
-        const changed = await people.change(id, inputOf(body), '/body')
-        if (!changed) throw errors.not_found({ message: 'No person has this id.' })
-        return changed
+        const person = await people.change(id, inputOf(body), '/body')
+        if (!person) throw errors.not_found({ message: 'No person has this id.' })
+        return person
       })
     },
     state: async () => ({ address: `${base}/api/people`, people: (await people.all()).length }),

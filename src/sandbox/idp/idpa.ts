@@ -211,9 +211,9 @@ function isVerified(verifier: string | undefined, challenge: string | undefined)
 
 /** RFC 6749, section 2.3.1: id and secret are form-encoded before they are joined. */
 function basicOf(header = ''): { id: string; secret: string } | undefined {
-  const [, encoded] = /^Basic ([\w+/=-]+)$/i.exec(header) ?? []
-  if (encoded === undefined) return undefined
-  const [id = '', secret = ''] = Buffer.from(encoded, 'base64').toString().split(':')
+  const [, credentials] = /^Basic ([\w+/=-]+)$/i.exec(header) ?? []
+  if (credentials === undefined) return undefined
+  const [id = '', secret = ''] = Buffer.from(credentials, 'base64').toString().split(':')
   const decode = (text: string): string => new URLSearchParams(`x=${text}`).get('x') ?? ''
   return { id: decode(id), secret: decode(secret) }
 }

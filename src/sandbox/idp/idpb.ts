@@ -190,8 +190,8 @@ function parametersIn({ body, url }: FastifyRequest): { get: (name: string) => s
   const json = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
   return {
     get(name) {
-      const written = json[name]
-      return form.get(name) ?? (typeof written === 'string' ? written : query.get(name))
+      const value = json[name]
+      return form.get(name) ?? (typeof value === 'string' ? value : query.get(name))
     },
   }
 }

@@ -86,7 +86,7 @@ function read({ name, email, verified }: PersonInput, at: string): Fields {
   return fields
 }
 
-const added = sql`id not in (${sql.join(
+const addedSql = sql`id not in (${sql.join(
   FIRST_PEOPLE.map(({ id }) => sql`${id}`),
   ', ',
 )})`
@@ -114,8 +114,8 @@ export function createPeople(db: Database, clock: Clock): People {
         sql`insert into sandbox_people (id, name, email, verified, created_at)
             values (${id}, ${name ?? email.split('@')[0]!}, ${email}, ${verified ? 1 : 0}, ${now})
             returning ${columns}`,
-        sql`delete from sandbox_people where ${added}
-              and (created_at, id) <= (select created_at, id from sandbox_people where ${added}
+        sql`delete from sandbox_people where ${addedSql}
+              and (created_at, id) <= (select created_at, id from sandbox_people where ${addedSql}
                 order by created_at desc, id desc limit 1 offset ${ADDED_KEPT})
               and id <> ${id} -- the newest, whatever the clock says
               and id not in (select person_id from sandbox_codes where expires_at > ${now})

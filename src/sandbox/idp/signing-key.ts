@@ -17,7 +17,7 @@ type KeyPair = { private: JWK; public: JWK }
  */
 export function createSigningKey(db: Database, secret: string): () => Promise<SigningKey> {
   const seal = deriveKey(secret, 'sandbox-signing-key')
-  let cached: Promise<SigningKey> | undefined
+  let cache: Promise<SigningKey> | undefined
 
   async function read(): Promise<{ sealed: string; pair: KeyPair | undefined } | undefined> {
     const row = await db.get<{ sealed: string }>(sql`select sealed from sandbox_keys where name = 'idpa'`)
@@ -51,10 +51,10 @@ export function createSigningKey(db: Database, secret: string): () => Promise<Si
   }
 
   return () => {
-    cached ??= readOrCreate().catch((error: unknown) => {
-      cached = undefined
+    cache ??= readOrCreate().catch((error: unknown) => {
+      cache = undefined
       throw error
     })
-    return cached
+    return cache
   }
 }

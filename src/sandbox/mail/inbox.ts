@@ -104,9 +104,9 @@ const notFound = () => errors.not_found({ message: 'No mail in the inbox has thi
 /** Whether a mail contains a text, in any case and with any white space between its words. */
 function contains(search: string): (mail: InboxMail) => boolean {
   const flat = (text: string): string => text.toLowerCase().replaceAll(/\s+/g, ' ')
-  const wanted = flat(search.trim())
+  const needle = flat(search.trim())
   return ({ from, to, subject, text, html }) =>
-    [from, to, subject, text ?? '', textOf(html ?? '')].some((one) => flat(one).includes(wanted))
+    [from, to, subject, text ?? '', textOf(html ?? '')].some((one) => flat(one).includes(needle))
 }
 
 /** Accepted mail, in the database, so that it survives a restart. */

@@ -167,13 +167,13 @@ export function createSmtp({
     },
     start: () => void (isStarted = true),
     async close() {
-      const closed = Promise.withResolvers<void>()
-      server.close(closed.resolve)
+      const end = Promise.withResolvers<void>()
+      server.close(end.resolve)
       closing.abort()
       // Clients that keep connections open must not delay the end; messages under way are stored all the same.
       for (const socket of sockets.values()) socket.destroy()
       await Promise.all(underWay)
-      await closed.promise
+      await end.promise
     },
   }
 }

@@ -42,9 +42,9 @@ function twilioErrorOf(error: unknown): TwilioError | undefined {
 export const createAnswerError =
   (log: FastifyBaseLogger) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const known = twilioErrorOf(error)
-    if (!known) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')
-    const { code, message, status } = known ?? statusError(500)
+    const twilioError = twilioErrorOf(error)
+    if (!twilioError) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')
+    const { code, message, status } = twilioError ?? statusError(500)
     if (status === 401) reply.header('www-authenticate', 'Basic realm="Twilio API"')
     void reply
       .code(status)

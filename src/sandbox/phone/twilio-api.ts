@@ -191,19 +191,22 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
   }
 
   async function list(request: FastifyRequest): Promise<Answer> {
-    const asked = new URLSearchParams(request.url.split('?', 2)[1] ?? '')
-    const size = Math.max(1, Math.min(PAGE_MAX, Math.trunc(Number(asked.get('PageSize'))) || PAGE_DEFAULT))
-    const page = Math.max(0, Math.trunc(Number(asked.get('Page'))) || 0)
+    const parameters = new URLSearchParams(request.url.split('?', 2)[1] ?? '')
+    const size = Math.max(
+      1,
+      Math.min(PAGE_MAX, Math.trunc(Number(parameters.get('PageSize'))) || PAGE_DEFAULT),
+    )
+    const page = Math.max(0, Math.trunc(Number(parameters.get('Page'))) || 0)
     const [to, from] = ['To', 'From'].map((name) => {
-      const text = asked.get(name)
+      const text = parameters.get(name)
       return text ? readAddress(text) : undefined
     })
     const [on, since, until] = ['DateSent', 'DateSent>', 'DateSent<'].map((name) => {
-      const text = asked.get(name)
+      const text = parameters.get(name)
       return text ? readTime(text) : undefined
     })
     const channel = to?.channel ?? from?.channel
-    const found = await messages.list({
+    const messageRows = await messages.list({
       ...(channel && { channel }),
       ...(to && { to: to.number }),
       ...(from && { from: from.number }),
@@ -212,13 +215,13 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
         since: Math.max(on?.from ?? 0, since?.from ?? 0) - SENT_MS,
         until: Math.min(on?.until ?? Infinity, until?.until ?? Infinity, clock.now()) - SENT_MS,
       }),
-      ...(asked.has('PageToken') && { before: asked.get('PageToken')!.slice('PA'.length) }),
+      ...(parameters.has('PageToken') && { before: parameters.get('PageToken')!.slice('PA'.length) }),
       limit: size + 1,
     })
-    const shown = found.slice(0, size)
+    const pageRows = messageRows.slice(0, size)
     const now = clock.now()
     const address = (number: number, token?: string): string => {
-      const query = new URLSearchParams(asked)
+      const query = new URLSearchParams(parameters)
       query.set('PageSize', String(size))
       query.set('Page', String(number))
       if (token === undefined) query.delete('PageToken')
@@ -226,15 +229,15 @@ export const createTwilioApi = (options: TwilioApiOptions): FastifyPluginAsync =
       return `${root}/Messages.json?${query.toString()}`
     }
     return {
-      end: Math.max(0, page * size + shown.length - 1),
+      end: Math.max(0, page * size + pageRows.length - 1),
       first_page_uri: address(0),
-      messages: shown.map((one) => resourceOf(one, now)),
-      next_page_uri: found.length > size ? address(page + 1, shown.at(-1)!.id) : null,
+      messages: pageRows.map((one) => resourceOf(one, now)),
+      next_page_uri: messageRows.length > size ? address(page + 1, pageRows.at(-1)!.id) : null,
       page,
       page_size: size,
       previous_page_uri: null,
       start: page * size,
-      uri: address(page, asked.get('PageToken')?.slice('PA'.length)),
+      uri: address(page, parameters.get('PageToken')?.slice('PA'.length)),
     }
   }
 

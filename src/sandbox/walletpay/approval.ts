@@ -63,18 +63,18 @@ export function addApprovalRoutes(
   const isOver = ({ status }: PaypalOrder): boolean => status === 'COMPLETED' || status === 'VOIDED'
 
   function viewOf({ request, wasDeclined }: PaypalOrder): ApprovalPage {
-    const written = (amount: bigint | string) => formatAmount(BigInt(amount), request.currency, CURRENCIES)
+    const amountText = (amount: bigint | string) => formatAmount(BigInt(amount), request.currency, CURRENCIES)
     return {
       assets,
       merchant: request.brandName ?? name,
       buyer: BUYER.email_address,
-      amount: written(request.amount),
+      amount: amountText(request.amount),
       currency: request.currency,
       description: request.description,
       items: (request.items ?? []).map((one) => ({
         name: one.name,
         quantity: one.quantity,
-        amount: written(BigInt(one.unitAmount) * BigInt(one.quantity)),
+        amount: amountText(BigInt(one.unitAmount) * BigInt(one.quantity)),
       })),
       returnsTo: request.returnUrl === undefined ? undefined : new URL(request.returnUrl).host,
       wasDeclined,

@@ -84,9 +84,9 @@ export function addCheckoutRoutes(
   async function showCapture({ params }: FastifyRequest) {
     const { id } = params as Params
     const order = await orders.find({ object: id })
-    const found = [order.capture, ...order.declined].find((one) => one?.id === id)
-    if (!found) throw notFound()
-    return resources.captureAlone(order, found)
+    const captureOfId = [order.capture, ...order.declined].find((one) => one?.id === id)
+    if (!captureOfId) throw notFound()
+    return resources.captureAlone(order, captureOfId)
   }
 
   function readRefund(body: unknown): PaypalRefundRequest & { currency?: string } {
@@ -136,9 +136,9 @@ export function addCheckoutRoutes(
   async function showRefund({ params }: FastifyRequest) {
     const { id } = params as Params
     const order = await orders.find({ object: id })
-    const found = [...order.refunds, order.reversal].find((one) => one?.id === id)
-    if (!found) throw notFound()
-    return resources.refundOf(order, found)
+    const refundOfId = [...order.refunds, order.reversal].find((one) => one?.id === id)
+    if (!refundOfId) throw notFound()
+    return resources.refundOf(order, refundOfId)
   }
 
   engine.post('/v2/checkout/orders', answering(createOrder))

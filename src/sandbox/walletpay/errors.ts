@@ -92,9 +92,9 @@ export function answerAsPayPal(engine: FastifyInstance, log: FastifyBaseLogger):
     reply.header(DEBUG_HEADER, randomBytes(7).toString('hex').slice(0, 13))
   })
   engine.setErrorHandler((error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const known = payPalErrorOf(error)
-    if (!known) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')
-    const { status, code, message, issues, links } = known ?? new PayPalError(500)
+    const payPalError = payPalErrorOf(error)
+    if (!payPalError) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')
+    const { status, code, message, issues, links } = payPalError ?? new PayPalError(500)
     void reply.code(status).send({
       name: code,
       message,

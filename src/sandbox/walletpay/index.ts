@@ -55,7 +55,7 @@ export function createWalletpay(context: StandInContext): StandIn {
         balance: Object.fromEntries(
           Array.from(balances, ([currency, { available, onHold }]) => [
             currency,
-            { available: signed(available, currency), onHold: signed(onHold, currency) },
+            { available: signedAmount(available, currency), onHold: signedAmount(onHold, currency) },
           ]),
         ),
         magic: MAGIC,
@@ -70,5 +70,5 @@ export function createWalletpay(context: StandInContext): StandIn {
 }
 
 /** A balance may be negative: fees are not given back by refunds. */
-const signed = (amount: bigint, currency: string): string =>
+const signedAmount = (amount: bigint, currency: string): string =>
   amount < 0n ? `-${formatAmount(-amount, currency, CURRENCIES)}` : formatAmount(amount, currency, CURRENCIES)

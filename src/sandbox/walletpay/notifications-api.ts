@@ -44,7 +44,7 @@ function pageSizeOf(query: URLSearchParams, largest: number): number {
   return size
 }
 
-const shown = ({ body }: PaypalEvent): Record<string, unknown> => JSON.parse(body) as Record<string, unknown>
+const bodyOf = ({ body }: PaypalEvent): Record<string, unknown> => JSON.parse(body) as Record<string, unknown>
 
 /**
  * PayPal's webhooks: its events, and the check of a signature.
@@ -69,7 +69,7 @@ export function addNotificationRoutes(
     const limit = pageSizeOf(query, PAGE_MAX)
     const [since, until] = [timeOf(query, 'start_time'), timeOf(query, 'end_time')]
     const [type, before] = [query.get('event_type'), query.get('before')]
-    const found = await listEvents(
+    const events = await listEvents(
       db,
       {
         ...(since !== undefined && { since }),
@@ -80,16 +80,16 @@ export function addNotificationRoutes(
       },
       clock.now(),
     )
-    const page = found.slice(0, limit)
+    const page = events.slice(0, limit)
     const pageLink = (rel: string, cursor?: string): Link => {
-      const asked = new URLSearchParams(query)
-      if (cursor !== undefined) asked.set('before', cursor)
-      return link(rel, `/v1/notifications/webhooks-events?${asked.toString()}`)
+      const parameters = new URLSearchParams(query)
+      if (cursor !== undefined) parameters.set('before', cursor)
+      return link(rel, `/v1/notifications/webhooks-events?${parameters.toString()}`)
     }
     return {
-      events: page.map(shown),
+      events: page.map(bodyOf),
       count: page.length,
-      links: [pageLink('self'), ...(found.length > limit ? [pageLink('next', page.at(-1)!.sequence)] : [])],
+      links: [pageLink('self'), ...(events.length > limit ? [pageLink('next', page.at(-1)!.sequence)] : [])],
     }
   }
 
@@ -104,7 +104,7 @@ export function addNotificationRoutes(
     if (wallet.webhookId() !== undefined) await wallet.keys.get()
     await db.batch(wallet.sendSql([event], fault.callback))
     reply.code(202)
-    return shown(event)
+    return bodyOf(event)
   }
 
   async function verify({ body }: FastifyRequest) {
@@ -155,7 +155,7 @@ export function addNotificationRoutes(
   engine.get(`${root}/webhooks-events`, answering(list))
   engine.get(
     `${root}/webhooks-events/:id`,
-    answering(async (request) => shown(await eventOf(request))),
+    answering(async (request) => bodyOf(await eventOf(request))),
   )
   engine.post(`${root}/webhooks-events/:id/resend`, answering(resend))
   engine.post(`${root}/verify-webhook-signature`, answering(verify))

@@ -186,10 +186,10 @@ export function readOrderRequest(input: unknown): OrderRequest {
   const context = readContext(input)
   const { currency, amount } = readMoney(unit['amount'], `${UNIT}/amount`)
   const parts = readBreakdown(unit['amount'] as Body, currency)
-  const given = unit['items'] ?? []
-  if (!Array.isArray(given))
+  const itemsInput = unit['items'] ?? []
+  if (!Array.isArray(itemsInput))
     throw malformed('INVALID_PARAMETER_SYNTAX', 'This must be an array.', `${UNIT}/items`)
-  const items = given.map((one, at) => readItem(one, `${UNIT}/items/${at}`, currency))
+  const items = itemsInput.map((one, at) => readItem(one, `${UNIT}/items/${at}`, currency))
   if (items.length > 0 && parts?.['item_total'] === undefined)
     throw unprocessable('ITEM_TOTAL_REQUIRED', 'With items, the breakdown needs item_total.', {
       field: `${UNIT}/amount/breakdown/item_total`,

@@ -74,9 +74,9 @@ export function createOrders(db: Database, clock: Clock): Orders {
         const now = clock.now()
         const first = request && (await requests.claim(tx, request, now))
         if (first) return first
-        const done = await work(tx, now)
-        if (request) await requests.store(tx, request, done)
-        return done
+        const result = await work(tx, now)
+        if (request) await requests.store(tx, request, result)
+        return result
       },
       { isolation: 'read committed' },
     )
@@ -125,17 +125,17 @@ export function createOrders(db: Database, clock: Clock): Orders {
         )
         const before = row && orderOf(row)
         if (!before || isForgotten(before, now)) throw notFound()
-        const done = step(before, now)
-        const { order } = done
+        const result = step(before, now)
+        const { order } = result
         const { available, onHold } = fundsOf(order)
-        await insertObjects(tx, order.id, done)
+        await insertObjects(tx, order.id, result)
         await tx.write(sql`
           update sandbox_walletpay_orders
           set state = ${JSON.stringify(order)}, revision = revision + 1,
               available = ${available}, on_hold = ${onHold}
           where id = ${order.id}`)
-        for (const one of write(order, done.reports, now)) await tx.write(one)
-        return { answer: answer(order, done), refusal: done.refusal }
+        for (const one of write(order, result.reports, now)) await tx.write(one)
+        return { answer: answer(order, result), refusal: result.refusal }
       }),
 
     find,

@@ -39,10 +39,10 @@ export const createRequests = () => ({
     await tx.write(
       sql`delete from sandbox_walletpay_requests where id = ${id} and created_at <= ${now - keptMs}`,
     )
-    const claimed = await tx.write(sql`
+    const rows = await tx.write(sql`
       insert into sandbox_walletpay_requests (id, request_hash, answer, created_at)
       values (${id}, ${hash}, '', ${now}) on conflict (id) do nothing returning id`)
-    if (claimed.length > 0) return undefined
+    if (rows.length > 0) return undefined
     const row = await tx.get<{ request_hash: string; answer: string }>(
       sql`select request_hash, answer from sandbox_walletpay_requests where id = ${id}`,
     )

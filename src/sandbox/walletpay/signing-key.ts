@@ -32,7 +32,7 @@ export type SigningKeyStore = {
  */
 export function createSigningKeyStore(db: Database, secret: string): SigningKeyStore {
   const seal = deriveKey(secret, 'sandbox-walletpay-key')
-  let cached: WebhookSigningKey | undefined
+  let cache: WebhookSigningKey | undefined
   let pending: Promise<WebhookSigningKey> | undefined
 
   async function read(): Promise<{ sealed: string; key: WebhookSigningKey | undefined } | undefined> {
@@ -66,18 +66,18 @@ export function createSigningKeyStore(db: Database, secret: string): SigningKeyS
         where sandbox_keys.sealed = ${stored?.sealed ?? ''}`)
       stored = await read()
     }
-    cached = stored!.key!
-    return cached
+    cache = stored!.key!
+    return cache
   }
 
   return {
-    cached: () => cached,
+    cached: () => cache,
     async load() {
-      cached ??= (await read())?.key
-      return cached
+      cache ??= (await read())?.key
+      return cache
     },
     async get() {
-      if (cached) return cached
+      if (cache) return cache
       pending ??= readOrCreate().finally(() => (pending = undefined))
       return pending
     },

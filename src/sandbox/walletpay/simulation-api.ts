@@ -43,26 +43,26 @@ const REASONS = [
 /** An order as `/sandbox` lists it. */
 function listedOrder(order: PaypalOrder, approvalUrl: string): Resource {
   const { id, status, request, capture, refunds, dispute, funding, createdAt } = order
-  const written = (amount: string | bigint) => formatAmount(BigInt(amount), request.currency, CURRENCIES)
+  const amountText = (amount: string | bigint) => formatAmount(BigInt(amount), request.currency, CURRENCIES)
   const isOver = status === 'COMPLETED' || status === 'VOIDED'
   return {
     id,
     status,
     transactionId: request.customId ?? null,
     capture: capture ? { id: capture.id, status: captureStatusOf(order, capture) } : null,
-    amount: written(request.amount),
+    amount: amountText(request.amount),
     currency: request.currency,
     description: request.description ?? null,
     approvalUrl: isOver ? null : approvalUrl,
     funding: funding ?? null,
-    refunded: written(refundedOf(order)),
-    refunds: refunds.map((one) => ({ id: one.id, amount: written(one.amount), status: one.status })),
+    refunded: amountText(refundedOf(order)),
+    refunds: refunds.map((one) => ({ id: one.id, amount: amountText(one.amount), status: one.status })),
     dispute: dispute
       ? {
           id: dispute.id,
           status: dispute.outcome ?? dispute.status,
           reason: dispute.reason,
-          amount: written(dispute.amount),
+          amount: amountText(dispute.amount),
         }
       : null,
     createdAt: isoTime(createdAt),

@@ -69,7 +69,7 @@ export function capture(order: PaypalOrder, now: number, approvalLink: Link): Or
   if (order.status !== 'APPROVED')
     throw unprocessable('ORDER_NOT_APPROVED', 'The payer has not approved the order yet.')
   const amount = BigInt(order.request.amount)
-  const made = (status: Capture['status']): Capture => ({
+  const captureWith = (status: Capture['status']): Capture => ({
     id: newObjectId(),
     status,
     amount: String(amount),
@@ -78,7 +78,7 @@ export function capture(order: PaypalOrder, now: number, approvalLink: Link): Or
     updatedAt: now,
   })
   if (order.funding === 'declined') {
-    const declined = made('DECLINED')
+    const declined = captureWith('DECLINED')
     return {
       order: touch(order, now, {
         status: order.request.isWalletOrder ? 'PAYER_ACTION_REQUIRED' : 'APPROVED',
@@ -92,7 +92,7 @@ export function capture(order: PaypalOrder, now: number, approvalLink: Link): Or
       }),
     }
   }
-  const captured = made(order.funding === 'pending' ? 'PENDING' : 'COMPLETED')
+  const captured = captureWith(order.funding === 'pending' ? 'PENDING' : 'COMPLETED')
   return {
     order: touch(order, now, { status: 'COMPLETED', capture: captured }),
     objects: [captured.id],
@@ -111,17 +111,17 @@ export function capture(order: PaypalOrder, now: number, approvalLink: Link): Or
 export function settleCapture(order: PaypalOrder, status: 'completed' | 'denied', now: number): OrderStep {
   const pending = order.capture
   if (pending?.status !== 'PENDING') throw notPossible('The capture is not pending.')
-  const settled: Capture = {
+  const settledCapture: Capture = {
     ...pending,
     status: status === 'completed' ? 'COMPLETED' : 'DECLINED',
     updatedAt: now,
   }
   return {
-    order: touch(order, now, { capture: settled }),
+    order: touch(order, now, { capture: settledCapture }),
     reports: [
       {
         type: status === 'completed' ? 'PAYMENT.CAPTURE.COMPLETED' : 'PAYMENT.CAPTURE.DENIED',
-        about: settled,
+        about: settledCapture,
       },
     ],
   }
@@ -142,18 +142,18 @@ export function refund(
   now: number,
 ): OrderStep & { refund: PaypalRefund } {
   checkRefundable(order)
-  const left = refundableOf(order)
-  const { amount = left, customId, invoiceId, note } = request
-  if (amount > left)
+  const refundable = refundableOf(order)
+  const { amount = refundable, customId, invoiceId, note } = request
+  if (amount > refundable)
     throw unprocessable('REFUND_AMOUNT_EXCEEDED', 'The amount is more than what is left of the capture.', {
       field: '/amount/value',
     })
-  if (order.dispute && order.dispute.status !== 'RESOLVED' && amount < left)
+  if (order.dispute && order.dispute.status !== 'RESOLVED' && amount < refundable)
     throw unprocessable(
       'CAPTURE_DISPUTED_PARTIAL_REFUND_NOT_ALLOWED',
       'Because of an open dispute, only all that is left can be refunded.',
     )
-  const made: PaypalRefund = {
+  const newRefund: PaypalRefund = {
     id: newObjectId(),
     status: order.funding === 'pending' ? 'PENDING' : 'COMPLETED',
     amount: String(amount),
@@ -164,14 +164,14 @@ export function refund(
     updatedAt: now,
   }
   return {
-    order: touch(order, now, { refunds: [...order.refunds, made] }),
-    refund: made,
-    objects: [made.id],
+    order: touch(order, now, { refunds: [...order.refunds, newRefund] }),
+    refund: newRefund,
+    objects: [newRefund.id],
     invoice: invoiceId && `refund ${invoiceId}`,
     reports: [
       {
-        type: made.status === 'PENDING' ? 'PAYMENT.REFUND.PENDING' : 'PAYMENT.CAPTURE.REFUNDED',
-        about: made,
+        type: newRefund.status === 'PENDING' ? 'PAYMENT.REFUND.PENDING' : 'PAYMENT.CAPTURE.REFUNDED',
+        about: newRefund,
       },
     ],
   }
@@ -200,26 +200,29 @@ export function settleRefund(
 ): OrderStep {
   const pending = order.refunds.find((one) => one.id === id)
   if (pending?.status !== 'PENDING') throw notPossible('The refund is not pending.')
-  const settled: PaypalRefund = {
+  const settledRefund: PaypalRefund = {
     ...pending,
     status: status === 'completed' ? 'COMPLETED' : 'FAILED',
     updatedAt: now,
   }
   return {
-    order: touch(order, now, { refunds: order.refunds.map((one) => (one.id === id ? settled : one)) }),
+    order: touch(order, now, { refunds: order.refunds.map((one) => (one.id === id ? settledRefund : one)) }),
     reports: [
-      { type: status === 'completed' ? 'PAYMENT.CAPTURE.REFUNDED' : 'PAYMENT.REFUND.FAILED', about: settled },
+      {
+        type: status === 'completed' ? 'PAYMENT.CAPTURE.REFUNDED' : 'PAYMENT.REFUND.FAILED',
+        about: settledRefund,
+      },
     ],
   }
 }
 
 /** What is left of the payment; none of it can be disputed or reversed if it was before. */
 function takeBack(order: PaypalOrder): bigint {
-  const left = refundableOf(order)
-  if (left === 0n) throw notPossible('Nothing is left of the payment that could be taken back.')
+  const refundable = refundableOf(order)
+  if (refundable === 0n) throw notPossible('Nothing is left of the payment that could be taken back.')
   if (order.reversal) throw notPossible('The payment was reversed already.')
   if (order.dispute) throw notPossible('The payment has a dispute already.')
-  return left
+  return refundable
 }
 
 /** The buyer's bank takes the rest of the payment back without a dispute. */
@@ -245,8 +248,8 @@ export function openDispute(
   { reason, amount }: { reason: string; amount?: bigint | undefined },
   now: number,
 ): OrderStep {
-  const left = takeBack(order)
-  if (amount !== undefined && amount > left)
+  const remaining = takeBack(order)
+  if (amount !== undefined && amount > remaining)
     throw unprocessable('NOT_SUPPORTED', 'The amount is more than what is left of the payment.', {
       field: '/amount',
     })
@@ -254,7 +257,7 @@ export function openDispute(
     id: newDisputeId(),
     status: 'WAITING_FOR_SELLER_RESPONSE',
     reason,
-    amount: String(amount ?? left),
+    amount: String(amount ?? remaining),
     createdAt: now,
     updatedAt: now,
   }
@@ -276,8 +279,8 @@ function changeDispute(
   const isAppealed = changes.outcome === 'RESOLVED_SELLER_FAVOUR' && dispute?.outcome !== changes.outcome
   if (!dispute || (dispute.status === 'RESOLVED' && !isAppealed))
     throw notPossible('There is no open dispute.')
-  const changed = { ...dispute, ...changes, updatedAt: Math.max(now, dispute.updatedAt + 1) }
-  return { order: touch(order, now, { dispute: changed }), reports: [{ type, about: changed }] }
+  const updatedDispute = { ...dispute, ...changes, updatedAt: Math.max(now, dispute.updatedAt + 1) }
+  return { order: touch(order, now, { dispute: updatedDispute }), reports: [{ type, about: updatedDispute }] }
 }
 
 /** PayPal looks at the dispute. */

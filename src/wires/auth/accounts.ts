@@ -108,8 +108,8 @@ export function createAccounts(
       const rows = await db.scan(
         sql<UserRow>`select * from auth_users order by created_at desc, id desc limit ${limit} offset ${offset}`,
       )
-      const [counted] = await db.scan(sql<{ total: number }>`select count(*) as total from auth_users`)
-      return { accounts: rows.map(accountOf), total: counted!.total }
+      const [count] = await db.scan(sql<{ total: number }>`select count(*) as total from auth_users`)
+      return { accounts: rows.map(accountOf), total: count!.total }
     },
 
     async find(email) {
@@ -135,9 +135,9 @@ export function createAccounts(
     async signOut(email) {
       const user = email === undefined ? undefined : await users.byEmail(emailKey(email))
       if (email !== undefined && !user) throw notFound(email)
-      const ended = await sessions.revokeAll(user?.id)
+      const endedCount = await sessions.revokeAll(user?.id)
       record('sessions-revoked', { account: user?.id ?? 'all' })
-      return ended
+      return endedCount
     },
   }
 }

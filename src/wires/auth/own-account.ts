@@ -56,8 +56,8 @@ export function createOwnAccount(
           name: name === undefined ? user.name : name?.trim() || null,
           metadata: metadata ? mergeMetadata(user.metadata, metadata) : user.metadata,
         }
-        const [updated] = await tx.write(users.updateProfileSql({ id }, profile, unauthorized))
-        return updated!
+        const [row] = await tx.write(users.updateProfileSql({ id }, profile, unauthorized))
+        return row!
       }),
 
     async delete(caller, password, record) {

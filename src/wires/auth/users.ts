@@ -120,9 +120,9 @@ export function createUsers(
     byEmail: (key) => db.get<UserRow>(sql`select * from auth_users where email_key = ${key}`),
 
     async countUnverified() {
-      const counted = await db.get<{ total: number }>(sql`
+      const count = await db.get<{ total: number }>(sql`
         select count(*) as total from auth_users where email_verified_at is null and disabled_at is null`)
-      return counted!.total
+      return count!.total
     },
 
     isNamedAdmin: ({ email_key }) => admins.has(email_key),

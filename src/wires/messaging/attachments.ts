@@ -84,16 +84,16 @@ export function createAttachments() {
      * @throws VALIDATION_ERROR if the caller has no such file; PAYLOAD_TOO_LARGE before anything is read
      */
     async read(caller: Caller, inputs: readonly AttachmentInput[]): Promise<Attachment[]> {
-      const opened = await Promise.all(
+      const files = await Promise.all(
         inputs.map((input, at) => open(caller, input, `/body/attachments/${at}/fileId`)),
       )
-      const total = opened.reduce((sum, { size }) => sum + size, 0)
+      const total = files.reduce((sum, { size }) => sum + size, 0)
       if (total > TOTAL_MAX_BYTES)
         throw errors.payload_too_large({
           message: `The attachments are larger than ${TOTAL_MAX_BYTES} bytes together.`,
         })
       return Promise.all(
-        opened.map(async ({ name, contentType, read }, at) => ({
+        files.map(async ({ name, contentType, read }, at) => ({
           filename: inputs[at]!.filename ?? name,
           contentType: inputs[at]!.contentType ?? contentType,
           content: await read(),

@@ -15,8 +15,8 @@ type Options = Static<typeof MessagingOptions>
  */
 export async function openProviders(options: Options, appUrl: string, clock: Clock): Promise<Providers> {
   const email = options.email ?? (await mailProviders(options.smtp, appUrl, clock))
-  const named = await textProviders(options.twilio, clock)
-  const { sms = named.sms, whatsapp = named.whatsapp } = options
+  const namedProviders = await textProviders(options.twilio, clock)
+  const { sms = namedProviders.sms, whatsapp = namedProviders.whatsapp } = options
   for (const [channel, list] of Object.entries({ email, sms, whatsapp }))
     if (list.some((one) => one.channel !== channel || typeof one.send !== 'function'))
       throw new StartError(`messaging.${channel}: one of its providers does not send ${channel}`)

@@ -93,8 +93,8 @@ export function createDelivery(
         finders.length === 0
           ? undefined
           : async (limitMs) => {
-              const found: unknown[] = await Promise.all(finders.map((find) => find(since, limitMs)))
-              return rows.match(claim, found.flatMap(readIds))
+              const ids: unknown[] = await Promise.all(finders.map((find) => find(since, limitMs)))
+              return rows.match(claim, ids.flatMap(readIds))
             },
     }
   }
@@ -119,19 +119,19 @@ export function createDelivery(
       unknownOutcome: unknownCall !== undefined,
     }
     let isWritten = isBegun
-    const left = (): number => deadline - clock.elapsed()
+    const remainingMs = (): number => deadline - clock.elapsed()
     for (let pass = 1; pass <= passes; pass++) {
       let afterMs = 0
       for (const [at, sendable] of sendables.entries()) {
         // Each has its share of the time that is left, so that one that hangs leaves some to the next.
-        const limitMs = Math.floor(Math.min(CALL_MS, left() / (sendables.length - at)))
+        const limitMs = Math.floor(Math.min(CALL_MS, remainingMs() / (sendables.length - at)))
         if (limitMs < (pass === 1 ? SHORTEST_FIRST_CALL_MS : SHORTEST_CALL_MS)) break
         const { name, send } = sendable
         const mayHaveArrived = pending.unknownOutcome
         const call = { provider: name, since: clock.now(), mayHaveArrived }
         const isCallWritten = isWritten
         isWritten = false
-        const ended = await attempt(
+        const result = await attempt(
           {
             begin: async () => isCallWritten || rows.begin(claim, name, mayHaveArrived),
             call: send,
@@ -139,15 +139,15 @@ export function createDelivery(
           },
           { ...optionsOf(name), limitMs },
         )
-        if (!ended) return (await rows.finalState(claim.id)) ?? pending
-        if (ended.status !== 'pending') return ended
-        pending = ended
-        if (ended.afterMs === undefined) break
-        afterMs = Math.max(afterMs, ended.afterMs)
+        if (!result) return (await rows.finalState(claim.id)) ?? pending
+        if (result.status !== 'pending') return result
+        pending = result
+        if (result.afterMs === undefined) break
+        afterMs = Math.max(afterMs, result.afterMs)
       }
       if (pending.unknownOutcome && !isRepeatable(channel)) break
       const pauseMs = Math.max(FIRST_BACKOFF_MS * 2 ** (pass - 1) * (0.5 + Math.random()), afterMs)
-      if (pass === passes || pauseMs >= left()) break
+      if (pass === passes || pauseMs >= remainingMs()) break
       await clock.sleep(pauseMs)
     }
     return pending

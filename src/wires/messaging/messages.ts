@@ -100,11 +100,11 @@ export function createMessageLog(db: Database): MessageLog {
 export async function forgetMessages(db: Database, before: number): Promise<void> {
   for (;;) {
     // Materialized, because PostgreSQL may otherwise run the inner query, with its limit, more than once.
-    const deleted = await db.write(sql`
+    const rows = await db.write(sql`
       with old as materialized (
         select id from messaging_messages
         where id < ${leastIdOf(before)} and status not in ('queued', 'sending') order by id limit ${BATCH})
       delete from messaging_messages where id in (select id from old) returning id`)
-    if (deleted.length < BATCH) return
+    if (rows.length < BATCH) return
   }
 }

@@ -55,9 +55,9 @@ export type OutboxRows = {
   /**
    * The steps that insert a message; the first answers its id if it is new.
    *
-   * @param begun the claim of the caller and the provider that it calls first
+   * @param firstAttempt the claim of the caller and the provider that it calls first
    */
-  insertSql(message: OutboxMessage, begun?: { claim: Claim; provider: string }): Step[]
+  insertSql(message: OutboxMessage, firstAttempt?: { claim: Claim; provider: string }): Step[]
   /** Claims a message for its job; undefined if it is settled. `content` is undefined if it was sealed with another secret. */
   claim(
     id: string,
@@ -136,7 +136,7 @@ export function createOutboxRows(
     help: 'Messages that this process has settled since its start, by their channel and outcome',
     labels: ['channel', 'outcome'],
   })
-  const claimed = ({ id, token }: Claim): Sql => sql`id = ${id} and claim = ${token} and ${unsettled}`
+  const ownClaimSql = ({ id, token }: Claim): Sql => sql`id = ${id} and claim = ${token} and ${unsettled}`
 
   async function finalState(id: string): Promise<Settled | undefined> {
     const row = await db.get<Row>(
@@ -202,25 +202,25 @@ export function createOutboxRows(
 
     async begin(claim, provider, unknownOutcome) {
       const now = clock.now()
-      const begun = await db.write(sql`
+      const rows = await db.write(sql`
         update messaging_messages set status = 'sending', provider = ${provider}, attempts = attempts + 1,
           attempted_at = ${now}, error = ${unknownOutcome ? REPEATED : null},
           call_state = ${unknownOutcome ? 'repeated' : 'running'}, updated_at = ${now}
-        where ${claimed(claim)} returning id`)
-      return begun.length > 0
+        where ${ownClaimSql(claim)} returning id`)
+      return rows.length > 0
     },
 
     async markUnknown(claim, error) {
       await db.write(sql`
         update messaging_messages set call_state = 'over', error = ${error}, updated_at = ${clock.now()}
-        where ${claimed(claim)}`)
+        where ${ownClaimSql(claim)}`)
     },
 
     async requeue(claim, error, unknownOutcome) {
       await db.write(sql`
         update messaging_messages set status = 'queued', call_state = null, error = ${error},
           attempted_at = ${unknownOutcome ? sql.literal('attempted_at') : null}, updated_at = ${clock.now()}
-        where ${claimed(claim)}`)
+        where ${ownClaimSql(claim)}`)
     },
 
     async settle(claim, end, unknownOutcome = false) {
@@ -230,7 +230,7 @@ export function createOutboxRows(
         update messaging_messages set status = ${status}, provider = ${provider}, message_id = ${messageId},
           error = ${error}, attempted_at = ${unknownOutcome ? sql.literal('attempted_at') : null},
           call_state = null, payload = null, claim = null, updated_at = ${clock.now()}
-        where ${claimed(claim)} returning id`
+        where ${ownClaimSql(claim)} returning id`
       const isVoid = errors.conflict()
       const { deleteJobSql } = claim
       try {

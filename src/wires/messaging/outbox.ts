@@ -97,11 +97,11 @@ export function createOutbox(
 
   /** Sends a message that no caller waits for. Throws if it is to be retried. */
   async function sendQueued({ payload, attempt, deleteSql }: Job<SendJob>): Promise<void> {
-    const found = await rows.claim(payload.messageId)
-    if (!found) return
-    const { content } = found
+    const claimResult = await rows.claim(payload.messageId)
+    if (!claimResult) return
+    const { content } = claimResult
     // With the message, not after it: a caller may repeat the call between, and needs a job of its own.
-    const claim: Claim = { ...found.claim, deleteJobSql: deleteSql }
+    const claim: Claim = { ...claimResult.claim, deleteJobSql: deleteSql }
     if (attempt > ATTEMPTS)
       return void (await fail(claim, { provider: null, error: ENDLESS, unknownOutcome: true }))
     const isLast = attempt === ATTEMPTS
@@ -128,8 +128,8 @@ export function createOutbox(
     const reopened = await rows.reopen(message, claim, [jobStep])
     if (reopened) return reopened
     for (;;) {
-      const settled = await rows.finalState(message.id)
-      if (settled) return settled
+      const finalState = await rows.finalState(message.id)
+      if (finalState) return finalState
       if (clock.elapsed() + WAIT_MS >= deadline)
         throw errors.unavailable({ message: STILL_SENT, retryAfter: LEASE_MS / 1000 })
       await clock.sleep(WAIT_MS)
@@ -161,13 +161,13 @@ export function createOutbox(
       jobStep,
     ])
     const isNew = inserted.length > 0
-    const found = isNew ? claim : await follow(message, claim, jobStep, deadline)
-    if ('status' in found) return found
+    const result = isNew ? claim : await follow(message, claim, jobStep, deadline)
+    if ('status' in result) return result
     try {
-      const outcome = await deliver(found, sendables, { passes: PASSES, deadline, isBegun: isNew })
+      const outcome = await deliver(result, sendables, { passes: PASSES, deadline, isBegun: isNew })
       // The job of a text whose outcome is unknown looks for it later.
       const isOver = outcome.status === 'pending' && (isRepeatable(channel) || !outcome.unknownOutcome)
-      return isOver ? await fail(found, outcome) : outcome
+      return isOver ? await fail(result, outcome) : outcome
     } catch (error) {
       const isAway = error instanceof ApiError && error.status === 503
       throw isAway ? errors.unavailable({ message: INTERRUPTED, cause: error }) : error

@@ -45,13 +45,17 @@ export function mailRecipients(input: {
   bcc?: AddressInput
 }): Recipients {
   const keys = new Set<string>()
-  const read = (field: string, value: AddressInput = []): string[] =>
+  const addressesOf = (field: string, value: AddressInput = []): string[] =>
     [value].flat().map((one) => {
       const { address, key } = parseAddress(one, `/body/${field}`)
       keys.add(key)
       return address
     })
-  const lists = { to: read('to', input.to), cc: read('cc', input.cc), bcc: read('bcc', input.bcc) }
+  const lists = {
+    to: addressesOf('to', input.to),
+    cc: addressesOf('cc', input.cc),
+    bcc: addressesOf('bcc', input.bcc),
+  }
   return { ...lists, keys: [...keys] }
 }
 

@@ -86,9 +86,10 @@ export function createReportReceivers(
   if (bounceSecret !== undefined) add('smtp', bounceReceiver(bounceSecret), isMailReport, mail)
 
   function receiversOf(provider: string | undefined): Receiver<() => Promise<void>>[] {
-    const found = provider === undefined ? [...receivers.values()].flat() : (receivers.get(provider) ?? [])
-    if (found.length === 0) throw withoutReports(provider)
-    return found
+    const candidates =
+      provider === undefined ? [...receivers.values()].flat() : (receivers.get(provider) ?? [])
+    if (candidates.length === 0) throw withoutReports(provider)
+    return candidates
   }
 
   return {

@@ -66,11 +66,11 @@ export function createTemplates(options: { folder: string; app: string; appUrl: 
     const files = await Promise.all(
       [folder, BUILT_IN].map(async (place) => (await readdir(place).catch(unlessMissing)) ?? []),
     )
-    const found = files
+    const templateFiles = files
       .flat()
       .filter((file) => file.endsWith('.html'))
       .map((file) => file.slice(0, -'.html'.length))
-    return [...new Set(found)].filter((name) => NAME.test(name) && name !== LAYOUT).toSorted()
+    return [...new Set(templateFiles)].filter((name) => NAME.test(name) && name !== LAYOUT).toSorted()
   }
 
   async function unknownTemplate(name: string, at: string): Promise<Error> {

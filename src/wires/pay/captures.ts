@@ -88,27 +88,27 @@ export function createCaptures(
   return {
     async capture(orderId, { rowFilter: { owner }, cause }) {
       const deadline = clock.elapsed() + REQUEST_MS
-      const [found] = await db.all(
+      const [row] = await db.all(
         selectTransactionsSql(sql`provider = 'walletpay' and reference = ${orderId}`),
       )
-      if (!found || (owner !== undefined && found.owner !== owner))
+      if (!row || (owner !== undefined && row.owner !== owner))
         throw errors.not_found({ message: `There is no order ${JSON.stringify(orderId.slice(0, 64))}.` })
       for (;;) {
-        let transaction = (await ledger.read(found.id))!
+        let transaction = (await ledger.read(row.id))!
         const isUnknown = transaction.calls.some((call) => call.kind === 'capture' && isOpen(call))
         let isLookedUp = !isUnknown
         if (transaction.summary.isChargePending || isUnknown) {
           const limitMs = deadline - clock.elapsed()
-          const looked = await reconcile(found.id, { cause, repeats: false, limitMs })
-          if (looked.transaction) transaction = looked.transaction
-          isLookedUp = looked.failure === undefined
+          const reconciliation = await reconcile(row.id, { cause, repeats: false, limitMs })
+          if (reconciliation.transaction) transaction = reconciliation.transaction
+          isLookedUp = reconciliation.failure === undefined
         }
         if (isOverdue(transaction, clock.now())) {
-          const { transaction: ended } = await reconcile(found.id, { cause, repeats: false })
-          transaction = ended ?? transaction
+          const { transaction: current } = await reconcile(row.id, { cause, repeats: false })
+          transaction = current ?? transaction
         }
-        const known = answerOf(transaction)
-        if (known) return known
+        const knownAnswer = answerOf(transaction)
+        if (knownAnswer) return knownAnswer
         // What may have been captured is not captured again before PayPal has said what it has.
         const answer = isLookedUp ? await make(transaction, cause, deadline) : undefined
         if (answer) return answer

@@ -99,7 +99,7 @@ export function checkoutRoutes(wire: {
       },
       async ({ body: { items, successUrl, cancelUrl, ...given }, caller, recordId, requestId }) => {
         const { currencies } = providerOf('cardpay')
-        const read = items.map((item, at) => {
+        const lineItems = items.map((item, at) => {
           const currency = readCurrency(item.currency, currencies, `/body/items/${at}/currency`)
           const unit = { provider: 'cardpay', currency, exponent: currencies[currency]!.exponent } as const
           const quantity = item.quantity ?? 1
@@ -110,21 +110,28 @@ export function checkoutRoutes(wire: {
             quantity,
           }
         })
-        const currency = read[0]!.currency
-        const other = read.findIndex((item) => item.currency !== currency)
+        const currency = lineItems[0]!.currency
+        const other = lineItems.findIndex((item) => item.currency !== currency)
         if (other !== -1)
           throw invalid({
             path: `/body/items/${other}/currency`,
             message: `must be ${currency}, like the first item: a checkout has one currency`,
           })
-        const amount = read.reduce((sum, item) => sum + item.amount * BigInt(item.quantity), 0n)
+        const amount = lineItems.reduce((sum, item) => sum + item.amount * BigInt(item.quantity), 0n)
         checkSum(
           amount,
           { provider: 'cardpay', currency, exponent: currencies[currency]!.exponent },
           '/body/items',
         )
         const merchant = readMerchant(given, { id: recordId, caller, life: LIVES.cardpay })
-        const order = { amount, currency, items: read, successUrl, cancelUrl, ...orderFieldsOf(merchant) }
+        const order = {
+          amount,
+          currency,
+          items: lineItems,
+          successUrl,
+          cancelUrl,
+          ...orderFieldsOf(merchant),
+        }
         const { transactionId, reference, url } = await checkouts.create(order, {
           id: recordId,
           merchant,

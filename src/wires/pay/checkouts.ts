@@ -83,14 +83,14 @@ export function createCheckouts(
       await db.batch([
         requireRow(
           sql`update pay_transactions set updated_at = updated_at where id = ${id} and reference is null returning id`,
-          () => claimed,
+          () => idInUse,
         ),
         // Not by a condition of one statement: PostgreSQL would not look at a row again that another statement changes.
-        requireRow(deleteCallSql({ id, lease_until: leaseUntil }), () => claimed),
+        requireRow(deleteCallSql({ id, lease_until: leaseUntil }), () => idInUse),
         sql`delete from pay_transactions where id = ${id}`,
       ])
     } catch (error) {
-      if (error !== claimed) throw error
+      if (error !== idInUse) throw error
     }
   }
 
@@ -151,16 +151,16 @@ export function createCheckouts(
       }
       const make = (limitMs: number): Promise<Outcome<Created>> =>
         provider.create({ ...order, id, createdAt }, limitMs)
-      const ended = (await attempt<Created, Opened | NotAccepted>(
+      const result = (await attempt<Created, Opened | NotAccepted>(
         {
           begin: async () => true,
           call: make,
           settle,
           async retrieve(limitMs) {
-            const found = await provider.retrieve({ transactionId: id, since: createdAt }, limitMs / 2)
-            if (found.kind === 'accepted') {
-              const { reference, url } = found.snapshot
-              return url === undefined || !isSnapshot(found.snapshot)
+            const outcome = await provider.retrieve({ transactionId: id, since: createdAt }, limitMs / 2)
+            if (outcome.kind === 'accepted') {
+              const { reference, url } = outcome.snapshot
+              return url === undefined || !isSnapshot(outcome.snapshot)
                 ? { kind: 'unknown', reason: 'the provider shows no address at which to pay' }
                 : { kind: 'accepted', reference, url }
             }
@@ -179,10 +179,10 @@ export function createCheckouts(
             typeof reference === 'string' && reference !== '' && typeof url === 'string' && URL.canParse(url),
         },
       ))!
-      if ('kind' in ended) throw errorOf(ended, { provider: name, parameters })
-      return ended
+      if ('kind' in result) throw errorOf(result, { provider: name, parameters })
+      return result
     },
   }
 }
 
-const claimed = errors.unavailable()
+const idInUse = errors.unavailable()

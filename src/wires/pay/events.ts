@@ -233,13 +233,13 @@ export function createEvents(
     handleDue: wake,
     async forget() {
       for (;;) {
-        const deleted = await db.write(sql`
+        const rows = await db.write(sql`
           with old as materialized (
             select provider, event_id from pay_events
             where received_at < ${clock.now() - KEEP_DAYS * DAY_MS} and due_at is null
             order by received_at limit ${FORGOTTEN_AT_ONCE})
           delete from pay_events where (provider, event_id) in (select provider, event_id from old) returning event_id`)
-        if (deleted.length < FORGOTTEN_AT_ONCE) return
+        if (rows.length < FORGOTTEN_AT_ONCE) return
       }
     },
     async close() {

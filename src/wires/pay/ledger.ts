@@ -113,16 +113,16 @@ export function createLedger(
     const now = clock.now()
     const { snapshot, call, cause, steps = [] } = change
     const known = new Set(before.entries.map(keyOf))
-    const added = (snapshot?.entries ?? [])
+    const newEntries = (snapshot?.entries ?? [])
       .map(readable)
       .filter((entry) => !known.has(keyOf(entry)) && known.add(keyOf(entry)))
       .map((entry) => ({ ...entry, createdAt: entry.createdAt ?? now }))
-    const entries = [...before.entries, ...added]
+    const entries = [...before.entries, ...newEntries]
     const summary = summaryOf(moneyOf(row), entries)
     const calls = settledCalls(before.calls, call, summary, row.reference ?? snapshot?.reference)
     const changedCalls = calls.filter((one) => !before.calls.includes(one))
     const deletedCalls = before.calls.filter(({ id: callId }) => !calls.some((one) => one.id === callId))
-    const history = historyOf(before, summary, added, cause)
+    const history = historyOf(before, summary, newEntries, cause)
     const after: TransactionRow = {
       ...row,
       status: history.at(-1) ?? row.status,
@@ -137,7 +137,7 @@ export function createLedger(
       is_settled: isSettled(summary, calls) ? 1 : 0,
     }
     const isChanged =
-      added.length + changedCalls.length + deletedCalls.length > 0 ||
+      newEntries.length + changedCalls.length + deletedCalls.length > 0 ||
       COMPUTED.some((column) => after[column] !== row[column])
     if (!isChanged && steps.length === 0) return before
     after.version = row.version + 1
@@ -152,7 +152,7 @@ export function createLedger(
           where id = ${id} and version = ${row.version} returning id`,
         () => changedMeanwhile,
       ),
-      ...added.map((entry) => insertEntrySql(entry, { id: newId(now), transactionId: id, now })),
+      ...newEntries.map((entry) => insertEntrySql(entry, { id: newId(now), transactionId: id, now })),
       ...history.map((status, at) =>
         insertHistorySql(
           {
@@ -275,7 +275,7 @@ export const isOpen = ({ status }: Pick<CallRow, 'status'>): boolean =>
 /** The calls with what is known about them now: what they were to do counts before what they answered. */
 function settledCalls(
   calls: readonly CallRow[],
-  settled: LedgerChange['call'],
+  settlement: LedgerChange['call'],
   summary: Summary,
   reference: string | undefined,
 ): CallRow[] {
@@ -284,11 +284,11 @@ function settledCalls(
   const isDone = ({ id, kind }: CallRow): boolean =>
     kind === 'refund' ? refunds.has(id) : kind === 'capture' ? isPaid : reference !== undefined
   return calls.flatMap((call): CallRow[] => {
-    const isOwn = call.id === settled?.id
-    if (isDone(call) && (isOpen(call) || (isOwn && settled.status === 'accepted')))
+    const isOwn = call.id === settlement?.id
+    if (isDone(call) && (isOpen(call) || (isOwn && settlement.status === 'accepted')))
       return [call.status === 'accepted' ? call : { ...call, status: 'accepted', reason: null }]
-    if (!isOwn || !isOpen(call) || call.lease_until !== settled.leaseUntil) return [call]
-    const { status, reason } = settled
+    if (!isOwn || !isOpen(call) || call.lease_until !== settlement.leaseUntil) return [call]
+    const { status, reason } = settlement
     return status === 'not_made' ? [] : [{ ...call, status, reason }]
   })
 }

@@ -80,12 +80,12 @@ export function createOperations(
         begin: async () => true,
         call: (limitMs) => perform(provider, row, call, limitMs),
         async settle(outcome, isLookedUp) {
-          const ended = { id: call.id, leaseUntil: call.lease_until }
+          const settlement = { id: call.id, leaseUntil: call.lease_until }
           if (outcome.kind === 'accepted') {
             const snapshot = 'snapshot' in outcome ? outcome.snapshot : { entries: [outcome.entry] }
             const after = await record({
               snapshot,
-              call: { ...ended, status: 'accepted', reason: null },
+              call: { ...settlement, status: 'accepted', reason: null },
               steps: feesSql(row, snapshot),
             })
             return { transaction: after ?? transaction, failure: undefined }
@@ -94,7 +94,7 @@ export function createOperations(
           const { kind, reason } = outcome
           const failure: NotAccepted =
             kind === 'retry' && (isLookedUp || isRepeated) ? { kind: 'unknown', reason } : outcome
-          const after = await record({ call: { ...ended, status: STATUS_OF[failure.kind], reason } })
+          const after = await record({ call: { ...settlement, status: STATUS_OF[failure.kind], reason } })
           return {
             transaction: after ?? transaction,
             failure: after ? failureNow(after, call, failure) : failure,
@@ -117,7 +117,7 @@ export function createOperations(
                 : { kind: 'unknown', reason: 'the provider does not show yet that it was done' }
             },
       }
-      const ended = await attempt(steps, {
+      const result = await attempt(steps, {
         clock,
         log,
         about: { transaction: row.id, call: call.id, kind: call.kind, provider: provider.name },
@@ -125,7 +125,7 @@ export function createOperations(
         deadline,
         isAccepted: ({ snapshot, entry }) => isSnapshot(snapshot) || isEntry(entry),
       })
-      return ended!
+      return result!
     },
   }
 }
@@ -157,8 +157,8 @@ export function errorOf(
   const { kind, reason } = failure
   const details = { provider }
   if (kind === 'refused' && failure.code === 'parameter') {
-    const named = failure.details?.['parameter'] ?? ''
-    const path = Object.entries(parameters).find(([word]) => named.includes(word))?.[1] ?? '/body'
+    const parameter = failure.details?.['parameter'] ?? ''
+    const path = Object.entries(parameters).find(([word]) => parameter.includes(word))?.[1] ?? '/body'
     return invalid({ path, message: `the provider refuses it: ${reason}` })
   }
   if (kind === 'refused' && failure.code === 'state')

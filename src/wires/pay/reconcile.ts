@@ -110,19 +110,19 @@ export function createReconcile(
     if (before.row.provider === 'onchain') return { transaction: before, failure: undefined }
     if (!provider)
       return { transaction: before, failure: { kind: 'retry', reason: 'it is not configured any more' } }
-    const found = await retrieve(before, provider, objects, Math.min(limitMs, CALL_MS))
-    if ('kind' in found) {
-      log.warn({ transaction: id, provider: provider.name, ...found }, 'a payment could not be looked up')
-      return { transaction: await expireOverdue(before, cause), failure: found }
+    const outcome = await retrieve(before, provider, objects, Math.min(limitMs, CALL_MS))
+    if ('kind' in outcome) {
+      log.warn({ transaction: id, provider: provider.name, ...outcome }, 'a payment could not be looked up')
+      return { transaction: await expireOverdue(before, cause), failure: outcome }
     }
-    const isFound = 'snapshot' in found
-    const created = before.calls.find((call) => call.id === id)
+    const isFound = 'snapshot' in outcome
+    const createCall = before.calls.find((call) => call.id === id)
     let transaction = await ledger.record(id, {
-      snapshot: isFound ? found.snapshot! : { entries: found },
+      snapshot: isFound ? outcome.snapshot! : { entries: outcome },
       cause,
-      steps: isFound ? feesSql(before.row, found.snapshot!) : [],
+      steps: isFound ? feesSql(before.row, outcome.snapshot!) : [],
       // A session that expired before it was ever seen has nothing more to tell.
-      ...(!isFound && created && { call: { id, leaseUntil: created.lease_until, ...NEVER_SHOWN } }),
+      ...(!isFound && createCall && { call: { id, leaseUntil: createCall.lease_until, ...NEVER_SHOWN } }),
     })
     if (repeats)
       for (const call of transaction?.calls ?? []) {

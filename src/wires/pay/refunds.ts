@@ -140,9 +140,9 @@ export function createRefunds(
       if (currency !== undefined && currency.toUpperCase() !== row.currency)
         throw invalid({ path: '/body/currency', message: `must be ${row.currency}, as the payment is` })
       refuseState(row)
-      const left = leftOf(row)
-      const amount = refund.amount?.(row) ?? left
-      if (amount <= 0n || amount > left) throw exceeded(row, left)
+      const remaining = leftOf(row)
+      const amount = refund.amount?.(row) ?? remaining
+      if (amount <= 0n || amount > remaining) throw exceeded(row, remaining)
       const call = await reserve(refund, row, amount)
       if (call) return { transaction, call }
     }
@@ -202,9 +202,9 @@ const exceeded = (row: TransactionRow, left: bigint) =>
 
 /** Why less is left than was not refunded: `: 1.00 EUR is disputed`. */
 function takenText(row: TransactionRow): string {
-  const taken = [row.disputed, row.lost].map(BigInt)
+  const withheldAmounts = [row.disputed, row.lost].map(BigInt)
   const words = ['disputed', 'lost'].flatMap((word, at) =>
-    taken[at]! > 0n ? `${moneyText(taken[at]!, row)} is ${word}` : [],
+    withheldAmounts[at]! > 0n ? `${moneyText(withheldAmounts[at]!, row)} is ${word}` : [],
   )
   return words.length === 0 ? '' : `: ${words.join(', ')}`
 }
@@ -214,13 +214,13 @@ function answerOf(
   { row, summary }: LedgerTransaction,
   call: Pick<CallRow, 'id' | 'amount' | 'refund_reason'>,
 ): RefundAnswer {
-  const seen = summary.refunds.find(({ callId }) => callId === call.id)
+  const refundEntry = summary.refunds.find(({ callId }) => callId === call.id)
   return {
     refundId: call.id,
     transactionId: row.id,
     provider: row.provider as CallProvider,
-    status: seen?.status ?? 'pending',
-    amount: numberOf(seen?.amount ?? BigInt(call.amount!), row),
+    status: refundEntry?.status ?? 'pending',
+    amount: numberOf(refundEntry?.amount ?? BigInt(call.amount!), row),
     currency: row.currency,
     ...(call.refund_reason !== null && { reason: call.refund_reason }),
   }

@@ -76,7 +76,7 @@ export function summaryOf(order: Money, entries: readonly LedgerEntry[]): Summar
   const has = (kind: LedgerEntry['kind'], status: string): boolean =>
     objects.some((one) => one.kind === kind && one.status === status)
   const charges = objects.filter(({ kind }) => kind === 'charge')
-  const paid = charges.find((one) => one.status === 'completed' && isSameMoney(one, order))
+  const completedCharge = charges.find((one) => one.status === 'completed' && isSameMoney(one, order))
   const reversals = new Set(objects.flatMap((one) => (one.kind === 'reversal' ? [one.objectId] : [])))
   // PayPal shows a reversal among the refunds, too.
   const refunds = objects.filter(
@@ -84,11 +84,11 @@ export function summaryOf(order: Money, entries: readonly LedgerEntry[]): Summar
   ) as RefundState[]
   const disputes = objects.filter(({ kind }) => kind === 'dispute') as DisputeState[]
   const refunded = refunds.reduce((sum, one) => sum + (one.status === 'completed' ? one.amount : 0n), 0n)
-  const captured = paid?.amount ?? 0n
+  const captured = completedCharge?.amount ?? 0n
   /** A bank may dispute several payments at once, or in another currency: of this one it is all at most. */
-  function shareOf(taken: readonly LedgerEntry[]): bigint {
-    const isOfOther = taken.some(({ currency }) => currency !== order.currency)
-    const sum = taken.reduce((total, one) => total + one.amount, 0n)
+  function shareOf(entriesOfKind: readonly LedgerEntry[]): bigint {
+    const isOfOther = entriesOfKind.some(({ currency }) => currency !== order.currency)
+    const sum = entriesOfKind.reduce((total, one) => total + one.amount, 0n)
     return isOfOther || sum > captured ? captured : sum
   }
   const disputed = shareOf(disputes.filter((one) => one.status === 'open'))
@@ -102,15 +102,15 @@ export function summaryOf(order: Money, entries: readonly LedgerEntry[]): Summar
     lost: lostByDispute > reversed ? lostByDispute : reversed,
     refunds,
     disputes,
-    mismatch: paid ? undefined : charges.find(({ status }) => status === 'completed'),
+    mismatch: completedCharge ? undefined : charges.find(({ status }) => status === 'completed'),
     // An asynchronous payment that failed ends the session; its charge stays as it was.
-    isChargePending: !paid && has('charge', 'pending') && !has('session', 'failed'),
+    isChargePending: !completedCharge && has('charge', 'pending') && !has('session', 'failed'),
   }
 
   function status(): PaymentStatus {
-    if (paid) {
-      if (refunded >= paid.amount) return 'refunded'
-      if (facts.lost > 0n && refunded + facts.lost >= paid.amount) return 'lost'
+    if (completedCharge) {
+      if (refunded >= completedCharge.amount) return 'refunded'
+      if (facts.lost > 0n && refunded + facts.lost >= completedCharge.amount) return 'lost'
       if (has('dispute', 'open')) return 'disputed'
       return refunded > 0n ? 'partially_refunded' : 'completed'
     }
@@ -127,8 +127,8 @@ function latestOf(entries: readonly LedgerEntry[]): LedgerEntry[] {
   const objects = new Map<string, LedgerEntry>()
   for (const entry of entries) {
     const key = `${entry.kind} ${entry.objectId}`
-    const known = objects.get(key)
-    if (!known || isLater(entry, known)) objects.set(key, entry)
+    const latest = objects.get(key)
+    if (!latest || isLater(entry, latest)) objects.set(key, entry)
   }
   return [...objects.values()]
 }

@@ -34,10 +34,10 @@ export function createWebhooks(
   return {
     authorize: (name, headers) => authorizeByOneOf(receiversOf(name), headers),
     async receive(name, request) {
-      const received: readonly unknown[] = await receiveByOneOf(receiversOf(name), request)
-      if (!received.every(isEvent))
+      const providerEvents: readonly unknown[] = await receiveByOneOf(receiversOf(name), request)
+      if (!providerEvents.every(isEvent))
         throw new TypeError(`the provider of ${name} read a webhook as what is no event`)
-      for (const event of received) await events.store(name, event)
+      for (const event of providerEvents) await events.store(name, event)
     },
   }
 }

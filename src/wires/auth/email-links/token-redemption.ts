@@ -59,8 +59,8 @@ export function createTokenRedemption(
   return {
     async resetPassword(token, password) {
       const link = await mailTokens.read('reset', token)
-      const checked = passwords.check(password, '/body/password', link.email.address)
-      const passwordHash = await passwords.hash(checked)
+      const passwordCheck = passwords.check(password, '/body/password', link.email.address)
+      const passwordHash = await passwords.hash(passwordCheck)
       const userId = link.userId!
       const match = { id: userId, version: link.credentialsVersion! }
       await db.batch([

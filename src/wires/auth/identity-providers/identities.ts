@@ -137,11 +137,11 @@ export function createIdentities(
   return {
     async findOrCreateUser(identity, noticeSql) {
       for (let attempt = 1; ; attempt++) {
-        const changed = errors.unavailable({ retryAfter: 1 })
+        const conflict = errors.unavailable({ retryAfter: 1 })
         try {
-          return await tryOnce(identity, noticeSql, changed)
+          return await tryOnce(identity, noticeSql, conflict)
         } catch (error) {
-          if (error !== changed || attempt === ATTEMPTS) throw error
+          if (error !== conflict || attempt === ATTEMPTS) throw error
         }
       }
     },
@@ -162,9 +162,9 @@ function addressOf({ email }: ProvenIdentity): EmailAddress | undefined {
 /** The provider's name for the person, cleaned and cut to what can be stored. */
 function nameOf({ name = '' }: ProvenIdentity): string | null {
   // Cut first: the cut may leave half of a surrogate pair.
-  const cut = name
+  const shortName = name
     .trim()
     .slice(0, NAME_MAX)
     .replaceAll(/[\p{Cc}\p{Cs}]/gu, ' ')
-  return cut.trim() || null
+  return shortName.trim() || null
 }

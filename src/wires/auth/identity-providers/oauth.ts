@@ -94,10 +94,10 @@ export function createOauthProvider(
     const body = read('/user/emails', reply)
     if (reply.status !== 200 || !Array.isArray(body))
       throw new ProviderFault(`/user/emails answered ${reply.status} without a list${wordOf(body)}`)
-    const found = body.find(
+    const entry = body.find(
       (one: unknown) => isObject(one) && one['primary'] === true && one['verified'] === true,
     ) as Json | undefined
-    return text(found?.['email'])
+    return text(entry?.['email'])
   }
 
   return {

@@ -32,12 +32,12 @@ const fetchBy =
       ...(body !== undefined && body !== null && { body: contentOf(body) }),
     })
     if (reply.kind !== 'answered') throw new ProviderFault(reply.reason)
-    const answered = new Headers()
+    const responseHeaders = new Headers()
     for (const [name, value] of Object.entries(reply.headers))
-      for (const one of [value ?? []].flat()) answered.append(name, one)
+      for (const one of [value ?? []].flat()) responseHeaders.append(name, one)
     // Responses of these statuses can't be made with a body, not even an empty one.
     const content = [204, 205, 304].includes(reply.status) ? null : new Uint8Array(reply.body)
-    return new Response(content, { status: reply.status, headers: answered })
+    return new Response(content, { status: reply.status, headers: responseHeaders })
   }
 
 /** It sends forms, as text or as parameters. */
@@ -66,7 +66,7 @@ export function createOidcProvider(
 ): IdentityProvider {
   const { name, label, issuer, clientId, clientSecret, timeoutMs } = options
   const outbound = createOutbound({ connectMs: timeoutMs, limitMs: timeoutMs, clock })
-  let known: { configuration: Promise<Configuration>; until: number } | undefined
+  let cache: { configuration: Promise<Configuration>; until: number } | undefined
 
   async function discover(): Promise<Configuration> {
     const openid = await client()
@@ -80,13 +80,13 @@ export function createOidcProvider(
 
   /** What the issuer says of itself. A failure is not kept: the next sign-in asks again. */
   function configured(): Promise<Configuration> {
-    if (known && known.until > clock.now()) return known.configuration
-    const asked = { configuration: discover(), until: clock.now() + DISCOVERED_MS }
-    asked.configuration.catch(() => {
-      if (known === asked) known = undefined
+    if (cache && cache.until > clock.now()) return cache.configuration
+    const discovery = { configuration: discover(), until: clock.now() + DISCOVERED_MS }
+    discovery.configuration.catch(() => {
+      if (cache === discovery) cache = undefined
     })
-    known = asked
-    return asked.configuration
+    cache = discovery
+    return discovery.configuration
   }
 
   return {
@@ -123,13 +123,13 @@ export function createOidcProvider(
       const asks =
         idToken['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
       const claims = asks ? await fetchUserInfo(configuration, tokens.access_token, subject) : idToken
-      const verified: unknown = claims['email_verified']
+      const emailVerified: unknown = claims['email_verified']
       return {
         issuer: idToken.iss,
         subject,
         email: text(claims['email']),
         // Some issuers write it as text.
-        emailVerified: verified === true || verified === 'true',
+        emailVerified: emailVerified === true || emailVerified === 'true',
         name: text(claims['name']) ?? text(idToken['name']),
       }
     },

@@ -150,10 +150,10 @@ export function createProviderLogin(
     if (!attempt || attempt.provider !== provider.name || sha256(attempt.state) !== sha256(state))
       throw authErrors.invalid_state()
     if (attempt.expiresAt <= clock.now()) throw authErrors.invalid_state()
-    const [claimed] = await db.write(sql`
+    const [row] = await db.write(sql`
       insert into auth_provider_returns (state_hash, expires_at) values (${sha256(state)}, ${attempt.expiresAt})
       on conflict do nothing returning state_hash`)
-    if (!claimed) throw authErrors.invalid_state()
+    if (!row) throw authErrors.invalid_state()
     return attempt
   }
 
@@ -184,8 +184,8 @@ export function createProviderLogin(
       }
       try {
         const { href } = await callProvider(provider, () => provider.start(attemptOf(provider, attempt)))
-        const sealed = key.seal(JSON.stringify(attempt))
-        return { location: href, cookie: setCookie(attempt.state, sealed, ATTEMPT_SECONDS) }
+        const cookie = key.seal(JSON.stringify(attempt))
+        return { location: href, cookie: setCookie(attempt.state, cookie, ATTEMPT_SECONDS) }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         return { location: frontendUrl({ error: error.code.toLowerCase(), redirect: target }) }

@@ -11,8 +11,8 @@ export const RETURN_PATH_MAX = 1000
  * @throws VALIDATION_ERROR
  */
 export function returnPath(text: string, appUrl: string): string {
-  const refused = (message: string) => invalid({ path: '/query/redirect', message })
-  const elsewhere = refused('Write a path on the application, like /orders?page=2.')
+  const refusal = (message: string) => invalid({ path: '/query/redirect', message })
+  const elsewhere = refusal('Write a path on the application, like /orders?page=2.')
   // A browser reads a backslash as a slash, and leaves out tabs and line breaks.
   if (!text.startsWith('/') || /[\\\p{Cc}]/u.test(text)) throw elsewhere
   const base = new URL(appUrl)
@@ -22,6 +22,6 @@ export function returnPath(text: string, appUrl: string): string {
   if (origin !== base.origin || username || password || pathname.startsWith('//')) throw elsewhere
   const path = pathname + search + hash
   if (path.length > RETURN_PATH_MAX)
-    throw refused(`The path has more than ${RETURN_PATH_MAX} characters as a browser writes it.`)
+    throw refusal(`The path has more than ${RETURN_PATH_MAX} characters as a browser writes it.`)
   return path
 }

@@ -53,22 +53,22 @@ export function createLock(
         const expired = now - lockMs
         // One statement, so that of any number of concurrent attempts exactly `maxAttempts` proceed. A locked row is not
         // updated, so its lock ends `lockMs` after the attempt that locked it.
-        const [counted] = await db.write(sql<{ failures: number }>`
+        const [count] = await db.write(sql<{ failures: number }>`
           insert into auth_login_attempts as stored (address_key, failures, last_at) values (${key}, 1, ${now})
           on conflict (address_key) do update set
             failures = case when stored.last_at <= ${expired} then 1 else stored.failures + 1 end,
             last_at = ${now}
           where stored.failures < ${maxAttempts} or stored.last_at <= ${expired}
           returning failures`)
-        if (!counted) {
-          const locked = await db.get(
+        if (!count) {
+          const lock = await db.get(
             sql<{ last_at: number }>`select last_at from auth_login_attempts where address_key = ${key}`,
           )
-          const leftMs = (locked?.last_at ?? expired) - expired
+          const leftMs = (lock?.last_at ?? expired) - expired
           throw authErrors.account_locked({ retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) })
         }
         try {
-          const result = await check({ isLast: counted.failures === maxAttempts })
+          const result = await check({ isLast: count.failures === maxAttempts })
           if (result !== undefined)
             await db.write(sql`delete from auth_login_attempts where address_key = ${key}`)
           return result
@@ -82,10 +82,10 @@ export function createLock(
     },
 
     async isLocked(addressKey) {
-      const locked = await db.get(sql`
+      const lock = await db.get(sql`
         select 1 as found from auth_login_attempts
         where address_key = ${hash.mac(addressKey)} and failures >= ${maxAttempts} and last_at > ${clock.now() - lockMs}`)
-      return locked !== undefined
+      return lock !== undefined
     },
 
     unlockSql: (addressKey) =>

@@ -72,10 +72,10 @@ export function createPasswordLogin(
   ): Promise<UserRow | undefined> {
     const key = emailKey(email)
     const attempt = lock.attempt(key, async ({ isLast }) => {
-      const found = await users.byEmail(key)
-      const isRight = await passwords.verify(password, found?.password_hash)
-      if (isRight && found?.disabled_at === null) return found
-      const account = found?.id ?? UNKNOWN
+      const user = await users.byEmail(key)
+      const isRight = await passwords.verify(password, user?.password_hash)
+      if (isRight && user?.disabled_at === null) return user
+      const account = user?.id ?? UNKNOWN
       record('sign-in-failed', { account, reason: isRight ? 'disabled' : 'password' })
       if (isLast) record('account-locked', { account })
       return undefined
@@ -98,25 +98,25 @@ export function createPasswordLogin(
       const address = parseAddress(email, '/body/email')
       const passwordHash = await passwords.hash(passwords.check(password, '/body/password', address.address))
       const account = { id, email: address, name: name?.trim() || null, passwordHash, isVerified: false }
-      const taken = authErrors.email_taken()
+      const emailTaken = authErrors.email_taken()
       try {
-        const [rows] = await db.batch([users.insertSql(account, () => taken), mails.verification(id)])
+        const [rows] = await db.batch([users.insertSql(account, () => emailTaken), mails.verification(id)])
         return userAmong(rows)
       } catch (error) {
-        if (error !== taken) throw error
+        if (error !== emailTaken) throw error
         // No other call has this id: it is used again only with the same address and password.
         const registered = await findUnchanged(id)
-        if (!registered) throw taken
+        if (!registered) throw emailTaken
         return registered
       }
     },
 
     async changePassword({ id, sessionId, email }, { currentPassword, newPassword }, record) {
       const wrong = () => authErrors.invalid_credentials({ message: 'The current password is wrong.' })
-      const checked = passwords.check(newPassword, '/body/newPassword', email)
+      const passwordCheck = passwords.check(newPassword, '/body/newPassword', email)
       const user = await verifyCredentials(email, currentPassword, record)
       if (user?.id !== id) throw wrong()
-      const passwordHash = await passwords.hash(checked)
+      const passwordHash = await passwords.hash(passwordCheck)
       const match = { id, version: user.credentials_version }
       await db.batch([
         users.updateSql(match, { passwordHash }, wrong, { keepSessionId: sessionId }),

@@ -82,8 +82,8 @@ export function createPasswords(options: {
   const dummyHash = `$2b$${String(cost).padStart(2, '0')}$${'.'.repeat(22 + 31)}`
 
   function fault(password: string): string | undefined {
-    const broken = bcryptFault(password)
-    if (broken !== undefined) return broken
+    const refusal = bcryptFault(password)
+    if (refusal !== undefined) return refusal
     const normal = password.normalize('NFKC')
     if (Array.from(normal).length < minLength) return `Use at least ${minLength} characters.`
     if (isServiceName(normal))

@@ -39,7 +39,7 @@ export function createAccessTokens(
   options: { audience: string; lifetimeSeconds: number },
 ): AccessTokens {
   const { audience, lifetimeSeconds } = options
-  const verified = new BoundedMap<string, AccessClaims & { expiresAt: number }>(CACHE_MAX)
+  const cache = new BoundedMap<string, AccessClaims & { expiresAt: number }>(CACHE_MAX)
 
   async function verifySignature(token: string): Promise<(AccessClaims & { expiresAt: number }) | undefined> {
     try {
@@ -79,15 +79,15 @@ export function createAccessTokens(
     },
 
     async verify(token) {
-      const cached = verified.get(token)
-      if (cached) {
-        if (cached.expiresAt > clock.now()) return cached
-        verified.delete(token)
+      const cachedClaims = cache.get(token)
+      if (cachedClaims) {
+        if (cachedClaims.expiresAt > clock.now()) return cachedClaims
+        cache.delete(token)
         return undefined
       }
       const claims = await verifySignature(token)
       if (!claims) return undefined
-      verified.set(token, claims)
+      cache.set(token, claims)
       return claims
     },
   }

@@ -41,7 +41,7 @@ export function createRefreshTokens(
 ): RefreshTokens {
   const { idleMs, sessionMs, graceMs } = options
   const key = deriveKey(options.secret, 'refresh-token')
-  const refused = () =>
+  const invalidToken = () =>
     errors.unauthorized({ message: 'This refresh token is not valid or has expired: sign in again.' })
 
   const find = (token: string): Promise<Row | undefined> =>
@@ -49,18 +49,18 @@ export function createRefreshTokens(
 
   /** What a token that was used already is exchanged for. */
   async function replay(token: string): Promise<{ sessionId: string; refreshToken: string }> {
-    const used = await find(token)
+    const tokenRow = await find(token)
     // A row that is not used: its session has expired.
-    if (!used || used.used_at === null) throw refused()
-    const sessionId = used.session_id
-    if (used.used_at + graceMs <= clock.now()) {
+    if (!tokenRow || tokenRow.used_at === null) throw invalidToken()
+    const sessionId = tokenRow.session_id
+    if (tokenRow.used_at + graceMs <= clock.now()) {
       await db.write(sql`delete from auth_sessions where id = ${sessionId}`)
       log.warn({ session: sessionId }, 'a used refresh token was sent again: its session was revoked')
-      throw refused()
+      throw invalidToken()
     }
     let refreshToken = token
-    for (let row: Row | undefined = used; row?.used_at !== null; row = await find(refreshToken)) {
-      if (!row) throw refused() // the session has just ended
+    for (let row: Row | undefined = tokenRow; row?.used_at !== null; row = await find(refreshToken)) {
+      if (!row) throw invalidToken() // the session has just ended
       refreshToken = key.mac(refreshToken)
     }
     return { sessionId, refreshToken }
@@ -81,7 +81,7 @@ export function createRefreshTokens(
       const now = clock.now()
       const hash = sha256(token)
       const successor = key.mac(token)
-      const unusable = refused()
+      const unusable = invalidToken()
       try {
         // First the session, then its token: the order in which ending a session locks them, so that neither deadlocks.
         const [[session]] = await db.batch([

@@ -193,18 +193,18 @@ export function createSessions(
       const validSql = sql`
         from auth_sessions
         where user_id = ${caller.id} and expires_at > ${now} and created_at > ${now - sessionMs}`
-      const [rows, counted] = await Promise.all([
+      const [rows, count] = await Promise.all([
         db.all(sql<Row>`
           select id, created_at, last_used_at, expires_at, ip, user_agent ${validSql}
           ${page.before === undefined ? sql.literal('') : sql`and id < ${page.before}`}
           order by id desc limit ${page.limit + 1} offset ${page.offset}`),
         db.get(sql<{ total: number }>`select count(*) as total ${validSql}`),
       ])
-      const cut = cutPage(rows, page, ({ id }) => id)
+      const pageRows = cutPage(rows, page, ({ id }) => id)
       return {
-        sessions: cut.rows.map((row) => sessionOf(row, caller.sessionId)),
-        total: counted!.total,
-        ...(cut.nextCursor !== undefined && { nextCursor: cut.nextCursor }),
+        sessions: pageRows.rows.map((row) => sessionOf(row, caller.sessionId)),
+        total: count!.total,
+        ...(pageRows.nextCursor !== undefined && { nextCursor: pageRows.nextCursor }),
       }
     },
 
@@ -218,11 +218,11 @@ export function createSessions(
 
     async revokeAll(userId) {
       const ofUser = userId === undefined ? sql.literal('') : sql`where user_id = ${userId}`
-      const [[counted]] = await db.batch([
+      const [[count]] = await db.batch([
         sql<{ total: number }>`select count(*) as total from auth_sessions ${ofUser}`,
         sql<never>`delete from auth_sessions ${ofUser}`,
       ])
-      return counted!.total
+      return count!.total
     },
 
     async deleteExpired() {

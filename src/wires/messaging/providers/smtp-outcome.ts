@@ -17,12 +17,12 @@ export type SmtpError = Error & {
 /**
  * What a fault says of the mail.
  *
- * @param begun whether the first byte of the mail had left
+ * @param wasDataSent whether the first byte of the mail had left
  */
-export function outcomeOf(error: SmtpError, begun: boolean, limitMs: number): SendOutcome {
+export function outcomeOf(error: SmtpError, wasDataSent: boolean, limitMs: number): SendOutcome {
   if (error.code === 'EABORT') {
     const reason = `the server did not take the mail within ${limitMs / 1000} seconds`
-    return begun ? { kind: 'unknown', reason } : { kind: 'retry', reason }
+    return wasDataSent ? { kind: 'unknown', reason } : { kind: 'retry', reason }
   }
   const reason = sentence(error)
   // EENVELOPE: MAIL, RCPT or DATA was refused. EMESSAGE: the mail was, after its last byte, or for its size before
@@ -33,7 +33,7 @@ export function outcomeOf(error: SmtpError, begun: boolean, limitMs: number): Se
     return { kind: forGood ? 'refused' : 'retry', reason }
   }
   if (error.code === 'EMAXRECIPIENTS') return { kind: 'refused', reason }
-  return { kind: begun ? 'unknown' : 'retry', reason }
+  return { kind: wasDataSent ? 'unknown' : 'retry', reason }
 }
 
 /** One line for the log: what a server answers is not ours, and may be of any length. */

@@ -36,10 +36,10 @@ export function readServer(text: string): SmtpServer {
       'nothing but ?name=value may follow the host; write a /, ? or # of a password as %2F, %3F or %23',
     )
 
-  const given = new Map(url.searchParams)
+  const parameters = new Map(url.searchParams)
   const take = (name: string): string | undefined => {
-    const value = given.get(name)
-    given.delete(name)
+    const value = parameters.get(name)
+    parameters.delete(name)
     return value
   }
   const flag = (name: string, otherwise: boolean): boolean => {
@@ -70,7 +70,7 @@ export function readServer(text: string): SmtpServer {
   const maxConnections = count('maxConnections', CONNECTIONS, 1000)
   const maxMessages = count('maxMessages', MAILS_A_CONNECTION, 1_000_000)
   // Without its name: it may be the rest of a password with a ? in it.
-  if (given.size > 0 || new Set(url.searchParams.keys()).size !== url.searchParams.size)
+  if (parameters.size > 0 || new Set(url.searchParams.keys()).size !== url.searchParams.size)
     throw bad(
       'what follows the ? may be requireTLS, name, maxConnections, maxMessages, tls.servername and tls.rejectUnauthorized, each once; write a ? of a password as %3F',
     )

@@ -100,7 +100,7 @@ export function smtp(
     const clearLimit = clock.timer(limitMs, () => limit.abort())
     contents.set(limit.signal, streams)
     try {
-      const sent = await transport.sendMail({
+      const info = await transport.sendMail({
         signal: limit.signal,
         messageId: `<${mail.messageId}>`,
         from: sender,
@@ -119,7 +119,7 @@ export function smtp(
           content,
         })),
       })
-      const refusedRecipients = (sent.rejectedErrors ?? []).map((error): RefusedRecipient => ({
+      const refusedRecipients = (info.rejectedErrors ?? []).map((error): RefusedRecipient => ({
         address: error.recipient ?? '',
         reason: sentence(error),
       }))

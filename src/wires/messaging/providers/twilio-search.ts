@@ -39,22 +39,22 @@ export async function search(
 ): Promise<string[]> {
   const deadline = clock.elapsed() + limitMs
   const earliest = since - CLOCK_SLACK_MS
-  const found = new Map<string, number>()
+  const sids = new Map<string, number>()
   const list = (more: Record<string, string>): string =>
     `${messages}?${new URLSearchParams({ To: text.to, ...more, PageSize: String(PAGE_SIZE) }).toString()}`
 
   /** Answers the path of the next page. */
   async function read(path: string): Promise<string | undefined> {
-    const left = deadline - clock.elapsed()
-    if (left <= 0) throw new Error('Twilio lists too many messages for this number to be read in time')
-    const reply = await outbound.call(path, { limitMs: left })
+    const remainingMs = deadline - clock.elapsed()
+    if (remainingMs <= 0) throw new Error('Twilio lists too many messages for this number to be read in time')
+    const reply = await outbound.call(path, { limitMs: remainingMs })
     if (reply.kind !== 'answered') throw new Error(reply.reason)
     const page = jsonOf(reply) as Page | null | undefined
     if (reply.status !== 200 || !Array.isArray(page?.messages)) throw new Error(sentence(reply))
     for (const { sid, body, direction, date_created } of page.messages) {
-      const created = Date.parse(date_created ?? '')
-      if (typeof sid !== 'string' || direction === 'inbound' || !(created >= earliest)) continue
-      if (isSame(body ?? '', text.body)) found.set(sid, created)
+      const createdAt = Date.parse(date_created ?? '')
+      if (typeof sid !== 'string' || direction === 'inbound' || !(createdAt >= earliest)) continue
+      if (isSame(body ?? '', text.body)) sids.set(sid, createdAt)
     }
     const next = page.next_page_uri
     return typeof next === 'string' && next !== '' ? below(next) : undefined
@@ -67,7 +67,7 @@ export async function search(
   }
   // What still waits at Twilio has no DateSent, so the newest are looked through without it as well.
   await read(list({}))
-  return [...found].toSorted(([, a], [, b]) => a - b).map(([sid]) => sid)
+  return [...sids].toSorted(([, a], [, b]) => a - b).map(([sid]) => sid)
 }
 
 /** Twilio's own next page, but always below our base: the credentials go nowhere else. */

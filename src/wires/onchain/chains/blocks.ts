@@ -46,8 +46,8 @@ export async function readBlocks(
     numbers.map((number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), true] })),
   )
   const missing = answers.findIndex(({ result }) => !headOf(result))
-  const found = missing === -1 ? answers : answers.slice(0, missing)
-  const blocks = found.map(({ result }) => ({
+  const blockAnswers = missing === -1 ? answers : answers.slice(0, missing)
+  const blocks = blockAnswers.map(({ result }) => ({
     ...headOf(result)!,
     transactions: transactionsOf(result),
     logs: [],

@@ -89,16 +89,16 @@ export function createChain(
       verify: (node) => identities.verify(node),
       trustMs: TRUST_MS,
     })
-  const seen = new Map<number, Hex>()
+  const hashes = new Map<number, Hex>()
   let highest = 0
   let last: { at: number; head: Promise<Head> } | undefined
 
   function remember(head: Head): Head {
     // A lower block that is believed began a reorganisation.
     highest = head.number
-    seen.delete(head.number)
-    seen.set(head.number, head.hash)
-    if (seen.size > SEEN_MAX) seen.delete(seen.keys().next().value!)
+    hashes.delete(head.number)
+    hashes.set(head.number, head.hash)
+    if (hashes.size > SEEN_MAX) hashes.delete(hashes.keys().next().value!)
     return head
   }
 
@@ -106,7 +106,7 @@ export function createChain(
     const head = headOf(answer?.result)
     if (!head) return 'shows no latest block'
     // A block below that was not seen may be of a reorganisation, which on a real chain is never so deep.
-    const isKnown = seen.get(head.number) === head.hash || (settings.production && !seen.has(head.number))
+    const isKnown = hashes.get(head.number) === head.hash || (settings.production && !hashes.has(head.number))
     const isBehind = head.number < highest - LAG_MAX && isKnown
     return isBehind ? `is behind: it shows block ${head.number}, and ${highest} was seen` : undefined
   }
@@ -140,10 +140,10 @@ export function createChain(
     async head({ isFresh = false } = {}) {
       const now = clock.elapsed()
       if (!last || isFresh || now - last.at > Math.min(HEAD_MS, options.pollMs)) {
-        const asked = { at: now, head: ask() }
-        last = asked
-        asked.head.catch(() => {
-          if (last === asked) last = undefined
+        const request = { at: now, head: ask() }
+        last = request
+        request.head.catch(() => {
+          if (last === request) last = undefined
         })
       }
       return last.head

@@ -46,8 +46,8 @@ export function createChains(
   const nameOfAddress = new Map<string, string>()
   const names = new Set([...Object.keys(WELL_KNOWN), ...Object.keys(options.chains)])
   const all = Array.from(names, (name) => {
-    const known = WELL_KNOWN[name]
-    const usual = known ?? USUAL
+    const preset = WELL_KNOWN[name]
+    const usual = preset ?? USUAL
     const own: Static<typeof ChainOptions> = options.chains[name] ?? CHAIN_DEFAULTS
     const variable = `${prefixOf(name)}_RPC_URL`
     const wrong = own.rpcUrls?.findIndex((url) => !isNodeAddress(url)) ?? -1
@@ -61,12 +61,12 @@ export function createChains(
       )
     // The sandbox has nodes for the well-known chains, unless what it would decide is configured.
     const isLeftToSandbox =
-      sandbox && known !== undefined && own.id === undefined && Object.keys(own.tokens).length === 0
+      sandbox && preset !== undefined && own.id === undefined && Object.keys(own.tokens).length === 0
     if (options.chains[name] && !own.rpcUrls && !isLeftToSandbox)
       throw new StartError(
         `${variable}, or onchain.chains.${name}.rpcUrls: it is not set, but other settings of the chain are: set it, or remove them`,
       )
-    const id = own.id ?? (production ? known?.id : undefined)
+    const id = own.id ?? (production ? preset?.id : undefined)
     if (production && own.rpcUrls && id === undefined)
       throw new StartError(
         `onchain.chains.${name}.id: set the chain id, so that no transaction is signed for another chain`,

@@ -72,7 +72,7 @@ export function createFollower(
   const { name, topics = [] } = consumer
   const faulty = new Set<string>()
 
-  const read = (chain: string): Promise<Cursor | undefined> =>
+  const readCursor = (chain: string): Promise<Cursor | undefined> =>
     db.get(sql<Cursor>`
       select number, hash, genesis_hash from onchain_cursors where chain = ${chain} and consumer = ${name}`)
 
@@ -121,7 +121,7 @@ export function createFollower(
   /** Applies what is new; answers whether there may be more at once. */
   async function round(chain: Chain): Promise<boolean> {
     const [head, { genesisHash }] = [await chain.head(), await chain.identity()]
-    const cursor = await read(chain.name)
+    const cursor = await readCursor(chain.name)
     if (!cursor) {
       await db.batch(await startSql(chain, head))
       return true
@@ -229,7 +229,7 @@ export function createFollower(
       enqueueSql(chain.name),
     ],
     async cursor(chain) {
-      const row = await read(chain)
+      const row = await readCursor(chain)
       return row && { number: row.number, hash: row.hash }
     },
   }

@@ -35,14 +35,14 @@ export function createIdentities(
   const { chain, id, mayChange } = options
   const isGiven = id === undefined ? 0 : 1
 
-  const read = (): Promise<IdentityRow | undefined> =>
+  const readRow = (): Promise<IdentityRow | undefined> =>
     db.get(sql<IdentityRow>`
       select chain_id, genesis_hash, is_given from onchain_chains where chain = ${chain}`)
 
   async function keep({ chainId, genesisHash }: Identity): Promise<IdentityRow> {
     await db.write(sql`insert into onchain_chains (chain, chain_id, genesis_hash, is_given, created_at)
       values (${chain}, ${chainId}, ${genesisHash}, ${isGiven}, ${clock.now()}) on conflict (chain) do nothing`)
-    return (await read())!
+    return (await readRow())!
   }
 
   async function change(stored: IdentityRow, { chainId, genesisHash }: Identity): Promise<void> {
@@ -69,7 +69,7 @@ export function createIdentities(
       if (!Number.isSafeInteger(chainId) || chainId < 1) return 'does not say its chain id'
       if (id !== undefined && chainId !== id) return `is of the chain id ${chainId}, not ${id}`
       const genesisHash = typeof genesis === 'string' ? genesis.toLowerCase() : ''
-      const stored = (await read()) ?? (await keep({ chainId, genesisHash }))
+      const stored = (await readRow()) ?? (await keep({ chainId, genesisHash }))
       const isSameId = stored.chain_id === chainId
       if (isSameId && (genesisHash === '' || ['', genesisHash].includes(stored.genesis_hash)))
         return undefined
@@ -83,7 +83,7 @@ export function createIdentities(
         : `is of the chain id ${chainId}, not ${stored.chain_id} as at the first contact`
     },
     async known() {
-      const row = await read()
+      const row = await readRow()
       return row && { chainId: row.chain_id, genesisHash: row.genesis_hash }
     },
   }

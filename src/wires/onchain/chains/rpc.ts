@@ -117,12 +117,12 @@ export function createRpc(options: {
 
   async function post(node: Node, body: unknown, limitMs: number): Promise<Reply> {
     const call = { json: body, headers: node.headers }
-    const begun = clock.elapsed()
+    const startedAt = clock.elapsed()
     const reply = await node.outbound.call(node.url, { ...call, limitMs })
     // A connection that was idle may have been closed by the node at the moment of the request.
-    const left = limitMs - (clock.elapsed() - begun)
-    return reply.kind === 'unknown' && left > limitMs / 2
-      ? node.outbound.call(node.url, { ...call, limitMs: left })
+    const remainingMs = limitMs - (clock.elapsed() - startedAt)
+    return reply.kind === 'unknown' && remainingMs > limitMs / 2
+      ? node.outbound.call(node.url, { ...call, limitMs: remainingMs })
       : reply
   }
 
@@ -130,10 +130,10 @@ export function createRpc(options: {
     if (calls.length === 0) return { answers: [] }
     const requests = calls.map(({ method, params = [] }) => ({ jsonrpc: '2.0', id: ++id, method, params }))
     if (calls.length > 1 && clock.elapsed() < node.isSinglyUntil) return askSingly(node, calls, limitMs)
-    const begun = clock.elapsed()
+    const startedAt = clock.elapsed()
     const reply = await post(node, requests.length === 1 ? requests[0] : requests, limitMs)
     if (reply.kind !== 'answered')
-      return { fault: reply.reason, isHanging: clock.elapsed() - begun >= HANG_MS }
+      return { fault: reply.reason, isHanging: clock.elapsed() - startedAt >= HANG_MS }
     const content = contentOf(reply.body)
     if (requests.length > 1 && !Array.isArray(content)) {
       const error = answerOf(content, node.secrets)?.error
@@ -161,9 +161,11 @@ export function createRpc(options: {
     const answers: RpcAnswer[] = []
     const until = clock.elapsed() + limitMs
     for (let at = 0; at < calls.length; at += SINGLE_CALLS) {
-      const left = until - clock.elapsed()
-      if (left <= 0) return { fault: `${node.host} took too long`, isHanging: true }
-      const part = await Promise.all(calls.slice(at, at + SINGLE_CALLS).map((one) => ask(node, [one], left)))
+      const remainingMs = until - clock.elapsed()
+      if (remainingMs <= 0) return { fault: `${node.host} took too long`, isHanging: true }
+      const part = await Promise.all(
+        calls.slice(at, at + SINGLE_CALLS).map((one) => ask(node, [one], remainingMs)),
+      )
       for (const one of part) {
         if ('fault' in one) return one
         answers.push(...one.answers)
@@ -175,15 +177,15 @@ export function createRpc(options: {
   /** What is wrong with a node; undefined if it is one of the chain. */
   async function verify(node: Node, limitMs: number): Promise<Attempt | undefined> {
     if (clock.elapsed() < node.isTrustedUntil) return undefined
-    let failed: Attempt | undefined
+    let failure: Attempt | undefined
     const fault = await options.verify(async (calls) => {
       const attempt = await ask(node, calls, limitMs)
       if ('answers' in attempt) return attempt.answers
-      failed = attempt
+      failure = attempt
       return undefined
     })
-    if (fault === undefined && failed === undefined) node.isTrustedUntil = clock.elapsed() + options.trustMs
-    return failed ?? (fault === undefined ? undefined : { fault: `${node.host} ${fault}` })
+    if (fault === undefined && failure === undefined) node.isTrustedUntil = clock.elapsed() + options.trustMs
+    return failure ?? (fault === undefined ? undefined : { fault: `${node.host} ${fault}` })
   }
 
   async function tryNode(
@@ -210,10 +212,10 @@ export function createRpc(options: {
     for (const node of inOrder) if (node !== inOrder[0]) void probe(node)
     const faults: string[] = []
     for (const [at, node] of inOrder.entries()) {
-      const left = until - clock.elapsed()
-      if (left <= 0) break
+      const remainingMs = until - clock.elapsed()
+      if (remainingMs <= 0) break
       const isLast = at === inOrder.length - 1
-      const attempt = await tryNode(node, calls, isLast ? left : left * SHARE, believe)
+      const attempt = await tryNode(node, calls, isLast ? remainingMs : remainingMs * SHARE, believe)
       if ('answers' in attempt) {
         node.restsUntil = 0
         node.unanswered = undefined

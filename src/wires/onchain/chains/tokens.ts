@@ -38,12 +38,12 @@ export type TokenReader = {
 }
 
 export function createTokens(clock: Clock): TokenReader {
-  const known = new BoundedMap<string, { token: Token; until: number }>(KNOWN_MAX)
+  const cache = new BoundedMap<string, { token: Token; until: number }>(KNOWN_MAX)
   return {
     async read(chain, address) {
       const { chainId, genesisHash } = await chain.identity()
       const key = `${chainId} ${genesisHash} ${address}`
-      const stored = known.get(key)
+      const stored = cache.get(key)
       if (stored && clock.elapsed() < stored.until) return stored.token
       const [decimals, symbol] = await chain.rpc.batch(
         [DECIMALS, SYMBOL].map((data) => ({ method: 'eth_call', params: [{ to: address, data }, 'latest'] })),
@@ -51,7 +51,7 @@ export function createTokens(clock: Clock): TokenReader {
       const places = uintIn(answerOf(chain, decimals!))
       if (places === undefined || places > DECIMALS_MAX) return undefined
       const token = { address, symbol: textIn(answerOf(chain, symbol!)), decimals: Number(places) }
-      known.set(key, { token, until: clock.elapsed() + KNOWN_MS })
+      cache.set(key, { token, until: clock.elapsed() + KNOWN_MS })
       return token
     },
   }

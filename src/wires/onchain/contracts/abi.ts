@@ -59,7 +59,7 @@ export type ContractAbi = {
  * @see https://docs.soliditylang.org/en/latest/abi-spec.html#json
  */
 export function createAbis(): (abi: string | readonly unknown[]) => ContractAbi {
-  const known = new BoundedMap<string, ContractAbi>(KNOWN_MAX)
+  const cache = new BoundedMap<string, ContractAbi>(KNOWN_MAX)
   return (abi) => {
     if (typeof abi === 'string') {
       const name = abi.toLowerCase() as StandardInterface
@@ -68,15 +68,15 @@ export function createAbis(): (abi: string | readonly unknown[]) => ContractAbi 
           path: PATH,
           message: `must be one of ${STANDARDS.join(', ')}, or an ABI as an array`,
         })
-      const stored = known.get(name) ?? readAbi(name, standardAbi(name))
-      known.set(name, stored)
+      const stored = cache.get(name) ?? readAbi(name, standardAbi(name))
+      cache.set(name, stored)
       return stored
     }
     const text = JSON.stringify(abi)
     if (text.length > KNOWN_LENGTH_MAX) return readAbi('this ABI', abi)
     const key = hash('sha256', text)
-    const stored = known.get(key) ?? readAbi('this ABI', abi)
-    known.set(key, stored)
+    const stored = cache.get(key) ?? readAbi('this ABI', abi)
+    cache.set(key, stored)
     return stored
   }
 }
@@ -106,18 +106,18 @@ function readAbi(name: string, items: readonly unknown[]): ContractAbi {
     name,
     errors,
     functionOf(method, args) {
-      const [wanted = ''] = method.split('(', 1)
-      const all = functions.get(wanted.trim())?.map((one) => one.compiled())
-      if (!all) throw missing(wanted.trim())
+      const [wantedName = ''] = method.split('(', 1)
+      const all = functions.get(wantedName.trim())?.map((one) => one.compiled())
+      if (!all) throw missing(wantedName.trim())
       const signatures = all.map(({ signature }) => signature).join(', ')
       const signature = method.includes('(') ? canonical(method) : undefined
-      const named = signature === undefined ? all : all.filter((one) => one.signature === signature)
-      if (named.length === 0) throw refuse(`is no function of ${name}, which has ${signatures}`)
-      const fitting = named.filter(({ inputs }) => inputs.length === args.length)
+      const candidates = signature === undefined ? all : all.filter((one) => one.signature === signature)
+      if (candidates.length === 0) throw refuse(`is no function of ${name}, which has ${signatures}`)
+      const fitting = candidates.filter(({ inputs }) => inputs.length === args.length)
       if (fitting.length === 0)
         throw invalid({
           path: '/body/args',
-          message: `has ${args.length} elements, which does not fit ${named.map((one) => one.signature).join(', ')}`,
+          message: `has ${args.length} elements, which does not fit ${candidates.map((one) => one.signature).join(', ')}`,
         })
       if (fitting.length > 1)
         throw refuse(
@@ -143,23 +143,23 @@ function functionAt(item: Readonly<Record<string, unknown>>, at: string): Lazy {
     parametersAt(item[field], `${at}/${field}`),
   )
   const { stateMutability, constant, payable } = item
-  let known: ContractFunction | undefined
+  let memo: ContractFunction | undefined
   return {
     name,
     compiled() {
-      if (known) return known
-      const read = readParameters(inputs!, `${at}/inputs`)
-      const signature = `${name}(${read.map(({ shape }) => shape.type).join(',')})`
-      known = {
+      if (memo) return memo
+      const parameters = readParameters(inputs!, `${at}/inputs`)
+      const signature = `${name}(${parameters.map(({ shape }) => shape.type).join(',')})`
+      memo = {
         signature,
         selector: keccak256(Buffer.from(signature)).slice(0, SELECTOR_LENGTH) as Hex,
-        inputs: read,
+        inputs: parameters,
         outputs: readParameters(outputs!, `${at}/outputs`),
         // Compilers before Solidity 0.5 wrote the two others instead.
         isView: stateMutability === undefined ? constant === true : VIEWS.has(stateMutability),
         isPayable: stateMutability === undefined ? payable === true : stateMutability === 'payable',
       }
-      return known
+      return memo
     },
   }
 }

@@ -108,10 +108,10 @@ export function encodeArguments(
 
   const words = parameters.map(({ shape }, index) => wordOf(shape, args[index], pointerTo(path, index)))
   if (issues.length > 0) throw invalid(...issues)
-  const encoded = encodeAbiParameters(wordsOf(parameters), words)
-  if (encoded.length > 2 + 2 * BYTES_MAX)
+  const encoding = encodeAbiParameters(wordsOf(parameters), words)
+  if (encoding.length > 2 + 2 * BYTES_MAX)
     throw invalid({ path, message: `are more than ${BYTES_MAX} bytes as the contract gets them` })
-  return encoded
+  return encoding
 }
 
 /** The least and the greatest value of an integer type. */

@@ -96,8 +96,8 @@ export function contractRoutes(wire: {
     const chain = chains.of(body.chain)
     const abi = readAbi(body.abi)
     const method = abi.functionOf(body.method, body.args)
-    const encoded = encodeArguments(method.inputs, body.args, '/body/args')
-    return { chain, address: addressOf(body.address), abi, method, encoded }
+    const encoding = encodeArguments(method.inputs, body.args, '/body/args')
+    return { chain, address: addressOf(body.address), abi, method, encoded: encoding }
   }
 
   return [

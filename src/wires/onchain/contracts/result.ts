@@ -52,11 +52,11 @@ function decode(parameters: readonly Parameter[], data: Buffer): Json[] {
   const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
   const sizes = new Map<Shape, number | undefined>()
   // An encoding has each byte once; offsets that overlap make more of it.
-  let left = 2 * data.length
+  let remaining = 2 * data.length
 
   function bytesAt(at: number, length: number): Buffer {
-    left -= length
-    if (at + length > data.length || left < 0) throw new Misfit()
+    remaining -= length
+    if (at + length > data.length || remaining < 0) throw new Misfit()
     return data.subarray(at, at + length)
   }
   const uintAt = (at: number): bigint => BigInt(hexOf(bytesAt(at, WORD)))

@@ -102,13 +102,13 @@ export const holdingsSql = (
 /** The last transfer of a token decides: some contracts mint without events. */
 function ownersSql(indexId: string, owners: ReadonlyMap<bigint, Address>): Step[] {
   if (owners.size === 0) return []
-  const kept = [...owners].filter(([, owner]) => owner !== ZERO_ADDRESS)
+  const remainingOwners = [...owners].filter(([, owner]) => owner !== ZERO_ADDRESS)
   return [
     sql`delete from onchain_nft_holdings
       where index_id = ${indexId} and token_id in ${listSql(Array.from(owners.keys(), String))}`,
     ...upsertHoldingsSql(
       indexId,
-      kept.map(([tokenId, owner]) => ({ owner, token_id: String(tokenId), balance: '1' })),
+      remainingOwners.map(([tokenId, owner]) => ({ owner, token_id: String(tokenId), balance: '1' })),
     ),
   ]
 }
@@ -134,9 +134,9 @@ async function balancesSql(
     token_id: String(tokenId),
     balance: String((stored.get(`${owner} ${tokenId}`) ?? 0n) + sign * amount),
   }))
-  const spent = sums.filter(({ balance }) => balance === '0')
+  const emptySums = sums.filter(({ balance }) => balance === '0')
   return [
-    ...chunksOf(spent).map(
+    ...chunksOf(emptySums).map(
       (chunk) => sql`delete from onchain_nft_holdings where index_id = ${indexId} and (owner, token_id) in
         (values ${sql.join(chunk.map(({ owner, token_id }) => sql`(${owner}, ${token_id})`))})`,
     ),

@@ -89,9 +89,9 @@ export async function creationOf(chain: Chain, contract: Address, to: number): P
   let [without, first] = [-1, to + 1]
   let blocks = [to]
   while (blocks.length > 0) {
-    const found = await hasCode(blocks)
-    if (!found) return 0
-    const at = found.indexOf(true)
+    const answers = await hasCode(blocks)
+    if (!answers) return 0
+    const at = answers.indexOf(true)
     if (at !== 0) without = blocks.at(at === -1 ? -1 : at - 1)!
     if (at !== -1) first = blocks[at]!
     blocks = probesBetween(without, first)

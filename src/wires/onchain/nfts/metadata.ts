@@ -75,8 +75,8 @@ export function createMetadata(options: {
       gatewayAddress(gateways.ipfs, IPFS.exec(uri)) ?? gatewayAddress(gateways.arweave, ARWEAVE.exec(uri))
     const address = atGateway ?? (/^https:\/\//i.test(uri) && URL.canParse(uri) ? uri : undefined)
     if (address === undefined) return undefined
-    const cached = cache.get(address)
-    if (cached && clock.elapsed() < cached.until) return cached.text
+    const promise = cache.get(address)
+    if (promise && clock.elapsed() < promise.until) return promise.text
     const text = fetches.run(() => fetchText(address, atGateway !== undefined)).catch(() => undefined)
     cache.delete(address)
     cache.set(address, { text, until: clock.elapsed() + CACHE_MS })
@@ -93,8 +93,8 @@ export function createMetadata(options: {
 }
 
 /** The address of an id and a path at a gateway; undefined if there is none. */
-function gatewayAddress(gateway: string, found: RegExpExecArray | null): string | undefined {
-  const [, id, path = ''] = found ?? []
+function gatewayAddress(gateway: string, match: RegExpExecArray | null): string | undefined {
+  const [, id, path = ''] = match ?? []
   if (id === undefined) return undefined
   const root = new URL(gateway.endsWith('/') ? gateway : `${gateway}/`).href
   if (!URL.canParse(`${root}${id}${path}`)) return undefined
@@ -113,8 +113,8 @@ function dataIn(uri: string): string | undefined {
   if (comma === -1) return undefined
   const isBase64 = /;\s*base64\s*$/i.test(uri.slice(0, comma))
   const content = uri.slice(comma + 1)
-  const decoded = percentDecoded(content)
-  const text = isBase64 ? Buffer.from(decoded, 'base64').toString('utf8') : decoded
+  const plainText = percentDecoded(content)
+  const text = isBase64 ? Buffer.from(plainText, 'base64').toString('utf8') : plainText
   return Buffer.byteLength(text) <= MAX_BYTES ? text : undefined
 }
 

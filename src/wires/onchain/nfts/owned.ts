@@ -45,7 +45,7 @@ export function createOwned(db: Database, index: TransferIndex): Owned {
   return {
     async list(query, slice) {
       const { chain, contract, standard, owner } = query
-      const shown = ({ tokenId, balance }: Holding): OwnedNft => ({
+      const viewOf = ({ tokenId, balance }: Holding): OwnedNft => ({
         contractAddress: contract,
         tokenId: String(tokenId),
         standard: standard.name,
@@ -57,7 +57,7 @@ export function createOwned(db: Database, index: TransferIndex): Owned {
         (await index.read({ chain, contract, standard: standard.name }, (view) =>
           heldAt(db, view, owner, slice),
         ))
-      return { nfts: page.holdings.map(shown), total: page.total }
+      return { nfts: page.holdings.map(viewOf), total: page.total }
     },
     isSeen: ({ chain, contract }, tokenId) =>
       index.read({ chain, contract, standard: 'erc1155' }, async ({ index: { id }, recent }) => {
@@ -110,25 +110,25 @@ async function heldAt(
   { limit, offset }: Slice,
 ): Promise<HoldingPage> {
   const ofOwner = sql`index_id = ${index.id} and owner = ${owner}`
-  const { changed, held } = await recentOf(db, { index, recent }, owner, ofOwner)
+  const { changed, holdings } = await recentOf(db, { index, recent }, owner, ofOwner)
   // All that the newest transfers did not change is read from the index.
   const stored = sql`${ofOwner} and balance not like '-%' and token_id not in ${listSql(changed)}`
-  const [counted] = await db.scan<{ total: number }>(
+  const [count] = await db.scan<{ total: number }>(
     sql`select count(*) as total from onchain_nft_holdings where ${stored}`,
   )
   // So many of the first ones may come after what is held of the newest.
-  const first = Math.max(0, offset - held.length)
+  const first = Math.max(0, offset - holdings.length)
   const rows = await db.scan<HoldingRow>(sql`select token_id, balance from onchain_nft_holdings
-    where ${stored} ${IN_ORDER} limit ${limit + held.length} offset ${first}`)
+    where ${stored} ${IN_ORDER} limit ${limit + holdings.length} offset ${first}`)
   const lowest = first === 0 || rows.length === 0 ? 0n : BigInt(rows[0]!.token_id)
-  const after = held.filter(({ tokenId }) => tokenId >= lowest)
+  const after = holdings.filter(({ tokenId }) => tokenId >= lowest)
   const merged = [...rows.map(holdingOf), ...after].toSorted((one, other) =>
     one.tokenId < other.tokenId ? -1 : 1,
   )
-  const skipped = first + held.length - after.length
+  const skipped = first + holdings.length - after.length
   return {
     holdings: merged.slice(offset - skipped, offset - skipped + limit),
-    total: counted!.total + held.length,
+    total: count!.total + holdings.length,
   }
 }
 
@@ -138,12 +138,12 @@ async function recentOf(
   { index, recent }: View,
   owner: Address,
   ofOwner: Sql,
-): Promise<{ changed: string[]; held: Holding[] }> {
+): Promise<{ changed: string[]; holdings: Holding[] }> {
   if (index.standard === 'erc721') {
     const owners = [...ownersAfter(recent)]
     return {
       changed: owners.map(([tokenId]) => String(tokenId)),
-      held: owners.flatMap(([tokenId, one]) => (one === owner ? [{ tokenId, balance: 1n }] : [])),
+      holdings: owners.flatMap(([tokenId, one]) => (one === owner ? [{ tokenId, balance: 1n }] : [])),
     }
   }
   const changes = changesOf(recent).filter((one) => one.owner === owner)
@@ -151,11 +151,11 @@ async function recentOf(
   const rows = await db.scan<HoldingRow>(sql`select token_id, balance from onchain_nft_holdings
     where ${ofOwner} and token_id in ${listSql(changed)}`)
   const stored = new Map(rows.map((row) => [row.token_id, BigInt(row.balance)]))
-  const held = changes.map(({ tokenId, amount }) => ({
+  const holdings = changes.map(({ tokenId, amount }) => ({
     tokenId,
     balance: (stored.get(String(tokenId)) ?? 0n) + amount,
   }))
-  return { changed, held: held.filter(({ balance }) => balance > 0n) }
+  return { changed, holdings: holdings.filter(({ balance }) => balance > 0n) }
 }
 
 const holdingOf = ({ token_id, balance }: HoldingRow): Holding => ({

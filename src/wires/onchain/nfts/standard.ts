@@ -39,7 +39,7 @@ export type Standards = {
 }
 
 export function createStandards(clock: Clock): Standards {
-  const known = new BoundedMap<string, { standard: NftStandard; until: number }>(KNOWN_MAX)
+  const cache = new BoundedMap<string, { standard: NftStandard; until: number }>(KNOWN_MAX)
 
   async function ask(chain: Chain, address: Address, path: string): Promise<NftStandard> {
     const ids = [ERC165, INVALID, ERC721, ERC721_ENUMERABLE, ERC1155] as const
@@ -66,10 +66,10 @@ export function createStandards(clock: Clock): Standards {
     async read(chain, address, path) {
       const { chainId, genesisHash } = await chain.identity()
       const key = `${chainId} ${genesisHash} ${address}`
-      const stored = known.get(key)
+      const stored = cache.get(key)
       if (stored && clock.elapsed() < stored.until) return stored.standard
       const standard = await ask(chain, address, path)
-      known.set(key, { standard, until: clock.elapsed() + KNOWN_MS })
+      cache.set(key, { standard, until: clock.elapsed() + KNOWN_MS })
       return standard
     },
   }

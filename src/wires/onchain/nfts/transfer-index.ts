@@ -66,9 +66,9 @@ export function createTransferIndex(
         const index = await indexing.find(subject)
         const recent = index && (await indexing.recent(chain, index, REQUEST_CALL_MS))
         if (!recent) continue
-        const found = await query({ index, recent })
+        const answer = await query({ index, recent })
         const after = await indexing.find(subject)
-        if (after?.id === index.id && after.version === index.version) return found
+        if (after?.id === index.id && after.version === index.version) return answer
       }
       const [index, head] = await Promise.all([indexing.find(subject), chain.head()])
       await job.enqueue(

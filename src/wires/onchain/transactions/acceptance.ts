@@ -25,19 +25,19 @@ export type AcceptedIntent<C extends Candidate> = Terms & { entry: C }
  */
 export function accept<C extends Candidate>(
   entries: readonly C[],
-  checked: Preflight,
+  state: Preflight,
   pending: bigint,
   allowance: Allowance,
 ): AcceptedIntent<C>[] {
   const accepted: AcceptedIntent<C>[] = []
   let reserved = pending
   for (const [at, entry] of entries.entries()) {
-    const decided = decide(entry.intent, at, checked, reserved)
-    const refusal = decided instanceof ApiError ? decided : decided && allowance.take(entry.intent)
+    const decision = decide(entry.intent, at, state, reserved)
+    const refusal = decision instanceof ApiError ? decision : decision && allowance.take(entry.intent)
     if (refusal) entry.reject(refusal)
-    else if (decided && !(decided instanceof ApiError)) {
-      reserved += decided.cost
-      accepted.push({ entry, ...decided })
+    else if (decision && !(decision instanceof ApiError)) {
+      reserved += decision.cost
+      accepted.push({ entry, ...decision })
     }
   }
   return accepted

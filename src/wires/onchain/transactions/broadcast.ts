@@ -45,9 +45,9 @@ export const unminedSql = (chain: string, address: string): Sql =>
 /** What a node says of the transactions that it got. */
 export type Broadcast = {
   /** Those that were sent, the first ones. */
-  sent: readonly Unmined[]
+  batch: readonly Unmined[]
   /** Those of them that the node took or had. */
-  taken: readonly Unmined[]
+  acceptances: readonly Unmined[]
   /** What it says against the others. */
   refusals: readonly { row: Unmined; reason: string }[]
 }
@@ -59,20 +59,20 @@ export type Broadcast = {
  * @throws PROVIDER_ERROR if no node answers
  */
 export async function broadcast(chain: Chain, rows: readonly Unmined[]): Promise<Broadcast> {
-  const sent = rows.slice(0, Math.max(1, countThatFits(rows)))
+  const batch = rows.slice(0, Math.max(1, countThatFits(rows)))
   const believe = (answers: readonly RpcAnswer[]): string | undefined =>
-    answers.every(({ error, result }, at) => error !== undefined || isHash(result, sent[at]!.hash))
+    answers.every(({ error, result }, at) => error !== undefined || isHash(result, batch[at]!.hash))
       ? undefined
       : 'answers another hash than that of the transaction which it got'
   const answers = await chain.rpc.batch(
-    sent.map(({ raw }) => ({ method: 'eth_sendRawTransaction', params: [raw] })),
+    batch.map(({ raw }) => ({ method: 'eth_sendRawTransaction', params: [raw] })),
     { believe },
   )
   const isTaken = ({ error }: RpcAnswer): boolean => !error || verdictOf(error.message) === 'known'
   return {
-    sent,
-    taken: sent.filter((_row, at) => isTaken(answers[at]!)),
-    refusals: sent.flatMap((row, at) => {
+    batch,
+    acceptances: batch.filter((_row, at) => isTaken(answers[at]!)),
+    refusals: batch.flatMap((row, at) => {
       const answer = answers[at]!
       return isTaken(answer) ? [] : [{ row, reason: answer.error!.message }]
     }),

@@ -63,10 +63,10 @@ export function createConfirmations(
         block.transactions.filter(({ from }) => senders.has(from)).map(({ hash }) => [hash, block] as const),
       ),
     )
-    const found: Version[] = []
+    const versions: Version[] = []
     for (const part of partsOf([...byHash.keys()]))
-      found.push(...(await db.all(selectVersionsSql(chain, sql`s.hash in (${sql.join(part)})`))))
-    return found.map((version) => ({ version, block: byHash.get(version.hash)! }))
+      versions.push(...(await db.all(selectVersionsSql(chain, sql`s.hash in (${sql.join(part)})`))))
+    return versions.map((version) => ({ version, block: byHash.get(version.hash)! }))
   }
 
   /**
@@ -167,9 +167,11 @@ export function createConfirmations(
         return receipt && receipt.blockNumber <= head.number ? [{ version, receipt }] : []
       })
       const isMined = new Set(mined.map(({ version }) => version.id))
-      const lost = versions.filter(({ id, block_number }) => block_number !== null && !isMined.has(id))
+      const lostVersions = versions.filter(
+        ({ id, block_number }) => block_number !== null && !isMined.has(id),
+      )
       const steps: Step[] = []
-      for (const part of partsOf([...new Set(lost.map(({ id }) => id))]))
+      for (const part of partsOf([...new Set(lostVersions.map(({ id }) => id))]))
         steps.push(...(await unminedSql(chain.name, sql`id in (${sql.join(part)})`)))
       return [
         ...steps,

@@ -35,14 +35,14 @@ export function createFees({ clock }: { clock: Clock }): CurrentFees {
   const tips = new Map<string, { at: number; tip: Promise<bigint> }>()
 
   function tipOf(chain: Chain): Promise<bigint> {
-    const kept = tips.get(chain.name)
-    if (kept && clock.elapsed() - kept.at < KEPT_MS) return kept.tip
-    const asked = { at: clock.elapsed(), tip: askTip(chain) }
-    tips.set(chain.name, asked)
-    asked.tip.catch(() => {
-      if (tips.get(chain.name) === asked) tips.delete(chain.name)
+    const cachedTip = tips.get(chain.name)
+    if (cachedTip && clock.elapsed() - cachedTip.at < KEPT_MS) return cachedTip.tip
+    const request = { at: clock.elapsed(), tip: askTip(chain) }
+    tips.set(chain.name, request)
+    request.tip.catch(() => {
+      if (tips.get(chain.name) === request) tips.delete(chain.name)
     })
-    return asked.tip
+    return request.tip
   }
 
   return async (chain, { baseFeePerGas }) => {
@@ -72,10 +72,10 @@ async function askTip({ rpc, usualTip }: Chain): Promise<bigint> {
     { method: 'eth_maxPriorityFeePerGas' },
     { method: 'eth_feeHistory', params: [quantity(HISTORY), 'latest', [50]] },
   ])
-  const paid = medianTips(history!)
-  if (!isQuantity(suggested!.result)) return paid[Math.floor(paid.length / 2)] ?? usualTip
+  const tips = medianTips(history!)
+  if (!isQuantity(suggested!.result)) return tips[Math.floor(tips.length / 2)] ?? usualTip
   const most =
-    paid.length > 0 ? greatest(paid.at(-1)! * MOST_OF_HISTORY, usualTip) : usualTip * MOST_UNCHECKED
+    tips.length > 0 ? greatest(tips.at(-1)! * MOST_OF_HISTORY, usualTip) : usualTip * MOST_UNCHECKED
   return least(BigInt(suggested!.result), most)
 }
 
@@ -98,14 +98,14 @@ function medianTips({ result }: RpcAnswer): bigint[] {
  * @returns undefined if the cap allows none that nodes would take
  */
 export function bumpedFees(old: Fees, current: Fees, cap: bigint): Fees | undefined {
-  const maxFee = raised(old.maxFee)
-  const priorityFee = raised(old.priorityFee)
+  const maxFee = raise(old.maxFee)
+  const priorityFee = raise(old.priorityFee)
   if (maxFee > cap || priorityFee > cap) return undefined
   const most = least(greatest(maxFee, current.maxFee, priorityFee), cap)
   return { maxFee: most, priorityFee: least(greatest(priorityFee, current.priorityFee), most) }
 }
 
-const raised = (fee: bigint): bigint => greatest((fee * 9n + 7n) / 8n, fee + 1n)
+const raise = (fee: bigint): bigint => greatest((fee * 9n + 7n) / 8n, fee + 1n)
 const least = (one: bigint, other: bigint): bigint => (one < other ? one : other)
 const greatest = (...values: readonly bigint[]): bigint =>
   values.reduce((one, two) => (one > two ? one : two))

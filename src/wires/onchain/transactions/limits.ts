@@ -68,36 +68,37 @@ export async function readAllowance(
       : await db.all(sql<{ subject: string; amount: string; version: number }>`
           select subject, amount, version from onchain_spent
           where chain = ${chain.name} and day = ${day} and subject in (${sql.join([...subjects])})`)
-  const stored = new Map(
+  const sums = new Map(
     rows.map(({ subject, amount, version }) => [subject, { amount: BigInt(amount), version }]),
   )
-  const added = new Map<string, bigint>()
+  const increments = new Map<string, bigint>()
   const spentOf = (subject: string): bigint =>
-    (stored.get(subject)?.amount ?? 0n) + (added.get(subject) ?? 0n)
+    (sums.get(subject)?.amount ?? 0n) + (increments.get(subject) ?? 0n)
 
   return {
     take(intent) {
       if (!isLimited(intent) || intent.value === 0n) return undefined
-      const counted = subjectsOf(intent)
-      const broken = counted.find(([subject, , allowed]) => spentOf(subject) + intent.value > allowed)
-      if (broken) {
-        const [subject, limit, allowed] = broken
-        const spent = formatEther(spentOf(subject))
+      const ownSubjects = subjectsOf(intent)
+      const exceeded = ownSubjects.find(([subject, , allowed]) => spentOf(subject) + intent.value > allowed)
+      if (exceeded) {
+        const [subject, limit, allowed] = exceeded
+        const spending = formatEther(spentOf(subject))
         return refusal(
           chain,
           limit,
-          `${subject} has ${spent} of ${formatEther(allowed)} ${chain.symbol} today, and this is ${formatEther(intent.value)}`,
-          { spent, allowed: formatEther(allowed) },
+          `${subject} has ${spending} of ${formatEther(allowed)} ${chain.symbol} today, and this is ${formatEther(intent.value)}`,
+          { spent: spending, allowed: formatEther(allowed) },
         )
       }
-      for (const [subject] of counted) added.set(subject, (added.get(subject) ?? 0n) + intent.value)
+      for (const [subject] of ownSubjects)
+        increments.set(subject, (increments.get(subject) ?? 0n) + intent.value)
       return undefined
     },
     stepsSql: () =>
       // In one order, so that two batches do not wait for each other.
-      [...added.keys()].toSorted().map((subject) => {
+      [...increments.keys()].toSorted().map((subject) => {
         const amount = String(spentOf(subject))
-        const version = stored.get(subject)?.version
+        const version = sums.get(subject)?.version
         return requireRow(
           version === undefined
             ? sql`

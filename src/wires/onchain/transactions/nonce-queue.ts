@@ -142,14 +142,14 @@ export function createNonceQueues(
   }
 
   async function send(chain: Chain, rows: readonly Unmined[]): Promise<void> {
-    const { sent, taken, refusals } = await broadcast(chain, rows)
+    const { batch, acceptances, refusals } = await broadcast(chain, rows)
     const now = clock.now()
     await db.batch([
-      sentSql(sent, now),
-      ...(taken.length > 0
+      sentSql(batch, now),
+      ...(acceptances.length > 0
         ? [
             seenSql(
-              taken.map(({ hash }) => hash),
+              acceptances.map(({ hash }) => hash),
               now,
             ),
           ]
@@ -181,20 +181,20 @@ export function createNonceQueues(
       })),
     )
     const count = isQuantity(latest!.result) ? Number(latest!.result) : 0
-    const used = due.filter(({ nonce }) => nonce < count)
+    const usedRows = due.filter(({ nonce }) => nonce < count)
     const open = due.filter(({ nonce }) => nonce >= count)
-    if (used.length > 0) {
+    if (usedRows.length > 0) {
       // Mined, so no node needs it; the follower of the chain finds out what became of it.
-      await db.write(sentSql(used, clock.now()))
+      await db.write(sentSql(usedRows, clock.now()))
       const deepCount = isQuantity(deep!.result) ? Number(deep!.result) : 0
       await usedNonces.settle(
         chain,
-        used.filter(({ nonce }) => nonce < deepCount),
+        usedRows.filter(({ nonce }) => nonce < deepCount),
         deepBlock,
       )
     }
-    const replaced = stuck && open.includes(stuck) ? await replaceFrom(chain, stuck) : new Set()
-    const again = open.filter(({ id }) => !replaced.has(id))
+    const replacedIds = stuck && open.includes(stuck) ? await replaceFrom(chain, stuck) : new Set()
+    const again = open.filter(({ id }) => !replacedIds.has(id))
     if (again.length > 0) await send(chain, again)
   }
 

@@ -32,15 +32,15 @@ export type Nonces = {
 export async function noncesOf(
   { db, log }: Pick<WireContext, 'db' | 'log'>,
   { chain, signer: { address, isCreatedHere = false } }: Intent,
-  checked: Preflight,
+  preflight: Preflight,
 ): Promise<Nonces> {
-  const shown = checked.account.count
-  const line = await readNonceQueue(db, chain, address, shown)
+  const minedCount = preflight.account.count
+  const line = await readNonceQueue(db, chain, address, minedCount)
   const { nextNonce } = line
   const nonces = (next: number, pending = line.pending): Nonces => ({ stored: nextNonce, next, pending })
-  if (nextNonce === undefined && !isCreatedHere) return nonces(await firstNonce(chain, address, checked))
-  if (shown <= (nextNonce ?? 0)) return nonces(nextNonce ?? 0)
-  const count = await agreedCount(chain, address, checked)
+  if (nextNonce === undefined && !isCreatedHere) return nonces(await firstNonce(chain, address, preflight))
+  if (minedCount <= (nextNonce ?? 0)) return nonces(nextNonce ?? 0)
+  const count = await agreedCount(chain, address, preflight)
   if (nextNonce === undefined) return nonces(count)
   const { pending } = await readNonceQueue(db, chain, address, count)
   if (count <= nextNonce) return nonces(nextNonce, pending)
@@ -79,9 +79,9 @@ async function readNonceQueue(
  *
  * @throws PROVIDER_ERROR
  */
-async function firstNonce(chain: Chain, address: Address, checked: Preflight): Promise<number> {
+async function firstNonce(chain: Chain, address: Address, preflight: Preflight): Promise<number> {
   const [mined, answers] = await Promise.all([
-    agreedCount(chain, address, checked),
+    agreedCount(chain, address, preflight),
     chain.rpc.all([{ method: 'eth_getTransactionCount', params: [address, 'pending'] }], {
       limitMs: COMPARE_MS,
     }),

@@ -63,13 +63,13 @@ export function createPreflight({ db, clock }: Pick<WireContext, 'db' | 'clock'>
   return async (intents: readonly Intent[], wantsFresh: boolean): Promise<Preflight> => {
     const { chain } = intents[0]!
     const head = await chain.head({ isFresh: wantsFresh })
-    const begun = clock.elapsed()
+    const startedAt = clock.elapsed()
     try {
       return await ask(intents, head, wantsFresh)
     } catch (error) {
       // The block may be gone by a reorganisation, or not be at this node yet.
       const isNodes = error instanceof ApiError && error.code === onchainErrors.provider_error.code
-      if (!isNodes || wantsFresh || clock.elapsed() - begun > SOON_MS) throw error
+      if (!isNodes || wantsFresh || clock.elapsed() - startedAt > SOON_MS) throw error
       return await ask(intents, await chain.head({ isFresh: true }), true)
     }
   }

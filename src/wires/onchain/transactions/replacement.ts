@@ -124,20 +124,20 @@ export function createReplacements(
   }
 
   async function revise(chain: Chain, row: Unmined, revision: Revision = {}): Promise<Revised> {
-    const kept = (reason: string): Revised => ({ kind: 'kept', reason })
+    const keep = (reason: string): Revised => ({ kind: 'kept', reason })
     const cancels = revision.cancels ?? row.cancels ?? undefined
     const content = cancels === undefined ? contentOf(row) : await cancellationOf(chain, row)
     const fees = await feesFor(chain, row.id, content.gas, revision.isUnseen ?? false)
-    if (!fees) return kept('its fee is the highest that the configuration allows')
+    if (!fees) return keep('its fee is the highest that the configuration allows')
     const cost = content.value + content.gas * fees.maxFee
     const budget = revision.budget ?? (await budgetOf(chain, row.sender))
-    if (budget.left < cost) return kept('its address has too little for a higher fee')
+    if (budget.left < cost) return keep('its address has too little for a higher fee')
     const signer = await signers.find(row.sender)
-    if (!signer) return kept('its key is not here any more')
+    if (!signer) return keep('its key is not here any more')
     const { chainId } = await chain.identity()
-    const signed = await signTransaction(signer, { ...fees, ...content, chainId, nonce: row.nonce })
-    if (signed.kind !== 'accepted') return kept(signed.reason)
-    const isStored = await store(row, { ...signed, fees, cost }, { ...revision, cancels })
+    const signature = await signTransaction(signer, { ...fees, ...content, chainId, nonce: row.nonce })
+    if (signature.kind !== 'accepted') return keep(signature.reason)
+    const isStored = await store(row, { ...signature, fees, cost }, { ...revision, cancels })
     if (!isStored) return { kind: 'changed' }
     budget.left -= cost
     reported.delete(row.id)
@@ -147,7 +147,7 @@ export function createReplacements(
         address: row.sender,
         nonce: row.nonce,
         before: row.hash,
-        hash: signed.hash,
+        hash: signature.hash,
         ...(cancels !== undefined && { cancels }),
       },
       cancels === undefined

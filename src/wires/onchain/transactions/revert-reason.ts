@@ -82,13 +82,13 @@ export function revertOf(fault: RpcFault, abi: Abi = []): ApiError | undefined {
   const { code, message, data } = fault
   const isRevert = REVERT_CODES.includes(code) || REVERT.test(message)
   if (!isRevert && !HALT.test(message)) return undefined
-  const decoded =
+  const reason =
     isRevert && data !== undefined && size(data) >= 4
       ? decode(data, abi)
       : { reason: isRevert ? reasonIn(message) : oneLine(message, REASON_MAX) }
   return onchainErrors.contract_reverted({
-    message: `The contract refuses this call: ${decoded.reason}`,
-    details: decoded,
+    message: `The contract refuses this call: ${reason.reason}`,
+    details: reason,
   })
 }
 
@@ -98,11 +98,11 @@ function decode(data: Hex, abi: Abi): Decoded {
   if (size(data) > DATA_MAX) return unknown
   try {
     // An error without parameters has no `args`.
-    const decoded: { errorName: string; args?: readonly unknown[]; abiItem: object } = decodeErrorResult({
+    const abiError: { errorName: string; args?: readonly unknown[]; abiItem: object } = decodeErrorResult({
       abi: [...abi, ...standardErrors()],
       data,
     })
-    const { errorName, args = [], abiItem } = decoded
+    const { errorName, args = [], abiItem } = abiError
     if (errorName === 'Error' && typeof args[0] === 'string')
       return { reason: oneLine(args[0], REASON_MAX) || 'no reason given' }
     if (errorName === 'Panic' && typeof args[0] === 'bigint') return { reason: panicOf(args[0]) }
@@ -111,7 +111,7 @@ function decode(data: Hex, abi: Abi): Decoded {
     return {
       reason: oneLine(`${errorName}(${values.map(textOf).join(', ')})`, REASON_MAX),
       error: errorName,
-      args: named(values, inputs),
+      args: namedValues(values, inputs),
     }
   } catch {
     // No error of the ABI has this selector, or the contract encoded it wrongly.
@@ -130,7 +130,7 @@ function reasonIn(message: string): string {
   return oneLine(reason ?? '', REASON_MAX) || 'no reason given'
 }
 
-const named = (values: readonly unknown[], inputs: readonly AbiParameter[]): unknown =>
+const namedValues = (values: readonly unknown[], inputs: readonly AbiParameter[]): unknown =>
   inputs.length > 0 && inputs.every(({ name }) => name)
     ? Object.fromEntries(values.map((value, at) => [inputs[at]!.name!, value]))
     : values

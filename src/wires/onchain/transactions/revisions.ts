@@ -48,10 +48,10 @@ export function createRevisions(
       const row = await find(hash)
       const chain = chains.of(row.chain)
       const unmined = await db.get(selectUnminedByIdSql(row.id))
-      if (!unmined) throw settled(row)
+      if (!unmined) throw settledError(row)
       const count = await chain.rpc.call('eth_getTransactionCount', [row.sender, 'latest'])
       // The follower of the chain has not read that block yet.
-      if (isQuantity(count) && Number(count) > row.nonce) throw settled(row)
+      if (isQuantity(count) && Number(count) > row.nonce) throw settledError(row)
       // Another call was faster.
       if (attempt > 0 && cancels !== undefined && unmined.cancels !== null) return row
       const revised = await replacements.revise(chain, unmined, { cancels })
@@ -73,7 +73,7 @@ export function createRevisions(
   }
 }
 
-const settled = ({ block_number, is_final, error }: OnchainTransactionRow): ApiError =>
+const settledError = ({ block_number, is_final, error }: OnchainTransactionRow): ApiError =>
   errors.conflict({
     message:
       block_number === null

@@ -57,8 +57,8 @@ export function gasOf(
     })
   const most =
     estimate <= TRANSACTION_GAS_MAX && TRANSACTION_GAS_MAX < blockGas ? TRANSACTION_GAS_MAX : blockGas
-  const [wanted, { floor }] = [(estimate * 5n + 3n) / 4n, intrinsicGas(data)]
-  const least = wanted > floor ? wanted : floor
+  const [proposal, { floor }] = [(estimate * 5n + 3n) / 4n, intrinsicGas(data)]
+  const least = proposal > floor ? proposal : floor
   return least < most ? least : most
 }
 

@@ -135,26 +135,26 @@ export function createSubmit(
   }
 
   /** Refuses, or signs and stores. What stays open is to be looked at again. */
-  async function decide(entries: readonly Entry[], checked: Preflight): Promise<void> {
+  async function decide(entries: readonly Entry[], state: Preflight): Promise<void> {
     const { chain } = entries[0]!.intent
-    if (hasDayLimits(chain)) await counting.run(chain.name, () => signAndStore(entries, checked))
-    else await signAndStore(entries, checked)
+    if (hasDayLimits(chain)) await counting.run(chain.name, () => signAndStore(entries, state))
+    else await signAndStore(entries, state)
   }
 
-  async function signAndStore(entries: readonly Entry[], checked: Preflight): Promise<void> {
+  async function signAndStore(entries: readonly Entry[], state: Preflight): Promise<void> {
     const { chain } = entries[0]!.intent
     const allowance = await readAllowance(
       context,
       chain,
       entries.map(({ intent }) => intent),
     )
-    const nonces = await noncesOf(context, entries[0]!.intent, checked)
-    const accepted = accept(entries, checked, nonces.pending, allowance)
+    const nonces = await noncesOf(context, entries[0]!.intent, state)
+    const accepted = accept(entries, state, nonces.pending, allowance)
     if (accepted.length === 0) return
-    const signed = await sign(accepted, checked, nonces.next)
+    const signed = await sign(accepted, state, nonces.next)
     // The nonces of the others depend on it, so they are signed again.
     if (!signed) return
-    await store(signed, checked, nonces, allowance)
+    await store(signed, state, nonces, allowance)
     for (const { entry, row } of signed) entry.resolve(row)
   }
 
@@ -172,7 +172,7 @@ export function createSubmit(
       // A signature takes a millisecond or so of this thread.
       await nextTurn()
     }
-    const signed: Signed[] = []
+    const transactions: Signed[] = []
     for (const [at, outcome] of (await Promise.all(outcomes)).entries()) {
       const { entry, gas, fees, cost } = accepted[at]!
       const { intent, id } = entry
@@ -212,13 +212,13 @@ export function createSubmit(
       }
       const { hash, raw } = outcome
       const version = { max_fee: String(fees.maxFee), priority_fee: String(fees.priorityFee) }
-      signed.push({
+      transactions.push({
         entry,
         row,
         signed: { hash, transaction_id: id, raw, ...version, created_at: now },
       })
     }
-    return signed.length === accepted.length ? signed : undefined
+    return transactions.length === accepted.length ? transactions : undefined
   }
 
   async function store(

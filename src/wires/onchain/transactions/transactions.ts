@@ -155,12 +155,12 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
     const [head, { result, error }] = [headOf(answers[0]!.result)!, answers[1]!]
     if (error) throw providerError(chain.name, `eth_getTransactionByHash: ${error.message}`)
     if (result === null) throw notFound(chain.name)
-    const shown = shownOf(chain.name, result)
-    if (shown?.hash !== hash) throw providerError(chain.name, 'its node shows another transaction')
+    const view = shownOf(chain.name, result)
+    if (view?.hash !== hash) throw providerError(chain.name, 'its node shows another transaction')
     const receipt = receiptOf(answers[2]!.result)
     return receipt
-      ? { ...shown, ...placed(chain, { receipt, head }) }
-      : { ...shown, status: 'pending', confirmations: 0 }
+      ? { ...view, ...placed(chain, { receipt, head }) }
+      : { ...view, status: 'pending', confirmations: 0 }
   }
 
   return {
@@ -185,9 +185,9 @@ export function createTransactions({ db, clock }: Pick<WireContext, 'db' | 'cloc
       for (;;) {
         const row = await db.get(selectTransactionsSql(sql`id = ${id}`))
         if (!row) throw new Error(`there is no transaction ${id}`)
-        const left = until - clock.elapsed()
-        if (row.block_number !== null || row.is_final === 1 || left <= 0) return row
-        await clock.sleep(Math.min(LOOK_MS, left))
+        const remainingMs = until - clock.elapsed()
+        if (row.block_number !== null || row.is_final === 1 || remainingMs <= 0) return row
+        await clock.sleep(Math.min(LOOK_MS, remainingMs))
       }
     },
   }

@@ -40,13 +40,13 @@ export function createUsedNonces({ db, clock, log }: Pick<WireContext, 'db' | 'c
 
   async function fail(chain: Chain, row: Unmined, block: number): Promise<void> {
     // The follower would have found it in a block up to this one, which it may not have read yet.
-    const failed = await db.write(sql`
+    const failedRows = await db.write(sql`
       update onchain_transactions set
         status = 'failed', error = 'nonce used elsewhere', is_final = 1, updated_at = ${clock.now()}
       where id = ${row.id} and block_number is null
         and exists (select 1 from onchain_cursors where ${cursorIsFromSql(chain, block)})
       returning id`)
-    if (failed.length > 0)
+    if (failedRows.length > 0)
       log.error(
         { chain: chain.name, address: row.sender, nonce: row.nonce, hash: row.hash },
         'a nonce was used by a transaction of another program: its key must be used by this server only',
@@ -55,12 +55,12 @@ export function createUsedNonces({ db, clock, log }: Pick<WireContext, 'db' | 'c
 
   /** A node that was behind may have hidden it from the follower. */
   async function lookAgain(chain: Chain, row: Unmined, block: number): Promise<void> {
-    const moved = await db.write(sql`
+    const movedRows = await db.write(sql`
       update onchain_cursors set number = ${block - 1}, hash = ''
       where ${cursorIsFromSql(chain, block)}
         and exists (select 1 from onchain_transactions where id = ${row.id} and block_number is null)
       returning number`)
-    if (moved.length > 0)
+    if (movedRows.length > 0)
       log.warn(
         { chain: chain.name, hash: row.hash, block },
         'a transaction was overlooked in a block, which is read again',

@@ -117,7 +117,7 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
 
     async create(limitMs) {
       const deadline = clock.elapsed() + limitMs
-      const created = await run((client, { CreateKeyCommand }) =>
+      const createResult = await run((client, { CreateKeyCommand }) =>
         client.send(
           new CreateKeyCommand({
             KeySpec: 'ECC_SECG_P256K1',
@@ -128,23 +128,24 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
           { requestTimeout: limitMs },
         ),
       )
-      if ('failure' in created) return created.failure
-      const reference = created.answer.KeyMetadata?.Arn
+      if ('failure' in createResult) return createResult.failure
+      const reference = createResult.answer.KeyMetadata?.Arn
       if (reference === undefined)
         return { kind: 'unknown', reason: 'AWS KMS answered CreateKey without the ARN of the key' }
-      const read = await run((client, { GetPublicKeyCommand }) =>
+      const keyResult = await run((client, { GetPublicKeyCommand }) =>
         client.send(new GetPublicKeyCommand({ KeyId: reference }), {
           requestTimeout: Math.max(1, deadline - clock.elapsed()),
         }),
       )
-      const address = 'answer' in read ? addressOf(read.answer.PublicKey) : undefined
+      const address = 'answer' in keyResult ? addressOf(keyResult.answer.PublicKey) : undefined
       if (address !== undefined) return { kind: 'accepted', key: { address, reference } }
-      const reason = 'failure' in read ? read.failure.reason : 'AWS KMS answered another kind of key'
+      const reason =
+        'failure' in keyResult ? keyResult.failure.reason : 'AWS KMS answered another kind of key'
       return { kind: 'unknown', reason: `${reference} was created and is not used: ${reason}` }
     },
 
     async sign({ address, reference }, hash, limitMs) {
-      const signed = await run((client, { SignCommand }) =>
+      const signResult = await run((client, { SignCommand }) =>
         client.send(
           new SignCommand({
             KeyId: reference,
@@ -155,24 +156,24 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
           { requestTimeout: limitMs },
         ),
       )
-      if ('failure' in signed) {
-        const { kind, reason } = signed.failure
+      if ('failure' in signResult) {
+        const { kind, reason } = signResult.failure
         // Nothing comes of a signature that nobody has seen.
         return { kind: kind === 'refused' ? kind : 'retry', reason }
       }
-      const signature = signatureOf(signed.answer.Signature, hash, address)
+      const signature = signatureOf(signResult.answer.Signature, hash, address)
       return signature
         ? { kind: 'accepted', signature }
         : { kind: 'retry', reason: `AWS KMS answered what is no signature of ${address}` }
     },
 
     async check() {
-      const listed = await run((client, { ListKeysCommand }) =>
+      const listResult = await run((client, { ListKeysCommand }) =>
         client.send(new ListKeysCommand({ Limit: 1 }), { requestTimeout: CHECK_MS }),
       )
       // An answer about permissions shows that the credentials are known.
-      if ('failure' in listed && !listed.failure.reason.includes('AccessDeniedException'))
-        throw new Error(listed.failure.reason)
+      if ('failure' in listResult && !listResult.failure.reason.includes('AccessDeniedException'))
+        throw new Error(listResult.failure.reason)
     },
 
     async close() {

@@ -95,9 +95,9 @@ export function createLocalKeys(db: Database, clock: Clock, secret: string): Loc
   async function dataKeyOf(number: number): Promise<Key> {
     const find = (): DataKey | undefined => dataKeys.find((one) => one.number === number)
     if (!find()) await readAgain()
-    const found = find()
-    if (!found) throw new Error(`onchain_data_keys has no key ${number}`)
-    return found.key
+    const key = find()
+    if (!key) throw new Error(`onchain_data_keys has no key ${number}`)
+    return key.key
   }
 
   async function store(privateKey: Uint8Array): Promise<StoredKey> {

@@ -73,8 +73,8 @@ export function createCertificates(options: {
   clock: Clock
 }): Certificates {
   const { fetch, apiBase, roots, clock } = options
-  const cached = new BoundedMap<string, Cached>(CACHED_MAX)
-  const failed = new BoundedMap<string, number>(FAILED_MAX)
+  const certificates = new BoundedMap<string, Cached>(CACHED_MAX)
+  const failures = new BoundedMap<string, number>(FAILED_MAX)
   const fetching = new Map<string, Promise<Cached | undefined>>()
   let fetches: number[] = []
 
@@ -88,10 +88,10 @@ export function createCertificates(options: {
     const reply = await fetch(address, FETCH_MS)
     const isThere = reply.kind === 'answered' && reply.status === 200
     const certificate = isThere ? read(reply.body.toString('latin1'), address) : undefined
-    if (certificate) cached.set(address.href, certificate)
+    if (certificate) certificates.set(address.href, certificate)
     else {
-      cached.delete(address.href)
-      failed.set(address.href, clock.elapsed() + FAILED_MS)
+      certificates.delete(address.href)
+      failures.set(address.href, clock.elapsed() + FAILED_MS)
     }
     return certificate
   }
@@ -126,15 +126,15 @@ export function createCertificates(options: {
 
   function find(address: URL): Promise<Cached | undefined> | Cached | undefined {
     const { href } = address
-    const kept = cached.get(href)
-    const known = kept && isCurrent(kept.leaf, clock.now()) ? kept : undefined
-    if (known && clock.elapsed() < known.until) return known
+    const entry = certificates.get(href)
+    const current = entry && isCurrent(entry.leaf, clock.now()) ? entry : undefined
+    if (current && clock.elapsed() < current.until) return current
     const pending = fetching.get(href)
     if (pending) return pending
-    if (clock.elapsed() < (failed.get(href) ?? 0)) return undefined
+    if (clock.elapsed() < (failures.get(href) ?? 0)) return undefined
     fetches = fetches.filter((at) => at > clock.elapsed() - 60_000)
     // Forged webhooks may have used them up: the one that is known counts on.
-    if (fetches.length >= FETCHES_A_MINUTE) return known
+    if (fetches.length >= FETCHES_A_MINUTE) return current
     fetches.push(clock.elapsed())
     const loading = load(address).finally(() => fetching.delete(href))
     fetching.set(href, loading)

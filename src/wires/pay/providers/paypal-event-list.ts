@@ -39,10 +39,11 @@ export function createEventList(client: PaypalClient, clock: Clock) {
     }).toString()}`
     for (let page = 0; path !== undefined; page++) {
       if (page === PAGES_MAX) return 'too long'
-      const left = deadline - clock.elapsed()
-      if (left <= 0) return { kind: 'retry', reason: 'PayPal lists too many events to be read in time' }
+      const remainingMs = deadline - clock.elapsed()
+      if (remainingMs <= 0)
+        return { kind: 'retry', reason: 'PayPal lists too many events to be read in time' }
       const outcome: Outcome<{ listed: PaypalFields[]; next: string | undefined }> = outcomeOf(
-        await client.call(path, { limitMs: left }),
+        await client.call(path, { limitMs: remainingMs }),
         {
           call: 'read',
           expects: 'a list of events',
@@ -66,10 +67,10 @@ export function createEventList(client: PaypalClient, clock: Clock) {
   return async (since: number, limitMs: number): Promise<Outcome<Listed>> => {
     const deadline = clock.elapsed() + limitMs
     const now = clock.now()
-    const found = new Map<string, ProviderEvent>()
-    const listed = (until: number): Outcome<Listed> => ({
+    const events = new Map<string, ProviderEvent>()
+    const listOutcome = (until: number): Outcome<Listed> => ({
       kind: 'accepted',
-      events: [...found.values()],
+      events: [...events.values()],
       until: Math.max(since, Math.min(until, now - DELAY_MS)),
     })
     const earliest = Math.max(Math.min(since, now), now - KEPT_MS)
@@ -87,16 +88,16 @@ export function createEventList(client: PaypalClient, clock: Clock) {
           reason: `PayPal lists more than ${PAGES_MAX * PAGE_SIZE} events of one second`,
         }
       // What was read whole before counts, also if the rest cannot be read.
-      if (window.kind !== 'accepted') return start > earliest ? listed(start) : window
+      if (window.kind !== 'accepted') return start > earliest ? listOutcome(start) : window
       const inOrder = window.objects.toSorted((a, b) => createdAt(a) - createdAt(b))
       for (const object of inOrder) {
         const event = eventOf(object)
-        if (event && !found.has(event.id)) found.set(event.id, event)
+        if (event && !events.has(event.id)) events.set(event.id, event)
       }
       if (window.objects.length < PAGE_SIZE) windowMs = Math.min(WINDOW_MAX_MS, windowMs * 2)
       start = end
     }
-    return listed(now)
+    return listOutcome(now)
   }
 }
 

@@ -21,8 +21,8 @@ export function eventOf(value: unknown): ProviderEvent | undefined {
   const type = textOf(event['event_type'])
   if (id === undefined || type === undefined || !/^[\w.-]{1,200}$/.test(id) || !/^[\w.-]{1,200}$/.test(type))
     return undefined
-  const [, read] = SUBJECTS.find(([pattern]) => pattern.test(type)) ?? []
-  const subject = read?.(objectOf(event['resource']))
+  const [, readSubject] = SUBJECTS.find(([pattern]) => pattern.test(type)) ?? []
+  const subject = readSubject?.(objectOf(event['resource']))
   return { id, type, ...(subject && { subject }) }
 }
 

@@ -92,20 +92,20 @@ export type Reading<T extends object> = {
  */
 export function outcomeOf<T extends object>(reply: Reply, reading: Reading<T>): Outcome<T> {
   const { call, expects, accept } = reading
-  let refused: Refused | undefined
+  let refusal: Refused | undefined
   const outcome = outcomeWith<T>(reply, {
     name: 'PayPal',
     expects,
     accept(answered) {
       const value = accept(jsonOf(answered))
       if (!value || !isRefused(value)) return value
-      refused = value
+      refusal = value
       return undefined
     },
     sentence,
     refusal: (answered) => refusalOf(answered, call),
   })
-  if (refused) return refused
+  if (refusal) return refusal
   if (outcome.kind === 'refused' && reply.kind === 'answered' && isUndecided(reply))
     return { kind: 'unknown', reason: outcome.reason }
   return outcome

@@ -40,10 +40,10 @@ export function createRetrievePayment(client: PaypalClient, clock: Clock): Retri
 
     /** Returns the object with an id; undefined if PayPal has none. */
     async function fetchObject(collection: string, id: string): Promise<PaypalFields | undefined> {
-      const left = deadline - clock.elapsed()
-      if (left <= 0)
+      const remainingMs = deadline - clock.elapsed()
+      if (remainingMs <= 0)
         throw new Stop({ kind: 'retry', reason: 'PayPal has too much of this to be read in time' })
-      const reply = await client.call(`${collection}/${encodeURIComponent(id)}`, { limitMs: left })
+      const reply = await client.call(`${collection}/${encodeURIComponent(id)}`, { limitMs: remainingMs })
       if (reply.kind === 'answered' && isGone(reply)) return undefined
       const outcome = outcomeOf(reply, {
         call: 'read',
@@ -63,15 +63,15 @@ export function createRetrievePayment(client: PaypalClient, clock: Clock): Retri
 
     /** Fetches what a webhook named. An object that PayPal does not have any more is left out. */
     async function fetchNamed(): Promise<Found[]> {
-      const found: Found[] = []
+      const objects: Found[] = []
       for (const object of subject.objects ?? []) {
         const answer =
           object.kind === 'dispute'
             ? await fetchObject('/v1/customer/disputes', object.id)
             : await fetchRefund(object.id)
-        if (answer || object.kind === 'reversal') found.push({ object, answer })
+        if (answer || object.kind === 'reversal') objects.push({ object, answer })
       }
-      return found
+      return objects
     }
 
     async function fetchOrder(reference: string): Promise<PaymentSnapshot | undefined> {
@@ -110,11 +110,11 @@ export function createRetrievePayment(client: PaypalClient, clock: Clock): Retri
       }
     }
 
-    async function fetchSnapshot(found: readonly Found[]): Promise<PaymentSnapshot | undefined> {
+    async function fetchSnapshot(objects: readonly Found[]): Promise<PaymentSnapshot | undefined> {
       const { reference } = subject
       const order = reference === undefined ? undefined : await fetchOrder(reference)
       if (order) return order
-      const paymentId = subject.paymentId ?? paymentOf(found)
+      const paymentId = subject.paymentId ?? paymentOf(objects)
       const capture = paymentId === undefined ? undefined : await fetchCapture(paymentId)
       if (!capture || paymentId === undefined) return undefined
       const orderId = orderIdOf(capture)
@@ -123,9 +123,9 @@ export function createRetrievePayment(client: PaypalClient, clock: Clock): Retri
     }
 
     /** The snapshot with the objects that were named: they are not in the order, or newer than it. */
-    async function withNamed(snapshot: PaymentSnapshot, found: readonly Found[]): Promise<PaymentSnapshot> {
+    async function withNamed(snapshot: PaymentSnapshot, objects: readonly Found[]): Promise<PaymentSnapshot> {
       const entries = new Map(snapshot.entries.map((entry) => [entry.objectId, entry]))
-      for (const { object, answer } of found) {
+      for (const { object, answer } of objects) {
         if (!isOf(snapshot, object.kind, answer)) continue
         const entry =
           object.kind === 'dispute'
@@ -175,10 +175,10 @@ export function createRetrievePayment(client: PaypalClient, clock: Clock): Retri
           kind: 'unknown',
           reason: 'PayPal does not list orders: this one can only be found by its id',
         }
-      const found = await fetchNamed()
-      const snapshot = await fetchSnapshot(found)
+      const namedObjects = await fetchNamed()
+      const snapshot = await fetchSnapshot(namedObjects)
       if (!snapshot) return { kind: 'refused', code: 'gone', reason: 'PayPal has no such order or payment' }
-      return { kind: 'accepted', snapshot: await withNamed(snapshot, found) }
+      return { kind: 'accepted', snapshot: await withNamed(snapshot, namedObjects) }
     } catch (error) {
       if (error instanceof Stop) return error.outcome
       throw error
@@ -197,7 +197,7 @@ const incomplete = (expected: string): Stop =>
   new Stop({ kind: 'unknown', reason: `PayPal answered 200 without ${expected}` })
 
 /** The payment of a dispute that was fetched. */
-const paymentOf = (found: readonly Found[]): string | undefined => {
-  const dispute = found.find(({ object }) => object.kind === 'dispute')
+const paymentOf = (objects: readonly Found[]): string | undefined => {
+  const dispute = objects.find(({ object }) => object.kind === 'dispute')
   return dispute && disputeOf(dispute.answer)?.paymentId
 }

@@ -70,11 +70,13 @@ export function orderOf(answer: unknown): OrderView | undefined {
   const charges = captures.map((capture) => chargeOf(capture, status === 'COMPLETED'))
   const refundEntries = refunds.map(refundOf)
   if (charges.includes(undefined) || refundEntries.includes(undefined)) return undefined
-  const paid = charges.filter((charge) => charge && charge !== 'none') as ChargeEntry[]
+  const chargeEntries = charges.filter((charge) => charge && charge !== 'none') as ChargeEntry[]
   // A capture that failed before another one says nothing about the payment.
-  const isPaid = paid.some((charge) => charge.status !== 'failed')
-  const counted = isPaid ? paid.filter((charge) => charge.status !== 'failed') : paid.slice(-1)
-  const money = moneyOf(unit?.['amount']) ?? counted[0]
+  const isPaid = chargeEntries.some((charge) => charge.status !== 'failed')
+  const relevantCharges = isPaid
+    ? chargeEntries.filter((charge) => charge.status !== 'failed')
+    : chargeEntries.slice(-1)
+  const money = moneyOf(unit?.['amount']) ?? relevantCharges[0]
   const voided: LedgerEntry[] =
     status === 'VOIDED' && money
       ? [
@@ -90,16 +92,16 @@ export function orderOf(answer: unknown): OrderView | undefined {
   if (status === 'VOIDED' && !money) return undefined
 
   const transactionId = ourIdOf(unit?.['custom_id']) ?? ourIdOf(captures[0]?.['custom_id'])
-  const isOpen = status !== 'VOIDED' && status !== 'COMPLETED' && counted.length === 0
+  const isOpen = status !== 'VOIDED' && status !== 'COMPLETED' && relevantCharges.length === 0
   const url = isOpen ? linkOf(links, 'payer-action', 'approve') : undefined
-  const paymentId = counted[0]?.objectId
+  const paymentId = relevantCharges[0]?.objectId
   const fees = feesOf(captures.find(({ id }) => id === paymentId))
   return {
     snapshot: {
       reference,
       entries: [
         ...voided,
-        ...counted,
+        ...relevantCharges,
         ...(refundEntries as RefundEntry[]).map((refund) => withoutForeignCall(refund, transactionId)),
       ],
       ...(transactionId !== undefined && { transactionId }),
@@ -109,7 +111,8 @@ export function orderOf(answer: unknown): OrderView | undefined {
     },
     status,
     links,
-    isDeclined: counted.length === 0 && captures.some((capture) => NOT_CHARGED.has(capture['status'])),
+    isDeclined:
+      relevantCharges.length === 0 && captures.some((capture) => NOT_CHARGED.has(capture['status'])),
     unattributed: refunds.flatMap(({ id, custom_id }) => (custom_id === undefined ? (idOf(id) ?? []) : [])),
   }
 }

@@ -27,11 +27,11 @@ export function createTokens(
 ): PaypalTokens {
   const { clientId, clientSecret } = credentials
   const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
-  let cached: { token: string; until: number } | undefined
+  let cache: { token: string; until: number } | undefined
   let fetching: Promise<PaypalAccess> | undefined
 
   async function request(): Promise<PaypalAccess> {
-    const asked = clock.elapsed()
+    const requestedAt = clock.elapsed()
     const reply = await outbound.call('/v1/oauth2/token', {
       headers: { authorization: `Basic ${basic}` },
       form: { grant_type: 'client_credentials' },
@@ -44,13 +44,13 @@ export function createTokens(
     if (reply.status !== 200 || token === undefined || !/^[\x21-\x7e]{1,4096}$/.test(token))
       return { reason: refusal(reply) }
     const seconds = typeof expires_in === 'number' && expires_in > 0 ? expires_in : 0
-    cached = { token, until: asked + seconds * 1000 - SPARE_MS }
+    cache = { token, until: requestedAt + seconds * 1000 - SPARE_MS }
     return { token, isNew: true }
   }
 
   return {
     async get(limitMs) {
-      if (cached && clock.elapsed() < cached.until) return { token: cached.token, isNew: false }
+      if (cache && clock.elapsed() < cache.until) return { token: cache.token, isNew: false }
       fetching ??= request().finally(() => (fetching = undefined))
       const shared = fetching
       try {
@@ -60,7 +60,7 @@ export function createTokens(
       }
     },
     drop(token) {
-      if (cached?.token === token) cached = undefined
+      if (cache?.token === token) cache = undefined
     },
     async ended() {
       await fetching

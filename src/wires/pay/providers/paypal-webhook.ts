@@ -56,22 +56,22 @@ export function paypalReceiver(options: {
   }
 
   function transmissionOf(headers: IncomingHttpHeaders): Transmission {
-    const read = (name: string): string => {
+    const header = (name: string): string => {
       const value = headers[name]
       if (typeof value === 'string' && value !== '' && value.length <= HEADER_MAX) return value
       throw receiveErrors.invalid_signature()
     }
-    const certUrl = read('paypal-cert-url')
+    const certUrl = header('paypal-cert-url')
     const address = certificates.addressOf(certUrl)
     const transmission = {
-      id: read('paypal-transmission-id'),
-      time: read('paypal-transmission-time'),
-      signature: read('paypal-transmission-sig'),
-      algorithm: read('paypal-auth-algo'),
+      id: header('paypal-transmission-id'),
+      time: header('paypal-transmission-time'),
+      signature: header('paypal-transmission-sig'),
+      algorithm: header('paypal-auth-algo'),
     }
-    const sent = Date.parse(transmission.time)
+    const sentAt = Date.parse(transmission.time)
     const now = clock.now()
-    const isTimely = sent >= now - OLDEST_MS && sent <= now + AHEAD_MS
+    const isTimely = sentAt >= now - OLDEST_MS && sentAt <= now + AHEAD_MS
     if (!address || !isTimely || transmission.algorithm.toLowerCase() !== 'sha256withrsa')
       throw receiveErrors.invalid_signature()
     return { ...transmission, certUrl, address }
@@ -132,9 +132,10 @@ export function paypalReceiver(options: {
         await askPayPal(transmission, id, bytes)
       }
       await (certificate ? certificate.confirm(ask) : ask())
-      const read = eventOf(event)
-      if (!read) throw invalid({ path: '/body', message: 'must be an event with an id and an event_type' })
-      return [read]
+      const providerEvent = eventOf(event)
+      if (!providerEvent)
+        throw invalid({ path: '/body', message: 'must be an event with an id and an event_type' })
+      return [providerEvent]
     },
   }
 }

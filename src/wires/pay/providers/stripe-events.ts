@@ -91,9 +91,9 @@ export async function listEvents(
     let newest = 0
     for (;;) {
       const end = length === undefined ? undefined : start + length - 1
-      const created = { gte: start, ...(end !== undefined && { lte: end }) }
+      const creationRange = { gte: start, ...(end !== undefined && { lte: end }) }
       const window = pages((page) =>
-        stripe.events.list({ created, types: [...EVENT_TYPES], ...page }, options()),
+        stripe.events.list({ created: creationRange, types: [...EVENT_TYPES], ...page }, options()),
       )
       const { objects, isLast } = await read(window, length === 1)
       if (end === undefined) newest = newestOf(objects, start)

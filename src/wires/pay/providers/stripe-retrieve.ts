@@ -51,8 +51,8 @@ export const retrieve = (
  */
 async function find({ stripe, options, subject }: Retrieval): Promise<string> {
   const { paymentId, transactionId, since } = subject
-  const created = { gte: Math.max(0, Math.floor((since - CLOCK_SLACK_MS) / 1000)) }
-  const filter = paymentId === undefined ? { created } : { payment_intent: paymentId }
+  const creationRange = { gte: Math.max(0, Math.floor((since - CLOCK_SLACK_MS) / 1000)) }
+  const filter = paymentId === undefined ? { created: creationRange } : { payment_intent: paymentId }
   const isWanted = (session: StripeFields): boolean =>
     paymentId === undefined
       ? transactionId !== undefined &&
@@ -62,8 +62,8 @@ async function find({ stripe, options, subject }: Retrieval): Promise<string> {
   for await (const { objects } of pages((page) =>
     stripe.checkout.sessions.list({ ...filter, ...page }, options()),
   )) {
-    const found = idOf(objects.find(isWanted))
-    if (found !== undefined) return found
+    const sessionId = idOf(objects.find(isWanted))
+    if (sessionId !== undefined) return sessionId
   }
   const of = paymentId === undefined ? 'transaction' : 'payment'
   throw new Ended({

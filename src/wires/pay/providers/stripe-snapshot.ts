@@ -186,9 +186,9 @@ function withdrawnOf(
 ): bigint {
   let withdrawn = 0n
   for (const movement of movements.map(fieldsOf)) {
-    const moved = movement['amount']
-    if (currencyOf(movement['currency']) !== currency || !Number.isSafeInteger(moved)) return amount
-    withdrawn -= BigInt(moved as number)
+    const movementAmount = movement['amount']
+    if (currencyOf(movement['currency']) !== currency || !Number.isSafeInteger(movementAmount)) return amount
+    withdrawn -= BigInt(movementAmount as number)
   }
   return withdrawn > 0n && withdrawn < amount ? withdrawn : amount
 }

@@ -44,10 +44,10 @@ export async function arrivalsIn(
   const arrivals = blocks.flatMap((block) => [...coinIn(block), ...tokensIn(block)])
   const requests = await requestsAt(db, [...new Set(arrivals.map(({ to }) => to))], now)
   const ours = arrivals.filter(({ to }) => requests.has(to))
-  const [own, failed] = await Promise.all([ownPairs(db, chain.name, ours), failedOf(chain, ours)])
+  const [own, failures] = await Promise.all([ownPairs(db, chain.name, ours), failedOf(chain, ours)])
   const receipts = ours
     .filter(
-      ({ hash, from, to, contract }) => !failed.has(hash) && !(contract === '' && own.has(`${from} ${to}`)),
+      ({ hash, from, to, contract }) => !failures.has(hash) && !(contract === '' && own.has(`${from} ${to}`)),
     )
     .map((one) => receiptOf(chain.name, requests.get(one.to)!, one))
   const unspammed = await withoutSpam(db, receipts, [...requests.values()])
@@ -104,13 +104,13 @@ async function requestsAt(
   addresses: readonly string[],
   now: number,
 ): Promise<Map<string, Awaited>> {
-  const found = await Promise.all(
+  const logs = await Promise.all(
     chunksOf(addresses).map((chunk) =>
       db.all<Awaited>(sql`
         select id, chain, contract, address, is_swept from pay_requests where address in (${sql.join(chunk)}) and watched_until > ${now}`),
     ),
   )
-  return new Map(found.flat().map((one) => [one.address, one]))
+  return new Map(logs.flat().map((one) => [one.address, one]))
 }
 
 /** The receipts with what arrived of the tokens that were asked for. Nobody relies on what others log. */
@@ -138,9 +138,9 @@ async function withBalances(
     const block = blocks.find((one) => one.number === number)!
     const isSent = (one: Arrival): boolean =>
       one.block === block && one.from === address && one.contract === contract
-    const sent = arrivals.filter(isSent).reduce((sum, { amount }) => sum + amount, 0n)
+    const outgoing = arrivals.filter(isSent).reduce((sum, { amount }) => sum + amount, 0n)
     const isSwept = requests.get(address)!.is_swept === 1
-    return { contract, address, block, receipts: group, sent: isSwept ? sent : undefined }
+    return { contract, address, block, receipts: group, sent: isSwept ? outgoing : undefined }
   })
   return [...receipts.filter((one) => !isAskedToken(one)), ...(await movedTokens(db, chain, logged))]
 }

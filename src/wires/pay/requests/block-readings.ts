@@ -34,11 +34,11 @@ export async function beginLook(
   const head = await chain.head()
   const number = Math.max(0, head.number - depth + 1)
   if (applied < number && (await isFollowed(db, chain, now))) return undefined
-  const found = await rpc.call<{ hash: Hex; timestamp: Hex } | null>('eth_getBlockByNumber', [
+  const blockHeader = await rpc.call<{ hash: Hex; timestamp: Hex } | null>('eth_getBlockByNumber', [
     `0x${number.toString(16)}`,
     false,
   ])
-  if (!found) return undefined
+  if (!blockHeader) return undefined
   const unchanged =
     applied < number
       ? sql`
@@ -48,7 +48,7 @@ export async function beginLook(
         returning chain`
       : sql`update pay_heads set number = number where chain = ${name} and number >= ${number} returning chain`
   return {
-    block: { number, hash: found.hash, timestamp: Number(found.timestamp) },
+    block: { number, hash: blockHeader.hash, timestamp: Number(blockHeader.timestamp) },
     unchangedSql: requireRow(unchanged, () => changedMeanwhile),
   }
 }
@@ -71,10 +71,14 @@ export async function coinBeyond(
     [block],
   )
   if (!balances) throw new Error(`the node has no balances of block ${block.number}`)
-  const known = Map.groupBy(await knownCoin(db, chain.name, [...balances.keys()]), ({ address }) => address)
+  const coinByAddress = Map.groupBy(
+    await knownCoin(db, chain.name, [...balances.keys()]),
+    ({ address }) => address,
+  )
   return requests.flatMap((request) => {
     const amount =
-      (balances.get(request.address) ?? 0n) - knownUntil(block.number, known.get(request.address) ?? [])
+      (balances.get(request.address) ?? 0n) -
+      knownUntil(block.number, coinByAddress.get(request.address) ?? [])
     if (amount <= 0n) return []
     return [receiptOf(chain.name, request, { contract: '', amount, hash: '', logIndex: COIN, block })]
   })

@@ -43,22 +43,24 @@ export async function contractCoin(
   ]
   const sums = new Map<string, bigint>()
   for (const { address, amount } of coins) sums.set(address, (sums.get(address) ?? 0n) + BigInt(amount))
-  const paid = requests.filter(({ address }) => (balances.get(address) ?? 0n) > (sums.get(address) ?? 0n))
-  if (paid.length === 0) return []
+  const paidRequests = requests.filter(
+    ({ address }) => (balances.get(address) ?? 0n) > (sums.get(address) ?? 0n),
+  )
+  if (paidRequests.length === 0) return []
   // In which of several blocks it came. A node that keeps no state of old blocks shows it in the last one only.
   const perBlock =
     blocks.length === 1
       ? [balances]
       : await readBalances(
           chain,
-          paid.map(({ address }) => address),
+          paidRequests.map(({ address }) => address),
           blocks,
         )
-  return paid.flatMap((request) => {
-    let known = coins.filter(({ address }) => address === request.address)
+  return paidRequests.flatMap((request) => {
+    let ownCoins = coins.filter(({ address }) => address === request.address)
     return blocks.flatMap((block, at) => {
       const balance = (block === last ? balances : perBlock[at])?.get(request.address) ?? 0n
-      const amount = balance - sumUntil(known, block.number)
+      const amount = balance - sumUntil(ownCoins, block.number)
       if (amount <= 0n) return []
       const receipt = receiptOf(chain.name, request, {
         contract: '',
@@ -67,7 +69,7 @@ export async function contractCoin(
         logIndex: COIN,
         block,
       })
-      known = [...known, receipt]
+      ownCoins = [...ownCoins, receipt]
       return [receipt]
     })
   })
@@ -82,12 +84,12 @@ export async function knownCoin(
   chain: string,
   addresses: readonly string[],
 ): Promise<Coin[]> {
-  const found = await Promise.all(
+  const readings = await Promise.all(
     chunksOf(addresses).map((chunk) =>
       db.all<Coin>(sql`
         select p.address, p.amount, p.block_number, p.transaction_hash from pay_requests r join pay_receipts p on p.request_id = r.id
         where r.address in (${sql.join(chunk)}) and p.chain = ${chain} and p.contract = ''`),
     ),
   )
-  return found.flat()
+  return readings.flat()
 }

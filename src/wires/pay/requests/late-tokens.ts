@@ -25,26 +25,28 @@ export async function tokensBeyond(
   block: BlockReading['block'],
   requests: readonly Due[],
 ): Promise<ReceiptRow[]> {
-  const asked = requests.filter(({ contract }) => contract !== '')
-  const balances = await readTokenBalances(chain, asked, block)
-  const held = asked.flatMap((request, at) =>
+  const tokenRequests = requests.filter(({ contract }) => contract !== '')
+  const balances = await readTokenBalances(chain, tokenRequests, block)
+  const holdings = tokenRequests.flatMap((request, at) =>
     balances[at]! > 0n ? [{ request, balance: balances[at]! }] : [],
   )
-  if (held.length === 0) return []
+  if (holdings.length === 0) return []
   const stored = await db.all<ReceiptRow>(sql`
     select chain, block_number, address, transaction_hash, log_index, request_id, contract, amount, block_time
-    from pay_receipts where chain = ${chain.name} and request_id in (${sql.join(held.map(({ request }) => request.id))})`)
-  const paid = held.flatMap(({ request, balance }) => {
-    const known = stored.filter((one) => one.request_id === request.id && one.contract === request.contract)
-    const amount = balance - knownUntil(block.number, known)
-    return amount > 0n ? [{ request, known, amount }] : []
+    from pay_receipts where chain = ${chain.name} and request_id in (${sql.join(holdings.map(({ request }) => request.id))})`)
+  const payments = holdings.flatMap(({ request, balance }) => {
+    const recordedReceipts = stored.filter(
+      (one) => one.request_id === request.id && one.contract === request.contract,
+    )
+    const amount = balance - knownUntil(block.number, recordedReceipts)
+    return amount > 0n ? [{ request, known: recordedReceipts, amount }] : []
   })
   const logged = await transfersTo(
     chain,
     block,
-    paid.map(({ request }) => request),
+    payments.map(({ request }) => request),
   )
-  return paid.flatMap(({ request, known, amount }, at) => {
+  return payments.flatMap(({ request, known, amount }, at) => {
     const transfers = logged[at]
     if (!transfers) {
       const { contract } = request

@@ -45,11 +45,11 @@ export function createLateLooks(
         ...(await tokensBeyond(db, chain, block, due)),
         ...(await coinBeyond(db, chain, block, due)),
       ]
-      const found = [...new Set(receipts.map(({ request_id }) => request_id))]
+      const requestIds = [...new Set(receipts.map(({ request_id }) => request_id))]
       await db.batch([
         unchangedSql,
         // Of two looks at the same time one stores what both find.
-        ...found.map((id) =>
+        ...requestIds.map((id) =>
           requireRow(
             sql`${lookedSql(block.number, now)} where id = ${id} and look_at <= ${now} returning id`,
             () => lookedMeanwhile,
@@ -58,9 +58,9 @@ export function createLateLooks(
         sql`${lookedSql(block.number, now)}
           where id in (${sql.join(due.map(({ id }) => id))}) and look_at <= ${now}`,
         ...receipts.map(insertReceiptSql),
-        ...(found.length === 0
+        ...(requestIds.length === 0
           ? []
-          : [...markChangedSql(found), settleSql(name, `look-${found[0]!}-${block.number}`)]),
+          : [...markChangedSql(requestIds), settleSql(name, `look-${requestIds[0]!}-${block.number}`)]),
       ])
       after = due.at(-1)!.id
     }

@@ -34,14 +34,14 @@ export async function movedTokens(
       balanceCall(one, { blockHash: one.block.hash }),
     ]),
   )
-  const moved: ReceiptRow[] = []
+  const receipts: ReceiptRow[] = []
   for (const [at, one] of logged.entries()) {
     const [before, after] = [balanceIn(answers[at * 2]!), balanceIn(answers[at * 2 + 1]!)]
     const isKnown = before !== undefined && after !== undefined
-    const arrived = isKnown ? after - before + (one.sent ?? 0n) : await unaccounted(db, chain, one, moved)
-    moved.push(...upTo(arrived, one.receipts))
+    const arrived = isKnown ? after - before + (one.sent ?? 0n) : await unaccounted(db, chain, one, receipts)
+    receipts.push(...upTo(arrived, one.receipts))
   }
-  return moved
+  return receipts
 }
 
 /** What an address has now beyond what is known: for a block that is so old that the node has no state of it. */
@@ -59,11 +59,11 @@ async function unaccounted(
   const [answer] = await chain.rpc.batch([balanceCall(one, 'latest')])
   const balance = balanceIn(answer!)
   if (balance === undefined) throw new Error(`the node does not answer the balance of ${address}`)
-  const known = await db.all<Pick<ReceiptRow, 'amount'>>(sql`
+  const recordedReceipts = await db.all<Pick<ReceiptRow, 'amount'>>(sql`
     select amount from pay_receipts
     where request_id = ${receipts[0]!.request_id} and chain = ${chain.name} and contract = ${contract}`)
   const own = moved.filter((other) => other.address === address && other.contract === contract)
-  return balance - sumOf(known) - sumOf(own)
+  return balance - sumOf(recordedReceipts) - sumOf(own)
 }
 
 const sumOf = (receipts: readonly Pick<ReceiptRow, 'amount'>[]): bigint =>
@@ -71,12 +71,12 @@ const sumOf = (receipts: readonly Pick<ReceiptRow, 'amount'>[]): bigint =>
 
 /** The receipts in their order, until they have the amount. */
 export function upTo(amount: bigint, receipts: readonly ReceiptRow[]): ReceiptRow[] {
-  let left = amount
+  let remaining = amount
   return receipts.flatMap((one) => {
     const logged = BigInt(one.amount)
-    const part = logged < left ? logged : left
+    const part = logged < remaining ? logged : remaining
     if (part <= 0n) return []
-    left -= part
+    remaining -= part
     return [{ ...one, amount: part.toString() }]
   })
 }

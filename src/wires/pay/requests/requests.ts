@@ -129,7 +129,7 @@ export function createPaymentRequests(
 
   /** The next address that has no coin, which a database restored from a backup could give twice. */
   async function nextReceiver(chain: Chain): Promise<ReceivingAddress> {
-    for (let used = 0; used < USED_MAX; used++) {
+    for (let usedCount = 0; usedCount < USED_MAX; usedCount++) {
       const receiver = await receivers.next()
       const address = receiver.address.toLowerCase()
       const [[balances], isKnown] = await Promise.all([
@@ -203,10 +203,10 @@ export function createPaymentRequests(
   const symbolOf = (name: string, contract: string): string => {
     const chain = chainNamed(name)
     if (contract === '') return chain?.symbol ?? name
-    const known = Object.entries(chain?.tokens ?? {}).find(
+    const tokenEntry = Object.entries(chain?.tokens ?? {}).find(
       ([, address]) => address.toLowerCase() === contract,
     )
-    return known?.[0] ?? getAddress(contract)
+    return tokenEntry?.[0] ?? getAddress(contract)
   }
 
   async function stateNow(stored: StoredRequest) {

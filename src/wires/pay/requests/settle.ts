@@ -62,11 +62,11 @@ export function createSettle(
   /** Settles what meets a condition, until nothing does. One that fails does not keep the others. */
   async function settleAll(where: Sql, isSilent: boolean): Promise<void> {
     for (;;) {
-      const found = await read(where)
+      const batch = await read(where)
       const faults: unknown[] = []
-      for (const one of found) await writeNow(one, isSilent).catch((error: unknown) => faults.push(error))
+      for (const one of batch) await writeNow(one, isSilent).catch((error: unknown) => faults.push(error))
       if (faults.length > 0) throw faults[0]
-      if (found.length < ROUND) return
+      if (batch.length < ROUND) return
     }
   }
 
@@ -150,17 +150,17 @@ function entriesFor(
   }
   if (summary.captured > 0n) {
     const isOpen = dispute?.status === 'open'
-    const opened: LedgerEntry = {
+    const openDispute: LedgerEntry = {
       ...object,
       kind: 'dispute',
       status: 'open',
       version: isOpen ? version : version + 1,
       reason,
     }
-    const lost: LedgerEntry = { ...opened, kind: 'dispute', status: 'lost' }
+    const lostDispute: LedgerEntry = { ...openDispute, kind: 'dispute', status: 'lost' }
     return [
-      ...(isOpen || dispute?.status === 'lost' ? [] : [opened]),
-      ...(isFinal && dispute?.status !== 'lost' ? [lost] : []),
+      ...(isOpen || dispute?.status === 'lost' ? [] : [openDispute]),
+      ...(isFinal && dispute?.status !== 'lost' ? [lostDispute] : []),
     ]
   }
   return isFinal && row.status === 'pending' ? [{ ...object, kind: 'session', status: 'expired' }] : []

@@ -65,7 +65,7 @@ export async function readSweepItems(
   { chains, tokens, fees }: Pick<Onchain, 'chains' | 'tokens' | 'fees'>,
   { fingerprint, treasury }: { fingerprint: string; treasury: Address },
 ): Promise<SweepItem[]> {
-  const found: SweepItem[] = []
+  const plannedItems: SweepItem[] = []
   for (const chain of chains.all.filter(({ isConfigured }) => isConfigured)) {
     const places = await db.scan<Place>(sql`
       select id, address from pay_requests r where is_open = 0 and fingerprint = ${fingerprint}
@@ -114,9 +114,9 @@ export async function readSweepItems(
         })
     const gas = await estimate(chain, items, treasury)
     const priced = items.map((item, at) => ({ ...item, gas: gas[at]!, cost: gas[at]! * maxFee }))
-    found.push(...priced.filter(({ contract, coin, cost }) => contract !== '' || coin > cost * MARGIN))
+    plannedItems.push(...priced.filter(({ contract, coin, cost }) => contract !== '' || coin > cost * MARGIN))
   }
-  return found
+  return plannedItems
 }
 
 async function batches(chain: Chain, calls: readonly RpcCall[]): Promise<unknown[]> {
@@ -152,8 +152,8 @@ async function estimate(
     items.map((item) => {
       const { to, value, data } = transferOf(item, treasury)
       // One wei of coin, so that enough is left for the gas.
-      const sent = { from: item.address, to, value: value > 0n ? '0x1' : '0x0', ...(data && { data }) }
-      return { method: 'eth_estimateGas', params: [sent] }
+      const transaction = { from: item.address, to, value: value > 0n ? '0x1' : '0x0', ...(data && { data }) }
+      return { method: 'eth_estimateGas', params: [transaction] }
     }),
   )
   return results.map((result) => (isHex(result) ? (BigInt(result) * 5n) / 4n : 0n))

@@ -77,7 +77,7 @@ export function createSweep(
       retry: RETRY,
     },
     async ({ payload: { id } }) => {
-      const row = await read(id)
+      const row = await readRow(id)
       const chain = chains.all.find(({ name }) => name === row?.chain)
       if (!row || row.status === 'done' || row.status === 'failed') return undefined
       if (!chain?.isConfigured || row.fingerprint !== receivers.fingerprint)
@@ -94,7 +94,7 @@ export function createSweep(
     },
   )
 
-  const read = (id: string): Promise<SweepRow | undefined> =>
+  const readRow = (id: string): Promise<SweepRow | undefined> =>
     db.get(sql<SweepRow>`
       select s.id, s.request_id, s.chain, s.contract, s.treasury, s.gas_wallet, s.gas, s.status, s.amount, s.hash, s.fundings,
         s.funded_until, s.error, r.address, r.address_index, r.fingerprint
@@ -220,7 +220,7 @@ export function createSweep(
           created_at: now,
           updated_at: now,
         }
-        const taken = await db
+        const rows = await db
           .batch([
             // Not of a request that is open again.
             requireRow(
@@ -233,7 +233,7 @@ export function createSweep(
           .catch((error: unknown) => {
             if (error !== notSwept && !isUnderWay(error)) throw error
           })
-        if (taken) count++
+        if (rows) count++
       }
       return count
     },

@@ -72,9 +72,9 @@ export function createConsumer(
       // What may have been paid in these blocks is found in later ones: until then the time is not over.
       const expired = isWhole ? await expiredBy(name, blocks) : new Map<number, string[]>()
       const deepest = head.number - depth + 1
-      const stored = await deepening(name, deepest - blocks.length, deepest)
+      const hashes = await deepening(name, deepest - blocks.length, deepest)
       const changed = new Set([
-        ...stored.map(({ id }) => id),
+        ...hashes.map(({ id }) => id),
         ...receipts.flatMap((one) => (one.block_number <= deepest ? [one.request_id] : [])),
         ...[...expired].flatMap(([number, ids]) => (number <= deepest ? ids : [])),
       ])
