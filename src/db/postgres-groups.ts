@@ -1,4 +1,4 @@
-import type { Answer } from './postgres-pipeline.ts'
+import type { PipelineAnswer } from './postgres-pipeline.ts'
 import { arrayOf, typeNames } from './postgres-values.ts'
 import type { SqlScalar, Statement } from './sql.ts'
 
@@ -58,7 +58,7 @@ export class GroupForm {
   }
 
   /** Notes what the server said of the statement when it ran alone. */
-  learn({ parameterTypes }: Answer): void {
+  learn({ parameterTypes }: PipelineAnswer): void {
     if (this.#isKnown) return
     this.#isKnown = true
     const types = typeNames(parameterTypes)

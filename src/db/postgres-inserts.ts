@@ -1,5 +1,5 @@
 import { GroupForm } from './postgres-groups.ts'
-import type { Answer } from './postgres-pipeline.ts'
+import type { PipelineAnswer } from './postgres-pipeline.ts'
 import { TurnQueue } from './turn-queue.ts'
 import { textOf } from './postgres-values.ts'
 import type { Insert, InsertShape, Row, SqlScalar, Statement } from './sql.ts'
@@ -18,7 +18,7 @@ type Waiting = {
 }
 
 /** Runs one statement that is a transaction of its own. */
-type RunInsert = (statement: Statement) => Promise<Answer>
+type RunInsert = (statement: Statement) => Promise<PipelineAnswer>
 
 /** Rows of one table that arrive together are inserted by one statement. One that fails takes no other with it. */
 export class InsertGroups {

@@ -7,7 +7,7 @@ import type { Row, Statement } from './sql.ts'
 export type NamedStatement = Statement & { readonly name: string | undefined }
 
 /** What a statement answered. */
-export class Answer {
+export class PipelineAnswer {
   readonly columns: readonly Column[]
   readonly raw: readonly RawRow[]
   /** The rows that it changed or answered. */
@@ -59,11 +59,11 @@ const prepared = new WeakMap<Connection, Map<string, Description | undefined>>()
  */
 export class Pipeline {
   /** Replaced by `pg`, for its timeout. */
-  callback: (error: Error | null, answers?: Answer[]) => void
+  callback: (error: Error | null, answers?: PipelineAnswer[]) => void
   /** For `pg`: how long to wait for the answers, instead of what the pool says. */
   query_timeout: number | undefined
   readonly #statements: readonly NamedStatement[]
-  readonly #answers: Answer[] = []
+  readonly #answers: PipelineAnswer[] = []
   #connection: Connection | undefined
   #known!: Map<string, Description | undefined>
   #description: { columns: readonly Column[]; parameterTypes: readonly number[] } | undefined
@@ -71,7 +71,7 @@ export class Pipeline {
 
   constructor(
     statements: readonly NamedStatement[],
-    callback: (error: Error | null, answers?: Answer[]) => void,
+    callback: (error: Error | null, answers?: PipelineAnswer[]) => void,
   ) {
     this.#statements = statements
     this.callback = callback
@@ -136,7 +136,7 @@ export class Pipeline {
     const described = this.#description
     if (described && name !== undefined) this.#known.set(name, described)
     const description = described ?? this.#known.get(name ?? '')!
-    this.#answers.push(new Answer(description, this.#raw, Number(/\d+$/.exec(text)?.[0] ?? 0)))
+    this.#answers.push(new PipelineAnswer(description, this.#raw, Number(/\d+$/.exec(text)?.[0] ?? 0)))
     this.#raw = []
     this.#description = undefined
   }

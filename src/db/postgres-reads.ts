@@ -1,5 +1,5 @@
 import { GroupForm, setColumn } from './postgres-groups.ts'
-import type { Answer } from './postgres-pipeline.ts'
+import type { PipelineAnswer } from './postgres-pipeline.ts'
 import { TurnQueue } from './turn-queue.ts'
 import { rowOf, type RawRow } from './postgres-values.ts'
 import type { Row, Sql, SqlScalar, Statement } from './sql.ts'
@@ -27,7 +27,7 @@ type Same = { readonly statement: Statement; readonly reads: Read[] }
 type Sent = { readonly statement: Statement; readonly sets: readonly Same[]; readonly form: GroupForm }
 
 /** Runs statements in one round trip. */
-type RunReads = (statements: readonly Statement[]) => Promise<Answer[]>
+type RunReads = (statements: readonly Statement[]) => Promise<PipelineAnswer[]>
 
 /**
  * The reads of one turn of the event loop go together, in one round trip: as one query if they are the same statement
@@ -147,7 +147,7 @@ const keyOf = (params: readonly SqlScalar[]): string => {
   return key
 }
 
-function settle({ sets, form }: Sent, answer: Answer): void {
+function settle({ sets, form }: Sent, answer: PipelineAnswer): void {
   if (sets.length === 1) {
     form.learn(answer)
     for (const { resolve, reject: fail, isPoint } of sets[0]!.reads)

@@ -1,4 +1,4 @@
-import type { Answer } from './postgres-pipeline.ts'
+import type { PipelineAnswer } from './postgres-pipeline.ts'
 import { rowOf } from './postgres-values.ts'
 import type { Row, Statement } from './sql.ts'
 
@@ -27,7 +27,7 @@ ${text}${returnsRows ? '' : '\nreturning 1'}
 }
 
 /** The rows of the statement itself. */
-export function rowsOfRequired({ columns, raw }: Answer, { returnsRows }: Required): Row[] {
+export function rowsOfRequired({ columns, raw }: PipelineAnswer, { returnsRows }: Required): Row[] {
   return returnsRows ? raw.map((row) => rowOf(columns, row, 1)) : [{}]
 }
 

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { errors } from '../base/errors.ts'
 import { cancelStatement } from './postgres-cancel.ts'
 import { errorOf, isFromServer, kindOf, type Kind } from './postgres-faults.ts'
-import { Pipeline, type Answer, type NamedStatement } from './postgres-pipeline.ts'
+import { Pipeline, type PipelineAnswer, type NamedStatement } from './postgres-pipeline.ts'
 import type { Statement } from './sql.ts'
 
 const NAMED_STATEMENTS = 500
@@ -58,7 +58,7 @@ export class StatementNames {
 }
 
 /** A connection out of the pool for one use, which remembers what went wrong with it. */
-export class Session {
+export class PostgresSession {
   readonly #pool: pg.Pool
   readonly #names: StatementNames
   #client: pg.PoolClient | undefined
@@ -93,7 +93,7 @@ export class Session {
    * Sends statements in one round trip. Outside of a transaction that was begun they are one themselves:
    * all of them are committed or none.
    */
-  async run(statements: readonly Statement[]): Promise<Answer[]> {
+  async run(statements: readonly Statement[]): Promise<PipelineAnswer[]> {
     const first = this.#begin
     this.#begin = []
     const named = statements.map((statement) => this.#names.of(statement))
@@ -113,7 +113,7 @@ export class Session {
     stop: AbortSignal,
     statement: Statement,
     { limitMs, hasWorkers }: { limitMs?: number | undefined; hasWorkers: boolean },
-  ): Promise<Answer> {
+  ): Promise<PipelineAnswer> {
     stop.throwIfAborted()
     const cancel = (): void => {
       this.spoil()
@@ -153,7 +153,10 @@ export class Session {
   }
 
   /** @param commits after the last statement, within the only one, or not by these statements */
-  #send(statements: readonly NamedStatement[], commits: 'last' | 'within' | 'never'): Promise<Answer[]> {
+  #send(
+    statements: readonly NamedStatement[],
+    commits: 'last' | 'within' | 'never',
+  ): Promise<PipelineAnswer[]> {
     if (statements.some(({ params }) => params.length > VALUES_MAX))
       return Promise.reject(new RangeError(`A statement has at most ${VALUES_MAX} values.`))
     this.mayHaveCommitted = commits !== 'never'

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { errors } from '../base/errors.ts'
 import { CopyOut } from './postgres-copy-out.ts'
 import { errorOf } from './postgres-faults.ts'
-import { Pipeline, type Answer } from './postgres-pipeline.ts'
+import { Pipeline, type PipelineAnswer } from './postgres-pipeline.ts'
 import { types } from './postgres-values.ts'
 import type { SnapshotConnection } from './snapshot.ts'
 import type { Row, Sql, SqlScalar } from './sql.ts'
@@ -44,7 +44,7 @@ export class PostgresSnapshot implements SnapshotConnection {
 
   async rows(query: Sql<unknown>): Promise<Row[]> {
     const statement = { ...query.render('postgres'), name: undefined }
-    const [answer] = await new Promise<Answer[]>((resolve, reject) => {
+    const [answer] = await new Promise<PipelineAnswer[]>((resolve, reject) => {
       const pipeline = new Pipeline([statement], (error, answers) => {
         if (error) reject(errorOf(error))
         else resolve(answers!)

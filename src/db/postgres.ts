@@ -30,7 +30,7 @@ import { kindOf, type Kind } from './postgres-faults.ts'
 import { InsertGroups } from './postgres-inserts.ts'
 import { ReadGroups } from './postgres-reads.ts'
 import { isUnmet, requiringRow, rowsOfRequired } from './postgres-required.ts'
-import { Session, StatementNames } from './postgres-session.ts'
+import { PostgresSession, StatementNames } from './postgres-session.ts'
 import { PostgresSnapshot } from './postgres-snapshot.ts'
 import { types } from './postgres-values.ts'
 import { SCAN_PLACES, ScanQueue } from './scan-queue.ts'
@@ -62,7 +62,7 @@ end
 $$`
 
 /** Whether to do it again after what happened to the session. */
-type Again = (session: Session) => boolean
+type Again = (session: PostgresSession) => boolean
 
 /** PostgreSQL, for many replicas. Connections are pooled, replaced when they are lost, and used again where that is safe. */
 export class PostgresDatabase implements Database {
@@ -202,7 +202,7 @@ export class PostgresDatabase implements Database {
   ): Promise<T> {
     refuseInside(this)
     this.#refuseWhenClosed()
-    const run = async (session: Session, query: Sql<unknown>): Promise<Row[]> =>
+    const run = async (session: PostgresSession, query: Sql<unknown>): Promise<Row[]> =>
       (await session.run([query.render('postgres')]))[0]!.rows()
     const { result, committed } = await this.#inTransaction(
       `begin isolation level ${isolation}`,
@@ -213,7 +213,11 @@ export class PostgresDatabase implements Database {
     return result
   }
 
-  #inTransaction<T>(begin: string, work: (session: Session) => Promise<T>, limitMs?: number): Promise<T> {
+  #inTransaction<T>(
+    begin: string,
+    work: (session: PostgresSession) => Promise<T>,
+    limitMs?: number,
+  ): Promise<T> {
     return this.#use(async (session) => {
       session.begin(begin, limitMs)
       try {
@@ -245,7 +249,7 @@ export class PostgresDatabase implements Database {
   }
 
   /** Runs `work` on a connection, and again on another one if that is worth it and safe. */
-  #use<T>(work: (session: Session) => Promise<T>, isAgain: Again, pool = this.#pool): Promise<T> {
+  #use<T>(work: (session: PostgresSession) => Promise<T>, isAgain: Again, pool = this.#pool): Promise<T> {
     const whole = this.#attempt(work, isAgain, pool)
     this.#running.add(whole)
     const end = () => this.#running.delete(whole)
@@ -253,9 +257,13 @@ export class PostgresDatabase implements Database {
     return whole
   }
 
-  async #attempt<T>(work: (session: Session) => Promise<T>, isAgain: Again, pool: pg.Pool): Promise<T> {
+  async #attempt<T>(
+    work: (session: PostgresSession) => Promise<T>,
+    isAgain: Again,
+    pool: pg.Pool,
+  ): Promise<T> {
     for (let attempt = 1, pause = 0; ; attempt++) {
-      const session = new Session(pool, this.#names)
+      const session = new PostgresSession(pool, this.#names)
       try {
         await session.open()
         return await work(session)

@@ -66,20 +66,20 @@ export type Request = { id: number } & (
 )
 
 /** What `node:sqlite` threw: its message, and SQLite's extended result code or 0. */
-export type Fault = { message: string; errcode: number }
+export type EngineFault = { message: string; errcode: number }
 
 /**
  * The outcome of one operation: the rows of each statement, or the step without the row it requires, or a fault; of
  * `piece` the next piece, or nothing at the end of the lines.
  */
-export type Outcome = {
+export type RequestOutcome = {
   rows?: Row[][]
   piece?: Uint8Array<ArrayBuffer>
   stepWithoutRow?: number
-  fault?: Fault
+  fault?: EngineFault
 }
 
-export type Answer = { id: number; outcomes: Outcome[] }
+export type ThreadAnswer = { id: number; outcomes: RequestOutcome[] }
 
 /** Comes before the answer, any number of times. */
 export type Report = { id: number; progress: MigrationProgress }

@@ -14,9 +14,9 @@ import { BUSY_WAIT_MS, SqliteConnection } from './sqlite-connection.ts'
 import { loadSqliteFunctions } from './sqlite-functions.ts'
 import { joinLines } from './sqlite-lines.ts'
 import type {
-  Answer,
+  ThreadAnswer,
   Group,
-  Outcome,
+  RequestOutcome,
   PackedStatement,
   Report,
   Request,
@@ -44,7 +44,7 @@ const connection = new SqliteConnection(
 if (use === 'scanner') lowerPriority(SCANNER_NICENESS)
 let pieces: Generator<Uint8Array<ArrayBuffer>, void> | undefined
 
-function faultOf(error: unknown): Outcome {
+function faultOf(error: unknown): RequestOutcome {
   const { message, errcode } = error as { message?: string; errcode?: number }
   return { fault: { message: message ?? String(error), errcode: errcode ?? 0 } }
 }
@@ -53,18 +53,18 @@ type PackedOperation = readonly PackedStatement[]
 
 /** An operation of a group failed behind changes of its own, which only a savepoint could undo alone. */
 class PartialOperation extends Error {
-  readonly outcome: Outcome
-  constructor(outcome: Outcome) {
+  readonly outcome: RequestOutcome
+  constructor(outcome: RequestOutcome) {
     super('an operation failed in its middle')
     this.outcome = outcome
   }
 }
 
 /** @throws PartialOperation for one that fails, unless it has changed nothing before */
-function runSteps(texts: Group['texts'], operation: PackedOperation): Outcome {
+function runSteps(texts: Group['texts'], operation: PackedOperation): RequestOutcome {
   const rows: Row[][] = []
   for (const [at, [text, params, requiresRow, each]] of operation.entries()) {
-    let failed: Outcome | undefined
+    let failed: RequestOutcome | undefined
     try {
       const answer = connection.run({ text: texts[text]!, params, ...(each && { rows: each }) })
       rows.push(answer)
@@ -83,7 +83,7 @@ function runSteps(texts: Group['texts'], operation: PackedOperation): Outcome {
 }
 
 /** Runs one operation of a group, all of it or nothing, without an effect on the others. */
-function runAlone(texts: Group['texts'], operation: PackedOperation): Outcome {
+function runAlone(texts: Group['texts'], operation: PackedOperation): RequestOutcome {
   connection.run(SAVEPOINT)
   try {
     return runSteps(texts, operation)
@@ -101,7 +101,7 @@ function runAlone(texts: Group['texts'], operation: PackedOperation): Outcome {
  * page that changes: so there is none until one fails, and then all run again. If the commit fails as a whole (a deferred
  * foreign key, a disk that one of them filled), all of it is rolled back, and each is committed alone.
  */
-function commitGroup(group: Group, run = runSteps): Outcome[] {
+function commitGroup(group: Group, run = runSteps): RequestOutcome[] {
   const { texts, operations } = group
   try {
     connection.exec('begin immediate')
@@ -166,7 +166,7 @@ function migrate(
   }
 }
 
-function answer(request: Request): Outcome[] {
+function answer(request: Request): RequestOutcome[] {
   switch (request.kind) {
     case 'group':
       return commitGroup(request.group)
@@ -199,13 +199,13 @@ function answer(request: Request): Outcome[] {
 }
 
 port.on('message', (request: Request) => {
-  let outcomes: Outcome[]
+  let outcomes: RequestOutcome[]
   try {
     outcomes = answer(request)
   } catch (error) {
     outcomes = [faultOf(error)]
   }
   const transferred = outcomes.flatMap(({ piece }) => (piece ? [piece.buffer] : []))
-  port.postMessage({ id: request.id, outcomes } satisfies Answer, transferred)
+  port.postMessage({ id: request.id, outcomes } satisfies ThreadAnswer, transferred)
   if (request.kind === 'close') port.close()
 })

@@ -2,7 +2,15 @@ import { Worker } from 'node:worker_threads'
 
 import { errors } from '../base/errors.ts'
 import { ConstraintError, type MigrationProgress, type Row } from './database.ts'
-import type { Answer, Fault, Outcome, Report, Request, ThreadData, Use } from './sqlite-protocol.ts'
+import type {
+  ThreadAnswer,
+  EngineFault,
+  RequestOutcome,
+  Report,
+  Request,
+  ThreadData,
+  Use,
+} from './sqlite-protocol.ts'
 
 // SQLite's extended result codes, https://www.sqlite.org/rescode.html
 const CONSTRAINTS: Record<number, ConstraintError['kind']> = {
@@ -28,7 +36,7 @@ const TEMPORARY = new Set([
 ])
 
 /** The error for callers, from an error of `node:sqlite`. */
-export function errorOf({ message, errcode }: Fault, use: Use = 'writer'): Error {
+export function errorOf({ message, errcode }: EngineFault, use: Use = 'writer'): Error {
   if (use !== 'writer' && (errcode & 0xff) === READ_ONLY)
     return new Error(
       `get, all and scan only read: use write for statements that change something (${message})`,
@@ -48,7 +56,7 @@ const LARGEST_HEAP_MB = { writer: 32, scanner: 64, snapshot: 64 }
 type ThreadUse = keyof typeof LARGEST_HEAP_MB
 
 type PendingRequest = {
-  resolve: (outcomes: Outcome[]) => void
+  resolve: (outcomes: RequestOutcome[]) => void
   reject: (error: Error) => void
   report: ((progress: MigrationProgress) => void) | undefined
 }
@@ -74,7 +82,7 @@ export class SqliteWorker {
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },
     })
-    this.#worker.on('message', (message: Answer | Report) => {
+    this.#worker.on('message', (message: ThreadAnswer | Report) => {
       const request = this.#pending.get(message.id)
       if ('progress' in message) return request?.report?.(message.progress)
       this.#pending.delete(message.id)
@@ -104,7 +112,7 @@ export class SqliteWorker {
   }
 
   /** @throws UNAVAILABLE if the thread has ended, or ends before it answers */
-  ask(request: RequestBody, report?: (progress: MigrationProgress) => void): Promise<Outcome[]> {
+  ask(request: RequestBody, report?: (progress: MigrationProgress) => void): Promise<RequestOutcome[]> {
     return new Promise((resolve, reject) => {
       if (this.#broken) throw errors.unavailable({ retryAfter: 5, cause: this.#broken })
       const id = this.#nextId++

@@ -1,8 +1,12 @@
 import { errors } from '../base/errors.ts'
-import { pack, type Operation, type Outcome } from './sqlite-protocol.ts'
+import { pack, type Operation, type RequestOutcome } from './sqlite-protocol.ts'
 import { SqliteWorker } from './sqlite-worker.ts'
 
-type Write = { operation: Operation; resolve: (outcome: Outcome) => void; reject: (error: Error) => void }
+type Write = {
+  operation: Operation
+  resolve: (outcome: RequestOutcome) => void
+  reject: (error: Error) => void
+}
 type Task = Write | { run: () => Promise<void> }
 
 // A group stays far below the memory limit of the thread.
@@ -39,7 +43,7 @@ export class SqliteWriter {
   }
 
   /** Commits all statements or none. Resolves once they are on the disk. */
-  write(operation: Operation): Promise<Outcome> {
+  write(operation: Operation): Promise<RequestOutcome> {
     return new Promise((resolve, reject) => this.#enqueue({ operation, resolve, reject }))
   }
 

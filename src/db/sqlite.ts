@@ -22,7 +22,7 @@ import { SCAN_PLACES, ScanQueue } from './scan-queue.ts'
 import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { loadSqliteFunctions, type SqliteFunctions } from './sqlite-functions.ts'
-import type { Fault, Operation } from './sqlite-protocol.ts'
+import type { EngineFault, Operation } from './sqlite-protocol.ts'
 import { SqliteSnapshot } from './sqlite-snapshot.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
 import { isLarge, SqliteWriter } from './sqlite-writer.ts'
@@ -105,8 +105,8 @@ export class SqliteDatabase implements Database {
     try {
       return read(this.#reader)
     } catch (error) {
-      if ((error as Partial<Fault>).errcode === undefined) throw error
-      throw errorOf(error as Error & Fault, 'reader')
+      if ((error as Partial<EngineFault>).errcode === undefined) throw error
+      throw errorOf(error as Error & EngineFault, 'reader')
     }
   }
 

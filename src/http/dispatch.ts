@@ -22,7 +22,7 @@ import { createFieldChecks, MultipartReader, type FieldChecks } from './multipar
 import {
   ReceivedCall,
   type AdmittedRequest,
-  type CallOptions,
+  type ReceivedCallOptions,
   type Exchange,
   type CallExtras,
 } from './received-call.ts'
@@ -33,7 +33,7 @@ import type { Validation } from './validation.ts'
 import type { Work } from './work.ts'
 
 /** What every route needs of its server. */
-export type DispatchOptions = CallOptions & {
+export type DispatchOptions = ReceivedCallOptions & {
   policy: Admission
   /** The caller that a bearer token belongs to; undefined if it is not valid. */
   authenticate: (token: string) => Promise<Caller | undefined>

@@ -21,7 +21,7 @@ export type AdmittedRequest = FastifyRequest & {
 export type Exchange = { request: AdmittedRequest; reply: FastifyReply }
 
 /** What a call needs of its server. */
-export type CallOptions = {
+export type ReceivedCallOptions = {
   /** Makes an id for a record or a request. */
   newId: () => string
   log: FastifyBaseLogger
@@ -40,13 +40,18 @@ export class ReceivedCall {
   readonly #request: AdmittedRequest
   readonly #reply: FastifyReply
   readonly #spec: RouteSpec
-  readonly #options: CallOptions
+  readonly #options: ReceivedCallOptions
   readonly #startedAt: number
   readonly once: CallExtras['once']
   #recordId: string | undefined
   #signal: AbortSignal | undefined
 
-  constructor({ request, reply }: Exchange, spec: RouteSpec, options: CallOptions, extras: CallExtras = {}) {
+  constructor(
+    { request, reply }: Exchange,
+    spec: RouteSpec,
+    options: ReceivedCallOptions,
+    extras: CallExtras = {},
+  ) {
     this.#request = request
     this.#reply = reply
     this.#spec = spec

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 
 import type { ApiError } from '../base/errors.ts'
-import { ReceivedCall, type CallOptions, type Exchange } from './received-call.ts'
+import { ReceivedCall, type ReceivedCallOptions, type Exchange } from './received-call.ts'
 import type { RouteSpec } from './route.ts'
 import { limitsOfProcess, Share, weightOfBody } from './shares.ts'
 
@@ -89,7 +89,11 @@ test('a call that waits for room ends with 503 at its time limit', async (t) => 
   const reply = { raw: new EventEmitter() }
   // Of a call only these are read here.
   const exchange = { request, reply } as unknown as Exchange
-  const { makeRoom } = new ReceivedCall(exchange, { timeLimitMs: 2_000 } as RouteSpec, {} as CallOptions)
+  const { makeRoom } = new ReceivedCall(
+    exchange,
+    { timeLimitMs: 2_000 } as RouteSpec,
+    {} as ReceivedCallOptions,
+  )
   const waiting = makeRoom(8 * MIB)
   t.mock.timers.tick(2_000)
   await assert.rejects(waiting, { status: 503, code: 'UNAVAILABLE', message: /took longer than 2 s/ })

@@ -15,7 +15,7 @@ import { createHealth } from './health.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import type { OnchainPayments } from './requests/onchain-payments.ts'
 import type { OpenPaymentRequest } from './requests/requests.ts'
-import type { Sweep } from './requests/sweep.ts'
+import type { CoinSweep } from './requests/sweep.ts'
 import { PAY_ENV, PAY_PROVIDERS, PayOptions } from './options.ts'
 import { openProviders } from './providers.ts'
 import { createReconcile, type Reconcile } from './reconcile.ts'
@@ -42,7 +42,7 @@ export type Pay = {
   /** Payment requests that a payment is awaited for, newest first: at most 20. */
   openPaymentRequests(): Promise<OpenPaymentRequest[]>
   /** Collects what was paid on chains. @throws StartError if nothing configures the receiving addresses */
-  sweep(): Sweep
+  sweep(): CoinSweep
   /** Expires payment requests whose time is over on chains that make no blocks, as reconciliation does. */
   expireSilent(): Promise<void>
   /** Finds events whose webhook was lost in the lists of the providers, as reconciliation does. */

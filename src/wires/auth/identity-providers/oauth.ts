@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/clock.ts'
 import { createOutbound, jsonOf, type Answered, type OutboundCall } from '../../../outbound/outbound.ts'
 import { text } from './claims.ts'
-import { ProviderFault, type IdentityProvider } from './provider.ts'
+import { IdentityProviderFault, type IdentityProvider } from './provider.ts'
 
 type Json = Record<string, unknown>
 
@@ -53,14 +53,14 @@ export function createOauthProvider(
   /** @throws ProviderFault if no whole answer came */
   async function call(address: string, request: OutboundCall): Promise<Answered> {
     const reply = await outbound.call(address, request)
-    if (reply.kind !== 'answered') throw new ProviderFault(reply.reason)
+    if (reply.kind !== 'answered') throw new IdentityProviderFault(reply.reason)
     return reply
   }
 
   /** @throws ProviderFault if the answer is not JSON */
   function read(what: string, reply: Answered): unknown {
     const value = jsonOf(reply)
-    if (value === undefined) throw new ProviderFault(`${what} answered ${reply.status} without JSON`)
+    if (value === undefined) throw new IdentityProviderFault(`${what} answered ${reply.status} without JSON`)
     return value
   }
 
@@ -79,7 +79,9 @@ export function createOauthProvider(
     // GitHub answers 200 with an `error` if it gives none.
     const token = isObject(body) && body['error'] === undefined ? text(body['access_token']) : undefined
     if (reply.status !== 200 || token === undefined || !/^[\x21-\x7e]{1,4096}$/.test(token))
-      throw new ProviderFault(`the token address answered ${reply.status} without a token${wordOf(body)}`)
+      throw new IdentityProviderFault(
+        `the token address answered ${reply.status} without a token${wordOf(body)}`,
+      )
     return token
   }
 
@@ -93,7 +95,7 @@ export function createOauthProvider(
     if (reply.status === 403 || reply.status === 404) return undefined
     const body = read('/user/emails', reply)
     if (reply.status !== 200 || !Array.isArray(body))
-      throw new ProviderFault(`/user/emails answered ${reply.status} without a list${wordOf(body)}`)
+      throw new IdentityProviderFault(`/user/emails answered ${reply.status} without a list${wordOf(body)}`)
     const entry = body.find(
       (one: unknown) => isObject(one) && one['primary'] === true && one['verified'] === true,
     ) as Json | undefined
@@ -121,13 +123,13 @@ export function createOauthProvider(
 
     async finish(returned, { redirectUri, codeVerifier }) {
       const code = returned.get('code')
-      if (!code) throw new ProviderFault('the browser came back without a code')
+      if (!code) throw new IdentityProviderFault('the browser came back without a code')
       const token = await accessToken(code, redirectUri, codeVerifier)
       const reply = await get('/user', token)
       const user = read('/user', reply)
       const subject = isObject(user) ? subjectOf(user['id']) : undefined
       if (reply.status !== 200 || subject === undefined)
-        throw new ProviderFault(`/user answered ${reply.status} without an id${wordOf(user)}`)
+        throw new IdentityProviderFault(`/user answered ${reply.status} without an id${wordOf(user)}`)
       const email = await verifiedAddress(token)
       return {
         issuer: apiUrl,

@@ -3,7 +3,7 @@ import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
 import type { Clock } from '../../../base/clock.ts'
 import { createOutbound, type OutboundMethod, type Outbound } from '../../../outbound/outbound.ts'
 import { text } from './claims.ts'
-import { ProviderFault, type IdentityProvider } from './provider.ts'
+import { IdentityProviderFault, type IdentityProvider } from './provider.ts'
 
 const DISCOVERED_MS = 3_600_000
 
@@ -31,7 +31,7 @@ const fetchBy =
       headers,
       ...(body !== undefined && body !== null && { body: contentOf(body) }),
     })
-    if (reply.kind !== 'answered') throw new ProviderFault(reply.reason)
+    if (reply.kind !== 'answered') throw new IdentityProviderFault(reply.reason)
     const responseHeaders = new Headers()
     for (const [name, value] of Object.entries(reply.headers))
       for (const one of [value ?? []].flat()) responseHeaders.append(name, one)
@@ -118,7 +118,7 @@ export function createOidcProvider(
       })
       const idToken = tokens.claims()
       const subject = text(idToken?.sub)
-      if (!idToken || subject === undefined) throw new ProviderFault('the ID token names nobody')
+      if (!idToken || subject === undefined) throw new IdentityProviderFault('the ID token names nobody')
       // Many issuers tell the address only there. Of one source both are taken, the address and whether it is verified.
       const asks =
         idToken['email'] === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined

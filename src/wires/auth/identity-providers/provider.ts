@@ -39,6 +39,6 @@ export type IdentityProvider = {
 }
 
 /** A provider's answer cannot be used. */
-export class ProviderFault extends Error {
+export class IdentityProviderFault extends Error {
   override readonly name = 'ProviderFault'
 }

@@ -9,7 +9,7 @@ import { createLateLooks, LATE_MS } from './late.ts'
 import type { Receivers } from './receivers.ts'
 import { createPaymentRequests, type PaymentRequests } from './requests.ts'
 import { createSettle } from './settle.ts'
-import { createSweep, type Sweep } from './sweep.ts'
+import { createSweep, type CoinSweep } from './sweep.ts'
 import { createConsumer } from './watch.ts'
 
 const SILENT_MS = 30_000
@@ -22,7 +22,7 @@ export type OnchainPayments = {
   /** Settles requests whose time is over on chains that make no blocks. */
   expireSilent(): Promise<void>
   status(): Promise<ProviderStatus>
-  readonly sweep: Sweep
+  readonly sweep: CoinSweep
 }
 
 /** @param options.lifeMs how long a request can be paid */

@@ -44,7 +44,7 @@ export type SweepProgress = Pick<
 >
 
 /** Gathers what was paid into the treasury. */
-export type Sweep = {
+export type CoinSweep = {
   /** Where it goes. @throws StartError if it is not configured */
   readonly treasury: Address
   /** Reads what lies at the addresses of requests that no payment is awaited for. @throws PROVIDER_ERROR */
@@ -64,7 +64,7 @@ export type Sweep = {
 export function createSweep(
   { db, clock, jobs }: Pick<WireContext, 'db' | 'clock' | 'jobs'>,
   { onchain, receivers, treasury }: { onchain: Onchain; receivers: Receivers; treasury: string | undefined },
-): Sweep {
+): CoinSweep {
   const { chains } = onchain
   if (treasury !== undefined && !isAddress(treasury))
     throw new StartError('TREASURY_ADDRESS: its checksum (EIP-55) is wrong: a digit or its case was mistyped')

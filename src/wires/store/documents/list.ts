@@ -23,7 +23,7 @@ const PLANS_MAX = 3
 export type PageRequest = ListParameters & { limit: number; offset: number }
 
 /** A page as it is answered; the documents as JSON text. */
-export type Page = {
+export type DocumentList = {
   bodies: string[]
   total: number
   limit: number
@@ -113,7 +113,7 @@ export function createLists(
     asked: PageRequest,
     options: ScanOptions = {},
     makeRoom?: MakeRoom,
-  ): Promise<Page> {
+  ): Promise<DocumentList> {
     const { source, indexed, total, found, ms } = await read(collection, rowFilter, asked, options, makeRoom)
     const { query, limit, offset, countAll } = source
     if (query.scans && !indexed)

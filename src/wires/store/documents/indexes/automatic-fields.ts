@@ -1,4 +1,4 @@
-import type { Filter, Json, Test } from '../query/filter.ts'
+import type { FilterTree, Json, Test } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 import { prefixOf } from '../query/pattern.ts'
 import type { Sort } from '../query/sort.ts'
@@ -22,7 +22,7 @@ export type NeededFields = {
 type Condition = { readonly path: string; readonly kind: 'value' | 'values' | 'range' }
 
 /** The fields of the index that answers a list without looking into all documents; undefined if there is none. */
-export function neededFields(filter: Filter, { keys }: Sort): NeededFields | undefined {
+export function neededFields(filter: FilterTree, { keys }: Sort): NeededFields | undefined {
   const conditions = conditionsOf(filter)
   const pathsOf = (kind: Condition['kind']): string[] =>
     conditions.filter((one) => one.kind === kind).map(({ path }) => path)
@@ -76,7 +76,7 @@ export function serves(fields: readonly IndexField[], { equal, ordered }: Needed
 }
 
 /** Of the conditions that every document of a list meets, those that an index can be searched for. */
-function conditionsOf(filter: Filter): Condition[] {
+function conditionsOf(filter: FilterTree): Condition[] {
   if (filter.kind === 'and') return filter.of.flatMap(conditionsOf)
   if (filter.kind !== 'field' || !isIndexable(filter.path)) return []
   const kind = kindOf(filter.test)

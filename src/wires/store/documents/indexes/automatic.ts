@@ -3,7 +3,7 @@ import { ApiError, errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
 import { requireRow } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
-import type { Filter } from '../query/filter.ts'
+import type { FilterTree } from '../query/filter.ts'
 import type { Sort } from '../query/sort.ts'
 import { fieldsOf, neededFields, serves, type NeededFields } from './automatic-fields.ts'
 import {
@@ -38,7 +38,7 @@ export type AutomaticIndexOptions = { readonly slowMs: number; readonly max: num
 /** A list that looked into all documents in reach. */
 export type ScannedList = {
   readonly collection: string
-  readonly filter: Filter
+  readonly filter: FilterTree
   readonly order: Sort
   /** How long it took, in milliseconds. */
   readonly ms: number

@@ -1,9 +1,9 @@
-import type { ElementTest, Filter, Json, Test } from '../query/filter.ts'
+import type { ElementTest, FilterTree, Json, Test } from '../query/filter.ts'
 import { indexOf, type Path } from '../query/path.ts'
 import { holdsNull, intersection, passing, type Passing } from './interval.ts'
 
 /** What a document must have at a path to match a filter: a value with a key in one of the intervals. */
-export type Condition = Passing & {
+export type PlanCondition = Passing & {
   readonly path: Path
   /** What is asked, in the words of the filter. */
   readonly words: Json
@@ -12,14 +12,14 @@ export type Condition = Passing & {
 }
 
 /** A filter as conditions that must all be met. */
-export type Conditions = {
-  readonly conditions: readonly Condition[]
+export type PlanConditions = {
+  readonly conditions: readonly PlanCondition[]
   /** Whether they are the filter: a document that meets them all matches. */
   readonly isWhole: boolean
 }
 
 /** What an index may be searched by to find all documents that match a filter. */
-export function conditionsOf(filter: Filter): Conditions {
+export function conditionsOf(filter: FilterTree): PlanConditions {
   const parts = partsOf(filter)
   const found = parts.map((part) => conditionsOfPart(part))
   return {
@@ -29,10 +29,10 @@ export function conditionsOf(filter: Filter): Conditions {
 }
 
 /** The filters that must all be met. */
-const partsOf = (filter: Filter): readonly Filter[] =>
+const partsOf = (filter: FilterTree): readonly FilterTree[] =>
   filter.kind === 'and' ? filter.of.flatMap(partsOf) : [filter]
 
-function conditionsOfPart(filter: Filter): Condition[] {
+function conditionsOfPart(filter: FilterTree): PlanCondition[] {
   if (filter.kind !== 'field' || filter.path.some((part) => indexOf(part) !== -1)) return []
   const { path, test } = filter
   if (test.kind === 'elementMatches')
@@ -81,7 +81,7 @@ function wordsOf(test: Test): Json {
  * Whether one key of a document meets both conditions if the document does, although it has several keys: fields have
  * a key of the same element only if they run through the same array.
  */
-export function areIndependent(one: Condition, other: Condition): boolean {
+export function areIndependent(one: PlanCondition, other: PlanCondition): boolean {
   const shared = one.elements.filter(({ of }) => other.elements.some((element) => element.of === of))
   const start = shared.at(-1)?.parts ?? 0
   return one.path[start] !== other.path[start]

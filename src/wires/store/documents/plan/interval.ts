@@ -13,7 +13,7 @@ export type Interval = {
 }
 
 /** The keys that a field of an index may have. */
-export type Bound = {
+export type IntervalBound = {
   readonly field: IndexField
   readonly intervals: readonly Interval[]
   /** What the filter asks of it, in its words. */

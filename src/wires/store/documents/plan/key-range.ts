@@ -1,7 +1,7 @@
 import { endOfCut } from '../query/bound.ts'
 import { COMPARABLE_BYTES, cutKey, CUT_KEY_BYTES } from '../indexes/entries.ts'
 import type { Index } from '../indexes/definition.ts'
-import { descending, type Bound, type Interval } from './interval.ts'
+import { descending, type IntervalBound, type Interval } from './interval.ts'
 
 /** Keys of entries, from `low` up to and without `high`; with `isKey` only the key `low`. */
 export type KeyRange = { readonly low: Buffer; readonly high: Buffer; readonly isKey: boolean }
@@ -13,7 +13,7 @@ const RANGES_MAX = 200
  * The ranges of keys whose first fields are in the bounds; undefined if there would be too many, or if the keys are cut too
  * early to tell.
  */
-export function keyRanges(index: Index, bounds: readonly Bound[]): KeyRange[] | undefined {
+export function keyRanges(index: Index, bounds: readonly IntervalBound[]): KeyRange[] | undefined {
   const count = bounds.reduce((product, { intervals }) => product * intervals.length, 1)
   if (count > RANGES_MAX) return undefined
   let beginnings: Buffer[] = [Buffer.alloc(0)]

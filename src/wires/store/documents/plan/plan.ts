@@ -1,9 +1,9 @@
 import type { Index } from '../indexes/definition.ts'
 import type { IndexField } from '../indexes/entries.ts'
-import type { Filter } from '../query/filter.ts'
+import type { FilterTree } from '../query/filter.ts'
 import type { Sort } from '../query/sort.ts'
-import { areIndependent, conditionsOf, type Condition, type Conditions } from './conditions.ts'
-import { intersection, type Bound, type Interval } from './interval.ts'
+import { areIndependent, conditionsOf, type PlanCondition, type PlanConditions } from './conditions.ts'
+import { intersection, type IntervalBound, type Interval } from './interval.ts'
 import { keyRanges, type KeyRange } from './key-range.ts'
 import { servedOrder, type ServedOrder } from './served-order.ts'
 
@@ -11,7 +11,7 @@ import { servedOrder, type ServedOrder } from './served-order.ts'
 export type Plan = {
   readonly index: Index
   /** The fields that the entries are searched by, each with the keys that it may have. */
-  readonly bounds: readonly Bound[]
+  readonly bounds: readonly IntervalBound[]
   /** The entries of all documents that match, apart from each other; undefined for all entries. */
   readonly ranges: readonly KeyRange[] | undefined
   /** Whether a document has an entry in the ranges only if it matches. */
@@ -24,7 +24,7 @@ export type Plan = {
 
 /** What a list asks for. */
 export type Asked = {
-  readonly filter: Filter
+  readonly filter: FilterTree
   readonly order: Sort
   /** The owner of all documents of the list, if it is one. */
   readonly owner: string | undefined
@@ -41,7 +41,7 @@ export function plansOf(indexes: readonly Index[], { filter, order, owner }: Ask
 
 function planWith(
   index: Index,
-  filter: Conditions,
+  filter: PlanConditions,
   order: Sort,
   owner: string | undefined,
 ): Plan | undefined {
@@ -79,10 +79,10 @@ const isPoint = ({ point }: Interval): boolean => point !== undefined
  */
 function boundsOf(
   index: Index,
-  { conditions, isWhole }: Conditions,
-): { bounds: Bound[]; isComplete: boolean } {
-  const bounds: Bound[] = []
-  const used: Condition[] = []
+  { conditions, isWhole }: PlanConditions,
+): { bounds: IntervalBound[]; isComplete: boolean } {
+  const bounds: IntervalBound[] = []
+  const used: PlanCondition[] = []
   for (const field of index.fields) {
     const found = conditionsAt(field, conditions, index.hasArrays)
     const [first] = found
@@ -98,9 +98,9 @@ function boundsOf(
 /** The conditions that one key of a document must meet: all, or only the best one if it may have several keys. */
 function conditionsAt(
   { path }: IndexField,
-  conditions: readonly Condition[],
+  conditions: readonly PlanCondition[],
   hasArrays: boolean,
-): Condition[] {
+): PlanCondition[] {
   const found = conditions.filter(
     (one) => one.path.length === path.length && one.path.every((part, i) => part === path[i]),
   )
@@ -109,7 +109,7 @@ function conditionsAt(
 }
 
 /** Roughly how much of an index a condition leads to. */
-function widthOf({ intervals }: Condition): number {
+function widthOf({ intervals }: PlanCondition): number {
   if (intervals.every(isPoint)) return intervals.length
   // One end is the beginning or the end of the type.
   return Math.max(...intervals.map(({ low, high }) => (low.length > 1 && high.length > 1 ? 1e3 : 1e6)))

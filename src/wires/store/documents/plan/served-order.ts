@@ -5,7 +5,7 @@ import { inverted, type IndexField } from '../indexes/entries.ts'
 import type { Position } from '../query/bound.ts'
 import type { Sort } from '../query/sort.ts'
 import { sortKeyOf } from '../sort-key.ts'
-import { descending, type Bound } from './interval.ts'
+import { descending, type IntervalBound } from './interval.ts'
 import { storedKey } from './key-range.ts'
 
 /** How entries are read in the order of a list. */
@@ -20,7 +20,11 @@ export type ServedOrder = {
 }
 
 /** Whether entries within bounds are in a list's order, and how. */
-export function servedOrder(index: Index, bounds: readonly Bound[], order: Sort): ServedOrder | undefined {
+export function servedOrder(
+  index: Index,
+  bounds: readonly IntervalBound[],
+  order: Sort,
+): ServedOrder | undefined {
   if (bounds.some(({ intervals }) => intervals.length !== 1)) return undefined
   const fixed = bounds.filter(({ intervals }) => intervals[0]!.point)
   if (fixed.length === index.fields.length && order.keys.length === 0)
@@ -46,7 +50,7 @@ export function servedOrder(index: Index, bounds: readonly Bound[], order: Sort)
   return undefined
 }
 
-const beginningOf = (bounds: readonly Bound[]): Buffer =>
+const beginningOf = (bounds: readonly IntervalBound[]): Buffer =>
   Buffer.concat(
     bounds.map(({ field, intervals: [one] }) => (field.descending ? descending(one!) : one!).point!),
   )

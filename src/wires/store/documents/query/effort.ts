@@ -1,4 +1,4 @@
-import type { ElementTest, Filter, Test } from './filter.ts'
+import type { ElementTest, FilterTree, Test } from './filter.ts'
 import { countIndexes } from './path.ts'
 import { sizeOfPattern } from './pattern.ts'
 import type { Sort } from './sort.ts'
@@ -7,7 +7,7 @@ import type { Sort } from './sort.ts'
 const PATTERN_COST = 8
 
 /** What it takes to ask a filter of a document at worst, as a multiple of one comparison with all values in it. */
-export function effortOf(filter: Filter): number {
+export function effortOf(filter: FilterTree): number {
   if (filter.kind === 'not') return effortOf(filter.of)
   if (filter.kind !== 'field') return sumOf(filter.of.map(effortOf))
   // A number is an index or a name: the ways double.

@@ -4,10 +4,10 @@ export type Scalar = string | number | boolean | null
 export type Json = Scalar | readonly Json[] | { readonly [name: string]: Json }
 
 /** A filter, parsed. https://www.mongodb.com/docs/manual/reference/operator/query/ */
-export type Filter =
+export type FilterTree =
   /** `and` of nothing matches every document, `or` of nothing none. */
-  | { readonly kind: 'and' | 'or'; readonly of: readonly Filter[] }
-  | { readonly kind: 'not'; readonly of: Filter }
+  | { readonly kind: 'and' | 'or'; readonly of: readonly FilterTree[] }
+  | { readonly kind: 'not'; readonly of: FilterTree }
   /** Any of the values at the path passes. */
   | { readonly kind: 'field'; readonly path: Path; readonly test: Test }
 
@@ -36,7 +36,7 @@ export type Test =
    * The value is an array of which one element is an object or array, and as a document matches the filter. An array is
    * a document with the fields `0`, `1` and so on.
    */
-  | { readonly kind: 'elementMatches'; readonly of: Filter }
+  | { readonly kind: 'elementMatches'; readonly of: FilterTree }
 
 /** What is asked of one value, which is an array as a whole too. */
 export type ValueTest =
@@ -71,7 +71,7 @@ export type Pattern = {
 }
 
 /** The filter that every document passes. */
-export const everything: Filter = { kind: 'and', of: [] }
+export const everything: FilterTree = { kind: 'and', of: [] }
 
 type Joined<Part> = { readonly kind: 'and' | 'or'; readonly of: readonly Part[] }
 
@@ -92,14 +92,14 @@ export const or = <Part extends object>(of: readonly Part[]): Part | Joined<Part
   of.length === 1 ? of[0]! : (of.find(isEverything) ?? { kind: 'or', of })
 
 /** How many questions about fields a filter asks. */
-export function countConditions(filter: Filter): number {
+export function countConditions(filter: FilterTree): number {
   if (filter.kind === 'not') return countConditions(filter.of)
   if (filter.kind !== 'field') return filter.of.reduce((sum, one) => sum + countConditions(one), 0)
   return filter.test.kind === 'elementMatches' ? 1 + countConditions(filter.test.of) : 1
 }
 
 /** All patterns of a filter. */
-export function patternsOf(part: Filter | Test | ElementTest): Pattern[] {
+export function patternsOf(part: FilterTree | Test | ElementTest): Pattern[] {
   switch (part.kind) {
     case 'and':
     case 'or':

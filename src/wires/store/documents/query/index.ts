@@ -4,7 +4,7 @@ import { once } from '../../../../base/once.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Position } from './bound.ts'
 import { cursorBehind, decodeCursor, encodeCursor, exactPosition, markOf } from './cursor.ts'
-import { everything, type Filter, type Json } from './filter.ts'
+import { everything, type FilterTree, type Json } from './filter.ts'
 import { printAfter, printOrder } from './order.ts'
 import { parseFilter } from './parse.ts'
 import { isIdLookup, printFilter } from './print.ts'
@@ -19,7 +19,7 @@ export type ListQuery = {
   /** The filter, and only what comes after the cursor. */
   readonly whereAfter: Sql
   readonly orderBy: Sql
-  readonly filter: Filter
+  readonly filter: FilterTree
   readonly order: Sort
   /** What the list begins behind, if there is a cursor; with an `anchor` its bounds are cut. */
   readonly position: Position | undefined

@@ -1,5 +1,5 @@
 import { compareValues, rankOf } from './compare.ts'
-import type { ElementTest, Filter, Json, Test } from './filter.ts'
+import type { ElementTest, FilterTree, Json, Test } from './filter.ts'
 import { typeOf } from './json-types.ts'
 import { indexOf, type Path } from './path.ts'
 import { matcherOf } from './pattern.ts'
@@ -11,7 +11,7 @@ type Passes = (value: unknown) => boolean
  * Compiles a filter to a function of a document, as `JSON.parse` reads it.
  * What is missing is `undefined` inside, which no JSON holds.
  */
-export function compileMatcher(filter: Filter): (document: unknown) => boolean {
+export function compileMatcher(filter: FilterTree): (document: unknown) => boolean {
   switch (filter.kind) {
     case 'field':
       return compileField(filter.path, filter.test)

@@ -1,6 +1,6 @@
 import { invalid, type ApiError } from '../../../../base/errors.ts'
 import { pointerTo } from '../../../../base/json-pointer.ts'
-import { and, type ElementTest, type Filter, type Json, type Pattern, type Test } from './filter.ts'
+import { and, type ElementTest, type FilterTree, type Json, type Pattern, type Test } from './filter.ts'
 import { typeNames } from './json-types.ts'
 import { indexOf, type Path } from './path.ts'
 import { parsePattern } from './pattern.ts'
@@ -16,7 +16,7 @@ export type Parser = {
   /** Counts one more condition. */
   count(at: string, depth: number): void
   countPattern(pattern: Pattern, at: string): void
-  filter(value: unknown, at: string, depth: number): Filter
+  filter(value: unknown, at: string, depth: number): FilterTree
   operators(operators: JsonObject, at: string, depth: number): Condition
 }
 
@@ -52,7 +52,7 @@ export const isOperators = (value: unknown): value is JsonObject =>
   isObject(value) && (firstKey(value)?.startsWith('$') ?? false)
 
 /** What a condition asks of the values at a path. */
-export function atPath(path: Path, condition: Condition): Filter {
+export function atPath(path: Path, condition: Condition): FilterTree {
   switch (condition.kind) {
     case 'value':
       return { kind: 'field', path, test: condition.test }

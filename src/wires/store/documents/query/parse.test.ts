@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../../../base/errors.ts'
-import { and, everything, type Filter, type Json, type Test, type ValueTest } from './filter.ts'
+import { and, everything, type FilterTree, type Json, type Test, type ValueTest } from './filter.ts'
 import { parseFilter } from './parse.ts'
 
 function refusal(text: string): { path: string; message: string } {
@@ -180,9 +180,9 @@ test('a filter may be as large as it is allowed to be', () => {
 const NUMBERS_AND_TEXT = ['double', 'int', 'long', 'string'] as const
 
 describe('a filter becomes the tree that both engines print', () => {
-  const field = (test: Test, ...path: string[]): Filter => ({ kind: 'field', path, test })
+  const field = (test: Test, ...path: string[]): FilterTree => ({ kind: 'field', path, test })
   const equal = (...values: Json[]): ValueTest => ({ kind: 'in', values })
-  const cases: [why: string, filter: string, tree: Filter][] = [
+  const cases: [why: string, filter: string, tree: FilterTree][] = [
     ['nothing', '{}', everything],
     ['a value', '{"a.b":5}', field(equal(5), 'a', 'b')],
     ['an object', '{"a":{"b":1,"$gt":2}}', field(equal({ b: 1, $gt: 2 }), 'a')],

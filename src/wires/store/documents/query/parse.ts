@@ -1,7 +1,7 @@
 import type { ApiError } from '../../../../base/errors.ts'
 import { pointerTo } from '../../../../base/json-pointer.ts'
 import { parseStrictJson } from '../../../../base/json.ts'
-import { and, or, type Filter, type Json, type Pattern } from './filter.ts'
+import { and, or, type FilterTree, type Json, type Pattern } from './filter.ts'
 import {
   atPath,
   isObject,
@@ -29,7 +29,7 @@ const MAX_LEVELS = 256
  * @param text JSON as it stands in the request
  * @throws VALIDATION_ERROR whose path leads to the fault: `/query/filter/$or/0/age/$gt`
  */
-export function parseFilter(text: string): Filter {
+export function parseFilter(text: string): FilterTree {
   if (text.length > MAX_LENGTH) throw refused(AT, `A filter has at most ${MAX_LENGTH} characters.`)
   const value = parseStrictJson(text, { at: AT, maxDepth: MAX_LEVELS, takesRounded: true, takesAnyKey: true })
   return new Reader().filter(value, AT, 0)
@@ -60,7 +60,7 @@ class Reader implements Parser {
       )
   }
 
-  filter(value: unknown, at: string, depth: number): Filter {
+  filter(value: unknown, at: string, depth: number): FilterTree {
     if (!isObject(value)) throw refused(at, 'A filter is an object, for example {"age": {"$gte": 18}}.')
     const of = Object.entries(value).map(([key, operand]) =>
       key.startsWith('$')
@@ -70,7 +70,7 @@ class Reader implements Parser {
     return and(of)
   }
 
-  #join(name: string, operand: Json, at: string, depth: number): Filter {
+  #join(name: string, operand: Json, at: string, depth: number): FilterTree {
     const join = joins.find((one) => one === name)
     if (!join) throw unknownOperator(name, at, joins)
     this.count(at, depth)
@@ -81,7 +81,7 @@ class Reader implements Parser {
     return join === '$or' ? or(of) : { kind: 'not', of: or(of) }
   }
 
-  #field(key: string, operand: Json, at: string, depth: number): Filter {
+  #field(key: string, operand: Json, at: string, depth: number): FilterTree {
     const path = parsePath(key, at)
     const indexes = countIndexes(path)
     if (this.#indexes + indexes > MAX_INDEXES)

@@ -1,10 +1,10 @@
-import { hexadecimal, printSet, printTree, quantifier, type Dialect } from './print.ts'
+import { hexadecimal, printSet, printTree, quantifier, type PatternDialect } from './print.ts'
 import { sequence, type Node } from './tree.ts'
 
 // V8 does not find /.$/u in "a😀": where it sees `$`, it starts at the end less the length of a match, within the pair.
 const end = '(?![^])'
 
-const dialect: Dialect = {
+const dialect: PatternDialect = {
   set: (set) => printSet(set, (code) => `\\u{${hexadecimal(code)}}`),
   assertions: {
     start: '^',

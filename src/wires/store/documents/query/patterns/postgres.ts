@@ -1,7 +1,7 @@
 import type { Pattern } from '../filter.ts'
 import type { CharacterSet } from './character-set.ts'
 import { WORD } from './escapes.ts'
-import { hexadecimal, printSet, printTree, quantifier, type Dialect } from './print.ts'
+import { hexadecimal, printSet, printTree, quantifier, type PatternDialect } from './print.ts'
 import { readPattern } from './read.ts'
 
 const escape = (code: number): string =>
@@ -24,7 +24,7 @@ const counted = (atom: string, count: number, bounds: (part: number) => string):
     (_, i) => atom + bounds(Math.min(MAX_COUNT, count - i * MAX_COUNT)),
   ).join('')
 
-const dialect: Dialect = {
+const dialect: PatternDialect = {
   set: postgresSet,
   assertions: {
     start: '^',

@@ -2,14 +2,14 @@ import { complement, onlyMember, type CharacterSet } from './character-set.ts'
 import type { Node, Place } from './tree.ts'
 
 /** How an engine writes what trees consist of. */
-export type Dialect = {
+export type PatternDialect = {
   readonly set: (set: CharacterSet) => string
   readonly assertions: Readonly<Record<Place, string>>
   /** Repeats `atom`, which is a set or a group. */
   readonly repeat: (atom: string, min: number, max: number) => string
 }
 
-export function printTree(node: Node, dialect: Dialect): string {
+export function printTree(node: Node, dialect: PatternDialect): string {
   switch (node.kind) {
     case 'set':
       return dialect.set(node.set)

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { RE2JS as Re2 } from 're2js'
 import { contains, type CharacterSet } from './character-set.ts'
-import { hexadecimal, printSet, printTree, quantifier, type Dialect } from './print.ts'
+import { hexadecimal, printSet, printTree, quantifier, type PatternDialect } from './print.ts'
 import type { Node } from './tree.ts'
 
 const LINE_FEED = 0x0a
@@ -14,7 +14,7 @@ const escape = (code: number): string => `\\x{${hexadecimal(code)}}`
 const re2Set = (set: CharacterSet): string =>
   set.length === 0 ? '[^\\x00-\\x{10FFFF}]' : printSet(set, escape, '\\x00')
 
-const dialect: Dialect = {
+const dialect: PatternDialect = {
   set: re2Set,
   assertions: {
     start: '\\A',
@@ -32,7 +32,7 @@ const dialect: Dialect = {
  * For a text whose last character is a line feed, after which the mark stands. There PCRE's `^` with option m does not
  * match behind that line feed, and RE2's does. A line feed is read together with the mark, or else the match does not get on.
  */
-const markedDialect: Dialect = {
+const markedDialect: PatternDialect = {
   ...dialect,
   set: (set) => (contains(set, LINE_FEED) ? `(?:${re2Set(set)}|\\n\\x00)` : re2Set(set)),
   assertions: { ...dialect.assertions, lastLineEnd: '(?:\\n\\x00)?\\z' },

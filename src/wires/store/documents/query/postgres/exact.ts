@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import { sortKeyOf } from '../../sort-key.ts'
-import type { ElementTest, Filter, Json, Test } from '../filter.ts'
+import type { ElementTest, FilterTree, Json, Test } from '../filter.ts'
 import type { Path } from '../path.ts'
 import { postgresPattern } from '../pattern.ts'
 
@@ -90,7 +90,7 @@ function elementPasses(element: Sql, test: ElementTest, depth: number): Sql {
   )
 }
 
-function matches(document: Sql, filter: Filter, depth: number): Sql {
+function matches(document: Sql, filter: FilterTree, depth: number): Sql {
   if (filter.kind === 'field') return fieldPasses(document, filter.path, filter.test, depth)
   if (filter.kind === 'not') return sql`not (${matches(document, filter.of, depth)})`
   return joined(

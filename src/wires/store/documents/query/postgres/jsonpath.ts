@@ -1,4 +1,4 @@
-import type { ElementTest, Filter, Json, Pattern, Scalar, Test, TypeName } from '../filter.ts'
+import type { ElementTest, FilterTree, Json, Pattern, Scalar, Test, TypeName } from '../filter.ts'
 import { indexOf, type Path } from '../path.ts'
 import { postgresPattern } from '../pattern.ts'
 import {
@@ -44,7 +44,7 @@ export const FEW = 3
 export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null
 
 /** Whether the document `@` passes; where the predicate is unknown, it does not. */
-export function documentPredicate(filter: Filter): Predicate {
+export function documentPredicate(filter: FilterTree): Predicate {
   switch (filter.kind) {
     case 'and':
       return all(...filter.of.map(documentPredicate))
@@ -70,7 +70,7 @@ export function fieldPredicate(path: Path, test: Test): Predicate {
 /** How many indexes there may be on the way to a value, with those inside of the test. */
 const indexesTo = (path: Path, test: Test): number => path.slice(1).filter(isIndex).length + indexesIn(test)
 
-function indexesIn(part: Test | ElementTest | Filter): number {
+function indexesIn(part: Test | ElementTest | FilterTree): number {
   switch (part.kind) {
     case 'field':
       return indexesTo(part.path, part.test)
@@ -207,7 +207,7 @@ function elementPasses(test: ElementTest): Predicate {
   }
 }
 
-function elementMatches(filter: Filter): Predicate {
+function elementMatches(filter: FilterTree): Predicate {
   const asObject = all(documentPredicate(filter), isOf('@', 'object'))
   const ofArrays = matchesArrays(filter)
   if (ofArrays === false) return asObject
@@ -215,7 +215,7 @@ function elementMatches(filter: Filter): Predicate {
 }
 
 /** Whether the filter matches arrays as documents: they have no fields but those named by an index. */
-function matchesArrays(filter: Filter): boolean | undefined {
+function matchesArrays(filter: FilterTree): boolean | undefined {
   switch (filter.kind) {
     case 'field':
       return isIndex(filter.path[0]!) ? undefined : passesMissing(filter.test)

@@ -5,7 +5,7 @@ import { sql, type Sql } from '../../../../../db/sql.ts'
 import { eachEngine } from '../../../../../testing/engines.ts'
 import { isLongRun } from '../../../../../testing/long-run.ts'
 import { openDocuments, type Document, type Documents } from '../documents.fixture.ts'
-import type { Filter } from '../filter.ts'
+import type { FilterTree } from '../filter.ts'
 import { anyDocument, anyFilter } from '../filters.fixture.ts'
 import { parseFilter } from '../parse.ts'
 import { matches } from '../reference.fixture.ts'
@@ -44,7 +44,7 @@ test('the largest filters are short in SQL', () => {
 })
 
 /** As the filter is asked of a document where no jsonpath can say it. */
-function exactly(filter: Filter): Sql {
+function exactly(filter: FilterTree): Sql {
   if (filter.kind === 'field') return fieldExactly(sql`d.body`, filter.path, filter.test)
   if (filter.kind === 'not') return sql`not ${exactly(filter.of)}`
   if (filter.of.length === 0) return sql`true`

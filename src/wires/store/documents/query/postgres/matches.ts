@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { Filter, Test } from '../filter.ts'
+import type { FilterTree, Test } from '../filter.ts'
 import type { Path } from '../path.ts'
 import { fieldExactly } from './exact.ts'
 import { FEW, fieldPredicate, hasIndexes, isScalar, notDocument } from './jsonpath.ts'
@@ -12,7 +12,7 @@ import { all, any, holds, type Predicate } from './predicate.ts'
  * What SQL/JSON path can say is said by it, in as few paths as possible, since a document of more than 2 KB is unpacked for
  * each. The rest is asked of the JSON text, in which objects keep their order; only of documents that can pass.
  */
-export const postgresMatches = (filter: Filter): Sql =>
+export const postgresMatches = (filter: FilterTree): Sql =>
   filter.kind === 'not' ? sql`not ${postgresMatches(filter.of)}` : toSql(matches(filter))
 
 /** A predicate is exact here. */
@@ -22,7 +22,7 @@ const isPredicate = (condition: Condition): condition is Predicate => 'exact' in
 
 const toSql = (condition: Condition): Sql => sql`(${isPredicate(condition) ? holds(condition) : condition})`
 
-function matches(filter: Filter): Condition {
+function matches(filter: FilterTree): Condition {
   switch (filter.kind) {
     case 'and':
     case 'or': {

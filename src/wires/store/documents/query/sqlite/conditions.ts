@@ -3,7 +3,7 @@ import type { Json, Test, TypeName } from '../filter.ts'
 import { bind, type JsonType } from './json.ts'
 
 /** What a value of one of these types must meet. */
-export type Condition = {
+export type SqlCondition = {
   readonly types: readonly JsonType[]
   /**
    * Only asked of values of these types: `json_extract` answers 1 and 0 for true and false, too.
@@ -14,7 +14,7 @@ export type Condition = {
 }
 
 /** Conditions of which a value must meet one to pass the test; undefined if SQL can't tell. */
-export function conditionsOf(test: Test): readonly Condition[] | undefined {
+export function conditionsOf(test: Test): readonly SqlCondition[] | undefined {
   switch (test.kind) {
     case 'in':
       return oneOf(test.values)
@@ -42,7 +42,7 @@ export function conditionsOf(test: Test): readonly Condition[] | undefined {
   }
 }
 
-function oneOf(values: readonly Json[]): Condition[] {
+function oneOf(values: readonly Json[]): SqlCondition[] {
   const constants = values.filter((value) => value === null || typeof value === 'boolean')
   const containers = values.filter((value) => typeof value === 'object' && value !== null)
   // Equal ones have the same JSON.
@@ -54,7 +54,7 @@ function oneOf(values: readonly Json[]): Condition[] {
     [['object'], jsonOf(false)],
     [['array'], jsonOf(true)],
   ]
-  const conditions: Condition[] = all
+  const conditions: SqlCondition[] = all
     .filter(([, bounds]) => bounds.length > 0)
     .map(([types, bounds]) => ({ types, holds: (value) => isOneOf(value, bounds) }))
   if (constants.length > 0)
@@ -72,7 +72,7 @@ export function isOneOf(value: Sql, bounds: readonly (string | number)[]): Sql {
   return sql`${value} in (select value from json_each(${JSON.stringify(bounds)}))`
 }
 
-function inRange(operator: '>' | '>=' | '<' | '<=', bound: Json): Condition[] | undefined {
+function inRange(operator: '>' | '>=' | '<' | '<=', bound: Json): SqlCondition[] | undefined {
   if (typeof bound !== 'string' && typeof bound !== 'number') return undefined
   return [
     {
@@ -88,7 +88,7 @@ const LIMIT_64 = 2 ** 63
 const fits32 = (value: Sql): Sql => sql`${value} between -2147483648 and 2147483647`
 const fits64 = (value: Sql): Sql => sql`${value} > ${-LIMIT_64} and ${value} < ${LIMIT_64}`
 
-const TYPES: Readonly<Record<TypeName, readonly Condition[]>> = {
+const TYPES: Readonly<Record<TypeName, readonly SqlCondition[]>> = {
   null: [{ types: ['null'] }],
   bool: [{ types: ['true', 'false'] }],
   string: [{ types: ['text'] }],
@@ -99,7 +99,7 @@ const TYPES: Readonly<Record<TypeName, readonly Condition[]>> = {
   double: [{ types: ['real'] }, { types: ['integer'], holds: (value) => sql`not (${fits64(value)})` }],
 }
 
-const withRemainder = (divisor: number, remainder: number): Condition => ({
+const withRemainder = (divisor: number, remainder: number): SqlCondition => ({
   types: ['integer', 'real'],
   holds: (value) =>
     sql`(${fits64(value)} and cast(${value} as integer) % ${bind(divisor)} = ${bind(remainder)})`,

@@ -1,10 +1,10 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import type { ElementTest } from '../filter.ts'
-import { conditionsOf, type Condition } from './conditions.ts'
+import { conditionsOf, type SqlCondition } from './conditions.ts'
 import { bool, typeName } from './json.ts'
 
 /** Whether the element in row `e` of `json_each` meets one of the conditions; it may be null instead of false. */
-export function meetsOne(conditions: readonly Condition[]): Sql {
+export function meetsOne(conditions: readonly SqlCondition[]): Sql {
   const passes = conditions.map(({ types, holds }) => {
     const isOfType = sql`e.type in (${sql.join(types.map(typeName))})`
     // `atom` is null for objects and arrays, which `value` writes as JSON.

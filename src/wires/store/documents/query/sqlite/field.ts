@@ -1,25 +1,25 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import type { Json, Test } from '../filter.ts'
 import type { Path } from '../path.ts'
-import { conditionsOf, FEW, type Condition } from './conditions.ts'
+import { conditionsOf, FEW, type SqlCondition } from './conditions.ts'
 import { meetsOne } from './elements.ts'
 import { bind, bool, jsonPath, typeName, type JsonType } from './json.ts'
 
 /** A document, or an object in an array of one, in JSONB. */
-export type Place = {
+export type SqlitePlace = {
   readonly document: Sql
   /** How many arrays it is in. */
   readonly depth: number
 }
 
 /** A field of a document. */
-export type Field = Place & {
+export type SqliteField = SqlitePlace & {
   readonly path: Path
   /** Decides where an array is in the middle of the path: at its first part, at its first two parts and so on. */
   readonly throughArrays: readonly Sql[]
 }
 
-type FieldPath = Pick<Field, 'document' | 'path'>
+type FieldPath = Pick<SqliteField, 'document' | 'path'>
 
 const valueOf = ({ document, path }: FieldPath): Sql => sql`json_extract(${document}, ${jsonPath(path)})`
 const typeOf = ({ document, path }: FieldPath): Sql => sql`json_type(${document}, ${jsonPath(path)})`
@@ -30,7 +30,7 @@ const CONTAINER = sql.literal(`x''`)
 const MISSING = sql.literal(`x'00'`)
 
 /** Whether a value at the field passes, with few looks into the document; undefined if SQL can't tell. */
-export function fieldPasses(field: Field, test: Test): Sql | undefined {
+export function fieldPasses(field: SqliteField, test: Test): Sql | undefined {
   if (test.kind === 'exists') return byType(field, [], { others: true })
   if (test.kind === 'size') {
     const size = sql`json_array_length(${field.document}, ${jsonPath(field.path)})`
@@ -51,14 +51,18 @@ export function fieldPasses(field: Field, test: Test): Sql | undefined {
 type Case = readonly [type: JsonType, passes: Sql]
 
 /** Decides by the type of the value. */
-export function byType(field: Field, cases: readonly Case[], { missing = false, others = false } = {}): Sql {
+export function byType(
+  field: SqliteField,
+  cases: readonly Case[],
+  { missing = false, others = false } = {},
+): Sql {
   const whens = cases.map(([type, passes]) => sql`when ${typeName(type)} then ${passes}`)
   return sql`case ifnull(${typeOf(field)}, '') ${sql.join(whens, ' ')}
     when '' then ${ifMissing(field, missing)} else ${bool(others)} end`
 }
 
 /** Nothing is found at a path with an array in its middle, either. */
-function ifMissing({ document, path, throughArrays }: Field, passes: boolean): Sql {
+function ifMissing({ document, path, throughArrays }: SqliteField, passes: boolean): Sql {
   if (path.length === 1) return bool(passes)
   const whens = throughArrays.map((through, i) => {
     const type = typeOf({ document, path: path.slice(0, i + 1) })
@@ -68,7 +72,7 @@ function ifMissing({ document, path, throughArrays }: Field, passes: boolean): S
 }
 
 /** The types of values that may pass, each with what else it must meet. */
-function casesOf(field: Field, conditions: readonly Condition[], value: Sql | undefined): Case[] {
+function casesOf(field: SqliteField, conditions: readonly SqlCondition[], value: Sql | undefined): Case[] {
   const passes = new Map<JsonType, Sql[]>()
   for (const { types, holds } of conditions)
     for (const type of types) {
@@ -80,7 +84,7 @@ function casesOf(field: Field, conditions: readonly Condition[], value: Sql | un
 }
 
 /** Whether the value is an array of which an element passes. */
-const anElementPasses = ({ document, path }: Field, conditions: readonly Condition[]): Sql =>
+const anElementPasses = ({ document, path }: SqliteField, conditions: readonly SqlCondition[]): Sql =>
   sql`exists (select 1 from json_each(${document}, ${jsonPath(path)}) e
     where ${meetsOne(conditions)} and typeof(e.key) = 'integer')`
 
@@ -88,9 +92,9 @@ const anElementPasses = ({ document, path }: Field, conditions: readonly Conditi
  * Equality with text or numbers, in one look: `min` leaves them as they are, and makes all objects and arrays one value.
  */
 function equalsOne(
-  field: Field,
+  field: SqliteField,
   values: readonly (string | number)[],
-  conditions: readonly Condition[],
+  conditions: readonly SqlCondition[],
 ): Sql {
   const compared = sql`min(${comparedOf(field)}, ${CONTAINER})`
   const whens = values.map((value) => {
@@ -108,7 +112,7 @@ function equalsOne(
 type Range = { readonly operator: '>' | '>=' | '<' | '<='; readonly bound: Json }
 
 /** One look finds the values of the type that pass, and values of other types; for these there is a second one. */
-function inRange(field: Field, range: Range, conditions: readonly Condition[]): Sql {
+function inRange(field: SqliteField, range: Range, conditions: readonly SqlCondition[]): Sql {
   const found = foundIn(comparedOf(field), range.operator, range.bound as string | number)
   const mayPass = field.path.length === 1 ? found : sql`ifnull(${found}, true)`
   return sql`case when ${mayPass} then ${byType(field, casesOf(field, conditions, undefined))} else false end`

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 
 import { parseJson } from '../../../../../base/json.ts'
-import { patternsOf, type Filter, type Pattern } from '../filter.ts'
+import { patternsOf, type FilterTree, type Pattern } from '../filter.ts'
 import type * as Matcher from '../matcher.ts'
 import type * as Patterns from '../pattern.ts'
 import { createConstants } from './constants.ts'
@@ -11,7 +11,7 @@ const load = createRequire(import.meta.url)
 
 const matchers = createConstants((text) => {
   const { compileMatcher } = load('../matcher.ts') as typeof Matcher
-  const filter = parseJson(text) as Extract<Filter, { kind: 'field' }>
+  const filter = parseJson(text) as Extract<FilterTree, { kind: 'field' }>
   const name = filter.path[0]!
   const matches = compileMatcher(filter)
   return { value: (json: string) => matches({ [name]: parseJson(json) }), bytes: bytesOf(filter) }
@@ -19,7 +19,7 @@ const matchers = createConstants((text) => {
 
 const documentMatchers = createConstants((text) => {
   const { compileMatcher } = load('../matcher.ts') as typeof Matcher
-  const filter = parseJson(text) as Filter
+  const filter = parseJson(text) as FilterTree
   const matches = compileMatcher(filter)
   return { value: (json: string) => matches(parseJson(json)), bytes: bytesOf(filter) }
 })
@@ -31,7 +31,7 @@ const patterns = createConstants((text) => {
 })
 
 /** What the patterns of a filter take. */
-function bytesOf(filter: Filter): number {
+function bytesOf(filter: FilterTree): number {
   const patterns = patternsOf(filter)
   if (patterns.length === 0) return 0
   const { bytesOfPattern } = load('../pattern.ts') as typeof Patterns

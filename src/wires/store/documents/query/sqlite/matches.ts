@@ -1,19 +1,19 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import { countConditions, type Filter, type Test } from '../filter.ts'
+import { countConditions, type FilterTree, type Test } from '../filter.ts'
 import { compileMatcher } from '../matcher.ts'
 import { indexOf, type Path } from '../path.ts'
 import { FEW, isOneOf } from './conditions.ts'
 import { elementPasses } from './elements.ts'
-import { byType, fieldPasses, type Field, type Place } from './field.ts'
+import { byType, fieldPasses, type SqliteField, type SqlitePlace } from './field.ts'
 import { bool, jsonPath } from './json.ts'
 
-type FieldFilter = Extract<Filter, { kind: 'field' }>
+type FieldFilter = Extract<FilterTree, { kind: 'field' }>
 
 /**
  * The filter as a condition of row `d` of the documents: true or false, never null. What SQL can't tell, or not so quickly,
  * is decided by the function `store_matches`: numeric parts of a path behind an array, and comparisons with objects.
  */
-export function sqliteMatches(filter: Filter): Sql {
+export function sqliteMatches(filter: FilterTree): Sql {
   if (filter.kind !== 'and') return anyMatches(filter)
   const [byKey, others] = [true, false].map((one) => filter.of.filter((part) => isByKey(part) === one))
   return byKey!.length === 0 || others!.length === 0
@@ -21,14 +21,14 @@ export function sqliteMatches(filter: Filter): Sql {
     : sql`${matches({ kind: 'and', of: byKey! }, WHOLE)} and ${anyMatches({ kind: 'and', of: others! })}`
 }
 
-const WHOLE: Place = { document: sql`d.doc`, depth: 0 }
+const WHOLE: SqlitePlace = { document: sql`d.doc`, depth: 0 }
 
 // SQLite keeps a copy of the document for each look into it, until the next row: conditions × bytes of all of them.
 const COPIED_BYTES = 4_194_304
 const LARGEST_DOCUMENT = 1_048_576
 
 /** Large documents are parsed once, instead of being searched again for each of many conditions. */
-function anyMatches(filter: Filter): Sql {
+function anyMatches(filter: FilterTree): Sql {
   const native = matches(filter, WHOLE)
   const bytes = Math.floor(COPIED_BYTES / Math.max(countConditions(filter), 1))
   return bytes >= LARGEST_DOCUMENT
@@ -37,10 +37,10 @@ function anyMatches(filter: Filter): Sql {
         else store_document_matches(json(d.doc), store_document_matcher(${JSON.stringify(filter)})) end`
 }
 
-const isByKey = (filter: Filter): boolean =>
+const isByKey = (filter: FilterTree): boolean =>
   filter.kind === 'field' && filter.path.length === 1 && filter.path[0] === '_id'
 
-function matches(filter: Filter, place: Place): Sql {
+function matches(filter: FilterTree, place: SqlitePlace): Sql {
   switch (filter.kind) {
     case 'field':
       return fieldMatches(filter, place)
@@ -59,14 +59,14 @@ function matches(filter: Filter, place: Place): Sql {
 // If a field is missing, each part of its path is one more look into the document.
 const PARTS_MAX = 8
 
-function fieldMatches(filter: FieldFilter, place: Place): Sql {
+function fieldMatches(filter: FieldFilter, place: SqlitePlace): Sql {
   const { path, test } = filter
   const byKey = place.depth === 0 && path.length === 1 && path[0] === '_id' ? idMatches(test) : undefined
   if (byKey) return byKey
   const computed = computedBy(filter, place)
   const throughArrays = path.slice(1).map((_, i) => throughArray(filter, place, i + 1) ?? computed)
   const elements = elementsPass(filter, place)
-  const field: Field = { ...place, path, throughArrays }
+  const field: SqliteField = { ...place, path, throughArrays }
   const passes = elements ? byType(field, [['array', elements]]) : fieldPasses(field, test)
   if (passes && path.length <= PARTS_MAX) return passes
   // In a document without objects and arrays nothing else is found than in an empty one.
@@ -74,14 +74,14 @@ function fieldMatches(filter: FieldFilter, place: Place): Sql {
     then ${computed} else ${bool(compileMatcher(filter)({}))} end`
 }
 
-const computedBy = (filter: FieldFilter, { document }: Place): Sql =>
+const computedBy = (filter: FieldFilter, { document }: SqlitePlace): Sql =>
   sql`store_matches(${document} -> ${jsonPath(filter.path.slice(0, 1))}, store_matcher(${JSON.stringify(filter)}))`
 
 // With each part the SQL is twice as long, and takes that much longer to prepare.
 const NATIVE_PARTS_MAX = 2
 
 /** Whether an object passes in the array at so many parts of the path; undefined if SQL can't tell. */
-function throughArray({ path, test }: FieldFilter, place: Place, parts: number): Sql | undefined {
+function throughArray({ path, test }: FieldFilter, place: SqlitePlace, parts: number): Sql | undefined {
   if (path.length > NATIVE_PARTS_MAX || path.slice(1).some((part) => indexOf(part) !== -1)) return undefined
   if (test.kind === 'element' || test.kind === 'elementMatches') return undefined
   if (test.kind === 'in' && test.values.length > FEW) return undefined
@@ -94,7 +94,7 @@ function throughArray({ path, test }: FieldFilter, place: Place, parts: number):
 const NATIVE_DEPTH_MAX = 2
 
 /** Whether an element of an array passes; undefined if SQL can't tell. */
-function elementsPass(filter: FieldFilter, place: Place): Sql | undefined {
+function elementsPass(filter: FieldFilter, place: SqlitePlace): Sql | undefined {
   const { path, test } = filter
   if (test.kind === 'element') {
     const passes = elementPasses(test.of)
@@ -111,10 +111,10 @@ function elementsPass(filter: FieldFilter, place: Place): Sql | undefined {
     when 'array' then store_matches(json_array(json(${element.document})), store_matcher(${JSON.stringify(alone)})) else false end)`
 }
 
-type Element = Place & { readonly type: Sql }
+type Element = SqlitePlace & { readonly type: Sql }
 
 /** The rows of an array's elements, each of which is a place to look into. */
-function eachElement({ document, depth }: Place, path: Path): { each: Sql; element: Element } {
+function eachElement({ document, depth }: SqlitePlace, path: Path): { each: Sql; element: Element } {
   const name = sql.literal(`e${depth + 1}`)
   return {
     each: sql`jsonb_each(${document}, ${jsonPath(path)}) ${name}`,
@@ -144,7 +144,7 @@ const COSTS: Readonly<Record<Test['kind'], number>> = {
   elementMatches: 20,
 }
 
-function costOf(filter: Filter): number {
+function costOf(filter: FilterTree): number {
   if (filter.kind === 'not') return costOf(filter.of)
   if (filter.kind !== 'field') return filter.of.reduce((sum, part) => sum + costOf(part), 0)
   if (filter.path.length > PARTS_MAX) return COSTS.element

@@ -1,0 +1,28 @@
+// Fails if two production files export a type, interface or class of the same name: one name means one thing.
+
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const DECLARATION = /^export (?:declare )?(?:abstract )?(?:type|interface|class) (\w+)/gm
+const NOT_PRODUCTION = /\.(test|fixture|long)\.ts$|^testing[/\\]/
+
+/** The names that more than one file of a directory exports, with these files. */
+export function repeatedTypes(directory: string): [name: string, files: string[]][] {
+  const files = globSync('**/*.ts', { cwd: directory }).filter((file) => !NOT_PRODUCTION.test(file))
+  const declarations = files.toSorted().flatMap((file) =>
+    Array.from(readFileSync(join(directory, file), 'utf8').matchAll(DECLARATION), ([, name]) => ({
+      name: name!,
+      file,
+    })),
+  )
+  return [...Map.groupBy(declarations, ({ name }) => name)]
+    .filter(([, all]) => all.length > 1)
+    .map(([name, all]) => [name, all.map(({ file }) => file)])
+}
+
+if (import.meta.main)
+  for (const [name, files] of repeatedTypes(fileURLToPath(new URL('../src', import.meta.url)))) {
+    console.error(`${name} is exported by ${files.join(', ')}`)
+    process.exitCode = 1
+  }
