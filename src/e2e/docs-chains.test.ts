@@ -101,7 +101,7 @@ eachEngine((engine) => {
       'payouts.ts': wire,
       'sixwire.config.ts': `
         import { defineConfig } from 'sixwire'
-        import { payouts } from '../payouts.ts'
+        import { payouts } from './payouts.ts'
         export default defineConfig({ wires: [payouts()] })`,
     })
     const node = await startTestNode(t)

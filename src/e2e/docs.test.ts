@@ -178,7 +178,7 @@ someEngine((engine) => {
       'acme.ts': provider!,
       'sixwire.config.ts': `
         import { defineConfig } from 'sixwire'
-        import { acme } from '../acme.ts'
+        import { acme } from './acme.ts'
         export default defineConfig({ messaging: { sms: [acme({ url: '${url}', token: 'a token' })] } })`,
     })
     const app = await startApp(t, engine, { config: await loadConfig(folder) })
@@ -248,7 +248,7 @@ someEngine((engine) => {
       'acme.ts': provider!,
       'sixwire.config.ts': `
         import { defineConfig } from 'sixwire'
-        import { acme } from '../acme.ts'
+        import { acme } from './acme.ts'
         export default defineConfig({ pay: { cardpay: acme({ url: '${service.url}', token: 'a token' }) } })`,
     })
     const app = await startApp(t, engine, { config: await loadConfig(folder) })
@@ -500,7 +500,7 @@ someEngine((engine) => {
       'greetings/migrations/001-none.sql': 'create table greetings (id text primary key);',
       'sixwire.config.ts': `
         import { defineConfig } from 'sixwire'
-        import { greetings } from '../greetings/index.ts'
+        import { greetings } from './greetings/index.ts'
         export default defineConfig({ wires: [greetings({ word: 'Welcome' })] })`,
     })
     const config: Config = await loadConfig(folder)
@@ -523,7 +523,7 @@ someEngine((engine) => {
       'pictures.ts': wire!,
       'sixwire.config.ts': `
         import { defineConfig } from 'sixwire'
-        import { pictures } from '../pictures.ts'
+        import { pictures } from './pictures.ts'
         export default defineConfig({ wires: [pictures({ folder: ${JSON.stringify(pictures)}, secret: 's' })] })`,
     })
     const config: Config = await loadConfig(folder)
@@ -559,7 +559,7 @@ someEngine((engine) => {
       'shipping/index.ts': `import { defineWire, Type } from 'sixwire'\n${wire}`,
       'sixwire.config.ts': `
         import { defineConfig } from 'sixwire'
-        import { shipping } from '../shipping/index.ts'
+        import { shipping } from './shipping/index.ts'
         export default defineConfig({ wires: [shipping({ depots: { bonn: { urls: ['https://c'] } } })] })`,
     })
     const config: Config = await loadConfig(folder)
