@@ -119,7 +119,8 @@ function build(node: Tree): Part {
     case 'template':
       return places[node.at]!(node.parts.map(build))
     case 'either':
-      return sql.either({ sqlite: sql`${build(node.sqlite)}`, postgres: sql`${build(node.postgres)}` })
+      // A piece is SQL, or a function that writes it when it is first needed.
+      return sql.either({ sqlite: sql`${build(node.sqlite)}`, postgres: () => sql`${build(node.postgres)}` })
     case 'join':
       return sql.join(node.parts.map(build))
   }

@@ -35,7 +35,7 @@ class Choice {
 
   for(dialect: Dialect): Sql {
     const piece = this.#pieces[dialect]
-    return piece instanceof Sql ? piece : (this.#made[dialect] ??= piece())
+    return piece instanceof Sql ? piece : (this.#made[dialect] ??= flat(piece(), dialect))
   }
 }
 
@@ -131,6 +131,27 @@ function shapeOf(table: string, columns: readonly string[], key: readonly string
 const known: Record<Dialect, WeakMap<readonly string[], string>> = {
   sqlite: new WeakMap(),
   postgres: new WeakMap(),
+}
+
+/** The same SQL for one engine without pieces in it: it is rendered again and again. */
+function flat(query: Sql<unknown>, dialect: Dialect): Sql {
+  const strings = ['']
+  const scalars: SqlScalar[] = []
+  function add({ strings: texts, parts }: Sql<unknown>): void {
+    for (const [i, text] of texts.entries()) {
+      strings[strings.length - 1] += text
+      const part = parts[i]
+      if (part === undefined) continue
+      if (part instanceof Choice) add(part.for(dialect))
+      else if (part instanceof Sql) add(part)
+      else {
+        scalars.push(part)
+        strings.push('')
+      }
+    }
+  }
+  add(query)
+  return new Sql(strings, scalars)
 }
 
 const isPiece = (part: Part): part is Sql<unknown> | Choice => part instanceof Sql || part instanceof Choice

@@ -13,7 +13,7 @@ import type { Indexes } from './indexes/indexes.ts'
 import { createParts } from './parts.ts'
 import { fewestFirst } from './plan/choose.ts'
 import { plansOf, type Plan } from './plan/plan.ts'
-import { listQuery, type ListParameters } from './query/index.ts'
+import { createParsedLists, listQuery, type ListParameters } from './query/index.ts'
 import { scanReads, type PageSource } from './scan-reads.ts'
 
 const LARGEST_LIMIT = 1000
@@ -43,6 +43,7 @@ export function createLists(
   limitMs: number,
   key: Key,
 ) {
+  const parsedLists = createParsedLists()
   const parts = createParts(db, (collection, owner) => documents.count(collection, { owner }))
 
   /** Reads a list from the entries of an index; undefined if none is of use. */
@@ -78,7 +79,7 @@ export function createLists(
     const { offset } = asked
     if (asked.cursor !== undefined && offset > 0)
       throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
-    const query = listQuery(asked, `${collection} ${rowFilter.owner ?? ''}`, key)
+    const query = listQuery(asked, `${collection} ${rowFilter.owner ?? ''}`, key, parsedLists)
     const mine: Sql = rowFilter.owner === undefined ? sql.literal('') : sql` and d.owner = ${rowFilter.owner}`
     const source: PageSource = {
       db,

@@ -61,18 +61,21 @@ export type ListParameters = { readonly filter?: string; readonly sort?: string;
  *
  * @param scope tells this list from others that the same filter and sort may be asked of: the collection, and for whom
  * @param key authenticates cursors
+ * @param lists those that were parsed before
  * @throws VALIDATION_ERROR whose path begins with `/query/filter`, `/query/sort` or `/query/cursor`
  */
-export function listQuery({ filter, sort, cursor }: ListParameters, scope: string, key: Key): ListQuery {
-  const { text, ...parsed } = parsedOf(sort ?? '-createdAt', filter)
+export function listQuery(
+  { filter, sort, cursor }: ListParameters,
+  scope: string,
+  key: Key,
+  lists: ParsedLists = createParsedLists(),
+): ListQuery {
+  const { text, where, orderBy, ...parsed } = parsedOf(lists, sort ?? '-createdAt', filter)
   const { order } = parsed
   const mark = once(() => markOf(JSON.stringify([scope, text])))
   const after = cursor === undefined ? undefined : decodeCursor(cursor, mark(), key)
-  // An index often answers a list without them.
-  const where = once(() => printFilter(parsed.filter))
   const behind = (position: Position): Sql => sql`${where()} and ${printAfter(order, position)}`
   const whereAfter = once(() => (after ? behind(after.position) : where()))
-  const orderBy = once(() => printOrder(order))
   return {
     ...parsed,
     from,
@@ -100,19 +103,26 @@ const from = sql`store_documents d`
 type Parsed = Pick<ListQuery, 'filter' | 'order' | 'scans' | 'filtered'> & {
   /** What tells this list from others. */
   text: string
+  /** Made when first needed: an index often answers a list without them. */
+  where: () => Sql
+  orderBy: () => Sql
 }
 
-// Applications ask for the same few lists again and again.
-const LISTS_KEPT = 500
-const LONGEST_KEPT = 500
-const kept = new BoundedMap<string, Parsed>(LISTS_KEPT)
+/** Parsed lists by their text, with the SQL of their filters and sorts. */
+export type ParsedLists = BoundedMap<string, Parsed>
 
-function parsedOf(sort: string, filter: string | undefined): Parsed {
+// Applications ask for the same few lists again and again.
+const CACHED_LISTS = 500
+const CACHED_LENGTH_MAX = 500
+
+export const createParsedLists = (): ParsedLists => new BoundedMap(CACHED_LISTS)
+
+function parsedOf(lists: ParsedLists, sort: string, filter: string | undefined): Parsed {
   const key = JSON.stringify([sort, filter])
-  const known = kept.get(key)
+  const known = lists.get(key)
   if (known) return known
   const parsed = parse(sort, filter)
-  if (key.length <= LONGEST_KEPT) kept.set(key, parsed)
+  if (key.length <= CACHED_LENGTH_MAX) lists.set(key, parsed)
   return parsed
 }
 
@@ -126,5 +136,7 @@ function parse(sort: string, filterText: string | undefined): Parsed {
     scans: order.keys.length > 0 || (filtered && !isIdLookup(filter)),
     filtered,
     text: JSON.stringify([filter, order]),
+    where: once(() => printFilter(filter)),
+    orderBy: once(() => printOrder(order)),
   }
 }
