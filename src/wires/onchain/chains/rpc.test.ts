@@ -97,18 +97,19 @@ anyEngine((engine) => {
       app.clock.advance(5_000)
     }
     first.heal()
-    second.forget()
     app.clock.advance(11_000)
     await blockNumber(app)
+    // It is asked first again once a probe was answered, which may be a moment after the call that began it.
     const until = Date.now() + 5_000
-    for (first.forget(); first.calls('eth_blockNumber') === 0; await delay(10)) {
+    const isFirst = (): boolean => first.calls('eth_blockNumber') > 0 && second.calls('eth_blockNumber') === 0
+    do {
       assert.ok(Date.now() < until, 'it is asked first again')
+      await delay(10)
       app.clock.advance(1_000)
-      await blockNumber(app)
-    }
-    second.forget()
-    assert.equal(await blockNumber(app), '0x0')
-    assert.equal(second.calls('eth_blockNumber'), 0)
+      first.forget()
+      second.forget()
+      assert.equal(await blockNumber(app), '0x0')
+    } while (!isFirst())
   })
 
   test('where no node answers it is a PROVIDER_ERROR that names the hosts only', async (t) => {
