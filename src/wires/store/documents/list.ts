@@ -53,6 +53,7 @@ export function createLists(
     if (!query.scans) return undefined
     let set = await indexes.recent(collection)
     for (let attempt = 0; attempt < PLANS_MAX; attempt++) {
+      if (set.indexes.length === 0) return undefined
       let isOutdated = false
       for (const plan of await fewestFirst(db, plansOf(set.indexes, { filter, order, owner }), owner)) {
         const read = await indexReads(source, plan, owner)

@@ -27,6 +27,8 @@ export function cursorBehind(
   sort: Sort,
   total?: number,
 ): Cursor {
+  const id = String(document['_id'])
+  if (sort.keys.length === 0) return { position: { bounds: [], id }, print: undefined, total }
   const key = keyOf(document as Json, sort.keys)
   const isShort = key.reduce((sum, { length }) => sum + length, 0) <= KEY_BYTES
   const bounds = key.map((bytes): Bound => {
@@ -34,7 +36,7 @@ export function cursorBehind(
     return bytes.length <= most ? { bytes, isCut: false } : { bytes: cut(bytes, most), isCut: true }
   })
   const print = isShort ? undefined : printOf(key)
-  return { position: { bounds, id: String(document['_id']) }, print, total }
+  return { position: { bounds, id }, print, total }
 }
 
 /**
