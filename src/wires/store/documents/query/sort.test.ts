@@ -4,7 +4,7 @@ import { ApiError } from '../../../../base/errors.ts'
 import { sql } from '../../../../db/sql.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
 import { cursorKey, openDocuments, type Document, type Documents } from './documents.fixture.ts'
-import { listQuery } from './index.ts'
+import { createParsedLists, listQuery } from './index.ts'
 import { parseSort } from './sort.ts'
 
 const kinds: Document[] = [
@@ -206,8 +206,9 @@ test('only what the primary key answers does not scan', () => {
 })
 
 test('a list that is asked for again is parsed once, if it is short', () => {
+  const lists = createParsedLists()
   const filterOf = (filter: object) =>
-    listQuery({ filter: JSON.stringify(filter) }, 'people', cursorKey).filter
+    listQuery({ filter: JSON.stringify(filter) }, 'people', cursorKey, lists).filter
   assert.equal(filterOf({ 'a.b': { $gt: 5 }, c: null }), filterOf({ 'a.b': { $gt: 5 }, c: null }))
   const long = { name: 'x'.repeat(1000) }
   assert.notEqual(filterOf(long), filterOf(long))
