@@ -1,6 +1,6 @@
-import { Coalescer } from '../base/coalesce.ts'
 import { GroupForm, setColumn } from './postgres-groups.ts'
 import type { PipelineAnswer } from './postgres-pipeline.ts'
+import { TurnQueue } from './turn-queue.ts'
 import { rowOf, type RawRow } from './postgres-values.ts'
 import type { Row, Sql, SqlScalar, Statement } from './sql.ts'
 
@@ -12,20 +12,19 @@ const LARGEST_GROUP = 500
 const FORMS_KEPT = 500
 
 /** What is asked of one statement: a row or all rows of it. */
-type Read = { readonly statement: Statement; readonly query: Sql<unknown>; readonly isPoint: boolean }
-
-/** Returns the rows of each read, or throws what is wrong with them. */
-type ReadResults = Map<Read, () => Row[]>
+type Read = {
+  readonly statement: Statement
+  readonly query: Sql<unknown>
+  readonly isPoint: boolean
+  readonly resolve: (rows: Row[]) => void
+  readonly reject: (error: unknown) => void
+}
 
 /** Reads of the same statement with the same parameters: they share an answer. */
-type SameReads = { readonly statement: Statement; readonly reads: Read[] }
+type Same = { readonly statement: Statement; readonly reads: Read[] }
 
 /** A statement of a pipeline, and whose answer it is: of each set of parameters, if there are several. */
-type GroupedRead = {
-  readonly statement: Statement
-  readonly sets: readonly SameReads[]
-  readonly form: GroupForm
-}
+type Sent = { readonly statement: Statement; readonly sets: readonly Same[]; readonly form: GroupForm }
 
 /** Runs statements in one round trip. */
 type RunReads = (statements: readonly Statement[]) => Promise<PipelineAnswer[]>
@@ -38,12 +37,11 @@ export class ReadGroups {
   readonly #run: RunReads
   readonly #isRefused: (error: unknown) => boolean
   readonly #forms = new Map<string, GroupForm>()
-  readonly #reads = new Coalescer<Read, Row[]>({
-    answer: (reads) => this.#answer(reads),
-    groups: PIPELINES,
-    slowMs: SLOW_MS,
-    largest: LARGEST_GROUP,
-  })
+  #quick = 0
+  readonly #queue: TurnQueue<Read> = new TurnQueue(
+    () => this.#quick < PIPELINES,
+    () => this.#answer(this.#queue.waiting.splice(0, LARGEST_GROUP)),
+  )
 
   /** @param isRefused whether an error of `run` is the fault of one statement, so that others of its group may succeed */
   constructor(run: RunReads, isRefused: (error: unknown) => boolean) {
@@ -53,35 +51,46 @@ export class ReadGroups {
 
   /** @param isPoint whether only the first row is wanted; it must be found by an index */
   read(query: Sql<unknown>, isPoint: boolean): Promise<Row[]> {
-    return this.#reads.call({ statement: query.render('postgres'), query, isPoint })
+    const statement = query.render('postgres')
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ statement, query, isPoint, resolve, reject })
+    })
   }
 
   /** Resolves when no read waits or is under way. */
   idle(): Promise<void> {
-    return this.#reads.idle()
+    return this.#queue.idle()
   }
 
-  async #answer(reads: readonly Read[]): Promise<(Row[] | Promise<Row[]>)[]> {
-    const grouped = this.#plan(reads)
-    const results: ReadResults = new Map()
-    try {
-      const answers = await this.#run(grouped.map(({ statement }) => statement))
-      for (const [at, one] of grouped.entries()) collectResults(one, answers[at]!, results)
-    } catch (error) {
-      const sets = grouped.flatMap((one) => one.sets)
-      // A server that is away or silent has been asked again already, and hundreds of connections would not bring it back.
-      if (sets.length === 1 || !this.#isRefused(error)) throw error
-      await this.#answerEach(grouped, results)
+  async #answer(reads: readonly Read[]): Promise<void> {
+    let isQuick = true
+    const isOver = (): void => {
+      if (!isQuick) return
+      isQuick = false
+      this.#quick--
+      this.#queue.schedule()
     }
-    return reads.map((read) => attempt(results.get(read)!))
+    this.#quick++
+    const timer = setTimeout(isOver, SLOW_MS)
+    const sent = this.#plan(reads)
+    try {
+      const answers = await this.#run(sent.map(({ statement }) => statement))
+      for (const [at, one] of sent.entries()) settle(one, answers[at]!)
+    } catch (error) {
+      isOver()
+      await this.#answerEach(sent, error)
+    } finally {
+      clearTimeout(timer)
+      isOver()
+    }
   }
 
   /** As few statements as answer all reads. */
-  #plan(reads: readonly Read[]): GroupedRead[] {
-    const byText = new Map<string, Map<string, SameReads>>()
+  #plan(reads: readonly Read[]): Sent[] {
+    const byText = new Map<string, Map<string, Same>>()
     for (const read of reads) {
       const { text, params } = read.statement
-      const sets = byText.get(text) ?? new Map<string, SameReads>()
+      const sets = byText.get(text) ?? new Map<string, Same>()
       byText.set(text, sets)
       const key = keyOf(params)
       const same = sets.get(key)
@@ -91,7 +100,7 @@ export class ReadGroups {
     return [...byText.values()].flatMap((sets) => this.#statements([...sets.values()]))
   }
 
-  #statements(sets: readonly SameReads[]): GroupedRead[] {
+  #statements(sets: readonly Same[]): Sent[] {
     const form = this.#formOf(sets[0]!.reads[0]!)
     const isPoint = sets.length > 1 && sets.every(({ reads }) => reads.every((read) => read.isPoint))
     const together = isPoint ? form.statement(sets.map(({ statement }) => statement.params)) : undefined
@@ -109,25 +118,25 @@ export class ReadGroups {
   }
 
   /** After a pipeline failed: each set of parameters for itself, so that only the read that is at fault fails. */
-  async #answerEach(grouped: readonly GroupedRead[], results: ReadResults): Promise<void> {
-    const works = grouped.flatMap(({ sets, form }) =>
+  async #answerEach(sent: readonly Sent[], error: unknown): Promise<void> {
+    const alone = sent.flatMap(({ sets }) => sets)
+    // A server that is away or silent has been asked again already, and hundreds of connections would not bring it back.
+    if (alone.length === 1 || !this.#isRefused(error)) return alone.forEach((same) => reject(same, error))
+    const works = sent.flatMap(({ sets, form }) =>
       sets.map(async (same) => {
         try {
           const [answer] = await this.#run([same.statement])
-          collectResults({ statement: same.statement, sets: [same], form }, answer!, results)
+          settle({ statement: same.statement, sets: [same], form }, answer!)
           return true
-        } catch (error) {
-          for (const read of same.reads)
-            results.set(read, () => {
-              throw error
-            })
+        } catch (own) {
+          reject(same, own)
           return false
         }
       }),
     )
     const isRight = await Promise.all(works)
     // Nothing is wrong with the statements, so it is their form.
-    if (isRight.every(Boolean)) for (const { sets, form } of grouped) if (sets.length > 1) form.giveUp()
+    if (isRight.every(Boolean)) for (const { sets, form } of sent) if (sets.length > 1) form.giveUp()
   }
 }
 
@@ -138,26 +147,29 @@ const keyOf = (params: readonly SqlScalar[]): string => {
   return key
 }
 
-function collectResults({ sets, form }: GroupedRead, answer: PipelineAnswer, results: ReadResults): void {
+function settle({ sets, form }: Sent, answer: PipelineAnswer): void {
   if (sets.length === 1) {
     form.learn(answer)
-    for (const read of sets[0]!.reads)
-      results.set(read, () => (read.isPoint ? answer.rows().slice(0, 1) : answer.rows()))
+    for (const { resolve, reject: fail, isPoint } of sets[0]!.reads)
+      attempt(fail, () => resolve(isPoint ? answer.rows().slice(0, 1) : answer.rows()))
     return
   }
   const first: RawRow[] = []
   for (const raw of answer.raw) first[Number(raw[0]) - 1] ??= raw
   for (const [at, { reads }] of sets.entries()) {
     const raw = first[at]
-    for (const read of reads) results.set(read, () => (raw ? [rowOf(answer.columns, raw, 1)] : []))
+    for (const { resolve, reject: fail } of reads)
+      attempt(fail, () => resolve(raw ? [rowOf(answer.columns, raw, 1)] : []))
   }
 }
 
+const reject = ({ reads }: Same, error: unknown): void => reads.forEach((read) => read.reject(error))
+
 /** A row that can't be read fails its own reads only. */
-function attempt(rows: () => Row[]): Row[] | Promise<Row[]> {
+function attempt(fail: (error: unknown) => void, work: () => void): void {
   try {
-    return rows()
+    work()
   } catch (error) {
-    return Promise.reject(error instanceof Error ? error : new Error(String(error)))
+    fail(error)
   }
 }

@@ -1,4 +1,3 @@
-import { PendingPromises } from '../base/pending-promises.ts'
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -75,7 +74,7 @@ export class PostgresDatabase implements Database {
   /** Whether scans could take all processors, which other requests need on both sides. */
   readonly #isSparing: boolean
   readonly #names = new StatementNames()
-  readonly #running = new PendingPromises()
+  readonly #running = new Set<Promise<unknown>>()
   readonly #snapshots = new Set<PostgresSnapshot>()
   readonly #reads = new ReadGroups(
     (statements) => this.#use((session) => session.run(statements), again.read),
@@ -251,7 +250,11 @@ export class PostgresDatabase implements Database {
 
   /** Runs `work` on a connection, and again on another one if that is worth it and safe. */
   #use<T>(work: (session: PostgresSession) => Promise<T>, isAgain: Again, pool = this.#pool): Promise<T> {
-    return this.#running.add(this.#attempt(work, isAgain, pool))
+    const whole = this.#attempt(work, isAgain, pool)
+    this.#running.add(whole)
+    const end = () => this.#running.delete(whole)
+    whole.then(end, end)
+    return whole
   }
 
   async #attempt<T>(
@@ -333,7 +336,7 @@ export class PostgresDatabase implements Database {
     this.#closing ??= (async () => {
       await Promise.all([...this.#snapshots].map((snapshot) => snapshot.close()))
       await Promise.all([this.#reads.idle(), this.#inserts.idle(), this.#scans.idle()])
-      await this.#running.idle()
+      await Promise.allSettled(this.#running)
       await Promise.all([this.#pool.end(), this.#scanPool.end()])
     })()
     return this.#closing

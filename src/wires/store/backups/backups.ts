@@ -1,4 +1,3 @@
-import { PendingPromises } from '../../../base/pending-promises.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
@@ -81,7 +80,7 @@ export function createBackups(
 ): Backups {
   const { db, clock, log, processes } = context
   const closing = new AbortController()
-  const running = new PendingPromises()
+  const running = new Set<Promise<unknown>>()
   const createArchive = createArchives(context, objects)
   processes.onEnd((ended) => [releaseSql('store_backups', ended)])
 
@@ -184,7 +183,9 @@ export function createBackups(
       }
       const done = run(id, kind, options)
       // A failure is in the log, in the record, and in `done`.
-      return { id, done: running.add(done) }
+      const settled: Promise<unknown> = done.catch(() => undefined).finally(() => running.delete(settled))
+      running.add(settled)
+      return { id, done }
     },
     get,
     async list(page) {
@@ -237,7 +238,7 @@ export function createBackups(
     },
     async close() {
       closing.abort()
-      await running.idle()
+      await Promise.all(running)
     },
   }
 }

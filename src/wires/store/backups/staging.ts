@@ -1,4 +1,3 @@
-import { PendingPromises } from '../../../base/pending-promises.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { storedColumn } from '../documents/document-rows.ts'
@@ -54,7 +53,7 @@ export function createStaging(
   id: string,
   signal: AbortSignal,
 ): { sink: ArchiveSink; finish(): Promise<void>; discard(): Promise<void> } {
-  const writes = new PendingPromises()
+  const writes = new Set<Promise<void>>()
   /** Written, and not in the table of files yet. */
   const written: { id: string; object: NewObject }[] = []
   let failure: Error | undefined
@@ -75,7 +74,10 @@ export function createStaging(
 
   /** Begins a write that is waited for later. */
   function begin(writing: Promise<void>): void {
-    void writes.add(writing.catch((error: unknown) => void (failure ??= error as Error)))
+    const settled = writing
+      .catch((error: unknown) => void (failure ??= error as Error))
+      .finally(() => writes.delete(settled))
+    writes.add(settled)
   }
 
   async function flush(): Promise<void> {
@@ -98,14 +100,14 @@ export function createStaging(
       async content(file, bytes) {
         signal.throwIfAborted()
         await loading
-        while (writes.size >= WRITES_AT_ONCE) await writes.next()
+        while (writes.size >= WRITES_AT_ONCE) await Promise.race(writes)
         if (failure) throw failure
         if (written.length >= FILES_A_STATEMENT) await flush()
         // Small ones together: each waits for the disk or the bucket.
         if (file.size <= SMALL_BYTES) begin(write(file, piecesOf(await Array.fromAsync(bytes))))
         else {
           // Those in the table are extended while this one is written, which may take hours.
-          await writes.idle()
+          await Promise.all(writes)
           await flush()
           await write(file, bytes)
         }
@@ -114,7 +116,7 @@ export function createStaging(
 
     async finish() {
       await loading
-      await writes.idle()
+      await Promise.all(writes)
       if (failure) throw failure
       await flush()
       const missing = await db.get<{ id: string }>(sql`
@@ -124,7 +126,7 @@ export function createStaging(
 
     /** Deletes the objects that are not in the table: those in it are deleted with its rows. */
     async discard() {
-      await Promise.allSettled([loading, writes.idle()])
+      await Promise.allSettled([loading, ...writes])
       await Promise.all(written.map(({ object }) => object.discard()))
     },
   }

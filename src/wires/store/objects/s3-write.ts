@@ -1,4 +1,3 @@
-import { PendingPromises } from '../../../base/pending-promises.ts'
 import { createHash, webcrypto } from 'node:crypto'
 
 import { BLOCK_BYTES, type S3Client, type S3Upload } from './s3-client.ts'
@@ -73,7 +72,7 @@ async function send(
 ): Promise<void> {
   const ended = new AbortController()
   const untilEnd = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal
-  const underWay = new PendingPromises()
+  const underWay = new Set<Promise<void>>()
   // Used again: what waits for the garbage collector would be hundreds of megabytes.
   const free: Buffer[] = []
   const take = (size: number): Buffer => {
@@ -106,16 +105,17 @@ async function send(
       if (number === 1 && isLast) return await client.put(key, part, sha256, signal)
       if (number > PARTS_MAX) throw new S3Failure(`${client.name} takes no object of this size`)
       upload ??= await begin()
-      if (underWay.size === PARTS_AT_ONCE) await underWay.next()
+      if (underWay.size === PARTS_AT_ONCE) await Promise.race(underWay)
       throwFault()
-      void underWay.add(putPart(upload, { number, bytes: part, sha256 }))
+      const call = putPart(upload, { number, bytes: part, sha256 }).finally(() => underWay.delete(call))
+      underWay.add(call)
     }
-    await underWay.idle()
+    await Promise.all(underWay)
     throwFault()
     await client.completeUpload(upload!, etags, signal)
   } catch (error) {
     ended.abort()
-    await underWay.idle()
+    await Promise.all(underWay)
     throw error
   }
 }
