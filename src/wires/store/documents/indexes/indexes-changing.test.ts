@@ -1,6 +1,7 @@
 // Documents are written and listed on two replicas while indexes are added, built, failed and dropped.
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import type { TestApp } from '../../../../testing/app.ts'
 import { startReplicas } from '../../../../testing/auth.ts'
@@ -104,8 +105,12 @@ someEngine((engine) => {
         const query = new URLSearchParams({ limit: String(limit), filter: JSON.stringify(filter) })
         if (sort !== undefined) query.set('sort', sort)
         if (cursor !== '') query.set('cursor', cursor)
-        const { status, text, body } = await ask('GET', `books?${query.toString()}`)
-        assert.equal(status, 200, text)
+        const path = `books?${query.toString()}`
+        let answer = await ask('GET', path)
+        // All readers are one user, who may hold so many large pages at once: on a slow machine it waits for its own.
+        for (; answer.status === 429; answer = await ask('GET', path)) await delay(100)
+        assert.equal(answer.status, 200, answer.text)
+        const { body } = answer
         pages.push(body)
       }
       return pages
