@@ -1,4 +1,4 @@
-// How many functions of a wire a request runs on the main thread: node scripts/functions-called.ts [--list]
+// How many functions of the store a list runs on the main thread: node scripts/functions-called.ts [--list]
 // It counts by V8's precise coverage; what a thread runs is not in it.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Session, type Profiler } from 'node:inspector/promises'
@@ -46,6 +46,7 @@ try {
   const { token } = await call('/auth/register', undefined, account)
   const documents = Array.from({ length: DOCUMENTS }, (_, n) => ({ n, city: n % 2 ? 'Basel' : 'Bern' }))
   for (const document of documents) await call('/store/items', String(token), document)
+  // What only the first list of a process does is not counted.
   await call('/store/others', String(token))
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })

@@ -73,6 +73,11 @@ describe('a statement', () => {
     test(`refuses to bind ${name}`, () => {
       assert.throws(() => sql`select ${value as SqlScalar}`.render('sqlite'), TypeError)
       assert.throws(() => sql`select ${value as SqlScalar}`.render('postgres'), TypeError)
+      const late = () => sql`${value as SqlScalar}`
+      assert.throws(
+        () => sql`select ${sql.either({ sqlite: late, postgres: late })}`.render('sqlite'),
+        TypeError,
+      )
     })
 })
 

@@ -140,11 +140,11 @@ function flat(query: Sql<unknown>, dialect: Dialect): Sql {
   function add({ strings: texts, parts }: Sql<unknown>): void {
     for (const [i, text] of texts.entries()) {
       strings[strings.length - 1] += text
-      const part = parts[i]
-      if (part === undefined) continue
-      if (part instanceof Choice) add(part.for(dialect))
-      else if (part instanceof Sql) add(part)
+      if (i === parts.length) return
+      const part = parts[i]!
+      if (isPiece(part)) add(part instanceof Choice ? part.for(dialect) : part)
       else {
+        // Checked when it is rendered, as every value is.
         scalars.push(part)
         strings.push('')
       }
