@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { sql } from '../../db/sql.ts'
 import { startApp, testClock } from '../../testing/app.ts'
 import { refused } from '../../testing/assemble.ts'
 import { anyEngine } from '../../testing/engines.ts'
+import { until } from '../../testing/until.ts'
 import { createBank } from './bank.fixture.ts'
 import { startTill } from './pay.fixture.ts'
 
@@ -201,14 +203,22 @@ describe('a server that takes payments', () => {
       })
 
     test('takes the old name of `reconcile`, with a warning', async (t) => {
-      const secondsOf = async (options: object) => {
-        const { app } = (await startTill(t, engine, { config: { pay: options } })).app
-        return app.warnings.filter((line) => line.startsWith('pay.sweep'))
+      const start = (pay: object) => startTill(t, engine, { config: { pay } })
+      const warningsOf = ({ app }: Awaited<ReturnType<typeof start>>) =>
+        app.app.warnings.filter((line) => line.startsWith('pay.sweep'))
+      assert.deepEqual(warningsOf(await start({ reconcile: { eventsSeconds: 600 } })), [])
+      const till = await start({ sweep: { eventsSeconds: 600 } })
+      assert.deepEqual(warningsOf(till), ['pay.sweep: this option is called pay.reconcile now'])
+      const isListed = sql`select 1 from pay_event_cursors where provider = 'cardpay'`
+      await until(async () => (await till.app.app.db.get(isListed)) !== undefined)
+      let isListedAgain = false
+      till.card.listedUntil = () => {
+        isListedAgain = true
+        return undefined
       }
-      assert.deepEqual(await secondsOf({ sweep: { eventsSeconds: 600 } }), [
-        'pay.sweep: this option is called pay.reconcile now',
-      ])
-      assert.deepEqual(await secondsOf({ reconcile: { eventsSeconds: 600 } }), [])
+      // The default is an hour.
+      till.app.clock.advance(601_000)
+      await until(() => isListedAgain)
     })
   })
 })

@@ -40,5 +40,5 @@ export type IdentityProvider = {
 
 /** A provider's answer cannot be used. */
 export class IdentityProviderFault extends Error {
-  override readonly name = 'ProviderFault'
+  override readonly name = 'IdentityProviderFault'
 }
