@@ -100,10 +100,6 @@ export type ScanOptions = {
   readonly caller?: string
   /** How long it may run before it is stopped, instead of 10 s. */
   readonly limitMs?: number
-  /** For several scans that are one query: how long they have run until now, which counts towards the limit. */
-  readonly spent?: { ms: number }
-  /** Likewise: once one of them has been let in, the others are not refused because too many wait. */
-  readonly query?: { isAdmitted: boolean }
   /** Stops it, for example because the client has disconnected; the scan then throws the signal's reason. */
   readonly signal?: AbortSignal
 }

@@ -5,25 +5,19 @@ import type { ScanOptions } from './database.ts'
 export const SCAN_PLACES = 3
 const SCAN_LIMIT_MS = 10_000
 const WAIT_LIMIT_MS = 10_000
-const WAITING_MAX = 256
-const WAITING_MAX_OF_CALLER = 64
+const WAITING_MAX = 1024
 const RETRY_SECONDS = 5
 
 type Caller = string | symbol
 type WaitingScan = {
   readonly caller: Caller
-  /** Whether scans of the same query have run already. */
-  readonly continues: boolean
-  /** Whether its query may still be refused because too many wait. */
-  readonly isNew: boolean
   start(): void
   refuse(error: ApiError): void
 }
 
 /**
  * The queue in front of the scans of an engine. The caller with the fewest running scans is next, and callers with equally
- * many take turns. Of one caller, queries that have begun come before others, because what they found takes memory. The last
- * free place is left to callers of which nothing runs, so one caller never has all of them.
+ * many take turns. The last free place is left to callers of which nothing runs, so one caller never has all of them.
  */
 export class ScanQueue {
   readonly #running = new Map<Caller, number>()
@@ -53,19 +47,16 @@ export class ScanQueue {
    * @throws UNAVAILABLE if too many wait, if it waited too long, or if it was stopped at its limit
    */
   async run<T>(
-    { caller, limitMs = SCAN_LIMIT_MS, spent = { ms: 0 }, query, signal }: ScanOptions,
+    { caller, limitMs = SCAN_LIMIT_MS, signal }: ScanOptions,
     scan: (stop: AbortSignal) => Promise<T>,
   ): Promise<T> {
     signal?.throwIfAborted()
     // Without one, it competes with nobody of the same name.
     const counted = caller ?? Symbol('scan')
-    const isNew = query?.isAdmitted !== true
-    if (isNew) this.#admit(counted)
-    if (query) query.isAdmitted = true
-    await this.#takePlace({ caller: counted, continues: spent.ms > 0, isNew }, signal)
+    if (this.#waitingCount >= WAITING_MAX) this.#makeRoomFor(counted)
+    await this.#takePlace(counted, signal)
     const stop = new AbortController()
-    const begun = performance.now()
-    const timer = setTimeout(() => stop.abort(tookTooLong(limitMs)), limitMs - spent.ms)
+    const timer = setTimeout(() => stop.abort(tookTooLong(limitMs)), limitMs)
     const leave = (): void => stop.abort(signal!.reason)
     signal?.addEventListener('abort', leave)
     const stopped = new Promise<never>((_, reject) => {
@@ -76,7 +67,6 @@ export class ScanQueue {
       // How a scan ends that was stopped is of no interest.
       return await Promise.race([ended, stopped])
     } finally {
-      spent.ms += performance.now() - begun
       clearTimeout(timer)
       signal?.removeEventListener('abort', leave)
     }
@@ -89,19 +79,11 @@ export class ScanQueue {
     await this.#idle.promise
   }
 
-  /** @throws UNAVAILABLE if too many wait */
-  #admit(caller: Caller): void {
-    if (this.#waitingCount >= WAITING_MAX) this.#makeRoomFor(caller)
-    if ((this.#waiting.get(caller)?.length ?? 0) >= WAITING_MAX_OF_CALLER)
-      throw busy('Too many of your queries at once: wait for their answers first.')
-  }
-
-  #takePlace(place: Omit<WaitingScan, 'start' | 'refuse'>, signal: AbortSignal | undefined): Promise<void> {
-    const { caller, continues } = place
+  #takePlace(caller: Caller, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(caller) ?? []
       const scan: WaitingScan = {
-        ...place,
+        caller,
         start: () => {
           end()
           resolve()
@@ -124,8 +106,7 @@ export class ScanQueue {
         signal?.removeEventListener('abort', leave)
       }
       signal?.addEventListener('abort', leave)
-      const firstNew = continues ? waiting.findIndex((other) => !other.continues) : -1
-      waiting.splice(firstNew < 0 ? waiting.length : firstNew, 0, scan)
+      waiting.push(scan)
       this.#waiting.set(caller, waiting)
       this.#waitingCount++
       this.#startNext()
@@ -179,12 +160,16 @@ export class ScanQueue {
     this.#waitingCount--
   }
 
-  /** Refuses the newest query of the caller with the most waiting scans, which may be this caller. */
+  /**
+   * Refuses the newest scan of the caller with the most waiting ones.
+   *
+   * @throws UNAVAILABLE if it is this caller
+   */
   #makeRoomFor(caller: Caller): void {
     const own = (this.#waiting.get(caller)?.length ?? 0) + 1
     const most = [...this.#waiting.values()].reduce((a, b) => (b.length > a.length ? b : a))
     const error = busy('Too many queries at once: try again later.')
-    const newest = most.findLast(({ isNew }) => isNew)
+    const newest = most.at(-1)
     if (most.length <= own || !newest) throw error
     this.#remove(newest)
     newest.refuse(error)

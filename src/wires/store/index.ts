@@ -59,13 +59,13 @@ export const store = defineWire({
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
     const documents = createDocuments(db, clock, indexes)
-    const lists = createLists(
+    const lists = createLists({
       db,
       documents,
       indexes,
-      options.queryLimitSeconds * 1000,
-      deriveKey(settings.secret, 'store.cursors'),
-    )
+      limitMs: options.queryLimitSeconds * 1000,
+      key: deriveKey(settings.secret, 'store.cursors'),
+    })
     const access = createFilesAccess(policy, options.fileAccess)
     const quota = createQuota(db, clock, options.quota)
     const files = createFiles(db, objects, quota)

@@ -124,3 +124,14 @@ export const deleteSql = (
     ${expected === undefined ? sql.literal('') : sql`and ${isVersionOneOf(expected)}`}
     and ${isVersion(collection, set.version)}
   returning id`
+
+/** How many documents a collection has, or an owner in it; they are counted as they are written. */
+export const documentsSql = (collection: string, owner = ''): Sql<{ documents: number }> => sql`
+  select cast(coalesce(sum(documents), 0) as bigint) as documents from store_counts
+  where collection = ${collection} and owner = ${owner}`
+
+/** All documents of a collection, in the order of their ids. */
+export const ofCollection = sql`store_documents d ${sql.either({ sqlite: sql`not indexed`, postgres: sql`` })}`
+
+/** Those of an owner. SQLite would choose the primary key and read the documents of all. */
+export const ofOwner = sql`store_documents d ${sql.either({ sqlite: sql`indexed by store_documents_owner`, postgres: sql`` })}`

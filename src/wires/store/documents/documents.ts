@@ -5,23 +5,23 @@ import { parseJson } from '../../../base/json.ts'
 import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
 import type { Database } from '../../../db/database.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
-import { sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import { etagsOf } from '../../../http/conditions.ts'
 import type { MakeRoom } from '../../../http/route.ts'
 import { noDocument } from '../errors.ts'
 import { readDocument, withoutServiceFields, writeDocument, type Fields } from './document-json.ts'
 import {
+  type NewDocument,
+  type OwnedDocument,
+  type StoredDocument,
   deleteSql,
+  documentsSql,
   insertAllSql,
   insertSql,
   selectAllSql,
   selectSmallSql,
   selectSql,
   updateSql,
-  type NewDocument,
-  type OwnedDocument,
-  type StoredDocument,
 } from './document-rows.ts'
 import type { Upkeep } from './indexes/upkeep.ts'
 import { createInsertGroups } from './insert-groups.ts'
@@ -115,9 +115,7 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
 
   const counted = cachedUntilWrite(db, async (collectionAndOwner) => {
     const [collection = '', owner = ''] = collectionAndOwner.split(' ')
-    const row = await db.get<{ documents: number }>(sql`
-      select cast(coalesce(sum(documents), 0) as bigint) as documents from store_counts
-      where collection = ${collection} and owner = ${owner}`)
+    const row = await db.get(documentsSql(collection, owner))
     return row!.documents
   })
 

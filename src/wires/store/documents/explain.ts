@@ -4,13 +4,13 @@ import { isoTime } from '../../../base/clock.ts'
 import { parseJson } from '../../../base/json.ts'
 import { Type } from '../../../base/schema.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { IndexRead } from './index-reads.ts'
+import type { IndexPage } from './by-index.ts'
 import { fieldsOf, neededFields, serves } from './indexes/automatic-fields.ts'
 import { namesOf, type IndexField } from './indexes/entries.ts'
 import type { IndexRow } from './indexes/index-rows.ts'
+import type { ListSource } from './page.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Path } from './query/path.ts'
-import type { PageSource } from './scan-reads.ts'
 
 const Index = Type.Object(
   {
@@ -84,8 +84,8 @@ export const selectExplainedSql = (collection: string): Sql<ExplainedRow> => sql
 
 /** A list that was read, and what is known of its collection. */
 type Answered = {
-  readonly source: PageSource
-  readonly indexed: (IndexRead & { readonly plan: Plan }) | undefined
+  readonly source: ListSource
+  readonly indexed: (IndexPage & { readonly plan: Plan }) | undefined
   readonly total: number
   readonly found: readonly unknown[]
   readonly ms: number

@@ -2,25 +2,35 @@ import type { Key } from '../../../base/crypto.ts'
 import { invalid } from '../../../base/errors.ts'
 import { parseJson } from '../../../base/json.ts'
 import type { Database, ScanOptions } from '../../../db/database.ts'
-import { sql, type Sql } from '../../../db/sql.ts'
+import { sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import type { MakeRoom } from '../../../http/route.ts'
+import { readByIndex, type IndexPage } from './by-index.ts'
+import { readByScan } from './by-scan.ts'
 import type { Fields } from './document-json.ts'
+import { documentsSql } from './document-rows.ts'
 import type { Documents } from './documents.ts'
 import { explanationOf, selectExplainedSql, type Explanation } from './explain.ts'
-import { indexReads, type IndexRead } from './index-reads.ts'
 import type { Indexes } from './indexes/indexes.ts'
-import { createParts } from './parts.ts'
+import type { ListSource, Page } from './page.ts'
 import { fewestFirst } from './plan/choose.ts'
 import { plansOf, type Plan } from './plan/plan.ts'
-import { createParsedLists, listQuery, type ListParameters } from './query/index.ts'
-import { scanReads, type PageSource } from './scan-reads.ts'
+import { createParsedLists, listQuery, type ListParameters, type ParsedLists } from './query/index.ts'
 
 const LARGEST_LIMIT = 1000
 // Indexes may be dropped between a plan and its reads.
 const PLANS_MAX = 3
 
-export type PageRequest = ListParameters & { limit: number; offset: number }
+/** What a list is asked for. */
+export type ListRequest = {
+  readonly collection: string
+  readonly rowFilter: RowFilter
+  readonly parameters: ListParameters & { readonly limit: number; readonly offset: number }
+  /** For whom the page is read, and when to stop. */
+  readonly options?: ScanOptions
+  /** Called before a large page is read. */
+  readonly makeRoom?: MakeRoom
+}
 
 /** A page as it is answered; the documents as JSON text. */
 export type DocumentList = {
@@ -31,131 +41,138 @@ export type DocumentList = {
   nextCursor: string | undefined
 }
 
-/**
- * @param indexes of collections
- * @param limitMs how long a query may take
- * @param key authenticates cursors
- */
-export function createLists(
-  db: Database,
-  documents: Documents,
-  indexes: Pick<Indexes, 'recent' | 'reload' | 'observe' | 'used'>,
-  limitMs: number,
-  key: Key,
-) {
-  const parsedLists = createParsedLists()
-  const parts = createParts(db, (collection, owner) => documents.count(collection, { owner }))
-
-  /** Reads a list from the entries of an index; undefined if none is of use. */
-  async function readByIndex(source: PageSource, owner: string | undefined): Promise<Indexed | undefined> {
-    const { collection, query } = source
-    const { filter, order } = query
-    if (!query.scans) return undefined
-    let set = await indexes.recent(collection)
-    for (let attempt = 0; attempt < PLANS_MAX; attempt++) {
-      if (set.indexes.length === 0) return undefined
-      let isOutdated = false
-      for (const plan of await fewestFirst(db, plansOf(set.indexes, { filter, order, owner }), owner)) {
-        const read = await indexReads(source, plan, owner)
-        if (read === 'wide') continue
-        isOutdated = read === 'outdated'
-        if (read === 'outdated') break
-        indexes.used(plan.index.id)
-        return { ...read, plan }
-      }
-      if (!isOutdated) return undefined
-      set = await indexes.reload(collection)
-    }
-    return undefined
-  }
-
-  /** Reads a list, from an index if there is one for it. */
-  async function read(
-    collection: string,
-    rowFilter: RowFilter,
-    asked: PageRequest,
-    options: ScanOptions,
-    makeRoom: MakeRoom = async () => undefined,
-  ) {
-    const { offset } = asked
-    if (asked.cursor !== undefined && offset > 0)
-      throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
-    const query = listQuery(asked, `${collection} ${rowFilter.owner ?? ''}`, key, parsedLists)
-    const mine: Sql = rowFilter.owner === undefined ? sql.literal('') : sql` and d.owner = ${rowFilter.owner}`
-    const source: PageSource = {
-      db,
-      query,
-      inReach: sql`d.collection = ${collection}${mine}`,
-      collection,
-      owner: rowFilter.owner,
-      limit: Math.min(asked.limit, LARGEST_LIMIT),
-      offset,
-      parts,
-      makeRoom,
-      options: { limitMs, query: { isAdmitted: false }, ...options },
-      countAll: () => documents.count(collection, rowFilter),
-    }
-    const began = performance.now()
-    const indexed = await readByIndex(source, rowFilter.owner)
-    const { total, found } = indexed ?? (await scanReads(source)())
-    return { source, indexed, total, found, ms: performance.now() - began }
-  }
-
-  /**
-   * Reads a page of a collection.
-   * A page whose documents are very large holds fewer than asked for; its `limit` and `nextCursor` say so.
-   *
-   * @param options for whom the page is read, and when to stop
-   * @param makeRoom called before a large page is read
-   * @throws validation_error at `/query/…`; unavailable if the query takes too long, or too many wait
-   */
-  async function list(
-    collection: string,
-    rowFilter: RowFilter,
-    asked: PageRequest,
-    options: ScanOptions = {},
-    makeRoom?: MakeRoom,
-  ): Promise<DocumentList> {
-    const { source, indexed, total, found, ms } = await read(collection, rowFilter, asked, options, makeRoom)
-    const { query, limit, offset, countAll } = source
-    if (query.scans && !indexed)
-      indexes.observe({ collection, filter: query.filter, order: query.order, ms, total, countAll })
-
-    const cut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)
-    const shown = found.slice(0, limit)
-    const last = shown.at(-1)
-    const more = last !== undefined && (cut || found.length > limit)
-    return {
-      bodies: shown.map(({ body }) => body),
-      total,
-      limit: cut ? shown.length : limit,
-      offset,
-      nextCursor: more
-        ? query.cursorAfter(
-            query.scans ? (parseJson(last.body) as Fields) : { _id: last.id },
-            query.filtered ? total : undefined,
-          )
-        : undefined,
-    }
-  }
-
-  /**
-   * Reads a list as `list` does, and tells how. It is not counted as a reason for an automatic index.
-   *
-   * @throws as `list`
-   */
-  async function explain(
-    collection: string,
-    rowFilter: RowFilter,
-    asked: PageRequest,
-    options: ScanOptions = {},
-  ): Promise<Explanation> {
-    const answer = await read(collection, rowFilter, asked, options)
-    const rows = await db.all(selectExplainedSql(collection))
-    return explanationOf({ ...answer, documents: await answer.source.countAll(), rows })
-  }
-
-  return { list, explain }
+/** What lists are read with. */
+export type ListContext = {
+  readonly db: Database
+  readonly documents: Pick<Documents, 'count'>
+  readonly indexes: Pick<Indexes, 'recent' | 'reload' | 'observe' | 'used'>
+  /** How long a query may take. */
+  readonly limitMs: number
+  /** Authenticates cursors. */
+  readonly key: Key
+  readonly parsed: ParsedLists
 }
 
-type Indexed = IndexRead & { readonly plan: Plan }
+export const createLists = (context: Omit<ListContext, 'parsed'>) => {
+  const lists: ListContext = { ...context, parsed: createParsedLists() }
+  return {
+    list: (request: ListRequest) => list(lists, request),
+    explain: (request: ListRequest) => explain(lists, request),
+  }
+}
+
+/**
+ * Reads a page of a collection.
+ * A page whose documents are very large holds fewer than asked for; its `limit` and `nextCursor` say so.
+ *
+ * @throws validation_error at `/query/…`; unavailable if the query takes too long, or too many wait
+ */
+export async function list(context: ListContext, request: ListRequest): Promise<DocumentList> {
+  const source = sourceOf(context, request)
+  const { page, indexed, ms } = await read(context, source)
+  const { collection, query, countAll } = source
+  if (query.scans && !indexed)
+    context.indexes.observe({
+      collection,
+      filter: query.filter,
+      order: query.order,
+      ms,
+      total: page.total,
+      countAll,
+    })
+  return answerOf(source, page)
+}
+
+/**
+ * Reads a list as `list` does, and tells how. It is not counted as a reason for an automatic index.
+ *
+ * @throws as `list`
+ */
+export async function explain(context: ListContext, request: ListRequest): Promise<Explanation> {
+  const source = sourceOf(context, request)
+  const { page, indexed, ms } = await read(context, source)
+  const rows = await context.db.all(selectExplainedSql(source.collection))
+  return explanationOf({ source, indexed, ...page, ms, documents: await source.countAll(), rows })
+}
+
+function sourceOf(
+  context: ListContext,
+  { collection, rowFilter, parameters, options, makeRoom }: ListRequest,
+): ListSource {
+  const { db, documents, limitMs, key, parsed } = context
+  const { owner } = rowFilter
+  const { limit, offset } = parameters
+  if (parameters.cursor !== undefined && offset > 0)
+    throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
+  const query = listQuery(parameters, `${collection} ${owner ?? ''}`, key, parsed)
+  const shown = Math.min(limit, LARGEST_LIMIT)
+  return {
+    db,
+    query,
+    collection,
+    owner,
+    scope:
+      owner === undefined
+        ? sql`d.collection = ${collection}`
+        : sql`d.collection = ${collection} and d.owner = ${owner}`,
+    limit: shown,
+    offset,
+    limited: sql`limit ${shown + 1} offset ${offset}`,
+    knownTotal: query.total ?? sql`(${documentsSql(collection, owner)})`,
+    options: { limitMs, ...options },
+    makeRoom: makeRoom ?? (async () => undefined),
+    countAll: () => documents.count(collection, rowFilter),
+    countCollection: () => documents.count(collection, { owner: undefined }),
+  }
+}
+
+/** Reads a list, from an index if there is one for it. */
+async function read(context: ListContext, source: ListSource) {
+  const began = performance.now()
+  const indexed = source.query.scans ? await readByBestIndex(context, source) : undefined
+  const page: Page = indexed ?? (await readByScan(source))
+  return { page, indexed, ms: performance.now() - began }
+}
+
+/** Reads a list from the entries of an index; undefined if none is of use. */
+async function readByBestIndex(
+  { db, indexes }: ListContext,
+  source: ListSource,
+): Promise<PlannedPage | undefined> {
+  const { collection, query, owner } = source
+  let set = await indexes.recent(collection)
+  for (let attempt = 0; attempt < PLANS_MAX; attempt++) {
+    if (set.indexes.length === 0) return undefined
+    let isOutdated = false
+    const plans = plansOf(set.indexes, { filter: query.filter, order: query.order, owner })
+    for (const plan of await fewestFirst(db, plans, owner)) {
+      const page = await readByIndex(source, plan)
+      if (page === 'wide') continue
+      isOutdated = page === 'outdated'
+      if (page === 'outdated') break
+      indexes.used(plan.index.id)
+      return { ...page, plan }
+    }
+    if (!isOutdated) return undefined
+    set = await indexes.reload(collection)
+  }
+  return undefined
+}
+
+type PlannedPage = IndexPage & { readonly plan: Plan }
+
+/** The page as it is answered: without the document that is only there if more come. */
+function answerOf({ query, limit, offset }: ListSource, { total, found }: Page): DocumentList {
+  const isCut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)
+  const shown = found.slice(0, limit)
+  const last = shown.at(-1)
+  const hasMore = last !== undefined && (isCut || found.length > limit)
+  const behind = last && hasMore && (query.scans ? (parseJson(last.body) as Fields) : { _id: last.id })
+  return {
+    bodies: shown.map(({ body }) => body),
+    total,
+    limit: isCut ? shown.length : limit,
+    offset,
+    nextCursor: behind ? query.cursorAfter(behind, query.filtered ? total : undefined) : undefined,
+  }
+}

@@ -217,9 +217,10 @@ eachEngine((engine) => {
       for (const [query, index, sort, exact] of [
         [{ filter: { rank: 1 } }, 'rank', 'index', true],
         [{ filter: { 'author.name': 'Ende' } }, 'author.name,-createdAt', 'index', true],
-        [{ filter: { 'author.name': 'Ende' }, sort: 'year' }, 'author.name,-createdAt', 'sorted', true],
+        [{ filter: { 'author.name': 'Ende' }, sort: 'year' }, undefined, undefined, undefined],
+        [{ filter: { rank: 1 }, sort: 'year' }, 'rank', 'sorted', true],
         [{ filter: { rank: { $gte: 2 } }, sort: '-rank' }, 'rank', 'index', true],
-        [{ filter: { rank: 1, n: 8 } }, 'rank', 'index', false],
+        [{ filter: { rank: 1, n: 8 } }, 'rank', 'sorted', false],
         [{ sort: '-year,title' }, 'year,-title', 'index', true],
         [{ sort: 'year,-rank' }, undefined, undefined, undefined],
       ] as const) {
@@ -284,11 +285,12 @@ eachEngine((engine) => {
         tags: parts,
       })
     const key = deriveKey('a secret of the tests', 'cursors')
-    const lists = createLists(app.app.db, documents, indexes, 10_000, key)
-    const gone = { signal: AbortSignal.abort(new Error('the client has gone')) }
+    const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key })
+    const options = { signal: AbortSignal.abort(new Error('the client has gone')) }
     const totalOf = async (filter: Query, sort?: string) => {
-      const asked = { filter: JSON.stringify(filter), ...(sort && { sort }), limit: 20, offset: 0 }
-      const { total } = await lists.list('arrays', { owner: admin._id }, asked, gone)
+      const parameters = { filter: JSON.stringify(filter), ...(sort && { sort }), limit: 20, offset: 0 }
+      const rowFilter = { owner: admin._id }
+      const { total } = await lists.list({ collection: 'arrays', rowFilter, parameters, options })
       return total
     }
     assert.equal(await totalOf({ title: 'work', parts: 'x1' }), 30)
@@ -309,7 +311,9 @@ eachEngine((engine) => {
       const db = await PostgresDatabase.open(databaseUrl, 1)
       t.after(() => db.close())
       const { documents, indexes } = app.app.service('store')
-      const lists = createLists(db, documents, indexes, 10_000, deriveKey('a secret of the tests', 'cursors'))
+      const key = deriveKey('a secret of the tests', 'cursors')
+      const lists = createLists({ db, documents, indexes, limitMs: 10_000, key })
+      const request = { collection: 'scalars', rowFilter: { owner: owner._id } }
       for (let n = 0; n < 20; n++)
         for (const [filter, sort] of [
           [{ year: pick(n, [1973, 1979, 2001]) }, '-title'],
@@ -317,8 +321,8 @@ eachEngine((engine) => {
           [{ rank: { $in: [n % 3, n % 5] } }, '-createdAt'],
         ] as const) {
           const asked = { filter: JSON.stringify(filter), sort, limit: 1 + (n % 3), offset: 0 }
-          const { nextCursor } = await lists.list('scalars', { owner: owner._id }, asked)
-          if (nextCursor) await lists.list('scalars', { owner: owner._id }, { ...asked, cursor: nextCursor })
+          const { nextCursor: cursor } = await lists.list({ ...request, parameters: asked })
+          if (cursor) await lists.list({ ...request, parameters: { ...asked, cursor } })
         }
       const statements = await db.all(
         sql<{ statement: string; custom_plans: number; generic_plans: number }>`
@@ -336,16 +340,17 @@ eachEngine((engine) => {
     const collection = 'arrays'
     const set = await indexes.recent(collection)
     // As on a replica that has not heard of the change.
-    const stale = createLists(
-      app.app.db,
+    const stale = createLists({
+      db: app.app.db,
       documents,
-      { ...indexes, recent: () => set },
-      10_000,
-      deriveKey('a secret of the tests', 'cursors'),
-    )
+      indexes: { ...indexes, recent: () => set },
+      limitMs: 10_000,
+      key: deriveKey('a secret of the tests', 'cursors'),
+    })
     const answer = async () => {
-      const asked = { filter: JSON.stringify({ title: 'Jim' }), sort: '-rank', limit: 100, offset: 0 }
-      const { total, bodies } = await stale.list(collection, { owner: owner._id }, asked)
+      const parameters = { filter: JSON.stringify({ title: 'Jim' }), sort: '-rank', limit: 100, offset: 0 }
+      const rowFilter = { owner: owner._id }
+      const { total, bodies } = await stale.list({ collection, rowFilter, parameters })
       return [total, bodies.length]
     }
     assert.deepEqual(await answer(), [15, 15])

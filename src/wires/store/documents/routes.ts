@@ -202,11 +202,12 @@ export function documentRoutes({
         const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
         const rowFilter = collections.rowFilter(caller, collection, 'read')
         const options = { caller: countedFor({ caller, ip }), signal }
+        const request = { collection, rowFilter, parameters: query, options, makeRoom }
         if (query.explain === true) {
           collections.admitAdmin(caller)
-          return jsonText(JSON.stringify(await explain(collection, rowFilter, query, options)))
+          return jsonText(JSON.stringify(await explain(request)))
         }
-        const page = await list(collection, rowFilter, query, options, makeRoom)
+        const page = await list(request)
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
         const bodies = projection ? await projectAll(page.bodies, projection) : page.bodies
         return jsonText(

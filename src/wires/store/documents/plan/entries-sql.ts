@@ -140,16 +140,37 @@ export const countEntriesSql = (
     ) as found`
 }
 
+const FIRST_MAX = 100
+
 /**
  * The first of some rows.
  *
  * @param order what stands behind `order by`, of rows `e`
- * @param most more than `limit` ever is
+ * @param limit at most `FIRST_MAX`
  */
-export const firstSql = (rows: Sql, order: Sql, limit: number, most: number): Sql =>
+export const firstSql = (rows: Sql, order: Sql, limit: number): Sql =>
   sql`${sql.either({
     sqlite: sql`${rows} order by ${order} limit ${limit}`,
     // The limit that the planner sees keeps it from sorting all rows.
-    postgres: sql`select * from (${rows} order by ${order} limit ${sql.literal(String(most))}) as e
+    postgres: sql`select * from (${rows} order by ${order} limit ${sql.literal(String(FIRST_MAX))}) as e
       order by ${order} limit ${unseen(numberSql(limit))}`,
   })}`
+
+/**
+ * The documents `d` of entries `e`, each found by its id: PostgreSQL's planner would read all where it takes the entries for many.
+ *
+ * @param entries what stands behind `from`
+ * @param scope the condition that a document is of the list's collection and owner
+ */
+export function documentsOfEntries(entries: Sql, scope: Sql): { readonly from: Sql; readonly where: Sql } {
+  const ofEntry = sql`${scope} and d.id = e.id`
+  const documents = sql.either({
+    sqlite: sql`store_documents d`,
+    postgres: sql`lateral (
+      select d.id, d.bytes, d.doc, d.body from store_documents d where ${ofEntry} offset 0) as d`,
+  })
+  return {
+    from: sql`${entries} cross join ${documents}`,
+    where: sql`${sql.either({ sqlite: ofEntry, postgres: sql`true` })}`,
+  }
+}

@@ -6,8 +6,8 @@ export type Bound = { readonly bytes: Buffer; readonly isCut: boolean }
 
 /** How one engine sorts row `d` of store_documents by field number `i` of a sort. */
 export type OrderExpressions = {
-  /** A piece of `order by`. Fails with the message of a NoKeyError for a document that has no key. */
-  order(sort: Sort, i: number): Sql
+  /** What the field sorts by. Fails with the message of a NoKeyError for a document that has no key. */
+  key(sort: Sort, i: number): Sql
   /** Whether the field sorts after the bound; of a cut one, also with it. */
   after(sort: Sort, i: number, bound: Bound): Sql
   /** Whether the field is equal to a bound that is not cut. */

@@ -5,7 +5,7 @@ import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Position } from './bound.ts'
 import { cursorBehind, decodeCursor, encodeCursor, exactPosition, markOf } from './cursor.ts'
 import { everything, type FilterTree, type Json } from './filter.ts'
-import { printAfter, printOrder } from './order.ts'
+import { printAfter, printOrder, printOrderByColumns, printSortColumns } from './order.ts'
 import { parseFilter } from './parse.ts'
 import { isIdLookup, printFilter } from './print.ts'
 import { listFault, parseSort, type Sort } from './sort.ts'
@@ -19,6 +19,9 @@ export type ListQuery = {
   /** The filter, and only what comes after the cursor. */
   readonly whereAfter: Sql
   readonly orderBy: Sql
+  /** What rows sort by, as columns behind others; and the order of rows `m` that have them and the column `id`. */
+  readonly sortColumns: Sql
+  readonly orderByColumns: Sql
   readonly filter: FilterTree
   readonly order: Sort
   /** What the list begins behind, if there is a cursor; with an `anchor` its bounds are cut. */
@@ -70,24 +73,14 @@ export function listQuery(
   key: Key,
   lists: ParsedLists = createParsedLists(),
 ): ListQuery {
-  const { text, where, orderBy, ...parsed } = parsedOf(lists, sort ?? '-createdAt', filter)
-  const { order } = parsed
+  const parsed = parsedOf(lists, sort ?? '-createdAt', filter)
+  const { order, where, text } = parsed
   const mark = once(() => markOf(JSON.stringify([scope, text])))
   const after = cursor === undefined ? undefined : decodeCursor(cursor, mark(), key)
-  const behind = (position: Position): Sql => sql`${where()} and ${printAfter(order, position)}`
-  const whereAfter = once(() => (after ? behind(after.position) : where()))
+  const behind = (position: Position): Sql => sql`${where} and ${printAfter(order, position)}`
   return {
     ...parsed,
-    from,
-    get where() {
-      return where()
-    },
-    get whereAfter() {
-      return whereAfter()
-    },
-    get orderBy() {
-      return orderBy()
-    },
+    whereAfter: after ? behind(after.position) : where,
     position: after?.position,
     anchor: after?.print === undefined ? undefined : after.position.id,
     exactAfter: (anchor) => behind(exactPosition(after!, order, anchor)),
@@ -100,16 +93,16 @@ export function listQuery(
 const from = sql`store_documents d`
 
 /** A list apart from its cursor. */
-type Parsed = Pick<ListQuery, 'filter' | 'order' | 'scans' | 'filtered'> & {
+type ParsedList = Omit<
+  ListQuery,
+  'whereAfter' | 'position' | 'anchor' | 'exactAfter' | 'total' | 'cursorAfter' | 'faultOf'
+> & {
   /** What tells this list from others. */
-  text: string
-  /** Made when first needed: an index often answers a list without them. */
-  where: () => Sql
-  orderBy: () => Sql
+  readonly text: string
 }
 
 /** Parsed lists by their text, with the SQL of their filters and sorts. */
-export type ParsedLists = BoundedMap<string, Parsed>
+export type ParsedLists = BoundedMap<string, ParsedList>
 
 // Applications ask for the same few lists again and again.
 const CACHED_LISTS = 500
@@ -117,7 +110,7 @@ const CACHED_LENGTH_MAX = 500
 
 export const createParsedLists = (): ParsedLists => new BoundedMap(CACHED_LISTS)
 
-function parsedOf(lists: ParsedLists, sort: string, filter: string | undefined): Parsed {
+function parsedOf(lists: ParsedLists, sort: string, filter: string | undefined): ParsedList {
   const key = JSON.stringify([sort, filter])
   const known = lists.get(key)
   if (known) return known
@@ -126,7 +119,7 @@ function parsedOf(lists: ParsedLists, sort: string, filter: string | undefined):
   return parsed
 }
 
-function parse(sort: string, filterText: string | undefined): Parsed {
+function parse(sort: string, filterText: string | undefined): ParsedList {
   const filter = filterText === undefined ? everything : parseFilter(filterText)
   const order = parseSort(sort)
   const filtered = filter.kind !== 'and' || filter.of.length > 0
@@ -136,7 +129,10 @@ function parse(sort: string, filterText: string | undefined): Parsed {
     scans: order.keys.length > 0 || (filtered && !isIdLookup(filter)),
     filtered,
     text: JSON.stringify([filter, order]),
-    where: once(() => printFilter(filter)),
-    orderBy: once(() => printOrder(order)),
+    from,
+    where: printFilter(filter),
+    orderBy: printOrder(order),
+    sortColumns: printSortColumns(order),
+    orderByColumns: printOrderByColumns(order),
   }
 }

@@ -1,6 +1,7 @@
 import { eachKey } from '../document-keys.ts'
-import { keyMaker } from '../sort-key.ts'
-import type { Json } from './filter.ts'
+import { keyMaker, sortKeyOf } from '../sort-key.ts'
+import type { Json, Scalar } from './filter.ts'
+import type { Path } from './path.ts'
 import type { SortKey } from './sort.ts'
 
 /**
@@ -10,6 +11,8 @@ import type { SortKey } from './sort.ts'
  * @throws NoKeyError
  */
 export function keyOf(document: Json, keys: readonly SortKey[]): readonly Buffer[] {
+  const scalars = keys.map(({ path }) => scalarAt(document, path))
+  if (!scalars.includes(undefined)) return scalars.map((value) => sortKeyOf(value!))
   let first: Buffer[] | undefined
   const makers = keys.map(() => keyMaker())
   eachKey(
@@ -21,6 +24,17 @@ export function keyOf(document: Json, keys: readonly SortKey[]): readonly Buffer
     },
   )
   return first!
+}
+
+/** The value at a path, if it is one and no array is on the way. */
+function scalarAt(document: Json, path: Path): Scalar | undefined {
+  let value: Json | undefined = document
+  for (const part of path) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, part))
+      return undefined
+    value = (value as Readonly<Record<string, Json>>)[part]
+  }
+  return typeof value === 'object' && value !== null ? undefined : value
 }
 
 function compare(key: readonly Buffer[], other: readonly Buffer[], keys: readonly SortKey[]): number {

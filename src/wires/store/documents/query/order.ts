@@ -8,10 +8,37 @@ import { sqliteOrder } from './sqlite/order.ts'
 const each = (write: (engine: OrderExpressions) => Sql): Sql =>
   sql`${sql.either({ sqlite: () => write(sqliteOrder), postgres: () => write(postgresOrder) })}`
 
-/** What stands behind `order by`. */
-export function printOrder(sort: Sort): Sql {
-  const keys = sort.keys.map((_, i) => each((engine) => engine.order(sort, i)))
-  return sql.join([...keys, sort.idDescending ? sql`d.id desc` : sql`d.id`])
+/** What stands behind `order by` of rows `d`. */
+export const printOrder = (sort: Sort): Sql =>
+  orderOf(
+    sort,
+    sort.keys.map((_, i) => each((engine) => engine.key(sort, i))),
+    sql`d.id`,
+  )
+
+/** The columns `key0` and so on of what rows `d` sort by, each behind a comma. */
+export const printSortColumns = (sort: Sort): Sql =>
+  sql.join(
+    sort.keys.map((_, i) => sql`, ${each((engine) => engine.key(sort, i))} as ${columnOf(i)}`),
+    '',
+  )
+
+/** What stands behind `order by` of rows `m` with these columns. */
+export const printOrderByColumns = (sort: Sort): Sql =>
+  orderOf(
+    sort,
+    sort.keys.map((_, i) => sql`m.${columnOf(i)}`),
+    sql`m.id`,
+  )
+
+const columnOf = (i: number): Sql => sql.literal(`key${i}`)
+
+function orderOf({ keys, idDescending }: Sort, columns: readonly Sql[], id: Sql): Sql {
+  const directed = [...columns, id].map((column, i) => {
+    const descending = keys[i]?.descending ?? idDescending
+    return sql`${column} ${sql.literal(descending ? 'desc' : 'asc')}`
+  })
+  return sql.join(directed)
 }
 
 /**

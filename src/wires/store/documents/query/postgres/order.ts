@@ -73,7 +73,7 @@ function arraySql({ path, descending }: SortKey): Sql {
 const bytea = (bytes: Buffer): Sql => sql`decode(${bytes.toString('hex')}, 'hex')`
 
 export const postgresOrder: OrderExpressions = {
-  order: (sort, i) => sql`${keySql(sort, i, true)} ${sql.literal(sort.keys[i]!.descending ? 'desc' : 'asc')}`,
+  key: (sort, i) => keySql(sort, i, true),
   after(sort, i, { bytes, isCut }) {
     const key = keySql(sort, i, false)
     if (sort.keys[i]!.descending) return sql`${key} < ${bytea(isCut ? endOfCut(bytes) : bytes)}`

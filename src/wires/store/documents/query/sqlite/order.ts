@@ -67,7 +67,7 @@ function boundSql({ bytes, isCut }: Bound, descending: boolean): Sql | undefined
 const unhex = (bytes: Buffer): Sql => sql`unhex(${bytes.toString('hex')})`
 
 export const sqliteOrder: OrderExpressions = {
-  order: (sort, i) => sql`${keySql(sort, i, true)} ${sql.literal(sort.keys[i]!.descending ? 'desc' : 'asc')}`,
+  key: (sort, i) => keySql(sort, i, true),
   after(sort, i, bound) {
     const { descending } = sort.keys[i]!
     const key = keySql(sort, i, false)
