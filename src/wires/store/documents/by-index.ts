@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../../db/sql.ts'
 import { afterSql } from './by-scan.ts'
 import { isCounted, isShort, matchingRows, readPage, rowsInPlace } from './page.ts'
-import type { ListSource, Page, PageRows } from './page.ts'
+import type { ListSource, ListPage, PageRows } from './page.ts'
 import {
   countEntriesSql,
   documentsOfEntries,
@@ -28,7 +28,7 @@ const LOOKUP_COST = 8
 export type Examined = { readonly entries: number; readonly documents: number }
 
 /** A page, and how it was read. */
-export type IndexPage = Page & {
+export type IndexPage = ListPage & {
   /** Whether the entries were in the list's order. */
   readonly order: 'index' | 'sorted'
   readonly examined: Examined
@@ -55,15 +55,16 @@ async function isReady({ db }: ListSource, { index }: Plan): Promise<boolean> {
 /** Where the entries alone decide which documents are on the page. */
 async function readEntries(list: ListSource, plan: Plan, order: OrderSql | undefined): Promise<IndexPage> {
   const { query, owner, offset } = list
-  const rowsOf = order ? rowsInOrder : rowsById
+  const rowsOf = (entries: EntriesSql, most?: number): PageRows =>
+    order ? rowsInOrder(list, plan, entries, order, most) : rowsById(list, plan, entries, most)
   // Between those that count there may be any number of other entries of their documents.
   const isNext =
     !plan.hasRepeats && isShort(list) && (order ? !order.sortsIds : (query.total ?? 0) <= FEW_ENTRIES)
   let page = isNext
-    ? await readPage(list, rowsOf(list, plan, entriesSql(plan, owner, true), order, FEW_ENTRIES), true)
+    ? await readPage(list, rowsOf(entriesSql(plan, owner, true), FEW_ENTRIES), true)
     : undefined
   if (!page || (isCounted(query) && page.total > FEW_ENTRIES))
-    page = await readPage(list, rowsOf(list, plan, entriesSql(plan, owner, false), order), false)
+    page = await readPage(list, rowsOf(entriesSql(plan, owner, false)), false)
   const counted = isCounted(query) ? page.total : 0
   const read = order ? page.found.length + offset : page.total
   return {
@@ -77,54 +78,49 @@ async function readEntries(list: ListSource, plan: Plan, order: OrderSql | undef
 function rowsInOrder(
   list: ListSource,
   plan: Plan,
-  { from, where }: EntriesSql,
-  order: OrderSql | undefined,
+  entries: EntriesSql,
+  { by, after }: OrderSql,
   most?: number,
 ): PageRows {
-  const { by, after } = order!
   const orderBy = by(sql`e`)
-  const entries = sql`select e.key, e.id from ${from} where ${where} ${after}`
-  const columns = sql.literal(plan.hasRepeats ? 'distinct e.id' : '1 as entry')
-  const total = isCounted(list.query)
-    ? sql`(select count(*) from (select ${columns} from ${from} where ${where} ${upTo(most)}) as found)`
-    : list.knownTotal
-  const page =
-    most !== undefined && list.offset === 0
-      ? firstSql(entries, orderBy, list.limit + 1)
-      : sql`${entries} order by ${orderBy} ${list.limited}`
-  return { total, orderBy, limited: sql``, ...documentsOfEntries(sql`(${page}) as e`, list.scope) }
+  const rows = sql`select e.key, e.id from ${entries.from} where ${entries.where} ${after}`
+  const isFirst = most !== undefined && list.offset === 0
+  const page = isFirst
+    ? firstSql(rows, orderBy, list.limit + 1)
+    : sql`${rows} order by ${orderBy} ${list.limited}`
+  return rowsOfEntries(list, plan, entries, page, orderBy, most)
 }
 
 /** Likewise in the order of ids. */
-function rowsById(
-  list: ListSource,
-  plan: Plan,
-  { from, where }: EntriesSql,
-  _: OrderSql | undefined,
-  most?: number,
-): PageRows {
+function rowsById(list: ListSource, plan: Plan, entries: EntriesSql, most?: number): PageRows {
   const { order, position } = list.query
   const [toward, beyond] = (order.idDescending ? ['desc', '<'] : ['asc', '>']).map((one) => sql.literal(one))
-  const columns = sql.literal(plan.hasRepeats ? 'distinct e.id' : 'e.id')
-  const after = position ? sql`and e.id ${beyond!} ${position.id}` : sql``
-  const isCountedHere = isCounted(list.query)
-  const entries = sql`select ${columns} from ${from} where ${where} ${after} ${isCountedHere ? upTo(most) : sql``}`
   const orderBy = sql`e.id ${toward!}`
-  const source = isCountedHere ? sql`entries` : sql`(${entries})`
-  return {
-    ...(isCountedHere && { ctes: sql`with entries as materialized (${entries})` }),
-    total: isCountedHere ? sql`(select count(*) from entries)` : list.knownTotal,
-    orderBy,
-    limited: sql``,
-    ...documentsOfEntries(
-      sql`(select e.id from ${source} as e order by ${orderBy} ${list.limited}) as e`,
-      list.scope,
-    ),
-  }
+  const after = position ? sql`and e.id ${beyond!} ${position.id}` : sql``
+  // Sorted are no more than are counted.
+  const rows = sql`select ${idsOf(plan)} from ${entries.from} where ${entries.where} ${after} ${upTo(most)}`
+  const page = sql`select e.id from (${rows}) as e order by ${orderBy} ${list.limited}`
+  return rowsOfEntries(list, plan, entries, page, orderBy, most)
 }
 
-const upTo = (most: number | undefined): Sql =>
-  most === undefined ? sql`` : sql.literal(`limit ${most + 1}`)
+/** The documents of a page of entries, and how many entries there are. */
+function rowsOfEntries(
+  list: ListSource,
+  plan: Plan,
+  entries: EntriesSql,
+  page: Sql,
+  orderBy: Sql,
+  most?: number,
+): PageRows {
+  const all = sql`select ${idsOf(plan)} from ${entries.from} where ${entries.where} ${upTo(most)}`
+  const total = isCounted(list.query) ? sql`(select count(*) from (${all}) as found)` : list.knownTotal
+  return { total, orderBy, limited: sql``, ...documentsOfEntries(sql`(${page}) as e`, list.scope) }
+}
+
+const upTo = (most: number | undefined): Sql => sql.literal(most === undefined ? '' : `limit ${most + 1}`)
+
+/** Each document once. */
+const idsOf = ({ hasRepeats }: Plan): Sql => sql.literal(hasRepeats ? 'distinct e.id' : 'e.id')
 
 /** Where the documents must be looked into, to match or to sort them. */
 async function readDocuments(
@@ -161,8 +157,7 @@ async function readUntilFull(list: ListSource, plan: Plan, { by, after }: OrderS
 async function rowsOfCandidates(list: ListSource, plan: Plan): Promise<PageRows> {
   const { query, scope, owner } = list
   const entries = entriesSql(plan, owner, false)
-  const columns = sql.literal(plan.hasRepeats ? 'distinct e.id' : 'e.id')
-  const candidates = sql`candidates as materialized (select ${columns} from ${entries.from} where ${entries.where})`
+  const candidates = sql`candidates as materialized (select ${idsOf(plan)} from ${entries.from} where ${entries.where})`
   const { from, where } = documentsOfEntries(sql`candidates as e`, scope)
   const matching = sql`${where} and ${sql.stoppable(await afterSql(list))}`
   if (isCounted(query)) return { ...matchingRows(list, from, matching, candidates), isOnce: true }

@@ -2,7 +2,7 @@ import { parseJson } from '../../../base/json.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { ofCollection, ofOwner } from './document-rows.ts'
 import { isCounted, isShort, matchingRows, readPage, rowsInPlace } from './page.ts'
-import type { ListSource, Page } from './page.ts'
+import type { ListSource, ListPage } from './page.ts'
 import { countConditions, type Json } from './query/filter.ts'
 import type { ListQuery } from './query/index.ts'
 
@@ -12,7 +12,7 @@ const QUICK_BYTES = 4096
 const OWNER_SHARE = 0.4
 
 /** Reads a list from the documents in the order of their ids, one after the other. */
-export async function readByScan(list: ListSource): Promise<Page> {
+export async function readByScan(list: ListSource): Promise<ListPage> {
   const { query, scope } = list
   const after = await afterSql(list)
   const where = sql`${scope} and ${query.scans ? stoppable(query, after) : after}`

@@ -12,7 +12,7 @@ import { documentsSql } from './document-rows.ts'
 import type { Documents } from './documents.ts'
 import { explanationOf, selectExplainedSql, type Explanation } from './explain.ts'
 import type { Indexes } from './indexes/indexes.ts'
-import type { ListSource, Page } from './page.ts'
+import type { ListSource, ListPage } from './page.ts'
 import { fewestFirst } from './plan/choose.ts'
 import { plansOf, type Plan } from './plan/plan.ts'
 import { createParsedLists, listQuery, type ListParameters, type ParsedLists } from './query/index.ts'
@@ -130,7 +130,7 @@ function sourceOf(
 async function read(context: ListContext, source: ListSource) {
   const began = performance.now()
   const indexed = source.query.scans ? await readByBestIndex(context, source) : undefined
-  const page: Page = indexed ?? (await readByScan(source))
+  const page: ListPage = indexed ?? (await readByScan(source))
   return { page, indexed, ms: performance.now() - began }
 }
 
@@ -162,7 +162,7 @@ async function readByBestIndex(
 type PlannedPage = IndexPage & { readonly plan: Plan }
 
 /** The page as it is answered: without the document that is only there if more come. */
-function answerOf({ query, limit, offset }: ListSource, { total, found }: Page): DocumentList {
+function answerOf({ query, limit, offset }: ListSource, { total, found }: ListPage): DocumentList {
   const isCut = found.length <= limit && found.length < (found[0]?.fetched ?? 0)
   const shown = found.slice(0, limit)
   const last = shown.at(-1)

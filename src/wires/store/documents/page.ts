@@ -43,7 +43,7 @@ export type ListSource = {
 export type Found = { readonly id: string; readonly body: string; readonly fetched?: number }
 
 /** The total of a list and a page of it, both of one moment. The page has one document more than it shows, if there is one. */
-export type Page = { readonly total: number; readonly found: readonly Found[] }
+export type ListPage = { readonly total: number; readonly found: readonly Found[] }
 
 /** Where the documents of a page are: rows `d` among others, and their order. */
 export type PageRows = {
@@ -82,7 +82,7 @@ export const rowsInPlace = (list: ListSource, from: Sql, where: Sql): PageRows =
 /** The rows of a list whose documents must be looked into: each once, to count them and to sort them. */
 export function matchingRows(list: ListSource, from: Sql, where: Sql, candidates?: Sql): PageRows {
   const { query, collection } = list
-  const matches = sql`matches as materialized (select d.id, d.bytes${query.sortColumns} from ${from} where ${where})`
+  const matches = sql`matches as materialized (select d.id${query.sortColumns} from ${from} where ${where} ${query.readOrder})`
   return {
     ctes: candidates ? sql`with ${candidates}, ${matches}` : sql`with ${matches}`,
     total: sql`(select count(*) from matches)`,
@@ -127,7 +127,7 @@ const isWhole = (rows: readonly PageRow[]): rows is WholeRow[] => rows.every(({ 
  * @param isQuick whether few rows are read for it; else it is read as a scan
  * @throws what `ListQuery.faultOf` says
  */
-export async function readPage(list: ListSource, rows: PageRows, isQuick: boolean): Promise<Page> {
+export async function readPage(list: ListSource, rows: PageRows, isQuick: boolean): Promise<ListPage> {
   try {
     const found = await readRows(list, rows, isQuick)
     const { total } = rows

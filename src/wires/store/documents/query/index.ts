@@ -5,7 +5,7 @@ import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Position } from './bound.ts'
 import { cursorBehind, decodeCursor, encodeCursor, exactPosition, markOf } from './cursor.ts'
 import { everything, type FilterTree, type Json } from './filter.ts'
-import { printAfter, printOrder, printOrderByColumns, printSortColumns } from './order.ts'
+import { printAfter, printOrder, printOrderByColumns, printReadOrder, printSortColumns } from './order.ts'
 import { parseFilter } from './parse.ts'
 import { isIdLookup, printFilter } from './print.ts'
 import { listFault, parseSort, type Sort } from './sort.ts'
@@ -22,6 +22,8 @@ export type ListQuery = {
   /** What rows sort by, as columns behind others; and the order of rows `m` that have them and the column `id`. */
   readonly sortColumns: Sql
   readonly orderByColumns: Sql
+  /** `order by …`, or nothing, where all documents are looked into. */
+  readonly readOrder: Sql
   readonly filter: FilterTree
   readonly order: Sort
   /** What the list begins behind, if there is a cursor; with an `anchor` its bounds are cut. */
@@ -134,5 +136,6 @@ function parse(sort: string, filterText: string | undefined): ParsedList {
     orderBy: printOrder(order),
     sortColumns: printSortColumns(order),
     orderByColumns: printOrderByColumns(order),
+    readOrder: printReadOrder(order),
   }
 }

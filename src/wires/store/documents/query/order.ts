@@ -23,6 +23,15 @@ export const printSortColumns = (sort: Sort): Sql =>
     '',
   )
 
+/**
+ * The order in which documents are looked into to be sorted: SQLite takes a third of the time where they come in the order
+ * of ids that is asked for. PostgreSQL reads in parallel instead.
+ */
+export const printReadOrder = ({ keys, idDescending }: Sort): Sql =>
+  keys.length > 0
+    ? sql``
+    : sql`${sql.either({ sqlite: sql.literal(`order by d.id ${idDescending ? 'desc' : 'asc'}`), postgres: sql`` })}`
+
 /** What stands behind `order by` of rows `m` with these columns. */
 export const printOrderByColumns = (sort: Sort): Sql =>
   orderOf(
