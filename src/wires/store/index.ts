@@ -45,7 +45,7 @@ export const store = defineWire({
   env: STORE_ENV,
   providers: STORE_PROVIDERS,
   migrations: new URL('./migrations/', import.meta.url),
-  sqliteFunctions: new URL('./documents/query/sqlite/functions.ts', import.meta.url),
+  sqliteFunctions: new URL('./documents/sql/sqlite/functions.ts', import.meta.url),
   async setup(context, options) {
     const { clock, jobs, policy, settings } = context
     const db = refusedWhileRestoring(context.db)

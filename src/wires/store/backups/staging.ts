@@ -1,6 +1,6 @@
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import { storedColumn } from '../documents/document-rows.ts'
+import { storedColumn } from '../documents/sql/document-rows.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import type { ArchivedDocument, ArchivedFile } from './archive-lines.ts'
 import type { ArchiveSink } from './archive-reader.ts'

@@ -1,7 +1,7 @@
 import { errors } from '../../../base/errors.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import { storedColumn } from '../documents/document-rows.ts'
+import { storedColumn } from '../documents/sql/document-rows.ts'
 import type { Indexes } from '../documents/indexes/indexes.ts'
 import type { Replacement } from '../documents/indexes/replace.ts'
 import type { Objects } from '../objects/objects.ts'

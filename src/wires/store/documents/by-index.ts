@@ -11,7 +11,7 @@ import {
   orderSql,
   type EntriesSql,
   type OrderSql,
-} from './plan/entries-sql.ts'
+} from './sql/entries.ts'
 import type { Plan } from './plan/plan.ts'
 import { effortOf, effortOfSort } from './query/effort.ts'
 

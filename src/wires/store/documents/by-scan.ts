@@ -1,10 +1,10 @@
 import { parseJson } from '../../../base/json.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import { ofCollection, ofOwner } from './document-rows.ts'
+import { ofCollection, ofOwner } from './sql/document-rows.ts'
 import { isCounted, isShort, matchingRows, readPage, rowsInPlace } from './page.ts'
 import type { ListSource, ListPage } from './page.ts'
 import { countConditions, type Json } from './query/filter.ts'
-import type { ListQuery } from './query/index.ts'
+import type { ListQuery } from './list-query.ts'
 
 // Bytes × conditions of a document that is examined in microseconds.
 const QUICK_BYTES = 4096

@@ -7,7 +7,7 @@ import { readMigrations } from '../../../db/migrations.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
-import { insertSql } from './document-rows.ts'
+import { insertSql } from './sql/document-rows.ts'
 import { withoutIndexes } from './indexes/index-rows.ts'
 
 const folder = new URL('../migrations/', import.meta.url)

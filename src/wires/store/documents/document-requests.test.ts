@@ -8,7 +8,7 @@ import { sql } from '../../../db/sql.ts'
 import { startApp, type Answered, type RequestOptions, type TestApp } from '../../../testing/app.ts'
 import { resolved } from '../../../testing/description.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
-import { deleteSql } from './document-rows.ts'
+import { deleteSql } from './sql/document-rows.ts'
 import { withoutIndexes } from './indexes/index-rows.ts'
 
 const UNKNOWN_ID = '0'.repeat(26)

@@ -22,7 +22,7 @@ import {
   selectSmallSql,
   selectSql,
   updateSql,
-} from './document-rows.ts'
+} from './sql/document-rows.ts'
 import type { Upkeep } from './indexes/upkeep.ts'
 import { createInsertGroups } from './insert-groups.ts'
 import { mergePatch } from './merge-patch.ts'

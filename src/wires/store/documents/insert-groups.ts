@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { TurnQueue } from '../../../db/turn-queue.ts'
-import type { NewDocument } from './document-rows.ts'
+import type { NewDocument } from './sql/document-rows.ts'
 
 // Groups of a collection under way, beyond which documents wait for the next: one is written while the other is flushed.
 const GROUPS = 2

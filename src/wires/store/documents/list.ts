@@ -8,14 +8,14 @@ import type { MakeRoom } from '../../../http/route.ts'
 import { readByIndex, type IndexPage } from './by-index.ts'
 import { readByScan } from './by-scan.ts'
 import type { Fields } from './document-json.ts'
-import { documentsSql } from './document-rows.ts'
+import { documentsSql } from './sql/document-rows.ts'
 import type { Documents } from './documents.ts'
 import { explanationOf, selectExplainedSql, type Explanation } from './explain.ts'
 import type { Indexes } from './indexes/indexes.ts'
 import type { ListSource, ListPage } from './page.ts'
 import { fewestFirst } from './plan/choose.ts'
 import { plansOf, type Plan } from './plan/plan.ts'
-import { createParsedLists, listQuery, type ListParameters, type ParsedLists } from './query/index.ts'
+import { createParsedLists, listQuery, type ListParameters, type ParsedLists } from './list-query.ts'
 
 const LARGEST_LIMIT = 1000
 // Indexes may be dropped between a plan and its reads.

@@ -1,7 +1,7 @@
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { MakeRoom } from '../../../http/route.ts'
-import type { ListQuery } from './query/index.ts'
+import type { ListQuery } from './list-query.ts'
 
 /** The bytes that the documents of a page have at most, if it has more than one. */
 const PAGE_BYTES = 4_194_304

@@ -1,5 +1,5 @@
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
-import { jsonPath } from '../query/sqlite/json.ts'
+import { jsonPath } from '../sql/sqlite/json.ts'
 import type { Index } from './definition.ts'
 import type { DocumentEntries } from './document-entries.ts'
 import { DEAD } from './entries.ts'

@@ -1,5 +1,5 @@
 import type { Database } from '../../../../db/database.ts'
-import { countEntriesSql } from './entries-sql.ts'
+import { countEntriesSql } from '../sql/entries.ts'
 import type { Plan } from './plan.ts'
 
 const PLANS_MAX = 4

@@ -4,9 +4,9 @@ import { deriveKey } from '../../../../base/crypto.ts'
 import { ApiError } from '../../../../base/errors.ts'
 import { sql } from '../../../../db/sql.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
-import { storedColumn, storedSql } from '../document-rows.ts'
+import { storedColumn, storedSql } from '../sql/document-rows.ts'
 import { cursorKey, openDocuments, type Document, type Documents } from './documents.fixture.ts'
-import { listQuery, type ListParameters } from './index.ts'
+import { listQuery, type ListParameters } from '../list-query.ts'
 
 const document = { _id: '01h', name: 'Ada', tags: ['x'], address: { city: 'London' }, age: 36, active: true }
 const list = (parameters: ListParameters, scope = 'people', key = cursorKey) =>

@@ -3,9 +3,9 @@ import { openDatabase } from '../../../../db/open.ts'
 import { readMigrations } from '../../../../db/migrations.ts'
 import { sql } from '../../../../db/sql.ts'
 import type { Engine } from '../../../../testing/engines.ts'
-import { storedColumn, storedSql } from '../document-rows.ts'
+import { storedColumn, storedSql } from '../sql/document-rows.ts'
 import type { Json } from './filter.ts'
-import { listQuery, type ListParameters } from './index.ts'
+import { listQuery, type ListParameters } from '../list-query.ts'
 
 export type Document = Record<string, unknown>
 
@@ -28,7 +28,7 @@ const idOf = (i: number): string => String(i).padStart(26, '0')
 /** A table of documents with nothing around it: what the query language runs on. */
 export async function openDocuments(engine: Engine) {
   const db = await openDatabase(await engine.freshUrl(), {
-    sqliteFunctions: [new URL('./sqlite/functions.ts', import.meta.url)],
+    sqliteFunctions: [new URL('../sql/sqlite/functions.ts', import.meta.url)],
   })
   await db.write(sql`
     create table store_documents (

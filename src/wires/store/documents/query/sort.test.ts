@@ -4,7 +4,7 @@ import { ApiError } from '../../../../base/errors.ts'
 import { sql } from '../../../../db/sql.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
 import { cursorKey, openDocuments, type Document, type Documents } from './documents.fixture.ts'
-import { createParsedLists, listQuery } from './index.ts'
+import { createParsedLists, listQuery } from '../list-query.ts'
 import { parseSort } from './sort.ts'
 
 const kinds: Document[] = [

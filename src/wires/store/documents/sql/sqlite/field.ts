@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { Json, Test } from '../filter.ts'
-import type { Path } from '../path.ts'
+import type { Json, Test } from '../../query/filter.ts'
+import type { Path } from '../../query/path.ts'
 import { conditionsOf, FEW, type SqlCondition } from './conditions.ts'
 import { meetsOne } from './elements.ts'
 import { bind, bool, jsonPath, typeName, type JsonType } from './json.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { patternsOf } from '../filter.ts'
-import { parseFilter } from '../parse.ts'
-import { bytesOfPattern } from '../pattern.ts'
+import { patternsOf } from '../../query/filter.ts'
+import { parseFilter } from '../../query/parse.ts'
+import { bytesOfPattern } from '../../query/pattern.ts'
 import { createConstants } from './constants.ts'
 
 const patternsIn = (filter: object) => patternsOf(parseFilter(JSON.stringify(filter)))

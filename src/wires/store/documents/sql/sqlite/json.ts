@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { Path } from '../path.ts'
+import type { Path } from '../../query/path.ts'
 
 /** A path as SQLite takes it: each part quoted as JSON quotes it, which addresses every key, whatever characters it holds. */
 export const jsonPath = (path: Path): string => `$${path.map((part) => `.${JSON.stringify(part)}`).join('')}`

@@ -1,8 +1,8 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import { sortKeyOf } from '../../sort-key.ts'
-import type { ElementTest, FilterTree, Json, Test } from '../filter.ts'
-import type { Path } from '../path.ts'
-import { postgresPattern } from '../pattern.ts'
+import type { ElementTest, FilterTree, Json, Test } from '../../query/filter.ts'
+import type { Path } from '../../query/path.ts'
+import { postgresPattern } from '../../query/pattern.ts'
 
 /**
  * Whether one of the values at the path passes, for every path and test: asked of the JSON text, value by value, by the

@@ -1,7 +1,7 @@
-import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
-import type { IndexSet } from './indexes/definition.ts'
-import { isVersion } from './indexes/index-rows.ts'
+import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
+import type { RowFilter } from '../../../../http/access.ts'
+import type { IndexSet } from '../indexes/definition.ts'
+import { isVersion } from '../indexes/index-rows.ts'
 
 /** A document to insert; `body` is its JSON as it is answered. */
 export type NewDocument = { collection: string; id: string; owner: string; body: string }

@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { ElementTest } from '../filter.ts'
+import type { ElementTest } from '../../query/filter.ts'
 import { conditionsOf, type SqlCondition } from './conditions.ts'
 import { bool, typeName } from './json.ts'
 

@@ -1,6 +1,6 @@
-import type { ElementTest, FilterTree, Json, Pattern, Scalar, Test, TypeName } from '../filter.ts'
-import { indexOf, type Path } from '../path.ts'
-import { postgresPattern } from '../pattern.ts'
+import type { ElementTest, FilterTree, Json, Pattern, Scalar, Test, TypeName } from '../../query/filter.ts'
+import { indexOf, type Path } from '../../query/path.ts'
+import { postgresPattern } from '../../query/pattern.ts'
 import {
   all,
   always,

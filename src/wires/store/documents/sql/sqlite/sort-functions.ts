@@ -1,9 +1,9 @@
 // The threads of SQLite load this.
 import { parseJson } from '../../../../../base/json.ts'
-import type { Json } from '../filter.ts'
+import type { Json } from '../../query/filter.ts'
 import { NoKeyError } from '../../document-keys.ts'
-import { keyOf } from '../key.ts'
-import type { SortKey } from '../sort.ts'
+import { keyOf } from '../../query/key.ts'
+import type { SortKey } from '../../query/sort.ts'
 import { createConstants } from './constants.ts'
 import { nativeOf } from './native-key.ts'
 

@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { FilterTree, Test } from '../filter.ts'
-import type { Path } from '../path.ts'
+import type { FilterTree, Test } from '../../query/filter.ts'
+import type { Path } from '../../query/path.ts'
 import { fieldExactly } from './exact.ts'
 import { FEW, fieldPredicate, hasIndexes, isScalar, notDocument } from './jsonpath.ts'
 import { idMatches, isNull, isOneOf } from './operators.ts'

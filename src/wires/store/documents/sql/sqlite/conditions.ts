@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { Json, Test, TypeName } from '../filter.ts'
+import type { Json, Test, TypeName } from '../../query/filter.ts'
 import { bind, type JsonType } from './json.ts'
 
 /** What a value of one of these types must meet. */

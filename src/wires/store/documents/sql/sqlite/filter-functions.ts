@@ -2,15 +2,15 @@
 import { createRequire } from 'node:module'
 
 import { parseJson } from '../../../../../base/json.ts'
-import { patternsOf, type FilterTree, type Pattern } from '../filter.ts'
-import type * as Matcher from '../matcher.ts'
-import type * as Patterns from '../pattern.ts'
+import { patternsOf, type FilterTree, type Pattern } from '../../query/filter.ts'
+import type * as Matcher from '../../query/matcher.ts'
+import type * as Patterns from '../../query/pattern.ts'
 import { createConstants } from './constants.ts'
 
 const load = createRequire(import.meta.url)
 
 const matchers = createConstants((text) => {
-  const { compileMatcher } = load('../matcher.ts') as typeof Matcher
+  const { compileMatcher } = load('../../query/matcher.ts') as typeof Matcher
   const filter = parseJson(text) as Extract<FilterTree, { kind: 'field' }>
   const name = filter.path[0]!
   const matches = compileMatcher(filter)
@@ -18,14 +18,14 @@ const matchers = createConstants((text) => {
 })
 
 const documentMatchers = createConstants((text) => {
-  const { compileMatcher } = load('../matcher.ts') as typeof Matcher
+  const { compileMatcher } = load('../../query/matcher.ts') as typeof Matcher
   const filter = parseJson(text) as FilterTree
   const matches = compileMatcher(filter)
   return { value: (json: string) => matches(parseJson(json)), bytes: bytesOf(filter) }
 })
 
 const patterns = createConstants((text) => {
-  const { bytesOfPattern, matcherOf } = load('../pattern.ts') as typeof Patterns
+  const { bytesOfPattern, matcherOf } = load('../../query/pattern.ts') as typeof Patterns
   const pattern = parseJson(text) as Pattern
   return { value: matcherOf(pattern), bytes: bytesOfPattern(pattern) }
 })
@@ -34,7 +34,7 @@ const patterns = createConstants((text) => {
 function bytesOf(filter: FilterTree): number {
   const patterns = patternsOf(filter)
   if (patterns.length === 0) return 0
-  const { bytesOfPattern } = load('../pattern.ts') as typeof Patterns
+  const { bytesOfPattern } = load('../../query/pattern.ts') as typeof Patterns
   return patterns.reduce((sum, pattern) => sum + bytesOfPattern(pattern), 0)
 }
 

@@ -1,8 +1,8 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
 import type { Position } from '../query/bound.ts'
-import type { KeyRange } from './key-range.ts'
-import type { Plan } from './plan.ts'
-import type { ServedOrder } from './served-order.ts'
+import type { KeyRange } from '../plan/key-range.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { ServedOrder } from '../plan/served-order.ts'
 
 /** The rows `e` of store_entries that a plan leads to. */
 export type EntriesSql = {

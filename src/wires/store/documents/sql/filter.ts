@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { FilterTree } from './filter.ts'
+import type { FilterTree } from '../query/filter.ts'
 import { postgresMatches } from './postgres/matches.ts'
 import { sqliteMatches } from './sqlite/matches.ts'
 

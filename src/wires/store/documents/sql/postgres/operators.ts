@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { Json, Scalar, Test } from '../filter.ts'
-import type { Path } from '../path.ts'
+import type { Json, Scalar, Test } from '../../query/filter.ts'
+import type { Path } from '../../query/path.ts'
 import { fieldPredicate, isMissing } from './jsonpath.ts'
 import { holds } from './predicate.ts'
 

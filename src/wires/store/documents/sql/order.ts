@@ -1,7 +1,7 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { OrderExpressions, Position } from './bound.ts'
+import type { OrderExpressions, Position } from '../query/bound.ts'
 import { postgresOrder } from './postgres/order.ts'
-import type { Sort } from './sort.ts'
+import type { Sort } from '../query/sort.ts'
 import { sqliteOrder } from './sqlite/order.ts'
 
 /** A piece that each engine writes in its own way. */
