@@ -1,3 +1,4 @@
+import { PendingPromises } from '../base/pending-promises.ts'
 import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -74,7 +75,7 @@ export class PostgresDatabase implements Database {
   /** Whether scans could take all processors, which other requests need on both sides. */
   readonly #isSparing: boolean
   readonly #names = new StatementNames()
-  readonly #running = new Set<Promise<unknown>>()
+  readonly #running = new PendingPromises()
   readonly #snapshots = new Set<PostgresSnapshot>()
   readonly #reads = new ReadGroups(
     (statements) => this.#use((session) => session.run(statements), again.read),
@@ -250,11 +251,7 @@ export class PostgresDatabase implements Database {
 
   /** Runs `work` on a connection, and again on another one if that is worth it and safe. */
   #use<T>(work: (session: PostgresSession) => Promise<T>, isAgain: Again, pool = this.#pool): Promise<T> {
-    const whole = this.#attempt(work, isAgain, pool)
-    this.#running.add(whole)
-    const end = () => this.#running.delete(whole)
-    whole.then(end, end)
-    return whole
+    return this.#running.add(this.#attempt(work, isAgain, pool))
   }
 
   async #attempt<T>(
@@ -336,7 +333,7 @@ export class PostgresDatabase implements Database {
     this.#closing ??= (async () => {
       await Promise.all([...this.#snapshots].map((snapshot) => snapshot.close()))
       await Promise.all([this.#reads.idle(), this.#inserts.idle(), this.#scans.idle()])
-      await Promise.allSettled(this.#running)
+      await this.#running.idle()
       await Promise.all([this.#pool.end(), this.#scanPool.end()])
     })()
     return this.#closing

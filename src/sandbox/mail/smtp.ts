@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
 
+import { PendingPromises } from '../../base/pending-promises.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isLoopbackAddress, networkFilter } from '../../base/ip-address.ts'
 import { StartError } from '../../base/start-error.ts'
@@ -68,7 +69,7 @@ export function createSmtp({
   const isInNetwork = networkFilter(networks)
   let port = preferredPort
   const sockets = new Map<number, Socket>()
-  const underWay = new Set<Promise<void>>()
+  const underWay = new PendingPromises()
   const closing = new AbortController()
   let isStarted = false
 
@@ -133,8 +134,7 @@ export function createSmtp({
       done(magicOf(address) === 'bounce' ? refusal(NO_MAILBOX.code, NO_MAILBOX.words) : null)
     },
     onData(stream, session, done) {
-      const work = answer(stream, session, done).finally(() => underWay.delete(work))
-      underWay.add(work)
+      void underWay.add(answer(stream, session, done))
     },
   })
   // Clients may disconnect at any time.
@@ -172,7 +172,7 @@ export function createSmtp({
       closing.abort()
       // Clients that keep connections open must not delay the end; messages under way are stored all the same.
       for (const socket of sockets.values()) socket.destroy()
-      await Promise.all(underWay)
+      await underWay.idle()
       await end.promise
     },
   }

@@ -4,7 +4,7 @@ import { createTransport } from 'nodemailer'
 
 import { systemClock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
-import { trackCalls } from '../../../providers/under-way.ts'
+import { PendingPromises } from '../../../base/pending-promises.ts'
 import type { MailProvider, OutgoingMail, SendOutcome, RefusedRecipient } from '../provider.ts'
 import { isAddress, plain, readMailbox, type Mailbox } from './mailbox.ts'
 import { outcomeOf, sentence, type SmtpError } from './smtp-outcome.ts'
@@ -88,7 +88,7 @@ export function smtp(
     })
   })
 
-  const calls = trackCalls()
+  const calls = new PendingPromises()
 
   async function deliver(mail: OutgoingMail, limitMs: number): Promise<SendOutcome> {
     const everybody = [...mail.to, ...mail.cc, ...mail.bcc]
@@ -144,7 +144,7 @@ export function smtp(
     channel: 'email',
     warnings: warningsOf(server),
 
-    send: (mail, limitMs) => calls.track(deliver(mail, limitMs)),
+    send: (mail, limitMs) => calls.add(deliver(mail, limitMs)),
 
     async check() {
       try {
@@ -155,7 +155,7 @@ export function smtp(
     },
 
     async close() {
-      await calls.ended()
+      await calls.idle()
       transport.close()
     },
   }

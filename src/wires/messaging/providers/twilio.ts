@@ -2,7 +2,7 @@ import { systemClock } from '../../../base/clock.ts'
 import { isLoopback } from '../../../base/loopback.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { createOutbound, jsonOf } from '../../../outbound/outbound.ts'
-import { trackCalls } from '../../../providers/under-way.ts'
+import { PendingPromises } from '../../../base/pending-promises.ts'
 import type { OutgoingText, TextProvider } from '../provider.ts'
 import { outcomeOf, sentence } from './twilio-outcome.ts'
 import { twilioReceiver } from './twilio-report.ts'
@@ -59,7 +59,7 @@ export function twilio(
     clock,
   })
 
-  const calls = trackCalls()
+  const calls = new PendingPromises()
 
   const address = (number: string): string =>
     channel === 'whatsapp' && !number.startsWith('whatsapp:') ? `whatsapp:${number}` : number
@@ -79,7 +79,7 @@ export function twilio(
     name: 'twilio',
     channel,
     send: (text, limitMs) =>
-      calls.track(outbound.call(messages, { form: form(text), limitMs }).then(outcomeOf)),
+      calls.add(outbound.call(messages, { form: form(text), limitMs }).then(outcomeOf)),
     find: (text, since, limitMs) =>
       search(outbound, clock, messages, { to: address(text.to), body: text.body }, since, limitMs),
     ...twilioReceiver(authToken),
@@ -96,7 +96,7 @@ export function twilio(
     },
 
     // No connection outlives its call.
-    close: () => calls.ended(),
+    close: () => calls.idle(),
   }
 }
 

@@ -11,7 +11,7 @@ import { StartError } from '../../../base/start-error.ts'
 import { awsRequestHandler, Unanswered } from '../../../outbound/aws-request-handler.ts'
 import { createOutbound } from '../../../outbound/outbound.ts'
 import type { NotAccepted } from '../../../providers/outcome.ts'
-import { trackCalls } from '../../../providers/under-way.ts'
+import { PendingPromises } from '../../../base/pending-promises.ts'
 import type { KeyStore, Signature } from './signer.ts'
 
 const CHECK_MS = 10_000
@@ -76,7 +76,7 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
     reused: createOutbound({ name: 'AWS KMS', keepAlive: true, clock }),
     fresh: createOutbound({ name: 'AWS KMS', clock }),
   }
-  const calls = trackCalls()
+  const calls = new PendingPromises()
   let client: KMSClient | undefined
 
   // Loaded at the first call: a command that needs no keys does not load it.
@@ -102,7 +102,7 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
   const run = <T>(
     work: (client: KMSClient, sdk: Awaited<ReturnType<typeof load>>) => Promise<T>,
   ): Promise<{ answer: T } | { failure: NotAccepted }> =>
-    calls.track(
+    calls.add(
       (async () => {
         try {
           return { answer: await work(await connect(), await load()) }
@@ -177,7 +177,7 @@ export function awsKms(options: AwsKmsOptions, clock = systemClock): KeyStore {
     },
 
     async close() {
-      await calls.ended()
+      await calls.idle()
       client?.destroy()
       outbounds.reused.close()
       outbounds.fresh.close()

@@ -3,7 +3,7 @@ import { getCACertificates } from 'node:tls'
 import { systemClock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { createOutbound } from '../../../outbound/outbound.ts'
-import { trackCalls } from '../../../providers/under-way.ts'
+import { PendingPromises } from '../../../base/pending-promises.ts'
 import {
   REFUND_WORDS,
   type CaptureOrder,
@@ -70,7 +70,7 @@ export function paypal(
   const certificateOutbound = createOutbound({ name: 'PayPal', maxBytes: CERTIFICATE_BYTES_MAX, clock })
   const retrieve = createRetrievePayment(client, clock)
   const events = createEventList(client, clock)
-  const calls = trackCalls()
+  const calls = new PendingPromises()
 
   /** Changes something at PayPal, once under its key, and asks for the whole object in the answer. */
   const change = (path: string, key: string, json: object, limitMs: number) =>
@@ -176,22 +176,22 @@ export function paypal(
     name: 'paypal',
     isLive: LIVE_HOSTS.has(apiBase.hostname),
     currencies: CURRENCIES,
-    create: (order, limitMs) => calls.track(create(order, limitMs)),
-    capture: (order, limitMs) => calls.track(capture(order, limitMs)),
-    refund: (order, limitMs) => calls.track(refund(order, limitMs)),
-    retrieve: (subject, limitMs) => calls.track(retrieve(subject, limitMs)),
-    events: (since, limitMs) => calls.track(events(since, limitMs)),
-    check: () => calls.track(check()),
+    create: (order, limitMs) => calls.add(create(order, limitMs)),
+    capture: (order, limitMs) => calls.add(capture(order, limitMs)),
+    refund: (order, limitMs) => calls.add(refund(order, limitMs)),
+    retrieve: (subject, limitMs) => calls.add(retrieve(subject, limitMs)),
+    events: (since, limitMs) => calls.add(events(since, limitMs)),
+    check: () => calls.add(check()),
     ...paypalReceiver({
       webhookId: options.webhookId?.trim() || undefined,
       certificates: createCertificates({
-        fetch: (address, limitMs) => calls.track(certificateOutbound.call(address, { limitMs })),
+        fetch: (address, limitMs) => calls.add(certificateOutbound.call(address, { limitMs })),
         apiBase,
         roots: rootsOf(roots),
         clock,
       }),
       ask: (body, limitMs) =>
-        calls.track(
+        calls.add(
           client.call('/v1/notifications/verify-webhook-signature', {
             method: 'POST',
             headers: { 'content-type': 'application/json' },
@@ -202,7 +202,7 @@ export function paypal(
       clock,
     }),
     async close() {
-      await calls.ended()
+      await calls.idle()
       await client.ended()
     },
   }

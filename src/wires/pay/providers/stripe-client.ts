@@ -3,7 +3,7 @@ import type Stripe from 'stripe'
 import type { Clock } from '../../../base/clock.ts'
 import { createOutbound } from '../../../outbound/outbound.ts'
 import type { NotAccepted } from '../../../providers/outcome.ts'
-import { trackCalls } from '../../../providers/under-way.ts'
+import { PendingPromises } from '../../../base/pending-promises.ts'
 import type { Outcome } from '../provider.ts'
 import { fieldsOf, type StripeFields } from './stripe-fields.ts'
 import { NoSuccess, stripeOutcome, withoutKeys, type RefusalReader } from './stripe-outcome.ts'
@@ -59,7 +59,7 @@ export function createStripeClient(
   // Loaded with the first call: the package takes a tenth of the time of a start.
   const load = () =>
     (loading ??= import('./stripe-package.ts').then(({ createStripe }) => createStripe(secretKey, outbound)))
-  const calls = trackCalls()
+  const calls = new PendingPromises()
 
   async function run<T extends object>(
     { limitMs, expects, refusal = () => undefined, isRead = false }: Call,
@@ -92,7 +92,7 @@ export function createStripeClient(
     }
   }
 
-  return { run: (call, work) => calls.track(run(call, work)), ended: () => calls.ended() }
+  return { run: (call, work) => calls.add(run(call, work)), ended: () => calls.idle() }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { PendingPromises } from '../../../base/pending-promises.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
@@ -80,7 +81,7 @@ export function createBackups(
 ): Backups {
   const { db, clock, log, processes } = context
   const closing = new AbortController()
-  const running = new Set<Promise<unknown>>()
+  const running = new PendingPromises()
   const createArchive = createArchives(context, objects)
   processes.onEnd((ended) => [releaseSql('store_backups', ended)])
 
@@ -183,9 +184,7 @@ export function createBackups(
       }
       const done = run(id, kind, options)
       // A failure is in the log, in the record, and in `done`.
-      const settled: Promise<unknown> = done.catch(() => undefined).finally(() => running.delete(settled))
-      running.add(settled)
-      return { id, done }
+      return { id, done: running.add(done) }
     },
     get,
     async list(page) {
@@ -238,7 +237,7 @@ export function createBackups(
     },
     async close() {
       closing.abort()
-      await Promise.all(running)
+      await running.idle()
     },
   }
 }

@@ -1,3 +1,4 @@
+import { PendingPromises } from '../../../base/pending-promises.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { storedColumn } from '../documents/sql/document-rows.ts'
@@ -53,7 +54,7 @@ export function createStaging(
   id: string,
   signal: AbortSignal,
 ): { sink: ArchiveSink; finish(): Promise<void>; discard(): Promise<void> } {
-  const writes = new Set<Promise<void>>()
+  const writes = new PendingPromises()
   /** Written, and not in the table of files yet. */
   const written: { id: string; object: NewObject }[] = []
   let failure: Error | undefined
@@ -74,10 +75,7 @@ export function createStaging(
 
   /** Begins a write that is waited for later. */
   function begin(writing: Promise<void>): void {
-    const settled = writing
-      .catch((error: unknown) => void (failure ??= error as Error))
-      .finally(() => writes.delete(settled))
-    writes.add(settled)
+    void writes.add(writing.catch((error: unknown) => void (failure ??= error as Error)))
   }
 
   async function flush(): Promise<void> {
@@ -100,14 +98,14 @@ export function createStaging(
       async content(file, bytes) {
         signal.throwIfAborted()
         await loading
-        while (writes.size >= WRITES_AT_ONCE) await Promise.race(writes)
+        while (writes.size >= WRITES_AT_ONCE) await writes.next()
         if (failure) throw failure
         if (written.length >= FILES_A_STATEMENT) await flush()
         // Small ones together: each waits for the disk or the bucket.
         if (file.size <= SMALL_BYTES) begin(write(file, piecesOf(await Array.fromAsync(bytes))))
         else {
           // Those in the table are extended while this one is written, which may take hours.
-          await Promise.all(writes)
+          await writes.idle()
           await flush()
           await write(file, bytes)
         }
@@ -116,7 +114,7 @@ export function createStaging(
 
     async finish() {
       await loading
-      await Promise.all(writes)
+      await writes.idle()
       if (failure) throw failure
       await flush()
       const missing = await db.get<{ id: string }>(sql`
@@ -126,7 +124,7 @@ export function createStaging(
 
     /** Deletes the objects that are not in the table: those in it are deleted with its rows. */
     async discard() {
-      await Promise.allSettled([loading, ...writes])
+      await Promise.allSettled([loading, writes.idle()])
       await Promise.all(written.map(({ object }) => object.discard()))
     },
   }

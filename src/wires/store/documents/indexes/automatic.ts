@@ -1,3 +1,4 @@
+import { PendingPromises } from '../../../../base/pending-promises.ts'
 import { BoundedMap } from '../../../../base/bounded-map.ts'
 import { ApiError, errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
@@ -72,12 +73,11 @@ export function createAutomaticIndexes(
   const slowLists = new BoundedMap<string, number[]>(SHAPES_MAX)
   const notedUses = new BoundedMap<number, number>(INDEXES_MAX)
   const withoutRoom = new BoundedMap<string, true>(SHAPES_MAX)
-  const running = new Set<Promise<void>>()
+  const running = new PendingPromises()
 
   /** Lists do not wait for what is done because of them. */
   function inBackground(work: Promise<unknown>, failed: (error: unknown) => void): void {
-    const ended = work.then(() => undefined, failed).finally(() => running.delete(ended))
-    running.add(ended)
+    void running.add(work.catch(failed))
   }
 
   /** Whether this is one slow list too many of its shape. */
@@ -179,7 +179,7 @@ export function createAutomaticIndexes(
     },
 
     async idle() {
-      await Promise.all(running)
+      await running.idle()
     },
   }
 }
