@@ -92,7 +92,7 @@ export const failSql = (id: string, reason: string, now: number): Sql => sql`
   update store_backups set status = 'failed', reason = ${reason}, completed_at = ${now}
   where id = ${id} and status = 'running'`
 
-/** Ends backups whose process has died; the sweep deletes what they have written. */
+/** Ends backups whose process has died; the garbage collector deletes what they have written. */
 export const failLapsedSql = (now: number): Sql<{ id: string }> => sql`
   update store_backups set
     status = 'failed', reason = 'The server that made it ended before it was finished.', completed_at = ${now}

@@ -90,7 +90,7 @@ export function createBackups(
     kind: BackupKind,
     { onProgress, signal }: CreateOptions,
   ): Promise<BackupRecord> {
-    // Once the lease is over, the sweep may delete files that the snapshot names: the backup must stop.
+    // Once the lease is over, the garbage collector may delete files that the snapshot names: the backup must stop.
     const lease = holdLease(context, { backup: id }, async () => {
       return (await db.write(renewSql('store_backups', id, clock.now()))).length === 1
     })

@@ -101,7 +101,7 @@ async function restoreKilledAt(t: TestContext, engine: Engine, step: number): Pr
     if (tries < 200) clock.advance(1_000)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-  // Objects that the process was writing belong to the sweep an hour later; so do those that a backup of it may read.
+  // Objects that the process was writing belong to the garbage collector an hour later; so do those that a backup of it may read.
   clock.advance(7_200_000)
   await restores.recover()
   await assertClean(app, dataDir)

@@ -5,7 +5,7 @@ import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { StorageName } from './storage.ts'
 
-/** How long after the last bytes arrived the sweep leaves an object alone that is being written. */
+/** How long after the last bytes arrived the garbage collector leaves an object alone that is being written. */
 export const WRITING_MS = 3_600_000
 
 const LARGEST_BLOCK = 64
@@ -15,7 +15,7 @@ const BUSY_MS = 1_000
 /** Keys that nobody has asked for in this time are given back. */
 const IDLE_MS = 60_000
 
-/** A key with a row for writing, and the time from which on the sweep deletes its object. */
+/** A key with a row for writing, and the time from which on the garbage collector deletes its object. */
 export type AllocatedKey = { key: string; due: number }
 
 type Waiting = PromiseWithResolvers<AllocatedKey>
@@ -85,7 +85,7 @@ class Stock {
     while (this.#waiting.length > 0) {
       const key = this.#unused.shift()
       if (!key) return
-      // An old one belongs to the sweep soon.
+      // An old one belongs to the garbage collector soon.
       if (key.due - this.#clock.now() > WRITING_MS / 2) this.#waiting.shift()!.resolve(key)
     }
   }
@@ -116,7 +116,7 @@ class Stock {
     if (this.#waiting.length > 0) this.#allocation = this.#allocate()
   }
 
-  /** Deletes the rows of unused keys: nothing was written. Never rejects: the sweep deletes what stays. */
+  /** Deletes the rows of unused keys: nothing was written. Never rejects: the garbage collector deletes what stays. */
   async #giveBack(): Promise<void> {
     const keys = this.#unused.splice(0).map(({ key }) => key)
     if (keys.length === 0) return

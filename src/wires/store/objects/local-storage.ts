@@ -182,7 +182,7 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
         return { size, sha256: hash.digest('hex') }
       } catch (error) {
         await Promise.allSettled([writing, flushing])
-        // If this fails as well, the sweep deletes them.
+        // If this fails as well, the garbage collector deletes them.
         await Promise.allSettled([file?.close(), file && removeFile(isRenamed ? path : part)])
         throw error
       }

@@ -36,7 +36,7 @@ eachEngine((engine) => {
     )
     await db.batch([recordSql(object), object.claimSql])
     assert.deepEqual(await rows(), [])
-    await objects.sweep()
+    await objects.collectGarbage()
     assert.equal((await (await objects.read('uploads', object.key)).toArray()).join('').length > 0, true)
 
     const recordDeletion = [
@@ -44,11 +44,11 @@ eachEngine((engine) => {
       sql`delete from store_files`,
     ]
     await assert.rejects(db.batch([...recordDeletion, sql`insert into nowhere values (1)`]))
-    await objects.sweep()
+    await objects.collectGarbage()
     assert.deepEqual(await names(), [object.key])
     await db.batch(recordDeletion)
-    // The sweep that the commit began, or this one.
-    await objects.sweep()
+    // The collection that the commit began, or this one.
+    await objects.collectGarbage()
     assert.deepEqual([await names(), await rows()], [[], []])
   })
 
@@ -85,14 +85,14 @@ eachEngine((engine) => {
         for (let n = 0; n < 4; n++) {
           yield* pieces(9, 65_536)
           clock.advance(40 * MINUTE)
-          await objects.sweep()
+          await objects.collectGarbage()
         }
       })(),
     )
-    await objects.sweep()
+    await objects.collectGarbage()
     assert.deepEqual(await names(), [slow.key])
     clock.advance(HOUR)
-    await objects.sweep()
+    await objects.collectGarbage()
     assert.deepEqual([await names(), await rows()], [[], []])
     await assert.rejects(db.batch([recordSql(slow), slow.claimSql]), unavailable)
     assert.deepEqual(await db.all(sql`select id from store_files`), [])
@@ -104,7 +104,7 @@ eachEngine((engine) => {
           yield* pieces(last, 65_536)
           await turn()
           clock.advance(2 * HOUR)
-          await objects.sweep()
+          await objects.collectGarbage()
           yield* pieces(last, 65_536)
         })(),
       )
@@ -113,7 +113,7 @@ eachEngine((engine) => {
     }
   })
 
-  test('a claim and the sweep at the same moment: the record with its bytes, or neither', async (t) => {
+  test('a claim and the garbage collector at the same moment: the record with its bytes, or neither', async (t) => {
     const { db, objects, clock, names } = await setUp(t, engine)
     let claims = 0
     const expected: string[] = []
@@ -123,7 +123,7 @@ eachEngine((engine) => {
       const claim = () => db.batch([recordSql(object), object.claimSql]).then(() => true, unavailable)
       const [isClaimed] = await Promise.all([
         race % 3 === 1 ? turn().then(claim) : claim(),
-        race % 3 === 2 ? turn().then(() => objects.sweep()) : objects.sweep(),
+        race % 3 === 2 ? turn().then(() => objects.collectGarbage()) : objects.collectGarbage(),
       ])
       const [record] = await db.all(sql`select id from store_files where object = ${object.key}`)
       assert.equal(record !== undefined, (await names()).includes(object.key), `race ${race}`)
@@ -134,7 +134,7 @@ eachEngine((engine) => {
     assert.deepEqual(await names(), expected.toSorted())
   })
 
-  test('replicas that sweep at once share what there is', async (t) => {
+  test('replicas that collect garbage at once share what there is', async (t) => {
     const first = await setUp(t, engine)
     const second = await first.replica()
     const objects: NewObject[] = await Promise.all(
@@ -142,7 +142,11 @@ eachEngine((engine) => {
     )
     await Promise.all(objects.slice(0, 10).map((one) => first.db.batch([recordSql(one), one.claimSql])))
     first.clock.advance(2 * HOUR)
-    await Promise.all([first.objects.sweep(), second.objects.sweep(), first.objects.sweep()])
+    await Promise.all([
+      first.objects.collectGarbage(),
+      second.objects.collectGarbage(),
+      first.objects.collectGarbage(),
+    ])
     assert.deepEqual(
       await first.names(),
       objects
@@ -157,17 +161,17 @@ eachEngine((engine) => {
     )
   })
 
-  test('while a backup runs nothing is swept, unless its process has died', async (t) => {
+  test('while a backup runs no garbage is collected, unless its process has died', async (t) => {
     const { db, objects, clock, names } = await setUp(t, engine)
     const object = await objects.write('uploads', pieces())
     clock.advance(2 * HOUR)
     await db.write(sql`
       insert into store_backups (id, kind, status, object, lease_until, created_at)
       values (${newId()}, 'manual', 'running', 'a.tar.zst', ${clock.now() + 15_000}, ${clock.now()})`)
-    await objects.sweep()
+    await objects.collectGarbage()
     assert.deepEqual(await names(), [object.key])
     clock.advance(15_000)
-    await objects.sweep()
+    await objects.collectGarbage()
     assert.deepEqual(await names(), [])
   })
 
@@ -177,7 +181,7 @@ eachEngine((engine) => {
     await rename(uploads, `${uploads}-away`)
     await writeFile(uploads, 'no folder')
     clock.advance(2 * HOUR)
-    await objects.sweep()
+    await objects.collectGarbage()
     assert.equal(lines.filter((line) => line.includes('deleted later')).length, 1)
     assert.deepEqual(
       (await rows()).map(({ state }) => state),
@@ -185,7 +189,7 @@ eachEngine((engine) => {
     )
     await rm(uploads)
     await rename(`${uploads}-away`, uploads)
-    await objects.sweep()
+    await objects.collectGarbage()
     assert.equal((await names()).length, 1)
     // By the job of any replica.
     await jobs.start()
@@ -208,10 +212,10 @@ eachEngine((engine) => {
     assert.equal(new Set(unused.map(({ key }) => key.slice(-2))).size <= 3, true)
     clock.advance(MINUTE)
     while ((await rows()).length > 0) await turn()
-    // What a crash left goes with the sweep.
+    // What a crash left goes with the garbage.
     await Promise.all(Array.from({ length: 8 }, writer))
     clock.advance(2 * HOUR)
-    await objects.sweep()
+    await objects.collectGarbage()
     assert.deepEqual(await rows(), [])
     // One that has become old is not used.
     const object = await objects.write('uploads', pieces(1))

@@ -4,20 +4,20 @@ import { errors, type ApiError } from '../../../base/errors.ts'
 import { afterCommit, requireRow, type Step, type StepWith } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
+import { createGarbageCollector, REMOVING_MS } from './garbage.ts'
 import { createKeys, WRITING_MS } from './keys.ts'
 import type { ByteRange, StorageName, Storages, StoredBytes } from './storage.ts'
-import { createSweep, REMOVING_MS } from './sweep.ts'
 
 export type { StorageName, Storages } from './storage.ts'
 
 /** An object whose bytes are safe, and that no record names yet. */
 export type NewObject = StoredBytes & {
   key: string
-  /** The step for the batch that inserts the record which names it. @throws UNAVAILABLE if the sweep has deleted it */
+  /** The step for the batch that inserts the record which names it. @throws UNAVAILABLE if it was deleted as garbage */
   claimSql: StepWith
   /**
-   * Deletes it now, unless it was claimed: after a commit whose outcome is unknown this is safe. Never rejects: the sweep
-   * deletes what this could not.
+   * Deletes it now, unless it was claimed: after a commit whose outcome is unknown this is safe. Never rejects: the
+   * garbage collector deletes what this could not.
    */
   discard(): Promise<void>
 }
@@ -26,8 +26,8 @@ export type NewObject = StoredBytes & {
 export type Objects = {
   readonly storages: Storages
   /**
-   * Writes an object. Its row is in `store_unclaimed` before the first byte is written; until it is claimed the sweep
-   * deletes it once its time is over, which is an hour after the last bytes arrived.
+   * Writes an object. Its row is in `store_unclaimed` before the first byte is written; until it is claimed the
+   * garbage collector deletes it once its time is over, which is an hour after the last bytes arrived.
    *
    * @param options.key default: a new one
    * @throws CONFLICT if the object of that key is being written or deleted; UNAVAILABLE; the error of `bytes` as it is
@@ -44,7 +44,7 @@ export type Objects = {
   /** The statement that gives objects which wait to be claimed another hour. */
   extendSql(storage: StorageName, keysSql: Sql<{ key: string }>): Sql
   /** Deletes what no record names and is due, unless a backup is running: it may be reading them. */
-  sweep(): Promise<void>
+  collectGarbage(): Promise<void>
   /** Gives back keys that were not used, and waits for what is being deleted. */
   close(): Promise<void>
 }
@@ -55,9 +55,9 @@ export function createObjects(
 ): Objects {
   const { db, clock, log } = context
   const keys = createKeys(db, clock)
-  const sweep = createSweep(context, storages)
+  const garbage = createGarbageCollector(context, storages)
 
-  const swept = (): ApiError =>
+  const writingTimeout = (): ApiError =>
     errors.unavailable({ message: 'Writing took too long: what was written is deleted. Try again.' })
 
   /** The bytes; the time of their object is extended while they arrive. */
@@ -73,7 +73,7 @@ export function createObjects(
         update store_unclaimed set due = ${due}
         where storage = ${storage} and key = ${key} and state = 'writing'
         returning key`)
-      if (!extended) throw swept()
+      if (!extended) throw writingTimeout()
     }
     return {
       [Symbol.asyncIterator]() {
@@ -93,7 +93,7 @@ export function createObjects(
   /**
    * Deletes an object whose row is still there for writing. Never rejects.
    *
-   * @param isLater whether the sweep does it
+   * @param isLater whether the garbage collector does it
    */
   async function discard(storage: StorageName, key: string, isLater = false): Promise<void> {
     try {
@@ -102,7 +102,7 @@ export function createObjects(
         update store_unclaimed set state = 'deleting', due = ${clock.now() + REMOVING_MS}
         where storage = ${storage} and key = ${key} and state = 'writing'
         returning key`)
-      if (row && !isLater) await sweep.remove(storage, key)
+      if (row && !isLater) await garbage.remove(storage, key)
     } catch (error) {
       log.warn({ err: error, storage, key }, 'an unused object could not be deleted, and is deleted later')
     }
@@ -128,7 +128,7 @@ export function createObjects(
           sql`
             delete from store_unclaimed where storage = ${storage} and key = ${key} and state = 'writing'
             returning key`,
-          swept,
+          writingTimeout,
         ),
         discard: () => discard(storage, key),
       }
@@ -143,7 +143,7 @@ export function createObjects(
           select cast(${storage} as text), key, 'deleting', cast(${clock.now()} as bigint)
           from (${keysSql}) as discarded where true
           on conflict (storage, key) do update set state = 'deleting', due = excluded.due`,
-        () => sweep.soon(),
+        () => garbage.collectSoon(),
       ),
     ],
 
@@ -151,10 +151,10 @@ export function createObjects(
       update store_unclaimed set due = ${clock.now() + WRITING_MS}
       where storage = ${storage} and state = 'writing' and key in (${keysSql})`,
 
-    sweep: () => sweep.run(),
+    collectGarbage: () => garbage.collect(),
 
     async close() {
-      await sweep.close()
+      await garbage.close()
       await keys.close()
       for (const storage of Object.values(storages)) storage.close()
     },

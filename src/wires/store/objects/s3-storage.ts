@@ -41,7 +41,7 @@ export function openS3Bucket(
     try {
       return await writeToS3(client, uploads, key, bytes, signal)
     } catch (error) {
-      // What this cannot remove is removed by the sweep.
+      // What this cannot remove is removed by the garbage collector.
       await remove(key).catch(() => undefined)
       throw error
     }
