@@ -16,14 +16,15 @@ import {
 } from './archive-lines.ts'
 import { damaged } from './damaged.ts'
 import { withSha256 } from './with-sha256.ts'
-import { tarEntries, type TarEntry } from './tar-reader.ts'
-import { singleFrame, WINDOW_LOG_MAX } from './zstd-frame.ts'
+import { tarEntries, watchTar, type TarEntry, type TarPosition } from './tar-reader.ts'
 
 const COLLECTION_ENTRY = /^collections\/([a-zA-Z][a-zA-Z0-9_-]{0,63})\.jsonl$/
 const FILE_ENTRY = /^files\/([0-9a-hjkmnp-tv-z]{26})$/
 const MANIFEST_BYTES_MAX = 16 * 1_048_576
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const PIECE_BYTES = 131_072
+/** The largest window, as the logarithm to base 2: 8 MiB. */
+const WINDOW_LOG_MAX = 23
 const BATCH_LINES = 1_000
 const BATCH_BYTES = 524_288
 
@@ -60,44 +61,48 @@ export async function readArchive(
     chunkSize: PIECE_BYTES,
     params: { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MAX },
   })
-  let failure: Error | undefined
+  const extract = (await import('tar-stream')).default.extract()
+  const position: TarPosition = { passed: 0, zeros: 0, end: 0 }
+  let read = 0
+  let sourceError: unknown
+  /** Else the streams throw their own errors into the generator. */
+  let isReading = true
   async function* counted(): AsyncGenerator<Buffer> {
-    let read = 0
     try {
-      for await (const piece of singleFrame(bytes)) {
+      for await (const piece of bytes) {
         signal?.throwIfAborted()
+        read += piece.length
+        isReading = false
         yield piece
-        onProgress?.((read += piece.length))
+        isReading = true
+        onProgress?.(read)
       }
     } catch (error) {
-      failure = error as Error
+      if (isReading) sourceError = error
       throw error
     }
   }
-  const decompressing = pipeline(Readable.from(counted(), { objectMode: false }), zstd).catch(() => undefined)
+  let streamError: unknown
+  const source = Readable.from(counted(), { objectMode: false })
+  const extracting = pipeline(source, zstd, (tar) => watchTar(tar, position), extract).catch(
+    (error: unknown) => void (streamError = error),
+  )
   try {
-    return await readEntries(tarEntries(decompressed(zstd, () => failure)), sink)
-  } finally {
-    zstd.destroy()
-    await decompressing
-  }
-}
-
-/** The bytes of the tar; a fault of the source is thrown as it is, one of the decoder as BACKUP_DAMAGED. */
-async function* decompressed(
-  zstd: AsyncIterable<Buffer>,
-  sourceError: () => Error | undefined,
-): AsyncGenerator<Buffer> {
-  try {
-    yield* zstd
+    const manifest = await readEntries(tarEntries(extract, position), sink)
+    await extracting
+    // The decoder ignores what follows the last frame.
+    if (zstd.bytesWritten < read) throw damaged('the archive', 'bytes follow its end')
+    return manifest
   } catch (error) {
-    const ofSource = sourceError()
-    if (ofSource) throw ofSource
-    throw damaged('the archive', `it cannot be decompressed (${codeOf(error)})`)
+    source.destroy()
+    extract.destroy()
+    await extracting
+    if (error !== streamError || error === sourceError || error instanceof ApiError) throw error
+    const { code } = error as NodeJS.ErrnoException
+    const fault = code === undefined ? 'it is not a whole tar' : `it cannot be decompressed (${code})`
+    throw damaged('the archive', fault)
   }
 }
-
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'unknown error'
 
 async function readEntries(entries: AsyncGenerator<TarEntry>, sink: ArchiveSink): Promise<Manifest> {
   /** Of the lines of `files.jsonl` and of the entries `files/<id>`, which must be the same. */
