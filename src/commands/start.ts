@@ -1,23 +1,12 @@
-import { setFlagsFromString } from 'node:v8'
+import { flushCompileCache } from 'node:module'
 
 import { createApp, loadConfig, type App } from '../app.ts'
 import { DEV_VARIABLE } from '../kernel/config.ts'
 import { banner, runningLine } from './banner.ts'
 import type { Command } from './command.ts'
+import { collectAfterStart, limitBuffers } from './heap.ts'
 import { onSignals } from './signals.ts'
 import { putPoolBehind } from './thread-priority.ts'
-
-// Small buffers are cut from a block, which lives as long as any of them. A few hundred requests share a block of 64 KB,
-// Node 26's default, so it is promoted to the old generation: 25 MB of them piled up (docs/decisions/013-memory.md).
-const BUFFER_POOL_BYTES = 8192
-
-// Else V8 collects the whole heap for every 32 MB that are read from a socket or a file, which are outside of it
-// (docs/decisions/013-memory.md).
-const BUFFERS_BESIDE_HEAP = '--external-memory-accounted-in-global-limit'
-
-// The young heap keeps the size that loading the program gave it, 8 MiB a half. V8 lets it grow to 32, and keeps the buffers
-// of what was read until it is full (docs/decisions/013-memory.md).
-const YOUNG_HEAP_STAYS = '--semi-space-growth-factor=1'
 
 // A little longer than the application waits before it ends by force.
 const FORCED_END_MS = 31_000
@@ -31,9 +20,7 @@ and exits with 0; a second one, over a second later, or 30 seconds end it at onc
 Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
   async run() {
     const signal = untilSignal()
-    Buffer.poolSize = BUFFER_POOL_BYTES
-    setFlagsFromString(YOUNG_HEAP_STAYS)
-    setFlagsFromString(BUFFERS_BESIDE_HEAP)
+    limitBuffers()
     const folder = process.cwd()
     const app = await createApp({ config: await loadConfig(folder), folder })
     const running = listen(app)
@@ -52,6 +39,9 @@ Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SEC
 async function listen(app: App): Promise<void> {
   const address = await app.listen()
   putPoolBehind()
+  collectAfterStart()
+  // Node itself writes it at a regular end only.
+  flushCompileCache()
   if (app.settings.production) app.log.info(...runningLine(app, address))
   else console.log(banner(app, address))
 }

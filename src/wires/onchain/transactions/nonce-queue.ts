@@ -274,7 +274,7 @@ export function createNonceQueues(
     wakeSql,
     async start() {
       const isConfigured = new Set(chains.all.filter((one) => one.isConfigured).map(({ name }) => name))
-      const lines = await db.scan(sql<{ chain: string; sender: string }>`
+      const lines = await db.all(sql<{ chain: string; sender: string }>`
         select distinct chain, sender from onchain_transactions where block_number is null and is_final = 0`)
       for (const { chain, sender } of lines)
         if (isConfigured.has(chain)) await db.batch(wakeSql(chain, sender))
