@@ -99,8 +99,8 @@ export const auth = defineWire({
     const passwordLogin = createPasswordLogin(db, { users, lock, passwords, mails })
     const account = createOwnAccount(db, { users, passwordLogin, mailTokens, sessions })
     const providers = createProviders(clock, options, settings)
-    const identities = createIdentities(db, clock, { users, registration })
-    const providerLogin = createProviderLogin(context, { identities, sessions, mails })
+    const identities = createIdentities(db, clock, { users, mails, registration })
+    const providerLogin = createProviderLogin(context, { identities, sessions })
     const signInMethods = () => [
       'local',
       ...providers.map(({ name }) => name),

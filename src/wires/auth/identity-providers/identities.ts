@@ -4,22 +4,24 @@ import { ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { requireRow, type Database, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
+import type { AccountMails } from '../email-links/account-mails.ts'
 import { authErrors } from '../errors.ts'
 import { userAmong, type UserRow, type Users } from '../users.ts'
 import type { ProvenIdentity } from './provider.ts'
 
-/** Builds the steps that notify the account's address of its first sign-in with an identity. */
-export type NoticeSql = (userId: string, isVerified: boolean) => readonly Step[]
+/** The sign-in with an identity of which the owner of its account is told, if it is the first. */
+export type IdentitySignIn = { readonly provider: string; readonly ip: string }
 
 /** Which account each identity at a provider belongs to. */
 export type Identities = {
   /**
    * The account of an identity. A new identity is linked to the account of its address if both the provider and this
-   * server have verified that address; otherwise it creates an account.
+   * server have verified that address; otherwise it creates an account. A new link is mailed to the account's address:
+   * a notice of the sign-in, or a link to verify an address that the provider has not verified.
    *
    * @throws ACCOUNT_EXISTS, ACCOUNT_DISABLED, EMAIL_REQUIRED, REGISTRATION_CLOSED
    */
-  findOrCreateUser(identity: ProvenIdentity, noticeSql: NoticeSql): Promise<UserRow>
+  findOrCreateUser(identity: ProvenIdentity, signIn: IdentitySignIn): Promise<UserRow>
 }
 
 type Row = { id: string; user_id: string; credentials_version: number | null }
@@ -37,7 +39,7 @@ const ATTEMPTS = 4
 export function createIdentities(
   db: Database,
   clock: Clock,
-  { users, registration }: { users: Users; registration: 'open' | 'closed' },
+  { users, mails, registration }: { users: Users; mails: AccountMails; registration: 'open' | 'closed' },
 ): Identities {
   async function find({ issuer, subject }: ProvenIdentity): Promise<{ row?: Row; user?: UserRow }> {
     const row = await db.get(sql<Row>`
@@ -75,7 +77,7 @@ export function createIdentities(
 
   async function tryOnce(
     identity: ProvenIdentity,
-    noticeSql: NoticeSql,
+    signIn: IdentitySignIn,
     changed: ApiError,
   ): Promise<UserRow> {
     const otherwise = () => changed
@@ -113,7 +115,7 @@ export function createIdentities(
       await db.batch([
         deleteSql,
         requireRow(insertSql(identity, { userId: existing.id, version: null, where }), otherwise),
-        noticeSql(existing.id, true),
+        mails.signedIn(existing.id, signIn),
       ])
       return existing
     }
@@ -129,17 +131,17 @@ export function createIdentities(
         insertSql(identity, { userId: id, version, where: sql`email_key = ${address.key}` }),
         otherwise,
       ),
-      noticeSql(id, isVerified),
+      isVerified ? mails.signedIn(id, signIn) : mails.verification(id),
     ])
     return userAmong(rows)
   }
 
   return {
-    async findOrCreateUser(identity, noticeSql) {
+    async findOrCreateUser(identity, signIn) {
       for (let attempt = 1; ; attempt++) {
         const conflict = errors.unavailable({ retryAfter: 1 })
         try {
-          return await tryOnce(identity, noticeSql, conflict)
+          return await tryOnce(identity, signIn, conflict)
         } catch (error) {
           if (error !== conflict || attempt === ATTEMPTS) throw error
         }

@@ -5,7 +5,6 @@ import { ApiError } from '../../../base/errors.ts'
 import { sql } from '../../../db/sql.ts'
 import type { RecordEvent } from '../../../http/event-log.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
-import type { AccountMails } from '../email-links/account-mails.ts'
 import { authErrors } from '../errors.ts'
 import type { SessionClient, Sessions } from '../sessions/sessions.ts'
 import type { Identities } from './identities.ts'
@@ -70,7 +69,7 @@ type StoredAttempt = Pick<LoginAttempt, 'state' | 'nonce' | 'codeVerifier'> & {
  */
 export function createProviderLogin(
   { db, clock, log, settings }: Pick<WireContext, 'db' | 'clock' | 'log' | 'settings'>,
-  { identities, sessions, mails }: { identities: Identities; sessions: Sessions; mails: AccountMails },
+  { identities, sessions }: { identities: Identities; sessions: Sessions },
 ): ProviderLogin {
   const { secret, publicUrl, appUrl } = settings
   const key = deriveKey(secret, 'provider-login')
@@ -206,12 +205,7 @@ export function createProviderLogin(
       const cookie = setCookie(state, '', 0)
       try {
         const identity = await identify(provider, returned, attempt)
-        // An unverified address is sent a link to verify it; others are told of the sign-in.
-        const user = await identities.findOrCreateUser(identity, (userId, isVerified) =>
-          isVerified
-            ? mails.signedIn(userId, { provider: provider.label, ip: client.ip })
-            : mails.verification(userId),
-        )
+        const user = await identities.findOrCreateUser(identity, { provider: provider.label, ip: client.ip })
         const tokens = await sessions.create(user, { ...client, method: provider.name })
         return { location: frontendUrl({ ...tokens, redirect }), cookie }
       } catch (error) {
