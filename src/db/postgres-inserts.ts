@@ -1,6 +1,6 @@
+import { Coalescer } from '../base/coalesce.ts'
 import { GroupForm } from './postgres-groups.ts'
 import type { PipelineAnswer } from './postgres-pipeline.ts'
-import { TurnQueue } from './turn-queue.ts'
 import { textOf } from './postgres-values.ts'
 import type { Insert, InsertShape, Row, SqlScalar, Statement } from './sql.ts'
 
@@ -9,13 +9,7 @@ const GROUPS = 2
 const LARGEST_GROUP = 200
 const GROUP_CHARACTERS = 2_000_000
 
-type Waiting = {
-  readonly insert: Insert<unknown>
-  readonly statement: Statement
-  readonly key: string
-  readonly resolve: (rows: Row[]) => void
-  readonly reject: (error: unknown) => void
-}
+type RowInsert = { readonly shape: InsertShape; readonly statement: Statement; readonly key: string }
 
 /** Runs one statement that is a transaction of its own. */
 type RunInsert = (statement: Statement) => Promise<PipelineAnswer>
@@ -24,7 +18,18 @@ type RunInsert = (statement: Statement) => Promise<PipelineAnswer>
 export class InsertGroups {
   readonly #run: RunInsert
   readonly #isRolledBack: (error: unknown) => boolean
-  readonly #tables = new Map<InsertShape, Table>()
+  readonly #forms = new Map<InsertShape, GroupForm>()
+  readonly #inserts = new Coalescer<RowInsert, Row[]>({
+    answer: (group) => this.#insert(group),
+    laneOf: ({ shape }) => shape,
+    groups: GROUPS,
+    // Until the types of the columns are known, a row goes alone.
+    largest: ({ shape }) => (this.#formOf(shape).isKnown ? LARGEST_GROUP : 1),
+    heaviest: GROUP_CHARACTERS,
+    weightOf: ({ statement }) => charactersOf(statement.params),
+    // Rows that are inserted are told apart by it.
+    keyOf: ({ key }) => key,
+  })
 
   /** @param isRolledBack whether an error of `run` means that nothing was written, and another try may help */
   constructor(run: RunInsert, isRolledBack: (error: unknown) => boolean) {
@@ -33,96 +38,46 @@ export class InsertGroups {
   }
 
   write(insert: Insert<unknown>): Promise<Row[]> {
-    let table = this.#tables.get(insert.shape)
-    if (!table)
-      this.#tables.set(insert.shape, (table = new Table(insert.shape, this.#run, this.#isRolledBack)))
-    return table.write(insert)
+    const { shape } = insert
+    const statement = insert.render('postgres')
+    const key = keyOf(shape.key.map((column) => statement.params[shape.columns.indexOf(column)]!))
+    return this.#inserts.call({ shape, statement, key })
   }
 
   /** Resolves when no row waits or is being written. */
-  async idle(): Promise<void> {
-    await Promise.all([...this.#tables.values()].map((table) => table.idle()))
-  }
-}
-
-class Table {
-  readonly #shape: InsertShape
-  readonly #run: RunInsert
-  readonly #isRolledBack: (error: unknown) => boolean
-  readonly #form: GroupForm
-  readonly #keyAt: readonly number[]
-  readonly #queue: TurnQueue<Waiting> = new TurnQueue(
-    () => this.#queue.underWay.size < GROUPS,
-    () => this.#insert(this.#take()),
-  )
-
-  constructor(shape: InsertShape, run: RunInsert, isRolledBack: (error: unknown) => boolean) {
-    this.#shape = shape
-    this.#run = run
-    this.#isRolledBack = isRolledBack
-    this.#form = GroupForm.insert(shape)
-    this.#keyAt = shape.key.map((column) => shape.columns.indexOf(column))
-  }
-
-  write(insert: Insert<unknown>): Promise<Row[]> {
-    const statement = insert.render('postgres')
-    const key = keyOf(this.#keyAt.map((at) => statement.params[at]!))
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ insert, statement, key, resolve, reject })
-    })
-  }
-
   idle(): Promise<void> {
-    return this.#queue.idle()
+    return this.#inserts.idle()
   }
 
-  /** The next rows, in order of arrival. Two of the same key never go together, since they are told apart by it. */
-  #take(): Waiting[] {
-    // Until the types of the columns are known, a row goes alone.
-    const most = this.#form.isKnown ? LARGEST_GROUP : 1
-    const keys = new Set<string>()
-    let characters = 0
-    let size = 0
-    for (const { key, statement } of this.#queue.waiting) {
-      if (size >= most || characters > GROUP_CHARACTERS || keys.has(key)) break
-      keys.add(key)
-      for (const param of statement.params) if (typeof param === 'string') characters += param.length
-      size++
+  #formOf(shape: InsertShape): GroupForm {
+    let form = this.#forms.get(shape)
+    if (!form) this.#forms.set(shape, (form = GroupForm.insert(shape)))
+    return form
+  }
+
+  async #insert(group: readonly RowInsert[]): Promise<readonly (Row[] | Promise<Row[]>)[]> {
+    const { shape } = group[0]!
+    const form = this.#formOf(shape)
+    const insertAlone = async ({ statement }: RowInsert): Promise<Row[]> => {
+      const answer = await this.#run(statement)
+      form.learn(answer)
+      return answer.rows()
     }
-    return this.#queue.waiting.splice(0, size)
-  }
-
-  async #insert(group: readonly Waiting[]): Promise<void> {
     const together =
-      group.length > 1 ? this.#form.statement(group.map(({ statement }) => statement.params)) : undefined
-    if (!together) return this.#insertEach(group)
+      group.length > 1 ? form.statement(group.map(({ statement }) => statement.params)) : undefined
+    if (!together) return group.map(insertAlone)
     try {
-      const answer = await this.#run(together)
-      const rows = answer.rows()
-      const inserted = new Map(rows.map((row) => [keyOf(this.#shape.key.map((name) => row[name]!)), row]))
-      for (const { key, resolve } of group) {
-        const row = inserted.get(key)
-        resolve(row ? [row] : [])
-      }
+      const rows = (await this.#run(together)).rows()
+      const inserted = new Map(rows.map((row) => [keyOf(shape.key.map((name) => row[name]!)), row]))
+      return group.map(({ key }) => (inserted.has(key) ? [inserted.get(key)!] : []))
     } catch (error) {
-      if (this.#isRolledBack(error)) return this.#insertEach(group)
-      for (const { reject } of group) reject(error)
+      if (this.#isRolledBack(error)) return group.map(insertAlone)
+      throw error
     }
-  }
-
-  async #insertEach(group: readonly Waiting[]): Promise<void> {
-    await Promise.all(
-      group.map(async ({ statement, resolve, reject }) => {
-        try {
-          const answer = await this.#run(statement)
-          this.#form.learn(answer)
-          resolve(answer.rows())
-        } catch (error) {
-          reject(error)
-        }
-      }),
-    )
   }
 }
 
 const keyOf = (values: readonly SqlScalar[]): string => JSON.stringify(values.map(textOf))
+
+const charactersOf = (params: readonly SqlScalar[]): number =>
+  params.reduce<number>((sum, param) => sum + (typeof param === 'string' ? param.length : 0), 0)

@@ -1,6 +1,6 @@
+import { Coalescer } from '../base/coalesce.ts'
 import { GroupForm, setColumn } from './postgres-groups.ts'
 import type { PipelineAnswer } from './postgres-pipeline.ts'
-import { TurnQueue } from './turn-queue.ts'
 import { rowOf, type RawRow } from './postgres-values.ts'
 import type { Row, Sql, SqlScalar, Statement } from './sql.ts'
 
@@ -12,19 +12,20 @@ const LARGEST_GROUP = 500
 const FORMS_KEPT = 500
 
 /** What is asked of one statement: a row or all rows of it. */
-type Read = {
-  readonly statement: Statement
-  readonly query: Sql<unknown>
-  readonly isPoint: boolean
-  readonly resolve: (rows: Row[]) => void
-  readonly reject: (error: unknown) => void
-}
+type Read = { readonly statement: Statement; readonly query: Sql<unknown>; readonly isPoint: boolean }
+
+/** Returns the rows of each read, or throws what is wrong with them. */
+type ReadResults = Map<Read, () => Row[]>
 
 /** Reads of the same statement with the same parameters: they share an answer. */
-type Same = { readonly statement: Statement; readonly reads: Read[] }
+type SameReads = { readonly statement: Statement; readonly reads: Read[] }
 
 /** A statement of a pipeline, and whose answer it is: of each set of parameters, if there are several. */
-type Sent = { readonly statement: Statement; readonly sets: readonly Same[]; readonly form: GroupForm }
+type GroupedRead = {
+  readonly statement: Statement
+  readonly sets: readonly SameReads[]
+  readonly form: GroupForm
+}
 
 /** Runs statements in one round trip. */
 type RunReads = (statements: readonly Statement[]) => Promise<PipelineAnswer[]>
@@ -37,11 +38,12 @@ export class ReadGroups {
   readonly #run: RunReads
   readonly #isRefused: (error: unknown) => boolean
   readonly #forms = new Map<string, GroupForm>()
-  #quick = 0
-  readonly #queue: TurnQueue<Read> = new TurnQueue(
-    () => this.#quick < PIPELINES,
-    () => this.#answer(this.#queue.waiting.splice(0, LARGEST_GROUP)),
-  )
+  readonly #reads = new Coalescer<Read, Row[]>({
+    answer: (reads) => this.#answer(reads),
+    groups: PIPELINES,
+    slowMs: SLOW_MS,
+    largest: LARGEST_GROUP,
+  })
 
   /** @param isRefused whether an error of `run` is the fault of one statement, so that others of its group may succeed */
   constructor(run: RunReads, isRefused: (error: unknown) => boolean) {
@@ -51,46 +53,35 @@ export class ReadGroups {
 
   /** @param isPoint whether only the first row is wanted; it must be found by an index */
   read(query: Sql<unknown>, isPoint: boolean): Promise<Row[]> {
-    const statement = query.render('postgres')
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ statement, query, isPoint, resolve, reject })
-    })
+    return this.#reads.call({ statement: query.render('postgres'), query, isPoint })
   }
 
   /** Resolves when no read waits or is under way. */
   idle(): Promise<void> {
-    return this.#queue.idle()
+    return this.#reads.idle()
   }
 
-  async #answer(reads: readonly Read[]): Promise<void> {
-    let isQuick = true
-    const isOver = (): void => {
-      if (!isQuick) return
-      isQuick = false
-      this.#quick--
-      this.#queue.schedule()
-    }
-    this.#quick++
-    const timer = setTimeout(isOver, SLOW_MS)
-    const sent = this.#plan(reads)
+  async #answer(reads: readonly Read[]): Promise<(Row[] | Promise<Row[]>)[]> {
+    const grouped = this.#plan(reads)
+    const results: ReadResults = new Map()
     try {
-      const answers = await this.#run(sent.map(({ statement }) => statement))
-      for (const [at, one] of sent.entries()) settle(one, answers[at]!)
+      const answers = await this.#run(grouped.map(({ statement }) => statement))
+      for (const [at, one] of grouped.entries()) collectResults(one, answers[at]!, results)
     } catch (error) {
-      isOver()
-      await this.#answerEach(sent, error)
-    } finally {
-      clearTimeout(timer)
-      isOver()
+      const sets = grouped.flatMap((one) => one.sets)
+      // A server that is away or silent has been asked again already, and hundreds of connections would not bring it back.
+      if (sets.length === 1 || !this.#isRefused(error)) throw error
+      await this.#answerEach(grouped, results)
     }
+    return reads.map((read) => attempt(results.get(read)!))
   }
 
   /** As few statements as answer all reads. */
-  #plan(reads: readonly Read[]): Sent[] {
-    const byText = new Map<string, Map<string, Same>>()
+  #plan(reads: readonly Read[]): GroupedRead[] {
+    const byText = new Map<string, Map<string, SameReads>>()
     for (const read of reads) {
       const { text, params } = read.statement
-      const sets = byText.get(text) ?? new Map<string, Same>()
+      const sets = byText.get(text) ?? new Map<string, SameReads>()
       byText.set(text, sets)
       const key = keyOf(params)
       const same = sets.get(key)
@@ -100,7 +91,7 @@ export class ReadGroups {
     return [...byText.values()].flatMap((sets) => this.#statements([...sets.values()]))
   }
 
-  #statements(sets: readonly Same[]): Sent[] {
+  #statements(sets: readonly SameReads[]): GroupedRead[] {
     const form = this.#formOf(sets[0]!.reads[0]!)
     const isPoint = sets.length > 1 && sets.every(({ reads }) => reads.every((read) => read.isPoint))
     const together = isPoint ? form.statement(sets.map(({ statement }) => statement.params)) : undefined
@@ -118,25 +109,25 @@ export class ReadGroups {
   }
 
   /** After a pipeline failed: each set of parameters for itself, so that only the read that is at fault fails. */
-  async #answerEach(sent: readonly Sent[], error: unknown): Promise<void> {
-    const alone = sent.flatMap(({ sets }) => sets)
-    // A server that is away or silent has been asked again already, and hundreds of connections would not bring it back.
-    if (alone.length === 1 || !this.#isRefused(error)) return alone.forEach((same) => reject(same, error))
-    const works = sent.flatMap(({ sets, form }) =>
+  async #answerEach(grouped: readonly GroupedRead[], results: ReadResults): Promise<void> {
+    const works = grouped.flatMap(({ sets, form }) =>
       sets.map(async (same) => {
         try {
           const [answer] = await this.#run([same.statement])
-          settle({ statement: same.statement, sets: [same], form }, answer!)
+          collectResults({ statement: same.statement, sets: [same], form }, answer!, results)
           return true
-        } catch (own) {
-          reject(same, own)
+        } catch (error) {
+          for (const read of same.reads)
+            results.set(read, () => {
+              throw error
+            })
           return false
         }
       }),
     )
     const isRight = await Promise.all(works)
     // Nothing is wrong with the statements, so it is their form.
-    if (isRight.every(Boolean)) for (const { sets, form } of sent) if (sets.length > 1) form.giveUp()
+    if (isRight.every(Boolean)) for (const { sets, form } of grouped) if (sets.length > 1) form.giveUp()
   }
 }
 
@@ -147,29 +138,26 @@ const keyOf = (params: readonly SqlScalar[]): string => {
   return key
 }
 
-function settle({ sets, form }: Sent, answer: PipelineAnswer): void {
+function collectResults({ sets, form }: GroupedRead, answer: PipelineAnswer, results: ReadResults): void {
   if (sets.length === 1) {
     form.learn(answer)
-    for (const { resolve, reject: fail, isPoint } of sets[0]!.reads)
-      attempt(fail, () => resolve(isPoint ? answer.rows().slice(0, 1) : answer.rows()))
+    for (const read of sets[0]!.reads)
+      results.set(read, () => (read.isPoint ? answer.rows().slice(0, 1) : answer.rows()))
     return
   }
   const first: RawRow[] = []
   for (const raw of answer.raw) first[Number(raw[0]) - 1] ??= raw
   for (const [at, { reads }] of sets.entries()) {
     const raw = first[at]
-    for (const { resolve, reject: fail } of reads)
-      attempt(fail, () => resolve(raw ? [rowOf(answer.columns, raw, 1)] : []))
+    for (const read of reads) results.set(read, () => (raw ? [rowOf(answer.columns, raw, 1)] : []))
   }
 }
 
-const reject = ({ reads }: Same, error: unknown): void => reads.forEach((read) => read.reject(error))
-
 /** A row that can't be read fails its own reads only. */
-function attempt(fail: (error: unknown) => void, work: () => void): void {
+function attempt(rows: () => Row[]): Row[] | Promise<Row[]> {
   try {
-    work()
+    return rows()
   } catch (error) {
-    fail(error)
+    return Promise.reject(error instanceof Error ? error : new Error(String(error)))
   }
 }

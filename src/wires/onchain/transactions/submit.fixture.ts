@@ -187,8 +187,8 @@ export async function assertLine(
     assert.ok(mined <= first + count)
     if (mined === first + count) return
     // If anvil mines a transaction while it takes the next one, that one waits for it for good, and those after it too.
-    const { queued } = (await node.call('txpool_contentFrom', [address])) as { queued: object }
-    if (String(mined) in queued) {
+    const { queued } = (await node.call('txpool_content', [])) as { queued: Record<string, object> }
+    if (String(mined) in (queued[address.toLowerCase()] ?? {})) {
       await node.call('anvil_removePoolTransactions', [address])
       for (const { raw } of stored.slice(mined - first)) await send(raw)
     }

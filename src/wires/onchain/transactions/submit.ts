@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 import { getAddress } from '../../../base/viem.ts'
+import { Coalescer } from '../../../base/coalesce.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
@@ -14,7 +15,6 @@ import type { CurrentFees } from './fees.ts'
 import type { Intent, Submit } from './intent.ts'
 import { hasDayLimits, limitsMoved, readAllowance, type Allowance } from './limits.ts'
 import type { NonceQueues } from './nonce-queue.ts'
-import { createKeyedQueue } from './keyed-queue.ts'
 import { noncesOf, type Nonces } from './nonces.ts'
 import { createPreflight, type Preflight } from './preflight.ts'
 import { signTransaction } from './signing.ts'
@@ -62,9 +62,15 @@ export function createSubmit(
   const preflight = createPreflight(context, options.fees)
   // Lines of one chain count against the same limits: in this process they do not get in each other's way.
   const counting = createKeyedMutex({ queue: 10_000, retryAfter: 1 })
-  const queue = createKeyedQueue<Entry>(GROUP, async (entries) => {
-    for (const group of withoutRepetitions(entries))
-      await runOrSplit(group).catch((error: unknown) => group.forEach((entry) => entry.reject(error)))
+  const queue = new Coalescer<Entry, void>({
+    laneOf: ({ intent: { chain, signer } }) => `${chain.name} ${signer.address}`,
+    largest: GROUP,
+    // Of two entries of one reference the second one finds what the first has stored.
+    keyOf: ({ intent }) => intent.reference,
+    async answer(group) {
+      await runOrSplit(group)
+      return group.map(() => undefined)
+    },
   })
 
   async function runOrSplit(group: readonly Entry[]): Promise<void> {
@@ -270,7 +276,8 @@ export function createSubmit(
         reject(error)
       },
     }
-    queue.add(`${intent.chain.name} ${intent.signer.address}`, entry)
+    // An entry may be settled before its group is.
+    queue.call(entry).catch((error: unknown) => entry.reject(error))
     return promise
   }
 }
@@ -279,21 +286,6 @@ const isUnavailable = (error: unknown): boolean =>
   error instanceof ApiError && error.code === errors.unavailable.code
 
 const openOf = (group: readonly Entry[]): Entry[] => group.filter(({ isSettled }) => !isSettled)
-
-/** Groups without two entries of one reference: the second one finds what the first has stored. */
-function withoutRepetitions(entries: readonly Entry[]): Entry[][] {
-  const seen = new Set<string>()
-  const isRepetition = ({ intent: { reference } }: Entry): boolean => {
-    if (reference === undefined) return false
-    const isSeen = seen.has(reference)
-    seen.add(reference)
-    return isSeen
-  }
-  const { first = [], repetition = [] } = Object.groupBy(entries, (entry) =>
-    isRepetition(entry) ? 'repetition' : 'first',
-  )
-  return repetition.length === 0 ? [first] : [first, ...withoutRepetitions(repetition)]
-}
 
 function signingError({ signer }: Intent, isFinal: boolean): ApiError {
   const message = `The key of ${signer.address} could not sign: nothing was sent.`

@@ -1,4 +1,6 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+
+import { Coalescer } from '../../../base/coalesce.ts'
 
 /** Flushes to the disk which names a folder has; calls that come together share one flush. */
 export type FolderFlushes = {
@@ -7,53 +9,13 @@ export type FolderFlushes = {
 }
 
 export function createFolderFlushes(): FolderFlushes {
-  const folders = new Map<string, Folder>()
-  return {
-    flush(path) {
-      let folder = folders.get(path)
-      if (!folder) folders.set(path, (folder = new Folder(path, () => folders.delete(path))))
-      return folder.flush()
+  const flushes = new Coalescer<string, void>({
+    laneOf: (folder) => folder,
+    async answer(folders) {
+      await using handle = await open(folders[0]!, 'r')
+      await handle.sync()
+      return folders.map(() => undefined)
     },
-  }
-}
-
-/** A folder that is open as long as one flush follows another. */
-class Folder {
-  readonly #path: string
-  readonly #closed: () => void
-  #handle: FileHandle | undefined
-  #running: Promise<void> | undefined
-  #next: Promise<void> | undefined
-
-  constructor(path: string, closed: () => void) {
-    this.#path = path
-    this.#closed = closed
-  }
-
-  flush(): Promise<void> {
-    if (!this.#running) return this.#start()
-    const start = (): Promise<void> => this.#start()
-    // The one that runs may have begun before the change.
-    this.#next ??= this.#running.then(start, start)
-    return this.#next
-  }
-
-  #start(): Promise<void> {
-    this.#next = undefined
-    const flushing = this.#flush()
-    this.#running = flushing
-    return flushing
-  }
-
-  async #flush(): Promise<void> {
-    try {
-      this.#handle ??= await open(this.#path, 'r')
-      await this.#handle.sync()
-    } finally {
-      if (!this.#next) {
-        this.#closed()
-        await this.#handle?.close()
-      }
-    }
-  }
+  })
+  return { flush: (folder) => flushes.call(folder) }
 }
