@@ -1,6 +1,5 @@
 import type { FilterTree, Json, Test } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
-import { prefixOf } from '../query/pattern.ts'
 import type { Sort } from '../query/sort.ts'
 import { FIELDS_MAX } from './definition.ts'
 import type { IndexField } from './entries.ts'
@@ -90,7 +89,7 @@ function kindOf(test: Test): Condition['kind'] | undefined {
     return length === 1 ? 'value' : 'values'
   }
   const isRange =
-    (test.kind === 'range' && isScalar(test.bound)) || (test.kind === 'pattern' && prefixOf(test.pattern))
+    (test.kind === 'range' && isScalar(test.bound)) || (test.kind === 'pattern' && test.pattern.prefix)
   return isRange ? 'range' : undefined
 }
 

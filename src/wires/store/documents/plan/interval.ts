@@ -1,6 +1,5 @@
 import { endOfCut } from '../query/bound.ts'
 import type { Json, Test } from '../query/filter.ts'
-import { prefixOf } from '../query/pattern.ts'
 import { NULL_KEY, sortKeyOf } from '../sort-key.ts'
 import { inverted, type IndexField } from '../indexes/entries.ts'
 
@@ -41,9 +40,9 @@ export function passing(test: Test): Passing | undefined {
   }
   if (test.kind === 'range' && (typeof test.bound === 'string' || typeof test.bound === 'number'))
     return { intervals: [rangeOf(test.operator, test.bound)], isExact: true }
-  const found = test.kind === 'pattern' ? prefixOf(test.pattern) : undefined
+  const found = test.kind === 'pattern' ? test.pattern.prefix : undefined
   if (!found) return undefined
-  const low = sortKeyOf(found.prefix).subarray(0, -1) // without the end of the text
+  const low = sortKeyOf(found.text).subarray(0, -1) // without the end of the text
   return { intervals: [{ low, high: endOfCut(low) }], isExact: found.whole }
 }
 

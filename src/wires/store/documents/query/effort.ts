@@ -1,6 +1,5 @@
 import type { ElementTest, FilterTree, Test } from './filter.ts'
 import { countIndexes } from './path.ts'
-import { sizeOfPattern } from './pattern.ts'
 import type { Sort } from './sort.ts'
 
 // To compare takes 40 ns for each byte of a document at worst; see `costOf` of patterns, too.
@@ -15,7 +14,7 @@ export function effortOf(filter: FilterTree): number {
 }
 
 function effortOfTest(test: Test): number {
-  if (test.kind === 'pattern') return Math.max(1, sizeOfPattern(test.pattern).cost / PATTERN_COST)
+  if (test.kind === 'pattern') return Math.max(1, test.pattern.cost / PATTERN_COST)
   if (test.kind === 'elementMatches') return 1 + effortOf(test.of)
   return test.kind === 'element' ? 1 + effortOfElement(test.of) : 1
 }

@@ -64,10 +64,17 @@ export type ElementTest =
  */
 export type TypeName = 'double' | 'string' | 'object' | 'array' | 'bool' | 'null' | 'int' | 'long'
 
-/** A regular expression without look-around and back references. */
+/** A regular expression in linear time, as each engine takes it. */
 export type Pattern = {
   readonly source: string
-  readonly flags: { readonly i: boolean; readonly m: boolean; readonly s: boolean; readonly x: boolean }
+  /** Which of the engines here takes `expression`: JavaScript's gets what it matches in a bounded number of steps. */
+  readonly engine: 'javascript' | 're2'
+  readonly expression: string
+  readonly postgres: string
+  /** At worst, for each character of a text, in 5 ns. */
+  readonly cost: number
+  /** The text that every match begins with, if it is anchored; `whole` if each text that begins so matches. */
+  readonly prefix: { readonly text: string; readonly whole: boolean } | undefined
 }
 
 /** The filter that every document passes. */

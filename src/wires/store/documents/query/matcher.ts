@@ -2,7 +2,7 @@ import { compareValues, rankOf } from './compare.ts'
 import type { ElementTest, FilterTree, Json, Test } from './filter.ts'
 import { typeOf } from './json-types.ts'
 import { indexOf, type Path } from './path.ts'
-import { matcherOf } from './pattern.ts'
+import { matcherOf } from './patterns/matcher.ts'
 
 /** Tests one value; `undefined` means that the field is missing. */
 type Passes = (value: unknown) => boolean

@@ -204,7 +204,17 @@ describe('a filter becomes the tree that both engines print', () => {
       '$regex',
       '{"a":{"$options":"im","$regex":"b"}}',
       field(
-        { kind: 'pattern', pattern: { source: 'b', flags: { i: true, m: true, s: false, x: false } } },
+        {
+          kind: 'pattern',
+          pattern: {
+            source: 'b',
+            engine: 'javascript',
+            expression: '[Bb]',
+            postgres: '[Bb]',
+            cost: 1,
+            prefix: undefined,
+          },
+        },
         'a',
       ),
     ],

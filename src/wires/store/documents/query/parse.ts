@@ -14,7 +14,7 @@ import {
   type Parser,
 } from './operators.ts'
 import { countIndexes, MAX_INDEXES, parsePath, quote } from './path.ts'
-import { MAX_PATTERN_COST, MAX_PATTERN_RANGES, sizeOfPattern } from './pattern.ts'
+import { MAX_PATTERN_COST, MAX_PATTERN_LENGTH } from './pattern.ts'
 
 const AT = '/query/filter'
 const MAX_LENGTH = 16_384
@@ -40,7 +40,7 @@ class Reader implements Parser {
   /** In the paths that lead to where it reads: of `$elemMatch` inside of others, the ways multiply. */
   #indexes = 0
   #patternCost = 0
-  #patternRanges = 0
+  #patternLength = 0
 
   /** Counts one more operator, so that no filter costs more than the server is ready to pay. */
   count(at: string, depth: number): void {
@@ -49,11 +49,10 @@ class Reader implements Parser {
   }
 
   /** One pattern may cost what all may cost together. */
-  countPattern(pattern: Pattern, at: string): void {
-    const { cost, ranges } = sizeOfPattern(pattern)
+  countPattern({ cost, expression }: Pattern, at: string): void {
     this.#patternCost += cost
-    this.#patternRanges += ranges
-    if (this.#patternCost > MAX_PATTERN_COST || this.#patternRanges > MAX_PATTERN_RANGES)
+    this.#patternLength += expression.length
+    if (this.#patternCost > MAX_PATTERN_COST || this.#patternLength > MAX_PATTERN_LENGTH)
       throw refused(
         at,
         'The patterns of this filter are too large together: use fewer, lower counts, or fewer classes.',

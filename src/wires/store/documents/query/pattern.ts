@@ -1,32 +1,23 @@
 import { invalid } from '../../../../base/errors.ts'
 import type { Pattern } from './filter.ts'
 import { quote } from './path.ts'
-import { MAX_PATTERN_COST, MAX_PATTERN_RANGES, PatternFault, readPattern } from './patterns/read.ts'
-import { costOf, rangesOf } from './patterns/tree.ts'
-
-export { MAX_PATTERN_COST, MAX_PATTERN_RANGES }
-export { matcherOf } from './patterns/matcher.ts'
-export { postgresPattern } from './patterns/postgres.ts'
-export { prefixOf } from './patterns/prefix.ts'
-
-/** What a pattern costs at worst, and how many ranges of characters it is written with: see `MAX_PATTERN_COST`. */
-export function sizeOfPattern(pattern: Pattern): { cost: number; ranges: number } {
-  const tree = readPattern(pattern)
-  return { cost: costOf(tree), ranges: rangesOf(tree) }
-}
-
-/** About how much memory a compiled pattern takes, as measured. */
-export function bytesOfPattern(pattern: Pattern): number {
-  const { cost, ranges } = sizeOfPattern(pattern)
-  return 350 * cost + 16 * ranges
-}
+import { javascript, postgres, printTree, re2 } from './patterns/print.ts'
+import { PatternFault, readPattern } from './patterns/read.ts'
+import { costOf, endsAtLineEnds, prefixOf, trimEnds, waysOf } from './patterns/tree.ts'
 
 /** RE2 and PostgreSQL compile a pattern of this length in a few milliseconds. */
 const MAX_LENGTH = 1000
+/** What all patterns of a filter may cost together: some 5 s for a text of 1 MiB at the very worst. See `costOf`. */
+export const MAX_PATTERN_COST = 1000
+/** Likewise of how many characters they are written with: 30 times `\p{L}`. */
+export const MAX_PATTERN_LENGTH = 70_000
+
+/** Steps that JavaScript may take at each character of a text. */
+const MAX_STEPS = 200
 
 /**
- * Checks a pattern in MongoDB's syntax (PCRE2 in UTF mode) and its options. What cannot be matched in linear time, or would
- * mean something else on one of the engines, is refused.
+ * Checks a pattern in MongoDB's syntax (a subset of PCRE2's in UTF mode) and its options, and writes it for each engine. What
+ * cannot be matched in linear time, or would mean something else on one of the engines, is refused.
  *
  * @param at JSON pointer of the pattern, named in the error
  * @param optionsAt JSON pointer of the options
@@ -41,20 +32,32 @@ export function parsePattern(source: string, options: string, at: string, option
     })
   if (source.length > MAX_LENGTH)
     throw invalid({ path: at, message: `A pattern has at most ${MAX_LENGTH} characters.` })
-  const pattern: Pattern = {
-    source,
-    flags: {
-      i: options.includes('i'),
-      m: options.includes('m'),
-      s: options.includes('s'),
-      x: options.includes('x'),
-    },
-  }
   try {
-    readPattern(pattern)
+    return writePattern(source, options)
   } catch (error) {
     if (!(error instanceof PatternFault)) throw error
     throw invalid({ path: at, message: error.message })
   }
-  return pattern
+}
+
+function writePattern(source: string, options: string): Pattern {
+  const tree = trimEnds(readPattern(source, options))
+  const cost = costOf(tree)
+  if (cost > MAX_PATTERN_COST)
+    throw new PatternFault(
+      'The pattern is too large: with its repetitions written out it has too many parts. Use lower counts.',
+    )
+  if (!endsAtLineEnds(tree))
+    throw new PatternFault(
+      'The pattern has $ before its end: write \\z for the end of the text, or $ with option m for the end of a line.',
+    )
+  const engine = waysOf(tree) * cost <= MAX_STEPS ? 'javascript' : 're2'
+  return {
+    source,
+    engine,
+    expression: printTree(tree, engine === 'javascript' ? javascript : re2),
+    postgres: printTree(tree, postgres),
+    cost,
+    prefix: prefixOf(tree),
+  }
 }

@@ -4,10 +4,7 @@ export type Range = readonly [from: number, to: number]
 /** Ranges in ascending order that neither overlap nor touch. */
 export type CharacterSet = readonly Range[]
 
-/**
- * What a text can hold. U+0000 and halves of surrogate pairs are refused in all JSON, so no set holds them; U+0000 is free
- * as a mark (see re2.ts).
- */
+/** What a text can hold: U+0000 and halves of surrogate pairs are refused in all JSON, so no set holds them. */
 const UNIVERSE: CharacterSet = [
   [0x1, 0xd7ff],
   [0xe000, 0x10_ffff],
@@ -30,27 +27,26 @@ export function setOf(ranges: readonly Range[]): CharacterSet {
   return set
 }
 
-export const union = (...sets: readonly CharacterSet[]): CharacterSet => setOf(sets.flat())
-
 export function complement(set: CharacterSet): CharacterSet {
-  const gaps: Range[] = []
-  let next = 0
-  for (const [from, to] of set) {
-    gaps.push([next, from - 1])
-    next = to + 1
-  }
-  return setOf([...gaps, [next, 0x10_ffff]])
+  const ends = [-1, ...set.map(([, to]) => to)]
+  return setOf(ends.map((end, i): Range => [end + 1, (set[i]?.[0] ?? 0x11_0000) - 1]))
 }
-
-export const contains = (set: CharacterSet, code: number): boolean =>
-  set.some(([from, to]) => from <= code && code <= to)
 
 /** The code point of a set of one. */
 export const onlyMember = (set: CharacterSet): number | undefined =>
   set.length === 1 && set[0]![0] === set[0]![1] ? set[0]![0] : undefined
 
-/** A set as people write it: `characters('a-z_')`. Only for ASCII without `\`. */
-export function characters(text: string): CharacterSet {
-  const ranges = text.matchAll(/(.)(?:-(.))?/gs)
-  return setOf([...ranges].map(([, from, to = from]): Range => [from!.charCodeAt(0), to!.charCodeAt(0)]))
+/** The set as JavaScript (flags s and u), RE2 (option s) and PostgreSQL read it alike. */
+export function printSet(set: CharacterSet): string {
+  const only = onlyMember(set)
+  if (only !== undefined) return String.fromCodePoint(only).replace(/[$()*+.?[\\\]^{|}]/, '\\$&')
+  if (set.length > 0 && set.at(-1)![1] < 0x10_ffff) return `[${printRanges(set)}]`
+  const rest = complement(set)
+  return rest.length === 0 ? '.' : `[^${printRanges(rest)}]`
+}
+
+function printRanges(set: CharacterSet): string {
+  const member = (code: number): string =>
+    ('-[\\]^'.includes(String.fromCodePoint(code)) ? '\\' : '') + String.fromCodePoint(code)
+  return set.map(([from, to]) => (from === to ? member(from) : `${member(from)}-${member(to)}`)).join('')
 }

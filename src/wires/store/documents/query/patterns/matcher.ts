@@ -1,30 +1,35 @@
+// The threads of SQLite load this.
+import { createRequire } from 'node:module'
+import type { RE2JS as Re2 } from 're2js'
 import type { Pattern } from '../filter.ts'
-import { literalOf, type Literal } from './literal.ts'
-import { nativeExpression } from './native.ts'
-import { re2Matcher } from './re2.ts'
-import { readPattern } from './read.ts'
 
-/**
- * A function that tells whether a text has a match, in time linear to its length. Making it takes up to a few milliseconds:
- * keep it for the texts of a query.
- */
-export function matcherOf(pattern: Pattern): (text: string) => boolean {
-  const tree = readPattern(pattern)
-  const literal = literalOf(tree)
-  if (literal) return literalMatcher(literal)
-  const native = nativeExpression(tree)
-  return native ? (text) => native.test(text) : re2Matcher(tree)
+const START = '\\A'
+
+/** What a thread needs of a pattern. */
+export type PatternExpression = Pick<Pattern, 'engine' | 'expression' | 'cost'>
+
+/** A function that tells whether a text has a match, in time linear to its length. Keep it for the texts of a query. */
+export function matcherOf({ expression, engine }: PatternExpression): (text: string) => boolean {
+  if (engine === 'javascript') {
+    const native = new RegExp(expression, 'su')
+    return (text) => native.test(text)
+  }
+  // Of an anchored pattern re2js sooner sees that it can't match if the whole text has to.
+  const isAnchored = expression.startsWith(START)
+  const whole = isAnchored ? `${expression.slice(START.length)}.*` : expression
+  // An automaton remembers states in up to 8 MiB and is compiled again in a few milliseconds, so those of queries that are over
+  // are left to the garbage collector, also where their matchers are kept.
+  let last: WeakRef<Re2> | undefined
+  return (text) => {
+    let automaton = last?.deref()
+    if (!automaton) {
+      const { RE2JS } = createRequire(import.meta.url)('re2js') as { RE2JS: typeof Re2 }
+      last = new WeakRef((automaton = RE2JS.compile(whole, RE2JS.DOTALL)))
+    }
+    return isAnchored ? automaton.testExact(text) : automaton.test(text)
+  }
 }
 
-function literalMatcher({
-  text: literal,
-  atStart,
-  atEnd,
-  beforeLineFeed,
-}: Literal): (text: string) => boolean {
-  const line = `${literal}\n`
-  if (atStart && atEnd) return (text) => text === literal || (beforeLineFeed && text === line)
-  if (atStart) return (text) => text.startsWith(literal)
-  if (atEnd) return (text) => text.endsWith(literal) || (beforeLineFeed && text.endsWith(line))
-  return (text) => text.includes(literal)
-}
+/** About how much memory a compiled pattern takes, as measured: for its nodes, and for the ranges that it is written with. */
+export const bytesOfPattern = ({ expression, cost }: PatternExpression): number =>
+  350 * cost + 5 * expression.length

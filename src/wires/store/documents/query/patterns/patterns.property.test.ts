@@ -8,10 +8,12 @@ import { sql } from '../../../../../db/sql.ts'
 import { isLongRun } from '../../../../../testing/long-run.ts'
 import { postgresUrl } from '../../../../../testing/postgres.ts'
 import type { Pattern } from '../filter.ts'
-import { matcherOf, parsePattern, postgresPattern } from '../pattern.ts'
-import { re2Matcher } from './re2.ts'
-import { readPattern, readWhole } from './read.ts'
+import { parsePattern } from '../pattern.ts'
+import { matcherOf } from './matcher.ts'
+import { printTree, re2 } from './print.ts'
+import { readPattern } from './read.ts'
 import { isFound } from './reference.fixture.ts'
+import { trimEnds } from './tree.ts'
 
 const RUNS = isLongRun ? 20_000 : 300
 
@@ -20,17 +22,16 @@ const RUNS = isLongRun ? 20_000 : 300
 const character = fc.constantFrom(
   ...Array.from('aaabcAkK\u212asſéßẞσς😀İı0_- \t\x0b\r\n\n\x85\u00a0\u2028\u0345'),
 )
-const ESCAPES = String.raw`\d \D \w \W \s \S \h \H \v \V \x41 \x{1F600} \n \. \pL \P{Ll} \p{Greek} \0 \cJ \o{101}`
+const ESCAPES = String.raw`\d \D \w \W \s \S \x41 \x{1F600} \n \t \. \- \^ \] \\ \pL \P{Ll} \p{Greek}`
 const escape = fc.constantFrom(...ESCAPES.split(' '))
-const posix = fc.constantFrom('[:alpha:]', '[:upper:]', '[:^digit:]', '[:space:]', '[:punct:]', '[:word:]')
 const range = fc.constantFrom('a-c', 'A-Z', '!-~', '\\n-a', 'é-ſ', 'α-ω', 'a-')
 const someClass = fc
   .tuple(
     fc.constantFrom('[', '[', '[^'),
-    fc.array(fc.oneof(character, escape, posix, range), { minLength: 1, maxLength: 3 }),
+    fc.array(fc.oneof(character, escape, range), { minLength: 1, maxLength: 3 }),
   )
   .map(([opening, items]) => `${opening}${items.join('')}]`)
-const assertion = fc.constantFrom('^', '$', '\\A', '\\Z', '\\z', '\\b', '\\B')
+const assertion = fc.constantFrom('^', '$', '\\A', '\\z', '\\b', '\\B')
 const quantifier = fc.constantFrom('', '', '', ...'* + ? {2} {1,2} {0,2} {2,} *? +? {0}'.split(' '))
 const opening = fc.constantFrom('(', '(?:', '(?i:', '(?-i:', '(?m:', '(?s-m:', '(?x:', '(?i)(', '(?m)(')
 
@@ -81,10 +82,13 @@ test('any pattern finds the same in JavaScript, by RE2 and in PostgreSQL as by t
       if (!pattern) return
       count++
       const all = ['', '\n', 'a\n', ...texts]
-      const expected = all.map((text) => isFound(readWhole(pattern), text))
-      assert.deepEqual(all.map(matcherOf(pattern)), expected, 'JavaScript')
-      assert.deepEqual(all.map(re2Matcher(readPattern(pattern))), expected, 'RE2')
-      const printed = postgresPattern(pattern)
+      const tree = readPattern(source, options)
+      const expected = all.map((text) => isFound(tree, text))
+      assert.deepEqual(all.map(matcherOf(pattern)), expected, `${pattern.engine}: ${pattern.expression}`)
+      const expression = printTree(trimEnds(tree), re2)
+      const byRe2 = matcherOf({ engine: 're2', expression, cost: pattern.cost })
+      assert.deepEqual(all.map(byRe2), expected, `RE2: ${expression}`)
+      const printed = pattern.postgres
       const path = `$ ? (@ like_regex ${JSON.stringify(printed)} flag "s")`
       const rows = await db.all<{ found: number; by_path: number }>(
         sql`select value ~ (${printed} collate "C") as found, to_jsonb(value) @? ${path}::jsonpath as by_path

@@ -1,248 +1,212 @@
-import type { Pattern } from '../filter.ts'
-import { complement, setOf, type CharacterSet } from './character-set.ts'
-import { readClass } from './class.ts'
-import { LINE_FEED, readEscape } from './escapes.ts'
-import { PatternFault, Source } from './source.ts'
-import { choice, costOf, countOf, rangesOf, repeat, sequence, type Node, type Place } from './tree.ts'
-import { lastLineEndsAreLast, trimmed } from './trim.ts'
-import { withOtherCases } from './unicode.ts'
+import { complement, setOf, type CharacterSet, type Range } from './character-set.ts'
+import { choice, repeat, sequence, type Node, type Place } from './tree.ts'
+import { propertySet, withOtherCases } from './unicode.ts'
 
-export { PatternFault }
+/** Letters of `$options` that are on. */
+type Options = ReadonlySet<string>
 
-type Options = Pattern['flags']
+/** Why a pattern is refused: a sentence for the person who wrote it. */
+export class PatternFault extends Error {}
 
-/** RE2's limit. */
-const MAX_COUNT = 1000
-/** What all patterns of a filter may cost together: some 5 s for a text of 1 MiB at the very worst. See `costOf`. */
-export const MAX_PATTERN_COST = 1200
-/** Likewise of how many ranges of characters they are written with: 30 times `\p{L}`. */
-export const MAX_PATTERN_RANGES = 20_000
 const MAX_DEPTH = 50
+/** PostgreSQL's limit. */
+const MAX_COUNT = 255
 
-const LINEAR = 'is not supported: patterns are matched in linear time.'
-
-const COMMENTS = /(?:\(\?#[^)]*\))*/y
-const COMMENTS_AND_SPACE = /(?:\(\?#[^)]*\)|[\t-\r \x85\u200e\u200f\u2028\u2029]|#[^\n]*(?:\n|$))*/y
-
-/** What may follow `(?` and is refused: the first that fits counts. */
-const REFUSED_GROUPS: readonly (readonly [opening: RegExp, what: string, rest: string])[] = [
-  [/\(\?<?[=!]/y, 'The look-around', LINEAR],
-  [/\(\?<?\*/y, 'The look-around', LINEAR],
-  [/\(\?>/y, 'The atomic group', `${LINEAR} Write (?:`],
-  [/\(\?P=/y, 'The back reference', LINEAR],
-  [/\(\?(?:R|&|P>|[+-]?[0-9])/y, 'The recursion', LINEAR],
-  [/\(\?\(/y, 'The conditional group', LINEAR],
-  [/\(\?C/y, 'The callout', 'is not supported.'],
-  [/\(\*/y, 'The verb', 'is not supported.'],
-  [/\(\?-?\w*xx/y, 'The option xx of', 'is not supported: write x.'],
-  [/\(\?(?![imsx]*(?:-[imsx]*)?:)[\^\w-]+[:)]/y, 'The options', 'are not supported: these are: i m s x.'],
+/** What PCRE2 has and the subset does not: the first that fits counts. */
+const REFUSED: readonly (readonly [beginning: RegExp, name: string, instead?: string])[] = [
+  [/\(\?<?[=!]/y, 'look-around'],
+  [/\(\?>/y, 'atomic group', 'write (?:'],
+  [/\(\?(?:P?<|')/y, 'named group', 'write ('],
+  [/\(\?P=|\\[1-9gk]/y, 'back reference'],
+  [/\(\?(?:R|&|P>|[+-]?\d)/y, 'recursion'],
+  [/\(\?#/y, 'comment', 'use option x'],
+  [/\((?:\?[^)]{0,10}|\*)/y, 'group', 'write (?: or options of i, m, s and x'],
+  [/\\[QE]/y, 'quotation', 'write a backslash before each special character'],
+  [/\\[GKZ]/y, 'place', 'write \\A for \\G and $ for \\Z'],
+  [/\[([:.=])[^\]]*\1\]/y, 'POSIX class', 'write \\d, \\w, \\s or \\p{L}'],
+  [/\{ *,? *\d[\d ]*(?:,[\d ]*)?\}/y, 'quantifier', 'write {0,5} for {,5}, or \\{ for a brace'],
 ]
 
-const ASSERTIONS: Readonly<Record<string, Place>> = {
-  A: 'start',
-  Z: 'lastLineEnd',
-  z: 'end',
-  b: 'wordEdge',
-  B: 'noWordEdge',
+const PLACES: Readonly<Record<string, Place>> = {
+  '^': 'start',
+  $: 'lastLineEnd',
+  '\\A': 'start',
+  '\\z': 'end',
+  '\\b': 'wordEdge',
+  '\\B': 'noWordEdge',
 }
+const PLACES_OF_LINES: Readonly<Record<string, Place>> = { ...PLACES, '^': 'lineStart', $: 'lineEnd' }
+
+const ASCII = Array.from({ length: 0x80 }, (_, code): Range => [code, code])
+const asciiSet = (expression: RegExp): CharacterSet =>
+  setOf(ASCII.filter(([code]) => expression.test(String.fromCharCode(code))))
+const LINE_FEED = asciiSet(/\n/)
+/** As PCRE2 has them in MongoDB. */
+const SETS: Readonly<Record<string, CharacterSet>> = {
+  d: asciiSet(/\d/),
+  s: asciiSet(/\s/),
+  w: asciiSet(/\w/),
+}
+const CODES: Readonly<Record<string, number>> = { f: 0x0c, n: 0x0a, r: 0x0d, t: 0x09 }
 
 /**
- * Reads a pattern in PCRE2's syntax into a tree that is as short as asking for any match allows.
+ * Reads a pattern in the subset of PCRE2's syntax that `docs/queries.md` lists.
  * https://www.pcre.org/current/doc/html/pcre2pattern.html
  *
+ * @param options letters of i, m, s and x
  * @throws PatternFault
  */
-export function readPattern(pattern: Pattern): Node {
-  const known = trees.get(pattern)
-  if (known) return known
-  const tree = trimmed(readWhole(pattern))
-  if (costOf(tree) > MAX_PATTERN_COST || countOf(tree) > MAX_COUNT || rangesOf(tree) > MAX_PATTERN_RANGES)
-    throw new PatternFault(
-      'The pattern is too large: with its repetitions written out it has too many parts. Use lower counts.',
-    )
-  if (!lastLineEndsAreLast(tree))
-    throw new PatternFault(
-      'The pattern has $ or \\Z before its end: write \\z for the end of the text, or $ with option m for the end of a line.',
-    )
-  trees.set(pattern, tree)
-  return tree
-}
-
-// A pattern is read when its filter is checked, and again for each place where it is asked.
-const trees = new WeakMap<Pattern, Node>()
-
-/** The same, with all that the pattern says. */
-export const readWhole = ({ source, flags }: Pattern): Node => new Reader(source).pattern(flags)
+export const readPattern = (source: string, options: string): Node =>
+  new Reader(source).pattern(new Set(options))
 
 class Reader {
-  readonly #source: Source
-  readonly #names = new Set<string>()
+  readonly #text: string
+  #at = 0
   #depth = 0
 
-  constructor(source: string) {
-    const fault = source.includes('\0')
-      ? 'U+0000'
-      : source.isWellFormed()
-        ? undefined
-        : 'half of a surrogate pair'
-    if (fault) throw new PatternFault(`The pattern has ${fault}, which no text has.`)
-    this.#source = new Source(source)
+  constructor(text: string) {
+    if (/[\0\p{Cs}]/u.test(text))
+      throw new PatternFault('The pattern has U+0000 or half of a surrogate pair, which no text has.')
+    this.#text = text
   }
 
   pattern(options: Options): Node {
     const node = this.#choice(options)
-    if (!this.#source.atEnd)
-      this.#source.refuse(this.#source.at, 'The parenthesis', 'closes no group: write \\).')
+    if (this.#at < this.#text.length) this.#refuse(this.#at, 'parenthesis', 'closes no group: write \\)')
     return node
+  }
+
+  /** Reads what `expression`, which is sticky, matches here. */
+  #take(expression: RegExp): RegExpExecArray | undefined {
+    expression.lastIndex = this.#at
+    const match = expression.exec(this.#text) ?? undefined
+    if (match) this.#at = expression.lastIndex
+    return match
+  }
+
+  #refuse(from: number, name: string, rest = 'is not supported'): never {
+    const text = this.#text.slice(from, Math.max(this.#at, from + 1))
+    const quoted = JSON.stringify(text.length > 20 ? `${text.slice(0, 20)}…` : text).replaceAll('\\\\', '\\')
+    throw new PatternFault(`The ${name} ${quoted} at character ${from + 1} of the pattern ${rest}.`)
+  }
+
+  #skipSpace(options: Options): void {
+    if (options.has('x')) this.#take(/(?:[\t-\r \x85\u200e\u200f\u2028\u2029]|#[^\n]*)*/y)
   }
 
   /** As far as the end of the group. An option set in one branch holds in those after it. */
   #choice(options: Options): Node {
-    const source = this.#source
     const branches: Node[][] = [[]]
-    while (!source.atEnd && !source.startsWith(')')) {
-      if (this.#skipComments(options)) continue
-      if (source.skip('|')) {
-        branches.push([])
-        continue
-      }
-      const changed = this.#changedOptions(options)
-      if (changed) options = changed
-      else branches.at(-1)!.push(...this.#item(options))
+    for (;;) {
+      this.#skipSpace(options)
+      if ([undefined, ')'].includes(this.#text[this.#at])) return choice(branches.map(sequence))
+      const change = this.#take(/\(\?(?!-?\w*xx)([imsx]*)(?:-([imsx]*))?\)/y)
+      if (change) options = changed(options, change)
+      else if (this.#take(/\|/y)) branches.push([])
+      else branches.at(-1)!.push(this.#item(options))
     }
-    return choice(branches.map(sequence))
   }
 
-  /** `(?i)`: what comes after it in the group. */
-  #changedOptions(options: Options): Options | undefined {
-    const match = this.#source.take(/\(\?(?!-?\w*xx)([imsx]*)(?:-([imsx]*))?\)/y)
-    return match && withOptions(options, match)
+  #item(options: Options): Node {
+    const place = this.#take(/[\^$]|\\[AzbB]/y)
+    if (place) return { kind: 'assertion', at: (options.has('m') ? PLACES_OF_LINES : PLACES)[place[0]]! }
+    const from = this.#at
+    if (this.#take(/[*+?]|\{\d+(?:,\d*)?\}/y))
+      this.#refuse(from, 'quantifier', 'has nothing to repeat: write a backslash before it, or use (?:)')
+    const node = this.#atom(options)
+    this.#skipSpace(options)
+    return this.#repeated(node)
   }
 
-  /** White space and comments of option x, and comments in parentheses. */
-  #skipComments(options: Options): boolean {
-    const source = this.#source
-    const from = source.at
-    source.take(options.x ? COMMENTS_AND_SPACE : COMMENTS)
-    return source.at > from
-  }
-
-  /** What a quantifier applies to, with it. */
-  #item(options: Options): Node[] {
-    const source = this.#source
-    const from = source.at
-    const assertion = this.#assertion(options)
-    if (assertion) {
-      this.#skipComments(options)
-      if (this.#quantifier())
-        source.refuse(from, 'The assertion', 'cannot be repeated: leave the quantifier out.')
-      return [{ kind: 'assertion', at: assertion }]
-    }
-    if (source.skip('\\Q')) return this.#quotation(from, options)
-    return [this.#repeated(this.#atom(options), options)]
-  }
-
-  #assertion(options: Options): Place | undefined {
-    const source = this.#source
-    if (source.skip('^')) return options.m ? 'lineStart' : 'start'
-    if (source.skip('$')) return options.m ? 'lineEnd' : 'lastLineEnd'
-    const letter = source.take(/\\([AZzbB])/y)?.[1]
-    return letter === undefined ? undefined : ASSERTIONS[letter]
-  }
-
-  /** `\Q...\E`: a quantifier applies to the last character. */
-  #quotation(from: number, options: Options): Node[] {
-    const source = this.#source
-    const [, text] = source.take(/([^]*?)(?:\\E|$)/y)!
-    const nodes = Array.from(text!, (character) => literal(character.codePointAt(0)!, options))
-    const last = nodes.pop()
-    if (last) return [...nodes, this.#repeated(last, options)]
-    this.#skipComments(options)
-    if (this.#quantifier()) source.refuse(from, 'The quotation', 'is empty, so there is nothing to repeat.')
-    return []
+  #repeated(node: Node): Node {
+    const from = this.#at
+    const match = this.#take(/(?:([*+?])|\{(\d+)(,?)(\d*)\})([+?]?)/y)
+    if (!match) return node
+    const [, sign, least, comma, most, mode] = match
+    if (mode === '+') this.#refuse(from, 'possessive quantifier')
+    if (sign) return repeat(node, sign === '+' ? 1 : 0, sign === '?' ? 1 : Infinity)
+    const min = Number(least)
+    const max = most ? Number(most) : comma ? Infinity : min
+    if (max < min) this.#refuse(from, 'quantifier', 'ends before it begins')
+    if (min > MAX_COUNT || (max > MAX_COUNT && max < Infinity))
+      this.#refuse(from, 'quantifier', `is over ${MAX_COUNT}`)
+    return repeat(node, min, max)
   }
 
   #atom(options: Options): Node {
-    const source = this.#source
-    const from = source.at
-    if (this.#quantifier())
-      source.refuse(from, 'The quantifier', 'has nothing before it: write a backslash before it.')
-    if (source.take(/\{ *,? *[0-9][0-9 ]*(?:,[0-9 ]*)?\}/y))
-      source.refuse(from, 'The quantifier', 'is not supported: write {0,5} for {,5}, without spaces, or \\{.')
-    if (source.skip('[')) return { kind: 'set', set: readClass(source, options.i) }
-    if (source.skip('.'))
-      return { kind: 'set', set: options.s ? setOf([[0, 0x10_ffff]]) : complement(LINE_FEED) }
-    if (source.startsWith('(')) return this.#group(options)
-    if (!source.skip('\\')) return literal(source.next().codePointAt(0)!, options)
-    const escaped = readEscape(source, from, { inClass: false, i: options.i })
-    return 'code' in escaped ? literal(escaped.code, options) : { kind: 'set', set: escaped.set }
+    const from = this.#at
+    const opening = this.#take(/\((?:\?(?!-?\w*xx)([imsx]*)(?:-([imsx]*))?:|(?![?*]))/y)
+    if (opening) return this.#group(from, changed(options, opening))
+    for (const [beginning, name, instead] of REFUSED)
+      if (this.#take(beginning)) this.#refuse(from, name, `is not supported${instead ? `: ${instead}` : ''}`)
+    if (this.#take(/\./y)) return { kind: 'set', set: complement(options.has('s') ? [] : LINE_FEED) }
+    if (this.#take(/\[/y)) return { kind: 'set', set: this.#class(from, options) }
+    const member = this.#character(options)
+    return { kind: 'set', set: typeof member === 'number' ? setOfCases([[member, member]], options) : member }
   }
 
-  #group(options: Options): Node {
-    const source = this.#source
-    const from = source.at
-    for (const [opening, what, rest] of REFUSED_GROUPS)
-      if (source.take(opening)) source.refuse(from, what, rest)
-    if (++this.#depth > MAX_DEPTH) source.refuse(from, 'The group', `is deeper than ${MAX_DEPTH} levels.`)
-    const inner = source.take(/\(\?(?:([imsx]*)(?:-([imsx]*))?:|\|)/y)
-    if (!inner) this.#openCapture(from)
-    const node = this.#choice(inner ? withOptions(options, inner) : options)
-    if (!source.skip(')'))
-      source.refuse(from, 'The group', 'has no ) at its end: write \\( for a parenthesis.')
+  /** Behind its beginning. */
+  #group(from: number, options: Options): Node {
+    if (++this.#depth > MAX_DEPTH) this.#refuse(from, 'group', `is deeper than ${MAX_DEPTH} levels`)
+    const node = this.#choice(options)
+    if (!this.#take(/\)/y)) this.#refuse(from, 'group', 'has no ) at its end: write \\( for a parenthesis')
     this.#depth--
     return node
   }
 
-  #openCapture(from: number): void {
-    const source = this.#source
-    const named = source.take(/\(\?(?:P?<([A-Za-z_]\w{0,31})>|'([A-Za-z_]\w{0,31})')/y)
-    if (!named) {
-      source.skip('(')
-      if (source.take(/\?[^)]{0,10}/y))
-        source.refuse(from, 'The group', 'is not supported: write (?: instead.')
-      return
+  /** Behind its `[`. */
+  #class(from: number, options: Options): CharacterSet {
+    const isNegated = this.#take(/\^/y) !== undefined
+    const ranges: Range[] = []
+    const sets: CharacterSet[] = []
+    do {
+      if (this.#at >= this.#text.length) this.#refuse(from, 'class', 'has no ] at its end')
+      const at = this.#at
+      if (this.#take(/\[[:.=]/y))
+        this.#refuse(at, 'POSIX class', 'is not supported: write \\d, \\w, \\s or \\p{L}, or \\[')
+      const first = this.#character(options)
+      const last = this.#take(/-(?=[^\]])/y) ? this.#character(options) : first
+      if (typeof first === 'number' && typeof last === 'number' && first <= last) ranges.push([first, last])
+      else if (typeof first !== 'number' && first === last) sets.push(first)
+      else this.#refuse(at, 'range', 'does not go from a character to a later one: write \\- for a hyphen')
+    } while (!this.#take(/\]/y))
+    const set = setOf([...setOfCases(ranges, options), ...sets.flat()])
+    return isNegated ? complement(set) : set
+  }
+
+  /** A character or an escape, which mean the same inside and outside of a class. */
+  #character(options: Options): number | CharacterSet {
+    const from = this.#at
+    const literal = this.#take(/\\([^0-9A-Za-z])|[^\\]/suy)
+    if (literal) return (literal[1] ?? literal[0]).codePointAt(0)!
+    const escape = this.#take(
+      /\\(?:([dsw])|([DSW])|([fnrt])|x(?:([0-9A-Fa-f]{1,2})|\{([0-9A-Fa-f]{1,8})\}))/y,
+    )
+    if (escape) {
+      const [, set, others, control, short, long] = escape
+      if (set) return SETS[set]!
+      if (others) return complement(SETS[others.toLowerCase()]!)
+      const code = control ? CODES[control]! : parseInt(short ?? long!, 16)
+      if (code > 0x10_ffff || (code >= 0xd800 && code <= 0xdfff))
+        this.#refuse(from, 'escape', 'is not a character of Unicode')
+      return code
     }
-    const name = named[1] ?? named[2]!
-    if (this.#names.has(name)) source.refuse(from, 'The name of', 'is there twice.')
-    this.#names.add(name)
-  }
-
-  #repeated(node: Node, options: Options): Node {
-    const source = this.#source
-    this.#skipComments(options)
-    const from = source.at
-    const counts = this.#quantifier()
-    if (!counts) return node
-    const [min, max] = counts
-    if (min > MAX_COUNT || (max > MAX_COUNT && max !== Infinity))
-      source.refuse(from, 'The quantifier', `is over ${MAX_COUNT}.`)
-    if (max < min) source.refuse(from, 'The quantifier', 'ends before it begins.')
-    if (source.skip('+')) source.refuse(from, 'The possessive quantifier', LINEAR)
-    source.skip('?')
-    this.#skipComments(options)
-    const next = source.at
-    if (this.#quantifier())
-      source.refuse(next, 'The quantifier', 'follows another one: put what it repeats into (?:).')
-    return repeat(node, min, max)
-  }
-
-  #quantifier(): [min: number, max: number] | undefined {
-    const match = this.#source.take(/([*+?])|\{([0-9]+)(,?)([0-9]*)\}/y)
-    if (!match) return undefined
-    const [, sign, min, comma, max] = match
-    if (sign !== undefined) return [sign === '+' ? 1 : 0, sign === '?' ? 1 : Infinity]
-    if (!comma) return [Number(min), Number(min)]
-    return [Number(min), max ? Number(max) : Infinity]
+    const property = this.#take(/\\([pP])(?:([A-Z])|\{([A-Za-z_]+)\})/y)
+    if (!property) {
+      if (!this.#take(/\\./suy)) this.#refuse(from, 'backslash', 'has nothing after it: write \\\\')
+      return this.#refuse(from, 'escape')
+    }
+    const [, letter, short, name = short!] = property
+    if (options.has('i') && /^L[ult]$/.test(name))
+      this.#refuse(from, 'property', 'is not supported with option i: write \\p{L}')
+    const set = propertySet(name)
+    if (!set) this.#refuse(from, 'property', 'is not supported: general categories and scripts are')
+    return letter === 'P' ? complement(set) : set
   }
 }
 
-const withOptions = (options: Options, [, on = '', off = '']: RegExpExecArray): Options => {
-  const option = (letter: keyof Options): boolean =>
-    !off.includes(letter) && (on.includes(letter) || options[letter])
-  return { i: option('i'), m: option('m'), s: option('s'), x: option('x') }
-}
+const setOfCases = (ranges: readonly Range[], options: Options): CharacterSet =>
+  options.has('i') ? withOtherCases(setOf(ranges)) : setOf(ranges)
 
-function literal(code: number, options: Options): Node {
-  const set: CharacterSet = setOf([[code, code]])
-  return { kind: 'set', set: options.i ? withOtherCases(set) : set }
-}
+const changed = (options: Options, [, on = '', off = '']: RegExpExecArray): Options =>
+  new Set([...options, ...Array.from(on)].filter((letter) => !off.includes(letter)))

@@ -1,4 +1,4 @@
-import { contains } from './character-set.ts'
+import type { CharacterSet } from './character-set.ts'
 import type { Node, Place } from './tree.ts'
 
 /** Whether the text has a match, by trying everything. */
@@ -35,17 +35,23 @@ function ends(node: Node, codes: readonly number[], at: number): ReadonlySet<num
 const after = (all: ReadonlySet<number>, node: Node, codes: readonly number[]): ReadonlySet<number> =>
   new Set([...all].flatMap((at) => [...ends(node, codes, at)]))
 
+const contains = (set: CharacterSet, code: number): boolean =>
+  set.some(([from, to]) => from <= code && code <= to)
+
 const LINE_FEED = 10
 
 const isWord = (code: number | undefined): boolean =>
   code !== undefined && /^\w$/.test(String.fromCodePoint(code))
 
-/** The words of PCRE2's documentation. https://www.pcre.org/current/doc/html/pcre2pattern.html */
+/**
+ * The words of PCRE2's documentation, but that `^` with option m is also after a line feed at the end, as in JavaScript and RE2.
+ * https://www.pcre.org/current/doc/html/pcre2pattern.html
+ */
 const isAt: Readonly<Record<Place, (codes: readonly number[], at: number) => boolean>> = {
   start: (_, at) => at === 0,
   end: (codes, at) => at === codes.length,
   lastLineEnd: (codes, at) => at === codes.length || (at === codes.length - 1 && codes[at] === LINE_FEED),
-  lineStart: (codes, at) => at === 0 || (codes[at - 1] === LINE_FEED && at < codes.length),
+  lineStart: (codes, at) => at === 0 || codes[at - 1] === LINE_FEED,
   lineEnd: (codes, at) => at === codes.length || codes[at] === LINE_FEED,
   wordEdge: (codes, at) => isWord(codes[at - 1]) !== isWord(codes[at]),
   noWordEdge: (codes, at) => isWord(codes[at - 1]) === isWord(codes[at]),

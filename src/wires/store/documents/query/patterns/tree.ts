@@ -1,4 +1,4 @@
-import type { CharacterSet } from './character-set.ts'
+import { onlyMember, type CharacterSet } from './character-set.ts'
 
 /**
  * A regular expression, taken apart. Options are resolved already, so a node means the same on every engine: `i` has
@@ -19,11 +19,11 @@ export type Node =
 export type Place =
   | 'start'
   | 'end'
-  /** PCRE's `$` and `\Z`: the end, or before a line feed that is the last character. */
+  /** `$`: the end, or before a line feed that is the last character. */
   | 'lastLineEnd'
-  /** `^` with option m: the start, or after a line feed that is not the last character. */
+  /** `^` with option m: the start, or after a line feed. */
   | 'lineStart'
-  /** `$` with option m: the end, or before any line feed. */
+  /** `$` with option m: the end, or before a line feed. */
   | 'lineEnd'
   | 'wordEdge'
   | 'noWordEdge'
@@ -35,26 +35,40 @@ export const sequence = (of: readonly Node[]): Node => {
 
 export const choice = (of: readonly Node[]): Node => (of.length === 1 ? of[0]! : { kind: 'choice', of })
 
-export const nothing: Node = sequence([])
-
-export function repeat(of: Node, min: number, max: number): Node {
-  if (max === 0) return nothing
+export const repeat = (of: Node, min: number, max: number): Node => {
+  if (max === 0) return sequence([])
   return min === 1 && max === 1 ? of : { kind: 'repeat', of, min, max }
 }
 
-export const isNothing = (node: Node): boolean => node.kind === 'sequence' && node.of.length === 0
+const partsOf = (node: Node): readonly Node[] => (node.kind === 'sequence' ? node.of : [node])
 
-/** Sets of more members than a letter has cases make many states of an automaton possible at once. */
-const LITERAL_RANGES = 4
+/** Without what a match may begin or end with but need not: `.*foo.*` is `foo`, and `^\d{2,4}` is `^\d{2}`. */
+export function trimEnds(node: Node): Node {
+  const isNeeded = (one: Node): boolean => one.kind !== 'repeat' || one.min > 0
+  const of = partsOf(node)
+  const needed = of.slice(of.findIndex(isNeeded), of.findLastIndex(isNeeded) + 1)
+  const least = (one: Node): Node => (one.kind === 'repeat' ? repeat(one.of, one.min, one.min) : one)
+  return sequence(needed.map((one, i) => (i === 0 || i === needed.length - 1 ? least(one) : one)))
+}
+
+/** The text that every match begins with, if the pattern is anchored; `whole` if each text that begins so matches. */
+export function prefixOf(node: Node): { readonly text: string; readonly whole: boolean } | undefined {
+  const [anchor, ...of] = partsOf(node)
+  if (anchor?.kind !== 'assertion' || anchor.at !== 'start') return undefined
+  const codes = of.map((one) => (one.kind === 'set' ? onlyMember(one.set) : undefined))
+  const end = codes.indexOf(undefined)
+  const text = String.fromCodePoint(...(codes.slice(0, end === -1 ? codes.length : end) as number[]))
+  return text === '' ? undefined : { text, whole: end === -1 }
+}
 
 /**
  * What a pattern may cost at worst for each character of a text, in 5 ns: how many nodes there are once repetitions are written
- * out. 1,200 are 1,000 letters, 300 sets, or 200 times a choice of two letters.
+ * out. Sets of more members than a letter has cases make many states of an automaton possible at once.
  */
 export function costOf(node: Node): number {
   switch (node.kind) {
     case 'set':
-      return isLiteral(node.set) ? 1 : 4
+      return node.set.length <= 4 && node.set.every(([from, to]) => from === to) ? 1 : 4
     case 'assertion':
       return 1
     case 'sequence':
@@ -62,26 +76,34 @@ export function costOf(node: Node): number {
     case 'choice':
       return node.of.reduce((sum, one) => sum + costOf(one) + 2, 0)
     case 'repeat':
-      return 4 + Math.max(costOf(node.of), 1) * writtenCount(node)
+      return 4 + Math.max(costOf(node.of), 1) * (node.max === Infinity ? Math.max(node.min, 1) : node.max)
   }
 }
 
-const isLiteral = (set: CharacterSet): boolean =>
-  set.length <= LITERAL_RANGES && set.every(([from, to]) => from === to)
-
-const writtenCount = ({ min, max }: { min: number; max: number }): number =>
-  max === Infinity ? Math.max(min, 1) : max
-
-/** How often the most repeated node stands there once repetitions are written out. */
-export function countOf(node: Node): number {
-  if (node.kind === 'set' || node.kind === 'assertion') return 1
-  if (node.kind === 'repeat') return countOf(node.of) * writtenCount(node)
-  return Math.max(1, ...node.of.map(countOf))
+/** In how many ways a backtracking search can go from one character of a text; Infinity if the text decides. */
+export function waysOf(node: Node): number {
+  switch (node.kind) {
+    case 'set':
+      return 1
+    case 'assertion':
+      return node.at === 'noWordEdge' ? Infinity : 1 // V8 finds \B between the halves of a surrogate pair
+    case 'sequence':
+      return node.of.reduce((product, one) => product * waysOf(one), 1)
+    case 'choice':
+      return node.of.reduce((sum, one) => sum + waysOf(one), 0)
+    case 'repeat':
+      return node.max === Infinity
+        ? Infinity
+        : waysOf(node.of) ** node.min * (waysOf(node.of) + 1) ** (node.max - node.min)
+  }
 }
 
-/** Of how many ranges the sets consist, which decides how long a pattern is written. */
-export function rangesOf(node: Node): number {
-  if (node.kind === 'set') return node.set.length
-  if (node.kind === 'assertion') return 0
-  return node.kind === 'repeat' ? rangesOf(node.of) : node.of.reduce((sum, one) => sum + rangesOf(one), 0)
+/** Whether `$` without option m stands only where a match ends, as RE2 needs it. */
+export function endsAtLineEnds(node: Node, isLast = true): boolean {
+  if (node.kind === 'assertion') return isLast || node.at !== 'lastLineEnd'
+  if (node.kind === 'repeat') return endsAtLineEnds(node.of, false)
+  if (node.kind === 'choice') return node.of.every((one) => endsAtLineEnds(one, isLast))
+  return (
+    node.kind === 'set' || node.of.every((one, i) => endsAtLineEnds(one, isLast && i === node.of.length - 1))
+  )
 }

@@ -2,7 +2,6 @@ import { sql, type Sql } from '../../../../../db/sql.ts'
 import { sortKeyOf } from '../../sort-key.ts'
 import type { ElementTest, FilterTree, Json, Test } from '../../query/filter.ts'
 import type { Path } from '../../query/path.ts'
-import { postgresPattern } from '../../query/pattern.ts'
 
 /**
  * Whether one of the values at the path passes, for every path and test: asked of the JSON text, value by value, by the
@@ -38,11 +37,7 @@ function passes(value: Sql, test: Test, depth: number): Sql {
     case 'mod':
       return sql`store_has_remainder(${value}, ${test.divisor}, ${test.remainder})`
     case 'pattern':
-      return whereType(
-        value,
-        'string',
-        sql`(${value} #>> '{}') collate "C" ~ ${postgresPattern(test.pattern)}`,
-      )
+      return whereType(value, 'string', sql`(${value} #>> '{}') collate "C" ~ ${test.pattern.postgres}`)
     case 'exists':
       return sql`${value} is not null`
     case 'size':

@@ -1,6 +1,5 @@
 import type { ElementTest, FilterTree, Json, Pattern, Scalar, Test, TypeName } from '../../query/filter.ts'
 import { indexOf, type Path } from '../../query/path.ts'
-import { postgresPattern } from '../../query/pattern.ts'
 import {
   all,
   always,
@@ -166,7 +165,7 @@ const compare = (at: string, operator: string, value: Scalar): Predicate =>
 
 /** The flag lets a dot match a line's end, as in the syntax that the pattern is translated to. */
 const matchesPattern = (at: string, pattern: Pattern): Predicate =>
-  exactly(`${at} like_regex ${JSON.stringify(postgresPattern(pattern))} flag "s"`)
+  exactly(`${at} like_regex ${JSON.stringify(pattern.postgres)} flag "s"`)
 
 /** Whether one value, which is there, passes; never unknown. It is not looked into. */
 function passes(at: string, test: Test): Predicate {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { patternsOf } from '../../query/filter.ts'
 import { parseFilter } from '../../query/parse.ts'
-import { bytesOfPattern } from '../../query/pattern.ts'
+import { bytesOfPattern } from '../../query/patterns/matcher.ts'
 import { createConstants } from './constants.ts'
 
 const patternsIn = (filter: object) => patternsOf(parseFilter(JSON.stringify(filter)))

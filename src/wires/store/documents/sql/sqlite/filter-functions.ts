@@ -2,9 +2,9 @@
 import { createRequire } from 'node:module'
 
 import { parseJson } from '../../../../../base/json.ts'
-import { patternsOf, type FilterTree, type Pattern } from '../../query/filter.ts'
+import { patternsOf, type FilterTree } from '../../query/filter.ts'
 import type * as Matcher from '../../query/matcher.ts'
-import type * as Patterns from '../../query/pattern.ts'
+import type * as Patterns from '../../query/patterns/matcher.ts'
 import { createConstants } from './constants.ts'
 
 const load = createRequire(import.meta.url)
@@ -25,8 +25,8 @@ const documentMatchers = createConstants((text) => {
 })
 
 const patterns = createConstants((text) => {
-  const { bytesOfPattern, matcherOf } = load('../../query/pattern.ts') as typeof Patterns
-  const pattern = parseJson(text) as Pattern
+  const { bytesOfPattern, matcherOf } = load('../../query/patterns/matcher.ts') as typeof Patterns
+  const pattern = parseJson(text) as Patterns.PatternExpression
   return { value: matcherOf(pattern), bytes: bytesOfPattern(pattern) }
 })
 
@@ -34,7 +34,7 @@ const patterns = createConstants((text) => {
 function bytesOf(filter: FilterTree): number {
   const patterns = patternsOf(filter)
   if (patterns.length === 0) return 0
-  const { bytesOfPattern } = load('../../query/pattern.ts') as typeof Patterns
+  const { bytesOfPattern } = load('../../query/patterns/matcher.ts') as typeof Patterns
   return patterns.reduce((sum, pattern) => sum + bytesOfPattern(pattern), 0)
 }
 
@@ -64,7 +64,7 @@ export const filterFunctions = {
   store_document_matches: (json: string, matcher: number): bigint =>
     booleanOf(documentMatchers.value(matcher)(json)),
 
-  /** @param pattern JSON of a pattern */
+  /** @param pattern JSON of the expression of a pattern */
   store_pattern: (pattern: string): bigint => patterns.numberOf(pattern),
 
   /** @param pattern of `store_pattern` */
