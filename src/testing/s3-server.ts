@@ -1,4 +1,5 @@
 // A real S3 server of another author, and a proxy before it that fails as a test tells it to.
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
   createServer,
@@ -94,7 +95,10 @@ export type S3Proxy = {
   heal(): void
 }
 
-/** Starts a proxy before an S3 server, and ends it with the suite. */
+/**
+ * Starts a proxy before an S3 server, and ends it with the suite. As S3 does, and s3rver does not, it refuses a body that
+ * does not have the SHA-256 of its header.
+ */
 export async function startS3Proxy(ending: Ending, target: string): Promise<S3Proxy> {
   const faults = new Set<{ fault: S3Fault; left: number; skip: number }>()
   const calls: string[] = []
@@ -124,6 +128,10 @@ export async function startS3Proxy(ending: Ending, target: string): Promise<S3Pr
       return void response.writeHead(status, { 'content-type': 'application/xml', ...headers }).end(body)
     }
     if (fault.damage === 'request') damage(body)
+    if (!hasItsSha256(request, body)) {
+      const error = '<Error><Code>XAmzContentSHA256Mismatch</Code></Error>'
+      return void response.writeHead(400, { 'content-type': 'application/xml' }).end(error)
+    }
     const { method, url, headers } = request
     const passed = requestOf(new URL(url!, target), { method: method!, headers }).end(body)
     const [answer] = (await once(passed, 'response')) as [IncomingMessage]
@@ -180,6 +188,11 @@ function callOf({ method = '', url = '' }: IncomingMessage): S3Call {
 }
 
 const bytesOf = async (message: IncomingMessage): Promise<Buffer> => Buffer.concat(await message.toArray())
+
+function hasItsSha256({ headers }: IncomingMessage, body: Buffer): boolean {
+  const announced = String(headers['x-amz-content-sha256'])
+  return !/^[\da-f]{64}$/.test(announced) || createHash('sha256').update(body).digest('hex') === announced
+}
 
 /** Changes one byte in its middle. */
 function damage(bytes: Buffer): void {

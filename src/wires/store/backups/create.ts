@@ -135,6 +135,7 @@ export function createArchives(
     const archive = await objects.write('backups', writeArchive(entries(), createdAt), {
       key: objectOf(id),
       signal,
+      maxBytes: archiveBytesMax(total, collections.length + files.lines),
     })
     const documents = collections.reduce((sum, { lines }) => sum + lines, 0)
     const { size, sha256 } = archive
@@ -145,6 +146,10 @@ export function createArchives(
     }
   }
 }
+
+/** How long an archive may become: headers, padding, the manifest, and what zstd adds to what it cannot compress. */
+const archiveBytesMax = (contentBytes: number, entries: number): number =>
+  (contentBytes + 2_048 * (entries + 16)) * 1.01
 
 /** The ids of the files of the snapshot whose objects do not exist. */
 async function lostFiles(objects: Objects, snapshot: Snapshot, signal: AbortSignal): Promise<string[]> {

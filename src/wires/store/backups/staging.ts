@@ -68,8 +68,8 @@ export function createStaging(
     loading.catch(() => undefined) // It is thrown by the next call, or by `finish`.
   }
 
-  async function write(file: { id: string }, bytes: AsyncIterable<Buffer>): Promise<void> {
-    const object = await objects.write('uploads', bytes, { signal })
+  async function write(file: { id: string; size: number }, bytes: AsyncIterable<Buffer>): Promise<void> {
+    const object = await objects.write('uploads', bytes, { signal, maxBytes: file.size })
     written.push({ id: file.id, object })
   }
 

@@ -40,7 +40,10 @@ export function createUploads(objects: Objects, files: Files, quota: Quota) {
     const received = hashed(file.stream)
     try {
       const reserved = reservation.pass(received.bytes, contentLength)
-      const object = await objects.write('uploads', sniffer.pass(reserved), { signal })
+      const object = await objects.write('uploads', sniffer.pass(reserved), {
+        signal,
+        maxBytes: contentLength,
+      })
       return await keep(object, { file, fields, caller, once, sniffer, reservation }, reply)
     } catch (error) {
       if (!isRepeatable || !isExceeded(error)) throw error

@@ -1,7 +1,7 @@
 // Together with the write that is under way, what an upload holds in memory. Short chunks each hold the whole buffer that
 // they were read into, so their number is limited as well.
 const GATHERED_BYTES = 512 * 1024
-const GATHERED_CHUNKS = 64
+export const GATHERED_CHUNKS = 64
 
 /**
  * Chunks in lists that are worth a write: half a MiB, or 64 of them.

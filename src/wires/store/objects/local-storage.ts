@@ -131,7 +131,7 @@ export function createLocalStorage(options: { folder: string; isSharded: boolean
   return {
     name: 'local',
 
-    async write(key, bytes, signal) {
+    async write(key, bytes, { signal } = {}) {
       const { parent, path, part } = pathsOf(key)
       const hash = createHash('sha256')
       let file: FileHandle | undefined

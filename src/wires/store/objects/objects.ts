@@ -6,7 +6,7 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { createGarbageCollector, REMOVING_MS } from './garbage.ts'
 import { createKeys, WRITING_MS } from './keys.ts'
-import type { ByteRange, StorageName, Storages, StoredBytes } from './storage.ts'
+import type { ByteRange, StorageName, Storages, StoredBytes, WriteOptions } from './storage.ts'
 
 export type { StorageName, Storages } from './storage.ts'
 
@@ -35,7 +35,7 @@ export type Objects = {
   write(
     storage: StorageName,
     bytes: AsyncIterable<Buffer>,
-    options?: { key?: string; signal?: AbortSignal },
+    options?: WriteOptions & { key?: string },
   ): Promise<NewObject>
   /** @throws NoSuchObject; UNAVAILABLE */
   read(storage: StorageName, key: string, range?: ByteRange): Promise<Readable>
@@ -111,11 +111,11 @@ export function createObjects(
   return {
     storages,
 
-    async write(storage, bytes, { key: fixedKey, signal } = {}) {
+    async write(storage, bytes, { key: fixedKey, ...options } = {}) {
       const { key, due } = await (fixedKey === undefined ? keys.next(storage) : keys.take(storage, fixedKey))
       let stored: StoredBytes
       try {
-        stored = await storages[storage].write(key, extending(storage, key, due, bytes), signal)
+        stored = await storages[storage].write(key, extending(storage, key, due, bytes), options)
       } catch (error) {
         // The storage has removed what it could, but a bucket may carry out a call after the one that removes its object.
         await discard(storage, key, storages[storage].name === 's3')

@@ -1,16 +1,15 @@
-import { Readable } from 'node:stream'
-
 import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { cached } from '../../../providers/health.ts'
-import { createS3Client } from './s3-client.ts'
+import { createS3Client, LIMITS } from './s3-client.ts'
 import type { S3Config } from './s3-config.ts'
 import { S3Failure } from './s3-failure.ts'
 import { readFromS3 } from './s3-read.ts'
+import { tryBucket } from './s3-trial.ts'
 import { createS3Uploads } from './s3-uploads.ts'
 import { writeToS3 } from './s3-write.ts'
-import { checkKey, NoSuchObject, type ObjectStorage } from './storage.ts'
+import { checkKey, NoSuchObject, type ObjectStorage, type WriteOptions } from './storage.ts'
 
 const RETRY_SECONDS = 5
 const WHOLE = { start: 0, end: Number.MAX_SAFE_INTEGER }
@@ -33,13 +32,16 @@ export function openS3Bucket(
     error instanceof S3Failure ? errors.unavailable({ retryAfter: RETRY_SECONDS, cause: error }) : error
 
   async function remove(key: string): Promise<void> {
-    await client.remove(key)
+    await client.run(LIMITS, undefined, ({ sdk, send }) =>
+      send(new sdk.DeleteObjectCommand({ Bucket: client.bucket, Key: key })),
+    )
     await uploads.abort(key)
   }
 
-  async function write(key: string, bytes: AsyncIterable<Buffer>, signal?: AbortSignal) {
+  async function write(key: string, bytes: AsyncIterable<Buffer>, options: WriteOptions) {
+    await (trial ??= runTrial())
     try {
-      return await writeToS3(client, uploads, key, bytes, signal)
+      return await writeToS3(client, uploads, key, bytes, options)
     } catch (error) {
       // What this cannot remove is removed by the garbage collector.
       await remove(key).catch(() => undefined)
@@ -56,12 +58,31 @@ export function openS3Bucket(
     }
   }, clock)
 
-  /** Writes a small object, reads it back and removes it. */
-  async function check(): Promise<void> {
+  /** Of this process: before its first write, and again whenever the bucket is checked. */
+  let trial: Promise<{ removal: Promise<void> }> | undefined
+
+  async function runTrial(): Promise<{ removal: Promise<void> }> {
     const key = `${config.prefix}check/${newId(clock.now())}`
+    try {
+      const { comparesSha256 } = await tryBucket(client, key)
+      if (!comparesSha256)
+        log.warn({}, `${client.name} takes bytes that do not have the SHA-256 sent with them: use https`)
+    } catch (error) {
+      trial = undefined
+      await remove(key).catch(() => undefined)
+      throw error
+    }
+    const removal = remove(key)
+    removal.catch((error: unknown) => log.warn({ err: error }, `${client.name} has not deleted ${key}`))
+    return { removal }
+  }
+
+  async function check(): Promise<void> {
     await client.ping()
-    await write(key, Readable.from([Buffer.from('sixwire')]))
-    await remove(key)
+    trial = runTrial()
+    await (
+      await trial
+    ).removal
   }
 
   function storage(folder: string): ReturnType<S3Bucket['storage']> {
@@ -70,9 +91,9 @@ export function openS3Bucket(
       error instanceof S3Failure && error.code === 'NoSuchKey' ? new NoSuchObject(key) : unavailable(error)
     return {
       name: 's3',
-      async write(key, bytes, signal) {
+      async write(key, bytes, options = {}) {
         try {
-          return await write(keyOf(key), bytes, signal)
+          return await write(keyOf(key), bytes, options)
         } catch (error) {
           throw unavailable(error)
         }

@@ -1,4 +1,4 @@
-import type { S3Client } from './s3-client.ts'
+import { LIMITS, type S3Client } from './s3-client.ts'
 import { NO_BUCKET, S3Failure } from './s3-failure.ts'
 
 /** Answers of services that know no list of uploads. */
@@ -6,12 +6,8 @@ const NOT_IMPLEMENTED: ReadonlySet<number | undefined> = new Set([404, 405, 501]
 
 /** Uploads in parts that were begun and not completed: they take space, and no list of objects shows them. */
 export type S3Uploads = {
-  /**
-   * Aborts those of a key.
-   *
-   * @param except the one that goes on
-   */
-  abort(key: string, except?: string): Promise<void>
+  /** Aborts those of a key. */
+  abort(key: string): Promise<void>
 }
 
 export function createS3Uploads(
@@ -19,22 +15,11 @@ export function createS3Uploads(
   log: { warn(fields: object, text: string): void },
 ): S3Uploads {
   let isImplemented = true
-
-  async function abortOne(key: string, uploadId: string): Promise<void> {
-    try {
-      await client.abortUpload({ key, uploadId })
-    } catch (error) {
-      // It was completed or aborted meanwhile.
-      if (!(error instanceof S3Failure) || error.code !== 'NoSuchUpload') throw error
-    }
-  }
-
   return {
-    async abort(key, except) {
+    async abort(key) {
       if (!isImplemented) return
       try {
-        for (const uploadId of await client.uploadsOf(key))
-          if (uploadId !== except) await abortOne(key, uploadId)
+        for (const uploadId of await uploadsOf(client, key)) await abortUpload(client, key, uploadId)
       } catch (error) {
         if (!(error instanceof S3Failure) || !NOT_IMPLEMENTED.has(error.status)) throw error
         if (error.code === NO_BUCKET) throw error
@@ -43,5 +28,23 @@ export function createS3Uploads(
         log.warn({ err: error }, text)
       }
     },
+  }
+}
+
+const uploadsOf = ({ bucket: Bucket, run }: S3Client, key: string): Promise<string[]> =>
+  run(LIMITS, undefined, async ({ sdk, send }) => {
+    // They are sorted by key, so those of longer keys come later.
+    const { Uploads = [] } = await send(new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: key }))
+    return Uploads.flatMap(({ Key, UploadId }) => (Key === key && UploadId !== undefined ? [UploadId] : []))
+  })
+
+async function abortUpload({ bucket: Bucket, run }: S3Client, Key: string, UploadId: string): Promise<void> {
+  try {
+    await run(LIMITS, undefined, ({ sdk, send }) =>
+      send(new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId })),
+    )
+  } catch (error) {
+    // It was completed or aborted meanwhile.
+    if (!(error instanceof S3Failure) || error.code !== 'NoSuchUpload') throw error
   }
 }

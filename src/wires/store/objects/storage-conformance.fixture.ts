@@ -136,7 +136,7 @@ export function describeStorage(
 
     test('a signal ends a write, before and while bytes arrive', async () => {
       const [storage, key] = [open(), newId()]
-      await assert.rejects(storage.write(key, inPieces(Buffer.alloc(9)), AbortSignal.abort()))
+      await assert.rejects(storage.write(key, inPieces(Buffer.alloc(9)), { signal: AbortSignal.abort() }))
       const controller = new AbortController()
       const sent = (async function* () {
         yield Buffer.alloc(MIB)
@@ -144,7 +144,21 @@ export function describeStorage(
         await turn()
         yield Buffer.alloc(MIB)
       })()
-      await assert.rejects(storage.write(key, sent, controller.signal))
+      await assert.rejects(storage.write(key, sent, { signal: controller.signal }))
+      await hasNone(storage, key)
+      await storage.remove(key)
+      await hasNoParts(key)
+    })
+
+    test('a signal ends a write whose bytes do not come', async () => {
+      const [storage, key] = [open(), newId()]
+      const controller = new AbortController()
+      const sent = (async function* () {
+        yield Buffer.alloc(MIB)
+        setImmediate(() => controller.abort(new Error('stopped')))
+        await new Promise(() => undefined)
+      })()
+      await assert.rejects(storage.write(key, sent, { signal: controller.signal }), { message: 'stopped' })
       await hasNone(storage, key)
       await storage.remove(key)
       await hasNoParts(key)

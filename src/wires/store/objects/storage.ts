@@ -10,6 +10,13 @@ export type StoredBytes = { size: number; sha256: string }
 /** The first and the last byte of a part of an object, from 0, both included. */
 export type ByteRange = { start: number; end: number }
 
+export type WriteOptions = {
+  /** Ends the writing. */
+  signal?: AbortSignal | undefined
+  /** How long the object may become, if that may be more than 78 GiB: a bucket takes 10,000 parts of it. */
+  maxBytes?: number | undefined
+}
+
 /**
  * Where the bytes of files and backups are: a folder, or a bucket of S3. A key is made by Sixwire, never by a client:
  * 1 to 128 lower-case letters, digits, `-` and `.`, a letter or digit at both ends, no `..`.
@@ -21,10 +28,9 @@ export type ObjectStorage = {
    * Stores an object. It is there as a whole or not at all, and once this resolves it survives a power cut. What fails or
    * is cut off leaves nothing that `read` finds, but maybe parts, which `remove` deletes.
    *
-   * @param signal ends the writing
    * @throws UNAVAILABLE (503) if the disk is full, or the folder or bucket does not work; the error of `bytes` as it is
    */
-  write(key: string, bytes: AsyncIterable<Buffer>, signal?: AbortSignal): Promise<StoredBytes>
+  write(key: string, bytes: AsyncIterable<Buffer>, options?: WriteOptions): Promise<StoredBytes>
 
   /**
    * Opens an object, so that what is missing is known before an answer begins. The stream must be read or destroyed.
@@ -40,7 +46,7 @@ export type ObjectStorage = {
   ping(): Promise<void>
 
   /** Likewise, if that takes more than a health check may: for the start, and for `sixwire check`. */
-  check?(): Promise<void>
+  check?: () => Promise<void>
 
   close(): void
 }

@@ -35,8 +35,7 @@ export async function openStorages(
 
 /** Logs what cannot store objects. That is no reason not to start: documents can be stored. */
 export async function logFaultsOf(storages: Storages, log: WireContext['log']): Promise<void> {
-  for (const [name, storage] of Object.entries(storages))
-    await storage.check?.().catch((error: unknown) => {
-      log.error({ err: error, storage: name }, 'objects cannot be stored')
-    })
+  // Both may be in one bucket.
+  for (const check of new Set(Object.values(storages).map((storage) => storage.check)))
+    await check?.().catch((error: unknown) => log.error({ err: error }, 'objects cannot be stored'))
 }
