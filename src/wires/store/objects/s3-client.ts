@@ -88,8 +88,7 @@ export function createS3Client(config: S3Config, clock: Clock): S3Client {
           const failure = s3FailureOf(error, name)
           if (earlier + 1 === tries || !failure.isPassing) throw failure
           const pauseMs = PAUSE_MS * PAUSE_GROWTH ** earlier * (0.5 + Math.random() / 2)
-          // If it is ended, the next try tells why.
-          await clock.sleep(pauseMs, { signal: abortSignal }).catch(() => undefined)
+          await clock.sleep(pauseMs, { signal: abortSignal })
         }
     } finally {
       clear()

@@ -215,6 +215,13 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
       await storage.remove(key)
     })
 
+    test('parts are larger if the object can exceed 10,000 of them', async () => {
+      const key = newId()
+      await storage.write(key, inPieces(LARGE), { maxBytes: 10_000 * LARGE.length })
+      assert.deepEqual(proxy.calls, ['PutObject'])
+      await storage.remove(key)
+    })
+
     test('what a crash left of an upload is removed with its object', { skip: !isComplete }, async () => {
       const key = newId()
       for (const parts of [0, 1]) {

@@ -27,10 +27,6 @@ export function openS3Bucket(
   const client = createS3Client(config, clock)
   const uploads = createS3Uploads(client, log)
 
-  /** What callers of the API see: nothing of the bucket, which is the cause, for the log. */
-  const unavailable = (error: unknown): unknown =>
-    error instanceof S3Failure ? errors.unavailable({ retryAfter: RETRY_SECONDS, cause: error }) : error
-
   async function remove(key: string): Promise<void> {
     await client.run(LIMITS, undefined, ({ sdk, send }) =>
       send(new sdk.DeleteObjectCommand({ Bucket: client.bucket, Key: key })),
@@ -86,32 +82,25 @@ export function openS3Bucket(
   }
 
   function storage(folder: string): ReturnType<S3Bucket['storage']> {
-    const keyOf = (key: string): string => `${config.prefix}${folder}/${checkKey(key)}`
-    const toFault = (key: string, error: unknown): unknown =>
-      error instanceof S3Failure && error.code === 'NoSuchKey' ? new NoSuchObject(key) : unavailable(error)
+    /** What callers of the API see: nothing of the bucket, which is the cause, for the log. */
+    function toFault(key: string, error: unknown): unknown {
+      if (!(error instanceof S3Failure)) return error
+      if (error.code === 'NoSuchKey') return new NoSuchObject(key)
+      return errors.unavailable({ retryAfter: RETRY_SECONDS, cause: error })
+    }
+    async function withFaults<T>(key: string, call: (path: string) => Promise<T>): Promise<T> {
+      try {
+        return await call(`${config.prefix}${folder}/${checkKey(key)}`)
+      } catch (error) {
+        throw toFault(key, error)
+      }
+    }
     return {
       name: 's3',
-      async write(key, bytes, options = {}) {
-        try {
-          return await write(keyOf(key), bytes, options)
-        } catch (error) {
-          throw unavailable(error)
-        }
-      },
-      async read(key, range = WHOLE) {
-        try {
-          return await readFromS3(client, keyOf(key), range, (error) => toFault(key, error))
-        } catch (error) {
-          throw toFault(key, error)
-        }
-      },
-      async remove(key) {
-        try {
-          await remove(keyOf(key))
-        } catch (error) {
-          throw unavailable(error)
-        }
-      },
+      write: (key, bytes, options = {}) => withFaults(key, (path) => write(path, bytes, options)),
+      read: (key, range = WHOLE) =>
+        withFaults(key, (path) => readFromS3(client, path, range, (error) => toFault(key, error))),
+      remove: (key) => withFaults(key, remove),
       async ping() {
         const fault = await ping()
         if (fault) throw fault.error
