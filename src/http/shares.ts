@@ -28,7 +28,7 @@ export const limitsOfProcess = (): Limits => ({
   bodies: fair(64 * MIB, 16 * MIB, { total: 1024, ofCaller: 256 }, true),
   // Bytes of large answers, from before they are read until they are sent. Twice what may be unsent in all, see
   // limitSending: clients that do not read cannot take everything.
-  answers: fair(64 * MIB, 16 * MIB, { total: 256, ofCaller: 64 }, false),
+  answers: fair(64 * MIB, 16 * MIB, { total: 1024, ofCaller: 256 }, false),
 })
 
 // Of an upload this much is in memory: what has been read, and what is being written.
