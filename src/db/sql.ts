@@ -23,19 +23,17 @@ export type Statement = {
 
 type Part = SqlScalar | Sql<unknown> | Choice
 
-type Pieces = Readonly<Record<Dialect, Sql | (() => Sql)>>
+type Pieces = Readonly<Record<Dialect, Sql>>
 
 /** SQL that differs between the engines. */
 class Choice {
   readonly #pieces: Pieces
-  readonly #made: Partial<Record<Dialect, Sql>> = {}
   constructor(pieces: Pieces) {
     this.#pieces = pieces
   }
 
   for(dialect: Dialect): Sql {
-    const piece = this.#pieces[dialect]
-    return piece instanceof Sql ? piece : (this.#made[dialect] ??= flat(piece(), dialect))
+    return this.#pieces[dialect]
   }
 }
 
@@ -133,27 +131,6 @@ const known: Record<Dialect, WeakMap<readonly string[], string>> = {
   postgres: new WeakMap(),
 }
 
-/** The same SQL for one engine without pieces in it: it is rendered again and again. */
-function flat(query: Sql<unknown>, dialect: Dialect): Sql {
-  const strings = ['']
-  const scalars: SqlScalar[] = []
-  function add({ strings: texts, parts }: Sql<unknown>): void {
-    for (const [i, text] of texts.entries()) {
-      strings[strings.length - 1] += text
-      if (i === parts.length) return
-      const part = parts[i]!
-      if (isPiece(part)) add(part instanceof Choice ? part.for(dialect) : part)
-      else {
-        // Checked when it is rendered, as every value is.
-        scalars.push(part)
-        strings.push('')
-      }
-    }
-  }
-  add(query)
-  return new Sql(strings, scalars)
-}
-
 const isPiece = (part: Part): part is Sql<unknown> | Choice => part instanceof Sql || part instanceof Choice
 
 /** PostgreSQL refuses U+0000, SQLite's functions end at it, and UTF-8 has no lone surrogates. */
@@ -223,10 +200,7 @@ sql.insert = <K extends string, const C extends K>(
 ): Insert<Record<C, string>> =>
   new Insert(shapeOf(table, Object.keys(row), key), Object.values<SqlScalar>(row))
 
-/**
- * SQL that differs between the engines. A function writes its piece when a statement with it is rendered: what nobody may
- * ever run, or only later, takes no time and memory until then.
- */
+/** SQL that differs between the engines. */
 sql.either = (pieces: Pieces): Choice => new Choice(pieces)
 
 /** Joins values or templates with a separator. */
@@ -271,3 +245,31 @@ sql.forUpdate = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for
 
 /** `for share` on PostgreSQL: these rows do not change until the transaction ends. SQLite needs no locks. */
 sql.sharedLock = sql.either({ sqlite: sql.literal(''), postgres: sql.literal('for share') })
+
+/** The same SQL for one engine without templates in it, for what is rendered again and again. */
+sql.flat = <R>(query: Sql<R>, dialect: Dialect): Sql<R> => {
+  const strings = ['']
+  const scalars: SqlScalar[] = []
+  appendFlat(query, dialect, strings, scalars)
+  return new Sql(strings, scalars)
+}
+
+function appendFlat(
+  { strings: texts, parts }: Sql<unknown>,
+  dialect: Dialect,
+  strings: string[],
+  scalars: SqlScalar[],
+): void {
+  for (const [i, text] of texts.entries()) {
+    strings[strings.length - 1] += text
+    if (i === parts.length) return
+    const part = parts[i]!
+    if (isPiece(part))
+      appendFlat(part instanceof Choice ? part.for(dialect) : part, dialect, strings, scalars)
+    else {
+      // Checked when it is rendered, as every value is.
+      scalars.push(part)
+      strings.push('')
+    }
+  }
+}

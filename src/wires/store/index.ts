@@ -60,7 +60,7 @@ export const store = defineWire({
     const declared = declaredIndexes(options.indexes, isByOwner)
     const documents = createDocuments(db, clock, indexes)
     const lists = createLists({
-      db,
+      db: context.db,
       documents,
       indexes,
       limitMs: options.queryLimitSeconds * 1000,

@@ -1,20 +1,25 @@
 import { sql, type Sql } from '../../../db/sql.ts'
-import { afterSql } from './by-scan.ts'
-import { isCounted, isShort, matchingRows, readPage, rowsInPlace } from './page.ts'
-import type { ListSource, ListPage, PageRows } from './page.ts'
+import type { IndexSet } from './indexes/definition.ts'
+import type { Indexes } from './indexes/indexes.ts'
+import { afterCursorSql, type ListSource } from './list-source.ts'
+import { isShort, matchingRows, readPage, type ListPage, type PageRows } from './page.ts'
+import { fewestFirst } from './plan/choose.ts'
+import { plansOf, type Plan } from './plan/plan.ts'
+import { effortOf, effortOfSort } from './query/effort.ts'
 import {
   countEntriesSql,
   documentsOfEntries,
   entriesSql,
+  entryOrderOf,
   firstSql,
   isReadySql,
-  orderSql,
   type EntriesSql,
-  type OrderSql,
+  type EntryOrder,
 } from './sql/entries.ts'
-import type { Plan } from './plan/plan.ts'
-import { effortOf, effortOfSort } from './query/effort.ts'
+import { directionOf } from './sql/order.ts'
 
+// Indexes may be dropped between a plan and its reads.
+const TRIES_MAX = 3
 /** Entries that are counted where it stalls nobody else. */
 const FEW_ENTRIES = 1000
 /** Documents that are looked into, likewise. */
@@ -24,97 +29,141 @@ const FEW_BYTES = 131_072
 /** To find a document by its id costs as much as to pass over so many. */
 const LOOKUP_COST = 8
 
+const NOTHING = sql.literal('')
+
 /** What a list has cost: how many entries were looked at, and documents, those of the page among them. */
 export type Examined = { readonly entries: number; readonly documents: number }
 
 /** A page, and how it was read. */
-export type IndexPage = ListPage & {
+type EntriesPage = ListPage & {
   /** Whether the entries were in the list's order. */
   readonly order: 'index' | 'sorted'
   readonly examined: Examined
 }
 
-/**
- * Reads a list from the entries of an index.
- *
- * @returns 'outdated' if the index is not as the plan took it any more, 'wide' if a scan is better
- */
-export async function readByIndex(list: ListSource, plan: Plan): Promise<IndexPage | 'outdated' | 'wide'> {
-  const order = plan.order && orderSql(plan.order, list.query.position)
-  const isDecided = plan.isExact && (order !== undefined || list.query.order.keys.length === 0)
-  const page = isDecided ? await readEntries(list, plan, order) : await readDocuments(list, plan, order)
-  // What an index that was dropped meanwhile led to is nothing at all.
-  if (page !== 'wide' && page.found.length === 0 && !(await isReady(list, plan))) return 'outdated'
-  return page
+/** A page that was read from an index. */
+export type IndexPage = EntriesPage & { readonly plan: Plan }
+
+/** Reads a list from the entries of an index; undefined if none is of use. */
+export async function readByIndex(
+  indexes: Pick<Indexes, 'recent' | 'reload' | 'used'>,
+  source: ListSource,
+): Promise<IndexPage | undefined> {
+  let set = await indexes.recent(source.collection)
+  for (let attempt = 0; attempt < TRIES_MAX; attempt++) {
+    if (set.indexes.length === 0) return undefined
+    const page = await readByOneOf(set, source)
+    if (page !== 'outdated') {
+      if (page) indexes.used(page.plan.index.id)
+      return page
+    }
+    set = await indexes.reload(source.collection)
+  }
+  return undefined
 }
 
-async function isReady({ db }: ListSource, { index }: Plan): Promise<boolean> {
-  return (await db.get(sql`select 1 as ready where ${isReadySql(index)}`)) !== undefined
+/** @returns 'outdated' if an index is not as its plan took it any more */
+async function readByOneOf(
+  { indexes }: IndexSet,
+  source: ListSource,
+): Promise<IndexPage | 'outdated' | undefined> {
+  const { db, list, owner } = source
+  const plans = plansOf(indexes, { filter: list.filter, order: list.order, owner })
+  for (const plan of await fewestFirst(db, plans, owner)) {
+    const page = await readByPlan(source, plan)
+    if (page === 'outdated') return page
+    if (page !== 'wide') return { ...page, plan }
+  }
+  return undefined
+}
+
+/** @returns 'outdated' likewise, 'wide' if a scan is better */
+async function readByPlan(source: ListSource, plan: Plan): Promise<EntriesPage | 'outdated' | 'wide'> {
+  const { db, list, cursor } = source
+  const order = plan.order && entryOrderOf(plan.order, cursor?.position)
+  const isDecided = plan.isExact && (order !== undefined || list.order.keys.length === 0)
+  const page = await (isDecided ? readEntries(source, plan, order) : readDocuments(source, plan, order))
+  if (page === 'wide' || page.documents.length > 0) return page
+  // What an index that was dropped meanwhile led to is nothing at all.
+  const ready = await db.get(sql`select 1 as ready where ${isReadySql(plan.index)}`)
+  return ready === undefined ? 'outdated' : page
 }
 
 /** Where the entries alone decide which documents are on the page. */
-async function readEntries(list: ListSource, plan: Plan, order: OrderSql | undefined): Promise<IndexPage> {
-  const { query, owner, offset } = list
+async function readEntries(
+  source: ListSource,
+  plan: Plan,
+  order: EntryOrder | undefined,
+): Promise<EntriesPage> {
+  const { owner, offset, knownTotal } = source
+  const isCounted = knownTotal === undefined
   const rowsOf = (entries: EntriesSql, most?: number): PageRows =>
-    order ? rowsInOrder(list, plan, entries, order, most) : rowsById(list, plan, entries, most)
+    order ? rowsInOrder(source, plan, entries, order, most) : rowsById(source, plan, entries, most)
   // Between those that count there may be any number of other entries of their documents.
   const isNext =
-    !plan.hasRepeats && isShort(list) && (order ? !order.sortsIds : (query.total ?? 0) <= FEW_ENTRIES)
+    !plan.hasRepeats &&
+    isShort(source) &&
+    (order ? !order.sortsIds : typeof knownTotal !== 'number' || knownTotal <= FEW_ENTRIES)
   let page = isNext
-    ? await readPage(list, rowsOf(entriesSql(plan, owner, true), FEW_ENTRIES), true)
+    ? await readPage(source, rowsOf(entriesSql(plan, owner, true), FEW_ENTRIES), true)
     : undefined
-  if (!page || (isCounted(query) && page.total > FEW_ENTRIES))
-    page = await readPage(list, rowsOf(entriesSql(plan, owner, false)), false)
-  const counted = isCounted(query) ? page.total : 0
-  const read = order ? page.found.length + offset : page.total
+  if (!page || (isCounted && page.total > FEW_ENTRIES))
+    page = await readPage(source, rowsOf(entriesSql(plan, owner, false)), false)
+  const read = order ? page.documents.length + offset : page.total
   return {
     ...page,
     order: order ? 'index' : 'sorted',
-    examined: { entries: counted + read, documents: page.found.length },
+    examined: { entries: read + (isCounted ? page.total : 0), documents: page.documents.length },
   }
 }
 
 /** @param most counts no further than one beyond it */
 function rowsInOrder(
-  list: ListSource,
+  source: ListSource,
   plan: Plan,
   entries: EntriesSql,
-  { by, after }: OrderSql,
+  { by, after }: EntryOrder,
   most?: number,
 ): PageRows {
+  const { limit, limited, offset } = source
   const orderBy = by(sql`e`)
   const rows = sql`select e.key, e.id from ${entries.from} where ${entries.where} ${after}`
-  const isFirst = most !== undefined && list.offset === 0
-  const page = isFirst
-    ? firstSql(rows, orderBy, list.limit + 1)
-    : sql`${rows} order by ${orderBy} ${list.limited}`
-  return rowsOfEntries(list, plan, entries, page, orderBy, most)
+  const page =
+    most !== undefined && offset === 0
+      ? firstSql(rows, orderBy, limit + 1)
+      : sql`${rows} order by ${orderBy} ${limited}`
+  return rowsOfEntries(source, plan, entries, page, orderBy, most)
 }
 
 /** Likewise in the order of ids. */
-function rowsById(list: ListSource, plan: Plan, entries: EntriesSql, most?: number): PageRows {
-  const { order, position } = list.query
-  const [toward, beyond] = (order.idDescending ? ['desc', '<'] : ['asc', '>']).map((one) => sql.literal(one))
-  const orderBy = sql`e.id ${toward!}`
-  const after = position ? sql`and e.id ${beyond!} ${position.id}` : sql``
+function rowsById(source: ListSource, plan: Plan, entries: EntriesSql, most?: number): PageRows {
+  const { list, cursor, limited } = source
+  const { idDescending } = list.order
+  const orderBy = sql`e.id ${directionOf(idDescending)}`
+  const beyond = sql.literal(idDescending ? '<' : '>')
+  const after = cursor ? sql`and e.id ${beyond} ${cursor.position.id}` : NOTHING
   // Sorted are no more than are counted.
   const rows = sql`select ${idsOf(plan)} from ${entries.from} where ${entries.where} ${after} ${upTo(most)}`
-  const page = sql`select e.id from (${rows}) as e order by ${orderBy} ${list.limited}`
-  return rowsOfEntries(list, plan, entries, page, orderBy, most)
+  const page = sql`select e.id from (${rows}) as e order by ${orderBy} ${limited}`
+  return rowsOfEntries(source, plan, entries, page, orderBy, most)
 }
 
 /** The documents of a page of entries, and how many entries there are. */
 function rowsOfEntries(
-  list: ListSource,
+  { knownTotal, scope }: ListSource,
   plan: Plan,
-  entries: EntriesSql,
+  { from, where }: EntriesSql,
   page: Sql,
   orderBy: Sql,
   most?: number,
 ): PageRows {
-  const all = sql`select ${idsOf(plan)} from ${entries.from} where ${entries.where} ${upTo(most)}`
-  const total = isCounted(list.query) ? sql`(select count(*) from (${all}) as found)` : list.knownTotal
-  return { total, orderBy, limited: sql``, ...documentsOfEntries(sql`(${page}) as e`, list.scope) }
+  const counted = sql`(select count(*) from (select ${idsOf(plan)} from ${from} where ${where} ${upTo(most)}) as counted)`
+  return {
+    total: knownTotal ?? counted,
+    orderBy,
+    limited: NOTHING,
+    ...documentsOfEntries(sql`(${page}) as e`, scope),
+  }
 }
 
 const upTo = (most: number | undefined): Sql => sql.literal(most === undefined ? '' : `limit ${most + 1}`)
@@ -124,49 +173,53 @@ const idsOf = ({ hasRepeats }: Plan): Sql => sql.literal(hasRepeats ? 'distinct 
 
 /** Where the documents must be looked into, to match or to sort them. */
 async function readDocuments(
-  list: ListSource,
+  source: ListSource,
   plan: Plan,
-  order: OrderSql | undefined,
-): Promise<IndexPage | 'wide'> {
-  const { query, limit, countAll } = list
+  order: EntryOrder | undefined,
+): Promise<EntriesPage | 'wide'> {
+  const { cursor, limit, countAll } = source
   // Where enough of all documents match, the page is found soon, wherever the cursor is.
-  if (order && query.total !== undefined && query.total > LOOKUP_COST * (limit + 1))
-    return readUntilFull(list, plan, order)
-  const few = await countFew(list, plan)
+  if (order && cursor?.total !== undefined && cursor.total > LOOKUP_COST * (limit + 1))
+    return readUntilFull(source, plan, order, cursor.total)
+  const few = await countFew(source, plan)
   const most = few === undefined ? Math.floor((await countAll()) / LOOKUP_COST) : FEW_DOCUMENTS
-  const entries = few ?? (await countEntries(list, plan, most))
+  const entries = few ?? (await countEntries(source, plan, most))
   if (entries > most) return 'wide'
-  const page = await readPage(list, await rowsOfCandidates(list, plan), few !== undefined)
+  const page = await readPage(source, await rowsOfCandidates(source, plan), few !== undefined)
   return { ...page, order: 'sorted', examined: { entries: 2 * entries, documents: entries } }
 }
 
 /** In the order of the entries, until enough documents have matched. */
-async function readUntilFull(list: ListSource, plan: Plan, { by, after }: OrderSql): Promise<IndexPage> {
-  const { from, where } = entriesSql(plan, list.owner, false)
-  const documents = documentsOfEntries(
-    sql`(select e.key, e.id from ${from} where ${where} ${after}) as e`,
-    list.scope,
+async function readUntilFull(
+  source: ListSource,
+  plan: Plan,
+  { by, after }: EntryOrder,
+  total: number,
+): Promise<EntriesPage> {
+  const { list, owner, scope, limited } = source
+  const entries = entriesSql(plan, owner, false)
+  const { from, where } = documentsOfEntries(
+    sql`(select e.key, e.id from ${entries.from} where ${entries.where} ${after}) as e`,
+    scope,
   )
-  const matching = sql`${documents.where} and ${sql.stoppable(list.query.where)}`
-  const rows = { ...rowsInPlace(list, documents.from, matching), orderBy: by(sql`e`) }
-  const page = await readPage(list, rows, false)
-  return { ...page, order: 'index', examined: { entries: page.found.length, documents: page.found.length } }
+  const matching = sql`${where} and ${sql.stoppable(list.where)}`
+  const page = await readPage(source, { from, where: matching, orderBy: by(sql`e`), limited, total }, false)
+  const { length } = page.documents
+  return { ...page, order: 'index', examined: { entries: length, documents: length } }
 }
 
 /** The documents that the entries lead to, each once. */
-async function rowsOfCandidates(list: ListSource, plan: Plan): Promise<PageRows> {
-  const { query, scope, owner } = list
-  const entries = entriesSql(plan, owner, false)
+async function rowsOfCandidates(source: ListSource, plan: Plan): Promise<PageRows> {
+  const entries = entriesSql(plan, source.owner, false)
   const candidates = sql`candidates as materialized (select ${idsOf(plan)} from ${entries.from} where ${entries.where})`
-  const { from, where } = documentsOfEntries(sql`candidates as e`, scope)
-  const matching = sql`${where} and ${sql.stoppable(await afterSql(list))}`
-  if (isCounted(query)) return { ...matchingRows(list, from, matching, candidates), isOnce: true }
-  return { ...rowsInPlace(list, from, matching), ctes: sql`with ${candidates}`, isOnce: true }
+  const { from, where } = documentsOfEntries(sql`candidates as e`, source.scope)
+  const matching = sql`${where} and ${sql.stoppable(await afterCursorSql(source))}`
+  return { ...matchingRows(source, from, matching, candidates), isOnce: true }
 }
 
 /** How many entries there are, if they lead to few documents, which are no great effort together either. */
 async function countFew(
-  { db, query, collection, owner }: ListSource,
+  { db, list, collection, owner }: ListSource,
   plan: Plan,
 ): Promise<number | undefined> {
   const { from, where } = entriesSql(plan, owner, true)
@@ -174,9 +227,9 @@ async function countFew(
     select count(*) as entries, cast(coalesce(sum(bytes), 0) as bigint) as bytes from (
       select (select d.bytes from store_documents d where d.collection = ${collection} and d.id = e.id) as bytes
       from ${from} where ${where} limit ${sql.literal(String(FEW_DOCUMENTS + 1))}
-    ) as found`)
+    ) as counted`)
   const { entries, bytes } = row!
-  const effort = Math.max(1, effortOf(query.filter) + effortOfSort(query.order))
+  const effort = Math.max(1, effortOf(list.filter) + effortOfSort(list.order))
   return entries <= FEW_DOCUMENTS && bytes <= FEW_BYTES / effort ? entries : undefined
 }
 

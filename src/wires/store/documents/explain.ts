@@ -5,11 +5,11 @@ import { parseJson } from '../../../base/json.ts'
 import { Type } from '../../../base/schema.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { IndexPage } from './by-index.ts'
-import { fieldsOf, neededFields, serves } from './indexes/automatic-fields.ts'
+import { fieldsOf, serves } from './indexes/automatic-fields.ts'
 import { namesOf, type IndexField } from './indexes/entries.ts'
 import type { IndexRow } from './indexes/index-rows.ts'
-import type { ListSource } from './page.ts'
-import type { Plan } from './plan/plan.ts'
+import type { ListSource } from './list-source.ts'
+import type { ListPage } from './page.ts'
 import type { Path } from './query/path.ts'
 
 const Index = Type.Object(
@@ -85,9 +85,8 @@ export const selectExplainedSql = (collection: string): Sql<ExplainedRow> => sql
 /** A list that was read, and what is known of its collection. */
 type Answered = {
   readonly source: ListSource
-  readonly indexed: (IndexPage & { readonly plan: Plan }) | undefined
-  readonly total: number
-  readonly found: readonly unknown[]
+  readonly page: ListPage
+  readonly indexed: IndexPage | undefined
   readonly ms: number
   /** How many there are in reach. */
   readonly documents: number
@@ -96,10 +95,10 @@ type Answered = {
 
 /** Tells how a list was answered. */
 export function explanationOf(answered: Answered): Explanation {
-  const { total, ms, rows } = answered
+  const { page, ms, rows } = answered
   return {
     ...planOf(answered),
-    total,
+    total: page.total,
     ms: Math.round(ms * 100) / 100,
     indexes: rows.map((row) => ({
       fields: namesOf(fieldsIn(row)),
@@ -117,12 +116,12 @@ const fieldsIn = ({ fields }: ExplainedRow): IndexField[] => parseJson(fields) a
 
 function planOf({
   source,
+  page,
   indexed,
-  found,
   documents,
   rows,
 }: Answered): Omit<Explanation, 'total' | 'ms' | 'indexes'> {
-  const { query, collection, offset } = source
+  const { list, collection, offset } = source
   if (indexed) {
     const { plan, order, examined } = indexed
     return {
@@ -134,17 +133,17 @@ function planOf({
       examined,
     }
   }
-  if (!query.scans) return { plan: 'id', examined: { entries: 0, documents: found.length + offset } }
-  const needed = neededFields(query.filter, query.order)
+  if (!list.scans) return { plan: 'id', examined: { entries: 0, documents: page.documents.length + offset } }
+  const { needed } = list
   const isSuggested =
     needed &&
-    fieldsOf(needed).every(({ path }) => isDeclarable(path)) &&
-    !rows.some((row) => serves(fieldsIn(row), needed))
+    fieldsOf(needed.fields).every(({ path }) => isDeclarable(path)) &&
+    !rows.some((row) => serves(fieldsIn(row), needed.fields))
   return {
     plan: 'scan',
     examined: { entries: 0, documents },
     ...(isSuggested && {
-      suggestion: `store.indexes: { ${/^\w+$/.test(collection) ? collection : `'${collection}'`}: ['${namesOf(fieldsOf(needed))}'] }`,
+      suggestion: `store.indexes: { ${/^\w+$/.test(collection) ? collection : `'${collection}'`}: ['${needed.names}'] }`,
     }),
   }
 }

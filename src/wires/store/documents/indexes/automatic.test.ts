@@ -6,6 +6,7 @@ import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
+import { parseList } from '../parsed-list.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 
 const DOCUMENTS = 1_000
@@ -84,6 +85,32 @@ eachEngine((engine) => {
     await list('books', { genre: 'novel' }, { sort: '-pages,year' })
     assert.deepEqual(await namesIn('books'), ['year', 'genre,pages,-year'])
     await assertEntries(app)
+  })
+
+  test('lists that are quick, but many, add the index that they need', async (t) => {
+    const counted = await startApp(t, engine, {
+      config: { store: { collections, automaticIndexes: { slowMs: 3_600_000 } } },
+    })
+    const { token } = await counted.register()
+    const made = await counted.request('POST', '/store/books', { token, body: documents })
+    assert.equal(made.status, 201)
+    const indexes = indexesIn(counted)
+    const { documents: stored } = counted.app.service('store')
+    const list = parseList({ filter: '{"year":1973}' }, counted.app.db.dialect)
+    const countAll = () => stored.count('books', { owner: undefined })
+    async function scan(ms: number): Promise<number> {
+      indexes.observe({ collection: 'books', list, countAll }, { ms, total: 10 })
+      await indexes.idle()
+      return (await indexesOf(counted)).length
+    }
+    // 1.9 s in each of two minutes.
+    for (let minute = 0; minute < 2; minute++) {
+      for (let i = 0; i < 19; i++) assert.equal(await scan(100), 0)
+      counted.clock.advance(60_000)
+    }
+    for (let i = 0; i < 49; i++) assert.equal(await scan(40), 0)
+    assert.equal(await scan(40), 1)
+    assert.match(counted.log(), /"books","fields":"year".*lists without it took 2 s within a minute/)
   })
 
   test('at the limit, a new one takes the place of the one that was unused for longest', async () => {

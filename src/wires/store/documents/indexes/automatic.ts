@@ -4,9 +4,8 @@ import { ApiError, errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
 import { requireRow } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
-import type { FilterTree } from '../query/filter.ts'
-import type { Sort } from '../query/sort.ts'
-import { fieldsOf, neededFields, serves, type NeededFields } from './automatic-fields.ts'
+import type { ListSource } from '../list-source.ts'
+import { fieldsOf, serves } from './automatic-fields.ts'
 import {
   dropUnusedSql,
   insertAutomaticSql,
@@ -19,10 +18,15 @@ import type { IndexBuilds } from './build.ts'
 import { namesOf, type IndexField } from './entries.ts'
 import { changeIndexes, type IndexRow } from './index-rows.ts'
 
+const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /** So many slow lists of a shape within an hour are a reason for an index. */
 const SLOW_LISTS = 3
+/** So much time that all lists of a shape took within a minute is one, too, however quick each is. */
+const SCANNED_MS = 2_000
+/** Lists that are quicker are not counted: they look into less than a thousand documents. */
+const COUNTED_MS = 1
 const SHAPES_MAX = 1_000
 const INDEXES_MAX = 10_000
 // An index is of no use to lists that find more of the documents, unless they are sorted.
@@ -36,23 +40,27 @@ const REPLACEABLE_MS = 2 * HOUR_MS
 /** When indexes are made that nobody has declared. */
 export type AutomaticIndexOptions = { readonly slowMs: number; readonly max: number }
 
-/** A list that looked into all documents in reach. */
-export type ScannedList = {
-  readonly collection: string
-  readonly filter: FilterTree
-  readonly order: Sort
-  /** How long it took, in milliseconds. */
-  readonly ms: number
-  /** How many documents it has on all its pages. */
-  readonly total: number
-  /** Counts the documents in reach. */
-  readonly countAll: () => Promise<number>
+/** A list that looked into all documents in scope. */
+export type ScannedList = Pick<ListSource, 'collection' | 'list' | 'countAll'>
+
+type Needed = NonNullable<ScannedList['list']['needed']>
+
+/** How long it took, in milliseconds, and how many documents it has on all its pages. */
+export type ScanCost = { readonly ms: number; readonly total: number }
+
+/** What lists of a shape have cost lately. */
+type ShapeCost = {
+  /** When lists were slow. */
+  readonly slowAt: readonly number[]
+  /** When the minute began in which the time is summed up. */
+  readonly since: number
+  readonly scannedMs: number
 }
 
 /** Indexes that the server makes by itself, where lists of the same shape are slow again and again. */
 export type AutomaticIndexes = {
   /** Takes notice of a list that no index served. */
-  observe(list: ScannedList): void
+  observe(list: ScannedList, cost: ScanCost): void
   /** Takes notice of a list that was answered from an index. */
   used(indexId: number): void
   /** Resolves when nothing is being done because of what was noticed. */
@@ -70,7 +78,7 @@ export function createAutomaticIndexes(
   isByOwner: (collection: string) => boolean,
 ): AutomaticIndexes {
   // Of this process: an estimate is enough to begin with, and the row decides.
-  const slowLists = new BoundedMap<string, number[]>(SHAPES_MAX)
+  const costs = new BoundedMap<string, ShapeCost>(SHAPES_MAX)
   const notedUses = new BoundedMap<number, number>(INDEXES_MAX)
   const withoutRoom = new BoundedMap<string, true>(SHAPES_MAX)
   const running = new PendingPromises()
@@ -80,27 +88,38 @@ export function createAutomaticIndexes(
     void running.add(work.catch(failed))
   }
 
-  /** Whether this is one slow list too many of its shape. */
-  function isReason(shape: string): boolean {
+  /** Why lists of this shape are a reason for an index, if they are, with this one. */
+  function reasonOf(shape: string, ms: number, slowMs: number): string | undefined {
     const now = clock.now()
-    const times = [...(slowLists.get(shape) ?? []).filter((time) => time > now - HOUR_MS), now]
-    slowLists.delete(shape)
-    if (times.length >= SLOW_LISTS) return true
-    slowLists.set(shape, times)
-    return false
+    const before = costs.get(shape)
+    const isSameMinute = before !== undefined && before.since > now - MINUTE_MS
+    const cost: ShapeCost = {
+      slowAt: [
+        ...(before?.slowAt ?? []).filter((time) => time > now - HOUR_MS),
+        ...(ms < slowMs ? [] : [now]),
+      ],
+      since: isSameMinute ? before.since : now,
+      scannedMs: (isSameMinute ? before.scannedMs : 0) + ms,
+    }
+    costs.delete(shape)
+    if (cost.slowAt.length >= SLOW_LISTS)
+      return `${SLOW_LISTS} lists within an hour took ${slowMs} ms or longer without it`
+    if (cost.scannedMs >= SCANNED_MS) return `lists without it took ${SCANNED_MS / 1000} s within a minute`
+    costs.set(shape, cost)
+    return undefined
   }
 
-  async function look(
-    { collection, total, countAll }: ScannedList,
-    needed: NeededFields,
-    { slowMs, max }: AutomaticIndexOptions,
+  /** Adds the index that lists of this shape need, unless it would not help this one, or there is one, or no room. */
+  async function addIndex(
+    { collection, countAll }: ScannedList,
+    { fields: needed, names }: Needed,
+    total: number,
+    max: number,
+    reason: string,
   ): Promise<void> {
     const all = await countAll()
     if (all < DOCUMENTS_MIN || (!needed.sorts && total > all * FOUND_SHARE)) return
-    const fields = fieldsOf(needed)
-    const about = { collection, fields: namesOf(fields) }
-    const shape = `${collection} ${about.fields}`
-    if (!isReason(shape)) return
+    const about = { collection, fields: names }
     const rows = await db.all(selectOfCollectionSql(collection))
     if (rows.some((row) => serves(parseFields(row), needed))) return
 
@@ -113,7 +132,7 @@ export function createAutomaticIndexes(
           makeRoomSql(collection, max, now - REPLACEABLE_MS),
           requireRow(
             insertAutomaticSql(
-              { collection, fields, isUnique: false, byOwner: isByOwner(collection) },
+              { collection, fields: fieldsOf(needed), isUnique: false, byOwner: isByOwner(collection) },
               max,
               now,
             ),
@@ -127,13 +146,11 @@ export function createAutomaticIndexes(
           { collection, fields: namesOf(parseFields(row)) },
           'an automatic index is dropped: it makes room',
         )
-      log.info(
-        about,
-        `an index is added: ${SLOW_LISTS} lists within an hour took ${slowMs} ms or longer without it`,
-      )
+      log.info(about, `an index is added: ${reason}`)
     } catch (error) {
       if (!isNotMadeError(error)) throw error
       // Or another replica was faster, which has said so.
+      const shape = `${collection} ${names}`
       if (!withoutRoom.has(shape))
         log.info({ ...about, max }, 'lists are slow without an index, but there is no room for another one')
       withoutRoom.set(shape, true)
@@ -160,12 +177,13 @@ export function createAutomaticIndexes(
   jobs.every('store.unused-indexes', DAY_MS, dropUnused)
 
   return {
-    observe(list) {
-      if (options === false || list.ms < options.slowMs) return
-      const needed = neededFields(list.filter, list.order)
-      if (!needed) return
-      inBackground(look(list, needed, options), (error) =>
-        log.warn({ err: error, collection: list.collection }, 'an index that lists need could not be added'),
+    observe(scanned, { ms, total }) {
+      const { collection, list } = scanned
+      if (options === false || !list.needed || ms < Math.min(options.slowMs, COUNTED_MS)) return
+      const reason = reasonOf(`${collection} ${list.needed.names}`, ms, options.slowMs)
+      if (reason === undefined) return
+      inBackground(addIndex(scanned, list.needed, total, options.max, reason), (error) =>
+        log.warn({ err: error, collection }, 'an index that lists need could not be added'),
       )
     },
 

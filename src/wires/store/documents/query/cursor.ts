@@ -1,5 +1,5 @@
 import { isSameSecret, sha256, type Key } from '../../../../base/crypto.ts'
-import { invalid, type ApiError } from '../../../../base/errors.ts'
+import { invalid } from '../../../../base/errors.ts'
 import { sortKeyOf } from '../sort-key.ts'
 import type { Bound, Position } from './bound.ts'
 import type { Json } from './filter.ts'
@@ -30,7 +30,9 @@ export function cursorBehind(
   const id = String(document['_id'])
   if (sort.keys.length === 0) return { position: { bounds: [], id }, print: undefined, total }
   const key = keyOf(document as Json, sort.keys)
-  const isShort = key.reduce((sum, { length }) => sum + length, 0) <= KEY_BYTES
+  let length = 0
+  for (const bytes of key) length += bytes.length
+  const isShort = length <= KEY_BYTES
   const bounds = key.map((bytes): Bound => {
     const most = isShort ? Infinity : Math.floor(KEY_BYTES / key.length)
     return bytes.length <= most ? { bytes, isCut: false } : { bytes: cut(bytes, most), isCut: true }
@@ -71,28 +73,19 @@ function characterBytes(first: number): number {
   return first < 0xf0 ? 3 : 4
 }
 
-/** What a cursor carries of the list that it is of: a few characters that tell it from others. */
-export const markOf = (list: string): string => sha256(list).slice(0, 12)
-
 /**
  * Writes a cursor: opaque base64url text, authenticated because its total is answered.
  *
- * @param mark the list's
+ * @param list tells the list that it is of from others: its collection, for whom, its filter and sort
  */
-export function encodeCursor({ position, print, total }: Cursor, mark: string, key: Key): string {
+export function encodeCursor({ position, print, total }: Cursor, list: string, key: Key): string {
   const bounds = position.bounds.map(({ bytes, isCut }) => [bytes.toString('base64url'), Number(isCut)])
-  const content: Content = [mark, position.id, total ?? null, print ?? null, bounds as [string, 0 | 1][]]
+  const content: Content = [position.id, total ?? null, print ?? null, bounds as [string, 0 | 1][]]
   const text = Buffer.from(JSON.stringify(content)).toString('base64url')
-  return `${key.mac(text)}${text}`
+  return `${key.mac(`${list}\n${text}`)}${text}`
 }
 
-type Content = [
-  mark: string,
-  id: string,
-  total: number | null,
-  print: string | null,
-  bounds: [string, 0 | 1][],
-]
+type Content = [id: string, total: number | null, print: string | null, bounds: [string, 0 | 1][]]
 
 const MAC_LENGTH = 43
 
@@ -101,15 +94,15 @@ const MAC_LENGTH = 43
  *
  * @throws VALIDATION_ERROR at `/query/cursor` for a forged one, one of another list, and one from before the secret changed
  */
-export function decodeCursor(cursor: string, mark: string, key: Key): Cursor {
+export function decodeCursor(cursor: string, list: string, key: Key): Cursor {
   const text = cursor.slice(MAC_LENGTH)
-  if (cursor.length > MAX_LENGTH || !isSameSecret(cursor.slice(0, MAC_LENGTH), key.mac(text)))
-    throw refused('This is not a cursor: send the nextCursor of the previous page.')
-  const [list, id, total, print, bounds] = JSON.parse(Buffer.from(text, 'base64url').toString()) as Content
-  if (list !== mark)
-    throw refused(
-      'This cursor is of another list: keep collection, filter and sort while you follow cursors.',
-    )
+  if (cursor.length > MAX_LENGTH || !isSameSecret(cursor.slice(0, MAC_LENGTH), key.mac(`${list}\n${text}`)))
+    throw invalid({
+      path: '/query/cursor',
+      message:
+        'This is not a cursor of this list: send the nextCursor of the previous page, with the same collection, filter and sort.',
+    })
+  const [id, total, print, bounds] = JSON.parse(Buffer.from(text, 'base64url').toString()) as Content
   return {
     position: {
       id,
@@ -122,5 +115,3 @@ export function decodeCursor(cursor: string, mark: string, key: Key): Cursor {
     total: total ?? undefined,
   }
 }
-
-const refused = (message: string): ApiError => invalid({ path: '/query/cursor', message })

@@ -5,7 +5,9 @@ import { sql } from '../../../../db/sql.ts'
 import type { Engine } from '../../../../testing/engines.ts'
 import { storedColumn, storedSql } from '../sql/document-rows.ts'
 import type { Json } from './filter.ts'
-import { listQuery, type ListParameters } from '../list-query.ts'
+import { parseList, whereAfterSql, type ListParameters } from '../parsed-list.ts'
+import { cursorBehind, decodeCursor, encodeCursor, exactPosition } from './cursor.ts'
+import { listFault } from './sort.ts'
 
 export type Document = Record<string, unknown>
 
@@ -69,21 +71,19 @@ export async function openDocuments(engine: Engine) {
 
     /** Numbers of the documents that match, lowest first. */
     async matching(collection: string, filter: unknown): Promise<number[]> {
-      const { from, where } = listQuery({ filter: JSON.stringify(filter) }, collection, cursorKey)
+      const { where } = parseList({ filter: JSON.stringify(filter) }, db.dialect)
       const rows = await db.all<{ id: string }>(
-        sql`select d.id from ${from} where d.collection = ${collection} and ${where} order by d.id`,
+        sql`select d.id from store_documents d where d.collection = ${collection} and ${where} order by d.id`,
       )
       return rows.map(({ id }) => Number(id))
     },
 
     /** For each filter the numbers of the documents that match, in one statement. */
     async matchingEach(collection: string, filters: readonly unknown[]): Promise<number[][]> {
-      const lists = filters.map((filter) =>
-        listQuery({ filter: JSON.stringify(filter) }, collection, cursorKey),
-      )
+      const lists = filters.map((filter) => parseList({ filter: JSON.stringify(filter) }, db.dialect))
       const verdicts = lists.map(({ where }) => sql`coalesce(cast((${where}) as text), 'null')`)
       const rows = await db.all<{ id: string; verdicts: string }>(sql`
-        select d.id, ${sql.join(verdicts, ` || ' ' || `)} as verdicts from ${lists[0]!.from}
+        select d.id, ${sql.join(verdicts, ` || ' ' || `)} as verdicts from store_documents d
         where d.collection = ${collection} order by d.id`)
       return filters.map((filter, i) =>
         rows.flatMap(({ id, verdicts }) => {
@@ -95,21 +95,33 @@ export async function openDocuments(engine: Engine) {
     },
 
     /** Numbers of the documents in the list's order, and the cursor behind the last one. */
-    async page(collection: string, parameters: ListParameters, limit = 1000) {
-      const list = listQuery(parameters, collection, cursorKey)
-      const where =
-        list.anchor === undefined ? list.whereAfter : list.exactAfter(await stored(collection, list.anchor))
+    async page(
+      collection: string,
+      { cursor: text, ...parameters }: ListParameters & { readonly cursor?: string | undefined },
+      limit = 1000,
+    ) {
+      const list = parseList(parameters, db.dialect)
+      const name = collection + list.text
+      const cursor = text === undefined ? undefined : decodeCursor(text, name, cursorKey)
+      const position =
+        cursor?.print === undefined
+          ? cursor?.position
+          : exactPosition(cursor, list.order, await stored(collection, cursor.position.id))
+      const where = position === undefined ? list.where : whereAfterSql(list, position, db.dialect)
       const rows = await db
         .all<{ body: string }>(
-          sql`select d.body from ${list.from}
+          sql`select d.body from store_documents d
             where d.collection = ${collection} and ${where} order by ${list.orderBy} limit ${limit}`,
         )
         .catch((error: unknown) => {
-          throw list.faultOf(error)
+          throw listFault(error, list.order)
         })
       const documents = rows.map(({ body }) => JSON.parse(body) as Document)
       const last = documents.at(-1)
-      return { numbers: documents.map(({ _id }) => Number(_id)), cursor: last && list.cursorAfter(last) }
+      return {
+        numbers: documents.map(({ _id }) => Number(_id)),
+        cursor: last && encodeCursor(cursorBehind(last, list.order), name, cursorKey),
+      }
     },
   }
 }

@@ -11,8 +11,16 @@ import type { SortKey } from './sort.ts'
  * @throws NoKeyError
  */
 export function keyOf(document: Json, keys: readonly SortKey[]): readonly Buffer[] {
-  const scalars = keys.map(({ path }) => scalarAt(document, path))
-  if (!scalars.includes(undefined)) return scalars.map((value) => sortKeyOf(value!))
+  const key: Buffer[] = []
+  for (const { path } of keys) {
+    const value = scalarAt(document, path)
+    if (value === undefined) return firstKeyOf(document, keys)
+    key.push(sortKeyOf(value))
+  }
+  return key
+}
+
+function firstKeyOf(document: Json, keys: readonly SortKey[]): readonly Buffer[] {
   let first: Buffer[] | undefined
   const makers = keys.map(() => keyMaker())
   eachKey(

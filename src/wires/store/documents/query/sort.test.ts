@@ -4,7 +4,8 @@ import { ApiError } from '../../../../base/errors.ts'
 import { sql } from '../../../../db/sql.ts'
 import { eachEngine } from '../../../../testing/engines.ts'
 import { cursorKey, openDocuments, type Document, type Documents } from './documents.fixture.ts'
-import { createParsedLists, listQuery } from '../list-query.ts'
+import { createParsedLists, parsedListOf, parseList, whereAfterSql } from '../parsed-list.ts'
+import { decodeCursor } from './cursor.ts'
 import { parseSort } from './sort.ts'
 
 const kinds: Document[] = [
@@ -176,10 +177,12 @@ eachEngine((engine) => {
     const collection = await documents.collection(Array.from({ length: 2000 }, () => ({})))
     await documents.db.write(sql`analyze store_documents`)
     const { cursor } = await documents.page(collection, {}, 1000)
-    const list = listQuery({ cursor }, collection, cursorKey)
+    const list = parseList({}, documents.db.dialect)
     assert.equal(list.scans, false)
-    const query = sql`select d.body from ${list.from}
-      where d.collection = ${collection} and ${list.whereAfter} order by ${list.orderBy} limit 20`
+    const { position } = decodeCursor(cursor!, collection + list.text, cursorKey)
+    const query = sql`select d.body from store_documents d
+      where d.collection = ${collection} and ${whereAfterSql(list, position, documents.db.dialect)}
+      order by ${list.orderBy} limit 20`
     const plan =
       engine.name === 'sqlite'
         ? await documents.db.all<{ detail: string }>(sql`explain query plan ${query}`)
@@ -194,8 +197,7 @@ eachEngine((engine) => {
 })
 
 test('only what the primary key answers does not scan', () => {
-  const scans = (parameters: Parameters<typeof listQuery>[0]) =>
-    listQuery(parameters, 'people', cursorKey).scans
+  const scans = (parameters: Parameters<typeof parseList>[0]) => parseList(parameters, 'sqlite').scans
   assert.equal(scans({}), false)
   assert.equal(scans({ filter: '{}', sort: '_id' }), false)
   assert.equal(scans({ filter: '{"_id":{"$in":["a","b"]}}' }), false)
@@ -208,7 +210,7 @@ test('only what the primary key answers does not scan', () => {
 test('a list that is asked for again is parsed once, if it is short', () => {
   const lists = createParsedLists()
   const filterOf = (filter: object) =>
-    listQuery({ filter: JSON.stringify(filter) }, 'people', cursorKey, lists).filter
+    parsedListOf(lists, { filter: JSON.stringify(filter) }, 'sqlite').filter
   assert.equal(filterOf({ 'a.b': { $gt: 5 }, c: null }), filterOf({ 'a.b': { $gt: 5 }, c: null }))
   const long = { name: 'x'.repeat(1000) }
   assert.notEqual(filterOf(long), filterOf(long))

@@ -130,8 +130,11 @@ export const documentsSql = (collection: string, owner = ''): Sql<{ documents: n
   select cast(coalesce(sum(documents), 0) as bigint) as documents from store_counts
   where collection = ${collection} and owner = ${owner}`
 
-/** All documents of a collection, in the order of their ids. */
-export const ofCollection = sql`store_documents d ${sql.either({ sqlite: sql`not indexed`, postgres: sql`` })}`
+/** All documents of a collection, one after the other. */
+export const allDocuments = sql`store_documents d ${sql.either({ sqlite: sql`not indexed`, postgres: sql`` })}`
+
+/** Some documents of a collection, in the order of their ids or by their ids. */
+export const documentsInOrder = sql`store_documents d`
 
 /** Those of an owner. SQLite would choose the primary key and read the documents of all. */
-export const ofOwner = sql`store_documents d ${sql.either({ sqlite: sql`indexed by store_documents_owner`, postgres: sql`` })}`
+export const documentsOfOwner = sql`store_documents d ${sql.either({ sqlite: sql`indexed by store_documents_owner`, postgres: sql`` })}`

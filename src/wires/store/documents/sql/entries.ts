@@ -95,8 +95,8 @@ const rangesSql = (ranges: readonly KeyRange[]): Sql => {
   })}`
 }
 
-/** The order of entries. */
-export type OrderSql = {
+/** The order of entries, as SQL. */
+export type EntryOrder = {
   /** What stands behind `order by`, of rows with `key` and `id`. */
   readonly by: (row: Sql) => Sql
   /** Whether the ids of each key have to be sorted. */
@@ -106,7 +106,7 @@ export type OrderSql = {
 }
 
 /** @returns undefined if the place of the position among the entries is not known */
-export function orderSql(order: ServedOrder, position: Position | undefined): OrderSql | undefined {
+export function entryOrderOf(order: ServedOrder, position: Position | undefined): EntryOrder | undefined {
   const [toward, beyond] = wordsOf(order.isBackward)
   const [idToward, idBeyond] = wordsOf(order.idDescending)
   const by = (row: Sql): Sql => sql`${row}.key ${toward}, ${row}.id ${idToward}`

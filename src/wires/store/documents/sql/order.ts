@@ -1,64 +1,56 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { OrderExpressions, Position } from '../query/bound.ts'
-import { postgresOrder } from './postgres/order.ts'
+import type { Bound, Position } from '../query/bound.ts'
 import type { Sort } from '../query/sort.ts'
-import { sqliteOrder } from './sqlite/order.ts'
 
-/** A piece that each engine writes in its own way. */
-const each = (write: (engine: OrderExpressions) => Sql): Sql =>
-  sql`${sql.either({ sqlite: () => write(sqliteOrder), postgres: () => write(postgresOrder) })}`
-
-/** What stands behind `order by` of rows `d`. */
-export const printOrder = (sort: Sort): Sql =>
-  orderOf(
-    sort,
-    sort.keys.map((_, i) => each((engine) => engine.key(sort, i))),
-    sql`d.id`,
-  )
-
-/** The columns `key0` and so on of what rows `d` sort by, each behind a comma. */
-export const printSortColumns = (sort: Sort): Sql =>
-  sql.join(
-    sort.keys.map((_, i) => sql`, ${each((engine) => engine.key(sort, i))} as ${columnOf(i)}`),
-    '',
-  )
-
-/**
- * The order in which documents are looked into to be sorted: SQLite takes a third of the time where they come in the order
- * of ids that is asked for. PostgreSQL reads in parallel instead.
- */
-export const printReadOrder = ({ keys, idDescending }: Sort): Sql =>
-  keys.length > 0
-    ? sql``
-    : sql`${sql.either({ sqlite: sql.literal(`order by d.id ${idDescending ? 'desc' : 'asc'}`), postgres: sql`` })}`
-
-/** What stands behind `order by` of rows `m` with these columns. */
-export const printOrderByColumns = (sort: Sort): Sql =>
-  orderOf(
-    sort,
-    sort.keys.map((_, i) => sql`m.${columnOf(i)}`),
-    sql`m.id`,
-  )
-
-const columnOf = (i: number): Sql => sql.literal(`key${i}`)
-
-function orderOf({ keys, idDescending }: Sort, columns: readonly Sql[], id: Sql): Sql {
-  const directed = [...columns, id].map((column, i) => {
-    const descending = keys[i]?.descending ?? idDescending
-    return sql`${column} ${sql.literal(descending ? 'desc' : 'asc')}`
-  })
-  return sql.join(directed)
+/** How one engine sorts row `d` of store_documents by field number `i` of a sort. */
+export type OrderExpressions = {
+  /** What the field sorts by. Fails with the message of a NoKeyError for a document that has no key. */
+  key(sort: Sort, i: number): Sql
+  /** Whether the field sorts after the bound; of a cut one, also with it. */
+  after(sort: Sort, i: number, bound: Bound): Sql
+  /** Whether the field is equal to a bound that is not cut. */
+  same(sort: Sort, i: number, bound: Bound): Sql
 }
+
+/** The order of a list as SQL of an engine. */
+export type ListOrder = {
+  /** What stands behind `order by` of rows `d`. */
+  readonly orderBy: Sql
+  /** The columns `key0` and so on of what rows `d` sort by, each behind a comma. */
+  readonly sortColumns: Sql
+  /** What stands behind `order by` of rows `m` with these columns. */
+  readonly orderByColumns: Sql
+}
+
+/** Writes the order of a list. */
+export function orderOf(sort: Sort, engine: OrderExpressions): ListOrder {
+  const keys = sort.keys.map((_, i) => engine.key(sort, i))
+  const columns = keys.map((_, i) => sql.literal(`key${i}`))
+  return {
+    orderBy: directed(sort, [...keys, sql`d.id`]),
+    sortColumns: sql.join(
+      keys.map((key, i) => sql`, ${key} as ${columns[i]!}`),
+      '',
+    ),
+    orderByColumns: directed(sort, [...columns.map((column) => sql`m.${column}`), sql`m.id`]),
+  }
+}
+
+const directed = ({ keys, idDescending }: Sort, columns: readonly Sql[]): Sql =>
+  sql.join(columns.map((column, i) => sql`${column} ${directionOf(keys[i]?.descending ?? idDescending)}`))
+
+/** `asc` or `desc`. */
+export const directionOf = (isDescending: boolean): Sql => sql.literal(isDescending ? 'desc' : 'asc')
 
 /**
  * The condition that a document comes after `position`. Behind a bound that is cut it is not known where the position is
  * among the documents that begin alike, so all of them come after it.
  */
-export function printAfter(sort: Sort, { bounds, id }: Position): Sql {
+export function afterPositionSql(sort: Sort, { bounds, id }: Position, engine: OrderExpressions): Sql {
   const byId = sort.idDescending ? sql`d.id < ${id}` : sql`d.id > ${id}`
   return bounds.reduceRight((rest, bound, i) => {
-    const after = each((engine) => engine.after(sort, i, bound))
+    const after = engine.after(sort, i, bound)
     if (bound.isCut) return after
-    return sql`(${after} or (${each((engine) => engine.same(sort, i, bound))} and ${rest}))`
+    return sql`(${after} or (${engine.same(sort, i, bound)} and ${rest}))`
   }, byId)
 }

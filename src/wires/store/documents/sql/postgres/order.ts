@@ -1,7 +1,8 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import { endOfCut, type OrderExpressions } from '../../query/bound.ts'
+import { endOfCut } from '../../query/bound.ts'
 import type { Path } from '../../query/path.ts'
 import { isLong, type Sort, type SortKey } from '../../query/sort.ts'
+import type { OrderExpressions } from '../order.ts'
 
 function valueAt(root: Sql, path: Path, last = sql` -> `): Sql {
   const steps = path.map((part) => sql`${part}::text`)

@@ -1,7 +1,8 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import { endOfCut, type Bound, type OrderExpressions } from '../../query/bound.ts'
+import { endOfCut, type Bound } from '../../query/bound.ts'
 import type { Path } from '../../query/path.ts'
 import { isLong, type Sort, type SortKey } from '../../query/sort.ts'
+import type { OrderExpressions } from '../order.ts'
 import { jsonPath } from './json.ts'
 import { nativeOf } from './native-key.ts'
 

@@ -1,0 +1,131 @@
+import type { Key } from '../../../base/crypto.ts'
+import { invalid } from '../../../base/errors.ts'
+import { parseJson } from '../../../base/json.ts'
+import type { Database, ScanOptions } from '../../../db/database.ts'
+import { sql, type Sql } from '../../../db/sql.ts'
+import type { RowFilter } from '../../../http/access.ts'
+import type { MakeRoom } from '../../../http/route.ts'
+import type { Documents } from './documents.ts'
+import {
+  parsedListOf,
+  whereAfterSql,
+  type ListParameters,
+  type ParsedList,
+  type ParsedLists,
+} from './parsed-list.ts'
+import { cursorBehind, decodeCursor, encodeCursor, exactPosition, type Cursor } from './query/cursor.ts'
+import type { Json } from './query/filter.ts'
+import { documentsSql } from './sql/document-rows.ts'
+
+const LARGEST_LIMIT = 1000
+
+/** What a list is asked for. */
+export type ListRequest = {
+  readonly collection: string
+  readonly rowFilter: RowFilter
+  readonly parameters: ListParameters & {
+    readonly limit: number
+    readonly offset: number
+    readonly cursor?: string
+  }
+  /** For whom the page is read, and when to stop. */
+  readonly options?: ScanOptions
+  /** Called before a large page is read. */
+  readonly makeRoom?: MakeRoom
+}
+
+/** What the source of a list is made with. */
+export type ListSourceContext = {
+  readonly db: Database
+  readonly documents: Pick<Documents, 'count'>
+  /** How long a query may take. */
+  readonly limitMs: number
+  /** Authenticates cursors. */
+  readonly key: Key
+  readonly parsed: ParsedLists
+}
+
+/** A list that is to be read: what it asks for, and of which documents. */
+export type ListSource = {
+  readonly db: Database
+  readonly list: ParsedList
+  /** What the page begins behind. */
+  readonly cursor: Cursor | undefined
+  readonly collection: string
+  /** The owner of all documents of the list, if it is one. */
+  readonly owner: string | undefined
+  /** The condition of row `d` that it is of the collection, and of the owner. */
+  readonly scope: Sql
+  readonly limit: number
+  readonly offset: number
+  /** `limit … offset …`, with one document more than the page shows. */
+  readonly limited: Sql
+  /** The total or an expression for it; undefined if it has to be counted. */
+  readonly knownTotal: Sql | number | undefined
+  readonly options: ScanOptions
+  readonly makeRoom: MakeRoom
+  /** Counts the documents in scope, without looking. */
+  readonly countAll: () => Promise<number>
+  /** Likewise those of the collection. */
+  readonly countCollection: () => Promise<number>
+}
+
+/** @throws validation_error at `/query/…` */
+export function listSourceOf(context: ListSourceContext, request: ListRequest): ListSource {
+  const { db, documents, limitMs, key, parsed } = context
+  const { collection, rowFilter, parameters, options, makeRoom } = request
+  const { owner } = rowFilter
+  const { offset } = parameters
+  if (parameters.cursor !== undefined && offset > 0)
+    throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
+  const list = parsedListOf(parsed, parameters, db.dialect)
+  const source = { collection, owner, list }
+  const cursor =
+    parameters.cursor === undefined ? undefined : decodeCursor(parameters.cursor, nameOf(source), key)
+  const limit = Math.min(parameters.limit, LARGEST_LIMIT)
+  return {
+    ...source,
+    db,
+    cursor,
+    scope:
+      owner === undefined
+        ? sql`d.collection = ${collection}`
+        : sql`d.collection = ${collection} and d.owner = ${owner}`,
+    limit,
+    offset,
+    limited: sql`limit ${limit + 1} offset ${offset}`,
+    knownTotal: cursor?.total ?? (list.isFiltered ? undefined : sql`(${documentsSql(collection, owner)})`),
+    options: { limitMs, ...options },
+    makeRoom: makeRoom ?? (async () => undefined),
+    countAll: () => documents.count(collection, rowFilter),
+    countCollection: () => documents.count(collection, { owner: undefined }),
+  }
+}
+
+/** Tells a list from others that the same filter and sort may be asked of. */
+const nameOf = ({ collection, owner, list }: Pick<ListSource, 'collection' | 'owner' | 'list'>): string =>
+  `${collection} ${owner ?? ''} ${list.text}`
+
+/** The cursor behind a document; a list without a filter needs no total in it. */
+export const nextCursor = (
+  source: ListSource,
+  document: Readonly<Record<string, unknown>>,
+  total: number,
+  key: Key,
+): string =>
+  encodeCursor(
+    cursorBehind(document, source.list.order, source.list.isFiltered ? total : undefined),
+    nameOf(source),
+    key,
+  )
+
+/** The filter, and only what comes after the cursor, whose key may be too long to be in it. */
+export async function afterCursorSql({ db, list, cursor, scope }: ListSource): Promise<Sql> {
+  if (cursor === undefined) return list.where
+  if (cursor.print === undefined) return whereAfterSql(list, cursor.position, db.dialect)
+  const anchor = await db.get<{ body: string }>(
+    sql`select d.body from store_documents d where ${scope} and d.id = ${cursor.position.id}`,
+  )
+  const position = exactPosition(cursor, list.order, anchor && (parseJson(anchor.body) as Json))
+  return whereAfterSql(list, position, db.dialect)
+}
