@@ -127,14 +127,16 @@ function planOf({
     return {
       plan: 'index',
       index: namesOf(plan.index.fields),
-      bounds: Object.fromEntries(plan.bounds.map(({ field, words }) => [field.path.join('.'), [...words]])),
+      bounds: Object.fromEntries(
+        plan.bounds.map(({ field, operators }) => [field.path.join('.'), [...operators]]),
+      ),
       exact: plan.isExact,
       sort: order,
       examined,
     }
   }
   if (!list.scans) return { plan: 'id', examined: { entries: 0, documents: page.documents.length + offset } }
-  const { needed } = list
+  const needed = list.needed()
   const isSuggested =
     needed &&
     fieldsOf(needed.fields).every(({ path }) => isDeclarable(path)) &&

@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../../base/bounded-map.ts'
+import { once } from '../../../base/once.ts'
 import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
 import { fieldsOf, neededFields, type NeededFields } from './indexes/automatic-fields.ts'
 import { namesOf } from './indexes/entries.ts'
@@ -25,8 +26,8 @@ export type ParsedList = ListOrder & {
    * and a cursor needs no more of a document than its `_id`.
    */
   readonly scans: boolean
-  /** The fields of the index that it needs, if it scans and an index would be of use; and their names. */
-  readonly needed: { readonly fields: NeededFields; readonly names: string } | undefined
+  /** The fields of the index that it needs, and their names; undefined if no index would be of use. */
+  readonly needed: () => NeededIndex | undefined
   /** How many questions about fields the filter asks. */
   readonly conditions: number
   /** The filter as a condition of row `d`. Alone, beside the caller's conditions, it counts the list. */
@@ -34,6 +35,8 @@ export type ParsedList = ListOrder & {
   /** `order by …`, or nothing, for documents that are looked into. */
   readonly readOrder: Sql
 }
+
+type NeededIndex = { readonly fields: NeededFields; readonly names: string }
 
 /** Parsed lists by their parameters: applications ask for the same few lists again and again. */
 export type ParsedLists = BoundedMap<string, ParsedList>
@@ -77,15 +80,13 @@ export function parseList(
   const isFiltered = filter !== everything && (filter.kind !== 'and' || filter.of.length > 0)
   const { orderBy, sortColumns, orderByColumns } = orderOf(order, engine.order)
   const readsInOrder = engine.readsInOrder && order.keys.length === 0
-  const scans = order.keys.length > 0 || (isFiltered && !isIdLookup(filter))
-  const fields = scans ? neededFields(filter, order) : undefined
   return {
     filter,
     order,
     text: JSON.stringify([filter, order]),
     isFiltered,
-    scans,
-    needed: fields && { fields, names: namesOf(fieldsOf(fields)) },
+    scans: order.keys.length > 0 || (isFiltered && !isIdLookup(filter)),
+    needed: once(() => neededIndex(filter, order)),
     conditions: countConditions(filter),
     where: isFiltered ? sql.flat(engine.matches(filter), dialect) : sql.literal('true'),
     orderBy: sql.flat(orderBy, dialect),
@@ -93,6 +94,11 @@ export function parseList(
     orderByColumns: sql.flat(orderByColumns, dialect),
     readOrder: readsInOrder ? sql`order by d.id ${directionOf(order.idDescending)}` : sql.literal(''),
   }
+}
+
+function neededIndex(filter: FilterTree, order: Sort): NeededIndex | undefined {
+  const fields = neededFields(filter, order)
+  return fields && { fields, names: namesOf(fieldsOf(fields)) }
 }
 
 /** Whether the primary key answers the filter. */

@@ -43,7 +43,7 @@ export type AutomaticIndexOptions = { readonly slowMs: number; readonly max: num
 /** A list that looked into all documents in scope. */
 export type ScannedList = Pick<ListSource, 'collection' | 'list' | 'countAll'>
 
-type Needed = NonNullable<ScannedList['list']['needed']>
+type Needed = NonNullable<ReturnType<ScannedList['list']['needed']>>
 
 /** How long it took, in milliseconds, and how many documents it has on all its pages. */
 export type ScanCost = { readonly ms: number; readonly total: number }
@@ -179,10 +179,12 @@ export function createAutomaticIndexes(
   return {
     observe(scanned, { ms, total }) {
       const { collection, list } = scanned
-      if (options === false || !list.needed || ms < Math.min(options.slowMs, COUNTED_MS)) return
-      const reason = reasonOf(`${collection} ${list.needed.names}`, ms, options.slowMs)
+      if (options === false || ms < Math.min(options.slowMs, COUNTED_MS)) return
+      const needed = list.needed()
+      if (!needed) return
+      const reason = reasonOf(`${collection} ${needed.names}`, ms, options.slowMs)
       if (reason === undefined) return
-      inBackground(addIndex(scanned, list.needed, total, options.max, reason), (error) =>
+      inBackground(addIndex(scanned, needed, total, options.max, reason), (error) =>
         log.warn({ err: error, collection }, 'an index that lists need could not be added'),
       )
     },

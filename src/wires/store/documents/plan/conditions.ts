@@ -5,8 +5,8 @@ import { holdsNull, intersection, passing, type Passing } from './interval.ts'
 /** What a document must have at a path to match a filter: a value with a key in one of the intervals. */
 export type PlanCondition = Passing & {
   readonly path: Path
-  /** What is asked, in the words of the filter. */
-  readonly words: Json
+  /** What is asked, by the operators of the filter. */
+  readonly operators: Json
   /** The arrays of which one and the same element must have it, from the outermost on: the `$elemMatch` around it. */
   readonly elements: readonly { readonly of: object; readonly parts: number }[]
 }
@@ -54,24 +54,24 @@ function conditionsOfPart(filter: FilterTree): PlanCondition[] {
   if (!found) return []
   // Beyond the first part of a path, null may be what an array has in place of the field.
   const isExact = found.isExact && (path.length === 1 || !holdsNull(found))
-  return [{ ...found, isExact, path, words: wordsOf(test), elements: [] }]
+  return [{ ...found, isExact, path, operators: operatorsOf(test), elements: [] }]
 }
 
 /** What one element of an array must be. */
-function passingElement(test: ElementTest): (Passing & { words: Json }) | undefined {
+function passingElement(test: ElementTest): (Passing & { operators: Json }) | undefined {
   const tests = test.kind === 'and' ? test.of : [test]
   const found = tests.flatMap((one) => {
     const part = one.kind === 'value' ? passing(one.test) : undefined
-    return one.kind === 'value' && part ? [{ ...part, words: wordsOf(one.test) }] : []
+    return one.kind === 'value' && part ? [{ ...part, operators: operatorsOf(one.test) }] : []
   })
   if (found.length === 0) return undefined
-  const words = { $elemMatch: Object.assign({}, ...found.map((one) => one.words)) as Json }
-  return { intervals: found.map((one) => one.intervals).reduce(intersection), isExact: false, words }
+  const operators = { $elemMatch: Object.assign({}, ...found.map((one) => one.operators)) as Json }
+  return { intervals: found.map((one) => one.intervals).reduce(intersection), isExact: false, operators }
 }
 
 const OPERATORS = { '>': '$gt', '>=': '$gte', '<': '$lt', '<=': '$lte' } as const
 
-function wordsOf(test: Test): Json {
+function operatorsOf(test: Test): Json {
   if (test.kind === 'in') return test.values.length === 1 ? { $eq: test.values[0]! } : { $in: test.values }
   if (test.kind === 'range') return { [OPERATORS[test.operator]]: test.bound }
   return test.kind === 'pattern' ? { $regex: test.pattern.source } : {}

@@ -15,8 +15,8 @@ export type Interval = {
 export type IntervalBound = {
   readonly field: IndexField
   readonly intervals: readonly Interval[]
-  /** What the filter asks of it, in its words. */
-  readonly words: readonly Json[]
+  /** What the filter asks of it, by its operators. */
+  readonly operators: readonly Json[]
 }
 
 /** What values pass a test. */

@@ -89,7 +89,7 @@ function boundsOf(
     if (!first || (index.hasArrays && used.some((one) => !areIndependent(one, first)))) break
     used.push(...found)
     const intervals = found.map((one) => one.intervals).reduce(intersection)
-    bounds.push({ field, intervals, words: found.map(({ words }) => words) })
+    bounds.push({ field, intervals, operators: found.map(({ operators }) => operators) })
     if (!intervals.every(isPoint)) break
   }
   return { bounds, isComplete: isWhole && conditions.every((one) => one.isExact && used.includes(one)) }
