@@ -42,6 +42,9 @@ eachEngine((engine) => {
     await db.write(sql`
       insert into store_restored_documents (restore_id, collection, id, owner, version, body)
       values ('r', 'old', 'x', 'anna', 1, '{}')`)
+    await db.write(sql`
+      insert into sixwire_jobs (id, kind, payload, state, run_at, attempts, created_at)
+      values ('every-store.sweep', 'store.sweep', 'null', 'ready', 1, 0, 1)`)
     await db.close()
 
     const server = await startApp(t, engine, {
@@ -54,6 +57,12 @@ eachEngine((engine) => {
       assert.equal(read.text, body)
       assert.equal(read.headers.get('etag'), `"${version}"`)
     }
+    const names = sql`('every-store.sweep', 'every-store.garbage')`
+    assert.deepEqual(
+      await server.app.db.all(sql`select id from sixwire_jobs where id in ${names}`),
+      [{ id: 'every-store.garbage' }],
+      'a job that was renamed',
+    )
     const sizes = await server.app.db.all(sql`select bytes from store_documents order by id`)
     assert.deepEqual(
       sizes,
