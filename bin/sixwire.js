@@ -24,7 +24,7 @@ if (import.meta.url.includes('/node_modules/')) {
 // each of them does is told in docs/decisions/013-memory.md.
 for (const flag of [
   '--external-memory-accounted-in-global-limit',
-  '--heap-growing-percent=100',
+  '--heap-growing-percent=50',
   '--semi-space-growth-factor=1',
   '--expose-gc',
 ])

@@ -18,15 +18,16 @@ import type {
 } from './database.ts'
 import { StartError } from '../base/start-error.ts'
 import { withChecksum } from './migrations.ts'
-import { SCAN_PLACES, ScanQueue } from './scan-queue.ts'
+import { ScanQueue } from './scan-queue.ts'
 import { runSnapshot } from './snapshot.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { loadSqliteFunctions, type SqliteFunctions } from './sqlite-functions.ts'
 import type { EngineFault, Operation } from './sqlite-protocol.ts'
+import { SqliteScanners } from './sqlite-scanners.ts'
 import { SqliteSnapshot } from './sqlite-snapshot.ts'
 import { errorOf, SqliteWorker } from './sqlite-worker.ts'
 import { isLarge, SqliteWriter } from './sqlite-writer.ts'
-import { Sql, type Row, type Statement } from './sql.ts'
+import { Sql, type Row } from './sql.ts'
 import { refuseInside, runWork } from './transaction.ts'
 
 /** The revision in this iteration of the event loop, after a number of finished writes. */
@@ -46,9 +47,7 @@ export class SqliteDatabase implements Database {
   readonly #reader: SqliteConnection
   readonly #writer: SqliteWriter
   readonly #scans = new ScanQueue()
-  /** The threads in which no scan runs; the one that was used last is at the end. */
-  readonly #idleScanners: SqliteWorker[] = []
-  #busyScanners = 0
+  readonly #scanners: SqliteScanners
   readonly #snapshots = new Set<SqliteSnapshot>()
   #iteration: Iteration | undefined
   #closing: Promise<void> | undefined
@@ -58,6 +57,7 @@ export class SqliteDatabase implements Database {
     this.#functionModules = functionModules
     this.#reader = new SqliteConnection(file, 'reader', functions)
     this.#writer = new SqliteWriter(file)
+    this.#scanners = new SqliteScanners(() => new SqliteWorker(file, 'scanner', functionModules))
   }
 
   /**
@@ -135,29 +135,8 @@ export class SqliteDatabase implements Database {
     this.#refuseWhenClosed()
     // Written when it has a place: those that wait would fill memory with texts.
     return (await this.#scans.run(options, async (stop) =>
-      this.#runScan(query.render('sqlite'), stop),
+      this.#scanners.run(query.render('sqlite'), stop),
     )) as R[]
-  }
-
-  async #runScan(statement: Statement, stop: AbortSignal): Promise<Row[]> {
-    let scanner = this.#idleScanners.pop()
-    while (scanner?.broken) scanner = this.#idleScanners.pop()
-    scanner ??= this.#startScanner()
-    this.#busyScanners++
-    // Where the machine is busy a start takes long: the last place, which is left to other callers, has its thread by then.
-    if (this.#busyScanners === SCAN_PLACES - 1 && this.#idleScanners.length === 0)
-      this.#idleScanners.push(this.#startScanner())
-    stop.addEventListener('abort', () => scanner.stop())
-    try {
-      return await scanner.askOne({ kind: 'single', statement })
-    } finally {
-      this.#busyScanners--
-      if (!scanner.broken) this.#idleScanners.push(scanner)
-    }
-  }
-
-  #startScanner(): SqliteWorker {
-    return new SqliteWorker(this.#file, 'scanner', this.#functionModules)
   }
 
   async write<R = Row>(query: Sql<R>): Promise<R[]> {
@@ -246,7 +225,7 @@ export class SqliteDatabase implements Database {
   close(): Promise<void> {
     this.#closing ??= (async () => {
       await this.#scans.idle()
-      const readers = [...this.#idleScanners, ...this.#snapshots]
+      const readers = [this.#scanners, ...this.#snapshots]
       await Promise.all([this.#writer.close(), ...readers.map((reader) => reader.close())])
       this.#reader.close()
     })()
