@@ -1,3 +1,5 @@
+import { errors, type ApiError } from '../base/errors.ts'
+
 const SCHEME = /^Bearer +/i
 
 /**
@@ -9,3 +11,14 @@ export function bearerToken(header: string): string | undefined {
   const scheme = SCHEME.exec(header)
   return scheme ? header.slice(scheme[0].length) : undefined
 }
+
+// For the error message only: valid tokens are not matched against it.
+const BEARER = /^Bearer +[\w.~+/=-]{1,4096}$/i
+
+/** The error for an Authorization header that belongs to no caller. */
+export const invalidToken = (header: string): ApiError =>
+  errors.unauthorized({
+    message: BEARER.test(header)
+      ? 'This token is invalid, expired or revoked: sign in again or refresh it.'
+      : 'The Authorization header must be "Bearer <token>".',
+  })

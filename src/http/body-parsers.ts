@@ -4,19 +4,13 @@ import { errors, invalid } from '../base/errors.ts'
 import { decodeUtf8, parseStrictJson } from '../base/json.ts'
 import type { RouteBody } from './bodies.ts'
 import type { RawRequest } from './raw-request.ts'
+import { specOf } from './spec-of.ts'
 
 export const JSON_MEDIA_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 export const MULTIPART_TYPE = 'multipart/form-data'
 
 export type BodyKind = RouteBody['kind']
-
-declare module 'fastify' {
-  // Set by each route; read from its requests.
-  interface FastifyContextConfig {
-    body?: RouteBody | undefined
-  }
-}
 
 const MAX_LEVELS = 64
 
@@ -55,7 +49,7 @@ const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void 
     }
     readWhole(engine, JSON_MEDIA_TYPE, read)
     readWhole(engine, /^application\/[\w.-]+\+json\b/i, (bytes, request) => {
-      const { body } = request.routeOptions.config
+      const body = specOf(request)?.body
       const types = body?.kind === 'json' ? (body.contentTypes ?? []) : []
       if (types.includes(mediaTypeOf(request.headers['content-type']))) return read(bytes)
       const taken = [JSON_MEDIA_TYPE, ...types].join(' or ')
@@ -70,7 +64,7 @@ const PARSERS: { readonly [Kind in BodyKind]: (engine: FastifyInstance) => void 
 
   raw(engine) {
     engine.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes, done) => {
-      const { body } = request.routeOptions.config
+      const body = specOf(request)?.body
       const contentTypes = body?.kind === 'raw' ? body.contentTypes : undefined
       const mediaType = mediaTypeOf(request.headers['content-type'])
       if (!contentTypes || contentTypes.includes(mediaType)) return done(null, bytes)

@@ -1,50 +1,20 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-
-import { sha256 } from '../base/crypto.ts'
-import { ApiError, errors, invalid } from '../base/errors.ts'
-import { bearerToken } from './bearer-token.ts'
-import { maxBytesOf, schemaOfBody } from './bodies.ts'
-import { rawRequestOf } from './body-parsers.ts'
+import { type ApiError, errors, invalid } from '../base/errors.ts'
+import { bearerToken, invalidToken } from './bearer-token.ts'
+import { schemaOfBody } from './bodies.ts'
 import { signalOf } from './call-signal.ts'
-import { BODY_LIMIT, envelope, JSON_TYPE } from './failures.ts'
-import {
-  idempotencyKey,
-  isFinal,
-  refuseUnlessNew,
-  type IdempotencyStore,
-  type StoredAnswer,
-} from './idempotency.ts'
-import { isSameCaller, type ExpectedCallers } from './expected-callers.ts'
-import { callerKind, countedFor, limitOf, parseRateLimit, takeCall, type RateLimiter } from './limits.ts'
-import { createFieldChecks, MultipartReader, type FieldChecks } from './multipart.ts'
-import {
-  ReceivedCall,
-  type AdmittedRequest,
-  type ReceivedCallOptions,
-  type Exchange,
-  type CallExtras,
-} from './received-call.ts'
-import type { Admission, Caller } from './access.ts'
-import { Answer, answer, JsonText, type Call, type Route, type RouteGroup, type RouteSpec } from './route.ts'
-import { Share, weightOfBody, type Limits } from './shares.ts'
-import type { Validation } from './validation.ts'
-import type { Work } from './work.ts'
-
-/** What every route needs of its server. */
-export type DispatchOptions = ReceivedCallOptions & {
-  policy: Admission
-  /** The caller that a bearer token belongs to; undefined if it is not valid. */
-  authenticate: (token: string) => Promise<Caller | undefined>
-  /** The last callers of tokens, if reads may start while a token is authenticated again; see `readsOnly`. */
-  expectedCallers: ExpectedCallers | undefined
-  /** The counters of calls: see `limitIn` of a route. */
-  limiters: Readonly<Record<NonNullable<RouteSpec['limitIn']>, RateLimiter>>
-  /** Whether limits apply also to routes without `limitAlways`. */
-  limitsOn: boolean
-  idempotency: IdempotencyStore
-}
+import { isSameCaller } from './expected-callers.ts'
+import { JSON_TYPE } from './failures.ts'
+import { idempotencyKey, type StoredAnswer } from './idempotency.ts'
+import { answerOnce, contentOf } from './idempotent-answer.ts'
+import { callerKind, countedFor, takeCall } from './limits.ts'
+import { MultipartReader, type FieldChecks } from './multipart.ts'
+import { ReceivedCall, type AdmittedRequest, type CallExtras, type Exchange } from './received-call.ts'
+import type { Caller } from './access.ts'
+import { Answer, answer, JsonText, type Call } from './route.ts'
+import { ANONYMOUS_BODY_LIMIT, type RouteContext } from './route-context.ts'
+import { Share, weightOfBody } from './shares.ts'
 
 /** Called before any route is registered: all requests then have one shape, which the runtime reads faster. */
 export const prepareRequests = (engine: FastifyInstance): void =>
@@ -53,262 +23,243 @@ export const prepareRequests = (engine: FastifyInstance): void =>
     .decorateRequest('authentication', undefined)
     .decorateRequest('share', undefined)
 
-/** Registers one route of a wire in the engine: access, rate limit, handler and answer. */
-export function registerRoute(
-  engine: FastifyInstance,
-  options: DispatchOptions,
-  { wire, bodyLimit }: RouteGroup,
-  one: Route,
-  { work, limits, validation }: { work: Work; limits: Limits; validation: Validation },
-): void {
-  const { spec, method, path } = one
-  const { body } = spec
-  const limitSpec = options.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
-  const limit = limitSpec && { ...parseRateLimit(limitSpec.limit), counted: limitSpec.counted }
-  const limiter = options.limiters[limitSpec?.limitIn ?? 'database']
-  const ownBodyLimit = maxBytesOf(body) ?? bodyLimit
-  const bodyMax = ownBodyLimit ?? (spec.access === 'public' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT)
-  const fieldChecks = body?.kind === 'multipart' ? createFieldChecks(body, validation) : undefined
-  const [defaultStatus] = Object.keys(spec.reply).map(Number)
-
-  const { access, scope, irreversible } = spec
-  const routeAccess = { access, wire, method, scope, irreversible }
-  const expectedCallers =
-    spec.readsOnly && !body && !spec.idempotent && !limit?.counted.includes('user') && !spec.authorize
-      ? options.expectedCallers
-      : undefined
-
-  async function admit(fastifyRequest: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const request = fastifyRequest as AdmittedRequest
-    // Answers that belong to a caller or hold tokens are not cached (RFC 6749, section 5.1); a handler may set another value.
-    if (method !== 'GET' || request.headers.authorization !== undefined)
-      reply.header('cache-control', 'no-store')
-    let refusal: ApiError | undefined
-    if (spec.access !== 'public') {
-      const { authorization } = request.headers
-      if (authorization !== undefined) {
-        const token = bearerToken(authorization)
-        const authentication = token === undefined ? undefined : options.authenticate(token)
-        if (token !== undefined && authentication && expectedCallers) {
-          request.authentication = expectedCallers.update(token, authentication)
-          request.caller = expectedCallers.get(token)
-          if (request.caller && isAdmitted(request.caller)) return takeShare(request, reply)
-          request.authentication = undefined
-        }
-        request.caller = await authentication
-        if (!request.caller) refusal = invalidToken(authorization)
-      }
-      if (!refusal) options.policy.admit(request.caller, routeAccess)
-    }
-    await countCall(request)
-    // A call with an invalid token is counted as well.
-    if (refusal) throw refusal
-    spec.authorize?.(request.headers)
-    if (ownBodyLimit === undefined && !request.caller) refuseLargeBody(request.headers)
-    await takeShare(request, reply)
-  }
-
-  function takeShare(request: AdmittedRequest, reply: FastifyReply): Promise<void> | undefined {
-    // Whether the server works is asked and answered in any case.
-    if (wire === 'core') return undefined
-    // The share is released when the response closes, which would not happen again.
-    if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
-    request.share = new Share(limits, request)
-    const weight = body ? weightOfBody(request.headers, bodyMax, body.kind === 'multipart') : 0
-    return request.share.begin(weight, () => signalOf(reply.raw, undefined))
-  }
-
-  async function countCall(request: AdmittedRequest): Promise<void> {
-    if (!limit?.counted.includes(callerKind(request.caller))) return
-    await takeCall(limiter, `${spec.limitName ?? one.key} ${countedFor(request)}`, limit)
-  }
-
-  function isAdmitted(caller: Caller): boolean {
-    try {
-      options.policy.admit(caller, routeAccess)
-      return true
-    } catch {
-      return false
-    }
-  }
-
-  /** Calls the handler; resolves once the caller's token is known to be valid. */
-  async function callHandler(exchange: Exchange): Promise<unknown> {
-    const { request } = exchange
-    // With `attachValidation` an invalid request gets this far, because 401 takes precedence over 400.
-    const { authentication, caller: expectedCaller, validationError } = request
-    if (!authentication) {
-      if (validationError) throw validationError
-      return one.handle(callOf(exchange))
-    }
-    const earlyResult = validationError
-      ? Promise.reject(validationError)
-      : Promise.resolve(callOf(exchange)).then((call) => one.handle(call))
-    earlyResult.catch(() => undefined) // returned below, or not needed
-    const caller = await authentication
-    if (isSameCaller(caller, expectedCaller)) return earlyResult
-    request.caller = caller
-    await countCall(request)
-    if (!caller) throw invalidToken(request.headers.authorization!)
-    options.policy.admit(caller, routeAccess)
-    if (validationError) throw validationError
-    return one.handle(callOf(exchange))
-  }
-
-  /** A result of the handler in the form in which it is sent. */
-  function render(result: unknown, reply: FastifyReply): StoredAnswer | Answer<unknown> {
-    const response: Answer<unknown> = result instanceof Answer ? result : answer(result, {})
-    const content: unknown = response.body
-    const { status = defaultStatus!, headers } = response
-    if (typeof content === 'string' || Buffer.isBuffer(content) || isStream(content)) return response
-    const text =
-      content instanceof JsonText
-        ? content.text
-        : (reply.serializeInput(content as Record<string, unknown>, String(status)) as string)
-    return { status, headers, body: text }
-  }
-
-  const briefReplay = typeof spec.idempotent === 'object' ? spec.idempotent : undefined
-
-  /** An error contains no tokens, so it is replayed like the answers of other routes. */
-  const isCurrent = async ({ status, body }: StoredAnswer): Promise<boolean> =>
-    !briefReplay || status >= 400 || briefReplay.isCurrent(JSON.parse(body))
-
-  /**
-   * Answers under an Idempotency-Key: with the stored answer, or by making the call.
-   *
-   * @param content what calls are compared by; other content under the same key is a conflict
-   */
-  async function answerOnce(
-    key: string,
-    content: unknown,
-    { request, reply }: Exchange,
-    perform: (recordId: string) => unknown,
-  ): Promise<StoredAnswer> {
-    const { caller } = request
-    // Only if there is one, so that keys of the version before stay what they are.
-    const query = Object.keys(request.query as object).length > 0 ? [request.query] : []
-    const fingerprint = JSON.stringify([one.key, request.params, content, ...query])
-    const own = caller ? `${caller.kind}:${caller.id}` : options.idempotency.anonymous(fingerprint)
-    // What the version before stored under the caller's own key is that call: a refund must not be made again.
-    const callerKey =
-      spec.keysOf && !(await options.idempotency.has(own, key, fingerprint))
-        ? `shared:${wire}:${spec.keysOf({ params: request.params, body: request.body })}`
-        : own
-    let start = await options.idempotency.begin(callerKey, key, fingerprint)
-    while (start.state === 'done') {
-      if (await isCurrent(start.answer)) {
-        reply.header('idempotency-replayed', 'true')
-        return start.answer
-      }
-      await options.idempotency.expire(callerKey, key)
-      start = await options.idempotency.begin(callerKey, key, fingerprint)
-    }
-    refuseUnlessNew(start)
-    try {
-      const response = render(await perform(start.recordId), reply)
-      if (response instanceof Answer)
-        throw new Error(`${one.key} takes an Idempotency-Key and must answer JSON`)
-      await options.idempotency.finish(callerKey, key, response, briefReplay && briefReplay.seconds * 1000)
-      return response
-    } catch (error) {
-      if (error instanceof ApiError && isFinal(error.status))
-        await options.idempotency.finish(callerKey, key, {
-          status: error.status,
-          headers: error.headers ?? {},
-          body: JSON.stringify(envelope(error, spec.errorDetails)),
-        })
-      else await options.idempotency.release(callerKey, key)
-      throw error
-    }
-  }
-
-  /** What a body is compared by under an Idempotency-Key. */
-  const contentOf = (request: FastifyRequest): unknown =>
-    body?.kind === 'raw'
-      ? [request.headers['content-type'], sha256(rawRequestOf(request).bytes)]
-      : request.body
-
-  /** Calls the handler of a multipart body, which gives the body's fingerprint itself once it has read the bytes. */
-  async function receiveUpload(
-    key: string | undefined,
-    exchange: Exchange,
-    checks: FieldChecks,
-  ): Promise<StoredAnswer | Answer<unknown>> {
-    const { request, reply } = exchange
-    if (!request.isMultipart()) throw invalid({ path: '/body', message: 'is required' })
-    const reader = new MultipartReader(request, checks)
-    request.body = reader
-    let isKeyUsed = key === undefined
-    async function once(fingerprint: unknown, perform: (recordId: string) => unknown): Promise<unknown> {
-      isKeyUsed = true
-      if (key === undefined) return perform(options.newId())
-      const { status, headers, body: text } = await answerOnce(key, fingerprint, exchange, perform)
-      return answer(text, { status, headers: { ...headers, 'content-type': JSON_TYPE } })
-    }
-    try {
-      await reader.open()
-      const response = render(await one.handle(callOf(exchange, { once })), reply)
-      if (!isKeyUsed)
-        throw new Error(`${one.key} takes an Idempotency-Key and must return what call.once returns`)
-      return response
-    } finally {
-      reader.close()
-    }
-  }
-
-  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const exchange = { request: request as AdmittedRequest, reply }
-    const { share } = exchange.request
-    work.begin()
-    share?.enterHandler()
-    try {
-      const key = spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
-      const response = fieldChecks
-        ? await receiveUpload(key, exchange, fieldChecks)
-        : key === undefined
-          ? render(await callHandler(exchange), reply)
-          : await answerOnce(key, contentOf(request), exchange, (recordId) =>
-              one.handle(callOf(exchange, { recordId })),
-            )
-      share?.answerHas(sizeOf(response))
-      return await send(reply, response)
-    } finally {
-      share?.leaveHandler()
-      work.end()
-    }
-  }
-
-  const callOf = (exchange: Exchange, extras?: CallExtras): Call =>
-    new ReceivedCall(exchange, spec, options, extras) as unknown as Call
-
+/**
+ * Registers a route in the engine, which calls `receive` once it has the headers of a request, then reads and validates
+ * the body, and calls `respond`.
+ */
+export function registerRoute(engine: FastifyInstance, route: RouteContext): void {
+  const { spec } = route
+  const { params, query, headers, body, reply: response } = spec
   // MultipartReader checks the fields of a multipart body.
   const bodySchema = body?.kind === 'multipart' ? undefined : schemaOfBody(body)
   engine.route({
-    method,
-    url: path,
-    bodyLimit: bodyMax,
+    method: route.method,
+    url: route.path,
+    bodyLimit: route.bodyMax,
     schema: {
-      ...(spec.params && { params: spec.params }),
-      ...(spec.query && { querystring: spec.query }),
+      ...(params && { params }),
+      ...(query && { querystring: query }),
       ...(bodySchema && { body: bodySchema }),
-      ...(spec.headers && { headers: spec.headers }),
-      response: spec.reply,
+      ...(headers && { headers }),
+      response,
     },
-    config: { ...(spec.errorDetails && { errorDetails: spec.errorDetails }), ...(body && { body }) },
-    ...(expectedCallers && { attachValidation: true }),
-    onRequest: admit,
-    handler: handle,
+    config: { spec }, // see specOf
+    // See `validate`.
+    ...(route.expectedCallers && { attachValidation: true }),
+    onRequest: (request, reply) => receive(route, request as AdmittedRequest, reply),
+    handler: (request, reply) => respond(route, request as AdmittedRequest, reply),
   })
+}
+
+/** The phases before the body is read. */
+async function receive(route: RouteContext, request: AdmittedRequest, reply: FastifyReply): Promise<void> {
+  forbidCaching(route, request, reply)
+  const refusal = await authenticate(route, request)
+  if (!refusal) admit(route, request.caller)
+  // A call with an invalid token is counted as well.
+  await limit(route, request)
+  if (refusal) throw refusal
+  route.spec.authorize?.(request.headers)
+  limitBody(route, request)
+  await takeShare(route, request, reply)
+}
+
+/** The phases after the body is read. */
+async function respond(
+  route: RouteContext,
+  request: AdmittedRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { share, authentication } = request
+  const { work } = route.server
+  const exchange = { route, request, reply }
+  work.begin()
+  share?.enterHandler()
+  try {
+    const response = await (authentication ? performEarly(exchange, authentication) : perform(exchange))
+    share?.answerHas(sizeOf(response))
+    return await send(reply, response)
+  } finally {
+    share?.leaveHandler()
+    work.end()
+  }
+}
+
+/** Validate, idempotency, handle and render. */
+function perform(exchange: Exchange): Promise<RenderedAnswer> {
+  const { route, request } = exchange
+  validate(request)
+  const key = route.spec.idempotent ? idempotencyKey(request.headers['idempotency-key']) : undefined
+  if (route.fieldChecks) return handleUpload(exchange, route.fieldChecks, key)
+  if (key === undefined) return handle(exchange)
+  return answerOnce(exchange, key, contentOf(exchange), (recordId) => handle(exchange, { recordId }))
+}
+
+/** Performs a read while its token is authenticated again; nothing is answered before the token is found valid. */
+async function performEarly(
+  exchange: Exchange,
+  authentication: Promise<Caller | undefined>,
+): Promise<RenderedAnswer> {
+  const { route, request } = exchange
+  const expectedCaller = request.caller
+  const response = Promise.try(perform, exchange)
+  response.catch(() => undefined) // returned below, or not needed
+  request.caller = await authentication
+  if (isSameCaller(request.caller, expectedCaller)) return response
+  await limit(route, request)
+  if (!request.caller) throw invalidToken(request.headers.authorization!)
+  admit(route, request.caller)
+  return perform(exchange)
+}
+
+/** Answers that belong to a caller or hold tokens are not cached (RFC 6749, section 5.1); a handler may set another value. */
+function forbidCaching({ method }: RouteContext, { headers }: AdmittedRequest, reply: FastifyReply): void {
+  if (method !== 'GET' || headers.authorization !== undefined) reply.header('cache-control', 'no-store')
+}
+
+/**
+ * Finds the caller by the token, or lets a read begin for the last caller of the token.
+ *
+ * @returns the error to answer if the token belongs to nobody
+ */
+async function authenticate(route: RouteContext, request: AdmittedRequest): Promise<ApiError | undefined> {
+  const { authorization } = request.headers
+  if (route.spec.access === 'public' || authorization === undefined) return undefined
+  const token = bearerToken(authorization)
+  if (token === undefined) return invalidToken(authorization)
+  const authentication = route.server.authenticate(token)
+  if (expectCaller(route, request, token, authentication)) return undefined
+  request.caller = await authentication
+  return request.caller ? undefined : invalidToken(authorization)
+}
+
+/** Whether the request may go on for the last caller of its token: then `respond` awaits `request.authentication`. */
+function expectCaller(
+  route: RouteContext,
+  request: AdmittedRequest,
+  token: string,
+  authentication: Promise<Caller | undefined>,
+): boolean {
+  const { expectedCallers } = route
+  if (!expectedCallers) return false
+  const recording = expectedCallers.update(token, authentication)
+  const caller = expectedCallers.get(token)
+  if (!caller || !isAdmitted(route, caller)) return false
+  request.caller = caller
+  request.authentication = recording
+  return true
+}
+
+/** @throws UNAUTHORIZED, FORBIDDEN, EMAIL_NOT_VERIFIED */
+const admit = ({ server, target }: RouteContext, caller: Caller | undefined): void =>
+  server.policy.admit(caller, target)
+
+function isAdmitted(route: RouteContext, caller: Caller): boolean {
+  try {
+    admit(route, caller)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** @throws RATE_LIMITED */
+function limit({ limit: counting }: RouteContext, request: AdmittedRequest): Promise<void> | undefined {
+  if (!counting?.counted.includes(callerKind(request.caller))) return undefined
+  return takeCall(counting.limiter, `${counting.name} ${countedFor(request)}`, counting)
+}
+
+/** @throws PAYLOAD_TOO_LARGE if the body is larger than is read without a token, or could be */
+function limitBody({ hasDefaultBodyMax }: RouteContext, { caller, headers }: AdmittedRequest): void {
+  if (!hasDefaultBodyMax || caller) return
+  const isSized = headers['transfer-encoding'] === undefined
+  if (isSized && Number(headers['content-length'] ?? 0) <= ANONYMOUS_BODY_LIMIT) return
+  throw errors.payload_too_large({
+    message: isSized
+      ? `The body is larger than ${ANONYMOUS_BODY_LIMIT} bytes, the most that is read without a token.`
+      : 'Send the body with a content-length: without a token, a body of unknown length is not read.',
+  })
+}
+
+/** Waits for a place among the requests and bodies of the process. @throws TOO_MANY_CONCURRENT, UNAVAILABLE */
+function takeShare(
+  { target, spec, bodyMax, server }: RouteContext,
+  request: AdmittedRequest,
+  reply: FastifyReply,
+): Promise<void> | undefined {
+  // Whether the server works is asked and answered in any case.
+  if (target.wire === 'core') return undefined
+  // The share is released when the response closes, which would not happen again.
+  if (reply.raw.closed) signalOf(reply.raw, undefined).throwIfAborted()
+  request.share = new Share(server.limits, request)
+  const weight = spec.body ? weightOfBody(request.headers, bodyMax, spec.body.kind === 'multipart') : 0
+  return request.share.begin(weight, () => signalOf(reply.raw, undefined))
+}
+
+/** The engine validates; of reads that start early it leaves the error to this, because 401 takes precedence over 400. */
+function validate({ validationError }: AdmittedRequest): void {
+  if (validationError) throw validationError
+}
+
+/** Calls the handler. */
+async function handle(exchange: Exchange, extras?: CallExtras): Promise<RenderedAnswer> {
+  const call = new ReceivedCall(exchange, extras) as unknown as Call
+  return render(exchange, await exchange.route.handle(call))
+}
+
+/** Calls the handler of a multipart body, which gives the body's fingerprint itself once it has read the bytes. */
+async function handleUpload(
+  exchange: Exchange,
+  checks: FieldChecks,
+  key: string | undefined,
+): Promise<RenderedAnswer> {
+  const { route, request } = exchange
+  if (!request.isMultipart()) throw invalid({ path: '/body', message: 'is required' })
+  const reader = new MultipartReader(request, checks)
+  request.body = reader
+  let isKeyUsed = key === undefined
+  async function once(fingerprint: unknown, create: (recordId: string) => unknown): Promise<unknown> {
+    isKeyUsed = true
+    if (key === undefined) return create(route.server.newId())
+    const { status, headers, body } = await answerOnce(exchange, key, fingerprint, async (recordId) =>
+      render(exchange, await create(recordId)),
+    )
+    return answer(body, { status, headers: { ...headers, 'content-type': JSON_TYPE } })
+  }
+  try {
+    await reader.open()
+    const response = await handle(exchange, { once })
+    if (!isKeyUsed)
+      throw new Error(`${route.key} takes an Idempotency-Key and must return what call.once returns`)
+    return response
+  } finally {
+    reader.close()
+  }
+}
+
+/** An answer as it is sent: JSON text, or what the handler answers in another form. */
+type RenderedAnswer = StoredAnswer | Answer<unknown>
+
+/** Serializes a result of the handler, unless it is in the form in which it is sent. */
+function render({ route, reply }: Exchange, result: unknown): RenderedAnswer {
+  const response: Answer<unknown> = result instanceof Answer ? result : answer(result, {})
+  const content: unknown = response.body
+  const { status = route.defaultStatus, headers } = response
+  if (typeof content === 'string' || Buffer.isBuffer(content) || isStream(content)) return response
+  const text =
+    content instanceof JsonText
+      ? content.text
+      : (reply.serializeInput(content as Record<string, unknown>, String(status)) as string)
+  return { status, headers, body: text }
 }
 
 const isStream = (body: unknown): boolean => typeof (body as { pipe?: unknown } | null)?.pipe === 'function'
 
 /** Of an answer whose size is not known, none: it is produced as fast as it is taken. */
-const sizeOf = ({ body }: StoredAnswer | Answer<unknown>): number =>
+const sizeOf = ({ body }: RenderedAnswer): number =>
   typeof body === 'string' || Buffer.isBuffer(body) ? body.length : 0
 
-function send(reply: FastifyReply, response: StoredAnswer | Answer<unknown>): FastifyReply {
+function send(reply: FastifyReply, response: RenderedAnswer): FastifyReply {
   if (response instanceof Answer)
     return reply
       .code(response.status ?? 200)
@@ -323,28 +274,3 @@ function send(reply: FastifyReply, response: StoredAnswer | Answer<unknown>): Fa
 
 // A text is copied once more behind its headers, and takes three bytes for each character until a slow client has it.
 const LONG_TEXT = 262_144
-
-// For the error message only: valid tokens are not matched against it.
-const BEARER = /^Bearer +[\w.~+/=-]{1,4096}$/i
-
-// A mebibyte of JSON can block the event loop for a fifth of a second.
-const ANONYMOUS_BODY_LIMIT = 65_536
-
-/** @throws PAYLOAD_TOO_LARGE if the body is larger than is read without a token, or could be */
-function refuseLargeBody(headers: IncomingHttpHeaders): void {
-  const isSized = headers['transfer-encoding'] === undefined
-  if (isSized && Number(headers['content-length'] ?? 0) <= ANONYMOUS_BODY_LIMIT) return
-  throw errors.payload_too_large({
-    message: isSized
-      ? `The body is larger than ${ANONYMOUS_BODY_LIMIT} bytes, the most that is read without a token.`
-      : 'Send the body with a content-length: without a token, a body of unknown length is not read.',
-  })
-}
-
-/** The error for an Authorization header that belongs to no caller. */
-const invalidToken = (header: string) =>
-  errors.unauthorized({
-    message: BEARER.test(header)
-      ? 'This token is invalid, expired or revoked: sign in again or refresh it.'
-      : 'The Authorization header must be "Bearer <token>".',
-  })

@@ -7,6 +7,7 @@ import { maxHeaderSize } from '../base/node-http.ts'
 import { oneLine } from '../base/one-line.ts'
 import { isLocalCall } from './local-call.ts'
 import type { ErrorDetails } from './route.ts'
+import { specOf } from './spec-of.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const BODY_LIMIT = 1_048_576
@@ -19,13 +20,6 @@ export const BODY_LIMIT = 1_048_576
 export function envelope({ code, message, details: own }: ApiError, routeDetails?: ErrorDetails) {
   const details = routeDetails || own ? { ...routeDetails, ...own } : undefined
   return { error: { code, message, ...(details && { details }) } }
-}
-
-declare module 'fastify' {
-  // Set by each route; read from its requests.
-  interface FastifyContextConfig {
-    errorDetails?: ErrorDetails
-  }
 }
 
 // Errors of Node's HTTP parser that concern a part of the request.
@@ -164,6 +158,6 @@ export function createAnswerError({
       .headers(error.headers ?? {})
       .serializer((payload: unknown) => JSON.stringify(payload))
       .header('content-type', JSON_TYPE)
-      .send(envelope(error, request.routeOptions.config?.errorDetails))
+      .send(envelope(error, specOf(request)?.errorDetails))
   }
 }

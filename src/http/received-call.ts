@@ -1,11 +1,12 @@
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import type { Caller } from './access.ts'
 import { rawRequestOf } from './body-parsers.ts'
 import { signalOf } from './call-signal.ts'
-import { eventLog, type RecordEvent } from './event-log.ts'
+import { eventLog } from './event-log.ts'
 import { isLocalCall } from './local-call.ts'
-import type { MakeRoom, RouteSpec } from './route.ts'
+import type { MakeRoom } from './route.ts'
+import type { RouteContext } from './route-context.ts'
 import type { Share } from './shares.ts'
 
 /** A request with its caller, between the hook that admits it and its handler. */
@@ -17,17 +18,8 @@ export type AdmittedRequest = FastifyRequest & {
   share: Share | undefined
 }
 
-/** A request that was admitted, and its reply. */
-export type Exchange = { request: AdmittedRequest; reply: FastifyReply }
-
-/** What a call needs of its server. */
-export type ReceivedCallOptions = {
-  /** Makes an id for a record or a request. */
-  newId: () => string
-  log: FastifyBaseLogger
-  /** Counts an event of an account for the metrics. */
-  countEvent: RecordEvent
-}
+/** A request that was admitted, with its route and its reply. */
+export type Exchange = { route: RouteContext; request: AdmittedRequest; reply: FastifyReply }
 
 /** The parts of a call that are not read from its request. */
 export type CallExtras = {
@@ -37,28 +29,21 @@ export type CallExtras = {
 
 /** The argument of a handler. Each part is read from the request when it is used. */
 export class ReceivedCall {
+  readonly #route: RouteContext
   readonly #request: AdmittedRequest
   readonly #reply: FastifyReply
-  readonly #spec: RouteSpec
-  readonly #options: ReceivedCallOptions
   readonly #startedAt: number
   readonly once: CallExtras['once']
   #recordId: string | undefined
   #signal: AbortSignal | undefined
 
-  constructor(
-    { request, reply }: Exchange,
-    spec: RouteSpec,
-    options: ReceivedCallOptions,
-    extras: CallExtras = {},
-  ) {
+  constructor({ route, request, reply }: Exchange, extras?: CallExtras) {
+    this.#route = route
     this.#request = request
     this.#reply = reply
-    this.#spec = spec
-    this.#options = options
-    this.#startedAt = spec.timeLimitMs === undefined ? 0 : performance.now()
-    this.once = extras.once
-    this.#recordId = extras.recordId
+    this.#startedAt = route.spec.timeLimitMs === undefined ? 0 : performance.now()
+    this.once = extras?.once
+    this.#recordId = extras?.recordId
   }
 
   get params() {
@@ -68,7 +53,7 @@ export class ReceivedCall {
     return this.#request.query
   }
   get body() {
-    return this.#spec.body?.kind === 'raw' ? rawRequestOf(this.#request) : this.#request.body
+    return this.#route.spec.body?.kind === 'raw' ? rawRequestOf(this.#request) : this.#request.body
   }
   get headers() {
     return this.#request.headers
@@ -89,7 +74,7 @@ export class ReceivedCall {
     return this.#request.id
   }
   get signal() {
-    const limitMs = this.#spec.timeLimitMs
+    const limitMs = this.#route.spec.timeLimitMs
     const timeLimit =
       limitMs === undefined ? undefined : { limitMs, leftMs: this.#startedAt + limitMs - performance.now() }
     return (this.#signal ??= signalOf(this.#reply.raw, timeLimit))
@@ -102,12 +87,12 @@ export class ReceivedCall {
     return this.#request.method === 'HEAD'
   }
   get recordId() {
-    return (this.#recordId ??= this.#options.newId())
+    return (this.#recordId ??= this.#route.server.newId())
   }
   get log() {
-    return this.#options.log.child({ requestId: this.#request.id })
+    return this.#route.server.log.child({ requestId: this.#request.id })
   }
   get record() {
-    return eventLog(this.#options, { ip: this.#request.ip, requestId: this.#request.id })
+    return eventLog(this.#route.server, { ip: this.#request.ip, requestId: this.#request.id })
   }
 }

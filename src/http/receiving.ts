@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 import { type ApiError, invalid } from '../base/errors.ts'
+import { specOf } from './spec-of.ts'
 
 // The default of routes.
 const RECEIVE_MS = 60_000
@@ -24,7 +25,7 @@ export function limitReceiving(
 ): void {
   const { raw } = request
   if (!hasBody(raw)) return
-  const limitMs = request.routeOptions.config.body?.receiveMs ?? RECEIVE_MS
+  const limitMs = specOf(request)?.body?.receiveMs ?? RECEIVE_MS
   let timer = setTimeout(() => {
     if (raw.complete) return
     if (reply.sent) return void raw.socket.destroy()

@@ -19,7 +19,7 @@ import {
   STATUS_CODES,
 } from '../base/node-http.ts'
 import { addBodyParser, type BodyKind } from './body-parsers.ts'
-import { prepareRequests, registerRoute, type DispatchOptions } from './dispatch.ts'
+import { prepareRequests, registerRoute } from './dispatch.ts'
 import { BODY_LIMIT, createAnswerError, envelope, JSON_TYPE, unreadable } from './failures.ts'
 import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.ts'
 import { MultipartReader } from './multipart.ts'
@@ -30,6 +30,7 @@ import type { AdmittedRequest } from './received-call.ts'
 import { hostNameOf } from './local-call.ts'
 import { limitReceiving } from './receiving.ts'
 import { METHODS, type Route, type RouteGroup } from './route.ts'
+import { createRouteContext, type DispatchOptions } from './route-context.ts'
 import { limitSending } from './sending.ts'
 import { limitsOfProcess } from './shares.ts'
 import { lazySerializer } from './serialization.ts'
@@ -239,13 +240,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     if (options.limitsOn)
       await takeCall(options.limiters.process, `description ${clientOf(ip)}`, descriptionLimit)
   })
+  const context = { ...options, work, limits, validation }
   const all = options.groups.flatMap((group) => group.routes.map((one) => ({ group, one })))
   const byKind = Map.groupBy(all, ({ one }): BodyKind => one.spec.body?.kind ?? 'json')
   for (const [kind, routes] of byKind)
     await engine.register(async (scope) => {
       await addBodyParser(scope, kind)
-      for (const { group, one } of routes)
-        registerRoute(scope, options, group, one, { work, limits, validation })
+      for (const { group, one } of routes) registerRoute(scope, createRouteContext(context, group, one))
     })
   // Mounted plugins inherit this parser unless they remove it.
   await addBodyParser(engine, 'json')

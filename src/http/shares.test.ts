@@ -4,8 +4,7 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 
 import type { ApiError } from '../base/errors.ts'
-import { ReceivedCall, type ReceivedCallOptions, type Exchange } from './received-call.ts'
-import type { RouteSpec } from './route.ts'
+import { ReceivedCall, type Exchange } from './received-call.ts'
 import { limitsOfProcess, Share, weightOfBody } from './shares.ts'
 
 const MIB = 1_048_576
@@ -88,12 +87,8 @@ test('a call that waits for room ends with 503 at its time limit', async (t) => 
   const request = { share: new Share(limits, stranger('192.0.2.1')) }
   const reply = { raw: new EventEmitter() }
   // Of a call only these are read here.
-  const exchange = { request, reply } as unknown as Exchange
-  const { makeRoom } = new ReceivedCall(
-    exchange,
-    { timeLimitMs: 2_000 } as RouteSpec,
-    {} as ReceivedCallOptions,
-  )
+  const route = { spec: { timeLimitMs: 2_000 } }
+  const { makeRoom } = new ReceivedCall({ route, request, reply } as unknown as Exchange)
   const waiting = makeRoom(8 * MIB)
   t.mock.timers.tick(2_000)
   await assert.rejects(waiting, { status: 503, code: 'UNAVAILABLE', message: /took longer than 2 s/ })

@@ -1,0 +1,108 @@
+import type { FastifyBaseLogger } from 'fastify'
+
+import type { Access, Admission, Caller } from './access.ts'
+import { maxBytesOf } from './bodies.ts'
+import type { RecordEvent } from './event-log.ts'
+import type { ExpectedCallers } from './expected-callers.ts'
+import { BODY_LIMIT } from './failures.ts'
+import type { IdempotencyStore } from './idempotency.ts'
+import { limitOf, parseRateLimit, type CallerKind, type RateLimiter } from './limits.ts'
+import { createFieldChecks, type FieldChecks } from './multipart.ts'
+import type { Route, RouteGroup, RouteSpec } from './route.ts'
+import type { Limits } from './shares.ts'
+import type { Validation } from './validation.ts'
+import type { Work } from './work.ts'
+
+/** What every route needs of the application. */
+export type DispatchOptions = {
+  policy: Admission
+  /** The caller that a bearer token belongs to; undefined if it is not valid. */
+  authenticate: (token: string) => Promise<Caller | undefined>
+  /** The last callers of tokens, if reads may start while a token is authenticated again; see `readsOnly`. */
+  expectedCallers: ExpectedCallers | undefined
+  /** The counters of calls: see `limitIn` of a route. */
+  limiters: Readonly<Record<NonNullable<RouteSpec['limitIn']>, RateLimiter>>
+  /** Whether limits apply also to routes without `limitAlways`. */
+  limitsOn: boolean
+  idempotency: IdempotencyStore
+  /** Makes an id for a record or a request. */
+  newId: () => string
+  log: FastifyBaseLogger
+  /** Counts an event of an account for the metrics. */
+  countEvent: RecordEvent
+}
+
+/** What every route needs of its server: the application's part, and what its requests share. */
+export type DispatchContext = DispatchOptions & { work: Work; limits: Limits; validation: Validation }
+
+/** A route with everything that is known before its first request. */
+export type RouteContext = Route & {
+  readonly server: DispatchContext
+  /** What the policy decides by. */
+  readonly target: {
+    access: Access
+    wire: string
+    method: string
+    scope: string | undefined
+    irreversible: boolean | undefined
+  }
+  readonly limit: CallLimit | undefined
+  /** The largest body in bytes. */
+  readonly bodyMax: number
+  /** Whether neither the route nor its wire names the largest body: strangers may send less then. */
+  readonly hasDefaultBodyMax: boolean
+  /** Of a multipart body. */
+  readonly fieldChecks: FieldChecks | undefined
+  /** The status of an answer that names none. */
+  readonly defaultStatus: number
+  /** If reads may start before their token is authenticated again. */
+  readonly expectedCallers: ExpectedCallers | undefined
+}
+
+/** How many calls of the kinds of callers that count, and where they are counted. */
+type CallLimit = {
+  counted: readonly CallerKind[]
+  count: number
+  periodMs: number
+  limiter: RateLimiter
+  name: string
+}
+
+// A mebibyte of JSON can block the event loop for a fifth of a second.
+export const ANONYMOUS_BODY_LIMIT = 65_536
+
+export function createRouteContext(
+  server: DispatchContext,
+  { wire, bodyLimit }: RouteGroup,
+  route: Route,
+): RouteContext {
+  const { spec, method } = route
+  const { access, scope, irreversible, body } = spec
+  const limit = callLimitOf(server, route)
+  const bodyMax = maxBytesOf(body) ?? bodyLimit
+  const mayStartEarly =
+    spec.readsOnly && !body && !spec.idempotent && !spec.authorize && !limit?.counted.includes('user')
+  return {
+    ...route,
+    server,
+    target: { access, wire, method, scope, irreversible },
+    limit,
+    bodyMax: bodyMax ?? (access === 'public' ? ANONYMOUS_BODY_LIMIT : BODY_LIMIT),
+    hasDefaultBodyMax: bodyMax === undefined,
+    fieldChecks: body?.kind === 'multipart' ? createFieldChecks(body, server.validation) : undefined,
+    defaultStatus: Number(Object.keys(spec.reply)[0]),
+    expectedCallers: mayStartEarly ? server.expectedCallers : undefined,
+  }
+}
+
+function callLimitOf(server: DispatchContext, { key, spec }: Route): CallLimit | undefined {
+  const limit = server.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
+  return (
+    limit && {
+      ...parseRateLimit(limit.limit),
+      counted: limit.counted,
+      limiter: server.limiters[limit.limitIn],
+      name: spec.limitName ?? key,
+    }
+  )
+}
