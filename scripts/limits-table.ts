@@ -28,20 +28,22 @@ function countedPer({ access, limit }: RouteSpec, { counted }: LimitOfRoute): st
 
 function rowsOf(groups: readonly RouteGroup[]): Row[] {
   const routes = groups.flatMap((group) => group.routes)
-  const names = Map.groupBy(routes, ({ spec }) => spec.limitName)
+  const names = Map.groupBy(routes, ({ spec }) => limitOf(spec)?.name)
   const described = DESCRIPTION.map(({ method, path }): Row => ({
     key: `${method} ${path}`,
-    limit: DESCRIPTION_LIMIT,
-    limitIn: 'process',
+    rate: DESCRIPTION_LIMIT,
+    name: undefined,
+    countedIn: 'process',
+    always: false,
     counted: ['stranger'],
     who: 'client address',
     shared: 'description',
   }))
   const own = routes.flatMap(({ key, spec }): Row[] => {
     const limit = limitOf(spec)
-    const { limitName } = spec
-    const shared = names.get(limitName)!.length > 1 ? limitName : undefined
-    return limit ? [{ ...limit, key, who: countedPer(spec, limit), shared }] : []
+    if (!limit) return []
+    const shared = names.get(limit.name)!.length > 1 ? limit.name : undefined
+    return [{ ...limit, key, who: countedPer(spec, limit), shared }]
   })
   return [...own, ...described]
 }
@@ -53,21 +55,21 @@ const WHO = [
   'client address',
   'client address, without a token',
 ]
-const callsAnHour = ({ limit }: Row): number =>
-  Number(limit.split('/', 1)[0]) * (limit.endsWith('hour') ? 1 : 60)
+const callsAnHour = ({ rate }: Row): number =>
+  Number(rate.split('/', 1)[0]) * (rate.endsWith('hour') ? 1 : 60)
 
 /** The table: limits of users first, the lowest first. Routes of one row are counted apart unless it says otherwise. */
 export function limitsTable(groups: readonly RouteGroup[]): string {
-  const rows = Map.groupBy(rowsOf(groups), ({ who, limit, limitIn, shared }) =>
-    JSON.stringify([who, limit, limitIn, shared]),
+  const rows = Map.groupBy(rowsOf(groups), ({ who, rate, countedIn, shared }) =>
+    JSON.stringify([who, rate, countedIn, shared]),
   )
   const lines = [...rows.values()]
     .toSorted(([a], [b]) => WHO.indexOf(a!.who) - WHO.indexOf(b!.who) || callsAnHour(a!) - callsAnHour(b!))
     .map((equal) => {
-      const { limit, who, limitIn, shared } = equal[0]!
+      const { rate, who, countedIn, shared } = equal[0]!
       const keys = equal.map(({ key }) => `\`${key}\``).join(', ')
-      const calls = limit.replace('/hour', ' an hour').replace('/min', ' a minute')
-      const where = limitIn === 'database' ? 'all replicas' : 'each process'
+      const calls = rate.replace('/hour', ' an hour').replace('/min', ' a minute')
+      const where = countedIn === 'database' ? 'all replicas' : 'each process'
       return `| ${keys}${shared === undefined ? '' : ', together'} | ${calls} | ${who} | ${where} |`
     })
   return ['| routes | calls | of each | counted by |', '|---|---|---|---|', ...lines].join('\n')

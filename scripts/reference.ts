@@ -60,7 +60,7 @@ function routeRow(route: Route): string[] {
     summary,
     scope === undefined ? access : `${access}, or a key with ${code(scope)}`,
     bodyOf(route) || fieldsOf(query),
-    limitOf(route.spec)?.limit ?? '',
+    limitOf(route.spec)?.rate ?? '',
   ]
 }
 

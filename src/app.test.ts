@@ -7,6 +7,7 @@ import { Type } from './base/schema.ts'
 
 import { loadConfig } from './app.ts'
 import { sql } from './db/sql.ts'
+import { limitOf } from './http/limits.ts'
 import { route } from './http/route.ts'
 import { startApp } from './testing/app.ts'
 import { assemble, refused } from './testing/assemble.ts'
@@ -368,9 +369,9 @@ eachEngine((engine) => {
       ]
       for (const { routes } of app.app.routes)
         for (const { key, spec } of routes.filter(({ spec: { access } }) => access === 'public')) {
-          const limit = spec.limit ?? '300/min'
+          const { rate } = limitOf(spec)!
           assert.ok(
-            Number(limit.split('/')[0]) <= (limits.find(([route]) => route.test(key))?.[1] ?? 600),
+            Number(rate.split('/')[0]) <= (limits.find(([route]) => route.test(key))?.[1] ?? 600),
             key,
           )
         }

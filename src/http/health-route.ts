@@ -2,7 +2,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 
 import { Type } from '../base/schema.ts'
 import { succeedsWithin } from '../base/within.ts'
-import { answer, route, type RouteKey } from './route.ts'
+import { answer, route, type RouteKey, type RouteLimit } from './route.ts'
 
 const LONGEST_WAIT_MS = 2_000
 
@@ -28,7 +28,7 @@ export const healthStatus = async (check: () => Promise<unknown>): Promise<Healt
  * @param options.fields schemas of what is answered beside `status`
  * @param options.isAlways200 whether it answers 200 if the status is `unhealthy` too, because what it reports on is outside
  *   of this server, which can do its other work
- * @param options.limitIn `process` if the route must answer while the database is unavailable
+ * @param options.countedIn `process` if the route must answer while the database is unavailable
  */
 export function healthRoute<const K extends RouteKey, F extends Record<string, TSchema>>(
   key: K,
@@ -36,15 +36,16 @@ export function healthRoute<const K extends RouteKey, F extends Record<string, T
     title: string
     summary: string
     fields: F
-    limitIn?: 'database' | 'process'
+    countedIn?: RouteLimit['countedIn']
     isAlways200?: boolean
   },
   read: () => Promise<{ status: HealthStatus } & Static<TObject<F>>>,
 ) {
-  const { title, summary, fields, limitIn = 'database', isAlways200 = false } = options
+  const { title, summary, fields, countedIn = 'database', isAlways200 = false } = options
   const Health = Type.Object({ status: Status, ...fields }, { title })
   const reply: Record<number, typeof Health> = isAlways200 ? { 200: Health } : { 200: Health, 503: Health }
-  return route(key, { summary, access: 'public', limit: '600/min', limitIn, reply }, async () => {
+  const limit: RouteLimit = { rate: '600/min', countedIn }
+  return route(key, { summary, access: 'public', limit, reply }, async () => {
     const health = await read()
     return answer(health as never, { status: isAlways200 || health.status === 'healthy' ? 200 : 503 })
   })

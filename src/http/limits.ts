@@ -1,7 +1,7 @@
 import { errors } from '../base/errors.ts'
 import { networkOf } from '../base/ip-address.ts'
 import type { Caller } from './access.ts'
-import type { RateLimit, RouteSpec } from './route.ts'
+import type { RateLimit, RouteLimit, RouteSpec } from './route.ts'
 
 /** Counts calls, in the database for all replicas or in this process alone. */
 export type RateLimiter = {
@@ -37,9 +37,9 @@ export type CallerKind = Caller['kind'] | 'stranger'
 
 export const callerKind = (caller: Caller | undefined): CallerKind => caller?.kind ?? 'stranger'
 
-export type LimitOfRoute = {
-  limit: RateLimit
-  limitIn: 'database' | 'process'
+/** The limit of a route, with its defaults. */
+export type LimitOfRoute = Required<Pick<RouteLimit, 'rate' | 'countedIn' | 'always'>> & {
+  name: string | undefined
   /** Whose calls are counted. */
   counted: readonly CallerKind[]
 }
@@ -49,19 +49,22 @@ export type LimitOfRoute = {
  * only. So every route that can be called anonymously has one. Service keys act for many users, so they are counted only
  * where the route says so.
  */
-export function limitOf({
-  limit,
-  limitIn = 'database',
-  limitKeys = false,
-  access,
-}: Pick<RouteSpec, 'limit' | 'limitIn' | 'limitKeys' | 'access'>): LimitOfRoute | undefined {
+export function limitOf({ limit, access }: Pick<RouteSpec, 'limit' | 'access'>): LimitOfRoute | undefined {
   if (limit !== undefined) {
-    const counted = ['stranger', 'user', ...(limitKeys ? ['key' as const] : [])] as const
-    return { limit, limitIn, counted: access === 'public' ? ['stranger'] : counted }
+    const own: RouteLimit = typeof limit === 'string' ? { rate: limit } : limit
+    const { rate, name, countedIn = 'database', always = false, keys = false } = own
+    const counted = ['stranger', 'user', ...(keys ? ['key' as const] : [])] as const
+    return { rate, name, countedIn, always, counted: access === 'public' ? ['stranger'] : counted }
   }
   // In the process: otherwise every anonymous read would be a write.
   if (access === 'public' || access === 'optional')
-    return { limit: ANONYMOUS_LIMIT, limitIn: 'process', counted: ['stranger'] }
+    return {
+      rate: ANONYMOUS_LIMIT,
+      name: undefined,
+      countedIn: 'process',
+      always: false,
+      counted: ['stranger'],
+    }
   return undefined
 }
 

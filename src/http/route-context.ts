@@ -8,7 +8,7 @@ import { BODY_LIMIT } from './failures.ts'
 import type { IdempotencyStore } from './idempotency.ts'
 import { limitOf, parseRateLimit, type CallerKind, type RateLimiter } from './limits.ts'
 import { createFieldChecks, type FieldChecks } from './multipart.ts'
-import type { Route, RouteGroup, RouteSpec } from './route.ts'
+import type { Route, RouteGroup, RouteLimit } from './route.ts'
 import type { Limits } from './shares.ts'
 import type { Validation } from './validation.ts'
 import type { Work } from './work.ts'
@@ -20,9 +20,9 @@ export type DispatchOptions = {
   authenticate: (token: string) => Promise<Caller | undefined>
   /** The last callers of tokens, if reads may start while a token is authenticated again; see `readsOnly`. */
   expectedCallers: ExpectedCallers | undefined
-  /** The counters of calls: see `limitIn` of a route. */
-  limiters: Readonly<Record<NonNullable<RouteSpec['limitIn']>, RateLimiter>>
-  /** Whether limits apply also to routes without `limitAlways`. */
+  /** The counters of calls: see `RouteLimit`. */
+  limiters: Readonly<Record<NonNullable<RouteLimit['countedIn']>, RateLimiter>>
+  /** Whether limits apply also if they are not `always`. */
   limitsOn: boolean
   idempotency: IdempotencyStore
   /** Makes an id for a record or a request. */
@@ -96,13 +96,8 @@ export function createRouteContext(
 }
 
 function callLimitOf(server: DispatchContext, { key, spec }: Route): CallLimit | undefined {
-  const limit = server.limitsOn || spec.limitAlways ? limitOf(spec) : undefined
-  return (
-    limit && {
-      ...parseRateLimit(limit.limit),
-      counted: limit.counted,
-      limiter: server.limiters[limit.limitIn],
-      name: spec.limitName ?? key,
-    }
-  )
+  const limit = limitOf(spec)
+  if (!limit || !(server.limitsOn || limit.always)) return undefined
+  const { rate, name = key, countedIn, counted } = limit
+  return { ...parseRateLimit(rate), name, counted, limiter: server.limiters[countedIn] }
 }

@@ -21,6 +21,21 @@ export type RouteKey = `${Method} /${string}`
 /** Calls per period for each client address or caller: `30/min`, `5/hour`. */
 export type RateLimit = `${number}/${'min' | 'hour'}`
 
+export type RouteLimit = {
+  rate: RateLimit
+  /** Routes with the same name are counted together; their limits must be equal. Default: the route is counted alone. */
+  name?: string
+  /**
+   * In the database, for all replicas together, or in this process, for a route that must answer while the database is
+   * unavailable. Default `database`.
+   */
+  countedIn?: 'database' | 'process'
+  /** Whether it applies even if `SIXWIRE_RATE_LIMITS` is off. */
+  always?: boolean
+  /** Whether service keys are counted too. Default: users and client addresses only. */
+  keys?: boolean
+}
+
 export type RouteSpec = {
   /** One line for the list of routes. */
   summary: string
@@ -42,18 +57,7 @@ export type RouteSpec = {
    */
   authorize?: (headers: IncomingHttpHeaders) => void
   /** How often it may be called. Routes that need no token always have a limit: see `limitOf`. */
-  limit?: RateLimit
-  /**
-   * Where calls are counted: in the database, for all replicas together, or in this process, for a route that must
-   * answer while the database is unavailable. Default `database`.
-   */
-  limitIn?: 'database' | 'process'
-  /** Whether the limit applies even if `SIXWIRE_RATE_LIMITS` is off. */
-  limitAlways?: boolean
-  /** Whether service keys are counted too. Default: users and client addresses only. */
-  limitKeys?: boolean
-  /** Routes with the same name share a limit. Default: the route has its own. */
-  limitName?: string
+  limit?: RateLimit | RouteLimit
   /**
    * Whether the handler only reads, and only from the database. It may then start while the caller's token is checked, if
    * that takes a round trip; nothing is answered before the token is found valid.

@@ -138,10 +138,26 @@ describe('a wire that is defined wrongly stops the start with one line', () => {
       /: body: "file" is the file and can't be one of fields: rename one$/,
     ],
     [
+      'a limit of no period',
+      spec({ limit: '30' }),
+      /: limit can't be "30": it takes calls a minute or an hour, /,
+    ],
+    [
+      'a limit without a rate',
+      spec({ limit: { name: 'both' } }),
+      /: limit: rate is missing: it takes calls a /,
+    ],
+    [
+      'a field that a limit does not have',
+      spec({ limit: { rate: '30/min', shared: 'both' } }),
+      /: limit: there is no field "shared"/,
+    ],
+    ['a field of limits of the version before', spec({ limitKeys: true }), /: there is no field "limitKeys"/],
+    [
       'limits that are counted together and differ',
       answers(
-        Route('GET /one', { ...SPEC, limit: '30/min', limitName: 'both' }, () => ({})),
-        Route('GET /two', { ...SPEC, limit: '60/min', limitName: 'both' }, () => ({})),
+        Route('GET /one', { ...SPEC, limit: { rate: '30/min', name: 'both' } }, () => ({})),
+        Route('GET /two', { ...SPEC, limit: { rate: '60/min', name: 'both' } }, () => ({})),
       ),
       /^wires: GET \/two of shop counts together with GET \/one as "both": their limits must be equal$/,
     ],

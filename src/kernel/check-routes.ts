@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import { didYouMean } from '../base/did-you-mean.ts'
 import { StartError } from '../base/start-error.ts'
 import {
@@ -20,7 +22,7 @@ import { titleFault } from '../http/openapi-schemas.ts'
 import { DESCRIPTION } from '../http/openapi.ts'
 import { ACCESS } from '../http/access.ts'
 import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody } from '../http/bodies.ts'
-import { METHODS, type Route, type RouteGroup, type RouteSpec } from '../http/route.ts'
+import { METHODS, type Route, type RouteGroup, type RouteLimit, type RouteSpec } from '../http/route.ts'
 import type { Running } from './wire.ts'
 
 const STATUS = /^[1-5]\d\d$/
@@ -98,6 +100,19 @@ const FILE: FieldsOf<MultipartBody['file']> = {
   required: SWITCH,
 }
 
+const RATE: Field = {
+  takes: 'calls a minute or an hour, like 30/min or 5/hour',
+  fits: (value) => typeof value === 'string' && new RegExp(RATE_LIMIT).test(value),
+}
+
+const LIMIT: FieldsOf<RouteLimit> = {
+  rate: RATE,
+  name: optional(TEXT),
+  countedIn: optional(oneOf(['database', 'process'])),
+  always: optional(SWITCH),
+  keys: optional(SWITCH),
+}
+
 const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   summary: TEXT,
   description: optional(TEXT),
@@ -105,14 +120,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
   irreversible: optional(SWITCH), // see checkAccess
   scope: optional(TEXT), // see checkScope
   authorize: optional(FUNCTION),
-  limit: optional({
-    takes: 'calls a minute or an hour, like 30/min or 5/hour',
-    fits: (value) => typeof value === 'string' && new RegExp(RATE_LIMIT).test(value),
-  }),
-  limitIn: optional(oneOf(['database', 'process'])),
-  limitAlways: optional(SWITCH),
-  limitKeys: optional(SWITCH),
-  limitName: optional(TEXT),
+  limit: ANYTHING, // see checkLimit
   readsOnly: optional(SWITCH),
   idempotent: optional({
     takes: 'true or false, or an object like { seconds: 60, isCurrent } with seconds above 0',
@@ -187,7 +195,7 @@ export function checkRunning(wire: string, running: unknown): void {
  */
 export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolean): void {
   const owners = new Map(DESCRIPTION.map(({ method, path }) => [`${method} ${path}`, 'the frame']))
-  const limits = new Map<string, { key: string; limit: string }>()
+  const limits = new Map<string, Route>()
   for (const { wire, routes } of groups)
     for (const one of routes) {
       checkRoute(wire, one)
@@ -197,14 +205,7 @@ export function checkRoutes(groups: readonly RouteGroup[], keepsAccounts: boolea
       if (owner !== undefined)
         throw new StartError(`wires: ${key} of ${wire} is answered by ${owner} already`)
       owners.set(address, wire)
-      const { limitName = key } = spec
-      const limit = JSON.stringify(limitOf(spec) ?? null)
-      const first = limits.get(limitName) ?? { key, limit }
-      limits.set(limitName, first)
-      if (first.limit !== limit)
-        throw new StartError(
-          `wires: ${key} of ${wire} counts together with ${first.key} as "${limitName}": their limits must be equal`,
-        )
+      checkSharedLimit(wire, one, limits)
       if (!keepsAccounts && spec.access !== 'public' && spec.access !== 'optional')
         throw new StartError(
           `SIXWIRE_WIRES: ${wire} answers signed-in callers only, and no loaded wire keeps accounts: add auth`,
@@ -235,6 +236,7 @@ function checkRoute(wire: string, route: unknown): void {
   if (key.startsWith('GET ') && spec.body !== undefined)
     throw new StartError(`wires: ${wire}: ${key}: a GET has no body: use query, or another method`)
   checkBody(`wires: ${wire}: ${key}: body`, spec.body)
+  checkLimit(`wires: ${wire}: ${key}`, spec.limit)
   checkAccess(`wires: ${wire}: ${key}`, spec)
   checkScope(`wires: ${wire}: ${key}`, wire, spec)
   const inPath = namesIn(key)
@@ -249,6 +251,25 @@ function checkRoute(wire: string, route: unknown): void {
     throw new StartError(
       `wires: ${wire}: ${key}: the handler, the third argument of route, must be a function`,
     )
+}
+
+/** @param limits the first route of each shared limit, by its name; that of `one` is added */
+function checkSharedLimit(wire: string, one: Route, limits: Map<string, Route>): void {
+  const limit = limitOf(one.spec)
+  if (!limit) return
+  const { name = one.key } = limit
+  const first = limits.getOrInsert(name, one)
+  const { rate, countedIn, counted } = limitOf(first.spec)!
+  if (isDeepStrictEqual(limit, { ...limit, rate, countedIn, counted })) return
+  throw new StartError(
+    `wires: ${one.key} of ${wire} counts together with ${first.key} as "${name}": their limits must be equal`,
+  )
+}
+
+function checkLimit(where: string, limit: unknown): void {
+  if (limit === undefined) return
+  if (isPlain(limit)) checkFields(`${where}: limit`, limit, LIMIT)
+  else checkFields(where, { limit }, { limit: RATE })
 }
 
 function checkAccess(where: string, { access, irreversible }: RouteSpec): void {

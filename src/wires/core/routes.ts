@@ -19,7 +19,7 @@ const HealthFields = {
 }
 
 /** These answer while the database is unreachable, so calls are counted in the process. */
-const PROBE = { limit: '600/min', limitIn: 'process' } as const
+const PROBES = { rate: '600/min', countedIn: 'process' } as const
 
 export function coreRoutes({
   db,
@@ -39,7 +39,7 @@ export function coreRoutes({
         title: 'Health',
         summary: 'Check whether the server works',
         fields: HealthFields,
-        limitIn: PROBE.limitIn,
+        countedIn: PROBES.countedIn,
       },
       () => readHealth(db, server),
     ),
@@ -49,7 +49,7 @@ export function coreRoutes({
         summary: 'Check whether the server accepts requests',
         description: 'False until every wire has started, and while the server shuts down.',
         access: 'public',
-        ...PROBE,
+        limit: PROBES,
         reply: {
           200: Type.Object({ ready: Type.Literal(true) }),
           503: Type.Object({ ready: Type.Literal(false), reason: Type.String() }),
@@ -68,7 +68,7 @@ export function coreRoutes({
         summary: 'Get name, versions and wires',
         access: 'public',
         description: 'Not available in production.',
-        ...PROBE,
+        limit: PROBES,
         reply: {
           200: Type.Object({
             name: Type.String(),
@@ -99,7 +99,7 @@ export function coreRoutes({
         summary: 'Get metrics for Prometheus',
         description: 'Available to calls from this machine, or with a service key.',
         access: 'optional',
-        ...PROBE,
+        limit: PROBES,
         reply: { 200: Type.String() },
       },
       async ({ caller, isLocal }) => {

@@ -146,10 +146,7 @@ export function messagingRoutes({
   const sendSpec = (channel: Channel) =>
     ({
       access: 'user',
-      limit,
-      limitAlways: true,
-      limitKeys: true,
-      limitName: `messaging ${channel}`,
+      limit: { rate: limit, name: `messaging ${channel}`, always: true, keys: true },
       idempotent: true,
       errors: sendErrors,
       errorDetails: { channel, provider: providers[channel][0]?.name ?? null },

@@ -6,7 +6,7 @@ import { Type } from '../../base/schema.ts'
 import { withRule } from '../../base/with-rule.ts'
 
 /** Of each user, over all routes that sign a transaction: each asks nodes several times, and is followed to its end. */
-export const SIGNING_LIMIT = { limit: '60/min', limitName: 'signed transactions' } as const
+export const SIGNING_LIMIT = { rate: '60/min', name: 'signed transactions' } as const
 
 /**
  * An address of 20 bytes; of mixed case it must have the checksum of EIP-55. Read it by `addressOf`.

@@ -48,7 +48,7 @@ export function checkoutRoutes(wire: {
     route(
       'POST /pay/cardpay/checkout',
       {
-        ...NEW_PAYMENTS,
+        limit: NEW_PAYMENTS,
         summary: 'Create a checkout session',
         description:
           'Send the buyer to the url of the answer. The transaction is pending until the provider has the money.',
@@ -145,7 +145,7 @@ export function checkoutRoutes(wire: {
     route(
       'POST /pay/walletpay/order',
       {
-        ...NEW_PAYMENTS,
+        limit: NEW_PAYMENTS,
         summary: 'Create a wallet order',
         description: 'Send the buyer to the approvalUrl of the answer, then capture the order.',
         access: 'user',
@@ -207,7 +207,7 @@ export function checkoutRoutes(wire: {
     route(
       'POST /pay/walletpay/capture/:orderId',
       {
-        ...PAYMENT_CALLS,
+        limit: PAYMENT_CALLS,
         summary: 'Capture an approved order',
         description:
           'Takes the money. Calling it again is safe: an order that is captured already is answered as the first time.',

@@ -63,7 +63,7 @@ export function refundRoutes({
     route(
       `POST /pay/${provider}/refund` as const,
       {
-        ...REFUNDS,
+        limit: REFUNDS,
         summary: `Refund a ${provider === 'cardpay' ? 'card' : 'wallet'} payment`,
         description:
           'Without an amount, all that is left is refunded. In production, and under the policy guarded, administrators and service keys only.',

@@ -121,7 +121,7 @@ export function transactionRoutes({
     route(
       'POST /pay/transactions/:id/cancel',
       {
-        ...PAYMENT_CALLS,
+        limit: PAYMENT_CALLS,
         summary: 'Cancel a payment that is not paid',
         description:
           'Ends a checkout session at the provider, and an order or a payment request here. What the buyer pays nevertheless completes the transaction. Cancelling again is safe.',

@@ -9,7 +9,7 @@ import type { Webhooks } from './webhooks.ts'
 
 const WEBHOOK_BYTES = 1_048_576
 /** For each client address: a provider sends the events of all payments from a few addresses. */
-const WEBHOOKS_LIMIT = '60000/min'
+const WEBHOOKS_RATE = '60000/min'
 
 const Received = Type.Object({ received: Type.Literal(true) }, { title: 'Received' })
 
@@ -24,8 +24,7 @@ export function webhookRoutes(wire: { webhooks: Webhooks; publicUrl: string }) {
   const webhookSpec = (provider: CallProvider) =>
     ({
       access: 'public',
-      limit: WEBHOOKS_LIMIT,
-      limitIn: 'process',
+      limit: { rate: WEBHOOKS_RATE, countedIn: 'process' },
       authorize: (headers) => webhooks.authorize(provider, headers),
       body: raw({ maxBytes: WEBHOOK_BYTES }),
       reply: { 200: Received },

@@ -144,7 +144,7 @@ export function contractRoutes(wire: {
     route(
       'POST /onchain/contracts/write',
       {
-        ...SIGNING_LIMIT,
+        limit: SIGNING_LIMIT,
         summary: 'Call a contract by a transaction',
         description: 'It is simulated first: what the contract refuses is not signed.',
         access: 'user',

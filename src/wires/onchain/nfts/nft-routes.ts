@@ -153,7 +153,7 @@ export function nftRoutes(
     route(
       'POST /onchain/nft/mint',
       {
-        ...SIGNING_LIMIT,
+        limit: SIGNING_LIMIT,
         summary: 'Mint an NFT',
         description:
           'Calls safeMint(address, string), mint(address, string), mintTo(address, string) or mintNFT(address, string): the first that the contract has.',
@@ -182,7 +182,7 @@ export function nftRoutes(
     route(
       'POST /onchain/nft/transfer',
       {
-        ...SIGNING_LIMIT,
+        limit: SIGNING_LIMIT,
         summary: 'Transfer an NFT',
         description: 'Calls safeTransferFrom, with the address of the wallet as the owner.',
         access: 'user',

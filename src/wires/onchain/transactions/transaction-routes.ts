@@ -86,7 +86,7 @@ export const transactionRoutes = ({
     route(
       'POST /onchain/transactions',
       {
-        ...SIGNING_LIMIT,
+        limit: SIGNING_LIMIT,
         summary: 'Send the native coin',
         description:
           'Once it is answered, the signed transaction is stored and will be sent, whatever happens to the server.',

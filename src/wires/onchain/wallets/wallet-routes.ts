@@ -13,7 +13,7 @@ const NAME_MAX = 200
 const PRIVATE_KEY_MAX = 200
 
 /** Of each user: every wallet has a key to keep, and to follow on each chain. */
-const LIMIT = { limit: '60/hour', limitName: 'wallets' } as const
+const LIMIT = { rate: '60/hour', name: 'wallets' } as const
 
 const Name = Type.Optional(
   Type.String({ maxLength: NAME_MAX, description: 'For people.', examples: ['Treasury'] }),
@@ -35,7 +35,7 @@ export const walletRoutes = ({ wallets, policy }: { wallets: Wallets; policy: Po
     route(
       'POST /onchain/wallets',
       {
-        ...LIMIT,
+        limit: LIMIT,
         summary: 'Create a wallet',
         description:
           'Its private key is created here and never leaves the server. The address is the same on all chains.',
@@ -50,7 +50,7 @@ export const walletRoutes = ({ wallets, policy }: { wallets: Wallets; policy: Po
     route(
       'POST /onchain/wallets/import',
       {
-        ...LIMIT,
+        limit: LIMIT,
         summary: 'Import a wallet',
         description: 'An address can have one wallet on a server, over all accounts.',
         access: 'user',

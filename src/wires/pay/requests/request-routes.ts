@@ -76,7 +76,7 @@ export function requestRoutes({
     route(
       'POST /pay/onchain/payment',
       {
-        ...NEW_PAYMENTS,
+        limit: NEW_PAYMENTS,
         summary: 'Create a payment request',
         description: 'The buyer pays the amount to the receiverAddress, which is of this request alone.',
         access: 'user',

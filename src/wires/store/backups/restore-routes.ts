@@ -14,7 +14,7 @@ export function restoreRoutes(restores: Restores) {
         description:
           'Replaces all documents and files by those of the backup, at once or not at all. The archive is checked first, and a safety backup is made of what is replaced; while it is made, writes are answered 503. In production, and under the policy guarded, administrators and service keys only.',
         access: 'admin',
-        ...LIMIT,
+        limit: LIMIT,
         irreversible: true,
         params: OneBackup,
         reply: {

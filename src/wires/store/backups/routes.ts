@@ -57,7 +57,7 @@ export const OneBackup = Type.Object({
 })
 
 /** Of what writes or reads an archive whole, for each user. */
-export const LIMIT = { limit: '12/hour', limitName: 'backups' } as const
+export const LIMIT = { rate: '12/hour', name: 'backups' } as const
 
 export function backupRoutes({ backups, clock }: { backups: Backups; clock: Clock }) {
   return [
@@ -68,7 +68,7 @@ export function backupRoutes({ backups, clock }: { backups: Backups; clock: Cloc
         description:
           'An archive of all documents and files, as they are at one moment, while writes go on. If it takes longer than 10 seconds, the answer is 202, and GET /store/backups/:id tells how it ends.',
         access: 'admin',
-        ...LIMIT,
+        limit: LIMIT,
         scope: BACKUP_SCOPE,
         idempotent: true,
         reply: { 201: Backup, 202: Backup },

@@ -87,8 +87,7 @@ export function contentRoutes({
           'Needs a token of a caller who may read the file, or that of a link. Supports ranges and conditional requests.',
         access: 'optional',
         // A page can show hundreds of files, and a player asks for many ranges.
-        limit: '60000/min',
-        limitIn: 'process',
+        limit: { rate: '60000/min', countedIn: 'process' },
         params: OneFile,
         query: ContentQuery,
         headers: ContentHeaders,
