@@ -150,9 +150,8 @@ Options without a variable are on the pages of the wires.`,
 const metrics = (app: App): string =>
   section(
     'Metrics',
-    `\`GET /metrics\` has these, \`http_request_duration_seconds{method,path,status}\`, and those of the process and of
-Node (\`process_…\`, \`nodejs_…\`). Counters are of the process that answers; gauges that are read from the database
-are the same on each replica.`,
+    `\`GET /metrics\` has these, and those of the process and of Node (\`process_…\`, \`nodejs_…\`). Counters and
+histograms are of the process that answers; gauges that are read from the database are the same on each replica.`,
     ['metric', 'type', ''],
     app
       .metrics()

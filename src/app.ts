@@ -27,14 +27,13 @@ import { createMetrics, type DeclaredMetric } from './kernel/metrics.ts'
 import { migrateWithLog } from './kernel/migrate-with-log.ts'
 import { createProcesses, type ProcessWatch } from './kernel/processes.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
+import type { SandboxLists } from './kernel/sandbox-lists.ts'
 import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/sealed.ts'
 import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
 import { checkServedPolicy, recordServedPolicy } from './kernel/served-policy.ts'
 import { warningsOf } from './kernel/warnings.ts'
 import type { createSandbox, Sandbox } from './sandbox/index.ts'
 import type { ConfiguredWire, Running, ServiceOf } from './kernel/wire.ts'
-import type { Messaging } from './wires/messaging/index.ts'
-import type { Pay } from './wires/pay/index.ts'
 import {
   checkOptions,
   unconfiguredProviders,
@@ -205,13 +204,7 @@ async function assemble(parts: Parts): Promise<App> {
   const rateLimiter = createRateLimiter(db, clock)
   const idempotency = createIdempotencyStore(db, clock, settings.secret, processes)
   const services = new Map<string, unknown>()
-  // Users can't verify an address if no mail can be sent.
-  const policy = createPolicy(
-    settings,
-    () =>
-      config.auth?.local?.requireEmailVerification !== false &&
-      (services.get('messaging') as Messaging | undefined)?.sendsMail === true,
-  )
+  const policy = createPolicy(settings, () => running.some((one) => one.requiresVerifiedEmail?.()))
   const life = createLifecycle({
     quiet() {
       sandbox?.endStreams()
@@ -313,10 +306,10 @@ async function assemble(parts: Parts): Promise<App> {
     for (const line of warnings) log.warn(line)
     await processes.start()
     await idempotency.start()
-    const pay = services.get('pay') as Pay | undefined
-    await sandbox?.start(variablesOf(parts.wireOptions), {
-      paymentRequests: pay && (() => pay.openPaymentRequests()),
-    })
+    await sandbox?.start(
+      variablesOf(parts.wireOptions),
+      Object.assign({}, ...running.map((one) => one.sandboxLists)) as SandboxLists,
+    )
     for (const one of running) {
       life.goOn()
       await one.start?.()

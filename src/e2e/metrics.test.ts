@@ -4,23 +4,29 @@ import { describe, test } from 'node:test'
 
 import { Type } from '../base/schema.ts'
 import { sql } from '../db/sql.ts'
-import { defineWire } from '../kernel/wire.ts'
-import { testClock } from '../testing/app.ts'
+import { defineWire, type WireContext } from '../kernel/wire.ts'
+import { startApp, testClock, type TestApp } from '../testing/app.ts'
 import { refused } from '../testing/assemble.ts'
-import { eachEngine } from '../testing/engines.ts'
+import { anyEngine, eachEngine } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
 import { startMailServer } from '../testing/mail-server.ts'
 import { startTestNode } from '../testing/node.ts'
 import { until } from '../testing/until.ts'
 import { startTill } from '../wires/pay/pay.fixture.ts'
 
-/** A wire with a counter, a gauge that fails, and a job that does. */
+/** A wire with a counter, a histogram, a gauge that fails, and a job that does. */
 const shop = defineWire({
   name: 'shop',
   setup({ metrics, jobs }) {
     const count = metrics.counter({ name: 'shop_orders_total', help: 'Orders', labels: ['size'] })
     metrics.gauge({ name: 'shop_stock_books', help: 'Books', labels: [] }, async () => {
       throw new Error('nobody knows')
+    })
+    const recordPacking = metrics.histogram({
+      name: 'shop_packing_seconds',
+      help: 'Time to pack an order',
+      labels: ['size'],
+      buckets: [60, 300],
     })
     const fail = jobs.define(
       'shop.fail',
@@ -35,11 +41,26 @@ const shop = defineWire({
       async start() {
         count({ size: 'small' })
         count({ size: 'small' })
+        recordPacking({ size: 'small' }, 45)
+        recordPacking({ size: 'small' }, 95.5)
         await fail.enqueue(null)
       },
     }
   },
 })
+
+/** The value of a sample of `GET /metrics`; undefined if there is none. */
+async function samplesOf(app: TestApp): Promise<(sample: string) => number | undefined> {
+  const { status, text } = await app.request('GET', '/metrics')
+  assert.equal(status, 200)
+  const values = new Map(
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  )
+  return (sample) => values.get(sample)
+}
 
 describe('GET /metrics', () => {
   eachEngine((engine) => {
@@ -73,18 +94,7 @@ describe('GET /metrics', () => {
       assert.equal((await till.call('POST /store/backup')).status, 201)
       clock.advance(7_000)
 
-      /** The value of a sample; undefined if there is none. */
-      const scrape = async () => {
-        const { status, text } = await app.request('GET', '/metrics')
-        assert.equal(status, 200)
-        const values = new Map(
-          text
-            .split('\n')
-            .filter((line) => line !== '' && !line.startsWith('#'))
-            .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
-        )
-        return (sample: string): number | undefined => values.get(sample)
-      }
+      const scrape = () => samplesOf(app)
       await until(async () => (await scrape())('sixwire_jobs{kind="shop.fail",state="failed"}') === 1)
       // The other one verifies the address of the account.
       await until(
@@ -101,6 +111,9 @@ describe('GET /metrics', () => {
       assert.equal(value('sixwire_chain_head_age_seconds{chain="base"}'), undefined)
       assert.ok(value('sixwire_backup_age_seconds')! >= 7)
       assert.equal(value('shop_orders_total{size="small"}'), 2)
+      assert.equal(value('shop_packing_seconds_bucket{le="60",size="small"}'), 1)
+      assert.equal(value('shop_packing_seconds_bucket{le="300",size="small"}'), 2)
+      assert.equal(value('shop_packing_seconds_sum{size="small"}'), 140.5)
       assert.equal(value('shop_stock_books'), undefined, 'a gauge that fails is left out')
 
       const now = clock.now()
@@ -112,23 +125,69 @@ describe('GET /metrics', () => {
     })
   })
 
-  for (const [name, line] of [
-    ['shop_orders', /"shop_orders" can't be the name of a counter/],
-    ['Orders_total', /"Orders_total" can't be the name of a counter/],
-    ['sixwire_messages_total', /two metrics are called "sixwire_messages_total"/],
+  anyEngine((engine) => {
+    test('of two servers in one process each counts its own', async (t) => {
+      const [one, other] = [await startApp(t, engine), await startApp(t, engine)]
+      await one.register()
+      const created = 'sixwire_events_total{event="account-created"}'
+      const answered = 'http_request_duration_seconds_count{method="POST",path="/auth/register",status="201"}'
+      assert.equal((await samplesOf(one))(created), 1)
+      assert.equal((await samplesOf(one))(answered), 1)
+      assert.equal((await samplesOf(other))(created), undefined)
+      assert.equal((await samplesOf(other))(answered), undefined)
+    })
+  })
+
+  const counter = (name: string, help = 'Orders', labels: readonly string[] = []) =>
+    [name, ({ metrics }: WireContext) => void metrics.counter({ name, help, labels })] as const
+  const histogram = (name: string, labels: readonly string[], buckets: readonly number[]) =>
     [
-      'process_cpu_seconds_total',
+      name,
+      ({ metrics }: WireContext) => void metrics.histogram({ name, help: 'Orders', labels, buckets }),
+    ] as const
+  for (const [[name, declare], line] of [
+    [counter('shop_orders'), /"shop_orders" can't be the name of a counter/],
+    [counter('Orders_total'), /"Orders_total" can't be the name of a counter/],
+    [counter('sixwire_messages_total'), /two metrics are called "sixwire_messages_total"/],
+    [
+      counter('process_cpu_seconds_total'),
       /"process_cpu_seconds_total" begins like the metrics of requests or of Node/,
     ],
+    [counter('shop_silent_total', ' '), /"shop_silent_total" has no help: write what it counts/],
+    [counter('shop_sizes_total', 'Orders', ['a size']), /"shop_sizes_total": "a size" can't be a label/],
+    [histogram('shop_packing_total', [], [1]), /"shop_packing_total" can't be the name of a histogram/],
+    [histogram('shop_packing_seconds', ['le'], [1]), /"shop_packing_seconds": "le" can't be a label/],
+    [
+      histogram('shop_packing_seconds', [], [60, 60]),
+      /"shop_packing_seconds": buckets are numbers, each above/,
+    ],
+    [
+      histogram('http_request_duration_seconds', [], [1]),
+      /two metrics are called "http_request_duration_seconds"/,
+    ],
   ] as const)
-    test(`a counter called ${name} stops the start`, async (t) => {
+    test(`a metric called ${name} stops the start: ${line.source}`, async (t) => {
       const wire = defineWire({
         name: 'wrong',
-        setup({ metrics }) {
-          metrics.counter({ name, help: '', labels: [] })
+        setup(context) {
+          declare(context)
           return { routes: [], service: undefined }
         },
       })
       await refused(t, line, { config: { wires: [wire()] } })
     })
+
+  test('a gauge with a name that a histogram has stops the start', async (t) => {
+    const wire = defineWire({
+      name: 'wrong',
+      setup({ metrics }) {
+        metrics.histogram({ name: 'shop_packing_seconds', help: 'Orders', labels: [], buckets: [1] })
+        metrics.gauge({ name: 'shop_packing_seconds_sum', help: 'Orders', labels: [] }, async () => [])
+        return { routes: [], service: undefined }
+      },
+    })
+    await refused(t, /^metrics: two metrics are called "shop_packing_seconds_sum"$/, {
+      config: { wires: [wire()] },
+    })
+  })
 })

@@ -171,6 +171,11 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   sealed: optional({ takes: 'a list of columns', fits: Array.isArray }),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),
+  requiresVerifiedEmail: optional(FUNCTION),
+  sandboxLists: optional({
+    takes: 'an object of functions, like { paymentRequests }',
+    fits: (value) => isPlain(value) && isEach(value, FUNCTION.fits),
+  }),
 }
 
 /**

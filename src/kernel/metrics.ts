@@ -6,8 +6,12 @@ import type { AnswerRecord } from '../http/server.ts'
 // A scrape must not wait for a database or a node that is unavailable.
 const READ_LIMIT_MS = 2_000
 const NAME = /^[a-z][a-z\d]*(_[a-z\d]+)+$/
-/** They are registered once they are needed, long after the start. */
+const LABEL = /^[a-z][a-z\d]*(_[a-z\d]+)*$/
+/** Prometheus adds these to the name of a histogram. */
+const HISTOGRAM_SUFFIXES = ['_bucket', '_sum', '_count']
+/** Those of Node are registered once they are needed, long after the start. */
 const OTHERS = /^(http_request_|process_|nodejs_)/
+const REQUESTS = 'http_request_duration_seconds'
 
 type Labels<L extends string> = Readonly<Record<L, string>>
 type Sample<L extends string> = { labels: Labels<L>; value: number }
@@ -46,55 +50,57 @@ export type WireMetrics = {
     definition: MetricDefinition<L>,
     read: () => Promise<readonly Sample<L>[]>,
   ): void
+  /**
+   * How often values lie below each of some bounds, of this process since its start; returns the function that records a
+   * value.
+   *
+   * @param definition `buckets` are the bounds, ascending, in the unit of the name
+   */
+  histogram<const L extends string>(
+    definition: MetricDefinition<L> & { buckets: readonly number[] },
+  ): (labels: Labels<L>, value: number) => void
 }
 
 /** The server's figures in the text format of Prometheus. */
 export type Metrics = WireMetrics & {
   observe(answer: AnswerRecord): void
   countEvent: RecordEvent
-  /** All metrics but those of requests and of Node. */
+  /** All metrics but those of Node. */
   declared(): readonly DeclaredMetric[]
   read(): Promise<{ text: string; contentType: string }>
 }
 
 /** A metric that is declared, and its type. */
-export type DeclaredMetric = MetricDefinition<string> & { type: 'counter' | 'gauge' }
+export type DeclaredMetric = MetricDefinition<string> & { type: 'counter' | 'gauge' | 'histogram' }
 
-type Declared = DeclaredMetric & {
-  read: () => Promise<readonly Sample<string>[]>
-}
+type RecordValue = (labels: Labels<string>, value: number) => void
+
+type Declared =
+  | (DeclaredMetric & { type: 'counter' | 'gauge'; read: () => Promise<readonly Sample<string>[]> })
+  | (DeclaredMetric & {
+      type: 'histogram'
+      buckets: readonly number[]
+      /** Called once the registry is open: with what records a value from then on. */
+      open: (record: RecordValue) => void
+    })
 
 /**
- * Counts answers from the first one on. The first answer also loads the library, so that neither a start nor a command
- * waits for it. Metrics of the process (garbage collection, delays of the event loop) have a constant cost, so they are
- * collected from the first scrape on.
+ * Counts from the first event on. The first answer, or value of a histogram, also loads the library, so that neither a start
+ * nor a command waits for it. Metrics of the process (garbage collection, delays of the event loop) have a constant cost,
+ * so they are collected from the first scrape on.
  */
 export function createMetrics(): Metrics {
   const declared = new Map<string, Declared>()
   const listeners = new Map<string, ((ids: Event[1]) => void)[]>()
   let registry: ReturnType<typeof openRegistry> | undefined
-  let count: ((answer: AnswerRecord) => void) | undefined
-  const buffer: AnswerRecord[] = []
-
-  async function open() {
-    const metrics = await (registry ??= openRegistry([...declared.values()]))
-    for (const answer of buffer.splice(0)) metrics.observe(answer)
-    count = metrics.observe
-    return metrics
-  }
+  const open = () => (registry ??= openRegistry([...declared.values()]))
 
   function declare(metric: Declared): void {
-    const { name, type } = metric
-    if (!NAME.test(name) || (type === 'counter') !== name.endsWith('_total'))
-      throw new StartError(
-        `metrics: "${name}" can't be the name of a ${type}: it takes lowercase words joined by _, and those of counters end in _total`,
-      )
-    if (OTHERS.test(name))
-      throw new StartError(
-        `metrics: "${name}" begins like the metrics of requests or of Node: write the name of the wire before it`,
-      )
-    if (declared.has(name)) throw new StartError(`metrics: two metrics are called "${name}"`)
-    declared.set(name, metric)
+    checkMetric(metric)
+    for (const name of namesOf(metric))
+      if (declared.values().some((other) => namesOf(other).includes(name)))
+        throw new StartError(`metrics: two metrics are called "${name}"`)
+    declared.set(metric.name, metric)
   }
 
   function counter(definition: MetricDefinition<string>) {
@@ -107,6 +113,31 @@ export function createMetrics(): Metrics {
       samples.set(key, sample)
     }
   }
+
+  function histogram(definition: MetricDefinition<string> & { buckets: readonly number[] }): RecordValue {
+    const values: Parameters<RecordValue>[] = []
+    let record: RecordValue = (...value) => {
+      values.push(value)
+      if (values.length === 1) void open()
+    }
+    const metric: Declared = {
+      ...definition,
+      type: 'histogram',
+      open(next) {
+        record = next
+        for (const value of values.splice(0)) next(...value)
+      },
+    }
+    declare(metric)
+    return (labels, value) => record(labels, value)
+  }
+
+  const recordRequest = histogram({
+    name: REQUESTS,
+    help: 'Time from the first byte of a request to the last of its answer',
+    labels: ['method', 'path', 'status'],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+  })
 
   const countAll = counter({
     name: 'sixwire_events_total',
@@ -123,18 +154,46 @@ export function createMetrics(): Metrics {
     },
     gauge: (definition, read) =>
       declare({ ...definition, type: 'gauge', read: shared(() => within(READ_LIMIT_MS, read)) }),
+    histogram,
     countEvent(event, ids) {
       countAll({ event })
       for (const listen of listeners.get(event) ?? []) listen(ids)
     },
     declared: () => [...declared.values()],
-    observe(answer) {
-      if (count) return count(answer)
-      buffer.push(answer)
-      if (buffer.length === 1) void open()
-    },
+    observe: ({ method, route = '(none)', status, ms }) =>
+      recordRequest({ method, path: route, status: String(status) }, ms / 1000),
     read: async () => (await open()).read(),
   }
+}
+
+/** All names of the metric in the answer. */
+const namesOf = ({ name, type }: DeclaredMetric): string[] =>
+  type === 'histogram' ? [name, ...HISTOGRAM_SUFFIXES.map((suffix) => `${name}${suffix}`)] : [name]
+
+/** @throws StartError if Prometheus would not take the metric, or its name is not as all are */
+function checkMetric(metric: Declared): void {
+  const { name, help, labels, type } = metric
+  if (!NAME.test(name) || (type === 'counter') !== name.endsWith('_total'))
+    throw new StartError(
+      `metrics: "${name}" can't be the name of a ${type}: it takes lowercase words joined by _, and those of counters end in _total`,
+    )
+  if (OTHERS.test(name) && name !== REQUESTS)
+    throw new StartError(
+      `metrics: "${name}" begins like the metrics of requests or of Node: write the name of the wire before it`,
+    )
+  if (help.trim() === '') throw new StartError(`metrics: "${name}" has no help: write what it counts`)
+  const wrong = labels.find((label) => !LABEL.test(label) || (type === 'histogram' && label === 'le'))
+  if (wrong !== undefined)
+    throw new StartError(
+      `metrics: "${name}": "${wrong}" can't be a label: it takes lowercase words joined by _${type === 'histogram' ? ', other than le' : ''}`,
+    )
+  if (metric.type !== 'histogram') return
+  const { buckets } = metric
+  if (
+    buckets.length === 0 ||
+    !buckets.every((bound, at) => Number.isFinite(bound) && !(bound <= buckets[at - 1]!))
+  )
+    throw new StartError(`metrics: "${name}": buckets are numbers, each above the one before`)
 }
 
 /** Scrapes at the same moment share a read. */
@@ -149,21 +208,18 @@ function shared<T>(read: () => Promise<T>): () => Promise<T> {
 async function openRegistry(declared: readonly Declared[]) {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client')
   const registry = new Registry()
-  const requests = new Histogram({
-    name: 'http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last of its answer',
-    labelNames: ['method', 'path', 'status'] as const,
-    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
-    registers: [registry],
-  })
-  for (const { name, help, labels, type, read } of declared) {
-    const metric = new (type === 'counter' ? Counter : Gauge)({
-      name,
-      help,
-      labelNames: labels,
-      registers: [registry],
+  for (const one of declared) {
+    const { name, help, labels } = one
+    const definition = { name, help, labelNames: labels, registers: [registry] }
+    if (one.type === 'histogram') {
+      const metric = new Histogram({ ...definition, buckets: [...one.buckets] })
+      one.open((values, value) => metric.observe(values, value))
+      continue
+    }
+    const metric = new (one.type === 'counter' ? Counter : Gauge)({
+      ...definition,
       async collect() {
-        const samples = await read().catch(() => [])
+        const samples = await one.read().catch(() => [])
         metric.reset()
         // Without labels a metric begins at 0, which would be a figure that nobody read.
         if (labels.length === 0) metric.remove()
@@ -173,8 +229,6 @@ async function openRegistry(declared: readonly Declared[]) {
   }
   let isWatching = false
   return {
-    observe: ({ method, route = '(none)', status, ms }: AnswerRecord): void =>
-      requests.observe({ method, path: route, status }, ms / 1000),
     async read() {
       if (!isWatching) collectDefaultMetrics({ register: registry })
       isWatching = true

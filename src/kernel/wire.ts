@@ -23,6 +23,7 @@ import type { Processes } from './processes.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
 import type { Route } from '../http/route.ts'
 import type { Jobs } from './jobs/jobs.ts'
+import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from './sealed.ts'
 import {
   checkProviders,
@@ -55,7 +56,7 @@ export type WireContext = {
   log: FastifyBaseLogger
   /** Writes a line to the log for what happens to an account outside of calls; a call has its own `record`. */
   record: RecordEvent
-  /** Declares counters and gauges for `GET /metrics`; what calls and jobs take is counted anyway. */
+  /** Declares counters, gauges and histograms for `GET /metrics`; what calls and jobs take is counted anyway. */
   metrics: WireMetrics
   settings: Settings
   policy: Policy
@@ -91,6 +92,13 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   close?: () => Promise<void>
   /** Finds the sender of a bearer token. The wire that has the accounts defines it. */
   authenticate?: (token: string) => Promise<Caller | undefined>
+  /**
+   * Whether users must verify their address before they can call anything but `/auth/*`, under the policy `guarded`. The
+   * wire that has the accounts defines it.
+   */
+  requiresVerifiedEmail?: () => boolean
+  /** What the sandbox shows of the wire. */
+  sandboxLists?: SandboxLists
 }
 
 /** Another wire that a wire needs; it is loaded first. */

@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 
 import { errors } from '../base/errors.ts'
 import type { Variables } from '../kernel/options.ts'
+import type { SandboxLists } from '../kernel/sandbox-lists.ts'
 import { createAccess, logAccess } from './access.ts'
 import { createApi, describeAll } from './api.ts'
 import { createCallbackQueue } from './callbacks.ts'
@@ -16,7 +17,7 @@ import { createDirectory } from './idp/directory.ts'
 import { createIdpa } from './idp/idpa.ts'
 import { createIdpb } from './idp/idpb.ts'
 import { createPage } from './page.ts'
-import type { Lists, StandIn, StandInContext } from './stand-in.ts'
+import type { StandIn, StandInContext } from './stand-in.ts'
 import { createWebhooks } from './webhook-routes.ts'
 import { createWalletpay } from './walletpay/index.ts'
 import { createWebhookLog } from './webhooks.ts'
@@ -40,7 +41,7 @@ export type Sandbox = {
    * @param configured the final values of the variables
    * @param lists what of the application the page shows
    */
-  start(configured: Variables, lists?: Lists): Promise<void>
+  start(configured: Variables, lists?: SandboxLists): Promise<void>
   /** Ends the event streams that pages listen to. */
   endStreams(): void
   close(): Promise<void>

@@ -5,6 +5,7 @@ import type { Settings } from '../kernel/config.ts'
 import type { Database } from '../db/database.ts'
 import type { Jobs } from '../kernel/jobs/jobs.ts'
 import type { Variables } from '../kernel/options.ts'
+import type { SandboxLists } from '../kernel/sandbox-lists.ts'
 import type { CallbackQueue } from './callbacks.ts'
 import type { Version } from './events.ts'
 import type { Faults } from './faults.ts'
@@ -25,29 +26,6 @@ export type StandInContext = {
   webhooks: WebhookLog
   /** The sandbox's address for this server and for a browser on its machine: `http://localhost:3000/sandbox`. */
   base: string
-}
-
-/** A payment request of the application, as the page shows it. */
-export type ShownPaymentRequest = {
-  _id: string
-  chain: string
-  token: string
-  /** Decimal, in major units. */
-  displayAmount: string
-  receiverAddress: string
-  status: string
-  expiresAt: string
-  /** What has arrived, in the smallest unit of the token. */
-  receivedAmount: string
-  confirmations: number
-  /** Oldest first. */
-  transactionHashes: readonly string[]
-}
-
-/** What stand-ins show of the application; a list is absent if nothing makes it. */
-export type Lists = {
-  /** The payment requests that wait for a payment. */
-  readonly paymentRequests?: (() => Promise<readonly ShownPaymentRequest[]>) | undefined
 }
 
 /** A part of the sandbox: a local provider that speaks a real one's protocol, or what several of them share. */
@@ -77,6 +55,6 @@ export type StandIn = {
    * @param configured the final values of all variables: an operator's own, or the stand-in's
    * @param lists what of the application the page shows beside the stand-in's own content
    */
-  start?(configured: Variables, lists: Lists): Promise<void>
+  start?(configured: Variables, lists: SandboxLists): Promise<void>
   close?(): Promise<void>
 }

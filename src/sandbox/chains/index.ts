@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 
-import type { ShownPaymentRequest, StandIn, StandInContext } from '../stand-in.ts'
+import type { ShownPaymentRequest } from '../../kernel/sandbox-lists.ts'
+import type { StandIn, StandInContext } from '../stand-in.ts'
 import { createAccounts } from './accounts.ts'
 import { createLocalChain } from './chain.ts'
 import { TOKEN } from './contracts.ts'

@@ -167,6 +167,8 @@ export const auth = defineWire({
       },
       health: () => signingKeys.check(),
       sealed: [SIGNING_KEYS_SEALED],
+      // Users can't verify an address if no mail can be sent.
+      requiresVerifiedEmail: () => options.local.requireEmailVerification && mails.areSent,
       authenticate: (token) => (isServiceKey(token) ? serviceKeys.caller(token) : sessions.caller(token)),
     }
   },

@@ -128,6 +128,7 @@ export const pay = defineWire({
         returns: { isProduction: settings.production, hosts: returnHosts(options.returnHosts, settings) },
       }),
       service,
+      sandboxLists: { paymentRequests: () => service.openPaymentRequests() },
       async start() {
         const underWay = await db.all<{ transaction_id: string }>(sql`
           select transaction_id from pay_calls where status in ('running', 'unknown')
