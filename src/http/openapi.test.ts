@@ -42,16 +42,16 @@ const NOT_IDEMPOTENT = [
   'POST /messaging/email/bounce',
   'POST /onchain/contracts/read',
   'POST /auth/login',
-  'POST /auth/refresh',
   'POST /auth/logout',
+  'POST /auth/refresh',
   'POST /auth/change-password',
   'POST /auth/reset-password',
   'POST /auth/verify-magic-link',
   'POST /auth/verify-email',
   'POST /pay/cardpay/webhook',
   'POST /pay/walletpay/webhook',
-  'POST /store/backup/:id/restore',
   'POST /store/files/:id/link',
+  'POST /store/backup/:id/restore',
 ]
 
 const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })

@@ -241,6 +241,21 @@ export function route<const K extends RouteKey, const S extends RouteSpec>(
   return { key, spec, method, path, handle: handler }
 }
 
+/** What a route takes, answers and does, without its method and path. */
+export type Endpoint<S extends RouteSpec = RouteSpec> = readonly [spec: S, handler: Handler<S>]
+
+/**
+ * A route without its method and path, for a wire whose table of routes stands apart from what they do.
+ *
+ * @example
+ * const getBook = endpoint({ summary: 'Get a book', … }, ({ params }) => books.get(params.id))
+ * const routes = [route('GET /books/:id', ...getBook)] as const
+ */
+export const endpoint = <const S extends RouteSpec>(spec: S, handler: Handler<S>): Endpoint<S> => [
+  spec,
+  handler,
+]
+
 /** Routes of one wire; `bodyLimit` is the largest body in bytes of those that set no limit themselves. */
 export type RouteGroup = {
   wire: string

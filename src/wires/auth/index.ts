@@ -9,23 +9,19 @@ import { createLock } from './passwords/lock.ts'
 import { createMailLimit } from './email-links/mail-limit.ts'
 import { mailLink } from './email-links/mail-links.ts'
 import type { MailPurpose } from './email-links/mail-tokens.ts'
-import { mailRoutes } from './email-links/mail-routes.ts'
 import { createMailTokens } from './email-links/mail-tokens.ts'
 import { createTokenRedemption } from './email-links/token-redemption.ts'
 import { createIdentities } from './identity-providers/identities.ts'
 import { AUTH_PROVIDERS, AuthOptions } from './options.ts'
 import { createOwnAccount } from './own-account.ts'
-import { ownAccountRoutes } from './own-account-routes.ts'
 import { createPasswordLogin } from './passwords/password-login.ts'
 import { createPasswords } from './passwords/passwords.ts'
 import { createProviderLogin } from './identity-providers/provider-login.ts'
-import { providerRoutes } from './identity-providers/provider-routes.ts'
 import { createProviders } from './identity-providers/providers.ts'
 import { createIssuers } from './sessions/issuers.ts'
 import { createRefreshTokens } from './sessions/refresh-tokens.ts'
 import { authRoutes } from './routes.ts'
 import { createServiceKeys, isServiceKey } from './sessions/service-keys.ts'
-import { sessionRoutes } from './sessions/session-routes.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSigningKeys, SIGNING_KEYS_SEALED } from './sessions/signing-keys.ts'
 import { createUsers } from './users.ts'
@@ -132,21 +128,20 @@ export const auth = defineWire({
     })
 
     return {
-      routes: [
-        ...authRoutes({
-          users,
-          sessions,
-          passwords,
-          passwordLogin,
-          signingKeys,
-          registration,
-          signInMethods,
-        }),
-        ...sessionRoutes(sessions),
-        ...ownAccountRoutes({ users, account, passwords, passwordLogin }),
-        ...mailRoutes({ mails, redemption, passwords, sessions }),
-        ...providerRoutes({ providers, providerLogin }),
-      ] as const,
+      routes: authRoutes({
+        users,
+        account,
+        sessions,
+        passwords,
+        passwordLogin,
+        mails,
+        redemption,
+        providers,
+        providerLogin,
+        signingKeys,
+        registration,
+        signInMethods,
+      }),
       bodyLimit: 16_384,
       service: { users: createAccounts(db, { users, sessions, record: context.record }), keys: serviceKeys },
       warnings:

@@ -1,141 +1,58 @@
 import { Type } from '../../base/schema.ts'
-import { withRule } from '../../base/with-rule.ts'
-import { json } from '../../http/bodies.ts'
 import { healthRoute, healthStatus } from '../../http/health-route.ts'
-import { answer, route } from '../../http/route.ts'
-import { authErrors } from './errors.ts'
-import type { PasswordLogin } from './passwords/password-login.ts'
-import { ownAddressFault, type Passwords } from './passwords/passwords.ts'
-import {
-  Email,
-  NewEmail,
-  newPassword,
-  Password,
-  Tokens,
-  UNCACHED,
-  User,
-  UserFields,
-  userFieldsOf,
-  userOf,
-} from './schemas.ts'
-import type { Sessions, TokenPair } from './sessions/sessions.ts'
-import type { SigningKeys } from './sessions/signing-keys.ts'
-import type { Users } from './users.ts'
+import { route } from '../../http/route.ts'
+import { mailEndpoints } from './email-links/mail-endpoints.ts'
+import { providerEndpoints } from './identity-providers/provider-endpoints.ts'
+import { ownAccountEndpoints } from './own-account-endpoints.ts'
+import { sessionEndpoints } from './sessions/session-endpoints.ts'
+import { signInEndpoints } from './sign-in-endpoints.ts'
 
-const LoginUser = Type.Object(UserFields, { title: 'LoginUser' })
+type AuthParts = Parameters<typeof signInEndpoints>[0] &
+  Parameters<typeof ownAccountEndpoints>[0] &
+  Parameters<typeof mailEndpoints>[0] &
+  Parameters<typeof providerEndpoints>[0] & {
+    /** The ways to sign in that are available now. */
+    signInMethods: () => string[]
+  }
+
 const HealthFields = {
   providers: Type.Array(Type.String(), { description: 'The available ways to sign in.' }),
 }
-const PublicKeyFields = {
-  kty: Type.String(),
-  crv: Type.String(),
-  x: Type.String(),
-  kid: Type.String(),
-  use: Type.String(),
-  alg: Type.String(),
-}
-const PublicKey = Type.Object(PublicKeyFields, { title: 'PublicKey' })
 
-/** The routes of sign-in with a password, and of what everybody may know of the wire. */
-export function authRoutes({
-  users,
-  sessions,
-  passwords,
-  passwordLogin,
-  signingKeys,
-  registration,
-  signInMethods,
-}: {
-  users: Users
-  sessions: Sessions
-  passwords: Passwords
-  passwordLogin: PasswordLogin
-  signingKeys: SigningKeys
-  registration: 'open' | 'closed'
-  /** The ways to sign in that are available now. */
-  signInMethods: () => string[]
-}) {
+/** All routes of the wire. */
+export function authRoutes(wire: AuthParts) {
+  const { signingKeys, signInMethods } = wire
+  const signIn = signInEndpoints(wire)
+  const account = ownAccountEndpoints(wire)
+  const sessions = sessionEndpoints(wire.sessions)
+  const mails = mailEndpoints(wire)
+  const { idpa, idpb } = providerEndpoints(wire)
   return [
-    route(
-      'POST /auth/register',
-      {
-        summary: 'Create an account and sign in',
-        access: 'public',
-        limit: '20/min',
-        description:
-          'A repetition with the same `Idempotency-Key` returns the same tokens for 60 seconds, unless the credentials have changed or the address is locked. After that it is a new registration and fails with `EMAIL_TAKEN`.',
-        idempotent: {
-          seconds: 60,
-          async isCurrent({ token }: TokenPair) {
-            const caller = await sessions.caller(token)
-            return caller !== undefined && (await passwordLogin.findUnchanged(caller.id)) !== undefined
-          },
-        },
-        body: json(
-          withRule(
-            Type.Object({
-              email: NewEmail,
-              password: newPassword(passwords),
-              name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
-            }),
-            ({ email, password }) => {
-              const message = [email, password].every((one) => typeof one === 'string')
-                ? ownAddressFault(password, email)
-                : undefined
-              return message === undefined ? undefined : { path: '/password', message }
-            },
-          ),
-        ),
-        reply: { 201: Type.Object({ user: User, ...Tokens }) },
-        errors: [authErrors.registration_closed, authErrors.email_taken],
-      },
-      async ({ body, recordId, ip, userAgent, record }) => {
-        if (registration === 'closed') throw authErrors.registration_closed()
-        const user = await passwordLogin.register({ ...body, id: recordId })
-        record('account-created', { account: user.id, role: users.roleOf(user) })
-        const tokens = await sessions.create(user, { ip, userAgent, record, method: 'registration' })
-        return answer({ user: userOf(user), ...tokens }, { headers: UNCACHED })
-      },
-    ),
-    route(
-      'POST /auth/login',
-      {
-        summary: 'Sign in with email and password',
-        description:
-          'After too many failed attempts the address is locked: until the lock expires, the right password is answered with 423 too.',
-        access: 'public',
-        limit: '30/min',
-        body: json(Type.Object({ email: Email, password: Password })),
-        reply: { 200: Type.Object({ user: LoginUser, ...Tokens }) },
-        errors: [authErrors.invalid_credentials, authErrors.account_locked],
-      },
-      async ({ body, ip, userAgent, record }) => {
-        const user = await passwordLogin.verifyCredentials(body.email, body.password, record)
-        if (!user) throw authErrors.invalid_credentials()
-        const tokens = await sessions.create(user, { ip, userAgent, record, method: 'password' })
-        return answer({ user: userFieldsOf(user), ...tokens }, { headers: UNCACHED })
-      },
-    ),
+    route('POST /auth/register', ...signIn.register),
+    route('POST /auth/login', ...signIn.logIn),
+    route('GET /auth/me', ...account.get),
+    route('PATCH /auth/me', ...account.update),
+    route('DELETE /auth/me', ...account.remove),
+    route('POST /auth/logout', ...sessions.logOut),
+    route('POST /auth/refresh', ...sessions.refresh),
+    route('GET /auth/sessions', ...sessions.list),
+    route('DELETE /auth/sessions/:id', ...sessions.revoke),
+    route('POST /auth/change-password', ...account.changePassword),
+    route('POST /auth/forgot-password', ...mails.forgotPassword),
+    route('POST /auth/reset-password', ...mails.resetPassword),
+    route('GET /auth/idpa', ...idpa.start),
+    route('GET /auth/idpa/callback', ...idpa.finish),
+    route('GET /auth/idpb', ...idpb.start),
+    route('GET /auth/idpb/callback', ...idpb.finish),
+    route('POST /auth/magic-link', ...mails.sendMagicLink),
+    route('POST /auth/verify-magic-link', ...mails.redeemMagicLink),
+    route('POST /auth/verify-email', ...mails.verifyEmail),
+    route('POST /auth/resend-verification', ...mails.resendVerification),
     healthRoute(
       'GET /auth/health',
       { title: 'AuthHealth', summary: 'Check whether users can sign in, and how', fields: HealthFields },
       async () => ({ status: await healthStatus(() => signingKeys.check()), providers: signInMethods() }),
     ),
-    route(
-      'GET /.well-known/jwks.json',
-      {
-        summary: 'List the public keys of access tokens',
-        description:
-          'A JSON Web Key Set (RFC 7517). A key is published an hour before it signs, and until its last token has expired.',
-        access: 'public',
-        limit: '600/min',
-        reply: { 200: Type.Object({ keys: Type.Array(PublicKey) }) },
-      },
-      async () =>
-        answer(
-          { keys: await signingKeys.published() },
-          { headers: { 'cache-control': 'public, max-age=300' } },
-        ),
-    ),
+    route('GET /.well-known/jwks.json', ...signIn.listPublicKeys),
   ] as const
 }

@@ -5,9 +5,9 @@ import { createFollower, type Consumer, type Follower } from './chains/follower.
 import { createHealth, type OnchainHealth } from './chains/health.ts'
 import { createTokens, type TokenReader } from './chains/tokens.ts'
 import { ONCHAIN_ENV, ONCHAIN_PROVIDERS, OnchainOptions } from './options.ts'
-import { healthRoutes } from './routes.ts'
-import { contractRoutes } from './contracts/contract-routes.ts'
-import { nftRoutes } from './nfts/nft-routes.ts'
+import { onchainRoutes } from './routes.ts'
+import { contractEndpoints } from './contracts/contract-endpoints.ts'
+import { nftEndpoints } from './nfts/nft-endpoints.ts'
 import { createConfirmations } from './transactions/confirmations.ts'
 import { createFees, type CurrentFees } from './transactions/fees.ts'
 import type { Submit } from './transactions/intent.ts'
@@ -15,11 +15,11 @@ import { createNonceQueues } from './transactions/nonce-queue.ts'
 import { createReplacements } from './transactions/replacement.ts'
 import { createRevisions, type Revisions } from './transactions/revisions.ts'
 import { createSubmit } from './transactions/submit.ts'
-import { transactionRoutes } from './transactions/transaction-routes.ts'
+import { transactionEndpoints } from './transactions/transaction-endpoints.ts'
 import { createTransactions, type OnchainTransactions } from './transactions/transactions.ts'
 import { LOCAL_KEYS_SEALED } from './wallets/local-keys.ts'
 import { createSigners, type Signers } from './wallets/signers.ts'
-import { walletRoutes } from './wallets/wallet-routes.ts'
+import { walletEndpoints } from './wallets/wallet-endpoints.ts'
 import { createWallets, type Wallets } from './wallets/wallets.ts'
 
 export { logsOf, quantity, type Block, type BlockTransaction, type EventLog } from './chains/blocks.ts'
@@ -86,19 +86,19 @@ export const onchain = defineWire({
       health,
     }
     return {
-      routes: [
-        ...walletRoutes({ wallets, policy }),
-        ...transactionRoutes({ chains, wallets, submit, transactions, revisions, policy }),
-        ...contractRoutes({ chains, tokens, wallets, submit, policy }),
-        ...nftRoutes(context, {
+      routes: onchainRoutes({
+        wallets: walletEndpoints({ wallets, policy }),
+        transactions: transactionEndpoints({ chains, wallets, submit, transactions, revisions, policy }),
+        contracts: contractEndpoints({ chains, tokens, wallets, submit, policy }),
+        nfts: nftEndpoints(context, {
           chains,
           wallets,
           submit,
           transactions,
           gateways: { ipfs: options.ipfsGateway, arweave: options.arweaveGateway },
         }),
-        ...healthRoutes(health),
-      ] as const,
+        health,
+      }),
       service,
       async start() {
         await wallets.start()

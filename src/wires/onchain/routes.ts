@@ -1,10 +1,43 @@
 import { Type } from '../../base/schema.ts'
 import { healthRoute } from '../../http/health-route.ts'
+import { route } from '../../http/route.ts'
 import { CHAIN_STATUS, type OnchainHealth } from './chains/health.ts'
+import type { contractEndpoints } from './contracts/contract-endpoints.ts'
+import type { nftEndpoints } from './nfts/nft-endpoints.ts'
+import type { transactionEndpoints } from './transactions/transaction-endpoints.ts'
+import type { walletEndpoints } from './wallets/wallet-endpoints.ts'
 
-/** The routes of the wire beside those of its parts: `*-routes.ts` in their folders. */
-export const healthRoutes = (health: () => Promise<OnchainHealth>) =>
-  [
+/** All routes of the wire. */
+export function onchainRoutes({
+  wallets,
+  contracts,
+  transactions,
+  nfts,
+  health,
+}: {
+  wallets: ReturnType<typeof walletEndpoints>
+  contracts: ReturnType<typeof contractEndpoints>
+  transactions: ReturnType<typeof transactionEndpoints>
+  nfts: ReturnType<typeof nftEndpoints>
+  health: () => Promise<OnchainHealth>
+}) {
+  return [
+    route('POST /onchain/wallets', ...wallets.create),
+    route('POST /onchain/wallets/import', ...wallets.importKey),
+    route('GET /onchain/wallets', ...wallets.list),
+    route('GET /onchain/wallets/:id', ...wallets.get),
+    route('GET /onchain/balance/:address', ...contracts.getBalance),
+    route('POST /onchain/transactions', ...transactions.send),
+    route('GET /onchain/transactions/:hash', ...transactions.get),
+    route('POST /onchain/transactions/:hash/speed-up', ...transactions.speedUp),
+    route('POST /onchain/transactions/:hash/cancel', ...transactions.cancel),
+    route('GET /onchain/transactions', ...transactions.list),
+    route('POST /onchain/contracts/read', ...contracts.read),
+    route('POST /onchain/contracts/write', ...contracts.write),
+    route('POST /onchain/nft/mint', ...nfts.mint),
+    route('POST /onchain/nft/transfer', ...nfts.transfer),
+    route('GET /onchain/nft/:contractAddress/:tokenId', ...nfts.get),
+    route('GET /onchain/nft/:contractAddress/owner/:ownerAddress', ...nfts.listOfOwner),
     healthRoute(
       'GET /onchain/health',
       {
@@ -28,3 +61,4 @@ export const healthRoutes = (health: () => Promise<OnchainHealth>) =>
       health,
     ),
   ] as const
+}

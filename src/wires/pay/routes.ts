@@ -1,22 +1,23 @@
 import { Type } from '../../base/schema.ts'
 import { healthRoute } from '../../http/health-route.ts'
+import { route } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { PROVIDER_STATUS } from '../../providers/health.ts'
 import type { Cancellations } from './cancellations.ts'
 import type { Captures } from './captures.ts'
-import { checkoutRoutes } from './checkout-routes.ts'
+import { checkoutEndpoints } from './checkout-endpoints.ts'
 import type { Checkouts } from './checkouts.ts'
 import type { CallProvider } from './errors.ts'
 import type { PayHealth } from './health.ts'
-import { refundRoutes } from './refund-routes.ts'
-import { requestRoutes } from './requests/request-routes.ts'
+import { refundEndpoints } from './refund-endpoints.ts'
+import { requestEndpoints } from './requests/request-endpoints.ts'
 import type { PaymentRequests } from './requests/requests.ts'
 import type { PaymentProvider } from './provider.ts'
 import type { Refunds } from './refunds.ts'
 import type { ReturnRule } from './schemas.ts'
-import { transactionRoutes } from './transaction-routes.ts'
+import { transactionEndpoints } from './transaction-endpoints.ts'
 import type { Transactions } from './transactions.ts'
-import { webhookRoutes } from './webhook-routes.ts'
+import { webhookEndpoints } from './webhook-endpoints.ts'
 import type { Webhooks } from './webhooks.ts'
 
 /** All routes of the wire. */
@@ -35,12 +36,25 @@ export function payRoutes(wire: {
   publicUrl: string
   returns: ReturnRule
 }) {
+  const checkouts = checkoutEndpoints(wire)
+  const refunds = refundEndpoints(wire)
+  const webhooks = webhookEndpoints(wire)
+  const requests = requestEndpoints(wire)
+  const transactions = transactionEndpoints(wire)
   return [
-    ...checkoutRoutes(wire),
-    ...refundRoutes(wire),
-    ...requestRoutes(wire),
-    ...transactionRoutes(wire),
-    ...webhookRoutes(wire),
+    route('POST /pay/cardpay/checkout', ...checkouts.createSession),
+    route('POST /pay/cardpay/refund', ...refunds.cardpay),
+    route('POST /pay/cardpay/webhook', ...webhooks.cardpay),
+    route('POST /pay/walletpay/order', ...checkouts.createOrder),
+    route('POST /pay/walletpay/capture/:orderId', ...checkouts.captureOrder),
+    route('POST /pay/walletpay/refund', ...refunds.walletpay),
+    route('POST /pay/walletpay/webhook', ...webhooks.walletpay),
+    route('POST /pay/onchain/payment', ...requests.create),
+    route('GET /pay/onchain/payment/:id', ...requests.get),
+    route('GET /pay/transactions', ...transactions.list),
+    route('GET /pay/transactions.csv', ...transactions.exportCsv),
+    route('GET /pay/transactions/:id', ...transactions.get),
+    route('POST /pay/transactions/:id/cancel', ...transactions.cancel),
     healthRoute(
       'GET /pay/health',
       {

@@ -5,29 +5,30 @@ import { messaging } from '../messaging/index.ts'
 import { createBackups } from './backups/backups.ts'
 import { refusedWhileRestoring } from './backups/gate.ts'
 import { createRestores } from './backups/restore.ts'
-import { restoreRoutes } from './backups/restore-routes.ts'
-import { backupRoutes } from './backups/routes.ts'
+import { restoreEndpoints } from './backups/restore-endpoints.ts'
+import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { createCollections } from './documents/collections.ts'
 import { createDocuments } from './documents/documents.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
 import { createIndexes } from './documents/indexes/indexes.ts'
 import { createLists } from './documents/list.ts'
-import { documentRoutes } from './documents/routes.ts'
+import { documentEndpoints } from './documents/endpoints.ts'
 import { attachableFiles } from './files/attachable-files.ts'
-import { contentRoutes } from './files/content-routes.ts'
+import { contentEndpoints } from './files/content-endpoints.ts'
 import { createFileList } from './files/file-list.ts'
 import { createFiles, createFilesAccess } from './files/files.ts'
 import { createLinks } from './files/links.ts'
 import { createQuota } from './files/quota.ts'
-import { fileRoutes } from './files/routes.ts'
+import { fileEndpoints } from './files/endpoints.ts'
 import { createUploads } from './files/upload.ts'
 import { createVariants } from './files/variants.ts'
-import { storeHealthRoute } from './health.ts'
+import { createHealth } from './health.ts'
 import { createObjects } from './objects/objects.ts'
 import { readS3Config, warningsOf } from './objects/s3-config.ts'
 import { logFaultsOf, openStorages } from './objects/storages.ts'
 import { STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
+import { storeRoutes } from './routes.ts'
 
 export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
@@ -86,27 +87,27 @@ export const store = defineWire({
     context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
     return {
-      routes: [
-        ...backupRoutes({ backups, clock }),
-        ...restoreRoutes(restores),
-        ...documentRoutes({
+      routes: storeRoutes({
+        documents: documentEndpoints({
           collections,
           documents,
           ...lists,
           listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
         }),
-        ...fileRoutes(
+        files: fileEndpoints(
           { files, list: createFileList(db), upload, access },
           { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
         ),
-        ...contentRoutes({ files, access, links, objects, variants }),
-        storeHealthRoute({
+        contents: contentEndpoints({ files, access, links, objects, variants }),
+        backups: backupEndpoints({ backups, clock }),
+        restores: restoreEndpoints(restores),
+        health: createHealth({
           database: health,
           uploads: storages.uploads,
           isScheduled: options.backups.every !== undefined,
           lastBackup: () => backups.lastCompletedAt(),
         }),
-      ] as const,
+      }),
       service: { documents, list: lists.list, files, backups, restores, indexes },
       async start() {
         await backups.failLapsed()

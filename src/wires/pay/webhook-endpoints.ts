@@ -2,7 +2,7 @@ import { errors } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'
 import { raw } from '../../http/bodies.ts'
 import type { RawRequest } from '../../http/raw-request.ts'
-import { route } from '../../http/route.ts'
+import { endpoint, type RouteSpec } from '../../http/route.ts'
 import { receiveErrors } from '../../providers/receive.ts'
 import type { CallProvider } from './errors.ts'
 import type { Webhooks } from './webhooks.ts'
@@ -13,8 +13,8 @@ const WEBHOOKS_RATE = '60000/min'
 
 const Received = Type.Object({ received: Type.Literal(true) }, { title: 'Received' })
 
-/** The routes that receive the events of the providers. */
-export function webhookRoutes(wire: { webhooks: Webhooks; publicUrl: string }) {
+/** The endpoints that receive the events of the providers. */
+export function webhookEndpoints(wire: { webhooks: Webhooks; publicUrl: string }) {
   const { webhooks } = wire
   const webhook = async (provider: CallProvider, body: RawRequest) => {
     const publicUrl = `${wire.publicUrl}/pay/${provider}/webhook`
@@ -29,18 +29,16 @@ export function webhookRoutes(wire: { webhooks: Webhooks; publicUrl: string }) {
       body: raw({ maxBytes: WEBHOOK_BYTES }),
       reply: { 200: Received },
       errors: [receiveErrors.invalid_signature, errors.provider_not_configured, errors.unavailable],
-    }) as const satisfies Omit<Parameters<typeof route>[1], 'summary'>
+    }) as const satisfies Omit<RouteSpec, 'summary'>
 
-  return [
-    route(
-      'POST /pay/cardpay/webhook',
+  return {
+    cardpay: endpoint(
       { ...webhookSpec('cardpay'), summary: 'Receive an event of the card provider' },
       ({ body }) => webhook('cardpay', body),
     ),
-    route(
-      'POST /pay/walletpay/webhook',
+    walletpay: endpoint(
       { ...webhookSpec('walletpay'), summary: 'Receive an event of the wallet provider' },
       ({ body }) => webhook('walletpay', body),
     ),
-  ] as const
+  }
 }

@@ -1,7 +1,7 @@
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
-import { route } from '../../../http/route.ts'
+import { endpoint } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import { causeOf, notConfigured, payErrors } from '../errors.ts'
 import { NEW_PAYMENTS } from '../limits.ts'
@@ -60,8 +60,8 @@ const PaymentRequestDetails = Type.Object(
   { title: 'PaymentRequestDetails' },
 )
 
-/** The routes of payment requests. @param options.requests undefined: nothing configures the addresses */
-export function requestRoutes({
+/** The endpoints of payment requests. @param options.requests undefined: nothing configures the addresses */
+export function requestEndpoints({
   requests,
   policy,
 }: {
@@ -72,9 +72,8 @@ export function requestRoutes({
     if (!requests) throw notConfigured('onchain')
     return requests
   }
-  return [
-    route(
-      'POST /pay/onchain/payment',
+  return {
+    create: endpoint(
       {
         limit: NEW_PAYMENTS,
         summary: 'Create a payment request',
@@ -116,8 +115,7 @@ export function requestRoutes({
           },
         ),
     ),
-    route(
-      'GET /pay/onchain/payment/:id',
+    get: endpoint(
       {
         summary: 'Get a payment request',
         description: 'With what arrived at its address.',
@@ -128,5 +126,5 @@ export function requestRoutes({
       },
       ({ params: { id }, caller }) => configured().get(id, policy.rowFilter(caller)),
     ),
-  ] as const
+  }
 }

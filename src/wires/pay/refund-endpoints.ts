@@ -2,7 +2,7 @@ import { errors } from '../../base/errors.ts'
 import { idPattern } from '../../base/ids.ts'
 import { Type } from '../../base/schema.ts'
 import { json } from '../../http/bodies.ts'
-import { route } from '../../http/route.ts'
+import { endpoint } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { readAmount } from './amounts.ts'
 import { callErrors, causeOf, payErrors, providerIn, type CallProvider } from './errors.ts'
@@ -38,8 +38,8 @@ const REFUND_REASONS: Readonly<Record<CallProvider, { description: string }>> = 
   },
 }
 
-/** The routes that give money back. */
-export function refundRoutes({
+/** The endpoints that give money back. */
+export function refundEndpoints({
   refunds,
   providers,
   policy,
@@ -59,9 +59,8 @@ export function refundRoutes({
             '/body/amount',
           )
 
-  const refundRoute = <const P extends CallProvider>(provider: P) =>
-    route(
-      `POST /pay/${provider}/refund` as const,
+  const refund = (provider: CallProvider) =>
+    endpoint(
       {
         limit: REFUNDS,
         summary: `Refund a ${provider === 'cardpay' ? 'card' : 'wallet'} payment`,
@@ -108,5 +107,5 @@ export function refundRoutes({
         }),
     )
 
-  return [refundRoute('cardpay'), refundRoute('walletpay')] as const
+  return { cardpay: refund('cardpay'), walletpay: refund('walletpay') }
 }

@@ -9,7 +9,7 @@ import { json } from '../../../http/bodies.ts'
 import type { Caller } from '../../../http/access.ts'
 import { namesEtag } from '../../../http/conditions.ts'
 import { countedFor } from '../../../http/limits.ts'
-import { answer, jsonText, NoBody, route } from '../../../http/route.ts'
+import { answer, jsonText, NoBody, endpoint } from '../../../http/route.ts'
 import { CollectionName, type Collections } from './collections.ts'
 import type { StoredDocument } from './sql/document-rows.ts'
 import { Explanation } from './explain.ts'
@@ -136,7 +136,7 @@ const Page = Type.Object({
   ),
 })
 
-export function documentRoutes({
+export function documentEndpoints({
   collections,
   documents,
   list,
@@ -152,9 +152,8 @@ export function documentRoutes({
     answer<Document>(jsonText(body), { headers: { etag: etagOf(version) } })
   const ownerOf = (caller: Caller | undefined): string => caller!.id
 
-  return [
-    route(
-      'POST /store/:collection',
+  return {
+    create: endpoint(
       {
         summary: 'Create a document, or several',
         description:
@@ -183,8 +182,7 @@ export function documentRoutes({
         return answer<Document>(jsonText(made.body), { status: 201, headers: { etag: etagOf(made.version) } })
       },
     ),
-    route(
-      'GET /store/:collection',
+    list: endpoint(
       {
         summary: 'List documents',
         description:
@@ -215,8 +213,7 @@ export function documentRoutes({
         )
       },
     ),
-    route(
-      'GET /store/:collection/:id',
+    get: endpoint(
       {
         summary: 'Get a document',
         access: 'optional',
@@ -243,8 +240,7 @@ export function documentRoutes({
         return one(projection ? { ...found, body: project(found.body, projection) } : found)
       },
     ),
-    route(
-      'PUT /store/:collection/:id',
+    update: endpoint(
       {
         summary: 'Update a document',
         description: 'Sets the given top-level fields and keeps the others; null is stored as null.',
@@ -261,8 +257,7 @@ export function documentRoutes({
         return one(await documents.update(collection, id, rowFilter, body, expected, makeRoom))
       },
     ),
-    route(
-      'PATCH /store/:collection/:id',
+    patch: endpoint(
       {
         summary: 'Patch a document',
         description:
@@ -280,8 +275,7 @@ export function documentRoutes({
         return one(await documents.patch(collection, id, rowFilter, body, expected, makeRoom))
       },
     ),
-    route(
-      'DELETE /store/:collection/:id',
+    remove: endpoint(
       {
         summary: 'Delete a document',
         access: 'optional',
@@ -296,5 +290,5 @@ export function documentRoutes({
         return { message: `The document ${id} is deleted.` }
       },
     ),
-  ] as const
+  }
 }

@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import { errors } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'
 import { pageOf, PageQuery, PageReply } from '../../http/page.ts'
-import { answer, route } from '../../http/route.ts'
+import { answer, endpoint } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { PROVIDERS } from './provider.ts'
 import type { Cancellations } from './cancellations.ts'
@@ -52,8 +52,8 @@ function filtersOf(query: Static<typeof FILTERS>): TransactionQuery {
   }
 }
 
-/** The routes that read the ledger. */
-export function transactionRoutes({
+/** The endpoints that read the ledger. */
+export function transactionEndpoints({
   transactions,
   cancellations,
   policy,
@@ -62,9 +62,8 @@ export function transactionRoutes({
   cancellations: Cancellations
   policy: Policy
 }) {
-  return [
-    route(
-      'GET /pay/transactions',
+  return {
+    list: endpoint(
       {
         summary: 'List transactions',
         access: 'user',
@@ -84,8 +83,7 @@ export function transactionRoutes({
         return { ...(await transactions.list(policy.rowFilter(caller), filters, page)), limit, offset }
       },
     ),
-    route(
-      'GET /pay/transactions.csv',
+    exportCsv: endpoint(
       {
         summary: 'Export transactions as CSV',
         description:
@@ -105,8 +103,7 @@ export function transactionRoutes({
         })
       },
     ),
-    route(
-      'GET /pay/transactions/:id',
+    get: endpoint(
       {
         summary: 'Get a transaction',
         description: 'With its refunds, its dispute, and each change of its status.',
@@ -118,8 +115,7 @@ export function transactionRoutes({
       },
       ({ params: { id }, caller }) => transactions.get(id, policy.rowFilter(caller)),
     ),
-    route(
-      'POST /pay/transactions/:id/cancel',
+    cancel: endpoint(
       {
         limit: PAYMENT_CALLS,
         summary: 'Cancel a payment that is not paid',
@@ -137,5 +133,5 @@ export function transactionRoutes({
         return transactions.get(id, rowFilter)
       },
     ),
-  ] as const
+  }
 }

@@ -1,6 +1,6 @@
 import { json } from '../../http/bodies.ts'
 import type { UserCaller } from '../../http/access.ts'
-import { route } from '../../http/route.ts'
+import { endpoint } from '../../http/route.ts'
 import { errors } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
 import { Type } from '../../base/schema.ts'
@@ -30,8 +30,8 @@ const meOf = (user: UserRow, { emailVerified, role }: UserCaller) => ({
   role,
 })
 
-/** The routes of the signed-in user's own account. */
-export function ownAccountRoutes({
+/** The endpoints of the signed-in user's own account. */
+export function ownAccountEndpoints({
   users,
   account,
   passwords,
@@ -42,9 +42,8 @@ export function ownAccountRoutes({
   passwords: Passwords
   passwordLogin: PasswordLogin
 }) {
-  return [
-    route(
-      'GET /auth/me',
+  return {
+    get: endpoint(
       {
         summary: 'Retrieve the signed-in user',
         access: 'session',
@@ -56,8 +55,7 @@ export function ownAccountRoutes({
         return { user: meOf(user, caller) }
       },
     ),
-    route(
-      'PATCH /auth/me',
+    update: endpoint(
       {
         summary: 'Update the name and metadata of the signed-in user',
         description:
@@ -77,8 +75,7 @@ export function ownAccountRoutes({
       },
       async ({ body, caller }) => ({ user: meOf(await account.update(caller, body), caller) }),
     ),
-    route(
-      'DELETE /auth/me',
+    remove: endpoint(
       {
         summary: 'Delete the account of the signed-in user',
         description:
@@ -97,8 +94,7 @@ export function ownAccountRoutes({
         return { message: 'The account is deleted.' }
       },
     ),
-    route(
-      'POST /auth/change-password',
+    changePassword: endpoint(
       {
         summary: 'Change the password and revoke all other sessions',
         access: 'session',
@@ -116,5 +112,5 @@ export function ownAccountRoutes({
         return { message: 'The password is changed, and all other sessions are revoked.' }
       },
     ),
-  ] as const
+  }
 }

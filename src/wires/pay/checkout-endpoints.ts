@@ -1,7 +1,7 @@
 import { errors, invalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'
 import { json } from '../../http/bodies.ts'
-import { route } from '../../http/route.ts'
+import { endpoint } from '../../http/route.ts'
 import type { Policy } from '../../kernel/policy.ts'
 import { checkSum, readAmount, readCurrency } from './amounts.ts'
 import type { Captures } from './captures.ts'
@@ -33,8 +33,8 @@ const ORDER_PARAMETERS = {
   email_address: '/body/email',
 }
 
-/** The routes at which a payment by card or wallet begins, and at which a wallet order is captured. */
-export function checkoutRoutes(wire: {
+/** The endpoints at which a payment by card or wallet begins, and at which a wallet order is captured. */
+export function checkoutEndpoints(wire: {
   checkouts: Checkouts
   captures: Captures
   providers: ReadonlyMap<CallProvider, PaymentProvider>
@@ -44,9 +44,8 @@ export function checkoutRoutes(wire: {
   const { checkouts, captures, providers, policy } = wire
   const providerOf = (name: CallProvider): PaymentProvider => providerIn(providers, name)
 
-  return [
-    route(
-      'POST /pay/cardpay/checkout',
+  return {
+    createSession: endpoint(
       {
         limit: NEW_PAYMENTS,
         summary: 'Create a checkout session',
@@ -142,8 +141,7 @@ export function checkoutRoutes(wire: {
         return { sessionId: reference, url, transactionId }
       },
     ),
-    route(
-      'POST /pay/walletpay/order',
+    createOrder: endpoint(
       {
         limit: NEW_PAYMENTS,
         summary: 'Create a wallet order',
@@ -204,8 +202,7 @@ export function checkoutRoutes(wire: {
         return { orderId: reference, approvalUrl: url, status: 'CREATED', transactionId } as const
       },
     ),
-    route(
-      'POST /pay/walletpay/capture/:orderId',
+    captureOrder: endpoint(
       {
         limit: PAYMENT_CALLS,
         summary: 'Capture an approved order',
@@ -235,5 +232,5 @@ export function checkoutRoutes(wire: {
         return captures.capture(orderId, { rowFilter: policy.rowFilter(caller), cause: causeOf(requestId) })
       },
     ),
-  ] as const
+  }
 }

@@ -2,7 +2,7 @@ import { Type } from '../../../base/schema.ts'
 import { errors, invalid } from '../../../base/errors.ts'
 import { parseUnits } from '../../../base/money.ts'
 import { json } from '../../../http/bodies.ts'
-import { route } from '../../../http/route.ts'
+import { endpoint } from '../../../http/route.ts'
 import type { Policy } from '../../../kernel/policy.ts'
 import type { Chains } from '../chains/chains.ts'
 import type { TokenReader } from '../chains/tokens.ts'
@@ -75,7 +75,7 @@ const CallFields = {
 }
 
 /** Balances, and calls of contracts. */
-export function contractRoutes(wire: {
+export function contractEndpoints(wire: {
   chains: Chains
   tokens: TokenReader
   wallets: Wallets
@@ -100,9 +100,8 @@ export function contractRoutes(wire: {
     return { chain, address: addressOf(body.address), abi, method, encoded: encoding }
   }
 
-  return [
-    route(
-      'GET /onchain/balance/:address',
+  return {
+    getBalance: endpoint(
       {
         summary: 'Read a balance',
         description: 'Of the native coin, or of an ERC-20 token.',
@@ -125,8 +124,7 @@ export function contractRoutes(wire: {
           : tokenBalance(chain, tokens, { address, token: addressOf(query.token) })
       },
     ),
-    route(
-      'POST /onchain/contracts/read',
+    read: endpoint(
       {
         summary: 'Read from a contract',
         description: 'Calls a function without a transaction. It costs nothing and changes nothing.',
@@ -141,8 +139,7 @@ export function contractRoutes(wire: {
       },
       async ({ body }) => ({ result: await readContract(callOf(body)), method: body.method }),
     ),
-    route(
-      'POST /onchain/contracts/write',
+    write: endpoint(
       {
         limit: SIGNING_LIMIT,
         summary: 'Call a contract by a transaction',
@@ -197,5 +194,5 @@ export function contractRoutes(wire: {
         return sentOf(row)
       },
     ),
-  ] as const
+  }
 }

@@ -1,7 +1,7 @@
 import { errors, invalid } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
-import { Bytes, NoBody, route } from '../../../http/route.ts'
+import { Bytes, NoBody, endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import type { Objects } from '../objects/objects.ts'
 import { answerContent, type Content } from './content.ts'
@@ -54,8 +54,8 @@ const Link = Type.Object(
   { title: 'FileLink' },
 )
 
-/** The routes of a file's bytes. */
-export function contentRoutes({
+/** The endpoints of a file's bytes. */
+export function contentEndpoints({
   files,
   access,
   links,
@@ -78,9 +78,8 @@ export function contentRoutes({
     open: (range) => objects.read('uploads', file.object, range),
   })
 
-  return [
-    route(
-      'GET /store/files/:id/content',
+  return {
+    download: endpoint(
       {
         summary: 'Get the bytes of a file',
         description:
@@ -118,8 +117,7 @@ export function contentRoutes({
         })
       },
     ),
-    route(
-      'POST /store/files/:id/link',
+    createLink: endpoint(
       {
         summary: 'Create a link to a file',
         description:
@@ -144,7 +142,7 @@ export function contentRoutes({
         return links.sign(id, body.expiresIn)
       },
     ),
-  ] as const
+  }
 }
 
 function resizingOf({ width, height, fit }: Partial<Resizing>): Resizing | undefined {

@@ -4,7 +4,7 @@ import { parseAddress } from '../../../base/email-address.ts'
 import { ApiError, errors } from '../../../base/errors.ts'
 import { json } from '../../../http/bodies.ts'
 import { bearerToken } from '../../../http/bearer-token.ts'
-import { answer, route } from '../../../http/route.ts'
+import { answer, endpoint } from '../../../http/route.ts'
 import type { AccountMails } from './account-mails.ts'
 import { authErrors } from '../errors.ts'
 import type { TokenRedemption } from './token-redemption.ts'
@@ -18,7 +18,7 @@ const MailToken = Type.String({
   examples: ['the token of the link'],
 })
 
-/** Routes that send an email to any address, whether or not it has an account. */
+/** Endpoints that send an email to any address, whether or not it has an account. */
 const SENDS_TO_ANYBODY = {
   access: 'public',
   limit: '20/min',
@@ -28,8 +28,8 @@ const SENDS_TO_ANYBODY = {
   errors: [errors.provider_not_configured],
 } as const
 
-/** The routes that send links by email, and those that take their tokens. */
-export function mailRoutes({
+/** The endpoints that send links by email, and those that take their tokens. */
+export function mailEndpoints({
   mails,
   redemption,
   passwords,
@@ -48,9 +48,8 @@ export function mailRoutes({
       })
   }
 
-  return [
-    route(
-      'POST /auth/forgot-password',
+  return {
+    forgotPassword: endpoint(
       {
         summary: 'Send an email with a link to reset the password',
         description:
@@ -66,8 +65,7 @@ export function mailRoutes({
         }
       },
     ),
-    route(
-      'POST /auth/reset-password',
+    resetPassword: endpoint(
       {
         summary: 'Reset the password with the token of an email, and revoke all sessions',
         description: 'Also unlocks the address and verifies it.',
@@ -83,8 +81,7 @@ export function mailRoutes({
         return { message: 'The password is set, and all sessions are revoked: sign in with it.' }
       },
     ),
-    route(
-      'POST /auth/magic-link',
+    sendMagicLink: endpoint(
       {
         summary: 'Send an email with a link to sign in',
         description:
@@ -98,8 +95,7 @@ export function mailRoutes({
         return { message: `If ${email.address} can sign in here, an email with a link is sent to it.` }
       },
     ),
-    route(
-      'POST /auth/verify-magic-link',
+    redeemMagicLink: endpoint(
       {
         summary: 'Sign in with the token of an email',
         description:
@@ -122,8 +118,7 @@ export function mailRoutes({
         return answer({ user: { _id: user.id, email: user.email }, ...tokens }, { headers: UNCACHED })
       },
     ),
-    route(
-      'POST /auth/verify-email',
+    verifyEmail: endpoint(
       {
         summary: 'Verify an email address with the token of an email',
         description:
@@ -151,8 +146,7 @@ export function mailRoutes({
         }
       },
     ),
-    route(
-      'POST /auth/resend-verification',
+    resendVerification: endpoint(
       {
         summary: 'Send the email to verify the address again',
         description:
@@ -170,5 +164,5 @@ export function mailRoutes({
         return { message: `An email with a link to verify it is sent to ${caller.email}.` }
       },
     ),
-  ] as const
+  }
 }

@@ -5,7 +5,7 @@ import { Type } from '../../../base/schema.ts'
 import { multipart } from '../../../http/bodies.ts'
 import { PageQuery, PageReply } from '../../../http/page.ts'
 import { countedFor } from '../../../http/limits.ts'
-import { answer, jsonText, route } from '../../../http/route.ts'
+import { answer, jsonText, endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import { FILE_SORTS, type FileList } from './file-list.ts'
 import { fileJson, type FileRow, type Files, type FilesAccess } from './files.ts'
@@ -60,15 +60,14 @@ const ListQuery = Type.Object({
 })
 
 /** @param options.limit the largest file in bytes */
-export function fileRoutes(
+export function fileEndpoints(
   { files, list, upload, access }: { files: Files; list: FileList; upload: Uploads; access: FilesAccess },
   { limit, publicUrl }: { limit: number; publicUrl: string },
 ) {
   const textOf = (row: FileRow): string => fileJson(row, publicUrl)
 
-  return [
-    route(
-      'POST /store/upload',
+  return {
+    upload: endpoint(
       {
         summary: 'Upload a file',
         description: `The file may have up to ${limit} bytes. Its record is created once all its bytes are safe.`,
@@ -88,8 +87,7 @@ export function fileRoutes(
         return upload(call, (row) => answer<StoredFile>(jsonText(textOf(row)), { status: 201 }))
       },
     ),
-    route(
-      'GET /store/files',
+    list: endpoint(
       {
         summary: 'List files',
         access: 'optional',
@@ -105,8 +103,7 @@ export function fileRoutes(
         return jsonText(`{"files":[${page.files.map(textOf).join(',')}],${rest.slice(1)}`)
       },
     ),
-    route(
-      'GET /store/files/:id',
+    get: endpoint(
       {
         summary: 'Get the record of a file',
         access: 'optional',
@@ -118,8 +115,7 @@ export function fileRoutes(
       async ({ params: { id }, caller }) =>
         jsonText<StoredFile>(textOf(await files.get(id, access.rowFilter(caller, 'read')))),
     ),
-    route(
-      'DELETE /store/files/:id',
+    remove: endpoint(
       {
         summary: 'Delete a file',
         description: 'Deletes its bytes and resized images as well.',
@@ -133,5 +129,5 @@ export function fileRoutes(
         return { message: `The file ${id} is deleted.` }
       },
     ),
-  ] as const
+  }
 }

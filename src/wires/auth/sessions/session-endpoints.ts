@@ -2,7 +2,7 @@ import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
-import { answer, route } from '../../../http/route.ts'
+import { answer, endpoint } from '../../../http/route.ts'
 import { authErrors } from '../errors.ts'
 import { Message, Time, Tokens, UNCACHED } from '../schemas.ts'
 import type { Sessions } from './sessions.ts'
@@ -20,11 +20,10 @@ const Session = Type.Object(
   { title: 'Session' },
 )
 
-/** The routes of sessions that exist; those that create one are the ways to sign in. */
-export function sessionRoutes(sessions: Sessions) {
-  return [
-    route(
-      'POST /auth/refresh',
+/** The endpoints of sessions that exist; those that create one are the ways to sign in. */
+export function sessionEndpoints(sessions: Sessions) {
+  return {
+    refresh: endpoint(
       {
         summary: 'Exchange a refresh token for a new pair of tokens',
         description:
@@ -42,8 +41,7 @@ export function sessionRoutes(sessions: Sessions) {
       async ({ body, ip, userAgent }) =>
         answer(await sessions.refresh(body.refreshToken, { ip, userAgent }), { headers: UNCACHED }),
     ),
-    route(
-      'POST /auth/logout',
+    logOut: endpoint(
       { summary: 'Sign out', access: 'session', reply: { 200: Message } },
       async ({ caller, record }) => {
         await sessions.revoke(caller, caller.sessionId)
@@ -51,8 +49,7 @@ export function sessionRoutes(sessions: Sessions) {
         return { message: 'You are signed out.' }
       },
     ),
-    route(
-      'GET /auth/sessions',
+    list: endpoint(
       {
         summary: 'List sessions, newest first',
         access: 'session',
@@ -69,8 +66,7 @@ export function sessionRoutes(sessions: Sessions) {
         return { ...(await sessions.list(caller, page)), limit: page.limit, offset: page.offset }
       },
     ),
-    route(
-      'DELETE /auth/sessions/:id',
+    revoke: endpoint(
       {
         summary: 'Revoke a session',
         description: 'Another session than that of the call requires a sign-in within the last 10 minutes.',
@@ -86,5 +82,5 @@ export function sessionRoutes(sessions: Sessions) {
         return { message: 'The session is revoked.' }
       },
     ),
-  ] as const
+  }
 }

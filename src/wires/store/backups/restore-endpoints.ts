@@ -1,14 +1,13 @@
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
-import { route } from '../../../http/route.ts'
+import { endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import type { Restores } from './restore.ts'
-import { LIMIT, OneBackup } from './routes.ts'
+import { LIMIT, OneBackup } from './endpoints.ts'
 
-export function restoreRoutes(restores: Restores) {
-  return [
-    route(
-      'POST /store/backup/:id/restore',
+export function restoreEndpoints(restores: Restores) {
+  return {
+    restore: endpoint(
       {
         summary: 'Restore a backup',
         description:
@@ -33,5 +32,5 @@ export function restoreRoutes(restores: Restores) {
         return { message: `The backup ${id} is restored.`, safetyBackup }
       },
     ),
-  ] as const
+  }
 }

@@ -1,7 +1,7 @@
 import { Type } from '../../../base/schema.ts'
 
 import { errors } from '../../../base/errors.ts'
-import { answer, route } from '../../../http/route.ts'
+import { answer, endpoint } from '../../../http/route.ts'
 import type { IdentityProvider } from './provider.ts'
 import type { ProviderLogin, Redirection } from './provider-login.ts'
 import { RETURN_PATH_MAX } from './return-path.ts'
@@ -19,7 +19,7 @@ const redirected = ({ location, cookie }: Redirection) =>
   })
 
 /** The two steps of sign-in at each identity provider, including those that are not configured. */
-export function providerRoutes({
+export function providerEndpoints({
   providers,
   providerLogin,
 }: {
@@ -34,9 +34,8 @@ export function providerRoutes({
     })
   }
 
-  const startRoute = <const N extends 'idpa' | 'idpb'>(name: N, kind: string) =>
-    route(
-      `GET /auth/${name}`,
+  const start = (name: string, kind: string) =>
+    endpoint(
       {
         summary: `Start the sign-in at ${kind}`,
         description:
@@ -59,9 +58,8 @@ export function providerRoutes({
         redirected(await providerLogin.start(providerOf(name), headers.cookie, query.redirect)),
     )
 
-  const callbackRoute = <const N extends 'idpa' | 'idpb'>(name: N, kind: string) =>
-    route(
-      `GET /auth/${name}/callback`,
+  const finish = (name: string, kind: string) =>
+    endpoint(
       {
         summary: `Finish the sign-in at ${kind}`,
         description:
@@ -85,10 +83,8 @@ export function providerRoutes({
     )
 
   const [idpa, idpb] = ['an OpenID Connect issuer', 'an OAuth 2 provider'] as const
-  return [
-    startRoute('idpa', idpa),
-    callbackRoute('idpa', idpa),
-    startRoute('idpb', idpb),
-    callbackRoute('idpb', idpb),
-  ] as const
+  return {
+    idpa: { start: start('idpa', idpa), finish: finish('idpa', idpa) },
+    idpb: { start: start('idpb', idpb), finish: finish('idpb', idpb) },
+  }
 }

@@ -5,10 +5,10 @@ import type { Clock } from '../../../base/clock.ts'
 import { errors } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
-import { answer, Bytes, NoBody, route } from '../../../http/route.ts'
+import { answer, Bytes, NoBody, endpoint } from '../../../http/route.ts'
 import { storeErrors } from '../errors.ts'
 import { answerContent } from '../files/content.ts'
-import { ContentHeaders } from '../files/content-routes.ts'
+import { ContentHeaders } from '../files/content-endpoints.ts'
 import type { Backups } from './backups.ts'
 
 /** What an answer waits for a backup. */
@@ -59,10 +59,9 @@ export const OneBackup = Type.Object({
 /** Of what writes or reads an archive whole, for each user. */
 export const LIMIT = { rate: '12/hour', name: 'backups' } as const
 
-export function backupRoutes({ backups, clock }: { backups: Backups; clock: Clock }) {
-  return [
-    route(
-      'POST /store/backup',
+export function backupEndpoints({ backups, clock }: { backups: Backups; clock: Clock }) {
+  return {
+    create: endpoint(
       {
         summary: 'Create a backup',
         description:
@@ -91,8 +90,7 @@ export function backupRoutes({ backups, clock }: { backups: Backups; clock: Cloc
         }
       },
     ),
-    route(
-      'GET /store/backups',
+    list: endpoint(
       {
         summary: 'List backups',
         description: 'Newest first.',
@@ -106,8 +104,7 @@ export function backupRoutes({ backups, clock }: { backups: Backups; clock: Cloc
         return { ...(await backups.list(page)), limit: page.limit, offset: page.offset }
       },
     ),
-    route(
-      'GET /store/backups/:id',
+    get: endpoint(
       {
         summary: 'Get a backup',
         access: 'admin',
@@ -118,8 +115,7 @@ export function backupRoutes({ backups, clock }: { backups: Backups; clock: Cloc
       },
       ({ params: { id } }) => backups.get(id),
     ),
-    route(
-      'GET /store/backups/:id/archive',
+    download: endpoint(
       {
         summary: 'Download the archive of a backup',
         description:
@@ -140,8 +136,7 @@ export function backupRoutes({ backups, clock }: { backups: Backups; clock: Cloc
       async ({ params: { id }, headers, isHead, log }) =>
         answerContent(await backups.archive(id), { headers, isHead, isDownload: true, log: () => log }),
     ),
-    route(
-      'DELETE /store/backups/:id',
+    remove: endpoint(
       {
         summary: 'Delete a backup',
         description:
@@ -158,5 +153,5 @@ export function backupRoutes({ backups, clock }: { backups: Backups; clock: Cloc
         return { message: `The backup ${id} is deleted.` }
       },
     ),
-  ] as const
+  }
 }

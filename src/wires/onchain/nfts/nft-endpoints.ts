@@ -4,7 +4,7 @@ import { withRule } from '../../../base/with-rule.ts'
 import type { Caller } from '../../../http/access.ts'
 import { json } from '../../../http/bodies.ts'
 import { pageOf, PageQuery, PageReply } from '../../../http/page.ts'
-import { route } from '../../../http/route.ts'
+import { endpoint } from '../../../http/route.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chains } from '../chains/chains.ts'
 import { onchainErrors } from '../errors.ts'
@@ -117,8 +117,8 @@ const writeErrors = [
   onchainErrors.limit_exceeded,
 ] as const
 
-/** The routes of NFTs. */
-export function nftRoutes(
+/** The endpoints of NFTs. */
+export function nftEndpoints(
   context: WireContext,
   {
     chains,
@@ -149,9 +149,8 @@ export function nftRoutes(
     return { chain, signer, owner: caller.id, reference: recordId, contract: addressOf(body.contractAddress) }
   }
 
-  return [
-    route(
-      'POST /onchain/nft/mint',
+  return {
+    mint: endpoint(
       {
         limit: SIGNING_LIMIT,
         summary: 'Mint an NFT',
@@ -179,8 +178,7 @@ export function nftRoutes(
         return { ...sentOf(mined), ...(mined.token_id !== null && { tokenId: mined.token_id }) }
       },
     ),
-    route(
-      'POST /onchain/nft/transfer',
+    transfer: endpoint(
       {
         limit: SIGNING_LIMIT,
         summary: 'Transfer an NFT',
@@ -212,8 +210,7 @@ export function nftRoutes(
         return sentOf(row)
       },
     ),
-    route(
-      'GET /onchain/nft/:contractAddress/:tokenId',
+    get: endpoint(
       {
         summary: 'Get an NFT',
         description: 'With its metadata, fetched from where the contract says.',
@@ -230,8 +227,7 @@ export function nftRoutes(
         return retrieveToken({ metadata, owned }, token)
       },
     ),
-    route(
-      'GET /onchain/nft/:contractAddress/owner/:ownerAddress',
+    listOfOwner: endpoint(
       {
         summary: 'List the NFTs of an owner',
         description:
@@ -261,5 +257,5 @@ export function nftRoutes(
         return { ...page, limit, offset }
       },
     ),
-  ] as const
+  }
 }

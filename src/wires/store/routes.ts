@@ -1,0 +1,66 @@
+import { Type } from '../../base/schema.ts'
+import { healthRoute } from '../../http/health-route.ts'
+import { route } from '../../http/route.ts'
+import type { restoreEndpoints } from './backups/restore-endpoints.ts'
+import type { backupEndpoints } from './backups/endpoints.ts'
+import type { documentEndpoints } from './documents/endpoints.ts'
+import type { contentEndpoints } from './files/content-endpoints.ts'
+import type { fileEndpoints } from './files/endpoints.ts'
+import type { StoreHealth } from './health.ts'
+
+const HealthFields = {
+  uploads: Type.Object({ provider: Type.String(), status: Type.Enum(['connected', 'unhealthy']) }),
+  backup: Type.Object({
+    enabled: Type.Boolean({ description: 'Whether backups are scheduled.' }),
+    lastBackup: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+      description: 'When the last completed backup was made; null if there is none.',
+    }),
+  }),
+}
+
+/** All routes of the wire. */
+export function storeRoutes({
+  documents,
+  files,
+  contents,
+  backups,
+  restores,
+  health,
+}: {
+  documents: ReturnType<typeof documentEndpoints>
+  files: ReturnType<typeof fileEndpoints>
+  contents: ReturnType<typeof contentEndpoints>
+  backups: ReturnType<typeof backupEndpoints>
+  restores: ReturnType<typeof restoreEndpoints>
+  health: () => Promise<StoreHealth>
+}) {
+  return [
+    route('POST /store/upload', ...files.upload),
+    route('GET /store/files', ...files.list),
+    route('GET /store/files/:id', ...files.get),
+    route('DELETE /store/files/:id', ...files.remove),
+    route('GET /store/files/:id/content', ...contents.download),
+    route('POST /store/files/:id/link', ...contents.createLink),
+    route('POST /store/:collection', ...documents.create),
+    route('GET /store/:collection', ...documents.list),
+    route('GET /store/:collection/:id', ...documents.get),
+    route('PUT /store/:collection/:id', ...documents.update),
+    route('PATCH /store/:collection/:id', ...documents.patch),
+    route('DELETE /store/:collection/:id', ...documents.remove),
+    route('POST /store/backup', ...backups.create),
+    route('GET /store/backups', ...backups.list),
+    route('GET /store/backups/:id', ...backups.get),
+    route('GET /store/backups/:id/archive', ...backups.download),
+    route('DELETE /store/backups/:id', ...backups.remove),
+    route('POST /store/backup/:id/restore', ...restores.restore),
+    healthRoute(
+      'GET /store/health',
+      {
+        title: 'StoreHealth',
+        summary: 'Check whether documents and files can be stored',
+        fields: HealthFields,
+      },
+      health,
+    ),
+  ] as const
+}
