@@ -25,12 +25,14 @@ export type PostgresServer = {
 /**
  * Starts a PostgreSQL of its own in a temporary folder: about a second.
  * It ends with `stop`, or by itself when this process ends in whatever way; it does not keep this process alive.
+ *
+ * @param options.isDurable whether a commit is flushed to the disk
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres({ isDurable = false } = {}): Promise<PostgresServer> {
   const script = fileURLToPath(new URL('./postgres-server.ts', import.meta.url))
   const folder = await mkdtemp(join(tmpdir(), 'sixwire-tests-'))
   // Detached: Ctrl-C is for the tests, which end before their database does.
-  const child = spawn(process.execPath, [script, folder], {
+  const child = spawn(process.execPath, [script, folder, ...(isDurable ? ['durable'] : [])], {
     detached: true,
     stdio: ['pipe', 'pipe', 'inherit'],
   })
