@@ -1,27 +1,67 @@
-import type { Load } from './load.ts'
-import type { Options } from './options.ts'
-import type { Program, Server } from './servers.ts'
+import type { Listener } from './process.ts'
 
-/** How a server is started otherwise than the options of the run say. */
-export type How = {
-  policy?: Options['policy']
-  environment?: Record<string, string>
-  /** Puts files into the server's folder. */
-  prepare?: (folder: string) => void
+/** What the command line asks for. */
+export type Settings = {
+  readonly engine: 'sqlite' | 'postgres'
+  /** The names of the scenarios to run. */
+  readonly only: readonly string[]
+  readonly documents: number
+  readonly connections: readonly number[]
+  /** Length of a round. */
+  readonly seconds: number
+  readonly rounds: number
+  /** Small sizes, to see that every scenario works: its figures say nothing. */
+  readonly isQuick: boolean
 }
 
-/** What every scenario gets. */
+/** A server in a process of its own, and a caller who is signed in there. */
+export type Server = Listener & { readonly base: string; readonly token: string }
+export type Program = 'sixwire' | 'floor'
+
+/** How a server is started. */
+export type Start = {
+  readonly environment?: Record<string, string>
+  /** Of Sixwire: what sixwire.config.ts exports. */
+  readonly config?: object
+  /** Makes the caller an administrator. */
+  readonly isAdmin?: boolean
+}
+
+/** What a scenario works with. */
 export type Bench = {
-  readonly options: Options
-  /** Emptied at the end. */
+  readonly settings: Settings
+  /** Removed at the end. */
   readonly folder: string
-  readonly load: Load
-  /** The program that is held against the floor. */
-  readonly subject: Program
-  /** Starts a server over the database of that name, which is made where there is none. */
-  readonly open: (program: Program, database: string, how?: How) => Promise<Server>
-  /** The `DATABASE_URL` of a database on which a server was opened. */
-  readonly databaseUrl: (database: string) => string
-  /** A line of progress. */
+  /** Prints a line of progress. */
   readonly note: (text: string) => void
+  /** Says that figures do not count, and why. */
+  readonly fault: (text: string) => void
+  /** Runs at the end of the scenario. */
+  readonly after: (work: () => unknown) => void
+  /** Starts a server on the database of that name, which is created if there is none. It stops after the scenario. */
+  readonly open: (program: Program, database: string, start?: Start) => Promise<Server>
 }
+
+/** What one round measured, by its name with the unit, such as `p99 ms`. */
+export type Figures = Readonly<Record<string, number>>
+
+/** A figure of Sixwire beside that of its peer, one value a round. */
+export type Row = {
+  readonly name: string
+  /** Name and unit. */
+  readonly figure: string
+  readonly peer: string
+  readonly peerValues: readonly number[]
+  readonly values: readonly number[]
+}
+
+/** One subject: what it prepares, and the figures of it. A file of `scenarios/` exports one as its default. */
+export type Scenario<Prepared = unknown> = {
+  readonly name: string
+  readonly summary: string
+  prepare(bench: Bench): Promise<Prepared>
+  run(bench: Bench, prepared: Prepared): AsyncIterable<Row>
+}
+
+/** Checks that `run` takes what `prepare` answers. */
+export const defineScenario = <Prepared>(scenario: Scenario<Prepared>): Scenario<Prepared> => scenario

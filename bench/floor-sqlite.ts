@@ -1,12 +1,20 @@
 import { DatabaseSync } from 'node:sqlite'
 
-import type { Documents } from './floor.ts'
+import type { Documents, Fields, ListKind, StoredDocument } from './floor.ts'
+import { inGroups } from './groups.ts'
 
-type Waiting = { id: string; body: string; resolve: () => void; reject: (error: unknown) => void }
 type BodyRow = { body: string }
 
+const N = "doc ->> '$.n'"
+const LISTS: Record<ListKind, { where: string; order: string }> = {
+  all: { where: '', order: 'id desc' },
+  sorted: { where: '', order: `${N}, id` },
+  range: { where: `and ${N} >= ? and ${N} < ?`, order: `${N}, id` },
+  scan: { where: "and doc ->> '$.active' = 1 and doc ->> '$.price' < ?", order: 'id desc' },
+}
+
 /** The floor on SQLite, all of it on the main thread. Creates of one turn of the event loop share a commit. */
-export function openDocuments(file: string): Documents {
+export function openDocuments(file: string, fields: Fields): Documents {
   const db = new DatabaseSync(file)
   // The settings of src/db/sqlite-connection.ts.
   db.exec(`
@@ -15,65 +23,39 @@ export function openDocuments(file: string): Documents {
     pragma cache_size = -4000;
     pragma journal_size_limit = 67108864;
     create table if not exists documents (
-      collection text not null,
-      id text not null,
-      owner text not null,
-      version integer not null,
-      body text not null,
-      primary key (collection, id)
+      collection text not null, id text not null, owner text not null, version integer not null, body text not null,
+      doc blob, primary key (collection, id)
     ) without rowid;
     create table if not exists counters (collection text primary key, total integer not null) without rowid;
     insert or ignore into counters values ('items', 0);
+    ${fields === 'indexed' ? `create index if not exists documents_n on documents (collection, ${N}, id)` : ''}
   `)
-  const begin = db.prepare('begin immediate')
-  const commit = db.prepare('commit')
-  const rollback = db.prepare('rollback')
-  const insert = db.prepare('insert into documents values (?, ?, ?, 1, ?)')
-  const count = db.prepare('update counters set total = total + ? where collection = ?')
-  const byId = db.prepare('select body from documents where collection = ? and id = ?')
-  const page = db.prepare('select body from documents where collection = ? order by id desc limit ? offset ?')
-  const total = db.prepare('select total from counters where collection = ?')
-  const matching = `from documents where collection = ? and json_extract(body, '$.n') < ?`
-  const filteredPage = db.prepare(`select body ${matching} order by id desc limit ? offset ?`)
-  const filteredTotal = db.prepare(`select count(*) as total ${matching}`)
-
-  let group: Waiting[] = []
-
-  function flush(): void {
-    const waiting = group
-    group = []
-    try {
-      begin.run()
-      for (const { id, body } of waiting) insert.run('items', id, 'floor', body)
-      count.run(waiting.length, 'items')
-      commit.run()
-    } catch (error) {
-      if (db.isTransaction) rollback.run()
-      for (const { reject } of waiting) reject(error)
-      return
-    }
-    for (const { resolve } of waiting) resolve()
-  }
-
+  const doc = fields === 'none' ? 'null' : 'jsonb(?2)'
+  const insert = db.prepare(`insert into documents values ('items', ?1, 'floor', 1, ?2, ${doc})`)
+  const addToCount = db.prepare(`update counters set total = total + ? where collection = 'items'`)
+  const byId = db.prepare(`select body from documents where collection = 'items' and id = ?`)
+  const counted = db.prepare(`select total from counters where collection = 'items'`)
+  const statements = new Map(
+    Object.entries(LISTS).map(([kind, { where, order }]) => {
+      const from = `from documents where collection = 'items' ${where}`
+      const page = db.prepare(`select body ${from} order by ${order} limit ?`)
+      return [kind, { page, total: where === '' ? counted : db.prepare(`select count(*) as total ${from}`) }]
+    }),
+  )
   return {
-    create: (id, body) =>
-      new Promise<void>((resolve, reject) => {
-        if (group.length === 0) setImmediate(flush)
-        group.push({ id, body, resolve, reject })
-      }),
-
-    get: (id) => (byId.get('items', id) as BodyRow | undefined)?.body,
-
-    list(limit, offset, below) {
-      const rows =
-        below === undefined
-          ? page.all('items', limit, offset)
-          : filteredPage.all('items', below, limit, offset)
-      const found = below === undefined ? total.get('items') : filteredTotal.get('items', below)
-      return {
-        bodies: (rows as BodyRow[]).map((row) => row.body),
-        total: (found as { total: number }).total,
-      }
+    create: inGroups(1, async (groups: StoredDocument[][]) => {
+      const documents = groups.flat()
+      db.exec('begin immediate')
+      for (const { id, body } of documents) insert.run(id, body)
+      addToCount.run(documents.length)
+      db.exec('commit')
+      return groups
+    }),
+    get: (id) => (byId.get(id) as BodyRow | undefined)?.body,
+    list(kind, values, limit) {
+      const { page, total } = statements.get(kind)!
+      const rows = page.all(...values, limit) as BodyRow[]
+      return { bodies: rows.map(({ body }) => body), total: Number(total.get(...values)!['total']) }
     },
   }
 }

@@ -1,137 +1,76 @@
-import { execFile, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-import type { Target } from './servers.ts'
+import type { Bench, Figures, Server } from './bench.ts'
+import { compare, type Side } from './compare.ts'
+import { processorMs } from './process.ts'
+
+/** A request of the load; a body is JSON unless the type says otherwise. */
+export type LoadRequest = {
+  readonly method?: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: string
+  readonly type?: string
+}
+
+export type Requests = readonly LoadRequest[]
+
+/** `failed` counts answers that are not 2xx, broken connections and timeouts. */
+type LoadResult = { requests: number; seconds: number; p99: number; failed: number }
 
 const run = promisify(execFile)
+const SCRIPT = fileURLToPath(new URL('./load.lua', import.meta.url))
 
-/** Requests of one kind. Each line of the file is one: a path to get, or a body to post to `path`. */
-export type Requests = { method: 'GET'; file: string } | { method: 'POST'; path: string; file: string }
-
-/** What one round measured. Latencies are in milliseconds. */
-export type Round = {
-  requests: number
-  perSecond: number
-  p50: number
-  p99: number
-  /** Answers that are not 2xx, broken connections and timeouts. */
-  failed: number
-}
-
-export type Load = {
-  name: string
-  run(server: Target, requests: Requests, connections: number): Promise<Round>
-}
-
-function writeLines(folder: string, lines: string[]): string {
-  const file = join(folder, `requests-${randomBytes(4).toString('hex')}.txt`)
-  writeFileSync(file, lines.join('\n') + '\n')
-  return file
-}
-
-/** Writes down what to get. */
-export const gets = (folder: string, paths: string[]): Requests => ({
-  method: 'GET',
-  file: writeLines(folder, paths),
-})
-
-/** Writes down what to post. */
-export const posts = (folder: string, path: string, bodies: string[]): Requests => ({
-  method: 'POST',
-  path,
-  file: writeLines(folder, bodies),
-})
-
-// wrk's scripts: https://github.com/wg/wrk/blob/master/SCRIPTING
-function script(server: Target, requests: Requests): string {
-  const { method, file } = requests
-  const { host } = new URL(server.base)
-  const headers = `Host: ${host}\r\nAuthorization: Bearer ${server.token}\r\n`
-  const [before, after] =
-    requests.method === 'GET'
-      ? ['GET ', ` HTTP/1.1\r\n${headers}\r\n`]
-      : [
-          `POST ${requests.path} HTTP/1.1\r\n${headers}Content-Type: application/json\r\nContent-Length: `,
-          '\r\n\r\n',
-        ]
-  // What JSON writes for ASCII text reads the same in Lua.
-  const lua = JSON.stringify
-  return `
-local before, after, lines = ${lua(before)}, ${lua(after)}, {}
-function init()
-  for line in io.lines(${lua(file)}) do lines[#lines + 1] = line end
-  math.randomseed(1)
-end
-function request()
-  local line = lines[math.random(#lines)]
-  return ${method === 'GET' ? 'before .. line .. after' : 'before .. #line .. after .. line'}
-end
-function done(summary, latency)
-  local e = summary.errors
-  io.write(string.format(
-    '\\nRESULT {"requests":%d,"seconds":%f,"p50":%f,"p99":%f,"failed":%d}\\n',
-    summary.requests, summary.duration / 1e6, latency:percentile(50) / 1e3, latency:percentile(99) / 1e3,
-    e.connect + e.read + e.write + e.status + e.timeout))
-end
-`
-}
-
-type Result = { requests: number; seconds: number; p50: number; p99: number; failed: number }
-
-function roundOf(output: string): Round {
-  const line = /^RESULT (.*)$/m.exec(output)?.[1]
-  if (line === undefined) throw new Error(`the load answered no figures:\n${output}`)
-  const { seconds, ...figures } = JSON.parse(line) as Result
-  return { ...figures, perSecond: figures.requests / seconds }
-}
-
-function wrk(version: string, seconds: number, folder: string): Load {
-  return {
-    name: version,
-    async run(server, requests, connections) {
-      const file = join(folder, 'wrk.lua')
-      writeFileSync(file, script(server, requests))
-      const args = [
-        '--threads',
-        '1',
-        '--connections',
-        connections,
-        '--duration',
-        `${seconds}s`,
-        '--timeout',
-        '60s',
-      ]
-      const { stdout } = await run('wrk', [...args.map(String), '--script', file, server.base])
-      return roundOf(stdout)
-    },
+function textOf({ base, token }: Server, request: LoadRequest): string {
+  const { method = 'GET', path, body = '', type = 'application/json' } = request
+  const headers = {
+    host: new URL(base).host,
+    authorization: `Bearer ${token}`,
+    ...(method === 'POST' && { 'content-type': type, 'content-length': Buffer.byteLength(body) }),
   }
-}
-
-function autocannon(seconds: number): Load {
-  return {
-    name: 'autocannon',
-    async run({ base, token }, requests, connections) {
-      const program = fileURLToPath(new URL('./autocannon.ts', import.meta.url))
-      const job = JSON.stringify({ base, token, ...requests, connections, seconds })
-      return roundOf((await run(process.execPath, [program, job])).stdout)
-    },
-  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
 }
 
 /**
- * What sends the load, as a process of its own: wrk where it is installed, else autocannon.
- *
- * @param seconds length of a round
- * @param folder for its script
+ * Sends the requests in turn and over again, for the length of a round, by wrk. A load in JavaScript takes about as long
+ * for a request as a quick server for its answer, so on few cores it would hide what makes two quick servers differ.
  */
-export function openLoad(wanted: 'wrk' | 'autocannon' | undefined, seconds: number, folder: string): Load {
-  if (wanted === 'autocannon') return autocannon(seconds)
-  const version = /^wrk \S+/.exec(spawnSync('wrk', ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[0]
-  if (version !== undefined) return wrk(version, seconds, folder)
-  if (wanted === 'wrk') throw new Error('--load wrk: wrk is not installed')
-  return autocannon(seconds)
+export async function sendLoad(bench: Bench, server: Server, requests: Requests, connections: number) {
+  const { settings, folder, fault } = bench
+  const { base, pid } = server
+  const file = join(folder, 'load')
+  writeFileSync(file, requests.map((request) => textOf(server, request)).join('\x01'))
+  const before = processorMs(pid)
+  const args = ['-t1', `-c${connections}`, `-d${settings.seconds}`, '--timeout', '60', '-s', SCRIPT]
+  const { stdout } = await run('wrk', [...args, base, '--', file])
+  const { requests: count, seconds, p99, failed } = JSON.parse(stdout.split('RESULT')[1]!) as LoadResult
+  const used = processorMs(pid) - before
+  if (failed > 0) fault(`${failed} of ${count} requests such as ${requests[0]!.path.slice(0, 80)} failed`)
+  const figures: Figures = {
+    'a second': count / seconds,
+    'p99 ms': p99,
+    'processor µs': (used * 1000) / count,
+  }
+  return { requests: count - failed, figures }
 }
+
+/** A server under that load: requests a second, their 99th percentile, and the server's processor time for each. */
+export const loadSide = (bench: Bench, server: Server, requests: Requests, connections: number): Side => ({
+  pid: server.pid,
+  measure: async () => (await sendLoad(bench, server, requests, connections)).figures,
+})
+
+type Call = readonly [Server, Requests]
+
+/** Compares the floor with Sixwire, each under the load of its own requests. */
+export const compareLoad = (bench: Bench, name: string, connections: number, floor: Call, own: Call) =>
+  compare(
+    bench,
+    `${name}, ${connections} connections`,
+    ['floor', loadSide(bench, ...floor, connections)],
+    loadSide(bench, ...own, connections),
+  )

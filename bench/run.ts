@@ -1,34 +1,36 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { availableParallelism, cpus, release, totalmem } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-import { runBackups } from './backups.ts'
-import type { Bench } from './bench.ts'
-import { runChains } from './chains.ts'
-import { startDelay } from './delay.ts'
-import { runFair } from './fair.ts'
-import { runFiles } from './files.ts'
-import { runJobs } from './jobs.ts'
-import { openLoad } from './load.ts'
-import { describeMachine } from './machine.ts'
-import { runMail } from './mail.ts'
-import { loadNames, readOptions, type Options, type ScenarioName } from './options.ts'
-import { runPay } from './pay.ts'
-import type { Postgres } from './postgres.ts'
-import { runQueries } from './queries.ts'
-import { report, type Results } from './report.ts'
-import { runScale } from './scale.ts'
-import { sqliteUrl, startServer } from './servers.ts'
-import { runSignIns } from './signin.ts'
-import { runStarts } from './start.ts'
-import { runTiming } from './timing.ts'
-import { runWorkloads } from './workloads.ts'
+import { startPostgres } from '../src/testing/postgres.ts'
+import type { Bench, Scenario, Settings } from './bench.ts'
+import { readSettings } from './options.ts'
+import { databaseOf, openServer } from './servers.ts'
+import { tableOf } from './table.ts'
 
-/** Progress on the error output, so that the table stands alone on the other. */
-function note(text: string): void {
-  const { stderr } = process
-  if (stderr.isTTY) stderr.write(`\r\x1b[K${text}`)
-  else if (!text.startsWith('seeding')) stderr.write(`${text}\n`)
+const SCENARIOS = new URL('./scenarios/', import.meta.url)
+
+/** Progress goes to the error output, so that the tables stand alone on the other. */
+const note = (text: string): void =>
+  void process.stderr.write(`${(performance.now() / 1000).toFixed(0).padStart(5)} s  ${text}\n`)
+
+async function readScenarios(): Promise<Scenario[]> {
+  const modules = readdirSync(SCENARIOS)
+    .toSorted()
+    .map((file) => import(new URL(file, SCENARIOS).href))
+  return (await Promise.all(modules)).map((module) => (module as { default: Scenario }).default)
+}
+
+/** What the figures are measured with, in one line. */
+function describeRun({ engine, documents, seconds, rounds, isQuick }: Settings): string {
+  const wrk = /^wrk \S+/.exec(spawnSync('wrk', ['--version'], { encoding: 'utf8' }).stdout ?? '')
+  if (!wrk) throw new Error('the load is sent by wrk: install it (apt install wrk, brew install wrk)')
+  const machine = `${cpus()[0]?.model}, ${availableParallelism()} cores shared by server and load`
+  const system = `${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()}, Node ${process.version}, ${wrk[0]}`
+  const size = `${rounds} rounds of ${seconds} s, ${documents} documents of about 200 bytes`
+  return `${machine}, ${system}; ${engine}, ${size}${isQuick ? ': A QUICK RUN, ITS FIGURES SAY NOTHING' : ''}`
 }
 
 /** The databases lie beside the checkout's own data, on the disk that a user's would be on. */
@@ -40,85 +42,57 @@ function makeFolder(): string {
   return folder
 }
 
-function openBench(options: Options, folder: string, postgres: Postgres | undefined): Bench {
-  const urls = new Map<string, string>()
-  return {
-    options,
+/** Runs one scenario and prints its table. @returns what is wrong with the figures */
+async function runScenario(scenario: Scenario, settings: Settings, folder: string, postgresUrl?: string) {
+  const { name, summary } = scenario
+  const faults: string[] = []
+  const endings: (() => unknown)[] = []
+  const bench: Bench = {
+    settings,
     folder,
-    load: openLoad(options.load, options.seconds, folder),
-    subject: options.self ? 'floor' : 'sixwire',
-    note,
-    databaseUrl: (database) => urls.get(database) ?? sqliteUrl(join(folder, database)),
-    async open(program, database, { policy = options.policy, environment, prepare } = {}) {
-      if (postgres && !urls.has(database)) {
-        const url = await postgres.createDatabase(database)
-        urls.set(database, options.delay > 0 ? await startDelay(url, options.delay) : url)
-      }
-      const home = join(folder, database)
-      mkdirSync(home, { recursive: true })
-      prepare?.(home)
-      return startServer(program, home, policy, urls.get(database), environment)
+    note: (text) => note(`${name}: ${text}`),
+    fault: (text) => void faults.push(text),
+    after: (work) => void endings.push(work),
+    async open(program, database, start) {
+      const title = `${name}-${database}`
+      const url = postgresUrl === undefined ? undefined : await databaseOf(postgresUrl, title)
+      const server = await openServer(program, join(folder, title), url, start)
+      endings.push(() => server.stop())
+      return server
     },
   }
+  try {
+    bench.note('preparing')
+    const rows = await Array.fromAsync(scenario.run(bench, await scenario.prepare(bench)))
+    console.log(`\n## ${name}: ${summary}\n\n${tableOf(rows)}`)
+  } finally {
+    for (const work of endings.toReversed()) await work()
+  }
+  for (const fault of faults) console.log(`\nFAULT: ${fault}. These figures do not count.`)
+  return faults
 }
 
-async function run(options: Options): Promise<Results> {
+async function runAll(settings: Settings, scenarios: readonly Scenario[]): Promise<void> {
+  console.log(describeRun(settings))
   const folder = makeFolder()
-  const postgres =
-    options.engine === 'postgres' ? await (await import('./postgres.ts')).startPostgres(folder) : undefined
+  const postgres = settings.engine === 'postgres' ? await startPostgres({ isDurable: true }) : undefined
   try {
-    const bench = openBench(options, folder, postgres)
-    const { json: _, ...settings } = options
-    const faults: string[] = []
-    const results: Results = {
-      at: new Date().toISOString(),
-      machine: describeMachine(folder),
-      load: bench.load.name,
-      options: settings,
-      faults,
-    }
-    const wants = (...names: ScenarioName[]) => names.some((name) => options.only.includes(name))
-    if (wants(...loadNames)) results.workloads = await runWorkloads(bench, faults)
-    if (wants('scale')) results.scale = await runScale(bench, faults)
-    if (wants('signin')) results.signin = await runSignIns(bench, faults)
-    if (wants('fair')) results.fair = await runFair(bench, faults)
-    if (wants('queries')) results.queries = await runQueries(bench, faults)
-    if (wants('start')) results.start = await runStarts(bench)
-    if (wants('mail')) results.mail = await runMail(bench, faults)
-    if (wants('pay')) results.pay = await runPay(bench, faults)
-    if (wants('chains')) results.chains = await runChains(bench, faults)
-    if (wants('backups')) results.backups = await runBackups(bench, faults)
-    if (wants('files')) results.files = await runFiles(bench)
-    if (wants('jobs'))
-      results.jobs = await runJobs(
-        options,
-        folder,
-        postgres && ((name) => postgres.createDatabase(name)),
-        note,
-      )
-    if (wants('timing')) results.timing = await runTiming(bench, faults)
-    return results
+    for (const scenario of scenarios.filter(({ name }) => settings.only.includes(name)))
+      if ((await runScenario(scenario, settings, folder, postgres?.url)).length > 0) process.exitCode = 1
   } finally {
     await postgres?.stop()
   }
 }
 
+// Servers that still run end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
 try {
-  const options = readOptions(process.argv.slice(2))
-  if (typeof options === 'string') {
-    process.stdout.write(options)
-  } else {
-    const results = await run(options)
-    note('')
-    mkdirSync(dirname(options.json), { recursive: true })
-    writeFileSync(options.json, JSON.stringify(results, null, 2) + '\n')
-    console.log(`${report(results)}\n\n${options.json}`)
-    for (const fault of results.faults) console.error(`\nFAULT: ${fault}. These figures do not count.`)
-    if (results.faults.length > 0) process.exitCode = 1
-  }
+  const scenarios = await readScenarios()
+  const settings = readSettings(process.argv.slice(2), scenarios)
+  if (typeof settings === 'string') process.stdout.write(settings)
+  else await runAll(settings, scenarios)
 } catch (error) {
-  console.error(`\nbench: ${(error as Error).message}`)
-  process.exit(1) // servers that still run would keep this process; they end with it
+  console.error(`bench: ${(error as Error).stack}`)
+  process.exit(1)
 }

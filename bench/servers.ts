@@ -1,140 +1,104 @@
-import { spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { closeSync, openSync, readFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 
-import { ask, askFor } from './client.ts'
+import pg from 'pg'
 
-export type Program = 'sixwire' | 'floor'
+import { freePort } from '../src/testing/free-port.ts'
+import type { Program, Server, Start } from './bench.ts'
+import { startListener } from './process.ts'
 
-/** A server of its own process, ready for requests. */
-export type Server = {
-  readonly program: Program
-  readonly base: string
-  readonly pid: number
-  readonly token: string
-  /** Milliseconds from the start of the process to the first 200 of `/ready`. */
-  readonly startMs: number
-  stop(): Promise<void>
-}
+type Sent = { token?: string; body?: unknown }
 
-/** What load is sent to. */
-export type Target = Pick<Server, 'base' | 'token' | 'pid'>
-
-export type Policy = 'open' | 'guarded'
-
-const path = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-const START_LIMIT_MS = 60_000
-const password = 'correct horse battery staple'
-
-/** An account's address and password, for what signs in. */
-export const account = (n: number) => ({ email: `bench${n}@example.com`, password })
-
-// As in production. Rate limits are off because one address sends everything; only sign-in and registration have one.
-const sixwireEnvironment = (policy: Policy, folder: string): Record<string, string> => ({
-  NODE_ENV: 'production',
-  SIXWIRE_SECRET: 'only-for-measuring-'.repeat(3),
-  SIXWIRE_POLICY: policy,
-  SIXWIRE_RATE_LIMITS: 'off',
-  DATA_DIR: folder,
-})
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
-async function signUp(base: string): Promise<string> {
-  const { token } = await askFor<{ token: string }>(base, 'POST /auth/register', {
-    body: JSON.stringify(account(0)),
-  })
-  return token
-}
-
-async function signIn(base: string): Promise<string> {
-  const { status, body } = await ask(base, 'POST /auth/login', { body: JSON.stringify(account(0)) })
-  return status === 200 ? (body as { token: string }).token : signUp(base)
-}
-
-/** The floor takes any token; this one is as long as a real one, so that the same bytes cross the wire. */
-const anyToken = randomBytes(240).toString('base64url')
-
-/** The SQLite file of a server's folder. */
-export const sqliteUrl = (folder: string): string => `sqlite:${join(folder, 'bench.db')}`
+const SIXWIRE = fileURLToPath(new URL('../bin/sixwire.js', import.meta.url))
+const FLOOR = fileURLToPath(new URL('./floor.ts', import.meta.url))
+/** The floor takes any token; this one is as long as a real one, so that the same bytes are sent. */
+const ANY_TOKEN = randomBytes(240).toString('base64url')
 
 /**
- * Starts a server over the database in `folder`, waits until it is ready, and signs in.
+ * One request of the bench's own, apart from the load.
  *
- * @param databaseUrl where it is not the SQLite file in the folder
- * @param environment further variables
- * @throws Error with the end of the server's log where it does not start
+ * @param call method and path, such as `GET /health`
+ * @param sent.body sent as JSON; text is sent as it is
  */
-export async function startServer(
+export async function ask(base: string, call: string, { token, body }: Sent = {}) {
+  const [method, path] = call.split(' ') as [string, string]
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  }
+  const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+  const response = await fetch(base + path, { method, headers, body: sent })
+  const text = await response.text()
+  return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) }
+}
+
+/** Like `ask`, for an answer that is needed: throws if it is not 2xx. */
+export async function askFor<T>(base: string, call: string, sent: Sent = {}): Promise<T> {
+  const { status, body } = await ask(base, call, sent)
+  if (status >= 200 && status <= 299) return body as T
+  throw new Error(`${call} at ${base} answered ${status}: ${JSON.stringify(body)}`)
+}
+
+/** Address and password of the nth account; the caller of a server has the first. */
+export const accountOf = (n: number) => ({
+  email: `bench${n}@example.com`,
+  password: 'correct horse battery',
+})
+
+/** Creates an account. @returns its token */
+export const register = async (base: string, n: number): Promise<string> =>
+  (await askFor<{ token: string }>(base, 'POST /auth/register', { body: accountOf(n) })).token
+
+async function signIn(base: string): Promise<string> {
+  const { status, body } = await ask(base, 'POST /auth/login', { body: accountOf(0) })
+  return status === 200 ? (body as { token: string }).token : register(base, 0)
+}
+
+/** Starts a server in `home`, which holds its log, its configuration and its SQLite database. */
+export async function openServer(
   program: Program,
-  folder: string,
-  policy: Policy,
-  databaseUrl = sqliteUrl(folder),
-  environment: Record<string, string> = {},
+  home: string,
+  databaseUrl = `sqlite:${join(home, 'bench.db')}`,
+  { environment, config, isAdmin = false }: Start = {},
 ): Promise<Server> {
+  mkdirSync(home, { recursive: true })
+  if (config) writeFileSync(join(home, 'sixwire.config.ts'), `export default ${JSON.stringify(config)}\n`)
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
-  const logFile = join(folder, `${program}.log`)
-  const log = openSync(logFile, 'a')
-  const begun = performance.now()
-  const child = spawn(
-    process.execPath,
-    program === 'sixwire' ? [path('../bin/sixwire.js'), 'start'] : [path('./floor.ts')],
-    {
-      cwd: folder,
-      stdio: ['ignore', log, log],
-      env: {
-        PATH: process.env['PATH'],
-        HOST: '127.0.0.1',
-        PORT: String(port),
-        DATABASE_URL: databaseUrl,
-        ...(program === 'sixwire' ? sixwireEnvironment(policy, folder) : {}),
-        ...environment,
-      },
-    },
-  )
-  closeSync(log)
-  const kill = () => child.kill('SIGKILL')
-  process.on('exit', kill)
-  const ended = once(child, 'exit').then(() => process.off('exit', kill))
-
-  const failed = (what: string) =>
-    new Error(`${program} ${what}. Its log ends:\n${readFileSync(logFile, 'utf8').trim().slice(-2000)}`)
-  for (;;) {
-    const status = await ask(base, 'GET /ready').then(
-      (answer) => answer.status,
-      () => 0,
-    )
-    if (status === 200) break
-    if (child.exitCode !== null || child.signalCode !== null) throw failed('ended before it was ready')
-    if (performance.now() - begun > START_LIMIT_MS) throw failed('was not ready within a minute')
-    await delay(3)
+  const env = {
+    PATH: process.env['PATH'],
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: home,
+    // As in production, but without the limits of each address: one address sends everything.
+    NODE_ENV: 'production',
+    SIXWIRE_POLICY: 'guarded',
+    SIXWIRE_RATE_LIMITS: 'off',
+    SIXWIRE_SECRET: 'only-for-measuring-'.repeat(3),
+    ...environment,
   }
-  const startMs = performance.now() - begun
+  const isReady = async () => (await ask(base, 'GET /ready')).status === 200
+  const args = program === 'sixwire' ? [SIXWIRE, 'start'] : [FLOOR]
+  const listener = await startListener(args, { cwd: home, env, log: join(home, `${program}.log`) }, isReady)
+  if (program === 'floor') return { ...listener, base, token: ANY_TOKEN }
+  const token = await signIn(base)
+  const promote = [SIXWIRE, 'user', 'promote', accountOf(0).email]
+  if (isAdmin) await promisify(execFile)(process.execPath, promote, { cwd: home, env })
+  return { ...listener, base, token }
+}
 
-  return {
-    program,
-    base,
-    pid: child.pid!,
-    token: program === 'sixwire' ? await signIn(base) : anyToken,
-    startMs,
-    async stop() {
-      child.kill('SIGTERM')
-      const late = setTimeout(kill, 10_000)
-      await ended
-      clearTimeout(late)
-    },
-  }
+/** The address of the database of that name, which is created if there is none. */
+export async function databaseOf(serverUrl: string, name: string): Promise<string> {
+  const client = new pg.Client({ connectionString: serverUrl })
+  await client.connect()
+  const { rows } = await client.query('select 1 from pg_database where datname = $1', [name])
+  const order = `template template0 encoding 'UTF8' locale_provider libc locale 'C'`
+  if (rows.length === 0) await client.query(`create database "${name}" ${order}`)
+  await client.end()
+  return new URL(`/${name}`, serverUrl).href
 }

@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const START_LIMIT_MS = 60_000
+const STOP_LIMIT_MS = 10_000
+const TICK_MS = 10
+
+/** A process of the bench that listens on a port. It ends with the bench. */
+export type Listener = {
+  readonly pid: number
+  /** From the start of the process until it was ready. */
+  readonly startMs: number
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a program of Node and waits until it is ready.
+ *
+ * @param log the file for what it prints
+ * @throws Error with the end of the log if it does not start
+ */
+export async function startListener(
+  args: readonly string[],
+  { cwd, env, log }: { cwd: string; env: NodeJS.ProcessEnv; log: string },
+  isReady: () => Promise<boolean>,
+): Promise<Listener> {
+  const output = openSync(log, 'a')
+  const begun = performance.now()
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', output, output] })
+  closeSync(output)
+  const kill = () => child.kill('SIGKILL')
+  process.on('exit', kill)
+  const ended = once(child, 'exit').then(() => process.off('exit', kill))
+  for (; !(await isReady().catch(() => false)); await delay(3)) {
+    const isOver = child.exitCode !== null || child.signalCode !== null
+    if (isOver || performance.now() - begun > START_LIMIT_MS)
+      throw new Error(`${args[0]} did not start. Its log ends:\n${readFileSync(log, 'utf8').slice(-2000)}`)
+  }
+  return {
+    pid: child.pid!,
+    startMs: performance.now() - begun,
+    async stop() {
+      child.kill('SIGTERM')
+      const late = setTimeout(kill, STOP_LIMIT_MS)
+      await ended
+      clearTimeout(late)
+    },
+  }
+}
+
+/** Resident memory of a process in MB: the most it ever had, and what it has now; NaN without Linux's /proc. */
+export function memoryOf(pid: number): { peak: number; now: number } {
+  // https://man7.org/linux/man-pages/man5/proc_pid_status.5.html
+  const status = read(pid, 'status')
+  const megabytes = (field: string) =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024
+  return { peak: megabytes('VmHWM'), now: megabytes('VmRSS') }
+}
+
+/** Milliseconds of processor time that a process has used; NaN without Linux's /proc. */
+export function processorMs(pid: number): number {
+  // https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html: after a name in brackets, fields 14 and 15 are the times.
+  const stat = read(pid, 'stat')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS
+}
+
+/** Waits until the process was idle for 300 ms: work left over from a round must not cost the next one. */
+export async function idle(pid: number): Promise<void> {
+  const until = performance.now() + 60_000
+  for (let quiet = 0, before = processorMs(pid); quiet < 3 && performance.now() < until;) {
+    await delay(100)
+    const now = processorMs(pid)
+    quiet = now - before > TICK_MS ? 0 : quiet + 1
+    before = now
+  }
+}
+
+function read(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
