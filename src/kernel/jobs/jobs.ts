@@ -10,7 +10,7 @@ import { parseJson } from '../../base/json.ts'
 import { Type } from '../../base/schema.ts'
 import { afterCommit, type Database, type Step, type StepWith } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
-import { createValidation } from '../../http/validation.ts'
+import { createValidation, type Validation } from '../../http/validation.ts'
 import {
   claimSql,
   doneSql,
@@ -164,6 +164,23 @@ type Running = { kind: string; leaseUntil: number; done: Promise<void> }
 /** How a job ended: `done` ones are deleted by one statement. */
 type Settlement = { job: ClaimedJob; query: Sql | 'done' }
 
+/** What the jobs of one process share. */
+type JobQueue = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly log: FastifyBaseLogger
+  readonly process: string | undefined
+  readonly kinds: Map<string, Kind>
+  readonly running: Map<string, Running>
+  readonly stopping: AbortController
+  readonly validate: Validation
+  /** Written together with the next claim. */
+  settlements: Settlement[]
+  sleep: AbortController
+  /** When something is due that was added since the last claim began. */
+  addedDue: number
+}
+
 /** Exponential, with jitter, so that what failed together is not retried together. */
 const pauseAfter = (attempt: number, { firstMs, maxMs }: Retry): number =>
   Math.round(Math.min(maxMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random()))
@@ -185,296 +202,309 @@ class PayloadError extends TypeError {
  * @param process the id of this process, which its claims carry; without one they end with their lease only
  */
 export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger, process?: string): JobRunner {
-  const kinds = new Map<string, Kind>()
-  const running = new Map<string, Running>()
-  const stopping = new AbortController()
-  const validate = createValidation()
-  // Written together with the next claim.
-  let settlements: Settlement[] = []
+  const queue: JobQueue = {
+    db,
+    clock,
+    log,
+    process,
+    kinds: new Map(),
+    running: new Map(),
+    stopping: new AbortController(),
+    validate: createValidation(),
+    settlements: [],
+    sleep: new AbortController(),
+    addedDue: Infinity,
+  }
   let looking: Promise<void> = Promise.resolve()
-  let sleep = new AbortController()
-  /** When something is due that was added since the last claim began. */
-  let addedDue = Infinity
-
-  function wake(due = Infinity): void {
-    addedDue = Math.min(addedDue, due)
-    sleep.abort()
-  }
-
-  function checkerOf(kind: string, schema: TSchema): Kind['check'] {
-    const check = validate('body', schema)
-    return (payload) => {
-      const checked = check(payload)
-      if (!('error' in checked)) return checked.value
-      const [{ path, message }] = (checked.error as ApiError).details!['issues'] as [Issue]
-      throw new PayloadError(
-        `the payload of a job ${kind} does not fit its schema: ${path.replace(/^\/body/, '') || 'it'} ${message}`,
-      )
-    }
-  }
-
-  function define<S extends TSchema>(
-    kind: string,
-    {
-      payload: schema,
-      lane,
-      retry = DEFAULT_RETRY,
-      pool = DEFAULT_POOL,
-      atOnce = pool.atOnce,
-    }: JobOptions<S>,
-    handler: JobHandler<Static<S>>,
-  ): JobKind<Static<S>> {
-    if (kinds.has(kind)) throw new Error(`the kind of job ${kind} is defined twice`)
-    const other = [...kinds.values()].find((one) => one.pool.name === pool.name)
-    if (other && other.pool.atOnce !== pool.atOnce)
-      throw new Error(
-        `the pool of jobs ${pool.name} has ${other.pool.atOnce} places already, not ${pool.atOnce}`,
-      )
-    const check = checkerOf(kind, schema)
-    kinds.set(kind, { handler: handler as JobHandler<unknown>, check, retry, atOnce, pool })
-
-    function enqueueSql(payload: Static<S>, options: EnqueueOptions = {}): StepWith {
-      const now = clock.now()
-      const text = JSON.stringify(payload) ?? 'null'
-      const checked = check(parseJson(text)) as Static<S>
-      const { id = newId(now), runAt = now, isBegun = false } = options
-      const row = { id, kind, payload: text, lane: lane?.(checked), runAt, now }
-      return afterCommit(insertSql({ ...row, process: isBegun ? process : undefined }), () => wake(runAt))
-    }
-    return {
-      enqueueSql,
-      async enqueue(payload, options) {
-        await db.batch([enqueueSql(payload, options)])
-      },
-      retryLaneSql: (lane) => afterCommit(retryLaneSql(kind, lane, clock.now()), () => wake(0)),
-      hastenSql(id) {
-        const now = clock.now()
-        return afterCommit(hastenSql(id, now), () => wake(now))
-      },
-      deleteSql: (id) =>
-        sql`delete from sixwire_jobs where id = ${id} and kind = ${kind} and claimed_by is null`,
-      deleteAllSql: () => sql`delete from sixwire_jobs where kind = ${kind}`,
-      lanesSql: sql`select lane from sixwire_jobs where kind = ${kind} and lane is not null and seq is not null`,
-      async count() {
-        const [row] = await db.scan<{ count: number }>(sql`
-          select (select count(*) from sixwire_jobs where kind = ${kind} and state = 'ready')
-            + (select count(*) from sixwire_jobs where kind = ${kind} and seq is not null and state = 'waiting') as count`)
-        return row!.count
-      },
-    }
-  }
-
-  /** The free places, by pool; only kinds that may begin another job. */
-  function freeRooms(): PoolRoom[] {
-    const pools = Map.groupBy(kinds, ([, { pool }]) => pool.name)
-    return [...pools.values()].flatMap((members) => {
-      const counts = members.map(([kind, { atOnce }]) => {
-        const count = [...running.values()].filter((one) => one.kind === kind).length
-        return { kind, running: count, room: atOnce - count }
-      })
-      const room = members[0]![1].pool.atOnce - counts.reduce((sum, one) => sum + one.running, 0)
-      const free = counts
-        .filter((one) => one.room > 0)
-        .map((one) => ({ ...one, room: Math.min(one.room, room) }))
-      return room > 0 && free.length > 0 ? [{ room, kinds: free }] : []
-    })
-  }
-
-  /** A lease can be over while the job runs, if the machine slept or its clock jumped. */
-  function lapsed(now: number): string[] {
-    const unwritten = settlements.map(({ job }) => job.id)
-    const over = [...running].filter(([, { leaseUntil }]) => leaseUntil <= now).map(([id]) => id)
-    return [...over, ...unwritten]
-  }
-
-  const nextDueIn = (rooms: readonly PoolRoom[], except: readonly string[]): Sql<{ due: number | null }> =>
-    nextDueSql(
-      rooms.flatMap(({ kinds }) => kinds.map(({ kind }) => kind)),
-      except,
-    )
-
-  /** When the next job is due that there is room for. */
-  async function nextDue(rooms: readonly PoolRoom[]): Promise<number> {
-    if (rooms.length === 0) return Infinity
-    const row = await db.get(nextDueIn(rooms, lapsed(clock.now())))
-    return row?.due ?? Infinity
-  }
-
-  /**
-   * Writes down how jobs ended, claims others, and asks when the next one is due, in one batch.
-   *
-   * @returns how many were claimed, and when the next one of the same kinds is due
-   */
-  async function exchange(rooms: readonly PoolRoom[]): Promise<{ count: number; due: number }> {
-    const [ended, now, claim] = [settlements, clock.now(), newId()]
-    settlements = []
-    const done = ended.filter(({ query }) => query === 'done').map(({ job }) => job)
-    const steps: Step[] = [
-      ...(done.length > 0 ? [doneSql(done)] : []),
-      ...ended.flatMap(({ query }) => (query === 'done' ? [] : [query])),
-    ]
-    const except = lapsed(now)
-    try {
-      const [, [claimed = []], [next = []]] = await db.batch([
-        steps,
-        rooms.length > 0 ? [claimSql(rooms, { now, claim, process, except })] : [],
-        rooms.length > 0 ? [nextDueIn(rooms, except)] : [],
-      ])
-      for (const row of claimed) begin({ ...row, claim }, now + LEASE_MS)
-      return { count: claimed.length, due: next[0]?.due ?? Infinity }
-    } catch (error) {
-      settlements.push(...ended)
-      throw error
-    }
-  }
-
-  function begin(job: ClaimedJob, leaseUntil: number): void {
-    const one: Running = { kind: job.kind, leaseUntil, done: Promise.resolve() }
-    running.set(job.id, one)
-    one.done = run(job, one)
-  }
-
-  /** Does a job and sees to it that its end is written. Never rejects. */
-  async function run(job: ClaimedJob, one: Running): Promise<void> {
-    // Renewed while the work goes on, so that a lease is over only if the process died.
-    const renewal = setInterval(() => void renew(job, one), LEASE_MS / 3)
-    const query = await work(job)
-    clearInterval(renewal)
-    const isWritten = job.lane !== null && (await settleAlone(job, query))
-    running.delete(job.id)
-    if (!isWritten) settlements.push({ job, query })
-    // Its place is free, and the next one of its lane ready.
-    wake(clock.now())
-  }
-
-  /**
-   * Writes how a job of a lane ended, in a statement of its own. In one statement with others it could lock one lane while
-   * it waits for a transaction that adds to another, and a slow transaction that adds to its lane would delay the others.
-   */
-  async function settleAlone(job: ClaimedJob, query: Settlement['query']): Promise<boolean> {
-    try {
-      await db.write(query === 'done' ? doneSql([job]) : query)
-      return true
-    } catch (error) {
-      log.warn({ err: error, job: job.id }, 'the end of a job could not be written, and is written later')
-      return false
-    }
-  }
-
-  async function renew(job: ClaimedJob, one: Running): Promise<void> {
-    const now = clock.now()
-    try {
-      const [renewed] = await db.write(renewSql(job, now))
-      // Claimed by another replica since: never begun again here while it runs.
-      one.leaseUntil = renewed ? now + LEASE_MS : 0
-    } catch (error) {
-      log.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed')
-    }
-  }
-
-  /** A time that both engines store: one that they refuse would keep the ends of all other jobs from being written. */
-  function timeIn(ms: number): number {
-    const time = Math.round(clock.now() + ms)
-    if (!Number.isSafeInteger(time)) throw new TypeError(`a job can't be done again in ${ms} ms`)
-    return time
-  }
-
-  /** Does the job, and answers what is to be written of its end. Never rejects. */
-  async function work(job: ClaimedJob): Promise<Settlement['query']> {
-    const { id, attempts } = job
-    const { handler, check, retry, intervalMs } = kinds.get(job.kind)!
-    if (attempts > retry.attempts)
-      return failureOf(
-        job,
-        true,
-        new Error('The process that did it ended before it did, at the last attempt.'),
-      )
-    try {
-      const answer = await handler({
-        id,
-        payload: check(parseJson(job.payload)),
-        attempt: attempts,
-        isLastAttempt: attempts >= retry.attempts,
-        stopping: stopping.signal,
-        deleteSql: doneSql([job]),
-      })
-      if (answer) return requeueSql(job, timeIn(answer.againInMs))
-      return intervalMs === undefined ? 'done' : requeueSql(job, timeIn(intervalMs), 0)
-    } catch (error) {
-      if (stopping.signal.aborted) return requeueSql(job, clock.now())
-      return failureOf(job, error instanceof PayloadError || attempts >= retry.attempts, error)
-    }
-  }
-
-  function failureOf(job: ClaimedJob, isLast: boolean, error: unknown): Sql {
-    const { id, kind, attempts } = job
-    log[isLast ? 'error' : 'warn'](
-      { err: error, job: id, kind, attempts },
-      isLast ? 'a job failed for good' : 'a job failed',
-    )
-    if (isLast) return failSql(job, reasonOf(error), clock.now())
-    return retrySql(job, clock.now() + pauseAfter(attempts, kinds.get(kind)!.retry), reasonOf(error))
-  }
-
-  async function look(): Promise<void> {
-    const isOver = (): boolean => stopping.signal.aborted && running.size === 0 && settlements.length === 0
-    let due = Infinity
-    let isPoll = true
-    while (!isOver()) {
-      sleep = new AbortController()
-      let pauseMs = POLL_MS
-      try {
-        const rooms = stopping.signal.aborted ? [] : freeRooms()
-        if (isPoll) due = await nextDue(rooms)
-        isPoll = false
-        due = Math.min(due, addedDue)
-        const isDue = rooms.length > 0 && due <= clock.now()
-        if (isDue || settlements.length > 0) {
-          addedDue = Infinity
-          const next = await exchange(rooms)
-          // What is due already is of a kind that is full by now, or another replica is about to claim it.
-          due = next.due > clock.now() ? next.due : await nextDue(freeRooms())
-          if (next.count > 0 || due > clock.now()) continue
-          pauseMs = CONTENDED_MS
-        } else if (rooms.length > 0) pauseMs = Math.min(POLL_MS, due - clock.now())
-      } catch (error) {
-        log.warn({ err: error }, 'the queue of jobs could not be read')
-        // The work is done all the same; the end of the lease brings it back.
-        if (stopping.signal.aborted) settlements = []
-      }
-      await clock.sleep(pauseMs, { signal: sleep.signal, idle: true })
-      isPoll = !sleep.signal.aborted
-    }
-  }
 
   return {
-    define,
+    define: (kind, options, handler) => define(queue, kind, options, handler),
     releaseSql(ended) {
-      const now = clock.now()
-      return afterCommit(releaseSql([...kinds.keys()], ended, now), () => wake(now))
+      const now = queue.clock.now()
+      return afterCommit(releaseSql([...queue.kinds.keys()], ended, now), () => wake(queue, now))
     },
     every(kind, intervalMs, recurringWork) {
       const retry = { ...DEFAULT_RETRY, attempts: Number.MAX_SAFE_INTEGER }
-      define(kind, { payload: Type.Null(), retry }, recurringWork)
-      kinds.get(kind)!.intervalMs = intervalMs
+      define(queue, kind, { payload: Type.Null(), retry }, recurringWork)
+      queue.kinds.get(kind)!.intervalMs = intervalMs
     },
     async start() {
-      const now = clock.now()
-      for (const [kind, { intervalMs }] of kinds) {
+      const now = queue.clock.now()
+      for (const [kind, { intervalMs }] of queue.kinds) {
         if (intervalMs === undefined) continue
         const [id, runAt] = [`every-${kind}`, now + intervalMs]
-        await db.batch([
+        await queue.db.batch([
           insertSql({ id, kind, payload: 'null', lane: undefined, runAt, now }),
           hastenSql(id, runAt),
         ])
       }
-      looking = look()
+      looking = look(queue)
     },
     async stop() {
-      stopping.abort()
-      wake()
-      await Promise.all([...running.values()].map(({ done }) => done))
+      queue.stopping.abort()
+      wake(queue)
+      await Promise.all([...queue.running.values()].map(({ done }) => done))
       await looking
     },
+  }
+}
+
+function wake(queue: JobQueue, due = Infinity): void {
+  queue.addedDue = Math.min(queue.addedDue, due)
+  queue.sleep.abort()
+}
+
+function checkerOf(queue: JobQueue, kind: string, schema: TSchema): Kind['check'] {
+  const check = queue.validate('body', schema)
+  return (payload) => {
+    const checked = check(payload)
+    if (!('error' in checked)) return checked.value
+    const [{ path, message }] = (checked.error as ApiError).details!['issues'] as [Issue]
+    throw new PayloadError(
+      `the payload of a job ${kind} does not fit its schema: ${path.replace(/^\/body/, '') || 'it'} ${message}`,
+    )
+  }
+}
+
+function define<S extends TSchema>(
+  queue: JobQueue,
+  kind: string,
+  { payload: schema, lane, retry = DEFAULT_RETRY, pool = DEFAULT_POOL, atOnce = pool.atOnce }: JobOptions<S>,
+  handler: JobHandler<Static<S>>,
+): JobKind<Static<S>> {
+  if (queue.kinds.has(kind)) throw new Error(`the kind of job ${kind} is defined twice`)
+  const other = [...queue.kinds.values()].find((one) => one.pool.name === pool.name)
+  if (other && other.pool.atOnce !== pool.atOnce)
+    throw new Error(
+      `the pool of jobs ${pool.name} has ${other.pool.atOnce} places already, not ${pool.atOnce}`,
+    )
+  const check = checkerOf(queue, kind, schema)
+  queue.kinds.set(kind, { handler: handler as JobHandler<unknown>, check, retry, atOnce, pool })
+
+  function enqueueSql(payload: Static<S>, options: EnqueueOptions = {}): StepWith {
+    const now = queue.clock.now()
+    const text = JSON.stringify(payload) ?? 'null'
+    const checked = check(parseJson(text)) as Static<S>
+    const { id = newId(now), runAt = now, isBegun = false } = options
+    const row = { id, kind, payload: text, lane: lane?.(checked), runAt, now }
+    return afterCommit(insertSql({ ...row, process: isBegun ? queue.process : undefined }), () =>
+      wake(queue, runAt),
+    )
+  }
+  return {
+    enqueueSql,
+    async enqueue(payload, options) {
+      await queue.db.batch([enqueueSql(payload, options)])
+    },
+    retryLaneSql: (lane) => afterCommit(retryLaneSql(kind, lane, queue.clock.now()), () => wake(queue, 0)),
+    hastenSql(id) {
+      const now = queue.clock.now()
+      return afterCommit(hastenSql(id, now), () => wake(queue, now))
+    },
+    deleteSql: (id) =>
+      sql`delete from sixwire_jobs where id = ${id} and kind = ${kind} and claimed_by is null`,
+    deleteAllSql: () => sql`delete from sixwire_jobs where kind = ${kind}`,
+    lanesSql: sql`select lane from sixwire_jobs where kind = ${kind} and lane is not null and seq is not null`,
+    async count() {
+      const [row] = await queue.db.scan<{ count: number }>(sql`
+        select (select count(*) from sixwire_jobs where kind = ${kind} and state = 'ready')
+          + (select count(*) from sixwire_jobs where kind = ${kind} and seq is not null and state = 'waiting') as count`)
+      return row!.count
+    },
+  }
+}
+
+/** The free places, by pool; only kinds that may begin another job. */
+function freeRooms(queue: JobQueue): PoolRoom[] {
+  const pools = Map.groupBy(queue.kinds, ([, { pool }]) => pool.name)
+  return [...pools.values()].flatMap((members) => {
+    const counts = members.map(([kind, { atOnce }]) => {
+      const count = [...queue.running.values()].filter((one) => one.kind === kind).length
+      return { kind, running: count, room: atOnce - count }
+    })
+    const room = members[0]![1].pool.atOnce - counts.reduce((sum, one) => sum + one.running, 0)
+    const free = counts
+      .filter((one) => one.room > 0)
+      .map((one) => ({ ...one, room: Math.min(one.room, room) }))
+    return room > 0 && free.length > 0 ? [{ room, kinds: free }] : []
+  })
+}
+
+/** A lease can be over while the job runs, if the machine slept or its clock jumped. */
+function lapsed(queue: JobQueue, now: number): string[] {
+  const unwritten = queue.settlements.map(({ job }) => job.id)
+  const over = [...queue.running].filter(([, { leaseUntil }]) => leaseUntil <= now).map(([id]) => id)
+  return [...over, ...unwritten]
+}
+
+const nextDueIn = (
+  rooms: readonly PoolRoom[],
+  except: readonly string[],
+): Sql<{ due: number | null }> =>
+  nextDueSql(
+    rooms.flatMap(({ kinds }) => kinds.map(({ kind }) => kind)),
+    except,
+  )
+
+/** When the next job is due that there is room for. */
+async function nextDue(queue: JobQueue, rooms: readonly PoolRoom[]): Promise<number> {
+  if (rooms.length === 0) return Infinity
+  const row = await queue.db.get(nextDueIn(rooms, lapsed(queue, queue.clock.now())))
+  return row?.due ?? Infinity
+}
+
+/**
+ * Writes down how jobs ended, claims others, and asks when the next one is due, in one batch.
+ *
+ * @returns how many were claimed, and when the next one of the same kinds is due
+ */
+async function exchange(
+  queue: JobQueue,
+  rooms: readonly PoolRoom[],
+): Promise<{ count: number; due: number }> {
+  const [ended, now, claim] = [queue.settlements, queue.clock.now(), newId()]
+  queue.settlements = []
+  const done = ended.filter(({ query }) => query === 'done').map(({ job }) => job)
+  const steps: Step[] = [
+    ...(done.length > 0 ? [doneSql(done)] : []),
+    ...ended.flatMap(({ query }) => (query === 'done' ? [] : [query])),
+  ]
+  const except = lapsed(queue, now)
+  try {
+    const [, [claimed = []], [next = []]] = await queue.db.batch([
+      steps,
+      rooms.length > 0 ? [claimSql(rooms, { now, claim, process: queue.process, except })] : [],
+      rooms.length > 0 ? [nextDueIn(rooms, except)] : [],
+    ])
+    for (const row of claimed) begin(queue, { ...row, claim }, now + LEASE_MS)
+    return { count: claimed.length, due: next[0]?.due ?? Infinity }
+  } catch (error) {
+    queue.settlements.push(...ended)
+    throw error
+  }
+}
+
+function begin(queue: JobQueue, job: ClaimedJob, leaseUntil: number): void {
+  const one: Running = { kind: job.kind, leaseUntil, done: Promise.resolve() }
+  queue.running.set(job.id, one)
+  one.done = run(queue, job, one)
+}
+
+/** Does a job and sees to it that its end is written. Never rejects. */
+async function run(queue: JobQueue, job: ClaimedJob, one: Running): Promise<void> {
+  // Renewed while the work goes on, so that a lease is over only if the process died.
+  const renewal = setInterval(() => void renew(queue, job, one), LEASE_MS / 3)
+  const query = await work(queue, job)
+  clearInterval(renewal)
+  const isWritten = job.lane !== null && (await settleAlone(queue, job, query))
+  queue.running.delete(job.id)
+  if (!isWritten) queue.settlements.push({ job, query })
+  // Its place is free, and the next one of its lane ready.
+  wake(queue, queue.clock.now())
+}
+
+/**
+ * Writes how a job of a lane ended, in a statement of its own. In one statement with others it could lock one lane while
+ * it waits for a transaction that adds to another, and a slow transaction that adds to its lane would delay the others.
+ */
+async function settleAlone(queue: JobQueue, job: ClaimedJob, query: Settlement['query']): Promise<boolean> {
+  try {
+    await queue.db.write(query === 'done' ? doneSql([job]) : query)
+    return true
+  } catch (error) {
+    queue.log.warn({ err: error, job: job.id }, 'the end of a job could not be written, and is written later')
+    return false
+  }
+}
+
+async function renew(queue: JobQueue, job: ClaimedJob, one: Running): Promise<void> {
+  const now = queue.clock.now()
+  try {
+    const [renewed] = await queue.db.write(renewSql(job, now))
+    // Claimed by another replica since: never begun again here while it runs.
+    one.leaseUntil = renewed ? now + LEASE_MS : 0
+  } catch (error) {
+    queue.log.warn({ err: error, job: job.id }, 'the lease of a job could not be renewed')
+  }
+}
+
+/** A time that both engines store: one that they refuse would keep the ends of all other jobs from being written. */
+function timeIn(queue: JobQueue, ms: number): number {
+  const time = Math.round(queue.clock.now() + ms)
+  if (!Number.isSafeInteger(time)) throw new TypeError(`a job can't be done again in ${ms} ms`)
+  return time
+}
+
+/** Does the job, and answers what is to be written of its end. Never rejects. */
+async function work(queue: JobQueue, job: ClaimedJob): Promise<Settlement['query']> {
+  const { id, attempts } = job
+  const { handler, check, retry, intervalMs } = queue.kinds.get(job.kind)!
+  if (attempts > retry.attempts)
+    return failureOf(
+      queue,
+      job,
+      true,
+      new Error('The process that did it ended before it did, at the last attempt.'),
+    )
+  try {
+    const answer = await handler({
+      id,
+      payload: check(parseJson(job.payload)),
+      attempt: attempts,
+      isLastAttempt: attempts >= retry.attempts,
+      stopping: queue.stopping.signal,
+      deleteSql: doneSql([job]),
+    })
+    if (answer) return requeueSql(job, timeIn(queue, answer.againInMs))
+    return intervalMs === undefined ? 'done' : requeueSql(job, timeIn(queue, intervalMs), 0)
+  } catch (error) {
+    if (queue.stopping.signal.aborted) return requeueSql(job, queue.clock.now())
+    return failureOf(queue, job, error instanceof PayloadError || attempts >= retry.attempts, error)
+  }
+}
+
+function failureOf(queue: JobQueue, job: ClaimedJob, isLast: boolean, error: unknown): Sql {
+  const { id, kind, attempts } = job
+  queue.log[isLast ? 'error' : 'warn'](
+    { err: error, job: id, kind, attempts },
+    isLast ? 'a job failed for good' : 'a job failed',
+  )
+  if (isLast) return failSql(job, reasonOf(error), queue.clock.now())
+  return retrySql(
+    job,
+    queue.clock.now() + pauseAfter(attempts, queue.kinds.get(kind)!.retry),
+    reasonOf(error),
+  )
+}
+
+async function look(queue: JobQueue): Promise<void> {
+  const isOver = (): boolean =>
+    queue.stopping.signal.aborted && queue.running.size === 0 && queue.settlements.length === 0
+  let due = Infinity
+  let isPoll = true
+  while (!isOver()) {
+    queue.sleep = new AbortController()
+    let pauseMs = POLL_MS
+    try {
+      const rooms = queue.stopping.signal.aborted ? [] : freeRooms(queue)
+      if (isPoll) due = await nextDue(queue, rooms)
+      isPoll = false
+      due = Math.min(due, queue.addedDue)
+      const isDue = rooms.length > 0 && due <= queue.clock.now()
+      if (isDue || queue.settlements.length > 0) {
+        queue.addedDue = Infinity
+        const next = await exchange(queue, rooms)
+        // What is due already is of a kind that is full by now, or another replica is about to claim it.
+        due = next.due > queue.clock.now() ? next.due : await nextDue(queue, freeRooms(queue))
+        if (next.count > 0 || due > queue.clock.now()) continue
+        pauseMs = CONTENDED_MS
+      } else if (rooms.length > 0) pauseMs = Math.min(POLL_MS, due - queue.clock.now())
+    } catch (error) {
+      queue.log.warn({ err: error }, 'the queue of jobs could not be read')
+      // The work is done all the same; the end of the lease brings it back.
+      if (queue.stopping.signal.aborted) queue.settlements = []
+    }
+    await queue.clock.sleep(pauseMs, { signal: queue.sleep.signal, idle: true })
+    isPoll = !queue.sleep.signal.aborted
   }
 }
