@@ -2,7 +2,7 @@ import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { afterCommit, requireRow, type Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { NotYet } from '../../../kernel/jobs/jobs.ts'
+import type { Job, NotYet } from '../../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { quantity } from '../chains/blocks.ts'
 import { isQuantity, type Chain } from '../chains/chain.ts'
@@ -10,7 +10,7 @@ import type { Chains } from '../chains/chains.ts'
 import { broadcast, seenSql, selectUnminedSql, sentSql, unminedSql, type Unmined } from './broadcast.ts'
 import { cancelRefused } from './refused.ts'
 import type { Replacements } from './replacement.ts'
-import { createUsedNonces } from './used-nonces.ts'
+import { createUsedNonces, type UsedNonces } from './used-nonces.ts'
 import { isUsual, verdictOf } from './verdicts.ts'
 
 /** Lines that one process sends at the same time. */
@@ -39,6 +39,18 @@ export type NonceQueues = {
 
 type Active = { isWoken: boolean; linger: AbortController }
 
+type NonceQueueContext = {
+  readonly wire: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>
+  readonly chains: Chains
+  readonly replacements: Replacements
+  readonly stuckMs: number
+  readonly usedNonces: UsedNonces
+  /** The lines that this process works on. */
+  readonly active: Map<string, Active>
+  /** How often each line has failed one after the other. */
+  readonly faults: Map<string, number>
+}
+
 const hasMore = errors.unavailable({ message: 'The line has more to send.' })
 
 /**
@@ -48,15 +60,18 @@ const hasMore = errors.unavailable({ message: 'The line has more to send.' })
  * @param options.stuckMs how long a transaction waits before it is replaced
  */
 export function createNonceQueues(
-  context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
-  { chains, replacements, stuckMs }: { chains: Chains; replacements: Replacements; stuckMs: number },
+  wire: NonceQueueContext['wire'],
+  options: { chains: Chains; replacements: Replacements; stuckMs: number },
 ): NonceQueues {
-  const { db, clock, jobs, log } = context
-  const usedNonces = createUsedNonces(context)
-  const active = new Map<string, Active>()
-  const faults = new Map<string, number>()
+  const queues: NonceQueueContext = {
+    ...options,
+    wire,
+    usedNonces: createUsedNonces(wire),
+    active: new Map(),
+    faults: new Map(),
+  }
 
-  const job = jobs.define(
+  const job = wire.jobs.define(
     'onchain.line',
     {
       payload: Type.Object({ chain: Type.String(), address: Type.String() }),
@@ -64,207 +79,13 @@ export function createNonceQueues(
       pool: { name: 'onchain.line', atOnce: AT_ONCE },
       retry: { firstMs: FAULT_MS.first, maxMs: FAULT_MS.most, attempts: Number.MAX_SAFE_INTEGER },
     },
-    async ({ payload: { chain: chainName, address }, stopping, deleteSql }) => {
-      const chain = chains.all.find(({ name }) => name === chainName)
-      // If the configuration has the chain again, the line goes on after that start.
-      if (!chain?.isConfigured) return undefined
-      const name = nameOf(chainName, address)
-      const one: Active = { isWoken: false, linger: new AbortController() }
-      active.set(name, one)
-      try {
-        const next = await work(chain, address, one, stopping, deleteSql)
-        if (faults.delete(name)) log.info({ chain: chainName, address }, 'a line is sent again')
-        return next
-      } catch (error) {
-        const count = faults.get(name) ?? 0
-        if (count === 0)
-          log.warn({ chain: chainName, address, err: error }, 'a line cannot be sent, and is tried again')
-        faults.set(name, count + 1)
-        return { againInMs: Math.min(FAULT_MS.first * 2 ** count, FAULT_MS.most) }
-      } finally {
-        active.delete(name)
-      }
-    },
+    (one) => workOnLine(queues, one),
   )
-
-  /** Sends until there is nothing to do for a while. */
-  async function work(
-    chain: Chain,
-    address: string,
-    one: Active,
-    stopping: AbortSignal,
-    deleteSql: Sql,
-  ): Promise<NotYet | undefined> {
-    const until = clock.elapsed() + CLAIM_MS
-    while (!stopping.aborted && clock.elapsed() < until) {
-      one.isWoken = false
-      const pauseMs = await round(chain, address)
-      if (pauseMs === 0) continue
-      await linger(one, stopping)
-      if (one.isWoken) continue
-      if (pauseMs !== undefined) return { againInMs: pauseMs }
-      if (await ended(chain.name, address, deleteSql)) return undefined
-    }
-    return { againInMs: 0 }
-  }
-
-  async function linger(one: Active, stopping: AbortSignal): Promise<void> {
-    if (one.isWoken) return
-    one.linger = new AbortController()
-    await clock.sleep(LINGER_MS, { signal: AbortSignal.any([one.linger.signal, stopping]), idle: true })
-  }
-
-  /**
-   * Does what is due.
-   *
-   * @returns after how many milliseconds there may be more to do; 0: now; undefined: when there is another transaction
-   */
-  async function round(chain: Chain, address: string): Promise<number | undefined> {
-    const line = { chain: chain.name, address }
-    const unsent = await db.all(selectUnminedSql(line, { isUnsent: true, limit: BATCH }))
-    if (unsent.length > 0) {
-      await send(chain, unsent)
-      return 0
-    }
-    const lowest = await db.all(selectUnminedSql(line, { limit: LOWEST }))
-    const [first] = lowest
-    if (!first) return undefined
-    const now = clock.now()
-    const stuckAt = await stuckAtOf(first)
-    const isDue = (row: Unmined): boolean => dueOf(row, row === first ? stuckAt : Infinity) <= now
-    const due = lowest.filter(isDue)
-    if (due.length > 0) {
-      await repeat(chain, address, due, first.broadcasts > 1 && stuckAt <= now ? first : undefined)
-      return 0
-    }
-    const nextDue = Math.min(...lowest.map((row) => dueOf(row, row === first ? stuckAt : Infinity)))
-    return Math.min(nextDue - now, LOOK_MS)
-  }
-
-  async function send(chain: Chain, rows: readonly Unmined[]): Promise<void> {
-    const { batch, acceptances, refusals } = await broadcast(chain, rows)
-    const now = clock.now()
-    await db.batch([
-      sentSql(batch, now),
-      ...(acceptances.length > 0
-        ? [
-            seenSql(
-              acceptances.map(({ hash }) => hash),
-              now,
-            ),
-          ]
-        : []),
-    ])
-    for (const { row, reason } of refusals) {
-      if (!isUsual(reason))
-        log.warn(
-          { chain: chain.name, hash: row.hash, reason },
-          'a node refuses a signed transaction, which is sent again later',
-        )
-      if (verdictOf(reason) === 'never') await cancelRefused(context, replacements, chain, row, reason)
-    }
-  }
-
-  /** A node may have dropped what it got, or never have had it. */
-  async function repeat(
-    chain: Chain,
-    address: string,
-    due: readonly Unmined[],
-    stuck: Unmined | undefined,
-  ): Promise<void> {
-    const { number } = await chain.head()
-    const deepBlock = Math.max(0, number + 1 - chain.depth)
-    const [latest, deep] = await chain.rpc.batch(
-      ['latest', quantity(deepBlock)].map((block) => ({
-        method: 'eth_getTransactionCount',
-        params: [address, block],
-      })),
-    )
-    const count = isQuantity(latest!.result) ? Number(latest!.result) : 0
-    const usedRows = due.filter(({ nonce }) => nonce < count)
-    const open = due.filter(({ nonce }) => nonce >= count)
-    if (usedRows.length > 0) {
-      // Mined, so no node needs it; the follower of the chain finds out what became of it.
-      await db.write(sentSql(usedRows, clock.now()))
-      const deepCount = isQuantity(deep!.result) ? Number(deep!.result) : 0
-      await usedNonces.settle(
-        chain,
-        usedRows.filter(({ nonce }) => nonce < deepCount),
-        deepBlock,
-      )
-    }
-    const replacedIds = stuck && open.includes(stuck) ? await replaceFrom(chain, stuck) : new Set()
-    const again = open.filter(({ id }) => !replacedIds.has(id))
-    if (again.length > 0) await send(chain, again)
-  }
-
-  /**
-   * Replaces the lowest transaction, which is stuck, and with it all that pay less than the base fee of now: these would only
-   * be stuck one after the other.
-   *
-   * @returns the ids of those that were replaced
-   */
-  async function replaceFrom(chain: Chain, first: Unmined): Promise<Set<string>> {
-    const [{ baseFeePerGas = 0n }, budget] = [
-      await chain.head(),
-      await replacements.budgetOf(chain, first.sender),
-    ]
-    const replaced = new Set<string>()
-    const line = { chain: chain.name, address: first.sender }
-    for (let rows = [first]; rows.length > 0;) {
-      for (const row of rows)
-        if (row === first || BigInt(row.max_fee) < baseFeePerGas) {
-          if (!(await replacements.replace(chain, row, budget))) return replaced
-          replaced.add(row.id)
-        } else budget.left -= BigInt(row.cost)
-      rows = await db.all(selectUnminedSql(line, { above: rows.at(-1)!.nonce, limit: BATCH }))
-    }
-    return replaced
-  }
-
-  /** When it is taken to be stuck: it waits for itself only since it is the lowest of its line. */
-  async function stuckAtOf({ chain, sender, nonce, signed_at, updated_at }: Unmined): Promise<number> {
-    const before = await db.get(sql<{ updated_at: number }>`select updated_at from onchain_transactions
-      where chain = ${chain} and sender = ${sender} and nonce = ${nonce - 1}`)
-    return Math.max(signed_at, updated_at, before?.updated_at ?? 0) + stuckMs
-  }
-
-  function dueOf({ broadcast_at, broadcasts }: Unmined, stuckAt: number): number {
-    const sentAt = broadcast_at ?? 0
-    const againAt = sentAt + Math.min(AGAIN_MS * 2 ** Math.max(0, broadcasts - 1), stuckMs)
-    return stuckAt > sentAt ? Math.min(againAt, stuckAt) : againAt
-  }
-
-  /** Deletes the job if nothing is left to send. */
-  async function ended(chain: string, address: string, deleteSql: Sql): Promise<boolean> {
-    try {
-      await db.batch([
-        lockSql(chain, address),
-        requireRow(
-          sql`select 1 as is_empty where not exists (
-            select 1 from onchain_transactions where ${unminedSql(chain, address)})`,
-          () => hasMore,
-        ),
-        deleteSql,
-      ])
-      return true
-    } catch (error) {
-      if (error === hasMore) return false
-      throw error
-    }
-  }
-
-  function wake(name: string): void {
-    const one = active.get(name)
-    if (!one) return
-    one.isWoken = true
-    one.linger.abort()
-  }
 
   const wakeSql: NonceQueues['wakeSql'] = (chain, address) => {
     const name = nameOf(chain, address)
     return [
-      afterCommit(lockSql(chain, address), () => wake(name)),
+      afterCommit(lockSql(chain, address), () => wake(queues, name)),
       job.hastenSql(name),
       job.enqueueSql({ chain, address }, { id: name }),
     ]
@@ -273,13 +94,234 @@ export function createNonceQueues(
   return {
     wakeSql,
     async start() {
-      const isConfigured = new Set(chains.all.filter((one) => one.isConfigured).map(({ name }) => name))
-      const lines = await db.all(sql<{ chain: string; sender: string }>`
+      const isConfigured = new Set(
+        queues.chains.all.filter((one) => one.isConfigured).map(({ name }) => name),
+      )
+      const lines = await queues.wire.db.all(sql<{ chain: string; sender: string }>`
         select distinct chain, sender from onchain_transactions where block_number is null and is_final = 0`)
       for (const { chain, sender } of lines)
-        if (isConfigured.has(chain)) await db.batch(wakeSql(chain, sender))
+        if (isConfigured.has(chain)) await queues.wire.db.batch(wakeSql(chain, sender))
     },
   }
+}
+
+async function workOnLine(
+  queues: NonceQueueContext,
+  { payload: { chain: chainName, address }, stopping, deleteSql }: Job<{ chain: string; address: string }>,
+): Promise<NotYet | undefined> {
+  const chain = queues.chains.all.find(({ name }) => name === chainName)
+  // If the configuration has the chain again, the line goes on after that start.
+  if (!chain?.isConfigured) return undefined
+  const name = nameOf(chainName, address)
+  const one: Active = { isWoken: false, linger: new AbortController() }
+  queues.active.set(name, one)
+  try {
+    const next = await work(queues, chain, address, one, stopping, deleteSql)
+    if (queues.faults.delete(name))
+      queues.wire.log.info({ chain: chainName, address }, 'a line is sent again')
+    return next
+  } catch (error) {
+    const count = queues.faults.get(name) ?? 0
+    if (count === 0)
+      queues.wire.log.warn(
+        { chain: chainName, address, err: error },
+        'a line cannot be sent, and is tried again',
+      )
+    queues.faults.set(name, count + 1)
+    return { againInMs: Math.min(FAULT_MS.first * 2 ** count, FAULT_MS.most) }
+  } finally {
+    queues.active.delete(name)
+  }
+}
+
+/** Sends until there is nothing to do for a while. */
+async function work(
+  queues: NonceQueueContext,
+  chain: Chain,
+  address: string,
+  one: Active,
+  stopping: AbortSignal,
+  deleteSql: Sql,
+): Promise<NotYet | undefined> {
+  const until = queues.wire.clock.elapsed() + CLAIM_MS
+  while (!stopping.aborted && queues.wire.clock.elapsed() < until) {
+    one.isWoken = false
+    const pauseMs = await round(queues, chain, address)
+    if (pauseMs === 0) continue
+    await linger(queues, one, stopping)
+    if (one.isWoken) continue
+    if (pauseMs !== undefined) return { againInMs: pauseMs }
+    if (await ended(queues, chain.name, address, deleteSql)) return undefined
+  }
+  return { againInMs: 0 }
+}
+
+async function linger(queues: NonceQueueContext, one: Active, stopping: AbortSignal): Promise<void> {
+  if (one.isWoken) return
+  one.linger = new AbortController()
+  await queues.wire.clock.sleep(LINGER_MS, {
+    signal: AbortSignal.any([one.linger.signal, stopping]),
+    idle: true,
+  })
+}
+
+/**
+ * Does what is due.
+ *
+ * @returns after how many milliseconds there may be more to do; 0: now; undefined: when there is another transaction
+ */
+async function round(queues: NonceQueueContext, chain: Chain, address: string): Promise<number | undefined> {
+  const line = { chain: chain.name, address }
+  const unsent = await queues.wire.db.all(selectUnminedSql(line, { isUnsent: true, limit: BATCH }))
+  if (unsent.length > 0) {
+    await send(queues, chain, unsent)
+    return 0
+  }
+  const lowest = await queues.wire.db.all(selectUnminedSql(line, { limit: LOWEST }))
+  const [first] = lowest
+  if (!first) return undefined
+  const now = queues.wire.clock.now()
+  const stuckAt = await stuckAtOf(queues, first)
+  const isDue = (row: Unmined): boolean => dueOf(queues, row, row === first ? stuckAt : Infinity) <= now
+  const due = lowest.filter(isDue)
+  if (due.length > 0) {
+    await repeat(queues, chain, address, due, first.broadcasts > 1 && stuckAt <= now ? first : undefined)
+    return 0
+  }
+  const nextDue = Math.min(...lowest.map((row) => dueOf(queues, row, row === first ? stuckAt : Infinity)))
+  return Math.min(nextDue - now, LOOK_MS)
+}
+
+async function send(queues: NonceQueueContext, chain: Chain, rows: readonly Unmined[]): Promise<void> {
+  const { batch, acceptances, refusals } = await broadcast(chain, rows)
+  const now = queues.wire.clock.now()
+  await queues.wire.db.batch([
+    sentSql(batch, now),
+    ...(acceptances.length > 0
+      ? [
+          seenSql(
+            acceptances.map(({ hash }) => hash),
+            now,
+          ),
+        ]
+      : []),
+  ])
+  for (const { row, reason } of refusals) {
+    if (!isUsual(reason))
+      queues.wire.log.warn(
+        { chain: chain.name, hash: row.hash, reason },
+        'a node refuses a signed transaction, which is sent again later',
+      )
+    if (verdictOf(reason) === 'never')
+      await cancelRefused(queues.wire, queues.replacements, chain, row, reason)
+  }
+}
+
+/** A node may have dropped what it got, or never have had it. */
+async function repeat(
+  queues: NonceQueueContext,
+  chain: Chain,
+  address: string,
+  due: readonly Unmined[],
+  stuck: Unmined | undefined,
+): Promise<void> {
+  const { number } = await chain.head()
+  const deepBlock = Math.max(0, number + 1 - chain.depth)
+  const [latest, deep] = await chain.rpc.batch(
+    ['latest', quantity(deepBlock)].map((block) => ({
+      method: 'eth_getTransactionCount',
+      params: [address, block],
+    })),
+  )
+  const count = isQuantity(latest!.result) ? Number(latest!.result) : 0
+  const usedRows = due.filter(({ nonce }) => nonce < count)
+  const open = due.filter(({ nonce }) => nonce >= count)
+  if (usedRows.length > 0) {
+    // Mined, so no node needs it; the follower of the chain finds out what became of it.
+    await queues.wire.db.write(sentSql(usedRows, queues.wire.clock.now()))
+    const deepCount = isQuantity(deep!.result) ? Number(deep!.result) : 0
+    await queues.usedNonces.settle(
+      chain,
+      usedRows.filter(({ nonce }) => nonce < deepCount),
+      deepBlock,
+    )
+  }
+  const replacedIds = stuck && open.includes(stuck) ? await replaceFrom(queues, chain, stuck) : new Set()
+  const again = open.filter(({ id }) => !replacedIds.has(id))
+  if (again.length > 0) await send(queues, chain, again)
+}
+
+/**
+ * Replaces the lowest transaction, which is stuck, and with it all that pay less than the base fee of now: these would only
+ * be stuck one after the other.
+ *
+ * @returns the ids of those that were replaced
+ */
+async function replaceFrom(queues: NonceQueueContext, chain: Chain, first: Unmined): Promise<Set<string>> {
+  const [{ baseFeePerGas = 0n }, budget] = [
+    await chain.head(),
+    await queues.replacements.budgetOf(chain, first.sender),
+  ]
+  const replaced = new Set<string>()
+  const line = { chain: chain.name, address: first.sender }
+  for (let rows = [first]; rows.length > 0;) {
+    for (const row of rows)
+      if (row === first || BigInt(row.max_fee) < baseFeePerGas) {
+        if (!(await queues.replacements.replace(chain, row, budget))) return replaced
+        replaced.add(row.id)
+      } else budget.left -= BigInt(row.cost)
+    rows = await queues.wire.db.all(selectUnminedSql(line, { above: rows.at(-1)!.nonce, limit: BATCH }))
+  }
+  return replaced
+}
+
+/** When it is taken to be stuck: it waits for itself only since it is the lowest of its line. */
+async function stuckAtOf(
+  queues: NonceQueueContext,
+  { chain, sender, nonce, signed_at, updated_at }: Unmined,
+): Promise<number> {
+  const before = await queues.wire.db.get(sql<{
+    updated_at: number
+  }>`select updated_at from onchain_transactions
+    where chain = ${chain} and sender = ${sender} and nonce = ${nonce - 1}`)
+  return Math.max(signed_at, updated_at, before?.updated_at ?? 0) + queues.stuckMs
+}
+
+function dueOf(queues: NonceQueueContext, { broadcast_at, broadcasts }: Unmined, stuckAt: number): number {
+  const sentAt = broadcast_at ?? 0
+  const againAt = sentAt + Math.min(AGAIN_MS * 2 ** Math.max(0, broadcasts - 1), queues.stuckMs)
+  return stuckAt > sentAt ? Math.min(againAt, stuckAt) : againAt
+}
+
+/** Deletes the job if nothing is left to send. */
+async function ended(
+  queues: NonceQueueContext,
+  chain: string,
+  address: string,
+  deleteSql: Sql,
+): Promise<boolean> {
+  try {
+    await queues.wire.db.batch([
+      lockSql(chain, address),
+      requireRow(
+        sql`select 1 as is_empty where not exists (
+          select 1 from onchain_transactions where ${unminedSql(chain, address)})`,
+        () => hasMore,
+      ),
+      deleteSql,
+    ])
+    return true
+  } catch (error) {
+    if (error === hasMore) return false
+    throw error
+  }
+}
+
+function wake(queues: NonceQueueContext, name: string): void {
+  const one = queues.active.get(name)
+  if (!one) return
+  one.isWoken = true
+  one.linger.abort()
 }
 
 const nameOf = (chain: string, address: string): string => `${chain} ${address}`
