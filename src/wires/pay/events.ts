@@ -53,6 +53,14 @@ export type PaymentEvents = {
   close(): Promise<void>
 }
 
+type EventContext = Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'> & {
+  readonly providers: ReadonlyMap<CallProvider, PaymentProvider>
+  readonly reconcile: Reconcile
+  isDue: boolean
+  isClosed: boolean
+  handling: Promise<void> | undefined
+}
+
 /**
  * The events of the providers. Each is a row before it is acknowledged; afterwards the objects that it names are fetched, and
  * what these say is recorded, so that the order and number of events do not matter.
@@ -62,157 +70,26 @@ export function createEvents(
   providers: ReadonlyMap<CallProvider, PaymentProvider>,
   reconcile: Reconcile,
 ): PaymentEvents {
-  let isDue = false
-  let isClosed = false
-  let handling: Promise<void> | undefined
+  const context: EventContext = {
+    db,
+    clock,
+    log,
+    processes,
+    providers,
+    reconcile,
+    isDue: false,
+    isClosed: false,
+    handling: undefined,
+  }
 
-  processes.onEnd((ended) => [
-    sql`update pay_events set due_at = ${clock.now()} where due_at > ${clock.now()} and process = ${ended}`,
+  context.processes.onEnd((ended) => [
+    sql`update pay_events set due_at = ${context.clock.now()} where due_at > ${context.clock.now()} and process = ${ended}`,
   ])
-
-  /** Handles events in the background until none is due. */
-  function wake(): Promise<void> {
-    isDue = true
-    handling ??= handleAll().finally(() => (handling = undefined))
-    return handling
-  }
-
-  async function handleAll(): Promise<void> {
-    while (isDue && !isClosed) {
-      isDue = false
-      try {
-        const rows = await claim()
-        if (rows.length === CLAIMED_AT_ONCE) isDue = true
-        await handleRows(rows)
-      } catch (error) {
-        log.error({ err: error }, 'events of payments could not be handled: they are handled later')
-      }
-    }
-  }
-
-  function claim(): Promise<EventRow[]> {
-    const now = clock.now()
-    return db.write<EventRow>(sql`
-      with due as materialized (
-        select provider, event_id from pay_events where due_at <= ${now} order by due_at limit ${CLAIMED_AT_ONCE}
-        ${sql.skipLocked})
-      update pay_events set due_at = ${now + LEASE_MS}, attempts = attempts + 1, process = ${processes.id}
-      where (provider, event_id) in (select provider, event_id from due)
-      returning provider, event_id, type, subject, attempts`)
-  }
-
-  /** Works on items, a few at once; what is not begun when the server ends is handled after the lease. */
-  async function eachOf<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
-    const next = Iterator.from(items)
-    const worker = async (): Promise<void> => {
-      for (const item of next) {
-        if (isClosed) return
-        await work(item)
-      }
-    }
-    await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
-  }
-
-  /** Handles events, the new ones of one transaction by one look. */
-  async function handleRows(rows: readonly EventRow[]): Promise<void> {
-    const groups = new Map<string, Group>()
-    await eachOf(rows, async (event) => {
-      try {
-        const subject = parseJson(event.subject) as PaymentSubject
-        const row = (await find(event.provider, subject)) ?? (await findAtProvider(event.provider, subject))
-        if (!row) await settle([event], 'not a transaction of this server')
-        else {
-          // One that failed is handled alone: it may be what the others would fail by.
-          const key = event.attempts === 1 ? row.id : `${event.provider} ${event.event_id}`
-          const group: Group = groups.get(key) ?? { transactionId: row.id, events: [], objects: new Map() }
-          groups.set(key, group)
-          group.events.push(event)
-          for (const one of subject.objects ?? []) group.objects.set(`${one.kind} ${one.id}`, one)
-        }
-      } catch (error) {
-        await retry([event], error)
-      }
-    })
-    await eachOf(groups.values(), handleGroup)
-  }
-
-  async function handleGroup({ transactionId, events, objects }: Group): Promise<void> {
-    try {
-      const cause = `event ${events[0]!.event_id}`
-      const { failure } = await reconcile(transactionId, {
-        cause,
-        objects: [...objects.values()],
-        repeats: false,
-      })
-      if (failure && failure.kind !== 'refused') throw new Error(failure.reason)
-      const result = failure
-        ? `the provider has no such object: ${failure.reason}`
-        : `recorded for ${transactionId}`
-      await settle(events, result)
-    } catch (error) {
-      await retry(events, error)
-    }
-  }
-
-  async function settle(events: readonly EventRow[], result: string): Promise<void> {
-    await db.write(sql`
-      update pay_events set due_at = null, result = ${oneLine(result, REASON_MAX)} where ${idsSql(events)}`)
-  }
-
-  /** Has events handled again later, unless that was tried often enough. */
-  async function retry(rows: readonly EventRow[], error: unknown): Promise<void> {
-    const { provider, attempts } = rows[0]!
-    const reason = oneLine(error instanceof Error ? error.message : String(error), REASON_MAX)
-    const events = rows.map(({ event_id }) => event_id)
-    const isGivenUp = attempts >= ATTEMPTS
-    log[isGivenUp ? 'error' : 'warn'](
-      { provider, events, reason },
-      isGivenUp ? 'an event of a payment was given up' : 'an event of a payment is handled again later',
-    )
-    const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
-    await db.write(sql`
-      update pay_events set due_at = ${isGivenUp ? null : clock.now() + pauseMs}, process = null, result = ${reason}
-      where ${idsSql(rows)}`)
-  }
-
-  async function find(provider: string, subject: PaymentSubject): Promise<TransactionRow | undefined> {
-    const { transactionId, reference, paymentId } = subject
-    const conditions: Sql[] = [
-      ...(reference === undefined ? [] : [sql`reference = ${reference}`]),
-      ...(paymentId === undefined ? [] : [sql`payment_id = ${paymentId}`]),
-      ...(transactionId === undefined ? [] : [sql`id = ${transactionId}`]),
-    ]
-    for (const condition of conditions) {
-      const [row] = await db.all(selectTransactionsSql(sql`provider = ${provider} and ${condition}`))
-      // The metadata of another application's session may hold an id of ours.
-      if (row && (reference === undefined || row.reference === null || row.reference === reference))
-        return row
-    }
-    return undefined
-  }
-
-  /** The transaction of a payment that is known by nothing but the provider's id. */
-  async function findAtProvider(
-    name: CallProvider,
-    subject: PaymentSubject,
-  ): Promise<TransactionRow | undefined> {
-    const provider = providers.get(name)
-    if (!provider || subject.paymentId === undefined) return undefined
-    const { paymentId } = subject
-    const outcome = await guarded(
-      () => provider.retrieve({ paymentId, since: clock.now() - KEEP_DAYS * DAY_MS }, CALL_MS),
-      { limitMs: CALL_MS, clock, isAccepted: ({ snapshot }) => isSnapshot(snapshot) },
-    )
-    if (outcome.kind === 'refused') return undefined
-    if (outcome.kind !== 'accepted') throw new Error(outcome.reason)
-    const { transactionId, reference } = outcome.snapshot
-    return find(name, { reference, ...(transactionId !== undefined && { transactionId }) })
-  }
 
   return {
     async store(provider, { id, type, subject }) {
-      const now = clock.now()
-      const inserted = await db.write(
+      const now = context.clock.now()
+      const inserted = await context.db.write(
         sql.insert(
           'pay_events',
           {
@@ -228,25 +105,174 @@ export function createEvents(
           ['provider', 'event_id'],
         ),
       )
-      if (inserted.length > 0 && subject !== undefined) void wake()
+      if (inserted.length > 0 && subject !== undefined) void wake(context)
     },
-    handleDue: wake,
+    handleDue: () => wake(context),
     async forget() {
       for (;;) {
-        const rows = await db.write(sql`
+        const rows = await context.db.write(sql`
           with old as materialized (
             select provider, event_id from pay_events
-            where received_at < ${clock.now() - KEEP_DAYS * DAY_MS} and due_at is null
+            where received_at < ${context.clock.now() - KEEP_DAYS * DAY_MS} and due_at is null
             order by received_at limit ${FORGOTTEN_AT_ONCE})
           delete from pay_events where (provider, event_id) in (select provider, event_id from old) returning event_id`)
         if (rows.length < FORGOTTEN_AT_ONCE) return
       }
     },
     async close() {
-      isClosed = true
-      await handling
+      context.isClosed = true
+      await context.handling
     },
   }
+}
+
+/** Handles events in the background until none is due. */
+function wake(context: EventContext): Promise<void> {
+  context.isDue = true
+  context.handling ??= handleAll(context).finally(() => (context.handling = undefined))
+  return context.handling
+}
+
+async function handleAll(context: EventContext): Promise<void> {
+  while (context.isDue && !context.isClosed) {
+    context.isDue = false
+    try {
+      const rows = await claim(context)
+      if (rows.length === CLAIMED_AT_ONCE) context.isDue = true
+      await handleRows(context, rows)
+    } catch (error) {
+      context.log.error({ err: error }, 'events of payments could not be handled: they are handled later')
+    }
+  }
+}
+
+function claim(context: EventContext): Promise<EventRow[]> {
+  const now = context.clock.now()
+  return context.db.write<EventRow>(sql`
+    with due as materialized (
+      select provider, event_id from pay_events where due_at <= ${now} order by due_at limit ${CLAIMED_AT_ONCE}
+      ${sql.skipLocked})
+    update pay_events set due_at = ${now + LEASE_MS}, attempts = attempts + 1, process = ${context.processes.id}
+    where (provider, event_id) in (select provider, event_id from due)
+    returning provider, event_id, type, subject, attempts`)
+}
+
+/** Works on items, a few at once; what is not begun when the server ends is handled after the lease. */
+async function eachOf<T>(
+  context: EventContext,
+  items: Iterable<T>,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const next = Iterator.from(items)
+  const worker = async (): Promise<void> => {
+    for (const item of next) {
+      if (context.isClosed) return
+      await work(item)
+    }
+  }
+  await Promise.all(Array.from({ length: LOOKS_AT_ONCE }, worker))
+}
+
+/** Handles events, the new ones of one transaction by one look. */
+async function handleRows(context: EventContext, rows: readonly EventRow[]): Promise<void> {
+  const groups = new Map<string, Group>()
+  await eachOf(context, rows, async (event) => {
+    try {
+      const subject = parseJson(event.subject) as PaymentSubject
+      const row =
+        (await find(context, event.provider, subject)) ??
+        (await findAtProvider(context, event.provider, subject))
+      if (!row) await settle(context, [event], 'not a transaction of this server')
+      else {
+        // One that failed is handled alone: it may be what the others would fail by.
+        const key = event.attempts === 1 ? row.id : `${event.provider} ${event.event_id}`
+        const group: Group = groups.get(key) ?? { transactionId: row.id, events: [], objects: new Map() }
+        groups.set(key, group)
+        group.events.push(event)
+        for (const one of subject.objects ?? []) group.objects.set(`${one.kind} ${one.id}`, one)
+      }
+    } catch (error) {
+      await retry(context, [event], error)
+    }
+  })
+  await eachOf(context, groups.values(), (group) => handleGroup(context, group))
+}
+
+async function handleGroup(context: EventContext, { transactionId, events, objects }: Group): Promise<void> {
+  try {
+    const cause = `event ${events[0]!.event_id}`
+    const { failure } = await context.reconcile(transactionId, {
+      cause,
+      objects: [...objects.values()],
+      repeats: false,
+    })
+    if (failure && failure.kind !== 'refused') throw new Error(failure.reason)
+    const result = failure
+      ? `the provider has no such object: ${failure.reason}`
+      : `recorded for ${transactionId}`
+    await settle(context, events, result)
+  } catch (error) {
+    await retry(context, events, error)
+  }
+}
+
+async function settle(context: EventContext, events: readonly EventRow[], result: string): Promise<void> {
+  await context.db.write(sql`
+    update pay_events set due_at = null, result = ${oneLine(result, REASON_MAX)} where ${idsSql(events)}`)
+}
+
+/** Has events handled again later, unless that was tried often enough. */
+async function retry(context: EventContext, rows: readonly EventRow[], error: unknown): Promise<void> {
+  const { provider, attempts } = rows[0]!
+  const reason = oneLine(error instanceof Error ? error.message : String(error), REASON_MAX)
+  const events = rows.map(({ event_id }) => event_id)
+  const isGivenUp = attempts >= ATTEMPTS
+  context.log[isGivenUp ? 'error' : 'warn'](
+    { provider, events, reason },
+    isGivenUp ? 'an event of a payment was given up' : 'an event of a payment is handled again later',
+  )
+  const pauseMs = Math.min(FIRST_RETRY_MS * 2 ** (attempts - 1), LONGEST_RETRY_MS)
+  await context.db.write(sql`
+    update pay_events set due_at = ${isGivenUp ? null : context.clock.now() + pauseMs}, process = null, result = ${reason}
+    where ${idsSql(rows)}`)
+}
+
+async function find(
+  context: EventContext,
+  provider: string,
+  subject: PaymentSubject,
+): Promise<TransactionRow | undefined> {
+  const { transactionId, reference, paymentId } = subject
+  const conditions: Sql[] = [
+    ...(reference === undefined ? [] : [sql`reference = ${reference}`]),
+    ...(paymentId === undefined ? [] : [sql`payment_id = ${paymentId}`]),
+    ...(transactionId === undefined ? [] : [sql`id = ${transactionId}`]),
+  ]
+  for (const condition of conditions) {
+    const [row] = await context.db.all(selectTransactionsSql(sql`provider = ${provider} and ${condition}`))
+    // The metadata of another application's session may hold an id of ours.
+    if (row && (reference === undefined || row.reference === null || row.reference === reference)) return row
+  }
+  return undefined
+}
+
+/** The transaction of a payment that is known by nothing but the provider's id. */
+async function findAtProvider(
+  context: EventContext,
+  name: CallProvider,
+  subject: PaymentSubject,
+): Promise<TransactionRow | undefined> {
+  const provider = context.providers.get(name)
+  if (!provider || subject.paymentId === undefined) return undefined
+  const { paymentId } = subject
+  const outcome = await guarded(
+    () => provider.retrieve({ paymentId, since: context.clock.now() - KEEP_DAYS * DAY_MS }, CALL_MS),
+    { limitMs: CALL_MS, clock: context.clock, isAccepted: ({ snapshot }) => isSnapshot(snapshot) },
+  )
+  if (outcome.kind === 'refused') return undefined
+  if (outcome.kind !== 'accepted') throw new Error(outcome.reason)
+  const { transactionId, reference } = outcome.snapshot
+  return find(context, name, { reference, ...(transactionId !== undefined && { transactionId }) })
 }
 
 const idsSql = (rows: readonly EventRow[]): Sql =>

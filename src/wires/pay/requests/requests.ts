@@ -88,149 +88,35 @@ export type PaymentRequests = {
   open(): Promise<OpenPaymentRequest[]>
 }
 
+type RequestContext = Pick<WireContext, 'db' | 'clock'> & {
+  readonly onchain: Pick<Onchain, 'chains' | 'tokens'>
+  readonly receivers: Receivers
+  readonly lifeMs: number
+  /** The steps that have the chain of a new request followed from the block after this one on. */
+  followSql(chain: Chain, head: Head): Promise<Step[]>
+  /** Brings the transaction of a request up to what its chain shows. */
+  settle(id: string): Promise<void>
+  /** Whether a chain has no block that was not applied yet. */
+  isCaughtUp(chain: Chain): Promise<boolean>
+}
+
 export function createPaymentRequests(
   { db, clock }: Pick<WireContext, 'db' | 'clock'>,
-  options: {
-    onchain: Onchain
-    receivers: Receivers
-    lifeMs: number
-    /** The steps that have the chain of a new request followed from the block after this one on. */
-    followSql: (chain: Chain, head: Head) => Promise<Step[]>
-    /** Brings the transaction of a request up to what its chain shows. */
-    settle: (id: string) => Promise<void>
-    /** Whether a chain has no block that was not applied yet. */
-    isCaughtUp: (chain: Chain) => Promise<boolean>
-  },
+  options: Omit<RequestContext, 'db' | 'clock'>,
 ): PaymentRequests {
-  const { receivers, lifeMs, followSql, isCaughtUp } = options
-  const { chains, tokens } = options.onchain
-
-  const chainNamed = (name: string): Chain | undefined => chains.all.find((one) => one.name === name)
-
-  const find = async (id: string): Promise<StoredRequest | undefined> =>
-    storedRequests(await db.all(selectRequestsSql(sql`r.id = ${id}`)))[0]
-
-  /** The contract of a token, in lower case, and its decimals. */
-  async function tokenOf(chain: Chain, symbol: string): Promise<{ contract: string; decimals: number }> {
-    if (symbol === chain.symbol) return { contract: '', decimals: COIN_DECIMALS }
-    const address = Object.hasOwn(chain.tokens, symbol) ? chain.tokens[symbol] : undefined
-    if (address === undefined)
-      throw invalid({
-        path: '/body/token',
-        message: `is none of the tokens that ${chain.name} takes: ${[chain.symbol, ...Object.keys(chain.tokens)].join(', ')}`,
-      })
-    const token = await tokens.read(chain, getAddress(address.toLowerCase()))
-    if (token) return { contract: address.toLowerCase(), decimals: token.decimals }
-    throw errors.provider_not_configured({
-      message: `The contract of ${symbol} on ${chain.name} is no ERC-20 token: the operator corrects ${chain.name.toUpperCase()}_TOKENS.`,
-      details: { chain: chain.name },
-    })
-  }
-
-  /** The next address that has no coin, which a database restored from a backup could give twice. */
-  async function nextReceiver(chain: Chain): Promise<ReceivingAddress> {
-    for (let usedCount = 0; usedCount < USED_MAX; usedCount++) {
-      const receiver = await receivers.next()
-      const address = receiver.address.toLowerCase()
-      const [[balances], isKnown] = await Promise.all([
-        readBalances(chain, [address], ['latest']),
-        db.get(sql`select 1 as one from pay_requests where address = ${address}`),
-      ])
-      if (balances?.size === 0 && !isKnown) return receiver
-    }
-    throw errors.unavailable({ message: 'No unused address was found: try again.', retryAfter: 1 })
-  }
-
-  function rowsOf(
-    order: { id: string; token: string; amount: string },
-    {
-      chain,
-      chainId,
-      contract,
-      decimals,
-      merchant,
-      receiver,
-    }: {
-      chain: Chain
-      chainId: number
-      contract: string
-      decimals: number
-      merchant: MerchantColumns
-      receiver: ReceivingAddress
-    },
-  ): { transaction: TransactionRow; request: RequestRow } {
-    const now = clock.now()
-    const { id, token } = order
-    const expiresAt = merchant.expires_at ?? now + lifeMs
-    return {
-      transaction: newTransaction(
-        {
-          ...merchant,
-          id,
-          provider: 'onchain',
-          amount: parseUnits(order.amount, decimals).toString(),
-          currency: token,
-          exponent: decimals,
-          expires_at: expiresAt,
-        },
-        now,
-        id,
-      ),
-      request: {
-        id,
-        chain: chain.name,
-        chain_id: chainId,
-        token,
-        contract,
-        display_amount: order.amount,
-        address: receiver.address.toLowerCase(),
-        fingerprint: receiver.fingerprint,
-        address_index: receiver.index,
-        created_at: now,
-        expires_at: expiresAt,
-        watched_until: expiresAt + LATE_MS,
-        expired_block: null,
-        is_open: 1,
-        is_swept: 0,
-        changes: 0,
-        settled_changes: 0,
-        look_at: expiresAt + LOOK_MIN_MS,
-        looked_block: null,
-      },
-    }
-  }
-
-  const symbolOf = (name: string, contract: string): string => {
-    const chain = chainNamed(name)
-    if (contract === '') return chain?.symbol ?? name
-    const tokenEntry = Object.entries(chain?.tokens ?? {}).find(
-      ([, address]) => address.toLowerCase() === contract,
-    )
-    return tokenEntry?.[0] ?? getAddress(contract)
-  }
-
-  async function stateNow(stored: StoredRequest) {
-    const { request } = stored
-    const chain = chainNamed(request.chain)
-    const depth = chain?.depth ?? DEPTH
-    const state = stateOf(stored, { depth })
-    const isOver = state.status === 'pending' && clock.now() > request.expires_at
-    // A chain that makes no blocks never shows that the time is over.
-    return isOver && chain && (await isCaughtUp(chain)) ? stateOf(stored, { depth, isSilent: true }) : state
-  }
-
+  const context: RequestContext = { ...options, db, clock }
   return {
     async create(order, { merchant, cause }) {
-      const existing = await find(order.id)
-      if (existing) return answerOf(existing, (await stateNow(existing)).status)
-      const chain = chains.of(order.chain)
+      const existing = await find(context, order.id)
+      if (existing) return answerOf(existing, (await stateNow(context, existing)).status)
+      const chain = context.onchain.chains.of(order.chain)
       // Throws if the chain is not configured.
       void chain.rpc
       const [head, { chainId }] = [await chain.head(), await chain.identity()]
-      const { contract, decimals } = await tokenOf(chain, order.token)
+      const { contract, decimals } = await tokenOf(context, chain, order.token)
       checkAmount(order.amount, decimals)
-      const receiver = await nextReceiver(chain)
-      const { transaction, request } = rowsOf(order, {
+      const receiver = await nextReceiver(context, chain)
+      const { transaction, request } = rowsOf(context, order, {
         chain,
         chainId,
         contract,
@@ -238,23 +124,23 @@ export function createPaymentRequests(
         merchant,
         receiver,
       })
-      await db.batch([
+      await context.db.batch([
         sql.insert('pay_transactions', transaction, ['id']),
         insertHistorySql({ transactionId: order.id, seq: 0, status: 'pending', cause }, request.created_at),
         sql.insert('pay_requests', request, ['id']),
-        await followSql(chain, head),
+        await context.followSql(chain, head),
       ])
-      const stored = (await find(order.id))!
-      return answerOf(stored, (await stateNow(stored)).status)
+      const stored = (await find(context, order.id))!
+      return answerOf(stored, (await stateNow(context, stored)).status)
     },
 
     async get(id, { owner }) {
-      const stored = await find(id)
+      const stored = await find(context, id)
       if (!stored || (owner !== undefined && stored.order.owner !== owner))
         throw errors.not_found({ message: `There is no payment request ${JSON.stringify(id)}.` })
       // What is shown as confirmed is completed in the list of transactions.
-      if (stored.request.changes > stored.request.settled_changes) await options.settle(id)
-      const state = await stateNow(stored)
+      if (stored.request.changes > stored.request.settled_changes) await context.settle(id)
+      const state = await stateNow(context, stored)
       return {
         ...answerOf(stored, state.status),
         receivedAmount: state.received.toString(),
@@ -262,21 +148,21 @@ export function createPaymentRequests(
         transactionHashes: [...state.transactionHashes],
         unexpected: unexpectedIn(stored).map(({ chain, contract, amount }) => ({
           chain,
-          token: symbolOf(chain, contract),
+          token: symbolOf(context, chain, contract),
           amount: amount.toString(),
         })),
       }
     },
 
     async open() {
-      const rows = await db.all(
+      const rows = await context.db.all(
         selectRequestsSql(
-          sql`r.id in (select id from pay_requests where is_open = 1 and expires_at >= ${clock.now()}
+          sql`r.id in (select id from pay_requests where is_open = 1 and expires_at >= ${context.clock.now()}
             order by id desc limit ${OPEN_MAX})`,
         ),
       )
       return storedRequests(rows).map((stored) => {
-        const state = stateOf(stored, { depth: chainNamed(stored.request.chain)?.depth ?? DEPTH })
+        const state = stateOf(stored, { depth: chainNamed(context, stored.request.chain)?.depth ?? DEPTH })
         const { _id, chain, token, displayAmount, receiverAddress, status, expiresAt } = answerOf(
           stored,
           state.status,
@@ -296,6 +182,128 @@ export function createPaymentRequests(
       })
     },
   }
+}
+
+const chainNamed = (context: RequestContext, name: string): Chain | undefined =>
+  context.onchain.chains.all.find((one) => one.name === name)
+
+const find = async (context: RequestContext, id: string): Promise<StoredRequest | undefined> =>
+  storedRequests(await context.db.all(selectRequestsSql(sql`r.id = ${id}`)))[0]
+
+/** The contract of a token, in lower case, and its decimals. */
+async function tokenOf(
+  context: RequestContext,
+  chain: Chain,
+  symbol: string,
+): Promise<{ contract: string; decimals: number }> {
+  if (symbol === chain.symbol) return { contract: '', decimals: COIN_DECIMALS }
+  const address = Object.hasOwn(chain.tokens, symbol) ? chain.tokens[symbol] : undefined
+  if (address === undefined)
+    throw invalid({
+      path: '/body/token',
+      message: `is none of the tokens that ${chain.name} takes: ${[chain.symbol, ...Object.keys(chain.tokens)].join(', ')}`,
+    })
+  const token = await context.onchain.tokens.read(chain, getAddress(address.toLowerCase()))
+  if (token) return { contract: address.toLowerCase(), decimals: token.decimals }
+  throw errors.provider_not_configured({
+    message: `The contract of ${symbol} on ${chain.name} is no ERC-20 token: the operator corrects ${chain.name.toUpperCase()}_TOKENS.`,
+    details: { chain: chain.name },
+  })
+}
+
+/** The next address that has no coin, which a database restored from a backup could give twice. */
+async function nextReceiver(context: RequestContext, chain: Chain): Promise<ReceivingAddress> {
+  for (let usedCount = 0; usedCount < USED_MAX; usedCount++) {
+    const receiver = await context.receivers.next()
+    const address = receiver.address.toLowerCase()
+    const [[balances], isKnown] = await Promise.all([
+      readBalances(chain, [address], ['latest']),
+      context.db.get(sql`select 1 as one from pay_requests where address = ${address}`),
+    ])
+    if (balances?.size === 0 && !isKnown) return receiver
+  }
+  throw errors.unavailable({ message: 'No unused address was found: try again.', retryAfter: 1 })
+}
+
+function rowsOf(
+  context: RequestContext,
+  order: { id: string; token: string; amount: string },
+  {
+    chain,
+    chainId,
+    contract,
+    decimals,
+    merchant,
+    receiver,
+  }: {
+    chain: Chain
+    chainId: number
+    contract: string
+    decimals: number
+    merchant: MerchantColumns
+    receiver: ReceivingAddress
+  },
+): { transaction: TransactionRow; request: RequestRow } {
+  const now = context.clock.now()
+  const { id, token } = order
+  const expiresAt = merchant.expires_at ?? now + context.lifeMs
+  return {
+    transaction: newTransaction(
+      {
+        ...merchant,
+        id,
+        provider: 'onchain',
+        amount: parseUnits(order.amount, decimals).toString(),
+        currency: token,
+        exponent: decimals,
+        expires_at: expiresAt,
+      },
+      now,
+      id,
+    ),
+    request: {
+      id,
+      chain: chain.name,
+      chain_id: chainId,
+      token,
+      contract,
+      display_amount: order.amount,
+      address: receiver.address.toLowerCase(),
+      fingerprint: receiver.fingerprint,
+      address_index: receiver.index,
+      created_at: now,
+      expires_at: expiresAt,
+      watched_until: expiresAt + LATE_MS,
+      expired_block: null,
+      is_open: 1,
+      is_swept: 0,
+      changes: 0,
+      settled_changes: 0,
+      look_at: expiresAt + LOOK_MIN_MS,
+      looked_block: null,
+    },
+  }
+}
+
+const symbolOf = (context: RequestContext, name: string, contract: string): string => {
+  const chain = chainNamed(context, name)
+  if (contract === '') return chain?.symbol ?? name
+  const tokenEntry = Object.entries(chain?.tokens ?? {}).find(
+    ([, address]) => address.toLowerCase() === contract,
+  )
+  return tokenEntry?.[0] ?? getAddress(contract)
+}
+
+async function stateNow(context: RequestContext, stored: StoredRequest) {
+  const { request } = stored
+  const chain = chainNamed(context, request.chain)
+  const depth = chain?.depth ?? DEPTH
+  const state = stateOf(stored, { depth })
+  const isOver = state.status === 'pending' && context.clock.now() > request.expires_at
+  // A chain that makes no blocks never shows that the time is over.
+  return isOver && chain && (await context.isCaughtUp(chain))
+    ? stateOf(stored, { depth, isSilent: true })
+    : state
 }
 
 function checkAmount(amount: string, decimals: number): void {

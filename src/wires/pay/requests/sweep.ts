@@ -61,12 +61,18 @@ export type CoinSweep = {
   progress(): Promise<SweepProgress[]>
 }
 
+type SweepContext = Pick<WireContext, 'db' | 'clock'> & {
+  readonly onchain: Onchain
+  readonly receivers: Receivers
+  readonly treasury: string | undefined
+}
+
 export function createSweep(
   { db, clock, jobs }: Pick<WireContext, 'db' | 'clock' | 'jobs'>,
-  { onchain, receivers, treasury }: { onchain: Onchain; receivers: Receivers; treasury: string | undefined },
+  options: Omit<SweepContext, 'db' | 'clock'>,
 ): CoinSweep {
-  const { chains } = onchain
-  if (treasury !== undefined && !isAddress(treasury))
+  const context: SweepContext = { ...options, db, clock }
+  if (context.treasury !== undefined && !isAddress(context.treasury))
     throw new StartError('TREASURY_ADDRESS: its checksum (EIP-55) is wrong: a digit or its case was mistyped')
   const job = jobs.define(
     'pay.sweep',
@@ -76,139 +82,31 @@ export function createSweep(
       pool: POOL,
       retry: RETRY,
     },
-    async ({ payload: { id } }) => {
-      const row = await readRow(id)
-      const chain = chains.all.find(({ name }) => name === row?.chain)
-      if (!row || row.status === 'done' || row.status === 'failed') return undefined
-      if (!chain?.isConfigured || row.fingerprint !== receivers.fingerprint)
-        return note(row, 'the chain, or the mnemonic of the address, is not configured any more')
-      try {
-        return row.status === 'sent' ? await follow(row, chain) : await send(row, chain)
-      } catch (error) {
-        // Sentences of ours; anything else is a fault of the job.
-        if (error instanceof ApiError && error.code === 'CONTRACT_REVERTED')
-          return end(row, 'failed', error.message).then(() => undefined)
-        if (error instanceof ApiError) return note(row, error.message)
-        throw error
-      }
-    },
+    ({ payload: { id } }) => sweepOne(context, id),
   )
-
-  const readRow = (id: string): Promise<SweepRow | undefined> =>
-    db.get(sql<SweepRow>`
-      select s.id, s.request_id, s.chain, s.contract, s.treasury, s.gas_wallet, s.gas, s.status, s.amount, s.hash, s.fundings,
-        s.funded_until, s.error, r.address, r.address_index, r.fingerprint
-      from pay_sweeps s join pay_requests r on r.id = s.request_id where s.id = ${id}`)
-
-  async function note({ id }: SweepRow, error: string): Promise<NotYet> {
-    await db.write(sql`update pay_sweeps set error = ${error}, updated_at = ${clock.now()} where id = ${id}`)
-    return { againInMs: FAULT_MS }
-  }
-
-  async function end({ id }: SweepRow, status: 'done' | 'failed', error: string | null): Promise<void> {
-    await db.write(sql`
-      update pay_sweeps set status = ${status}, error = ${error}, updated_at = ${clock.now()} where id = ${id}`)
-  }
-
-  /** Looks whether the transfer is final. A replaced one has another hash. */
-  async function follow(row: SweepRow, chain: Chain): Promise<NotYet | undefined> {
-    const { status, replacedBy } = await onchain.transactions.get(chain, row.hash!, { owner: undefined })
-    if (status === 'replaced' && replacedBy !== undefined)
-      await db.write(sql`update pay_sweeps set hash = ${replacedBy} where id = ${row.id}`)
-    if (status !== 'confirmed' && status !== 'failed') return { againInMs: LOOK_MS }
-    await end(
-      row,
-      status === 'confirmed' ? 'done' : 'failed',
-      status === 'failed' ? 'the transfer failed' : null,
-    )
-    return undefined
-  }
-
-  /** Sends what there is now, or first the coin for its gas. */
-  async function send(row: SweepRow, chain: Chain): Promise<NotYet | undefined> {
-    const address = getAddress(row.address)
-    const { maxFee } = await onchain.fees(chain, await chain.head({ isFresh: true }))
-    const reserve = BigInt(row.gas) * maxFee * MARGIN
-    const coin = BigInt(await chain.rpc.call<string>('eth_getBalance', [address, 'latest']))
-    const isCoin = row.contract === ''
-    const amount = isCoin ? coin - reserve : BigInt(row.amount)
-    if (amount <= 0n) {
-      await end(row, 'failed', 'its gas costs more than it is worth')
-      return undefined
-    }
-    if (!isCoin && coin < reserve) return fund(row, chain, { address, coin, reserve })
-    await onchain.submit({
-      chain,
-      signer: receivers.signerOf(row.address_index),
-      owner: OWNER,
-      walletId: '',
-      kind: 'sweep',
-      ...transferOf({ contract: row.contract, amount }, row.treasury),
-      reference: `sweep ${row.id}`,
-      stepsSql: ({ hash }) => [
-        sql`update pay_sweeps set status = 'sent', amount = ${amount.toString()}, hash = ${hash}, error = null,
-            updated_at = ${clock.now()}
-          where id = ${row.id}`,
-      ],
-    })
-    return { againInMs: LOOK_MS }
-  }
-
-  async function fund(
-    row: SweepRow,
-    chain: Chain,
-    { address, coin, reserve }: { address: Address; coin: bigint; reserve: bigint },
-  ): Promise<NotYet | undefined> {
-    if (row.gas_wallet === null) {
-      await end(row, 'failed', `the address has too little ${chain.symbol} for the gas: name a --gas-wallet`)
-      return undefined
-    }
-    // The last one is not mined yet.
-    if (coin < BigInt(row.funded_until)) return { againInMs: LOOK_MS }
-    const signer = await onchain.wallets.signerOf(row.gas_wallet, { owner: undefined })
-    await onchain.submit({
-      chain,
-      signer,
-      owner: OWNER,
-      walletId: row.gas_wallet,
-      kind: 'sweep',
-      to: address,
-      value: reserve - coin,
-      reference: `sweep-gas ${row.id} ${row.fundings + 1}`,
-      stepsSql: () => [
-        sql`insert into pay_sweep_funding (chain, address, sender)
-          values (${row.chain}, ${row.address}, ${signer.address.toLowerCase()}) on conflict do nothing`,
-        sql`update pay_sweeps set fundings = ${row.fundings + 1}, funded_until = ${reserve.toString()}, error = null,
-            updated_at = ${clock.now()}
-          where id = ${row.id}`,
-      ],
-    })
-    return { againInMs: LOOK_MS }
-  }
-
-  const destination = (): Address => {
-    if (treasury === undefined) throw new StartError('TREASURY_ADDRESS: it is not set')
-    return getAddress(treasury.toLowerCase())
-  }
 
   return {
     get treasury() {
-      return destination()
+      return destination(context)
     },
-    plan: () => readSweepItems(db, onchain, { fingerprint: receivers.fingerprint, treasury: destination() }),
+    plan: () =>
+      readSweepItems(context.db, context.onchain, {
+        fingerprint: context.receivers.fingerprint,
+        treasury: destination(context),
+      }),
     async begin(items, gasWallet) {
-      if (gasWallet !== undefined) await onchain.wallets.signerOf(gasWallet, { owner: undefined })
+      if (gasWallet !== undefined) await context.onchain.wallets.signerOf(gasWallet, { owner: undefined })
       let count = 0
       for (const item of items) {
         if (item.gas === 0n) continue
-        const now = clock.now()
+        const now = context.clock.now()
         const id = newId(now)
         const row = {
           id,
           request_id: item.requestId,
           chain: item.chain,
           contract: item.contract,
-          treasury: destination(),
+          treasury: destination(context),
           gas_wallet: gasWallet ?? null,
           gas: Number(item.gas),
           status: 'waiting',
@@ -220,7 +118,7 @@ export function createSweep(
           created_at: now,
           updated_at: now,
         }
-        const rows = await db
+        const rows = await context.db
           .batch([
             // Not of a request that is open again.
             requireRow(
@@ -238,12 +136,142 @@ export function createSweep(
       return count
     },
     progress: () =>
-      db.scan<SweepProgress>(sql`
+      context.db.scan<SweepProgress>(sql`
         select s.chain, s.contract, s.amount, s.status, s.hash, s.error, r.address
         from pay_sweeps s join pay_requests r on r.id = s.request_id
-        where s.status in ('waiting', 'sent') or (s.status = 'failed' and s.updated_at > ${clock.now() - DAY_MS})
+        where s.status in ('waiting', 'sent') or (s.status = 'failed' and s.updated_at > ${context.clock.now() - DAY_MS})
         order by s.id`),
   }
+}
+
+async function sweepOne(context: SweepContext, id: string): Promise<NotYet | undefined> {
+  const row = await readRow(context, id)
+  const chain = context.onchain.chains.all.find(({ name }) => name === row?.chain)
+  if (!row || row.status === 'done' || row.status === 'failed') return undefined
+  if (!chain?.isConfigured || row.fingerprint !== context.receivers.fingerprint)
+    return note(context, row, 'the chain, or the mnemonic of the address, is not configured any more')
+  try {
+    return row.status === 'sent' ? await follow(context, row, chain) : await send(context, row, chain)
+  } catch (error) {
+    // Sentences of ours; anything else is a fault of the job.
+    if (error instanceof ApiError && error.code === 'CONTRACT_REVERTED')
+      return end(context, row, 'failed', error.message).then(() => undefined)
+    if (error instanceof ApiError) return note(context, row, error.message)
+    throw error
+  }
+}
+
+const readRow = (context: SweepContext, id: string): Promise<SweepRow | undefined> =>
+  context.db.get(sql<SweepRow>`
+    select s.id, s.request_id, s.chain, s.contract, s.treasury, s.gas_wallet, s.gas, s.status, s.amount, s.hash, s.fundings,
+      s.funded_until, s.error, r.address, r.address_index, r.fingerprint
+    from pay_sweeps s join pay_requests r on r.id = s.request_id where s.id = ${id}`)
+
+async function note(context: SweepContext, { id }: SweepRow, error: string): Promise<NotYet> {
+  await context.db.write(
+    sql`update pay_sweeps set error = ${error}, updated_at = ${context.clock.now()} where id = ${id}`,
+  )
+  return { againInMs: FAULT_MS }
+}
+
+async function end(
+  context: SweepContext,
+  { id }: SweepRow,
+  status: 'done' | 'failed',
+  error: string | null,
+): Promise<void> {
+  await context.db.write(sql`
+    update pay_sweeps set status = ${status}, error = ${error}, updated_at = ${context.clock.now()} where id = ${id}`)
+}
+
+/** Looks whether the transfer is final. A replaced one has another hash. */
+async function follow(context: SweepContext, row: SweepRow, chain: Chain): Promise<NotYet | undefined> {
+  const { status, replacedBy } = await context.onchain.transactions.get(chain, row.hash!, {
+    owner: undefined,
+  })
+  if (status === 'replaced' && replacedBy !== undefined)
+    await context.db.write(sql`update pay_sweeps set hash = ${replacedBy} where id = ${row.id}`)
+  if (status !== 'confirmed' && status !== 'failed') return { againInMs: LOOK_MS }
+  await end(
+    context,
+    row,
+    status === 'confirmed' ? 'done' : 'failed',
+    status === 'failed' ? 'the transfer failed' : null,
+  )
+  return undefined
+}
+
+/** Sends what there is now, or first the coin for its gas. */
+async function send(context: SweepContext, row: SweepRow, chain: Chain): Promise<NotYet | undefined> {
+  const address = getAddress(row.address)
+  const { maxFee } = await context.onchain.fees(chain, await chain.head({ isFresh: true }))
+  const reserve = BigInt(row.gas) * maxFee * MARGIN
+  const coin = BigInt(await chain.rpc.call<string>('eth_getBalance', [address, 'latest']))
+  const isCoin = row.contract === ''
+  const amount = isCoin ? coin - reserve : BigInt(row.amount)
+  if (amount <= 0n) {
+    await end(context, row, 'failed', 'its gas costs more than it is worth')
+    return undefined
+  }
+  if (!isCoin && coin < reserve) return fund(context, row, chain, { address, coin, reserve })
+  await context.onchain.submit({
+    chain,
+    signer: context.receivers.signerOf(row.address_index),
+    owner: OWNER,
+    walletId: '',
+    kind: 'sweep',
+    ...transferOf({ contract: row.contract, amount }, row.treasury),
+    reference: `sweep ${row.id}`,
+    stepsSql: ({ hash }) => [
+      sql`update pay_sweeps set status = 'sent', amount = ${amount.toString()}, hash = ${hash}, error = null,
+          updated_at = ${context.clock.now()}
+        where id = ${row.id}`,
+    ],
+  })
+  return { againInMs: LOOK_MS }
+}
+
+async function fund(
+  context: SweepContext,
+  row: SweepRow,
+  chain: Chain,
+  { address, coin, reserve }: { address: Address; coin: bigint; reserve: bigint },
+): Promise<NotYet | undefined> {
+  if (row.gas_wallet === null) {
+    await end(
+      context,
+      row,
+      'failed',
+      `the address has too little ${chain.symbol} for the gas: name a --gas-wallet`,
+    )
+    return undefined
+  }
+  // The last one is not mined yet.
+  if (coin < BigInt(row.funded_until)) return { againInMs: LOOK_MS }
+  const signer = await context.onchain.wallets.signerOf(row.gas_wallet, { owner: undefined })
+  await context.onchain.submit({
+    chain,
+    signer,
+    owner: OWNER,
+    walletId: row.gas_wallet,
+    kind: 'sweep',
+    to: address,
+    value: reserve - coin,
+    reference: `sweep-gas ${row.id} ${row.fundings + 1}`,
+    stepsSql: () => [
+      sql`insert into pay_sweep_funding (chain, address, sender)
+        values (${row.chain}, ${row.address}, ${signer.address.toLowerCase()}) on conflict do nothing`,
+      sql`update pay_sweeps set fundings = ${row.fundings + 1}, funded_until = ${reserve.toString()}, error = null,
+          updated_at = ${context.clock.now()}
+        where id = ${row.id}`,
+    ],
+  })
+  return { againInMs: LOOK_MS }
+}
+
+const destination = (context: SweepContext): Address => {
+  if (context.treasury === undefined) throw new StartError('TREASURY_ADDRESS: it is not set')
+  return getAddress(context.treasury.toLowerCase())
 }
 
 const DAY_MS = 86_400_000
