@@ -98,185 +98,212 @@ type Node = {
 
 type Attempt = { answers: RpcAnswer[] } | { fault: string; isHanging?: boolean }
 
-/**
- * @param options.verify asks a node whether it is one of the chain, with the function that calls it alone; answers what is wrong
- */
-export function createRpc(options: {
-  chain: string
-  urls: readonly string[]
-  clock: Clock
-  log: { warn(fields: object, text: string): void }
-  verify: (
+type RpcSettings = {
+  readonly chain: string
+  readonly clock: Clock
+  readonly log: { warn(fields: object, text: string): void }
+  /** Asks a node whether it is one of the chain, with the function that calls it alone; answers what is wrong. */
+  verify(
     ask: (calls: readonly RpcCall[]) => Promise<readonly RpcAnswer[] | undefined>,
-  ) => Promise<string | undefined>
-  trustMs: number
-}): Rpc {
-  const { chain, clock, log } = options
-  const nodes = options.urls.map((text) => nodeAt(text, clock))
-  let id = 0
+  ): Promise<string | undefined>
+  readonly trustMs: number
+}
 
-  async function post(node: Node, body: unknown, limitMs: number): Promise<Reply> {
-    const call = { json: body, headers: node.headers }
-    const startedAt = clock.elapsed()
-    const reply = await node.outbound.call(node.url, { ...call, limitMs })
-    // A connection that was idle may have been closed by the node at the moment of the request.
-    const remainingMs = limitMs - (clock.elapsed() - startedAt)
-    return reply.kind === 'unknown' && remainingMs > limitMs / 2
-      ? node.outbound.call(node.url, { ...call, limitMs: remainingMs })
-      : reply
+type RpcContext = RpcSettings & {
+  readonly nodes: readonly Node[]
+  /** Of the latest request. */
+  id: number
+}
+
+/** Makes the client of the nodes of a chain, of which one after the other is asked until one answers. */
+export function createRpc({ urls, ...settings }: RpcSettings & { urls: readonly string[] }): Rpc {
+  const rpc: RpcContext = {
+    ...settings,
+    nodes: urls.map((text) => nodeAt(text, settings.clock)),
+    id: 0,
   }
-
-  async function ask(node: Node, calls: readonly RpcCall[], limitMs: number): Promise<Attempt> {
-    if (calls.length === 0) return { answers: [] }
-    const requests = calls.map(({ method, params = [] }) => ({ jsonrpc: '2.0', id: ++id, method, params }))
-    if (calls.length > 1 && clock.elapsed() < node.isSinglyUntil) return askSingly(node, calls, limitMs)
-    const startedAt = clock.elapsed()
-    const reply = await post(node, requests.length === 1 ? requests[0] : requests, limitMs)
-    if (reply.kind !== 'answered')
-      return { fault: reply.reason, isHanging: clock.elapsed() - startedAt >= HANG_MS }
-    const content = contentOf(reply.body)
-    if (requests.length > 1 && !Array.isArray(content)) {
-      const error = answerOf(content, node.secrets)?.error
-      // One answer to all calls: the node is overloaded, or takes no batches, or none so large.
-      const isOverloaded = reply.status === 429 || reply.status >= 500 || (error && isOverload(error))
-      if (isOverloaded && !/batch/i.test(error?.message ?? ''))
-        return { fault: `${node.host} answered ${reply.status}${error ? `: ${error.message}` : ''}` }
-      if (error || reply.status === 400) {
-        node.isSinglyUntil = clock.elapsed() + SINGLY_MS
-        return askSingly(node, calls, limitMs)
-      }
-    }
-    const byId = new Map(
-      (Array.isArray(content) ? content : [content]).map((one: unknown) => [fieldsOf(one)['id'], one]),
-    )
-    const answers = requests.map((one) => answerOf(byId.get(one.id), node.secrets))
-    if (answers.includes(undefined))
-      return { fault: `${node.host} answered ${reply.status} without what JSON-RPC answers` }
-    const limited = answers.find((one) => one?.error && isOverload(one.error))
-    if (limited?.error) return { fault: `${node.host}: ${limited.error.message}` }
-    return { answers: answers as RpcAnswer[] }
-  }
-
-  async function askSingly(node: Node, calls: readonly RpcCall[], limitMs: number): Promise<Attempt> {
-    const answers: RpcAnswer[] = []
-    const until = clock.elapsed() + limitMs
-    for (let at = 0; at < calls.length; at += SINGLE_CALLS) {
-      const remainingMs = until - clock.elapsed()
-      if (remainingMs <= 0) return { fault: `${node.host} took too long`, isHanging: true }
-      const part = await Promise.all(
-        calls.slice(at, at + SINGLE_CALLS).map((one) => ask(node, [one], remainingMs)),
-      )
-      for (const one of part) {
-        if ('fault' in one) return one
-        answers.push(...one.answers)
-      }
-    }
-    return { answers }
-  }
-
-  /** What is wrong with a node; undefined if it is one of the chain. */
-  async function verify(node: Node, limitMs: number): Promise<Attempt | undefined> {
-    if (clock.elapsed() < node.isTrustedUntil) return undefined
-    let failure: Attempt | undefined
-    const fault = await options.verify(async (calls) => {
-      const attempt = await ask(node, calls, limitMs)
-      if ('answers' in attempt) return attempt.answers
-      failure = attempt
-      return undefined
-    })
-    if (fault === undefined && failure === undefined) node.isTrustedUntil = clock.elapsed() + options.trustMs
-    return failure ?? (fault === undefined ? undefined : { fault: `${node.host} ${fault}` })
-  }
-
-  async function tryNode(
-    node: Node,
-    calls: readonly RpcCall[],
-    limitMs: number,
-    believe?: Believe,
-  ): Promise<Attempt> {
-    const until = clock.elapsed() + limitMs
-    const stranger = await verify(node, limitMs)
-    if (stranger !== undefined) return stranger
-    const attempt = await ask(node, calls, Math.max(1, until - clock.elapsed()))
-    if ('fault' in attempt) return attempt
-    const doubt = believe?.(attempt.answers)
-    return doubt === undefined ? attempt : { fault: `${node.host} ${doubt}` }
-  }
-
-  async function batch(
-    calls: readonly RpcCall[],
-    { limitMs = LIMIT_MS, believe }: RpcOptions = {},
-  ): Promise<RpcAnswer[]> {
-    const until = clock.elapsed() + limitMs
-    const inOrder = nodes.toSorted((one, other) => restOf(one) - restOf(other))
-    for (const node of inOrder) if (node !== inOrder[0]) void probe(node)
-    const faults: string[] = []
-    for (const [at, node] of inOrder.entries()) {
-      const remainingMs = until - clock.elapsed()
-      if (remainingMs <= 0) break
-      const isLast = at === inOrder.length - 1
-      const attempt = await tryNode(node, calls, isLast ? remainingMs : remainingMs * SHARE, believe)
-      if ('answers' in attempt) {
-        node.restsUntil = 0
-        node.unanswered = undefined
-        return attempt.answers
-      }
-      if (attempt.isHanging) node.unanswered = calls
-      node.restsUntil = clock.elapsed() + REST_MS
-      node.isTrustedUntil = 0
-      faults.push(oneLine(attempt.fault, TEXT_MAX))
-    }
-    log.warn(
-      { chain, methods: [...new Set(calls.map(({ method }) => method))], faults },
-      'no node of a chain answers',
-    )
-    throw providerError(chain, faults.join('; '))
-  }
-
-  async function all(
-    calls: readonly RpcCall[],
-    { limitMs = LIMIT_MS, believe }: RpcOptions = {},
-  ): Promise<RpcAnswer[][]> {
-    const attempts = await Promise.all(nodes.map((node) => tryNode(node, calls, limitMs, believe)))
-    const answers = attempts.flatMap((attempt) => ('answers' in attempt ? [attempt.answers] : []))
-    if (answers.length > 0) return answers
-    const faults = attempts.flatMap((attempt) =>
-      'fault' in attempt ? [oneLine(attempt.fault, TEXT_MAX)] : [],
-    )
-    throw providerError(chain, faults.join('; '))
-  }
-
-  /** Answered or not, a node that hung costs nobody a wait before it has answered the same calls. */
-  const restOf = ({ restsUntil, unanswered }: Node): number =>
-    unanswered !== undefined || restsUntil > clock.elapsed() ? Math.max(restsUntil, 1) : 0
-
-  /** Asks a node that hung what it gave no answer to, once in a while; for the background. */
-  async function probe(node: Node): Promise<void> {
-    const { unanswered } = node
-    if (unanswered === undefined || node.isProbed || node.restsUntil > clock.elapsed()) return
-    node.isProbed = true
-    const attempt = await tryNode(node, unanswered, LIMIT_MS * SHARE)
-    node.isProbed = false
-    if ('answers' in attempt) node.unanswered = undefined
-    else node.restsUntil = clock.elapsed() + REST_MS
-  }
-
   return {
-    hosts: nodes.map(({ host }) => host),
-    batch,
-    all,
+    hosts: rpc.nodes.map(({ host }) => host),
+    batch: (calls, rpcOptions) => batch(rpc, calls, rpcOptions),
+    all: (calls, rpcOptions) => all(rpc, calls, rpcOptions),
     async call<T>(method: string, params: readonly unknown[] = [], rpcOptions?: RpcOptions) {
-      const [answer] = await batch([{ method, params }], rpcOptions)
-      if (answer!.error) throw providerError(chain, `${method}: ${answer!.error.message}`)
+      const [answer] = await batch(rpc, [{ method, params }], rpcOptions)
+      if (answer!.error) throw providerError(rpc.chain, `${method}: ${answer!.error.message}`)
       return answer!.result as T
     },
-    close: () => nodes.forEach(({ outbound }) => outbound.close()),
+    close: () => rpc.nodes.forEach(({ outbound }) => outbound.close()),
   }
+}
+
+async function post(rpc: RpcContext, node: Node, body: unknown, limitMs: number): Promise<Reply> {
+  const call = { json: body, headers: node.headers }
+  const startedAt = rpc.clock.elapsed()
+  const reply = await node.outbound.call(node.url, { ...call, limitMs })
+  // A connection that was idle may have been closed by the node at the moment of the request.
+  const remainingMs = limitMs - (rpc.clock.elapsed() - startedAt)
+  return reply.kind === 'unknown' && remainingMs > limitMs / 2
+    ? node.outbound.call(node.url, { ...call, limitMs: remainingMs })
+    : reply
+}
+
+async function ask(
+  rpc: RpcContext,
+  node: Node,
+  calls: readonly RpcCall[],
+  limitMs: number,
+): Promise<Attempt> {
+  if (calls.length === 0) return { answers: [] }
+  const requests = calls.map(({ method, params = [] }) => ({
+    jsonrpc: '2.0',
+    id: ++rpc.id,
+    method,
+    params,
+  }))
+  if (calls.length > 1 && rpc.clock.elapsed() < node.isSinglyUntil)
+    return askSingly(rpc, node, calls, limitMs)
+  const startedAt = rpc.clock.elapsed()
+  const reply = await post(rpc, node, requests.length === 1 ? requests[0] : requests, limitMs)
+  if (reply.kind !== 'answered')
+    return { fault: reply.reason, isHanging: rpc.clock.elapsed() - startedAt >= HANG_MS }
+  const content = contentOf(reply.body)
+  if (requests.length > 1 && !Array.isArray(content)) {
+    const error = answerOf(content, node.secrets)?.error
+    // One answer to all calls: the node is overloaded, or takes no batches, or none so large.
+    const isOverloaded = reply.status === 429 || reply.status >= 500 || (error && isOverload(error))
+    if (isOverloaded && !/batch/i.test(error?.message ?? ''))
+      return { fault: `${node.host} answered ${reply.status}${error ? `: ${error.message}` : ''}` }
+    if (error || reply.status === 400) {
+      node.isSinglyUntil = rpc.clock.elapsed() + SINGLY_MS
+      return askSingly(rpc, node, calls, limitMs)
+    }
+  }
+  const byId = new Map(
+    (Array.isArray(content) ? content : [content]).map((one: unknown) => [fieldsOf(one)['id'], one]),
+  )
+  const answers = requests.map((one) => answerOf(byId.get(one.id), node.secrets))
+  if (answers.includes(undefined))
+    return { fault: `${node.host} answered ${reply.status} without what JSON-RPC answers` }
+  const limited = answers.find((one) => one?.error && isOverload(one.error))
+  if (limited?.error) return { fault: `${node.host}: ${limited.error.message}` }
+  return { answers: answers as RpcAnswer[] }
+}
+
+async function askSingly(
+  rpc: RpcContext,
+  node: Node,
+  calls: readonly RpcCall[],
+  limitMs: number,
+): Promise<Attempt> {
+  const answers: RpcAnswer[] = []
+  const until = rpc.clock.elapsed() + limitMs
+  for (let at = 0; at < calls.length; at += SINGLE_CALLS) {
+    const remainingMs = until - rpc.clock.elapsed()
+    if (remainingMs <= 0) return { fault: `${node.host} took too long`, isHanging: true }
+    const part = await Promise.all(
+      calls.slice(at, at + SINGLE_CALLS).map((one) => ask(rpc, node, [one], remainingMs)),
+    )
+    for (const one of part) {
+      if ('fault' in one) return one
+      answers.push(...one.answers)
+    }
+  }
+  return { answers }
+}
+
+/** What is wrong with a node; undefined if it is one of the chain. */
+async function verify(rpc: RpcContext, node: Node, limitMs: number): Promise<Attempt | undefined> {
+  if (rpc.clock.elapsed() < node.isTrustedUntil) return undefined
+  let failure: Attempt | undefined
+  const fault = await rpc.verify(async (calls) => {
+    const attempt = await ask(rpc, node, calls, limitMs)
+    if ('answers' in attempt) return attempt.answers
+    failure = attempt
+    return undefined
+  })
+  if (fault === undefined && failure === undefined) node.isTrustedUntil = rpc.clock.elapsed() + rpc.trustMs
+  return failure ?? (fault === undefined ? undefined : { fault: `${node.host} ${fault}` })
+}
+
+async function tryNode(
+  rpc: RpcContext,
+  node: Node,
+  calls: readonly RpcCall[],
+  limitMs: number,
+  believe?: Believe,
+): Promise<Attempt> {
+  const until = rpc.clock.elapsed() + limitMs
+  const stranger = await verify(rpc, node, limitMs)
+  if (stranger !== undefined) return stranger
+  const attempt = await ask(rpc, node, calls, Math.max(1, until - rpc.clock.elapsed()))
+  if ('fault' in attempt) return attempt
+  const doubt = believe?.(attempt.answers)
+  return doubt === undefined ? attempt : { fault: `${node.host} ${doubt}` }
+}
+
+async function batch(
+  rpc: RpcContext,
+  calls: readonly RpcCall[],
+  { limitMs = LIMIT_MS, believe }: RpcOptions = {},
+): Promise<RpcAnswer[]> {
+  const until = rpc.clock.elapsed() + limitMs
+  const inOrder = rpc.nodes.toSorted((one, other) => restOf(rpc, one) - restOf(rpc, other))
+  for (const node of inOrder) if (node !== inOrder[0]) void probe(rpc, node)
+  const faults: string[] = []
+  for (const [at, node] of inOrder.entries()) {
+    const remainingMs = until - rpc.clock.elapsed()
+    if (remainingMs <= 0) break
+    const isLast = at === inOrder.length - 1
+    const attempt = await tryNode(rpc, node, calls, isLast ? remainingMs : remainingMs * SHARE, believe)
+    if ('answers' in attempt) {
+      node.restsUntil = 0
+      node.unanswered = undefined
+      return attempt.answers
+    }
+    if (attempt.isHanging) node.unanswered = calls
+    node.restsUntil = rpc.clock.elapsed() + REST_MS
+    node.isTrustedUntil = 0
+    faults.push(oneLine(attempt.fault, TEXT_MAX))
+  }
+  rpc.log.warn(
+    { chain: rpc.chain, methods: [...new Set(calls.map(({ method }) => method))], faults },
+    'no node of a chain answers',
+  )
+  throw providerError(rpc.chain, faults.join('; '))
+}
+
+async function all(
+  rpc: RpcContext,
+  calls: readonly RpcCall[],
+  { limitMs = LIMIT_MS, believe }: RpcOptions = {},
+): Promise<RpcAnswer[][]> {
+  const attempts = await Promise.all(rpc.nodes.map((node) => tryNode(rpc, node, calls, limitMs, believe)))
+  const answers = attempts.flatMap((attempt) => ('answers' in attempt ? [attempt.answers] : []))
+  if (answers.length > 0) return answers
+  const faults = attempts.flatMap((attempt) => ('fault' in attempt ? [oneLine(attempt.fault, TEXT_MAX)] : []))
+  throw providerError(rpc.chain, faults.join('; '))
+}
+
+/** Answered or not, a node that hung costs nobody a wait before it has answered the same calls. */
+const restOf = (rpc: RpcContext, { restsUntil, unanswered }: Node): number =>
+  unanswered !== undefined || restsUntil > rpc.clock.elapsed() ? Math.max(restsUntil, 1) : 0
+
+/** Asks a node that hung what it gave no answer to, once in a while; for the background. */
+async function probe(rpc: RpcContext, node: Node): Promise<void> {
+  const { unanswered } = node
+  if (unanswered === undefined || node.isProbed || node.restsUntil > rpc.clock.elapsed()) return
+  node.isProbed = true
+  const attempt = await tryNode(rpc, node, unanswered, LIMIT_MS * SHARE)
+  node.isProbed = false
+  if ('answers' in attempt) node.unanswered = undefined
+  else node.restsUntil = rpc.clock.elapsed() + REST_MS
 }
 
 /** PROVIDER_ERROR of a chain. @param why one line, without addresses */
 export const providerError = (chain: string, why: string): ApiError =>
-  onchainErrors.provider_error({ message: `The chain ${chain} gives no answer: ${why}.`, details: { chain } })
+  onchainErrors.provider_error({
+    message: `The chain ${chain} gives no answer: ${why}.`,
+    details: { chain },
+  })
 
 /** Whether a text is an address of a node as `nodeAt` reads it. */
 export function isNodeAddress(text: string): boolean {
