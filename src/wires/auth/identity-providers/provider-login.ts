@@ -62,6 +62,17 @@ type StoredAttempt = Pick<LoginAttempt, 'state' | 'nonce' | 'codeVerifier'> & {
   redirect?: string
 }
 
+type ProviderLoginContext = Pick<WireContext, 'db' | 'clock' | 'log'> & {
+  readonly publicUrl: string
+  readonly appUrl: string
+  /** Seals what the browser stores. */
+  readonly key: ReturnType<typeof deriveKey>
+  readonly secure: boolean
+  /** RFC 6265bis, section 4.1.3.2: no other host of the domain can set a cookie with the prefix `__Host-`. It requires the path /. */
+  readonly cookiePrefix: string
+  readonly path: string
+}
+
 /**
  * Sign-in by authorisation code with PKCE, `state` and `nonce` (RFC 9700, section 2.1). The browser stores what an
  * attempt needs, so that attempts that nobody finishes cost nothing here; each that returns is recorded, so that it
@@ -72,122 +83,42 @@ export function createProviderLogin(
   { identities, sessions }: { identities: Identities; sessions: Sessions },
 ): ProviderLogin {
   const { secret, publicUrl, appUrl } = settings
-  const key = deriveKey(secret, 'provider-login')
   const { protocol, pathname } = new URL(publicUrl)
   const secure = protocol === 'https:'
-  // RFC 6265bis, section 4.1.3.2: no other host of the domain can set a cookie with this prefix. It requires the path /.
-  const cookiePrefix = secure ? '__Host-sixwire_login_' : 'sixwire_login_'
-  const path = secure ? '/' : `${pathname.replace(/\/$/, '')}/auth`
-
-  const cookieNameOf = (state: string): string => cookiePrefix + state.slice(0, COOKIE_ID_LENGTH)
-
-  const setCookie = (state: string, value: string, maxAge: number): string =>
-    stringifySetCookie({
-      name: cookieNameOf(state),
-      value,
-      maxAge,
-      path,
-      httpOnly: true,
-      sameSite: 'lax',
-      secure,
-    })
-
-  function openAttempt(sealed: string | undefined): StoredAttempt | undefined {
-    try {
-      return sealed === undefined ? undefined : (JSON.parse(key.open(sealed)) as StoredAttempt)
-    } catch {
-      return undefined
-    }
-  }
-
-  /** A state with a new cookie id, or with that of the oldest attempt if the browser has as many as it may. */
-  function newState(cookies: Cookies): string {
-    const names = Object.keys(cookies).filter(
-      (name) => name.startsWith(cookiePrefix) && COOKIE_ID.test(name.slice(cookiePrefix.length)),
-    )
-    if (names.length < ATTEMPTS_MAX) return randomToken()
-    // A cookie that cannot be opened counts as the oldest.
-    const expiryOf = (name: string): number => openAttempt(cookies[name])?.expiresAt ?? 0
-    const oldest = names.reduce((one, other) => (expiryOf(other) < expiryOf(one) ? other : one))
-    return oldest.slice(cookiePrefix.length) + randomToken()
-  }
-
-  const attemptOf = (
-    provider: IdentityProvider,
-    { state, nonce, codeVerifier }: StoredAttempt,
-  ): LoginAttempt => ({
-    redirectUri: `${publicUrl}/auth/${provider.name}/callback`,
-    state,
-    nonce,
-    codeVerifier,
-    codeChallenge: sha256(codeVerifier),
-  })
-
-  const frontendUrl = (values: Record<string, string | undefined>): string => {
-    const fragment = new URLSearchParams()
-    for (const [name, value] of Object.entries(values)) if (value !== undefined) fragment.set(name, value)
-    return `${appUrl}/auth/callback#${fragment.toString()}`
-  }
-
-  /** Calls a provider. Whatever goes wrong, the log has the reason and the frontend one code. */
-  async function callProvider<T>(provider: IdentityProvider, call: () => Promise<T>): Promise<T> {
-    try {
-      return await call()
-    } catch (error) {
-      log.warn({ provider: provider.name, reason: reasonOf(error) }, 'an identity provider could not be used')
-      throw authErrors.provider_error()
-    }
-  }
-
-  /** The attempt that this browser started; of several callbacks with it, one gets it. */
-  async function claimAttempt(
-    provider: IdentityProvider,
-    state: string,
-    cookies: Cookies,
-  ): Promise<StoredAttempt> {
-    const attempt = openAttempt(cookies[cookieNameOf(state)])
-    if (!attempt || attempt.provider !== provider.name || sha256(attempt.state) !== sha256(state))
-      throw authErrors.invalid_state()
-    if (attempt.expiresAt <= clock.now()) throw authErrors.invalid_state()
-    const [row] = await db.write(sql`
-      insert into auth_provider_returns (state_hash, expires_at) values (${sha256(state)}, ${attempt.expiresAt})
-      on conflict do nothing returning state_hash`)
-    if (!row) throw authErrors.invalid_state()
-    return attempt
-  }
-
-  async function identify(
-    provider: IdentityProvider,
-    returned: URLSearchParams,
-    attempt: StoredAttempt,
-  ): Promise<ProvenIdentity> {
-    if (returned.get('error') === 'access_denied') throw authErrors.access_denied()
-    return callProvider(provider, async () => {
-      const identity = await provider.finish(returned, attemptOf(provider, attempt))
-      if (!SUBJECT.test(identity.subject))
-        throw new Error('the provider answered a subject that is not valid')
-      return identity
-    })
+  const login: ProviderLoginContext = {
+    db,
+    clock,
+    log,
+    publicUrl,
+    appUrl,
+    key: deriveKey(secret, 'provider-login'),
+    secure,
+    cookiePrefix: secure ? '__Host-sixwire_login_' : 'sixwire_login_',
+    path: secure ? '/' : `${pathname.replace(/\/$/, '')}/auth`,
   }
 
   return {
     async start(provider, cookieHeader, redirect) {
-      const target = redirect === undefined ? undefined : returnPath(redirect, appUrl)
+      const target = redirect === undefined ? undefined : returnPath(redirect, login.appUrl)
       const attempt: StoredAttempt = {
         provider: provider.name,
-        state: newState(parseCookie(cookieHeader ?? '')),
+        state: newState(login, parseCookie(cookieHeader ?? '')),
         nonce: randomToken(),
         codeVerifier: randomToken(),
-        expiresAt: clock.now() + ATTEMPT_SECONDS * 1000,
+        expiresAt: login.clock.now() + ATTEMPT_SECONDS * 1000,
         ...(target !== undefined && { redirect: target }),
       }
       try {
-        const { href } = await callProvider(provider, () => provider.start(attemptOf(provider, attempt)))
-        const cookie = key.seal(JSON.stringify(attempt))
-        return { location: href, cookie: setCookie(attempt.state, cookie, ATTEMPT_SECONDS) }
+        const { href } = await callProvider(login, provider, () =>
+          provider.start(attemptOf(login, provider, attempt)),
+        )
+        const cookie = login.key.seal(JSON.stringify(attempt))
+        return { location: href, cookie: setCookie(login, attempt.state, cookie, ATTEMPT_SECONDS) }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
-        return { location: frontendUrl({ error: error.code.toLowerCase(), redirect: target }) }
+        return {
+          location: frontendUrl(login, { error: error.code.toLowerCase(), redirect: target }),
+        }
       }
     },
 
@@ -195,30 +126,141 @@ export function createProviderLogin(
       const state = returned.get('state') ?? ''
       let attempt: StoredAttempt
       try {
-        attempt = await claimAttempt(provider, state, parseCookie(cookieHeader ?? ''))
+        attempt = await claimAttempt(login, provider, state, parseCookie(cookieHeader ?? ''))
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         // The cookie stays: another page may have sent the browser here during a sign-in.
-        return { location: frontendUrl({ error: error.code.toLowerCase() }) }
+        return { location: frontendUrl(login, { error: error.code.toLowerCase() }) }
       }
       const { redirect } = attempt
-      const cookie = setCookie(state, '', 0)
+      const cookie = setCookie(login, state, '', 0)
       try {
-        const identity = await identify(provider, returned, attempt)
-        const user = await identities.findOrCreateUser(identity, { provider: provider.label, ip: client.ip })
+        const identity = await identify(login, provider, returned, attempt)
+        const user = await identities.findOrCreateUser(identity, {
+          provider: provider.label,
+          ip: client.ip,
+        })
         const tokens = await sessions.create(user, { ...client, method: provider.name })
-        return { location: frontendUrl({ ...tokens, redirect }), cookie }
+        return { location: frontendUrl(login, { ...tokens, redirect }), cookie }
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
-        client.record('sign-in-failed', { account: 'unknown', method: provider.name, reason: error.code })
-        return { location: frontendUrl({ error: error.code.toLowerCase(), redirect }), cookie }
+        client.record('sign-in-failed', {
+          account: 'unknown',
+          method: provider.name,
+          reason: error.code,
+        })
+        return {
+          location: frontendUrl(login, { error: error.code.toLowerCase(), redirect }),
+          cookie,
+        }
       }
     },
 
     async deleteExpired() {
-      await db.write(sql`delete from auth_provider_returns where expires_at <= ${clock.now()}`)
+      await login.db.write(sql`delete from auth_provider_returns where expires_at <= ${login.clock.now()}`)
     },
   }
+}
+
+const cookieNameOf = (login: ProviderLoginContext, state: string): string =>
+  login.cookiePrefix + state.slice(0, COOKIE_ID_LENGTH)
+
+const setCookie = (login: ProviderLoginContext, state: string, value: string, maxAge: number): string =>
+  stringifySetCookie({
+    name: cookieNameOf(login, state),
+    value,
+    maxAge,
+    path: login.path,
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: login.secure,
+  })
+
+function openAttempt(login: ProviderLoginContext, sealed: string | undefined): StoredAttempt | undefined {
+  try {
+    return sealed === undefined ? undefined : (JSON.parse(login.key.open(sealed)) as StoredAttempt)
+  } catch {
+    return undefined
+  }
+}
+
+/** A state with a new cookie id, or with that of the oldest attempt if the browser has as many as it may. */
+function newState(login: ProviderLoginContext, cookies: Cookies): string {
+  const names = Object.keys(cookies).filter(
+    (name) => name.startsWith(login.cookiePrefix) && COOKIE_ID.test(name.slice(login.cookiePrefix.length)),
+  )
+  if (names.length < ATTEMPTS_MAX) return randomToken()
+  // A cookie that cannot be opened counts as the oldest.
+  const expiryOf = (name: string): number => openAttempt(login, cookies[name])?.expiresAt ?? 0
+  const oldest = names.reduce((one, other) => (expiryOf(other) < expiryOf(one) ? other : one))
+  return oldest.slice(login.cookiePrefix.length) + randomToken()
+}
+
+const attemptOf = (
+  login: ProviderLoginContext,
+  provider: IdentityProvider,
+  { state, nonce, codeVerifier }: StoredAttempt,
+): LoginAttempt => ({
+  redirectUri: `${login.publicUrl}/auth/${provider.name}/callback`,
+  state,
+  nonce,
+  codeVerifier,
+  codeChallenge: sha256(codeVerifier),
+})
+
+const frontendUrl = (login: ProviderLoginContext, values: Record<string, string | undefined>): string => {
+  const fragment = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) fragment.set(name, value)
+  return `${login.appUrl}/auth/callback#${fragment.toString()}`
+}
+
+/** Calls a provider. Whatever goes wrong, the log has the reason and the frontend one code. */
+async function callProvider<T>(
+  login: ProviderLoginContext,
+  provider: IdentityProvider,
+  call: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    login.log.warn(
+      { provider: provider.name, reason: reasonOf(error) },
+      'an identity provider could not be used',
+    )
+    throw authErrors.provider_error()
+  }
+}
+
+/** The attempt that this browser started; of several callbacks with it, one gets it. */
+async function claimAttempt(
+  login: ProviderLoginContext,
+  provider: IdentityProvider,
+  state: string,
+  cookies: Cookies,
+): Promise<StoredAttempt> {
+  const attempt = openAttempt(login, cookies[cookieNameOf(login, state)])
+  if (!attempt || attempt.provider !== provider.name || sha256(attempt.state) !== sha256(state))
+    throw authErrors.invalid_state()
+  if (attempt.expiresAt <= login.clock.now()) throw authErrors.invalid_state()
+  const [row] = await login.db.write(sql`
+    insert into auth_provider_returns (state_hash, expires_at) values (${sha256(state)}, ${attempt.expiresAt})
+    on conflict do nothing returning state_hash`)
+  if (!row) throw authErrors.invalid_state()
+  return attempt
+}
+
+async function identify(
+  login: ProviderLoginContext,
+  provider: IdentityProvider,
+  returned: URLSearchParams,
+  attempt: StoredAttempt,
+): Promise<ProvenIdentity> {
+  if (returned.get('error') === 'access_denied') throw authErrors.access_denied()
+  return callProvider(login, provider, async () => {
+    const identity = await provider.finish(returned, attemptOf(login, provider, attempt))
+    if (!SUBJECT.test(identity.subject)) throw new Error('the provider answered a subject that is not valid')
+    return identity
+  })
 }
 
 /** Why a call failed, without anything that was sent or answered. */

@@ -16,7 +16,7 @@ import {
 } from '../provider.ts'
 import { createCertificates } from './paypal-certificate.ts'
 import { rootsOf } from './paypal-chain.ts'
-import { createClient } from './paypal-client.ts'
+import { createClient, type PaypalClient } from './paypal-client.ts'
 import { createEventList } from './paypal-event-list.ts'
 import { idOf, linkOf, objectOf } from './paypal-fields.ts'
 import { createRetrievePayment } from './paypal-retrieve.ts'
@@ -67,121 +67,25 @@ export function paypal(
     clock,
   })
   const client = createClient(outbound, options, clock)
-  const certificateOutbound = createOutbound({ name: 'PayPal', maxBytes: CERTIFICATE_BYTES_MAX, clock })
+  const certificateOutbound = createOutbound({
+    name: 'PayPal',
+    maxBytes: CERTIFICATE_BYTES_MAX,
+    clock,
+  })
   const retrieve = createRetrievePayment(client, clock)
   const events = createEventList(client, clock)
   const calls = new PendingPromises()
-
-  /** Changes something at PayPal, once under its key, and asks for the whole object in the answer. */
-  const change = (path: string, key: string, json: object, limitMs: number) =>
-    client.call(path, {
-      headers: { 'paypal-request-id': key, prefer: 'return=representation' },
-      json,
-      limitMs,
-    })
-
-  async function create(order: Order, limitMs: number): Promise<Outcome<{ reference: string; url: string }>> {
-    if (!Object.hasOwn(CURRENCIES, order.currency))
-      return {
-        kind: 'refused',
-        code: 'parameter',
-        reason: `PayPal does not take ${order.currency}`,
-        details: { parameter: 'currency' },
-      }
-    const unit = {
-      reference_id: order.merchantReference ?? 'default',
-      custom_id: order.id,
-      invoice_id: order.id,
-      ...(order.description !== undefined && { description: order.description }),
-      amount: amountOf(order),
-    }
-    const context = {
-      return_url: order.successUrl,
-      cancel_url: order.cancelUrl,
-      user_action: 'PAY_NOW',
-      shipping_preference: 'NO_SHIPPING',
-    }
-    const body = {
-      intent: 'CAPTURE',
-      purchase_units: [unit],
-      payment_source: {
-        paypal: {
-          ...(order.email !== undefined && { email_address: order.email }),
-          experience_context: context,
-        },
-      },
-    }
-    return outcomeOf(await change(ORDERS, order.id, body, limitMs), {
-      call: 'create',
-      expects: 'an order to approve',
-      accept(answer) {
-        const { id, status, links } = objectOf(answer)
-        const reference = idOf(id)
-        const url = linkOf(links, 'payer-action', 'approve')
-        if (status !== 'CREATED' && status !== 'PAYER_ACTION_REQUIRED') return undefined
-        return reference === undefined || url === undefined ? undefined : { reference, url }
-      },
-    })
-  }
-
-  async function capture(
-    { id, reference }: CaptureOrder,
-    limitMs: number,
-  ): Promise<Outcome<{ snapshot: PaymentSnapshot }>> {
-    const path = `${ORDERS}/${encodeURIComponent(reference)}/capture`
-    return outcomeOf(await change(path, id, {}, limitMs), {
-      call: 'capture',
-      expects: 'a captured order',
-      accept(answer) {
-        const view = orderOf(answer)
-        if (view?.snapshot.reference !== reference) return undefined
-        const { snapshot, status, links, isDeclined } = view
-        if (isDeclined) return refusedAt('declined', 'PayPal declined the capture', links)
-        if (status === 'PAYER_ACTION_REQUIRED')
-          return refusedAt('not_approved', 'PayPal needs the buyer to approve the order', links)
-        return snapshot.entries.some(({ kind }) => kind === 'charge') ? { snapshot } : undefined
-      },
-    })
-  }
-
-  async function refund(
-    order: RefundOrder,
-    limitMs: number,
-  ): Promise<Outcome<{ entry: LedgerEntry & { kind: 'refund' } }>> {
-    const path = `/v2/payments/captures/${encodeURIComponent(order.paymentId)}/refund`
-    // PayPal shows it to the buyer, who is not to read that a refund is `fraudulent`.
-    const note = REFUND_WORDS.some((word) => word === order.reason) ? undefined : order.reason
-    const body = {
-      amount: amountOf(order),
-      custom_id: order.id,
-      ...(note !== undefined && { note_to_payer: note }),
-    }
-    return outcomeOf(await change(path, order.id, body, limitMs), {
-      call: 'refund',
-      expects: 'a refund',
-      accept(answer) {
-        const entry = refundOf(answer)
-        return entry && { entry: { ...entry, callId: order.id } }
-      },
-    })
-  }
-
-  async function check(): Promise<void> {
-    const reply = await client.call('/v1/notifications/webhooks', { limitMs: CHECK_MS })
-    if (reply.kind !== 'answered') throw new Error(reply.reason)
-    if (reply.status !== 200) throw new Error(sentence(reply))
-  }
 
   return {
     name: 'paypal',
     isLive: LIVE_HOSTS.has(apiBase.hostname),
     currencies: CURRENCIES,
-    create: (order, limitMs) => calls.add(create(order, limitMs)),
-    capture: (order, limitMs) => calls.add(capture(order, limitMs)),
-    refund: (order, limitMs) => calls.add(refund(order, limitMs)),
+    create: (order, limitMs) => calls.add(create(client, order, limitMs)),
+    capture: (order, limitMs) => calls.add(capture(client, order, limitMs)),
+    refund: (order, limitMs) => calls.add(refund(client, order, limitMs)),
     retrieve: (subject, limitMs) => calls.add(retrieve(subject, limitMs)),
     events: (since, limitMs) => calls.add(events(since, limitMs)),
-    check: () => calls.add(check()),
+    check: () => calls.add(check(client)),
     ...paypalReceiver({
       webhookId: options.webhookId?.trim() || undefined,
       certificates: createCertificates({
@@ -206,6 +110,112 @@ export function paypal(
       await client.ended()
     },
   }
+}
+
+/** Changes something at PayPal, once under its key, and asks for the whole object in the answer. */
+const change = (client: PaypalClient, path: string, key: string, json: object, limitMs: number) =>
+  client.call(path, {
+    headers: { 'paypal-request-id': key, prefer: 'return=representation' },
+    json,
+    limitMs,
+  })
+
+async function create(
+  client: PaypalClient,
+  order: Order,
+  limitMs: number,
+): Promise<Outcome<{ reference: string; url: string }>> {
+  if (!Object.hasOwn(CURRENCIES, order.currency))
+    return {
+      kind: 'refused',
+      code: 'parameter',
+      reason: `PayPal does not take ${order.currency}`,
+      details: { parameter: 'currency' },
+    }
+  const unit = {
+    reference_id: order.merchantReference ?? 'default',
+    custom_id: order.id,
+    invoice_id: order.id,
+    ...(order.description !== undefined && { description: order.description }),
+    amount: amountOf(order),
+  }
+  const context = {
+    return_url: order.successUrl,
+    cancel_url: order.cancelUrl,
+    user_action: 'PAY_NOW',
+    shipping_preference: 'NO_SHIPPING',
+  }
+  const body = {
+    intent: 'CAPTURE',
+    purchase_units: [unit],
+    payment_source: {
+      paypal: {
+        ...(order.email !== undefined && { email_address: order.email }),
+        experience_context: context,
+      },
+    },
+  }
+  return outcomeOf(await change(client, ORDERS, order.id, body, limitMs), {
+    call: 'create',
+    expects: 'an order to approve',
+    accept(answer) {
+      const { id, status, links } = objectOf(answer)
+      const reference = idOf(id)
+      const url = linkOf(links, 'payer-action', 'approve')
+      if (status !== 'CREATED' && status !== 'PAYER_ACTION_REQUIRED') return undefined
+      return reference === undefined || url === undefined ? undefined : { reference, url }
+    },
+  })
+}
+
+async function capture(
+  client: PaypalClient,
+  { id, reference }: CaptureOrder,
+  limitMs: number,
+): Promise<Outcome<{ snapshot: PaymentSnapshot }>> {
+  const path = `${ORDERS}/${encodeURIComponent(reference)}/capture`
+  return outcomeOf(await change(client, path, id, {}, limitMs), {
+    call: 'capture',
+    expects: 'a captured order',
+    accept(answer) {
+      const view = orderOf(answer)
+      if (view?.snapshot.reference !== reference) return undefined
+      const { snapshot, status, links, isDeclined } = view
+      if (isDeclined) return refusedAt('declined', 'PayPal declined the capture', links)
+      if (status === 'PAYER_ACTION_REQUIRED')
+        return refusedAt('not_approved', 'PayPal needs the buyer to approve the order', links)
+      return snapshot.entries.some(({ kind }) => kind === 'charge') ? { snapshot } : undefined
+    },
+  })
+}
+
+async function refund(
+  client: PaypalClient,
+  order: RefundOrder,
+  limitMs: number,
+): Promise<Outcome<{ entry: LedgerEntry & { kind: 'refund' } }>> {
+  const path = `/v2/payments/captures/${encodeURIComponent(order.paymentId)}/refund`
+  // PayPal shows it to the buyer, who is not to read that a refund is `fraudulent`.
+  const note = REFUND_WORDS.some((word) => word === order.reason) ? undefined : order.reason
+  const body = {
+    amount: amountOf(order),
+    custom_id: order.id,
+    ...(note !== undefined && { note_to_payer: note }),
+  }
+  return outcomeOf(await change(client, path, order.id, body, limitMs), {
+    call: 'refund',
+    expects: 'a refund',
+    accept(answer) {
+      const entry = refundOf(answer)
+      return entry && { entry: { ...entry, callId: order.id } }
+    },
+  })
+}
+
+async function check(client: PaypalClient): Promise<void> {
+  const reply = await client.call('/v1/notifications/webhooks', { limitMs: CHECK_MS })
+  if (reply.kind !== 'answered') throw new Error(reply.reason)
+  if (reply.status !== 200) throw new Error(sentence(reply))
 }
 
 function readBase(base: string): URL {
