@@ -1,15 +1,15 @@
-// Fails if two production files export a type, interface or class of the same name: one name means one thing.
+// Fails if two files, tests and their fixtures aside, export a type, interface or class of the same name: one name means one thing.
 
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const DECLARATION = /^export (?:declare )?(?:abstract )?(?:type|interface|class) (\w+)/gm
-const NOT_PRODUCTION = /\.(test|fixture|long)\.ts$|^testing[/\\]/
+const TESTS = /\.(test|fixture|long)\.ts$/
 
 /** The names that more than one file of a directory exports, with these files. */
 export function repeatedTypes(directory: string): [name: string, files: string[]][] {
-  const files = globSync('**/*.ts', { cwd: directory }).filter((file) => !NOT_PRODUCTION.test(file))
+  const files = globSync('**/*.ts', { cwd: directory }).filter((file) => !TESTS.test(file))
   const declarations = files.toSorted().flatMap((file) =>
     Array.from(readFileSync(join(directory, file), 'utf8').matchAll(DECLARATION), ([, name]) => ({
       name: name!,

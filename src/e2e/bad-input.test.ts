@@ -28,7 +28,7 @@ import {
   readOperations,
   takesJson,
   type Draft,
-  type Operation,
+  type OpenapiOperation,
 } from '../testing/operations.ts'
 import { createBank } from '../wires/pay/bank.fixture.ts'
 import { RETURN_URLS, URLS } from '../wires/pay/pay.fixture.ts'
@@ -97,11 +97,11 @@ const OF_UNMINED = new Set([
   'POST /onchain/transactions/{hash}/speed-up',
 ])
 
-const isNeverDone = (operation: Operation): boolean =>
+const isNeverDone = (operation: OpenapiOperation): boolean =>
   BY_MAIL.has(operation.key) || OF_UNMINED.has(operation.key) || isSigned(operation)
 
 /** Whether nothing made up gets past the look at the signature of a provider. */
-const isSigned = (operation: Operation): boolean =>
+const isSigned = (operation: OpenapiOperation): boolean =>
   !takesJson(operation) && [...operation.codes.values()].some((codes) => codes.has('INVALID_SIGNATURE'))
 
 /** A route for each kind of body that is no JSON. */
@@ -159,7 +159,7 @@ const kinds = defineWire({
 
 someEngine((engine) => {
   let app: TestApp
-  let operations: Operation[]
+  let operations: OpenapiOperation[]
   let key: string
   /** What drafts are filled in with. */
   let known: Record<string, string>
@@ -275,7 +275,7 @@ someEngine((engine) => {
         (select count(*) from pay_transactions) as transactions, (select sum(cast(reserved as bigint)) from pay_transactions) as refunds,
         (select count(*) from onchain_wallets) as wallets, (select count(*) from onchain_transactions) as sent`)
 
-  function send({ method, path }: Operation, draft: Draft, body = draft.body): Promise<Exchanged> {
+  function send({ method, path }: OpenapiOperation, draft: Draft, body = draft.body): Promise<Exchanged> {
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
       const segment = draft.segments[name]!
       return segment.startsWith('{{') ? percentEncoded(fill(segment)) : segment
@@ -294,7 +294,7 @@ someEngine((engine) => {
   }
 
   /** An answer that is described; where it is a refusal, one that says what was wrong and where. */
-  function check({ key, codes }: Operation, { status, headers, text }: Exchanged): void {
+  function check({ key, codes }: OpenapiOperation, { status, headers, text }: Exchanged): void {
     assert.ok(status >= 200 && status < 500, `${key} answered ${status}: ${text}`)
     assert.match(String(headers['x-request-id']), /^[\w.:-]{1,128}$/)
     if (status < 400) {
@@ -405,7 +405,7 @@ someEngine((engine) => {
 })
 
 /** What failed, with its seed, and without the pages of text that a hostile value may be. */
-function failure({ key }: Operation, details: fc.RunDetails<[Draft]>): Error {
+function failure({ key }: OpenapiOperation, details: fc.RunDetails<[Draft]>): Error {
   const message = fc.defaultReportMessage(details) ?? ''
   const shortened = message.replaceAll(/[^\s"]{200,}/g, (run) => `${run.slice(0, 100)}…`)
   return new Error(`${key}\n${shortened}`, { cause: details.errorInstance })

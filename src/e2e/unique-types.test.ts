@@ -6,7 +6,7 @@ import { test } from 'node:test'
 
 import { repeatedTypes } from '../../scripts/unique-types.ts'
 
-test('npm run check finds a type name that two production files export', async (t) => {
+test('npm run check finds a type name that two files export', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'sixwire-types-'))
   t.after(() => rm(root, { recursive: true }))
   await mkdir(join(root, 'testing'))
@@ -14,8 +14,12 @@ test('npm run check finds a type name that two production files export', async (
     ['one.ts', 'export type Order = { id: string }\nexport class Basket {}\ntype Own = 1\n'],
     ['two.ts', 'export interface Order {}\ntype Own = 2\nexport const Basket = 1\n'],
     ['one.test.ts', 'export type Basket = 1\n'],
-    ['testing/app.ts', 'export type Basket = 1\n'],
+    ['testing/app.ts', 'export type Courier = 1\n'],
+    ['courier.ts', 'export type Courier = 2\n'],
   ] as const)
     await writeFile(join(root, file), text)
-  assert.deepEqual(repeatedTypes(root), [['Order', ['one.ts', 'two.ts']]])
+  assert.deepEqual(repeatedTypes(root), [
+    ['Courier', ['courier.ts', 'testing/app.ts']],
+    ['Order', ['one.ts', 'two.ts']],
+  ])
 })

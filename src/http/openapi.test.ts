@@ -6,7 +6,7 @@ import { Ajv } from 'ajv'
 import { Type } from '../base/schema.ts'
 
 import { defineErrors } from '../base/errors.ts'
-import { startApp, type Answered, type TestApp } from '../testing/app.ts'
+import { startApp, type TestAnswer, type TestApp } from '../testing/app.ts'
 import { codesIn, resolved } from '../testing/description.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { defineWire } from '../kernel/wire.ts'
@@ -392,7 +392,7 @@ eachEngine((engine) => {
 
     describe('whatever is sent, the answer is one that the description has', () => {
       const ajv = new Ajv({ strict: false, validateFormats: false })
-      const assertDescribed = (key: string, what: string, { status, headers, body, text }: Answered) => {
+      const assertDescribed = (key: string, what: string, { status, headers, body, text }: TestAnswer) => {
         const it = described(key)
         const at = `${key}, ${what}: ${status} ${text.slice(0, 200)}`
         const found = it.responses[status]

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { createTransport } from 'nodemailer'
 import twilio from 'twilio'
 
-import { startApp, type TestApp, type Answered } from '../testing/app.ts'
+import { startApp, type TestApp, type TestAnswer } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
 
-type Json = Answered['body']
+type Json = TestAnswer['body']
 
 async function fill(app: TestApp): Promise<void> {
   const { mail, phone } = (await app.request('GET', '/sandbox/api')).body

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { startApp, type TestApp, type Answered } from '../testing/app.ts'
+import { startApp, type TestApp, type TestAnswer } from '../testing/app.ts'
 import { someEngine } from '../testing/engines.ts'
 
-type Json = Answered['body']
+type Json = TestAnswer['body']
 
 const ADA = '+4915112345678'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import type { Answered } from '../testing/app.ts'
+import type { TestAnswer } from '../testing/app.ts'
 import { startWatched } from '../testing/loaded-modules.ts'
 import { applicationFolder, startProgram } from '../testing/program.ts'
 
-type Json = Answered['body']
+type Json = TestAnswer['body']
 
 /** Of what a server has loaded: the sandbox, and the packages that only it needs. */
 const ofSandbox = (loaded: string[]): string[] =>

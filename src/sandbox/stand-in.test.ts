@@ -10,7 +10,7 @@ import { systemClock } from '../base/clock.ts'
 import { Type } from '../base/schema.ts'
 import { checkOptions, unconfiguredVariables } from '../kernel/options.ts'
 import { defineWire } from '../kernel/wire.ts'
-import { startApp, type Answered, type StartOptions, type TestApp } from '../testing/app.ts'
+import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../testing/app.ts'
 import { someEngine, temporaryFolder } from '../testing/engines.ts'
 import { startMailServer } from '../testing/mail-server.ts'
 import { createJobs } from '../kernel/jobs/jobs.ts'
@@ -18,7 +18,7 @@ import { createSandbox } from './index.ts'
 import { stablePort } from './ports.ts'
 import type { StandIn } from './stand-in.ts'
 
-type Json = Answered['body']
+type Json = TestAnswer['body']
 
 const stateOf = async (app: TestApp): Promise<Json> => (await app.request('GET', '/sandbox/api')).body
 

@@ -10,7 +10,7 @@ import { freePort } from './free-port.ts'
 
 export { testClock, type TestClock }
 
-export type Answered = {
+export type TestAnswer = {
   status: number
   headers: AnswerHeaders
   text: string
@@ -32,7 +32,7 @@ export type TestApp = {
   app: App
   clock: TestClock
   /** Any request at all, as a stranger would send it. */
-  request(method: string, path: string, options?: RequestOptions): Promise<Answered>
+  request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>
   /** The typed client, without a token. */
   client: Client<Api>
   /** A new account, signed in. */
@@ -118,7 +118,7 @@ export async function startApp(
     method: string,
     path: string,
     { body, raw, token, headers }: RequestOptions = {},
-  ): Promise<Answered> {
+  ): Promise<TestAnswer> {
     const content = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const answered = await exchange(
       url,

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { Agent } from '../base/node-http.ts'
-import type { Answered } from './app.ts'
+import type { TestAnswer } from './app.ts'
 import { temporaryFolder, type Ending, type Engine } from './engines.ts'
 import { exchange } from './exchange.ts'
 import { startProgram } from './program.ts'
@@ -21,7 +21,7 @@ export type Victim = {
     path: string,
     token?: string,
     body?: unknown,
-  ): Promise<Pick<Answered, 'status' | 'body'>>
+  ): Promise<Pick<TestAnswer, 'status' | 'body'>>
   /** A connection of an attacker that has sent this, and reads nothing until it is resumed. */
   send(bytes: string | Buffer): Socket
   /** Resident memory now, in MB. */

@@ -1,7 +1,7 @@
 // What the tests of the auth wire share, and other tests that need an account.
 import { after, before } from 'node:test'
 
-import { startApp, type Answered, type StartOptions, type TestApp } from './app.ts'
+import { startApp, type TestAnswer, type StartOptions, type TestApp } from './app.ts'
 import type { Engine } from './engines.ts'
 import type { Session, TokenPair } from '../wires/auth/sessions/sessions.ts'
 
@@ -30,10 +30,10 @@ type Body = TokenPair & {
   error: { code: string; message: string; details?: { issues: { path: string; message: string }[] } }
 }
 
-export type Reply = {
+export type AuthReply = {
   status: number
   code: string | undefined
-  headers: Answered['headers']
+  headers: TestAnswer['headers']
   text: string
   body: Body
 }
@@ -43,23 +43,23 @@ export async function send(
   app: TestApp,
   route: string,
   options: { body?: unknown; token?: string; headers?: Record<string, string> } = {},
-): Promise<Reply> {
+): Promise<AuthReply> {
   const [method = '', path = ''] = route.split(' ')
   const answered = await app.request(method, path, options)
   const body = answered.body as Body | undefined
   return { ...answered, code: body?.error?.code, body: body as Body }
 }
 
-export const login = (app: TestApp, email: string, password = PASSWORD): Promise<Reply> =>
+export const login = (app: TestApp, email: string, password = PASSWORD): Promise<AuthReply> =>
   send(app, 'POST /auth/login', { body: { email, password } })
 
-export const refresh = (app: TestApp, refreshToken: string): Promise<Reply> =>
+export const refresh = (app: TestApp, refreshToken: string): Promise<AuthReply> =>
   send(app, 'POST /auth/refresh', { body: { refreshToken } })
 
-export const me = (app: TestApp, token: string): Promise<Reply> => send(app, 'GET /auth/me', { token })
+export const me = (app: TestApp, token: string): Promise<AuthReply> => send(app, 'GET /auth/me', { token })
 
 /** How many answers had each status: `{ 200: 1, 423: 4 }`. */
-export function statuses(replies: readonly Reply[]): Record<number, number> {
+export function statuses(replies: readonly AuthReply[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const { status } of replies) counts[status] = (counts[status] ?? 0) + 1
   return counts

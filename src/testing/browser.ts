@@ -2,7 +2,7 @@
 
 type Cookie = { value: string; path: string; secure: boolean; attributes: string }
 
-export type Page = {
+export type BrowserPage = {
   /** The address at which it ended. */
   url: URL
   /** What is behind its `#`. */
@@ -13,9 +13,9 @@ export type Page = {
 
 export type Browser = {
   /** Follows redirects until a page is answered, or the address begins with `stopAt`: that one is not asked. */
-  visit(url: string, options?: { stopAt?: string }): Promise<Page>
+  visit(url: string, options?: { stopAt?: string }): Promise<BrowserPage>
   /** Sends a form, then follows likewise. */
-  submit(url: string, fields: Record<string, string>, options?: { stopAt?: string }): Promise<Page>
+  submit(url: string, fields: Record<string, string>, options?: { stopAt?: string }): Promise<BrowserPage>
   /** One request with its cookies; nothing is followed. */
   step(url: string, fields?: Record<string, string>): Promise<Response>
   /** The cookies of an address, as they would be sent. */
@@ -75,7 +75,7 @@ export function createBrowser(places: Record<string, string> = {}): Browser {
     return response
   }
 
-  const pageAt = (url: URL, status: number, text: string): Page => ({
+  const pageAt = (url: URL, status: number, text: string): BrowserPage => ({
     url,
     fragment: Object.fromEntries(new URLSearchParams(url.hash.slice(1))),
     status,
@@ -86,7 +86,7 @@ export function createBrowser(places: Record<string, string> = {}): Browser {
     address: string,
     fields: Record<string, string> | undefined,
     stopAt?: string,
-  ): Promise<Page> {
+  ): Promise<BrowserPage> {
     let url = new URL(address)
     let response = await step(url.href, fields)
     for (let hops = 0; hops < 20; hops++) {

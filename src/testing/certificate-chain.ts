@@ -8,8 +8,8 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
 /** id-ce-basicConstraints, critical: RFC 5280, section 4.2.1.9. */
 const IS_AUTHORITY = '300f0603551d130101ff040530030101ff'
 
-export type Keys = { privateKey: KeyObject; publicKey: KeyObject }
-export type Issuer = { commonName: string; keys: Keys }
+export type KeyPair = { privateKey: KeyObject; publicKey: KeyObject }
+export type Issuer = { commonName: string; keys: KeyPair }
 
 const der = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
   const content = Buffer.concat(parts)

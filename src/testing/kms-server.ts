@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http'
 import { secp256k1 } from '@noble/curves/secp256k1'
 
 import type { Ending } from './engines.ts'
-import { startScriptedServer, type Asked } from './scripted-http.ts'
+import { startScriptedServer, type ScriptedRequest } from './scripted-http.ts'
 
 export const KMS_CREDENTIALS = {
   accessKeyId: 'AKIDEXAMPLE',
@@ -100,7 +100,7 @@ function send(response: ServerResponse, status: number, body: object | string): 
 }
 
 /** Whether the request has a signature of the access key, within five minutes: AWS Signature Version 4. */
-function isSigned({ method, path, body, headers }: Asked): boolean {
+function isSigned({ method, path, body, headers }: ScriptedRequest): boolean {
   const match = /^AWS4-HMAC-SHA256 Credential=(\S+), SignedHeaders=(\S+), Signature=([\da-f]{64})$/.exec(
     headers.authorization ?? '',
   )

@@ -7,7 +7,7 @@ import { endOfSuite, type Ending, type Engine } from './engines.ts'
 import { startMailServer, type ReceivedMail } from './mail-server.ts'
 
 /** A mail server as the tests of accounts read it. */
-export type Mailbox = {
+export type TestMailbox = {
   /** For `SMTP_URL`. */
   url: string
   /** Every mail so far, oldest first. */
@@ -17,7 +17,7 @@ export type Mailbox = {
 }
 
 /** Starts a mail server on a free port; it ends with the test or suite. */
-export async function startMailbox(ending: Ending): Promise<Mailbox> {
+export async function startMailbox(ending: Ending): Promise<TestMailbox> {
   const { url, received, mailTo } = await startMailServer(ending)
   return { url, mails: received, next: mailTo }
 }
@@ -33,9 +33,9 @@ export async function quietQueue({ app }: TestApp): Promise<void> {
 export function appWithMailbox(
   engine: Engine,
   options: StartOptions = {},
-): () => { app: TestApp; mailbox: Mailbox } {
+): () => { app: TestApp; mailbox: TestMailbox } {
   const ending = endOfSuite()
-  let started: { app: TestApp; mailbox: Mailbox }
+  let started: { app: TestApp; mailbox: TestMailbox }
   before(async () => {
     const mailbox = await startMailbox(ending)
     const app = await startApp(ending, engine, withMail(mailbox, options))

@@ -9,7 +9,7 @@ import { createServer } from '../base/node-http.ts'
 import type { Ending } from './engines.ts'
 import { CLIENT } from './provider-login.ts'
 
-export type Person = {
+export type OAuthPerson = {
   /** What `GET /user` answers. */
   user: unknown
   /** What `GET /user/emails` answers; a number for a status without a list. */
@@ -20,7 +20,7 @@ export type OauthServer = {
   /** The environment of a server that signs in here. */
   variables: Record<string, string>
   /** Who consents next. */
-  person(person: Person): void
+  person(person: OAuthPerson): void
   /** What the next calls of an address answer instead. */
   answer(path: string, instead: { status: number; body: string } | undefined): void
   tokenRequests(): number
@@ -35,12 +35,12 @@ const text = async (request: IncomingMessage): Promise<string> => {
 }
 
 export async function startOauthServer(ending: Ending, redirectUri: string): Promise<OauthServer> {
-  let next: Person = { user: { id: 1 }, emails: [] }
+  let next: OAuthPerson = { user: { id: 1 }, emails: [] }
   let tokenRequests = 0
   const given: string[] = []
   const instead = new Map<string, { status: number; body: string }>()
-  const codes = new Map<string, { challenge: string; person: Person }>()
-  const tokens = new Map<string, Person>()
+  const codes = new Map<string, { challenge: string; person: OAuthPerson }>()
+  const tokens = new Map<string, OAuthPerson>()
   const secret = (): string => {
     const made = randomBytes(20).toString('hex')
     given.push(made)

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair } from 'jose'
 import Provider from 'oidc-provider'
 
-import type { Browser, Page } from './browser.ts'
+import type { Browser, BrowserPage } from './browser.ts'
 import type { Ending } from './engines.ts'
 import { CLIENT } from './provider-login.ts'
 
@@ -21,10 +21,10 @@ export type OidcIssuer = {
   /** Goes through login and consent, or says no to it; the browser came from a start route. */
   consent(
     browser: Browser,
-    page: Page,
+    page: BrowserPage,
     login: string,
     options?: { stopAt?: string; deny?: boolean },
-  ): Promise<Page>
+  ): Promise<BrowserPage>
   /** Refuses connections until `start`. */
   stop(): Promise<void>
   start(): Promise<void>

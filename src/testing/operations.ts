@@ -15,19 +15,19 @@ import {
   tamperedText,
 } from './hostile.ts'
 
-export type Schema = { type?: string; properties?: Record<string, Schema>; enum?: string[] }
+export type OpenapiSchema = { type?: string; properties?: Record<string, OpenapiSchema>; enum?: string[] }
 
 /** One route, as it is described. */
-export type Operation = {
+export type OpenapiOperation = {
   /** `POST /store/{collection}` */
   key: string
   method: string
   path: string
-  parameters: { in: 'path' | 'query' | 'header'; name: string; required?: boolean; schema: Schema }[]
+  parameters: { in: 'path' | 'query' | 'header'; name: string; required?: boolean; schema: OpenapiSchema }[]
   /** What its body is sent as; `application/json` also if it has none. */
   mediaType: string
   /** The schema of its body; undefined if it has none. */
-  body: Schema | undefined
+  body: OpenapiSchema | undefined
   /** The codes that are described for each status; none for a success. */
   codes: Map<number, Set<string>>
 }
@@ -130,7 +130,7 @@ const SENSIBLE_BELOW: readonly [path: string, values: Readonly<Record<string, un
   ],
 ]
 
-const sensibleBelow = ({ path }: Operation): Readonly<Record<string, unknown>> =>
+const sensibleBelow = ({ path }: OpenapiOperation): Readonly<Record<string, unknown>> =>
   SENSIBLE_BELOW.find(([prefix]) => path.startsWith(prefix))?.[1] ?? {}
 
 const SENSIBLE_VALUES: Record<string, unknown> = {
@@ -155,13 +155,13 @@ export const AUTHORIZATION: Record<string, string | undefined> = {
 }
 
 /** In how many places it takes something. */
-export const inputsOf = ({ parameters, body }: Operation): number =>
+export const inputsOf = ({ parameters, body }: OpenapiOperation): number =>
   parameters.length + Object.keys(body?.properties ?? {}).length + (body ? 1 : 0)
 
 type Description = {
-  parameters?: Operation['parameters']
-  requestBody?: { content: Record<string, { schema: Schema }> }
-  responses: Record<string, { content?: { 'application/json'?: { schema: Schema } } }>
+  parameters?: OpenapiOperation['parameters']
+  requestBody?: { content: Record<string, { schema: OpenapiSchema }> }
+  responses: Record<string, { content?: { 'application/json'?: { schema: OpenapiSchema } } }>
 }
 
 const JSON_TYPE = 'application/json'
@@ -178,7 +178,7 @@ const AUTHORIZATION_HEADER = {
 /** @param description the parsed `/openapi.json` */
 export function readOperations(description: {
   paths: Record<string, Record<string, Description>>
-}): Operation[] {
+}): OpenapiOperation[] {
   return Object.entries(resolved(description).paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]) => {
       const [mediaType, media] = Object.entries(requestBody?.content ?? {})[0] ?? [JSON_TYPE]
@@ -201,15 +201,16 @@ export function readOperations(description: {
 }
 
 /** Whether an operation takes a body, and takes it as JSON. */
-export const takesJson = ({ mediaType, body }: Operation): boolean =>
+export const takesJson = ({ mediaType, body }: OpenapiOperation): boolean =>
   mediaType === JSON_TYPE && body !== undefined
 
-const sensibleId = ({ path }: Operation): string => SENSIBLE_IDS[path.split('/')[1]!] ?? '{{documentId}}'
+const sensibleId = ({ path }: OpenapiOperation): string =>
+  SENSIBLE_IDS[path.split('/')[1]!] ?? '{{documentId}}'
 
 /** A payment by the provider of a route: `{{walletpayTransaction}}`. */
-const transactionOf = ({ path }: Operation): string => `{{${path.split('/')[2]!}Transaction}}`
+const transactionOf = ({ path }: OpenapiOperation): string => `{{${path.split('/')[2]!}Transaction}}`
 
-function sensible(name: string, operation: Operation, schema: Schema): fc.Arbitrary<unknown> {
+function sensible(name: string, operation: OpenapiOperation, schema: OpenapiSchema): fc.Arbitrary<unknown> {
   const below = sensibleBelow(operation)
   if (Object.hasOwn(below, name)) return fc.constant(below[name])
   if (name === 'id') return fc.constant(sensibleId(operation))
@@ -228,11 +229,11 @@ const mostly = <T>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<T>, weight = 4): fc
 
 const MULTIPART = 'multipart/form-data'
 
-const contentTypeOf = ({ mediaType }: Operation): string =>
+const contentTypeOf = ({ mediaType }: OpenapiOperation): string =>
   mediaType === MULTIPART ? `${MULTIPART}; boundary=b` : mediaType.replace('*/*', 'application/octet-stream')
 
 /** A body of another kind than JSON; undefined if the operation takes JSON, or no body. */
-function otherBodyOf(operation: Operation): fc.Arbitrary<Buffer> | undefined {
+function otherBodyOf(operation: OpenapiOperation): fc.Arbitrary<Buffer> | undefined {
   const { mediaType, body } = operation
   if (mediaType === JSON_TYPE) return undefined
   const properties = Object.entries(body?.properties ?? {})
@@ -246,9 +247,9 @@ function otherBodyOf(operation: Operation): fc.Arbitrary<Buffer> | undefined {
 }
 
 /** Requests to a route, most of them with something in them that does not belong there. */
-export function drafts(operation: Operation): fc.Arbitrary<Draft> {
+export function drafts(operation: OpenapiOperation): fc.Arbitrary<Draft> {
   const { parameters } = operation
-  const text = ({ name, schema }: Operation['parameters'][number]): fc.Arbitrary<string> =>
+  const text = ({ name, schema }: OpenapiOperation['parameters'][number]): fc.Arbitrary<string> =>
     sensible(name, operation, schema).map(String)
   const of = (place: string) => parameters.filter((parameter) => parameter.in === place)
 
@@ -326,7 +327,7 @@ export function drafts(operation: Operation): fc.Arbitrary<Draft> {
 }
 
 /** A request that fits its description, without a body: the caller adds it. */
-export const plainDraft = (operation: Operation): Draft => ({
+export const plainDraft = (operation: OpenapiOperation): Draft => ({
   caller: 'user',
   segments: Object.fromEntries(
     operation.parameters
@@ -350,7 +351,7 @@ export const plainDraft = (operation: Operation): Draft => ({
 })
 
 /** Something that fits, for each field of the body. */
-export const plainBody = (operation: Operation): Record<string, unknown> =>
+export const plainBody = (operation: OpenapiOperation): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(operation.body?.properties ?? {}).flatMap(([name, { type }]): [string, unknown][] => {
       const below = sensibleBelow(operation)

@@ -1,6 +1,6 @@
 // What the tests of sign-in through identity providers share: a server, its address, and ways through it.
 import type { TestApp } from './app.ts'
-import { createBrowser, type Browser, type Page } from './browser.ts'
+import { createBrowser, type Browser, type BrowserPage } from './browser.ts'
 import { me } from './auth.ts'
 
 /** The names by which browsers and providers know the server and its frontend. */
@@ -19,7 +19,7 @@ export const callbackOf = (name: string): string => `${PUBLIC_URL}/auth/${name}/
 export const startOf = (name: string, query = ''): string => `${PUBLIC_URL}/auth/${name}${query}`
 
 /** Who the fragment's token names; throws where the page says an error. */
-export async function personOf(app: TestApp, page: Page) {
+export async function personOf(app: TestApp, page: BrowserPage) {
   const { token, error } = page.fragment
   if (token === undefined) throw new Error(`not signed in: ${error ?? page.url.href} ${page.text}`)
   const { body, status } = await me(app, token)

@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Ending } from './engines.ts'
 import { json, startScriptedServer } from './scripted-http.ts'
 
-export type RpcCall = { jsonrpc: '2.0'; id?: number | string | null; method: string; params?: unknown[] }
-export type RpcAnswer = {
+export type ProxyCall = { jsonrpc: '2.0'; id?: number | string | null; method: string; params?: unknown[] }
+export type ProxyAnswer = {
   jsonrpc: '2.0'
   id?: number | string | null
   result?: unknown
@@ -14,11 +14,11 @@ export type RpcAnswer = {
 }
 
 /** What happens to calls. A request with several calls is dropped, delayed or refused as a whole. */
-export type RpcFault = {
+export type ProxyFault = {
   /** Calls of this method, or of any. */
   method?: string | RegExp
   /** Of these calls only those that this says. */
-  when?: (call: RpcCall) => boolean
+  when?: (call: ProxyCall) => boolean
   /** For how many calls, then no more. Default: all. */
   times?: number
   /** How many such calls it leaves alone before. Default: none. */
@@ -38,8 +38,8 @@ export type RpcFault = {
   /** Gives the node the call twice; the second answer counts. */
   twice?: boolean
   /** Changes the result, or the whole answer. */
-  lie?: (result: unknown, call: RpcCall) => unknown
-  answer?: (answer: RpcAnswer, call: RpcCall) => RpcAnswer
+  lie?: (result: unknown, call: ProxyCall) => unknown
+  answer?: (answer: ProxyAnswer, call: ProxyCall) => ProxyAnswer
   /** Turns round the order of the answers to a batch. */
   reverse?: boolean
 }
@@ -52,11 +52,11 @@ export type RpcProxy = {
   /** The calls so far, of one method or of all. */
   calls(method?: string): number
   /** All calls so far, in their order. */
-  log: RpcCall[]
+  log: ProxyCall[]
   /** Sets the counts to 0. */
   forget(): void
   /** Adds a fault. Returns the function that removes it. */
-  fault(fault: RpcFault): () => void
+  fault(fault: ProxyFault): () => void
   /** Removes all faults. */
   heal(): void
   /** From now on it stands before this node. */
@@ -65,13 +65,13 @@ export type RpcProxy = {
 
 /** Starts a proxy before a node, and ends it with the test or suite. */
 export async function startRpcProxy(ending: Ending, nodeUrl: string): Promise<RpcProxy> {
-  type Active = { fault: RpcFault; seen: number }
+  type Active = { fault: ProxyFault; seen: number }
   const faults = new Set<Active>()
-  const log: RpcCall[] = []
+  const log: ProxyCall[] = []
   const requests: (readonly string[])[] = []
   let target = nodeUrl
 
-  const faultsOf = (call: RpcCall): RpcFault[] =>
+  const faultsOf = (call: ProxyCall): ProxyFault[] =>
     [...faults]
       .filter(({ fault: { method, when } }) => {
         if (typeof method === 'string' && method !== call.method) return false
@@ -85,19 +85,19 @@ export async function startRpcProxy(ending: Ending, nodeUrl: string): Promise<Rp
       })
       .map(({ fault }) => fault)
 
-  async function forward(calls: readonly RpcCall[], asBatch: boolean): Promise<RpcAnswer[]> {
+  async function forward(calls: readonly ProxyCall[], asBatch: boolean): Promise<ProxyAnswer[]> {
     if (calls.length === 0) return []
     const response = await fetch(target, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(asBatch ? calls : calls[0]),
     })
-    const answer = (await response.json()) as RpcAnswer | RpcAnswer[]
+    const answer = (await response.json()) as ProxyAnswer | ProxyAnswer[]
     return Array.isArray(answer) ? answer : [answer]
   }
 
   async function serve(body: string, response: ServerResponse): Promise<void> {
-    const parsed = JSON.parse(body) as RpcCall | RpcCall[]
+    const parsed = JSON.parse(body) as ProxyCall | ProxyCall[]
     const isBatch = Array.isArray(parsed)
     requests.push([parsed].flat().map(({ method }) => method))
     const calls = (isBatch ? parsed : [parsed]).map((call) => ({ call, faults: faultsOf(call) }))
@@ -125,10 +125,10 @@ export async function startRpcProxy(ending: Ending, nodeUrl: string): Promise<Rp
     if (all.some(({ drop }) => drop === 'after')) return void response.destroy()
     if (longest('answerDelayMs') > 0) await delay(longest('answerDelayMs'), undefined, { ref: false })
 
-    const answers = calls.map(({ call, faults }): RpcAnswer => {
+    const answers = calls.map(({ call, faults }): ProxyAnswer => {
       const { id = null } = call
       const error = faults.find(({ error }) => error)?.error
-      let answer: RpcAnswer = error
+      let answer: ProxyAnswer = error
         ? { jsonrpc: '2.0', id, error }
         : (answered.find((one) => one.id === id) ?? { jsonrpc: '2.0', id, result: null })
       for (const { lie, answer: change } of faults) {

@@ -7,7 +7,7 @@ import { createServer } from '../base/node-http.ts'
 import type { Ending } from './engines.ts'
 
 /** A request whose body has arrived. */
-export type Asked = {
+export type ScriptedRequest = {
   method: string
   path: string
   query: URLSearchParams
@@ -19,25 +19,25 @@ export type Asked = {
   headers: IncomingMessage['headers']
 }
 
-export type Answer = (asked: Asked, response: ServerResponse) => void
+export type ScriptedAnswer = (asked: ScriptedRequest, response: ServerResponse) => void
 
 export type ScriptedServer = {
   /** The requests so far. */
-  asked: Asked[]
+  asked: ScriptedRequest[]
   server: Server
   port: number
 }
 
 /** Starts a server on a free port, and ends it with the test or suite. */
-export async function startScriptedServer(ending: Ending, answer: Answer): Promise<ScriptedServer> {
-  const asked: Asked[] = []
+export async function startScriptedServer(ending: Ending, answer: ScriptedAnswer): Promise<ScriptedServer> {
+  const asked: ScriptedRequest[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const url = new URL(request.url!, 'http://localhost')
       const body = Buffer.concat(chunks).toString()
-      const one: Asked = {
+      const one: ScriptedRequest = {
         method: request.method!,
         path: url.pathname,
         query: url.searchParams,

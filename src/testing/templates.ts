@@ -5,16 +5,16 @@ import { Client } from 'pg'
 
 import { createApp } from '../app.ts'
 
-/** The environment variable that holds the `Templates` of a run as JSON. `global.ts` sets it. */
+/** The environment variable that holds the `DatabaseTemplates` of a run as JSON. `global.ts` sets it. */
 export const TEMPLATES_VARIABLE = 'SIXWIRE_TEST_TEMPLATES'
 
 /** A database of each engine with every table of Sixwire, the sandbox's too: a SQLite file, and a name on PostgreSQL. */
-export type Templates = { sqlite: string; postgres: string }
+export type DatabaseTemplates = { sqlite: string; postgres: string }
 
 /** The templates of this run; undefined where a test file is run alone, and each server makes its own tables. */
-export function templatesOfRun(): Templates | undefined {
+export function templatesOfRun(): DatabaseTemplates | undefined {
   const text = process.env[TEMPLATES_VARIABLE]
-  return text ? (JSON.parse(text) as Templates) : undefined
+  return text ? (JSON.parse(text) as DatabaseTemplates) : undefined
 }
 
 /**
@@ -23,7 +23,7 @@ export function templatesOfRun(): Templates | undefined {
  * @param postgres `postgres://…` of a database beside which others can be created
  * @param folder for the SQLite file
  */
-export async function makeTemplates(postgres: string, folder: string): Promise<Templates> {
+export async function makeTemplates(postgres: string, folder: string): Promise<DatabaseTemplates> {
   const templates = {
     sqlite: join(folder, 'template.db'),
     postgres: `sixwire_template_${randomBytes(8).toString('hex')}`,

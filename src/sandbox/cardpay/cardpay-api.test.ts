@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 
 import Stripe from 'stripe'
 
-import type { Answered } from '../../testing/app.ts'
+import type { TestAnswer } from '../../testing/app.ts'
 import { anyEngine, someEngine, endOfSuite } from '../../testing/engines.ts'
 import { orderOf, paid, refusal, startCardpay, type Cardpay } from './cardpay.fixture.ts'
 import { API_VERSION } from './stripe-types.ts'
 
-type Json = Answered['body']
+type Json = TestAnswer['body']
 type Create = Stripe.Checkout.SessionCreateParams
 type Item = NonNullable<Create['line_items']>[number]
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { Answered } from '../../testing/app.ts'
+import type { TestAnswer } from '../../testing/app.ts'
 import { temporaryFolder } from '../../testing/engines.ts'
 import { startProgram, startScript, urlLiteral } from '../../testing/program.ts'
 
@@ -72,7 +72,7 @@ test('a kill -9 of a server ends its nodes, and the next server goes on with the
         }),
       })
       assert.equal(answered.status, 200)
-      return (await answered.json()) as Answered['body']
+      return (await answered.json()) as TestAnswer['body']
     }
     return { program, api }
   }

@@ -6,12 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Address } from 'viem'
 
-import { startApp, type Answered, type StartOptions, type TestApp } from '../../testing/app.ts'
+import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../testing/app.ts'
 import { CONTRACTS } from '../../testing/contracts.ts'
 import { anyEngine, someEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
 import { startTestNode, testClient } from '../../testing/node.ts'
 
-type Json = Answered['body']
+type Json = TestAnswer['body']
 
 const NOBODY = '0x000000000000000000000000000000000000dEaD'
 

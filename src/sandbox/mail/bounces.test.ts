@@ -6,11 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
 
 import { sql } from '../../db/sql.ts'
-import { startApp, type Answered, type StartOptions, type TestApp } from '../../testing/app.ts'
+import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../testing/app.ts'
 import { someEngine, type Engine } from '../../testing/engines.ts'
 import { freePort } from '../../testing/free-port.ts'
 
-type Json = Answered['body']
+type Json = TestAnswer['body']
 
 const REASON = '550 5.1.1 There is no such mailbox'
 

@@ -9,13 +9,13 @@ import { createApp } from '../../app.ts'
 import { systemClock } from '../../base/clock.ts'
 import { sql } from '../../db/sql.ts'
 import { createJobs } from '../../kernel/jobs/jobs.ts'
-import { startApp, type StartOptions, type TestApp, type Answered } from '../../testing/app.ts'
+import { startApp, type StartOptions, type TestApp, type TestAnswer } from '../../testing/app.ts'
 import { someEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'
 import { createSandbox } from '../index.ts'
 import { MAILS_KEPT } from './inbox.ts'
 import { linksOf, textOf } from './links.ts'
 
-type Json = Answered['body']
+type Json = TestAnswer['body']
 
 async function begin(t: TestContext, engine: Engine, options: StartOptions = {}) {
   const app = await startApp(t, engine, { ...options, sandbox: true })

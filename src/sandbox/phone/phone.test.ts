@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
 
 import { sql } from '../../db/sql.ts'
-import type { Answered } from '../../testing/app.ts'
+import type { TestAnswer } from '../../testing/app.ts'
 import { stillClock } from '../../testing/clock.ts'
 import { someEngine } from '../../testing/engines.ts'
 import { MESSAGES_KEPT } from './messages.ts'
 import { ADA, begin, BOB, clientOf, setFault, shown, waiting } from './phone.fixture.ts'
 
-type Json = Answered['body']
+type Json = TestAnswer['body']
 
 someEngine((engine) => {
   test('the official client sends an SMS, and it is on the phone', async (t) => {

@@ -6,7 +6,7 @@ import { loadSettings } from '../../kernel/config.ts'
 import { createJobs } from '../../kernel/jobs/jobs.ts'
 import { readMigrations } from '../../db/migrations.ts'
 import { openDatabase } from '../../db/open.ts'
-import type { Answered } from '../../testing/app.ts'
+import type { TestAnswer } from '../../testing/app.ts'
 import { testClock, type TestClock } from '../../testing/clock.ts'
 import { temporaryFolder, type Ending, type Engine } from '../../testing/engines.ts'
 import { freePort } from '../../testing/free-port.ts'
@@ -14,7 +14,7 @@ import { createSandbox } from '../index.ts'
 import { createWalletpay } from './index.ts'
 
 /** A JSON body, as far as the tests read it. */
-export type Json = Answered['body']
+export type Json = TestAnswer['body']
 
 export type Reply = { status: number; headers: Headers; text: string; body: Json }
 

@@ -7,7 +7,7 @@ import { before, describe, test } from 'node:test'
 import { startApp, type TestApp } from '../../testing/app.ts'
 import { login, me, PASSWORD, refresh, send } from '../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
-import { startMailbox, tokenOf, withMail, type Mailbox } from '../../testing/mailbox.ts'
+import { startMailbox, tokenOf, withMail, type TestMailbox } from '../../testing/mailbox.ts'
 import { startOidcIssuer, type OidcIssuer } from '../../testing/oidc-issuer.ts'
 import { browserOf, callbackOf, CLIENT, PUBLIC_URL, startOf } from '../../testing/provider-login.ts'
 
@@ -46,7 +46,7 @@ describe('credentials', () => {
     const ending = endOfSuite()
     let app: TestApp
     let issuer: OidcIssuer
-    let mailbox: Mailbox
+    let mailbox: TestMailbox
     before(async () => {
       issuer = await startOidcIssuer(ending, { redirectUris: [callbackOf('idpa')] })
       mailbox = await startMailbox(ending)

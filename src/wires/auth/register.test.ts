@@ -15,7 +15,7 @@ import {
   startReplicas,
   statuses,
   times,
-  type Reply,
+  type AuthReply,
 } from '../../testing/auth.ts'
 
 describe('registration', () => {
@@ -330,7 +330,7 @@ describe('registration', () => {
       })
 
     /** No tokens, and no sign of what became of the account. */
-    async function assertTaken({ status, code, text }: Reply): Promise<void> {
+    async function assertTaken({ status, code, text }: AuthReply): Promise<void> {
       assert.deepEqual([status, code], [409, 'EMAIL_TAKEN'])
       assert.doesNotMatch(text, /oken"/)
     }

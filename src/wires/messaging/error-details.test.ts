@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import { resolved } from '../../testing/description.ts'
-import { startApp, type Answered, type RequestOptions, type TestApp } from '../../testing/app.ts'
+import { startApp, type TestAnswer, type RequestOptions, type TestApp } from '../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../testing/engines.ts'
 import { startMailServer, type MailServer } from '../../testing/mail-server.ts'
 import { environmentOf, startTextServer } from './providers.fixture.ts'
@@ -23,9 +23,9 @@ const BODIES: Record<string, unknown> = {
   whatsapp: { to: PHONE, body: 'Hello' },
 }
 
-type Described = { content: { 'application/json': { schema: Answered['body'] } } }
+type Described = { content: { 'application/json': { schema: TestAnswer['body'] } } }
 
-const says = ({ status, body, text }: Answered) => {
+const says = ({ status, body, text }: TestAnswer) => {
   assert.ok(body?.error, text)
   const { code, details } = body.error
   return [status, code, details?.channel, details?.provider]

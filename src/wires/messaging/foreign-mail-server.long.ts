@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import PostalMime, { type Email } from 'postal-mime'
 
-import type { Answered } from '../../testing/app.ts'
+import type { TestAnswer } from '../../testing/app.ts'
 import { selfSigned } from '../../testing/certificate.ts'
 import { eachEngine, type Ending } from '../../testing/engines.ts'
 import { freePort } from '../../testing/free-port.ts'
@@ -156,7 +156,7 @@ eachEngine((engine) => {
         headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
         body: JSON.stringify(body),
       })
-      return { status: response.status, body: (await response.json()) as Answered['body'] }
+      return { status: response.status, body: (await response.json()) as TestAnswer['body'] }
     }
     const ada = { email: 'ada@example.com', password: 'a long passphrase' }
     const { body: registered } = await call('/auth/register', ada)

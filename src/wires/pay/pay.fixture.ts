@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { sql } from '../../db/sql.ts'
 import type { ProviderEvent } from './provider.ts'
-import { startApp, testClock, type Answered, type StartOptions, type TestApp } from '../../testing/app.ts'
+import { startApp, testClock, type TestAnswer, type StartOptions, type TestApp } from '../../testing/app.ts'
 import type { Ending, Engine } from '../../testing/engines.ts'
 import type { TransactionDetails } from './transactions.ts'
 import { createBank, webhookOf, type Bank } from './bank.fixture.ts'
@@ -19,7 +19,7 @@ export type Till = {
   card: Bank
   wallet: Bank
   /** Calls as a service key with all scopes. */
-  call(route: string, body?: unknown, options?: CallOptions): Promise<Answered>
+  call(route: string, body?: unknown, options?: CallOptions): Promise<TestAnswer>
   /** Creates a checkout of 10.00 EUR, or of an amount, and answers the transaction. */
   checkout(amount?: number): Promise<{ _id: string; reference: string }>
   /** Likewise one that is paid. */

@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
-import { startOauthServer, type OauthServer, type Person } from '../../../testing/oauth-server.ts'
+import { startOauthServer, type OauthServer, type OAuthPerson } from '../../../testing/oauth-server.ts'
 import {
   APP_URL,
   browserOf,
@@ -31,7 +31,7 @@ describe("sign-in through an OAuth 2 provider in GitHub's shape", () => {
     })
 
     const visit = (query = '', browser = browserOf(app)) => browser.visit(startOf('idpb', query))
-    async function signIn(person: Person, query = '') {
+    async function signIn(person: OAuthPerson, query = '') {
       provider.person(person)
       return visit(query)
     }
@@ -39,7 +39,7 @@ describe("sign-in through an OAuth 2 provider in GitHub's shape", () => {
       app.app.db.get(sql`
         select (select count(*) from auth_users) as users, (select count(*) from auth_sessions) as sessions`)
 
-    async function isRefused(person: Person, error: string, what: unknown = person): Promise<void> {
+    async function isRefused(person: OAuthPerson, error: string, what: unknown = person): Promise<void> {
       const before = await opened()
       const page = await signIn(person)
       assert.equal(page.url.href, `${APP_URL}/auth/callback#error=${error}`, JSON.stringify(what))

@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { login, me } from '../../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
-import { quietQueue, startMailbox, tokenOf, withMail, type Mailbox } from '../../../testing/mailbox.ts'
+import { quietQueue, startMailbox, tokenOf, withMail, type TestMailbox } from '../../../testing/mailbox.ts'
 import { startOidcIssuer, type OidcIssuer } from '../../../testing/oidc-issuer.ts'
 import {
   browserOf,
@@ -19,7 +19,7 @@ describe('mails of sign-ins through a provider', () => {
   eachEngine((engine) => {
     const ending = endOfSuite()
     let issuer: OidcIssuer
-    let mailbox: Mailbox
+    let mailbox: TestMailbox
     let app: TestApp
     before(async () => {
       issuer = await startOidcIssuer(ending, { redirectUris: [callbackOf('idpa')] })

@@ -16,7 +16,7 @@ import {
   startReplicas,
   statuses,
   times,
-  type Reply,
+  type AuthReply,
 } from '../../../testing/auth.ts'
 
 const LOCK_SECONDS = 900
@@ -24,7 +24,7 @@ const LOCK_SECONDS = 900
 const wrong = (app: TestApp, email: string) => login(app, email, 'wrong horse battery')
 
 /** Wrong passwords, one after the other. */
-async function fail(app: TestApp, email: string, count: number): Promise<Reply[]> {
+async function fail(app: TestApp, email: string, count: number): Promise<AuthReply[]> {
   const answered = []
   for (let i = 0; i < count; i++) answered.push(await wrong(app, email))
   return answered

@@ -23,7 +23,7 @@ import {
   serve,
   text,
   TOKEN,
-  type Answer,
+  type ScriptedAnswer,
   type Held,
 } from './twilio.fixture.ts'
 
@@ -34,7 +34,7 @@ const posts = (asked: readonly { method: string }[]): number =>
 
 /** A server that answers so. */
 const answered =
-  (answer: Answer): Ends[number][2] =>
+  (answer: ScriptedAnswer): Ends[number][2] =>
   async (t, clock) => {
     const { apiBase, asked } = await serve(t, answer)
     return { provider: open({ apiBase }, clock), asked: () => posts(asked) }

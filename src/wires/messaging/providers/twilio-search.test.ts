@@ -12,8 +12,8 @@ import {
   resource,
   serve,
   text,
-  type Answer,
-  type Asked,
+  type ScriptedAnswer,
+  type ScriptedRequest,
   type Held,
 } from './twilio.fixture.ts'
 
@@ -89,7 +89,7 @@ describe('a search for a text of which nobody knows', () => {
   test('keeps to its base, also where a page sends it elsewhere', async (t) => {
     const other = await serve(t, resource([]))
     const pages =
-      (next: string): Answer =>
+      (next: string): ScriptedAnswer =>
       (_asked, response) =>
         json(response, 200, { messages: [], next_page_uri: next })
     const { asked, apiBase } = await serve(t, (one, response) =>
@@ -107,9 +107,12 @@ describe('a search for a text of which nobody knows', () => {
   })
 
   for (const [what, answer] of [
-    ['an error', (_asked: Asked, response: ServerResponse) => json(response, 500, {})],
-    ['something else', (_asked: Asked, response: ServerResponse) => json(response, 200, { messages: 'x' })],
-    ['nothing', (_asked: Asked, response: ServerResponse) => void response.destroy()],
+    ['an error', (_asked: ScriptedRequest, response: ServerResponse) => json(response, 500, {})],
+    [
+      'something else',
+      (_asked: ScriptedRequest, response: ServerResponse) => json(response, 200, { messages: 'x' }),
+    ],
+    ['nothing', (_asked: ScriptedRequest, response: ServerResponse) => void response.destroy()],
   ] as const)
     test(`rejects where Twilio answers ${what}: that does not mean that there is none`, async (t) => {
       const { apiBase } = await serve(t, answer)

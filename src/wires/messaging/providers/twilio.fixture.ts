@@ -3,11 +3,16 @@ import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 
 import type { Clock } from '../../../base/clock.ts'
-import { json, startScriptedServer, type Answer, type Asked } from '../../../testing/scripted-http.ts'
+import {
+  json,
+  startScriptedServer,
+  type ScriptedAnswer,
+  type ScriptedRequest,
+} from '../../../testing/scripted-http.ts'
 import type { OutgoingText } from '../provider.ts'
 import { twilio } from './twilio.ts'
 
-export { json, type Answer, type Asked }
+export { json, type ScriptedAnswer, type ScriptedRequest }
 
 /** Milliseconds: no outcome but those of a limit waits for it. */
 export const PATIENCE = 20_000
@@ -56,7 +61,7 @@ export function held(more: Partial<Held> = {}): Held {
 }
 
 /** The Messages resource and the account, over what is held in `messages`, newest first. */
-export function resource(messages: Held[], pageSize = 50): Answer {
+export function resource(messages: Held[], pageSize = 50): ScriptedAnswer {
   return ({ method, path, query, form }, response) => {
     if (path.endsWith(`/Accounts/${ACCOUNT}.json`))
       return json(response, 200, { sid: ACCOUNT, status: 'active', type: 'Full', friendly_name: 'Shop' })
@@ -93,7 +98,7 @@ export function resource(messages: Held[], pageSize = 50): Answer {
   }
 }
 
-export async function serve(t: TestContext, answer: Answer) {
+export async function serve(t: TestContext, answer: ScriptedAnswer) {
   const { port, ...rest } = await startScriptedServer(t, answer)
   return { ...rest, apiBase: `http://127.0.0.1:${port}` }
 }

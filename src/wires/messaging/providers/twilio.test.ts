@@ -17,7 +17,7 @@ import {
   serve,
   text,
   TOKEN,
-  type Asked,
+  type ScriptedRequest,
   type Held,
 } from './twilio.fixture.ts'
 
@@ -27,7 +27,7 @@ describe('a text', () => {
     const { asked, apiBase } = await serve(t, resource(messages))
     const outcome = await open({ apiBase }).send(text({ body: 'Grüße & =+ 👋' }), PATIENCE)
     assert.deepEqual(outcome, { kind: 'accepted', id: messages[0]?.sid })
-    const [{ method, path, form, headers }] = asked as [Asked]
+    const [{ method, path, form, headers }] = asked as [ScriptedRequest]
     assert.equal(asked.length, 1)
     assert.deepEqual([method, path], ['POST', MESSAGES])
     assert.equal(headers.authorization, `Basic ${Buffer.from(`${ACCOUNT}:${TOKEN}`).toString('base64')}`)

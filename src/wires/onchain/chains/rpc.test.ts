@@ -9,7 +9,7 @@ import { assemble, refused } from '../../../testing/assemble.ts'
 import { anyEngine, eachEngine, endOfSuite, type Ending, type Engine } from '../../../testing/engines.ts'
 import { freePort } from '../../../testing/free-port.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
-import { json, startScriptedServer, type Asked } from '../../../testing/scripted-http.ts'
+import { json, startScriptedServer, type ScriptedRequest } from '../../../testing/scripted-http.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import type { Chain } from '../index.ts'
 
@@ -162,7 +162,7 @@ anyEngine((engine) => {
   test('credentials of an address are sent as a header, and a node that takes no batches is asked one by one', async (t) => {
     let refused = 0
     const authorizations = new Set<string | undefined>()
-    async function answer({ headers, body }: Asked, response: ServerResponse): Promise<void> {
+    async function answer({ headers, body }: ScriptedRequest, response: ServerResponse): Promise<void> {
       authorizations.add(headers.authorization)
       if (Array.isArray(JSON.parse(body))) {
         refused++
@@ -195,7 +195,7 @@ anyEngine((engine) => {
   test('a node that refused a batch gets one again later, and a limit of calls is no such refusal', async (t) => {
     let requests = 0
     let answer: { status: number; error: object } | undefined
-    async function serveCalls({ body }: Asked, response: ServerResponse): Promise<void> {
+    async function serveCalls({ body }: ScriptedRequest, response: ServerResponse): Promise<void> {
       requests++
       const calls = JSON.parse(body)
       if (Array.isArray(calls) && answer)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 
 import type { Address } from 'viem'
 
-import { startApp, type Answered, type StartOptions, type TestApp } from '../../../testing/app.ts'
+import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../testing/app.ts'
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
@@ -22,7 +22,7 @@ export type Gallery = {
     route: string,
     body?: unknown,
     options?: { app?: TestApp; headers?: Record<string, string> },
-  ): Promise<Answered>
+  ): Promise<TestAnswer>
   /** The tokens of an owner by the API: ids of ERC-721, or balances by id of ERC-1155. */
   held(contract: Address, owner: Address, app?: TestApp): Promise<Record<string, string>>
 }

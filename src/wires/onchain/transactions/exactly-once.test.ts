@@ -17,7 +17,7 @@ import { someEngine, temporaryFolder, type Ending } from '../../../testing/engin
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startProgram, type Program } from '../../../testing/program.ts'
-import { startRpcProxy, type RpcFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
+import { startRpcProxy, type ProxyFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import type { SentTransaction } from './transactions.ts'
 
 const TRANSFERS = isLongRun ? 1_000 : 40
@@ -32,7 +32,7 @@ const CONFIG = `export default {
 }
 `
 const SEND = 'eth_sendRawTransaction'
-const FAULTS: readonly RpcFault[] = [
+const FAULTS: readonly ProxyFault[] = [
   { drop: 'before' },
   { drop: 'after' },
   { method: SEND, drop: 'before' },

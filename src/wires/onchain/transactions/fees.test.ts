@@ -6,7 +6,7 @@ import { createRpc } from '../chains/rpc.ts'
 import { stillClock } from '../../../testing/clock.ts'
 import { endOfSuite } from '../../../testing/engines.ts'
 import { startTestNode } from '../../../testing/node.ts'
-import { startRpcProxy, type RpcFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
+import { startRpcProxy, type ProxyFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import { bumpedFees, createFees } from './fees.ts'
 
 const GWEI = 1_000_000_000n
@@ -71,7 +71,7 @@ describe('the fees of now', () => {
   const absent = { error: { code: -32_601, message: 'the method does not exist' } }
   const says = (result: unknown) => ({ lie: () => result })
 
-  const tips: [what: string, suggested: Partial<RpcFault>, history: Partial<RpcFault>, tip: bigint][] = [
+  const tips: [what: string, suggested: Partial<ProxyFault>, history: Partial<ProxyFault>, tip: bigint][] = [
     ['as suggested', says('0x77359400'), absent, 2n * GWEI],
     ['none', says('0x0'), absent, 0n],
     ['the median', absent, says({ reward: [['0x5'], ['0x1'], ['0x9'], ['0x7'], ['0x2']] }), 5n],

@@ -8,7 +8,7 @@ import { parseEther, parseGwei, parseTransaction, type Address, type Hex } from 
 import { startApp } from '../../../testing/app.ts'
 import { endOfSuite, eachEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { runProgram } from '../../../testing/program.ts'
-import { startRpcProxy, type RpcFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
+import { startRpcProxy, type ProxyFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
 import { DEPTH, eventually, startSending, type Sending, type Shown } from './sending.fixture.ts'
 
 const TO: Address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -63,7 +63,7 @@ eachEngine((engine) => {
     })
   }
 
-  const FAULTS: Record<string, RpcFault> = {
+  const FAULTS: Record<string, ProxyFault> = {
     'drops it before': { drop: 'before' },
     'drops the answer': { drop: 'after' },
     'answers 500': { status: 500 },
@@ -149,13 +149,13 @@ eachEngine((engine) => {
   })
 
   /** Has nodes refuse the transfers of an amount. */
-  const refuse = (nodes: readonly RpcProxy[], value: string, fault: RpcFault): (() => void) => {
+  const refuse = (nodes: readonly RpcProxy[], value: string, fault: ProxyFault): (() => void) => {
     const isOfValue = ({ params }: { params?: unknown[] }): boolean =>
       parseTransaction(params![0] as Hex).value === parseEther(value)
     const heals = nodes.map((node) => node.fault({ ...fault, method: SEND, when: isOfValue }))
     return () => heals.forEach((heal) => heal())
   }
-  const refusal = (message: string): RpcFault => ({ error: { code: -32_000, message } })
+  const refusal = (message: string): ProxyFault => ({ error: { code: -32_000, message } })
 
   const REFUSALS = [
     'oversized data: transaction size 131189, limit 131072',
@@ -192,7 +192,7 @@ eachEngine((engine) => {
       assert.equal((await balanceOf(TO)) - before, parseEther('0.1'))
     })
 
-  const NOT_FOR_GOOD: [what: string, first: RpcFault, second: RpcFault][] = [
+  const NOT_FOR_GOOD: [what: string, first: ProxyFault, second: ProxyFault][] = [
     ['one node gives no answer', refusal(REFUSALS[0]!), { status: 500 }],
     ['one node has it', refusal(REFUSALS[0]!), refusal('already known')],
     ['one node says that its nonce is used', refusal(REFUSALS[0]!), refusal('nonce too low')],
@@ -463,7 +463,7 @@ eachEngine((engine) => {
     const { node, app } = chain
     const wallet = await chain.wallet()
     const heals: (() => void)[] = []
-    const onBoth = (fault: RpcFault) => heals.push(...[first, chain.proxy].map((one) => one.fault(fault)))
+    const onBoth = (fault: ProxyFault) => heals.push(...[first, chain.proxy].map((one) => one.fault(fault)))
     const heal = () => heals.splice(0).forEach((one) => one())
     const passes = async () => {
       for (let n = 0; n < 8; n++) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 
 import type { Address, Hex } from 'viem'
 
-import { startApp, type Answered, type StartOptions, type TestApp } from '../../../testing/app.ts'
+import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../testing/app.ts'
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
@@ -30,7 +30,7 @@ export type Sending = {
     to: Address,
     value: string,
     more?: { key?: string; app?: TestApp },
-  ): Promise<Answered>
+  ): Promise<TestAnswer>
   /** The same, answered with 200. */
   sent(wallet: { _id: string }, to: Address, value: string): Promise<{ hash: Hex; nonce: number }>
   get(hash: Hex, app?: TestApp): Promise<Shown>

@@ -10,7 +10,7 @@ import { requireRow } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { CONTRACTS } from '../../../testing/contracts.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
-import type { RpcFault } from '../../../testing/rpc-proxy.ts'
+import type { ProxyFault } from '../../../testing/rpc-proxy.ts'
 import type { Signer } from '../index.ts'
 import { assertLine, refused, signerOf, SOMEBODY, startSending, type Sending } from './submit.fixture.ts'
 
@@ -303,7 +303,7 @@ eachEngine((engine) => {
       const [, first, second] = node.accounts
       for (const { account } of [first!, second!])
         await node.client.sendTransaction({ account, to: SOMEBODY, value: 1n })
-      const lie: RpcFault = {
+      const lie: ProxyFault = {
         method: 'eth_getTransactionCount',
         when: ({ params }) => params![1] === 'pending',
         lie: () => '0x5',

@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 
 import type { Address, Hex } from 'viem'
 
-import type { Answered } from '../../../testing/app.ts'
+import type { TestAnswer } from '../../../testing/app.ts'
 import { endOfSuite, eachEngine } from '../../../testing/engines.ts'
 import { DEPTH, eventually, startSending, type Sending } from './sending.fixture.ts'
 
@@ -140,7 +140,7 @@ eachEngine((engine) => {
 
   test('the same Idempotency-Key sends once', async () => {
     const wallet = await chain.wallet()
-    const answers: Answered[] = []
+    const answers: TestAnswer[] = []
     for (let n = 0; n < 3; n++)
       answers.push(await chain.send(wallet, TO, '0.1', { key: `once-${wallet._id}` }))
     assert.deepEqual(

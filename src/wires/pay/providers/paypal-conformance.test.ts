@@ -32,7 +32,7 @@ import {
   TOKEN,
   TRANSACTION,
   webhook,
-  type Answer,
+  type ScriptedAnswer,
 } from './paypal.fixture.ts'
 
 type Verb = CallEnd['verb']
@@ -40,7 +40,7 @@ type Silence = PaymentConformance['silences'][number]
 
 /** A server that answers everything but the token so. */
 const answered =
-  (answer: Answer, token?: Answer): CallEnd['start'] =>
+  (answer: ScriptedAnswer, token?: ScriptedAnswer): CallEnd['start'] =>
   async (t, clock) => {
     const { apiBase, changes } = await serve(t, answer, token)
     return { provider: open({ apiBase }, clock), asked: changes }

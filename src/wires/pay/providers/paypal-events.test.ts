@@ -20,7 +20,7 @@ import {
   refunded,
   serve,
   TRANSACTION,
-  type Answer,
+  type ScriptedAnswer,
 } from './paypal.fixture.ts'
 
 const HOUR = 3_600_000
@@ -32,7 +32,7 @@ type Kept = { at: number; id: string }
 
 /** A server that lists events, the newest first, and says where the next page is. */
 const listing =
-  (kept: readonly Kept[], linkBase = 'https://api.paypal.com'): Answer =>
+  (kept: readonly Kept[], linkBase = 'https://api.paypal.com'): ScriptedAnswer =>
   ({ query }, response) => {
     const [start, end] = ['start_time', 'end_time'].map((name) => Date.parse(query.get(name)!))
     const size = Number(query.get('page_size'))
@@ -51,7 +51,7 @@ const listing =
     })
   }
 
-async function list(t: TestContext, answer: Answer, since: number, limitMs = PATIENCE) {
+async function list(t: TestContext, answer: ScriptedAnswer, since: number, limitMs = PATIENCE) {
   const clock = stillClock(NOW)
   const { apiBase, asked } = await serve(t, answer)
   const outcome = await open({ apiBase }, clock).events(since, limitMs)

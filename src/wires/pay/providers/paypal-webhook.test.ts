@@ -22,8 +22,8 @@ import {
   VERIFY,
   webhook,
   WEBHOOK_ID,
-  type Answer,
-  type Asked,
+  type ScriptedAnswer,
+  type ScriptedRequest,
 } from './paypal.fixture.ts'
 import { paypal } from './paypal.ts'
 
@@ -33,14 +33,14 @@ const INVALID = { code: 'INVALID_SIGNATURE', status: 400 }
 const UNAVAILABLE = { code: 'UNAVAILABLE', status: 503 }
 const SIGNED_BY_ITSELF = issueCertificate({ subject: signer })
 
-const success: Answer = (_asked, response) => json(response, 200, { verification_status: 'SUCCESS' })
+const success: ScriptedAnswer = (_asked, response) => json(response, 200, { verification_status: 'SUCCESS' })
 
 /** A server with a certificate at every address, that answers questions about webhooks. */
 async function start(
   t: TestContext,
   options: {
-    pem?: string | Answer
-    verify?: Answer
+    pem?: string | ScriptedAnswer
+    verify?: ScriptedAnswer
     roots?: readonly string[]
     clock?: TestClock
     webhookId?: string
@@ -52,7 +52,7 @@ async function start(
     if (typeof pem !== 'string') return pem(one, response)
     response.writeHead(200).end(pem)
   })
-  const to = (path: string) => (): Asked[] => asked.filter((one) => one.path.startsWith(path))
+  const to = (path: string) => (): ScriptedRequest[] => asked.filter((one) => one.path.startsWith(path))
   return {
     provider: open({ apiBase, webhookId: webhookId ?? WEBHOOK_ID }, clock, roots),
     clock,
@@ -188,7 +188,7 @@ describe('a certificate that is not trusted', () => {
 describe('a certificate that cannot be used', () => {
   const ecKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const weak = generateKeyPairSync('rsa', { modulusLength: 1024 })
-  const cases: readonly [string, string | Answer][] = [
+  const cases: readonly [string, string | ScriptedAnswer][] = [
     ['is not there', (_asked, response) => response.writeHead(404).end()],
     ['is cut off', (_asked, response) => void response.destroy()],
     ['is a page', '<html>'],
@@ -224,7 +224,7 @@ describe('a certificate that cannot be used', () => {
 })
 
 describe('a question to PayPal about a webhook', () => {
-  const pem: Answer = (_asked, response) => response.writeHead(404).end()
+  const pem: ScriptedAnswer = (_asked, response) => response.writeHead(404).end()
 
   test('has the event byte by byte as it came', async (t) => {
     const { provider, verified, certUrl } = await start(t, { pem })
@@ -255,7 +255,7 @@ describe('a question to PayPal about a webhook', () => {
     assert.equal(verified().length, 0)
   })
 
-  const answers: readonly [string, Answer, object][] = [
+  const answers: readonly [string, ScriptedAnswer, object][] = [
     ['says no', (_asked, response) => json(response, 200, { verification_status: 'FAILURE' }), INVALID],
     [
       'calls the question invalid',

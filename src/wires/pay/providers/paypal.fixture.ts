@@ -7,7 +7,12 @@ import type { Clock } from '../../../base/clock.ts'
 import { newId } from '../../../base/ids.ts'
 import type { WebhookRequest } from '../../../providers/receive.ts'
 import { issueCertificate } from '../../../testing/certificate-chain.ts'
-import { json, startScriptedServer, type Answer, type Asked } from '../../../testing/scripted-http.ts'
+import {
+  json,
+  startScriptedServer,
+  type ScriptedAnswer,
+  type ScriptedRequest,
+} from '../../../testing/scripted-http.ts'
 import type { CaptureOrder, Order, RefundOrder } from '../provider.ts'
 import { paypal } from './paypal.ts'
 
@@ -25,7 +30,7 @@ export const EVENTS = '/v1/notifications/webhooks-events'
 export const VERIFY = '/v1/notifications/verify-webhook-signature'
 export const APPROVE_URL = `https://www.paypal.com/checkoutnow?token=${ORDER_ID}`
 
-export { json, type Answer, type Asked }
+export { json, type ScriptedAnswer, type ScriptedRequest }
 
 /** Milliseconds: no outcome but those of a limit waits for it. */
 export const PATIENCE = 10_000
@@ -128,7 +133,9 @@ export const happened = (event_type: string, resource: Json, more: Json = {}): J
 
 /** An account with one order, in the state that a test gives it. */
 export const account =
-  (objects: { order?: Json; capture?: Json; refund?: Json; dispute?: Json; events?: Json[] } = {}): Answer =>
+  (
+    objects: { order?: Json; capture?: Json; refund?: Json; dispute?: Json; events?: Json[] } = {},
+  ): ScriptedAnswer =>
   ({ method, path }, response) => {
     const found = new Map<string, [number, Json | undefined]>([
       ['POST /v2/checkout/orders', [201, ordered('PAYER_ACTION_REQUIRED')]],
@@ -158,9 +165,9 @@ export const account =
   }
 
 /** Starts a server. It gives tokens itself, unless `token` does, and counts the calls that change something. */
-export async function serve(t: TestContext, answer: Answer, token?: Answer) {
-  const asked: Asked[] = []
-  const tokens: Asked[] = []
+export async function serve(t: TestContext, answer: ScriptedAnswer, token?: ScriptedAnswer) {
+  const asked: ScriptedRequest[] = []
+  const tokens: ScriptedRequest[] = []
   const { port, server } = await startScriptedServer(t, (one, response) => {
     const isToken = one.path === '/v1/oauth2/token'
     ;(isToken ? tokens : asked).push(one)

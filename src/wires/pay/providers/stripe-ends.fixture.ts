@@ -3,11 +3,11 @@ import { once } from 'node:events'
 
 import type { CallEnd } from '../../../testing/payment-conformance.ts'
 import type { RefusalCode } from '../provider.ts'
-import { answers, json, KEY, open, posts, problem, serve, type Answer } from './stripe.fixture.ts'
+import { answers, json, KEY, open, posts, problem, serve, type ScriptedAnswer } from './stripe.fixture.ts'
 
 /** A server that answers so. */
 export const answered =
-  (answer: Answer): CallEnd['start'] =>
+  (answer: ScriptedAnswer): CallEnd['start'] =>
   async (t, clock) => {
     const { apiBase, asked } = await serve(t, answer)
     return { provider: open({ apiBase }, clock), asked: () => posts(asked) }

@@ -3,11 +3,16 @@ import type Stripe from 'stripe'
 
 import type { Clock } from '../../../base/clock.ts'
 import type { Ending } from '../../../testing/engines.ts'
-import { json, startScriptedServer, type Answer, type Asked } from '../../../testing/scripted-http.ts'
+import {
+  json,
+  startScriptedServer,
+  type ScriptedAnswer,
+  type ScriptedRequest,
+} from '../../../testing/scripted-http.ts'
 import type { Order, RefundOrder } from '../provider.ts'
 import { stripe, type StripeOptions } from './stripe.ts'
 
-export { json, type Answer, type Asked }
+export { json, type ScriptedAnswer, type ScriptedRequest }
 
 /** Milliseconds: no outcome but those of a limit waits for it. */
 export const PATIENCE = 20_000
@@ -165,7 +170,7 @@ export function page(objects: readonly object[], query: URLSearchParams, size = 
 
 /** Answers the calls of the provider over an account. */
 export const answers =
-  (account: Partial<Account> = {}, size?: number): Answer =>
+  (account: Partial<Account> = {}, size?: number): ScriptedAnswer =>
   ({ method, path, query }, response) => {
     const { sessions = [session()], refunds = [], disputes = [], events = [] } = account
     const lists = { '/v1/checkout/sessions': sessions, '/v1/refunds': refunds, '/v1/disputes': disputes }
@@ -185,7 +190,7 @@ export const answers =
   }
 
 /** Starts a server; `asked` has each request whose body came. */
-export async function serve(ending: Ending, answer: Answer) {
+export async function serve(ending: Ending, answer: ScriptedAnswer) {
   const { port, ...rest } = await startScriptedServer(ending, answer)
   return { ...rest, apiBase: `http://127.0.0.1:${port}` }
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Address } from 'viem'
 
 import { sql } from '../../../db/sql.ts'
-import { startApp, type Answered, type StartOptions, type TestApp } from '../../../testing/app.ts'
+import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../testing/app.ts'
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import type { TestNode } from '../../../testing/node.ts'
 import type { TransactionDetails } from '../transactions.ts'
@@ -19,7 +19,7 @@ export const MNEMONIC = 'legal winner thank year wave sausage worth useful legal
 
 export type Shop = {
   app: TestApp
-  call(route: string, body?: unknown, options?: { token?: string; key?: string }): Promise<Answered>
+  call(route: string, body?: unknown, options?: { token?: string; key?: string }): Promise<TestAnswer>
   /** Creates a payment request, by default of 1 ETH. */
   request(
     amount?: string,

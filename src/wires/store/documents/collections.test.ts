@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test'
 
 import type { Config } from '../../../app.ts'
 import { newId } from '../../../base/ids.ts'
-import { startApp, type Answered, type TestApp } from '../../../testing/app.ts'
+import { startApp, type TestAnswer, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 
 const collections = {
@@ -83,7 +83,7 @@ eachEngine((engine) => {
         tokens.stranger = (await keys.create('stranger', ['auth'])).key
       })
 
-      const ask = (caller: CallerName, method: string, path: string, body?: unknown): Promise<Answered> =>
+      const ask = (caller: CallerName, method: string, path: string, body?: unknown): Promise<TestAnswer> =>
         app.request(method, `/store/${path}`, { token: tokens[caller], body })
       let documents = 0
       /** A new document of the owner's. */

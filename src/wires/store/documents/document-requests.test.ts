@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 import { Ajv } from 'ajv'
 
 import { sql } from '../../../db/sql.ts'
-import { startApp, type Answered, type RequestOptions, type TestApp } from '../../../testing/app.ts'
+import { startApp, type TestAnswer, type RequestOptions, type TestApp } from '../../../testing/app.ts'
 import { resolved } from '../../../testing/description.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { deleteSql } from './sql/document-rows.ts'
@@ -29,7 +29,7 @@ eachEngine((engine) => {
     app.request(method, `/store/${path}`, { token, ...options })
   const create = (raw: string, collection = 'things') => ask('POST', collection, { raw })
   const created = async (raw: string): Promise<string> => (await create(raw)).body._id
-  const issueOf = ({ body }: Answered) => body.error.details.issues[0]
+  const issueOf = ({ body }: TestAnswer) => body.error.details.issues[0]
 
   describe('a merge patch', () => {
     const patch = (id: string, raw: string, headers: Record<string, string> = {}) =>

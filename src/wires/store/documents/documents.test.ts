@@ -5,7 +5,7 @@ import fc from 'fast-check'
 
 import { timeOfId } from '../../../base/ids.ts'
 import { sql } from '../../../db/sql.ts'
-import { startApp, type Answered, type RequestOptions, type TestApp } from '../../../testing/app.ts'
+import { startApp, type TestAnswer, type RequestOptions, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { anyCharacter } from '../../../testing/any-text.ts'
 
@@ -22,7 +22,7 @@ const ofBytes = (bytes: number): string => `{"text":"${'x'.repeat(bytes - 11)}"}
 /** JSON with so many levels of objects. */
 const ofLevels = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
 
-const statuses = (answers: readonly Answered[]): Record<number, number> => {
+const statuses = (answers: readonly TestAnswer[]): Record<number, number> => {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
   return counts

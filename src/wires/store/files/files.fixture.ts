@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { Answered, TestApp } from '../../../testing/app.ts'
+import type { TestAnswer, TestApp } from '../../../testing/app.ts'
 
 export type TestFile = {
   bytes?: string | Uint8Array<ArrayBuffer>
@@ -17,7 +17,7 @@ export async function upload(
   token: string | undefined,
   { bytes = 'hello', name = 'a.txt', type = 'text/plain', metadata }: TestFile = {},
   headers: Record<string, string> = {},
-): Promise<Answered> {
+): Promise<TestAnswer> {
   const form = new FormData()
   if (metadata !== undefined) form.set('metadata', JSON.stringify(metadata))
   form.set('file', new File([bytes], name, { type }))
