@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../testing/app.ts'
+import { runHere } from '../testing/command.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
-import { runProgram } from '../testing/program.ts'
 import { createProgressBar, sizeText } from './progress-bar.ts'
 
 eachEngine((engine) => {
@@ -22,7 +22,7 @@ eachEngine((engine) => {
     token = (await app.register()).token
     for (const n of [1, 2]) await app.request('POST', '/store/books', { token, body: { n } })
   })
-  const sixwire = (...words: string[]) => runProgram(ending, ['backup', ...words], { folder, environment })
+  const sixwire = (...words: string[]) => runHere(['backup', ...words], { folder, environment })
 
   test('creates, lists, verifies and restores beside a running server', async () => {
     const created = await sixwire('create', '--to', 'a.tar.zst')

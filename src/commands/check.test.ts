@@ -1,10 +1,12 @@
 // `sixwire check` asks the providers, each over its own protocol; a command opens no port.
 import assert from 'node:assert/strict'
+import { Server } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 
+import { runHere } from '../testing/command.ts'
 import { freePort } from '../testing/free-port.ts'
 import { startMailServer } from '../testing/mail-server.ts'
-import { applicationFolder, runProgram } from '../testing/program.ts'
+import { applicationFolder } from '../testing/program.ts'
 import { startSilence } from '../testing/silence.ts'
 import { environmentOf, startTextServer } from '../wires/messaging/providers.fixture.ts'
 
@@ -14,25 +16,13 @@ async function guardedMailServer(t: TestContext, password = 'the right word'): P
   return `smtp://shop:${encodeURIComponent(password)}@127.0.0.1:${port}`
 }
 
-// Says of every port that the program opens.
-const WITNESS = `
-import { Server } from 'node:net'
-const { listen } = Server.prototype
-Server.prototype.listen = function (...where) {
-  console.error('a port is opened')
-  return listen.apply(this, where)
-}
-`
-
 async function run(t: TestContext, words: string[], environment: Record<string, string>, config?: string) {
-  const folder = await applicationFolder(t, {
-    'witness.mjs': WITNESS,
-    ...(config !== undefined && { 'sixwire.config.ts': config }),
-  })
-  return runProgram(t, words, {
-    folder,
-    environment: { NODE_OPTIONS: `--import=${folder}/witness.mjs`, ...environment },
-  })
+  const folder = await applicationFolder(t, config === undefined ? {} : { 'sixwire.config.ts': config })
+  const listen = t.mock.method(Server.prototype, 'listen')
+  const result = await runHere(words, { folder, environment })
+  assert.equal(listen.mock.callCount(), 0, 'no port is opened')
+  listen.mock.restore()
+  return result
 }
 const check = (t: TestContext, environment: Record<string, string>, config?: string) =>
   run(t, ['check'], environment, config)

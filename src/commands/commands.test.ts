@@ -6,16 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { openDatabase } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
-import { endOfSuite, someEngine, temporaryFolder, type Ending } from '../testing/engines.ts'
-import { freePort } from '../testing/free-port.ts'
-import {
-  applicationFolder,
-  runProgram,
-  startProgram,
-  type Program,
-  type ProgramOptions,
-} from '../testing/program.ts'
-import { runCommand } from './run.ts'
+import { runHere } from '../testing/command.ts'
+import { endOfSuite, someEngine, temporaryFolder } from '../testing/engines.ts'
+import { applicationFolder, runProgram, startProgram, type ProgramOptions } from '../testing/program.ts'
 
 const COMMANDS = [
   'start',
@@ -32,43 +25,16 @@ const COMMANDS = [
   'version',
 ]
 
-/** What a command prints that needs no application: run here, since nothing is started for it. */
-async function say(t: TestContext, ...words: string[]) {
-  const printed: Record<'log' | 'error', string[]> = { log: [], error: [] }
-  for (const name of ['log', 'error'] as const)
-    t.mock.method(console, name, (line: string) => void printed[name].push(line))
-  try {
-    const code = await runCommand(words)
-    return { code, output: printed.log.join('\n'), errors: printed.error.join('\n') }
-  } finally {
-    t.mock.restoreAll()
-  }
-}
-
-/** Likewise, in a folder whose `.env` it reads; ends each line as the program does. It takes a tenth of the time. */
-async function sayIn(
-  t: TestContext,
-  folder: string,
-  words: string[],
-  environment: Record<string, string> = {},
-) {
-  const [earlierFolder, earlier] = [process.cwd(), { ...process.env }]
-  process.chdir(folder)
-  Object.assign(process.env, environment)
-  try {
-    const { code, output, errors } = await say(t, ...words)
-    const asLines = (text: string): string => (text === '' ? '' : `${text}\n`)
-    return { code, output: asLines(output), errors: asLines(errors) }
-  } finally {
-    process.chdir(earlierFolder)
-    for (const name of Object.keys(process.env)) if (!(name in earlier)) delete process.env[name]
-  }
+/** What a command prints, without the end of its last line. */
+async function say(...words: string[]) {
+  const { code, output, errors } = await runHere(words)
+  return { code, output: output.trimEnd(), errors: errors.trimEnd() }
 }
 
 describe('help', () => {
   for (const words of [[], ['help'], ['--help'], ['-h']])
-    test(`sixwire ${words.join(' ')} tells of every command`, async (t) => {
-      const { code, output, errors } = await say(t, ...words)
+    test(`sixwire ${words.join(' ')} tells of every command`, async () => {
+      const { code, output, errors } = await say(...words)
       assert.equal(code, 0)
       assert.equal(errors, '')
       assert.match(output, /^Usage: sixwire <command>/m)
@@ -76,27 +42,27 @@ describe('help', () => {
     })
 
   for (const command of COMMANDS)
-    test(`sixwire ${command} --help says what it does and how it is written`, async (t) => {
-      const { code, output } = await say(t, command, '--help')
+    test(`sixwire ${command} --help says what it does and how it is written`, async () => {
+      const { code, output } = await say(command, '--help')
       assert.equal(code, 0)
       assert.match(output, new RegExp(`^[A-Z].*\n\nUsage: sixwire ${command}\\b.*\n\n[A-Za-z]`))
       for (const line of output.split('\n')) assert.ok(line.length <= 120, line)
-      assert.equal((await say(t, command, '-h')).output, output)
-      assert.equal((await say(t, 'help', command)).output, output)
+      assert.equal((await say(command, '-h')).output, output)
+      assert.equal((await say('help', command)).output, output)
     })
 })
 
 describe('words that make no command', () => {
-  test('sixwire strat', async (t) => {
+  test('sixwire strat', async () => {
     assert.match(
-      (await say(t, 'strat')).errors,
+      (await say('strat')).errors,
       /^sixwire: there is no command "strat".*: did you mean start\?$/,
     )
   })
 
   for (const name of ['nonsense', 'constructor', 'toString', '__proto__', ''])
-    test(`sixwire ${name || '""'}`, async (t) => {
-      const { code, output, errors } = await say(t, name)
+    test(`sixwire ${name || '""'}`, async () => {
+      const { code, output, errors } = await say(name)
       assert.equal(code, 2)
       assert.equal(output, '')
       assert.equal(errors, `sixwire: there is no command "${name}". The commands are ${COMMANDS.join(', ')}.`)
@@ -145,8 +111,8 @@ describe('words that make no command', () => {
     'secret show',
     'secret rotate now',
   ])
-    test(`sixwire ${words}`, async (t) => {
-      const { code, output, errors } = await say(t, ...words.split(' '))
+    test(`sixwire ${words}`, async () => {
+      const { code, output, errors } = await say(...words.split(' '))
       assert.equal(code, 2, errors)
       assert.equal(output, '')
       const [command = ''] = words.split(' ')
@@ -158,11 +124,11 @@ describe('words that make no command', () => {
     const folder = await temporaryFolder(t)
     assert.equal((await runProgram(t, ['nonsense'], { folder })).code, 2)
     const manifest = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-    for (const word of ['version', '--version', '-v']) {
-      const { code, output } = await runProgram(t, [word], { folder })
-      assert.equal(code, 0)
-      assert.equal(output, `sixwire ${manifest.version} (node ${process.version})\n`)
-    }
+    const { code, output } = await runProgram(t, ['version'], { folder })
+    assert.equal(code, 0)
+    assert.equal(output, `sixwire ${manifest.version} (node ${process.version})\n`)
+    for (const word of ['--version', '-v'])
+      assert.deepEqual(await runHere([word]), { code: 0, output, errors: '' })
   })
 })
 
@@ -191,7 +157,7 @@ const WORKING = [
 describe('sixwire check', () => {
   const check = async (t: TestContext, health: string, environment: Record<string, string> = {}) => {
     const folder = await applicationFolder(t, { 'sixwire.config.ts': SHOP(health) })
-    return runProgram(t, ['check'], { folder, environment })
+    return runHere(['check'], { folder, environment })
   }
 
   test('says of everything that it works', async (t) => {
@@ -223,7 +189,7 @@ describe('sixwire check', () => {
   ] as const)
     test(`is refused in one line for ${JSON.stringify(environment)}`, async (t) => {
       const folder = await applicationFolder(t, { 'sixwire.config.ts': SHOP('') })
-      const { code, output, errors } = await sayIn(t, folder, ['check'], environment)
+      const { code, output, errors } = await runHere(['check'], { folder, environment })
       assert.equal(code, 1)
       assert.equal(output, '')
       assert.match(errors, line)
@@ -251,17 +217,16 @@ someEngine((engine) => {
       options = { folder }
       url = await startProgram(ending, ['start'], options).url()
     })
-    const run = (t: TestContext, words: string[]) => sayIn(t, options.folder, words)
     const events: { event: string; role?: string }[] = []
-    const command = async (t: TestContext, ...words: string[]) => {
-      const { code, output, errors } = await run(t, words)
+    const command = async (...words: string[]) => {
+      const { code, output, errors } = await runHere(words, { folder: options.folder })
       assert.equal(code, 0, errors)
       // Nothing but events of accounts, for what collects the logs.
       for (const line of errors.split('\n').filter(Boolean)) events.push(JSON.parse(line))
       return output
     }
-    const refusedLine = async (t: TestContext, ...words: string[]) => {
-      const { code, output, errors } = await run(t, words)
+    const refusedLine = async (...words: string[]) => {
+      const { code, output, errors } = await runHere(words, { folder: options.folder })
       assert.equal(code, 1)
       assert.equal(output, '')
       assert.match(errors, /^sixwire: [^\n]+\n$/)
@@ -281,8 +246,8 @@ someEngine((engine) => {
     }
     const PASSWORD = 'correct horse battery'
 
-    test('sixwire user changes roles and disables accounts, which a running server applies at once', async (t) => {
-      assert.equal(await command(t, 'user', 'list'), '(none)\n')
+    test('sixwire user changes roles and disables accounts, which a running server applies at once', async () => {
+      assert.equal(await command('user', 'list'), '(none)\n')
       // The first account outside production is the administrator; these are about the second one.
       await send('POST', '/auth/register', undefined, { email: 'first@example.com', password: PASSWORD })
       const account = { email: 'Ada@Example.com', password: PASSWORD }
@@ -290,9 +255,7 @@ someEngine((engine) => {
       const me = async () => (await send('GET', '/auth/me', token)).body.user.role
       assert.equal(await me(), 'user')
 
-      const [promoted, warning, ...rest] = (await command(t, 'user', 'promote', 'ada@example.com')).split(
-        '\n',
-      )
+      const [promoted, warning, ...rest] = (await command('user', 'promote', 'ada@example.com')).split('\n')
       assert.match(
         promoted!,
         /^Ada@Example\.com \(created \d+ \w+ ago, address NOT verified\) is an administrator now$/,
@@ -301,19 +264,19 @@ someEngine((engine) => {
       assert.match(warning!, /sixwire user demote Ada@Example\.com/)
       assert.deepEqual(rest, [''])
       assert.equal(await me(), 'admin')
-      await command(t, 'user', 'verify', 'ada@example.com')
+      await command('user', 'verify', 'ada@example.com')
       assert.match(
-        await command(t, 'user', 'promote', 'ada@example.com'),
+        await command('user', 'promote', 'ada@example.com'),
         /^Ada@Example\.com \(created \d+ \w+ ago, address verified\) is an administrator now\n$/,
       )
-      const list = await command(t, 'user', 'list')
+      const list = await command('user', 'list')
       assert.match(
         list,
         /^EMAIL +ROLE +VERIFIED +STATE +CREATED +ID\nAda@Example\.com +admin +yes +active +20\d\d-/,
       )
-      assert.match(await command(t, 'user', 'list', '--limit', '1'), /Ada@Example\.com[^\n]*\n\n1 of 2\n$/)
-      assert.match(await command(t, 'user', 'list', '--limit=1', '--offset=1'), /\nfirst@example\.com/)
-      await command(t, 'user', 'demote', 'ada@example.com')
+      assert.match(await command('user', 'list', '--limit', '1'), /Ada@Example\.com[^\n]*\n\n1 of 2\n$/)
+      assert.match(await command('user', 'list', '--limit=1', '--offset=1'), /\nfirst@example\.com/)
+      await command('user', 'demote', 'ada@example.com')
       assert.equal(await me(), 'user')
       assert.deepEqual(
         events.map(({ event, role }) => [event, role]),
@@ -325,54 +288,54 @@ someEngine((engine) => {
         ],
       )
 
-      assert.equal(await command(t, 'user', 'disable', 'ada@example.com'), 'Ada@Example.com is disabled\n')
+      assert.equal(await command('user', 'disable', 'ada@example.com'), 'Ada@Example.com is disabled\n')
       assert.equal((await send('GET', '/auth/me', token)).status, 401)
       assert.notEqual((await send('POST', '/auth/login', undefined, account)).status, 200)
-      await command(t, 'user', 'enable', 'ada@example.com')
+      await command('user', 'enable', 'ada@example.com')
       assert.equal((await send('POST', '/auth/login', undefined, account)).status, 200)
-      assert.match(await refusedLine(t, 'user', 'promote', 'nobody@example.com'), /nobody@example\.com/)
+      assert.match(await refusedLine('user', 'promote', 'nobody@example.com'), /nobody@example\.com/)
 
       const signIn = async () => (await send('POST', '/auth/login', undefined, account)).body.token
       const [one, two] = [await signIn(), await signIn()]
       assert.match(
-        await command(t, 'user', 'sign-out', 'ada@example.com'),
+        await command('user', 'sign-out', 'ada@example.com'),
         /^3 sessions ended of ada@example\.com\n$/,
       )
       for (const as of [one, two]) assert.equal((await send('GET', '/auth/me', as)).status, 401)
       const three = await signIn()
-      assert.match(await command(t, 'user', 'sign-out', '--all'), /^\d+ sessions ended of all accounts\n$/)
+      assert.match(await command('user', 'sign-out', '--all'), /^\d+ sessions ended of all accounts\n$/)
       assert.equal((await send('GET', '/auth/me', three)).status, 401)
-      assert.match(await refusedLine(t, 'user', 'sign-out', 'nobody@example.com'), /nobody@example\.com/)
+      assert.match(await refusedLine('user', 'sign-out', 'nobody@example.com'), /nobody@example\.com/)
     })
 
-    test('sixwire key makes a key that opens at once what its scope has, until it is revoked', async (t) => {
-      const made = await command(t, 'key', 'create', 'my backend', '--scope', 'store:read', '--scope', 'core')
+    test('sixwire key makes a key that opens at once what its scope has, until it is revoked', async () => {
+      const made = await command('key', 'create', 'my backend', '--scope', 'store:read', '--scope', 'core')
       const [key = '', , told = ''] = made.split('\n')
       assert.match(key, /^sk_[\w-]{43}$/)
       const id = /Its id is (\w+)\.$/.exec(told)![1]!
       assert.equal((await send('GET', '/store/books', key)).status, 200)
       assert.equal((await send('POST', '/store/books', key, {})).status, 403)
-      const list = await command(t, 'key', 'list')
+      const list = await command('key', 'list')
       assert.match(list, new RegExp(`^${id} +my backend +store:read core +20.* active$`, 'm'))
       assert.ok(!list.includes(key))
-      assert.equal(await command(t, 'key', 'revoke', id), `${id} is revoked\n`)
+      assert.equal(await command('key', 'revoke', id), `${id} is revoked\n`)
       assert.equal((await send('GET', '/store/books', key)).status, 401)
-      assert.match(await command(t, 'key', 'list'), / revoked$/m)
-      assert.match(await refusedLine(t, 'key', 'revoke', 'nothing'), /nothing/)
+      assert.match(await command('key', 'list'), / revoked$/m)
+      assert.match(await refusedLine('key', 'revoke', 'nothing'), /nothing/)
       assert.match(
-        await refusedLine(t, 'key', 'create', 'x', '--scope', 'stor'),
+        await refusedLine('key', 'create', 'x', '--scope', 'stor'),
         /there is no wire "stor": use one of core, messaging, onchain, auth, pay, store/,
       )
       assert.match(
-        await refusedLine(t, 'key', 'create', 'x', '--scope', 'store:write'),
+        await refusedLine('key', 'create', 'x', '--scope', 'store:write'),
         /--scope store:write: use one of store, store:read, store:backup$/m,
       )
     })
 
     test('sixwire jobs lists what failed for good, and has the server do it after all', async (t) => {
       const jobsOf = async (...words: string[]) =>
-        JSON.parse(await command(t, 'jobs', 'list', '--json', ...words)) as Record<string, unknown>[]
-      const recurring = await command(t, 'jobs', 'list', '--kind', 'sixwire.clean')
+        JSON.parse(await command('jobs', 'list', '--json', ...words)) as Record<string, unknown>[]
+      const recurring = await command('jobs', 'list', '--kind', 'sixwire.clean')
       assert.match(
         recurring,
         /^ID +KIND +STATE +ATTEMPTS +RUN AT +ERROR\nevery-sixwire\.clean +sixwire\.clean +ready +0 +20\d\d-/,
@@ -407,22 +370,19 @@ someEngine((engine) => {
       assert.match(metrics, /^sixwire_jobs\{kind="auth\.password-notice",state="failed"\} 3$/m)
       assert.match(metrics, /^sixwire_jobs\{kind="sixwire\.clean",state="ready"\} 1$/m)
 
-      assert.equal(await command(t, 'jobs', 'drop', 'job3'), 'job3 is dropped\n')
+      assert.equal(await command('jobs', 'drop', 'job3'), 'job3 is dropped\n')
       await db.write(
         sql`update sixwire_jobs set payload = '{"userId":"nobody","at":0}' where state = 'failed'`,
       )
-      assert.equal(await command(t, 'jobs', 'retry', 'job1'), '1 job is ready again\n')
-      assert.equal(
-        await command(t, 'jobs', 'retry', '--kind', 'auth.password-notice'),
-        '1 job is ready again\n',
-      )
+      assert.equal(await command('jobs', 'retry', 'job1'), '1 job is ready again\n')
+      assert.equal(await command('jobs', 'retry', '--kind', 'auth.password-notice'), '1 job is ready again\n')
       while ((await states()).length > 0) await delay(50)
-      assert.equal(await command(t, 'jobs', 'list', '--failed'), '(none)\n')
+      assert.equal(await command('jobs', 'list', '--failed'), '(none)\n')
 
-      assert.match(await refusedLine(t, 'jobs', 'retry', 'job1'), /job1 is no failed job/)
-      assert.match(await refusedLine(t, 'jobs', 'retry', '--kind', 'x'), /no job of the kind x has failed/)
-      assert.match(await refusedLine(t, 'jobs', 'drop', 'job1'), /there is no job job1/)
-      assert.match(await refusedLine(t, 'jobs', 'drop', 'every-sixwire.clean'), /recurs/)
+      assert.match(await refusedLine('jobs', 'retry', 'job1'), /job1 is no failed job/)
+      assert.match(await refusedLine('jobs', 'retry', '--kind', 'x'), /no job of the kind x has failed/)
+      assert.match(await refusedLine('jobs', 'drop', 'job1'), /there is no job job1/)
+      assert.match(await refusedLine('jobs', 'drop', 'every-sixwire.clean'), /recurs/)
     })
 
     test('the real program finds it well, works on it, and refuses in one line', async (t) => {
@@ -441,9 +401,9 @@ someEngine((engine) => {
 
   test('where auth is not loaded there are no accounts to list', async (t) => {
     const folder = await temporaryFolder(t)
-    const { code, errors } = await sayIn(t, folder, ['user', 'list'], {
-      SIXWIRE_WIRES: 'core',
-      DATABASE_URL: await engine.migratedUrl(),
+    const { code, errors } = await runHere(['user', 'list'], {
+      folder,
+      environment: { SIXWIRE_WIRES: 'core', DATABASE_URL: await engine.migratedUrl() },
     })
     assert.equal(code, 1)
     assert.equal(errors, 'sixwire: SIXWIRE_WIRES: auth is not loaded\n')
@@ -454,7 +414,7 @@ test('the environment wins over .env, and .env over the configuration file', asy
   const folder = await temporaryFolder(t)
   await writeFile(join(folder, 'sixwire.config.mjs'), `export default { logLevel: 'loud', policy: 'closed' }`)
   const said = async (environment: Record<string, string>) =>
-    (await runProgram(t, ['check'], { folder, environment })).errors
+    (await runHere(['check'], { folder, environment })).errors
   assert.match(await said({ LOG_LEVEL: '' }), /policy: "closed"|logLevel: "loud"/)
   await writeFile(join(folder, '.env'), 'SIXWIRE_POLICY=shut\nLOG_LEVEL=warn\n')
   assert.match(await said({}), /SIXWIRE_POLICY: "shut"/)
@@ -464,121 +424,4 @@ test('the environment wins over .env, and .env over the configuration file', asy
   await rm(join(folder, '.env'))
   await rename(join(folder, 'sixwire.config.mjs'), join(folder, '.env'))
   assert.equal((await runProgram(t, ['check'], { folder })).code, 0, 'whatever .env holds')
-})
-
-describe('sixwire dev', () => {
-  const APPLICATION = {
-    'sixwire.config.ts': `
-import { defineConfig } from 'sixwire'
-import { greeting } from './greeting/index.ts'
-export default defineConfig({ name: 'first name', wires: [greeting()] })
-`,
-    'greeting/index.ts': `
-import { defineWire, route, Type } from 'sixwire'
-import { word } from './words/word.ts'
-export const greeting = defineWire({
-  name: 'greeting',
-  setup: () => ({
-    service: undefined,
-    routes: [
-      route('GET /greeting', { summary: 'Greet', access: 'public', reply: { 200: Type.Object({ word: Type.String() }) } },
-        () => ({ word: word + (process.env['ENDING'] ?? '') })),
-    ] as const,
-  }),
-})
-`,
-    'greeting/words/word.ts': `export const word: string = 'one'\n`,
-  }
-
-  /** What these tests read of the answers. */
-  type Answer = { word?: string; name?: string; ready?: boolean }
-
-  async function startDev(t: Ending) {
-    const folder = await applicationFolder(t, APPLICATION)
-    // One port for all starts, so between them another program could take it.
-    const port = String(await freePort())
-    const environment = { PORT: port, SIXWIRE_WIRES: 'core,greeting', SIXWIRE_SANDBOX: 'off' }
-    const program = startProgram(t, ['dev'], { folder, environment })
-    const url = `http://127.0.0.1:${port}`
-    /** Asks until the server answers so: it is away while it restarts. */
-    async function until(path: string, holds: (body: Answer) => boolean): Promise<void> {
-      for (;;) {
-        const body = await fetch(url + path).then(
-          (response) => response.json() as Promise<Answer>,
-          () => undefined,
-        )
-        if (body !== undefined && holds(body)) return
-        await delay(20)
-      }
-    }
-    return {
-      folder,
-      program,
-      url,
-      until,
-      write: (name: string, text: string) => writeFile(join(folder, name), text),
-    }
-  }
-
-  /** Ends it and waits until nobody listens any more. */
-  async function assertEnds(program: Program, url: string, signal: NodeJS.Signals): Promise<void> {
-    program.signal(signal)
-    assert.equal(await program.ended, 0, program.errors())
-    await assert.rejects(fetch(url), 'no server is left')
-  }
-
-  test('restarts for every file that is saved, in whatever way', async (t) => {
-    const { folder, program, url, until, write } = await startDev(t)
-    const word = join(folder, 'greeting/words/word.ts')
-    const says = (expected: string) => until('/greeting', (body) => body.word === expected)
-    await says('one')
-
-    await write('greeting/words/word.ts', `export const word: string = 'two'\n`)
-    await says('two')
-    // Many editors put a new file in the place of the old one.
-    for (const next of ['three', 'four']) {
-      await writeFile(`${word}~`, `export const word: string = '${next}'\n`)
-      await rename(`${word}~`, word)
-      await says(next)
-    }
-    await write('greeting/index.ts', APPLICATION['greeting/index.ts'].replace('word +', `'[' + word +`))
-    await says('[four')
-    await write('sixwire.config.ts', APPLICATION['sixwire.config.ts'].replace('first name', 'second name'))
-    await until('/info', (body) => body.name === 'second name')
-    await write('.env', 'ENDING=!\n')
-    await says('[four!')
-    await write('.env', 'ENDING=?\n')
-    await says('[four?')
-
-    await write('greeting/words/word.ts', `export const word: string = ((\n`)
-    await program.until(/the server has ended \(1\); it starts again when a file changes/)
-    assert.match(program.errors(), /sixwire: sixwire\.config\.ts: SyntaxError: /)
-    await write('greeting/words/word.ts', `export const word: string = 'five'\n`)
-    await says('[five?')
-    await assertEnds(program, url, 'SIGINT')
-  })
-
-  test('ends with its server by SIGTERM, and while nothing runs', async (t) => {
-    const { program, url, until } = await startDev(t)
-    await until('/ready', (body) => body.ready === true)
-    await assertEnds(program, url, 'SIGTERM')
-    const broken = await startDev(t)
-    await broken.write('sixwire.config.ts', 'export default {')
-    await broken.program.until(/the server has ended/)
-    await assertEnds(broken.program, broken.url, 'SIGINT')
-  })
-
-  test('leaves no server behind when it is killed', async (t) => {
-    const { program, url, until } = await startDev(t)
-    await until('/ready', (body) => body.ready === true)
-    program.signal('SIGKILL')
-    for (;;) {
-      const gone = await fetch(`${url}/ready`).then(
-        () => false,
-        () => true,
-      )
-      if (gone) return
-      await delay(20)
-    }
-  })
 })

@@ -11,30 +11,15 @@ import { sql } from '../db/sql.ts'
 import { reseal } from '../kernel/secret-rotation.ts'
 import { startApp } from '../testing/app.ts'
 import { refresh } from '../testing/auth.ts'
+import { runHere } from '../testing/command.ts'
 import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
 import { runProgram } from '../testing/program.ts'
-import { runCommand } from './run.ts'
 import { checkFilled, CONTENT, fill, type Filled } from './secret.fixture.ts'
 
 const newSecret = (): string => randomBytes(48).toString('base64url')
 
-/** A command, run in this process. */
-async function run(t: TestContext, folder: string, environment: Record<string, string>, ...words: string[]) {
-  const printed: Record<'log' | 'error', string[]> = { log: [], error: [] }
-  for (const name of ['log', 'error'] as const)
-    t.mock.method(console, name, (line: string) => void printed[name].push(line))
-  const [earlierFolder, earlier] = [process.cwd(), { ...process.env }]
-  process.chdir(folder)
-  Object.assign(process.env, environment)
-  try {
-    const code = await runCommand(['secret', 'rotate', ...words])
-    return { code, output: printed.log.join('\n'), errors: printed.error.join('\n') }
-  } finally {
-    t.mock.restoreAll()
-    process.chdir(earlierFolder)
-    for (const name of Object.keys(process.env)) if (!(name in earlier)) delete process.env[name]
-  }
-}
+const run = (folder: string, environment: Record<string, string>, ...words: string[]) =>
+  runHere(['secret', 'rotate', ...words], { folder, environment })
 
 eachEngine((engine) => {
   describe('a secret in DATA_DIR', () => {
@@ -48,8 +33,8 @@ eachEngine((engine) => {
         databaseUrl,
         environment: { DATA_DIR: folder, SIXWIRE_SECRET: '', ...extra },
       })
-    const rotate = (t: TestContext, ...words: string[]) =>
-      run(t, folder, { DATABASE_URL: databaseUrl, DATA_DIR: folder }, ...words)
+    const rotate = (...words: string[]) =>
+      run(folder, { DATABASE_URL: databaseUrl, DATA_DIR: folder }, ...words)
 
     before(async () => {
       folder = await temporaryFolder(ending)
@@ -60,14 +45,14 @@ eachEngine((engine) => {
       const server = await start(t)
       filled = await fill(server)
       await server.stop()
-      const { code, errors } = await rotate(t)
+      const { code, errors } = await rotate()
       assert.equal(code, 1)
       assert.match(errors, /^sixwire: a server was running .* try again in (6|7)\d seconds, or add --stopped/)
     })
 
     test('a dry run counts and changes nothing', async (t) => {
       const before = await secretFile()
-      const { code, output, errors } = await rotate(t, '--dry-run')
+      const { code, output, errors } = await rotate('--dry-run')
       assert.equal(code, 0, errors)
       assert.match(output, /^onchain_data_keys +ciphertext +1 +0$/m)
       assert.match(output, /^auth_signing_keys +private_jwk +1 +0$/m)
@@ -84,7 +69,7 @@ eachEngine((engine) => {
       const db = await openDatabase(databaseUrl)
       await db.write(sql`update sixwire_jobs set run_at = run_at - 71000`)
       await db.close()
-      const { code, output, errors } = await rotate(t)
+      const { code, output, errors } = await rotate()
       assert.equal(code, 0, errors)
       assert.match(output, /The secret is rotated/)
       const after = await secretFile()
@@ -131,14 +116,14 @@ eachEngine((engine) => {
       await checkFilled(server, filled)
       await server.stop()
       assert.equal(await secretFile(), before)
-      assert.equal((await rotate(t, '--stopped')).code, 0)
+      assert.equal((await rotate('--stopped')).code, 0)
       assert.equal(await secretFile(), next)
       await checkFilled(await start(t), filled)
     })
 
     test('cut off after the database was changed: the start takes over the new secret', async (t) => {
       const before = await secretFile()
-      assert.equal((await rotate(t, '--stopped')).code, 0)
+      assert.equal((await rotate('--stopped')).code, 0)
       const after = await secretFile()
       await rm(join(folder, 'secret'))
       await writeFile(join(folder, 'secret'), before)
@@ -155,14 +140,14 @@ eachEngine((engine) => {
         insert into messaging_messages (id, channel, recipient, status, attempts, lease_until, payload, created_at, updated_at)
         values ('lost', 'sms', '+4915112345678', 'failed', 0, 0, ${lost}, 1, 1)`)
       await server.stop()
-      const refused = await rotate(t, '--stopped')
+      const refused = await rotate('--stopped')
       assert.equal(refused.code, 1)
       assert.match(
         refused.errors,
         /^sixwire: some values .*\(1 in messaging_messages\.payload\).*--keep-unreadable/,
       )
       await checkFilled(await start(t), filled)
-      const rotated = await rotate(t, '--stopped', '--keep-unreadable')
+      const rotated = await rotate('--stopped', '--keep-unreadable')
       assert.equal(rotated.code, 0, rotated.errors)
       await checkFilled(await start(t), filled)
     })
@@ -178,7 +163,7 @@ eachEngine((engine) => {
     const filled = await fill(server)
     await server.stop()
     const rotate = (environment: Record<string, string>, ...words: string[]) =>
-      run(t, folder, { DATABASE_URL: databaseUrl, DATA_DIR: folder, ...environment }, '--stopped', ...words)
+      run(folder, { DATABASE_URL: databaseUrl, DATA_DIR: folder, ...environment }, '--stopped', ...words)
     for (const [environment, line] of [
       [{ SIXWIRE_SECRET: old }, /^sixwire: SIXWIRE_NEW_SECRET: set it to the new secret/],
       [
@@ -192,22 +177,22 @@ eachEngine((engine) => {
       [{ SIXWIRE_SECRET: '', SIXWIRE_NEW_SECRET: next }, /^sixwire: SIXWIRE_NEW_SECRET: remove it/],
       [
         { SIXWIRE_SECRET: newSecret(), SIXWIRE_NEW_SECRET: next },
-        /^sixwire: SIXWIRE_SECRET: .* Nothing was changed$/,
+        /^sixwire: SIXWIRE_SECRET: .* Nothing was changed\n$/,
       ],
       [
         { SIXWIRE_SECRET: old, SIXWIRE_NEW_SECRET: next, SIXWIRE_WIRES: 'core,auth,messaging,pay,store' },
-        /^sixwire: SIXWIRE_WIRES: the database has tables of onchain, not loaded .* Nothing was changed$/,
+        /^sixwire: SIXWIRE_WIRES: the database has tables of onchain, not loaded .* Nothing was changed\n$/,
       ],
     ] as const) {
       const { code, errors } = await rotate(environment)
       assert.equal(code, 1)
       assert.match(errors, line)
-      assert.doesNotMatch(errors, /\n/)
+      assert.doesNotMatch(errors, /\n./)
     }
     const both = { SIXWIRE_SECRET: old, SIXWIRE_NEW_SECRET: next }
     const { code, output, errors } = await rotate(both)
     assert.equal(code, 0, errors)
-    assert.match(output, /Set SIXWIRE_SECRET to it, remove SIXWIRE_NEW_SECRET, and start the servers\.$/)
+    assert.match(output, /Set SIXWIRE_SECRET to it, remove SIXWIRE_NEW_SECRET, and start the servers\.\n$/)
     const again = await rotate(both)
     assert.deepEqual([again.code, again.errors], [0, ''])
     assert.match(again.output, /^The database is encrypted under the new secret already\. Set SIXWIRE_SECRET/)

@@ -3,8 +3,8 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 
-import { applicationFolder, runProgram } from '../testing/program.ts'
-import { runCommand } from './run.ts'
+import { runHere } from '../testing/command.ts'
+import { applicationFolder } from '../testing/program.ts'
 
 const BUILT_IN = ['magic-link', 'new-sign-in', 'password-changed', 'reset-password', 'verify-email']
 
@@ -26,7 +26,7 @@ async function shop(
   return {
     folder: application,
     run: (...words: string[]) =>
-      runProgram(t, ['template', ...words], {
+      runHere(['template', ...words], {
         folder: application,
         environment: { APP_URL: 'https://shop.example' },
       }),
@@ -126,14 +126,9 @@ describe('words that make no template command', () => {
     'preview a --data',
     'preview a --text',
   ])
-    test(`sixwire template ${words}`, async (t) => {
-      const errors = t.mock.method(console, 'error', () => undefined)
-      const output = t.mock.method(console, 'log', () => undefined)
-      assert.equal(await runCommand(['template', ...words.split(' ').filter(Boolean)]), 2)
-      assert.equal(output.mock.callCount(), 0)
-      assert.match(
-        String(errors.mock.calls[0]?.arguments[0]),
-        /^sixwire template: .+\n\nUsage: sixwire template\b/,
-      )
+    test(`sixwire template ${words}`, async () => {
+      const { code, output, errors } = await runHere(['template', ...words.split(' ').filter(Boolean)])
+      assert.deepEqual([code, output], [2, ''])
+      assert.match(errors, /^sixwire template: .+\n\nUsage: sixwire template\b/)
     })
 })
