@@ -1,6 +1,6 @@
 // What a newcomer does: creates a wallet, funds it in a browser, sends, mints an NFT, and is paid on a chain.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Browser, Page } from 'playwright-core'
@@ -22,7 +22,6 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
   before(async () => {
     browser = await launchChromium()
   })
-  after(() => browser.close())
 
   async function openPage(t: Ending): Promise<{ page: Page; complaints: string[] }> {
     const context = await browser.newContext()

@@ -1,6 +1,6 @@
 // What a newcomer does: pays by card and by wallet in a browser, refunds half of each, and reads the books.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Browser, Page } from 'playwright-core'
@@ -30,7 +30,6 @@ describe('payments in a browser', { skip: withoutChromium }, () => {
   before(async () => {
     browser = await launchChromium()
   })
-  after(() => browser.close())
 
   async function openPage(t: Ending): Promise<Page> {
     const context = await browser.newContext()

@@ -17,7 +17,6 @@ describe('/docs in a browser', { skip: withoutChromium }, () => {
     const folder = await temporaryFolder(ending)
     app = await startApp(ending, { migratedUrl: async () => `sqlite:${folder}/x.db` })
   })
-  after(() => browser.close())
 
   /** A page of a new visitor. What it complains about fails the test. */
   async function open(t: {

@@ -1,6 +1,6 @@
 // Whether the pages of the sandbox can be read and used, by day and by night, and without a mouse.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import { createTransport } from 'nodemailer'
 import type { Browser, Page } from 'playwright-core'
@@ -22,7 +22,6 @@ describe('the pages of the sandbox', { skip: withoutChromium }, () => {
   before(async () => {
     browser = await launchChromium()
   })
-  after(() => browser.close())
 
   const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 

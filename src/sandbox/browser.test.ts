@@ -21,7 +21,6 @@ describe('the sandbox in a browser', { skip: withoutChromium }, () => {
   before(async () => {
     browser = await launchChromium()
   })
-  after(() => browser.close())
 
   anyEngine((engine) => {
     const ending = endOfSuite()

@@ -1,6 +1,6 @@
 // The part "Chains" of the page, over real nodes. src/e2e/chains.test.ts pays a request with it.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import type { Browser, Page } from 'playwright-core'
 
@@ -15,7 +15,6 @@ describe('chains in a browser', { skip: withoutChromium }, () => {
   before(async () => {
     browser = await launchChromium()
   })
-  after(() => browser.close())
 
   async function visit(t: Ending, viewport = { width: 1280, height: 800 }) {
     const context = await browser.newContext({ viewport })

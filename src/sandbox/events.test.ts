@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import { createTransport } from 'nodemailer'
 import type { Browser } from 'playwright-core'
@@ -103,7 +103,6 @@ describe('a server with an open event stream', () => {
     before(async () => {
       browser = await launchChromium()
     })
-    after(() => browser.close())
 
     test('is missed by the page, which shows what is new once another one answers', async (t) => {
       const options = {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import type { Browser, Page } from 'playwright-core'
 
@@ -15,7 +15,6 @@ describe('the stand-in of the frontend', { skip: withoutChromium }, () => {
   before(async () => {
     browser = await launchChromium()
   })
-  after(() => browser.close())
 
   async function visit(t: Ending, engine: Engine) {
     const app = await startApp(t, engine, { sandbox: true })

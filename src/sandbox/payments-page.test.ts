@@ -1,7 +1,7 @@
 // The parts "Payments" and "Webhooks" of the page, over stand-ins that only list what the test says.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import type { FastifyPluginAsync } from 'fastify'
 import type { Browser, Page } from 'playwright-core'
@@ -103,7 +103,6 @@ describe('payments and webhooks in a browser', { skip: withoutChromium }, () => 
   before(async () => {
     browser = await launchChromium()
   })
-  after(() => browser.close())
 
   async function visit(t: Ending, options: Parameters<Browser['newContext']>[0] = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Browser, Page } from 'playwright-core'
@@ -31,7 +31,6 @@ describe('a newcomer', { skip: withoutChromium }, () => {
   before(async () => {
     browser = await launchChromium()
   })
-  after(() => browser.close())
 
   /** What `npm start` runs, in a folder where nothing is configured but the port, and of PostgreSQL the database. */
   async function start(t: Ending, engine: Engine): Promise<{ url: string; folder: string }> {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { after } from 'node:test'
 
 import { chromium, type Browser } from 'playwright-core'
 
@@ -13,8 +14,14 @@ const path = [
 /** Why browser tests are skipped here; false where they run. */
 export const withoutChromium = path ? false : 'there is no Chromium here: install one, or name it in CHROMIUM'
 
-export const launchChromium = (): Promise<Browser> =>
-  chromium.launch({
+let shared: Promise<Browser> | undefined
+after(async () => (await shared)?.close())
+
+/** Chromium, one for all tests of a process, which ends with the last of them. Tests close the pages that they open. */
+export function launchChromium(): Promise<Browser> {
+  shared ??= chromium.launch({
     executablePath: path!,
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   })
+  return shared
+}

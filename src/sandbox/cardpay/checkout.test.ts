@@ -1,6 +1,6 @@
 // The checkout page in a browser, without scripts: it has none.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type Stripe from 'stripe'
@@ -17,7 +17,6 @@ describe('the checkout page in a browser', { skip: withoutChromium }, () => {
   before(async () => {
     browser = await launchChromium()
   })
-  after(() => browser.close())
 
   anyEngine((engine) => {
     const ending = endOfSuite()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test, type TestContext } from 'node:test'
+import { before, describe, test, type TestContext } from 'node:test'
 
 import type { Browser, Page } from 'playwright-core'
 
@@ -81,7 +81,6 @@ anyEngine((engine) => {
     before(async () => {
       browser = await launchChromium()
     })
-    after(() => browser.close())
 
     async function open(t: TestContext, options: Json = {}): Promise<Page> {
       const context = await browser.newContext({ reducedMotion: 'reduce', ...options })

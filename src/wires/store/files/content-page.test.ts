@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Browser, Page } from 'playwright-core'
@@ -25,7 +25,6 @@ anyEngine((engine) => {
     token = (await app.register()).token
     browser = await launchChromium()
   })
-  after(() => browser?.close())
 
   /** Uploads a file; answers its signed link at the real address. */
   async function linkTo(file: NewFile): Promise<string> {
