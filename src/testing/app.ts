@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { createApp, type Api, type App, type Config } from '../app.ts'
 import { Agent } from '../base/node-http.ts'
 import { createClient, type Client } from '../client/client.ts'
+import { countStart } from './counts.ts'
 import { testClock, type TestClock } from './clock.ts'
 import { temporaryFolder, type Ending, type Engine } from './engines.ts'
 import { exchange } from './exchange.ts'
@@ -89,6 +90,7 @@ export async function startApp(
   engine: Pick<Engine, 'migratedUrl'>,
   options: StartOptions = {},
 ): Promise<TestApp> {
+  countStart('servers in the process of a test')
   const folder = await temporaryFolder(ending)
   const clock = options.clock ?? testClock()
   const lines: string[] = []

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe } from 'node:test'
 
+import { countStart } from './counts.ts'
 import { isLongRun } from './long-run.ts'
 import { postgresUrl } from './postgres.ts'
 import { onPostgres, templatesOfRun } from './templates.ts'
@@ -34,6 +35,7 @@ export async function temporaryFolder(ending: Ending): Promise<string> {
 type Database = [url: string, remove: Removal]
 
 async function sqliteDatabase(template?: string): Promise<Database> {
+  countStart('SQLite databases')
   const folder = await makeFolder()
   const file = join(folder, 'test.db')
   if (template !== undefined) await copyFile(template, file)
@@ -41,6 +43,7 @@ async function sqliteDatabase(template?: string): Promise<Database> {
 }
 
 async function postgresDatabase(template = 'template0'): Promise<Database> {
+  countStart('PostgreSQL databases')
   const server = await postgresUrl()
   const name = `test_${randomBytes(8).toString('hex')}`
   // Copying files takes a third of the time that the write-ahead log would.

@@ -1,9 +1,10 @@
 // What `node --test --test-global-setup` runs before the first test and after the last one.
-import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { mkdtemp, rm, statfs, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { COUNTS_VARIABLE, totalCounts } from './counts.ts'
 import { POSTGRES_VARIABLE, startPostgres, type PostgresServer } from './postgres.ts'
 import { makeTemplates, onPostgres, TEMPLATES_VARIABLE, templatesOfRun } from './templates.ts'
 
@@ -12,6 +13,7 @@ const SPACE_NEEDED = 2 * 1024 ** 3
 
 let server: PostgresServer | undefined
 let ownFolder: string | undefined
+let counts: string | undefined
 
 /**
  * Prepares what all test files share; they inherit the environment.
@@ -20,6 +22,7 @@ let ownFolder: string | undefined
  * - A PostgreSQL. Temporary files go to its folder, so that they are removed even when a test is killed, and that is in
  *   memory where there is room: a test shows what survives the end of a process, not what survives a power cut.
  * - Databases with all tables, to be copied.
+ * - A file in which the processes say at their ends what they started.
  */
 export async function globalSetup(): Promise<void> {
   process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
@@ -34,10 +37,13 @@ export async function globalSetup(): Promise<void> {
   const folder = (ownFolder = await mkdtemp(join(tmpdir(), 'sixwire-templates-')))
   const templates = await makeTemplates(process.env[POSTGRES_VARIABLE], folder)
   process.env[TEMPLATES_VARIABLE] = JSON.stringify(templates)
+  counts = process.env[COUNTS_VARIABLE] = join(folder, 'counts')
+  await writeFile(counts, '')
 }
 
 export async function globalTeardown(): Promise<void> {
   const templates = templatesOfRun()
+  if (counts !== undefined) process.stdout.write(`Started by the tests: ${totalCounts(counts)}.\n`)
   if (server) await server.stop()
   else if (templates) await onPostgres(process.env[POSTGRES_VARIABLE]!, `drop database ${templates.postgres}`)
   if (ownFolder !== undefined) await rm(ownFolder, { recursive: true, force: true })

@@ -2,9 +2,12 @@
 // (a server that nobody closed, a call that a timed-out test still waits for) fails, instead of holding up the run.
 import { after } from 'node:test'
 
+import { keepCounts } from './counts.ts'
+
 const PATIENCE = 10_000 // ms
 
-if (process.env['NODE_TEST_CONTEXT'])
+if (process.env['NODE_TEST_CONTEXT']) {
+  keepCounts()
   after(() => {
     setTimeout(() => {
       const open = process.getActiveResourcesInfo().filter((kind) => kind !== 'PipeWrap') // the pipes to the runner
@@ -14,3 +17,4 @@ if (process.env['NODE_TEST_CONTEXT'])
       process.exit(1)
     }, PATIENCE).unref()
   })
+}
