@@ -1,6 +1,6 @@
 // The page at /docs, in a real browser.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 

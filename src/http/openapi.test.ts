@@ -3,16 +3,12 @@ import { before, describe, test } from 'node:test'
 
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
-import { Type } from '../base/schema.ts'
 
-import { defineErrors } from '../base/errors.ts'
 import { startApp, type TestAnswer, type TestApp } from '../testing/app.ts'
 import { codesIn, resolved } from '../testing/description.ts'
-import { eachEngine, endOfSuite, temporaryFolder } from '../testing/engines.ts'
-import { defineWire } from '../kernel/wire.ts'
+import { eachEngine, endOfSuite } from '../testing/engines.ts'
 import { ACCESS } from './access.ts'
-import { form, json, multipart, raw } from './bodies.ts'
-import { answer, route } from './route.ts'
+import { shop } from './openapi.fixture.ts'
 
 type Schema = { type?: string; description?: string } & Record<string, unknown>
 type Described = {
@@ -53,91 +49,6 @@ const NOT_IDEMPOTENT = [
   'POST /store/files/:id/link',
   'POST /store/backup/:id/restore',
 ]
-
-const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })
-
-/** A wire of an application that uses what Sixwire's own do not. */
-const shop = defineWire({
-  name: 'shop',
-  description: 'Items and their parts.',
-  setup: () => ({
-    service: undefined,
-    routes: [
-      route(
-        'PATCH /shop/items/:item/parts/:part',
-        {
-          summary: 'Change a part',
-          description: 'At length.',
-          access: 'admin',
-          scope: 'shop:change',
-          limit: '10/hour',
-          idempotent: true,
-          params: Type.Object({
-            item: Type.String(),
-            part: Type.Integer({ title: 'PartNumber', description: 'From 1.', examples: [7] }),
-          }),
-          query: Type.Object({ soon: Type.Optional(Type.Boolean()) }),
-          headers: Type.Object({ 'x-shop': Type.Optional(Type.String()) }),
-          body: json(Type.Object({ name: Type.String() })),
-          reply: { 200: Type.Object({ item: Type.String() }, { title: 'Part' }), 202: Type.Object({}) },
-          errors: [shopErrors.sold_out],
-        },
-        ({ params }) => ({ item: params.item }),
-      ),
-      route('GET /shop/label', { summary: 'A label', access: 'public', reply: { 200: Type.String() } }, () =>
-        answer('<label>', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
-      ),
-      route(
-        'PUT /shop/hook',
-        {
-          summary: 'Receive a webhook',
-          access: 'public',
-          body: raw({ maxBytes: 1000 }),
-          reply: { 200: Type.Object({}) },
-        },
-        () => ({}),
-      ),
-      route(
-        'PUT /shop/events',
-        {
-          summary: 'Receive an event',
-          access: 'public',
-          body: raw({ maxBytes: 1000, contentTypes: ['application/json', 'image/png'] }),
-          reply: { 200: Type.Object({}) },
-        },
-        () => ({}),
-      ),
-      route(
-        'PUT /shop/login-form',
-        {
-          summary: 'Sign in by a form',
-          access: 'public',
-          body: form(Type.Object({ code: Type.String({ examples: ['a'] }) })),
-          reply: { 200: Type.Object({}) },
-        },
-        () => ({}),
-      ),
-      route(
-        'PUT /shop/pictures',
-        {
-          summary: 'Upload a picture',
-          access: 'public',
-          body: multipart({
-            fields: Type.Object({ alt: Type.String(), more: Type.Optional(Type.Object({})) }),
-            file: { field: 'picture', maxBytes: 1000 },
-          }),
-          reply: { 200: Type.Object({}) },
-        },
-        () => ({}),
-      ),
-      route(
-        'GET /shop-label',
-        { summary: 'Read a label', access: 'public', reply: { 200: Type.Object({}) } },
-        () => ({}),
-      ),
-    ] as const,
-  }),
-})
 
 const pathOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
 /** The schemas of a body: more than one where a status is a reply of the route's own and a failure as well. */
@@ -519,79 +430,5 @@ eachEngine((engine) => {
         assert.equal(headers.get('allow'), 'GET, HEAD, OPTIONS')
       }
     })
-  })
-})
-
-describe('/docs', () => {
-  let app: TestApp
-  const ending = endOfSuite()
-  before(async () => {
-    const folder = await temporaryFolder(ending)
-    app = await startApp(
-      ending,
-      { migratedUrl: async () => `sqlite:${folder}/x.db` },
-      { config: { name: 'Ben & Jerry’s <shop>' } },
-    )
-  })
-
-  /** What a page or a style sheet loads, as addresses on this server. */
-  const assetsOf = (text: string, base: string): URL[] =>
-    [...text.matchAll(/(?:\b(?:src|href)=|url\()["']?([^"')\s>]+)/g)]
-      .map(([, address]) => address!)
-      .filter((address) => !address.startsWith('data:'))
-      .map((address) => new URL(address, base))
-
-  for (const path of ['/docs', '/docs/'])
-    test(`the page at ${path} loads from this server alone, and all that it loads is there`, async () => {
-      const page = await app.request('GET', path)
-      assert.equal(page.status, 200)
-      assert.match(page.headers.get('content-type')!, /^text\/html/)
-      assert.match(page.text, /<title>Ben &amp; Jerry’s &lt;shop&gt;: API<\/title>/)
-      const assets = assetsOf(page.text, app.url + path)
-      assert.ok(assets.length >= 5)
-      for (const asset of assets) {
-        assert.equal(asset.origin, app.url)
-        const { status, text, headers } = await app.request('GET', asset.pathname)
-        assert.equal(status, 200, asset.pathname)
-        assert.equal(headers.get('x-content-type-options'), 'nosniff')
-        if (asset.pathname.endsWith('.css'))
-          for (const inner of assetsOf(text, asset.href)) assert.equal(inner.origin, app.url, asset.pathname)
-      }
-      // No script in the page itself: the policy would not run it.
-      assert.doesNotMatch(page.text, /<script(?![^>]*\bsrc=)|\son\w+=/i)
-    })
-
-  test('the page may run, load and ask nothing but this server', async () => {
-    const { headers } = await app.request('GET', '/docs')
-    const policy = new Map(
-      headers
-        .get('content-security-policy')!
-        .split('; ')
-        .map((line) => [line.split(' ')[0]!, line.split(' ').slice(1).join(' ')]),
-    )
-    assert.equal(policy.get('default-src'), "'none'")
-    assert.equal(policy.get('script-src'), "'self'")
-    assert.equal(policy.get('connect-src'), "'self'")
-    assert.equal(policy.get('frame-ancestors'), "'none'")
-    for (const sources of policy.values()) assert.doesNotMatch(sources, /https?:|\*|unsafe-eval/)
-  })
-
-  test('behind a prefix, its calls go there', async (t) => {
-    const folder = await temporaryFolder(t)
-    const behind = await startApp(
-      t,
-      { migratedUrl: async () => `sqlite:${folder}/x.db` },
-      { environment: { PUBLIC_URL: 'https://shop.example/api/' } },
-    )
-    assert.deepEqual((await behind.request('GET', '/openapi.json')).body.servers, [{ url: '/api' }])
-  })
-
-  test('what the page shows is /openapi.json, and its calls go where it came from', async () => {
-    const [shown, published] = [
-      await app.request('GET', '/docs/json'),
-      await app.request('GET', '/openapi.json'),
-    ]
-    assert.deepEqual(shown.body, published.body)
-    assert.equal(published.body.servers, undefined, 'by default the server that was asked')
   })
 })

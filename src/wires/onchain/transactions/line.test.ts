@@ -3,18 +3,24 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { parseEther, parseGwei, parseTransaction, type Address, type Hex } from 'viem'
+import { parseEther, parseGwei, type Address, type Hex } from 'viem'
 
 import { startApp } from '../../../testing/app.ts'
 import { endOfSuite, eachEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { runProgram } from '../../../testing/program.ts'
 import { startRpcProxy, type ProxyFault, type RpcProxy } from '../../../testing/rpc-proxy.ts'
-import { DEPTH, eventually, startSending, type Sending, type Shown } from './sending.fixture.ts'
+import { FAULTS, NOT_FOR_GOOD, refusal, REFUSALS, refuse, SEND } from './line.fixture.ts'
+import {
+  DEPTH,
+  eventually,
+  eventuallyLater,
+  startSending,
+  type Sending,
+  type Shown,
+} from './sending.fixture.ts'
 
 const TO: Address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const STUCK_MS = 60_000
-const SEND = 'eth_sendRawTransaction'
-
 eachEngine((engine) => {
   const ending = endOfSuite()
   let chain: Sending
@@ -51,27 +57,9 @@ eachEngine((engine) => {
       const { transactions } = await chain.list(`walletId=${walletId}`)
       return transactions.every(is) && transactions
     })
-  /** Moves the clock until something holds; slower and slower, because calls to a node are given up by this clock. */
-  const later = <T>(look: () => Promise<T | undefined | false>, stepMs = 5_000): Promise<T> => {
-    let pauseMs = 1
-    return eventually(async () => {
-      const found = await look()
-      if (found) return found
-      chain.app.clock.advance(stepMs)
-      await delay((pauseMs *= 1.2))
-      return false
-    })
-  }
+  const later = <T>(look: () => Promise<T | undefined | false>, stepMs?: number): Promise<T> =>
+    eventuallyLater(chain.app.clock, look, stepMs)
 
-  const FAULTS: Record<string, ProxyFault> = {
-    'drops it before': { drop: 'before' },
-    'drops the answer': { drop: 'after' },
-    'answers 500': { status: 500 },
-    'answers another hash': { lie: () => `0x${'11'.repeat(32)}` },
-    'forwards it twice': { twice: true },
-    'says already known': { error: { code: -32_000, message: 'already known' } },
-    'refuses it': { error: { code: -32_000, message: 'txpool is full' } },
-  }
   for (const [name, fault] of Object.entries(FAULTS))
     test(`a transaction is mined once where the only node ${name}`, async () => {
       const wallet = await chain.wallet()
@@ -148,23 +136,6 @@ eachEngine((engine) => {
     await node.mine()
   })
 
-  /** Has nodes refuse the transfers of an amount. */
-  const refuse = (nodes: readonly RpcProxy[], value: string, fault: ProxyFault): (() => void) => {
-    const isOfValue = ({ params }: { params?: unknown[] }): boolean =>
-      parseTransaction(params![0] as Hex).value === parseEther(value)
-    const heals = nodes.map((node) => node.fault({ ...fault, method: SEND, when: isOfValue }))
-    return () => heals.forEach((heal) => heal())
-  }
-  const refusal = (message: string): ProxyFault => ({ error: { code: -32_000, message } })
-
-  const REFUSALS = [
-    'oversized data: transaction size 131189, limit 131072',
-    'tx fee (1.05 ether) exceeds the configured cap (1.00 ether)',
-    'intrinsic gas too low: gas 21000, minimum needed 53000',
-    'INTERNAL_ERROR: RLPTooLong',
-    'GasLimitExceeded, Gas limit: 30000000, gas limit of rejected tx: 50000000',
-    'Transaction gas limit exceeds block gas limit',
-  ]
   for (const message of REFUSALS)
     test(`what every node refuses for good gives its nonce up: ${message}`, async () => {
       const { node } = chain
@@ -192,17 +163,6 @@ eachEngine((engine) => {
       assert.equal((await balanceOf(TO)) - before, parseEther('0.1'))
     })
 
-  const NOT_FOR_GOOD: [what: string, first: ProxyFault, second: ProxyFault][] = [
-    ['one node gives no answer', refusal(REFUSALS[0]!), { status: 500 }],
-    ['one node has it', refusal(REFUSALS[0]!), refusal('already known')],
-    ['one node says that its nonce is used', refusal(REFUSALS[0]!), refusal('nonce too low')],
-    [
-      'one node has another one of its nonce',
-      refusal(REFUSALS[0]!),
-      refusal('replacement transaction underpriced'),
-    ],
-    ['money is missing', refusal('insufficient funds for gas * price + value'), refusal('txpool is full')],
-  ]
   for (const [what, one, two] of NOT_FOR_GOOD)
     test(`what nodes refuse is sent on where ${what}`, async () => {
       const wallet = await chain.wallet()

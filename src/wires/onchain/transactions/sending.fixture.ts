@@ -3,7 +3,13 @@ import assert from 'node:assert/strict'
 
 import type { Address, Hex } from 'viem'
 
-import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../testing/app.ts'
+import {
+  startApp,
+  type StartOptions,
+  type TestAnswer,
+  type TestApp,
+  type TestClock,
+} from '../../../testing/app.ts'
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startRpcProxy, type RpcProxy } from '../../../testing/rpc-proxy.ts'
@@ -116,13 +122,29 @@ export async function startSending(
   }
 }
 
-/** Waits until something holds, for 10 s at most. */
+/** Waits until something holds, for a minute at most. */
 export async function eventually<T>(look: () => Promise<T | undefined | false>): Promise<T> {
-  const until = Date.now() + 10_000
+  const until = Date.now() + 60_000
   for (;;) {
     const found = await look()
     if (found) return found
     assert.ok(Date.now() < until, `this was never so: ${look.toString()}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
+}
+
+/** Moves the clock until something holds; slower and slower, because calls to a node are given up by this clock. */
+export function eventuallyLater<T>(
+  clock: TestClock,
+  look: () => Promise<T | undefined | false>,
+  stepMs = 5_000,
+): Promise<T> {
+  let pauseMs = 1
+  return eventually(async () => {
+    const found = await look()
+    if (found) return found
+    clock.advance(stepMs)
+    await new Promise((resolve) => setTimeout(resolve, (pauseMs *= 1.2)))
+    return false
+  })
 }

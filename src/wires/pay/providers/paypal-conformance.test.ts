@@ -2,11 +2,7 @@
 import { once } from 'node:events'
 
 import { startPeer } from '../../../outbound/peer.fixture.ts'
-import {
-  describePaymentProvider,
-  type CallEnd,
-  type PaymentConformance,
-} from '../../../testing/payment-conformance.ts'
+import { describePaymentProvider, type CallEnd } from '../../../testing/payment-conformance.ts'
 import {
   account,
   APPROVE_URL,
@@ -32,72 +28,19 @@ import {
   TOKEN,
   TRANSACTION,
   webhook,
-  type ScriptedAnswer,
 } from './paypal.fixture.ts'
-
-type Verb = CallEnd['verb']
-type Silence = PaymentConformance['silences'][number]
-
-/** A server that answers everything but the token so. */
-const answered =
-  (answer: ScriptedAnswer, token?: ScriptedAnswer): CallEnd['start'] =>
-  async (t, clock) => {
-    const { apiBase, changes } = await serve(t, answer, token)
-    return { provider: open({ apiBase }, clock), asked: changes }
-  }
-
-const reply = (status: number, body: unknown, headers?: Record<string, string>): CallEnd['start'] =>
-  answered((_asked, response) => json(response, status, body, headers))
-
-const unprocessable = (issue: string, more: object = {}, detail: object = {}) =>
-  problem('UNPROCESSABLE_ENTITY', issue, { ...more }, { ...detail })
-const redirect = [{ rel: 'redirect', href: APPROVE_URL, method: 'GET' }]
-
-/** A refusal with an issue, and the code that it must have. */
-const refusals = (verb: Verb, status: number, code: CallEnd['code'], issues: readonly string[]): CallEnd[] =>
-  issues.map((issue) => ({
-    what: `PayPal answers ${status} ${issue}`,
-    verb,
-    kind: 'refused' as const,
-    ...(code !== undefined && { code }),
-    reason: `PayPal ${issue}: It is ${issue}. (debug id f5e4d3c2)`,
-    start: reply(status, unprocessable(issue)),
-  }))
-
-const undecided = (verb: Verb, status: number, issues: readonly string[]): CallEnd[] =>
-  issues.map((issue) => ({
-    what: `PayPal answers ${status} ${issue}`,
-    verb,
-    kind: 'unknown' as const,
-    start: reply(status, unprocessable(issue)),
-  }))
-
-/** 2xx answers from which it can't be read what became of the call. */
-const incomplete = (verb: Verb, bodies: readonly (readonly [string, unknown])[]): CallEnd[] =>
-  bodies.map(([what, body]) => ({
-    what: `PayPal answers 201 with ${what}`,
-    verb,
-    kind: 'unknown' as const,
-    reason: /^PayPal answered 201 without an? /,
-    start: reply(201, body),
-  }))
-
-const anyVerb: readonly Verb[] = ['create', 'capture', 'refund']
-const named = (field: string): CallEnd => ({
-  what: `PayPal names the field ${field}`,
-  verb: 'create',
-  kind: 'refused',
-  code: 'parameter',
-  details: { parameter: field },
-  start: reply(400, problem('INVALID_REQUEST', 'INVALID_PARAMETER_VALUE', {}, { field })),
-})
-
-const silent = (verb: Verb): Silence => ({
-  what: 'after the call',
-  verb,
-  kind: 'unknown',
-  start: (t, clock, reach) => answered(() => reach())(t, clock),
-})
+import {
+  answered,
+  reply,
+  unprocessable,
+  redirect,
+  refusals,
+  undecided,
+  incomplete,
+  anyVerb,
+  named,
+  silent,
+} from './paypal-ends.fixture.ts'
 
 let certUrl = ''
 

@@ -1,0 +1,99 @@
+// The examples of docs/extending.md run.
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { loadConfig, type Config } from '../app.ts'
+import { sql } from '../db/sql.ts'
+import { startApp } from '../testing/app.ts'
+import { someEngine, temporaryFolder } from '../testing/engines.ts'
+import { applicationFolder, blocksOf } from '../testing/examples.ts'
+
+someEngine((engine) => {
+  test('the wire of docs/extending.md greets', async (t) => {
+    const blocks = await blocksOf('docs/extending.md', 'ts')
+    const functions = blocks.find((block) => block.includes('greetings_initials'))
+    const withFunctions = "sqliteFunctions: new URL('./sqlite-functions.ts', import.meta.url),\n  setup"
+    const folder = await applicationFolder(t, {
+      'greetings/index.ts': blocks[1]!.replace('setup', withFunctions),
+      'greetings/sqlite-functions.ts': functions!,
+      'greetings/migrations/001-none.sql': 'create table greetings (id text primary key);',
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { greetings } from './greetings/index.ts'
+        export default defineConfig({ wires: [greetings({ word: 'Welcome' })] })`,
+    })
+    const config: Config = await loadConfig(folder)
+    const app = await startApp(t, engine, { config })
+    const { token } = await app.register()
+    const { body } = await app.request('GET', '/greetings/Ada', { token })
+    assert.deepEqual(body, { text: 'Welcome, Ada!' })
+    if (app.app.db.dialect === 'sqlite')
+      assert.deepEqual(await app.app.db.get(sql`select greetings_initials('Ada Lovelace') as initials`), {
+        initials: 'AL',
+      })
+  })
+
+  test('the wire of docs/extending.md takes a picture, and an event that is signed', async (t) => {
+    const wire = (await blocksOf('docs/extending.md', 'ts')).find((block) =>
+      block.includes("name: 'pictures'"),
+    )
+    const pictures = await temporaryFolder(t)
+    const folder = await applicationFolder(t, {
+      'pictures.ts': wire!,
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { pictures } from './pictures.ts'
+        export default defineConfig({ wires: [pictures({ folder: ${JSON.stringify(pictures)}, secret: 's' })] })`,
+    })
+    const config: Config = await loadConfig(folder)
+    const app = await startApp(t, engine, { config })
+    const { token } = await app.register()
+    const upload = async (title: string) => {
+      const body = new FormData()
+      body.set('file', new File(['cat'], 'cat.png'))
+      body.set('title', title)
+      const headers = { authorization: `Bearer ${token}` }
+      return fetch(`${app.url}/pictures`, { method: 'POST', headers, body })
+    }
+    const answered = await upload('A cat')
+    assert.equal(answered.status, 201)
+    const { id, title } = (await answered.json()) as { id: string; title: string }
+    assert.equal(title, 'A cat')
+    assert.equal((await upload('x'.repeat(101))).status, 400)
+    assert.deepEqual(await readdir(pictures), [id])
+    assert.equal(await readFile(join(pictures, id), 'utf8'), 'cat')
+    const signature = createHmac('sha256', 's').update('{}').digest('hex')
+    for (const [raw, status] of [
+      ['{}', 200],
+      ['{ }', 403],
+    ] as const) {
+      const event = { raw, headers: { 'x-signature': signature } }
+      assert.equal((await app.request('POST', '/pictures/hook', event)).status, status)
+    }
+  })
+
+  test('the variables of docs/extending.md set the options of its wire', async (t) => {
+    const wire = (await blocksOf('docs/extending.md', 'ts')).find((block) => block.includes('shipping'))!
+    const folder = await applicationFolder(t, {
+      'shipping/index.ts': `import { defineWire, Type } from 'sixwire'\n${wire}`,
+      'sixwire.config.ts': `
+        import { defineConfig } from 'sixwire'
+        import { shipping } from './shipping/index.ts'
+        export default defineConfig({ wires: [shipping({ depots: { bonn: { urls: ['https://c'] } } })] })`,
+    })
+    const config: Config = await loadConfig(folder)
+    const environment = {
+      BERLIN_DEPOT_URLS: 'https://a,https://b',
+      BONN_DEPOT_URLS: 'https://d',
+      SHIPPING_MAX_KILOGRAMS: '5',
+    }
+    const app = await startApp(t, engine, { config, environment })
+    assert.deepEqual(app.app.service('shipping' as 'store'), {
+      berlin: { urls: ['https://a', 'https://b'] },
+      bonn: { urls: ['https://d'] },
+    })
+  })
+})
