@@ -11,7 +11,7 @@ const INTERVAL_MS = 5_000
  * while another process runs them.
  */
 export async function migrateWithLog(
-  { db, clock, log }: { db: Database; clock: Clock; log: Pick<FastifyBaseLogger, 'info'> },
+  { db, clock, log }: { db: Pick<Database, 'migrate'>; clock: Clock; log: Pick<FastifyBaseLogger, 'info'> },
   migrations: readonly Migration[],
 ): Promise<void> {
   const begun = clock.elapsed()
