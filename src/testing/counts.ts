@@ -47,6 +47,7 @@ export function totalCounts(path: string): string {
     const [count, ...kind] = line.split(' ')
     totals.set(kind.join(' '), (totals.get(kind.join(' ')) ?? 0) + Number(count))
   }
+  if (totals.size === 0) return 'nothing'
   return [...totals]
     .toSorted(([, a], [, b]) => b - a)
     .map(([kind, count]) => `${count} ${kind}`)
