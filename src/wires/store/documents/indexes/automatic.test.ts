@@ -176,10 +176,12 @@ eachEngine((engine) => {
       (await indexesOf(next)).map((one) => [one.id, one.source, one.state]),
       [[automatic!.id, 'declared', 'ready']],
     )
+    // A build may have been faster than the lists that asked for it.
+    const lastUses = () => app.app.db.all(sql`select last_used_at from store_indexes`)
+    const before = await lastUses()
     await list('papers', { pages: 1 }, { from: next })
     assert.deepEqual(await namesIn('papers'), ['year'])
-    const rows = await app.app.db.all(sql`select last_used_at from store_indexes`)
-    assert.deepEqual(rows, [{ last_used_at: null }])
+    assert.deepEqual(await lastUses(), before)
     await assertEntries(next)
   })
 })
