@@ -337,10 +337,7 @@ function lapsed(queue: JobQueue, now: number): string[] {
   return [...over, ...unwritten]
 }
 
-const nextDueIn = (
-  rooms: readonly PoolRoom[],
-  except: readonly string[],
-): Sql<{ due: number | null }> =>
+const nextDueIn = (rooms: readonly PoolRoom[], except: readonly string[]): Sql<{ due: number | null }> =>
   nextDueSql(
     rooms.flatMap(({ kinds }) => kinds.map(({ kind }) => kind)),
     except,
