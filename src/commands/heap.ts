@@ -16,16 +16,17 @@ export function limitBuffers(): void {
   Buffer.poolSize = BUFFER_POOL_BYTES
 }
 
-/** Frees what loading the program left. Under load the young heap then grows once, to 16 MiB. */
+/** Frees what loading the program left. From then on the young heap grows to 16 MiB under load, and no further. */
 export function collectAfterStart(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
-  setFlagsFromString(YOUNG_HEAP_GROWS)
+  let flag = YOUNG_HEAP_GROWS
+  setFlagsFromString(flag)
+  // V8 makes it small again when the server is idle.
   const observer = new PerformanceObserver(() => {
-    if (youngHeapBytes() < YOUNG_HEAP_BYTES / 2) return
-    setFlagsFromString(YOUNG_HEAP_STAYS)
-    observer.disconnect()
+    const next = youngHeapBytes() < YOUNG_HEAP_BYTES / 2 ? YOUNG_HEAP_GROWS : YOUNG_HEAP_STAYS
+    if (next !== flag) setFlagsFromString((flag = next))
   })
   observer.observe({ entryTypes: ['gc'] })
 }
