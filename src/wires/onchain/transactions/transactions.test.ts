@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 
 import type { Address, Hex } from 'viem'
 
-import type { TestAnswer } from '../../../testing/app.ts'
+import { startApp, type TestAnswer } from '../../../testing/app.ts'
 import { endOfSuite, eachEngine } from '../../../testing/engines.ts'
 import { DEPTH, eventually, startSending, type Sending } from './sending.fixture.ts'
 
@@ -183,5 +183,31 @@ eachEngine((engine) => {
     } finally {
       heal()
     }
+  })
+
+  test('with the policy guarded a record is its owner’s, and the chain’s facts are everybody’s', async (t) => {
+    const guarded = await startApp(t, engine, {
+      ...chain.options,
+      clock: chain.app.clock,
+      environment: { ...chain.options.environment, SIXWIRE_POLICY: 'guarded' },
+    })
+    const { token } = await guarded.register()
+    const stranger = await guarded.register()
+    const wallet = (await guarded.request('POST', '/onchain/wallets', { token, body: {} })).body
+    await chain.node.client.setBalance({ address: wallet.address, value: 10n ** 18n })
+    const body = { to: TO, value: '0.1', walletId: wallet._id }
+    const theirs = await guarded.request('POST', '/onchain/transactions', { token: stranger.token, body })
+    assert.equal(theirs.status, 404)
+    const { hash } = (await guarded.request('POST', '/onchain/transactions', { token, body })).body
+    await eventually(async () => (await chain.get(hash)).blockNumber !== undefined)
+    const ask = (path: string, by: string) => guarded.request('GET', path, { token: by })
+    const own = (await ask(`/onchain/transactions/${hash}`, token)).body
+    const foreign = (await ask(`/onchain/transactions/${hash}`, stranger.token)).body
+    assert.equal(own.walletId, wallet._id)
+    const { walletId: _walletId, createdAt: _createdAt, ...facts } = own
+    assert.deepEqual(foreign, facts)
+    assert.equal((await ask('/onchain/transactions', token)).body.total, 1)
+    assert.equal((await ask('/onchain/transactions', stranger.token)).body.total, 0)
+    assert.equal((await ask(`/onchain/transactions?walletId=${wallet._id}`, stranger.token)).body.total, 0)
   })
 })
