@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { startScript, urlLiteral } from '../testing/program.ts'
+import { temporaryFolder } from '../testing/engines.ts'
+import { startProgram, startScript, urlLiteral } from '../testing/program.ts'
 
 test('the young heap grows to 16 MiB under load, also after it was idle, and no further', async (t) => {
   const program = await startScript(
@@ -34,4 +37,18 @@ test('the young heap grows to 16 MiB under load, also after it was idle, and no 
   assert.equal(sizes('before').length, 2)
   for (const size of sizes('before')) assert.ok(size <= 4, program.output())
   for (const size of sizes('under load')) assert.ok(size > 8 && size <= 16, program.output())
+})
+
+test('a start keeps what it compiled, for its threads too and even if it is killed', async (t) => {
+  const folder = await temporaryFolder(t)
+  const cache = join(folder, 'compiled')
+  const program = startProgram(t, ['start'], { folder, environment: { NODE_COMPILE_CACHE: cache } })
+  await program.url()
+  await program.kill()
+  // A folder for each set of V8's flags: Node opens that of the process before the program sets its own.
+  const sets = await readdir(cache)
+  const counts = await Promise.all(sets.map(async (set) => (await readdir(join(cache, set))).length))
+  const [ofThread, ofProcess] = counts.toSorted((a, b) => a - b)
+  assert.equal(counts.length, 2, sets.join())
+  assert.ok(ofThread! > 10 && ofProcess! > 500, String(counts))
 })
