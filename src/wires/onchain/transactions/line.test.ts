@@ -121,8 +121,9 @@ eachEngine((engine) => {
     await node.client.setNextBlockBaseFeePerGas({ baseFeePerGas: maxFeePerGas! + parseGwei('1') })
     await node.mine()
     // It is sent again before it is taken to be stuck.
+    const sends = first.calls(SEND)
     app.clock.advance(STUCK_MS / 2)
-    await delay(100)
+    await eventually(async () => first.calls(SEND) >= sends + hashes.length)
     app.clock.advance(STUCK_MS / 2 + 1_000)
     const replaced = await eventually(async () => {
       const shown = await Promise.all(hashes.map((hash) => chain.get(hash)))

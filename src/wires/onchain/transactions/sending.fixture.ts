@@ -64,6 +64,8 @@ export async function startSending(
     databaseUrl: await engine.migratedUrl(),
     environment: { ...ENVIRONMENT, ...environment },
     config: {
+      // On a busy machine the tests move the clock on for hours.
+      auth: { accessTokenSeconds: 86_400 },
       onchain: {
         stuckSeconds,
         chains: {
