@@ -1,6 +1,7 @@
 import { errors } from '../../../base/errors.ts'
 import { requireRow, type Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
+import { lockTable } from '../../../db/tables.ts'
 import { storedColumn } from '../documents/sql/document-rows.ts'
 import type { Indexes } from '../documents/indexes/indexes.ts'
 import type { Replacement } from '../documents/indexes/replace.ts'
@@ -71,8 +72,7 @@ export async function swap(
       if (!lease) throw leaseOver()
       for (const step of openGateSql[tx.dialect]) await tx.write(step)
       // Nobody stores a resized image of a file that goes.
-      if (tx.dialect === 'postgres')
-        await tx.write(sql`lock table store_variants in share row exclusive mode`)
+      await lockTable(tx, 'store_variants', 'share row exclusive')
 
       const [loaded] = await tx.all<RestoredCounts & { objects: number }>(sql`
         select

@@ -16,6 +16,7 @@ import {
   type StoredDocument,
   deleteSql,
   documentsSql,
+  gainsFromGroups,
   insertAllSql,
   insertSql,
   selectAllSql,
@@ -154,8 +155,7 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
      */
     async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
       const document = { collection, id, owner, body: newBody(id, fields) }
-      // SQLite commits together whatever arrives together.
-      const isAlone = db.dialect === 'sqlite' || indexes.known(collection).indexes.length === 0
+      const isAlone = !gainsFromGroups(db.dialect) || indexes.known(collection).indexes.length === 0
       const isMade = await (isAlone ? insert(document) : insertInGroups(document))
       return isMade ? { body: document.body, version: 1 } : get(collection, id, { owner })
     },

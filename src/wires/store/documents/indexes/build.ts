@@ -2,14 +2,14 @@ import { Type } from '../../../../base/schema.ts'
 import { ApiError, errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
 import { ConstraintError, requireRow, type Database } from '../../../../db/database.ts'
-import { sql } from '../../../../db/sql.ts'
+import { analyzeTable } from '../../../../db/tables.ts'
 import type { JobKind } from '../../../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import type { Json } from '../query/filter.ts'
 import type { Index } from './definition.ts'
 import { duplicateIn, duplicateReason, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
 import { namesOf } from './entries.ts'
-import { deleteSomeSql, putEntriesSql, selectNextSql, selectTakenSql } from './entry-rows.ts'
+import { deleteSomeSql, putEntriesSql, selectNextSql, selectTakenSql } from '../sql/entry-rows.ts'
 import {
   changeIndexes,
   deleteIndexSql,
@@ -170,7 +170,7 @@ async function insertNext(db: Database, index: Index, builtTo: string): Promise<
 /** @returns false if the index is not being built any more */
 async function finish(db: Database, index: Index, builtTo: string, now: number): Promise<boolean> {
   // Without statistics of them PostgreSQL counts up to 1,000 entries of a wide range by reading all of it.
-  if (db.dialect === 'postgres') await db.write(sql`analyze (skip_locked) store_entries`)
+  await analyzeTable(db, 'store_entries')
   // A document that is new has its entries already: writes know of the index.
   return (await db.write(finishSql(index.id, builtTo, now))).length > 0
 }

@@ -1,6 +1,7 @@
 import { parseJson } from '../../../../base/json.ts'
 import type { Database, Row, Step } from '../../../../db/database.ts'
 import { sql, type Sql } from '../../../../db/sql.ts'
+import { lockTable } from '../../../../db/tables.ts'
 import type { Definition, Index, IndexSet, IndexSource, IndexState } from './definition.ts'
 import type { EntriesOfDocuments } from './document-entries.ts'
 import { KEY_FORMAT, type IndexField } from './entries.ts'
@@ -92,7 +93,7 @@ export const changeIndexes = (
 ): Promise<Row[][]> =>
   db.transaction(
     async (tx) => {
-      if (tx.dialect === 'postgres') await tx.write(sql`lock table store_documents in share mode`)
+      await lockTable(tx, 'store_documents', 'share')
       // In one order everywhere, so that two never wait for each other in a circle.
       for (const collection of collections.toSorted()) await tx.write(changedSql(collection))
       const rows: Row[][] = []

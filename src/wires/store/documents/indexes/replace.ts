@@ -1,9 +1,10 @@
 import { parseJson } from '../../../../base/json.ts'
 import type { Step, Transaction } from '../../../../db/database.ts'
-import { sql, type Sql } from '../../../../db/sql.ts'
+import type { Sql } from '../../../../db/sql.ts'
+import { lockTable } from '../../../../db/tables.ts'
 import type { Json } from '../query/filter.ts'
 import { duplicateIn, duplicateReason, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
-import { deleteEntriesSql, putEntriesSql, selectTakenSql } from './entry-rows.ts'
+import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
 import type { Index } from './definition.ts'
 import { changedSql, failSql, noteSql, selectCollectionsSql, selectSetSql, setOf } from './index-rows.ts'
 
@@ -32,7 +33,7 @@ export async function replaceEntries(
 ): Promise<Map<Index, string>> {
   const failed = new Map<Index, string>()
   // A build locks documents before it inserts entries, and this changes entries first: they would wait for each other in a circle.
-  if (tx.dialect === 'postgres') await tx.write(sql`lock table store_documents in exclusive mode`)
+  await lockTable(tx, 'store_documents', 'exclusive')
 
   /** Fails the indexes in which two documents would have the same key. */
   async function withoutDuplicates(documents: readonly DocumentEntries[]): Promise<DocumentEntries[]> {

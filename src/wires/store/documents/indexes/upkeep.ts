@@ -5,7 +5,7 @@ import type { Dialect, Row, Sql } from '../../../../db/sql.ts'
 import type { Json } from '../query/filter.ts'
 import { duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
 import { namesOf, type Entry, type UnindexableError } from './entries.ts'
-import { deleteEntriesSql, putEntriesSql, selectTakenSql } from './entry-rows.ts'
+import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
 import type { Index, IndexSet } from './definition.ts'
 import { noteSql, selectSetSql, setOf, withoutIndexes } from './index-rows.ts'
 

@@ -51,6 +51,9 @@ export const insertSql = (
         on conflict (collection, id) do nothing
         returning collection, id`
 
+/** Whether documents that arrive together are inserted by one statement: SQLite commits them together anyway. */
+export const gainsFromGroups = (dialect: Dialect): boolean => dialect === 'postgres'
+
 // One text, however many there are. As an array PostgreSQL looks each up by the key; as a subquery it would read the collection.
 const isOneOf = (ids: readonly string[]): Sql =>
   sql`id ${sql.either({

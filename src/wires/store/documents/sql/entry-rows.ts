@@ -1,7 +1,7 @@
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
-import { jsonPath } from '../sql/sqlite/json.ts'
-import type { Index } from './definition.ts'
-import type { DocumentEntries } from './document-entries.ts'
+import { jsonPath } from './sqlite/json.ts'
+import type { Index } from '../indexes/definition.ts'
+import type { DocumentEntries } from '../indexes/document-entries.ts'
 
 const linesOf = (documents: readonly DocumentEntries[]) =>
   documents
