@@ -5,6 +5,7 @@ import { openDatabase } from '../../../db/open.ts'
 import type { Database } from '../../../db/database.ts'
 import { readMigrations } from '../../../db/migrations.ts'
 import { sql } from '../../../db/sql.ts'
+import { openFrame } from '../../../kernel/frame.fixture.ts'
 import { startApp } from '../../../testing/app.ts'
 import { eachEngine } from '../../../testing/engines.ts'
 import { insertSql } from './sql/document-rows.ts'
@@ -44,7 +45,7 @@ eachEngine((engine) => {
     })
 
   test('counters go on from a database of an earlier version', async () => {
-    const db = await openDatabase(await engine.freshUrl())
+    const { db } = await openFrame(engine)
     const migrations = await readMigrations('store', folder, engine.name)
     await db.migrate(migrations.slice(0, 1))
     for (const id of ['a', 'b', 'c'])
@@ -63,10 +64,10 @@ eachEngine((engine) => {
   })
 
   test('counters are right however many write and remove at once, from several replicas', async () => {
-    const url = await engine.freshUrl()
-    const dbs = await Promise.all([openDatabase(url), openDatabase(url), openDatabase(url)])
-    await dbs[0].migrate(await readMigrations('store', folder, engine.name))
-    const insert = insertInto(dbs[0])
+    const { db: first, url } = await openFrame(engine)
+    const dbs = [first, await openDatabase(url), await openDatabase(url)]
+    await first.migrate(await readMigrations('store', folder, engine.name))
+    const insert = insertInto(first)
     const lanes = Array.from({ length: 60 }, async (_, lane) => {
       const db = dbs[lane % 3]!
       const owner = `owner${lane % 4}`
@@ -80,10 +81,9 @@ eachEngine((engine) => {
       }
     })
     await Promise.all(lanes)
-    const [db] = dbs
-    const counts = await countsOf(db)
+    const counts = await countsOf(first)
     assert.ok(counts.length > 0)
-    assert.deepEqual(counts, await counted(db))
+    assert.deepEqual(counts, await counted(first))
     await Promise.all(dbs.map((one) => one.close()))
   })
 })
