@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
-const START_LIMIT_MS = 60_000
+const START_LIMIT_MS = 300_000
 const STOP_LIMIT_MS = 10_000
 const TICK_MS = 10
 
