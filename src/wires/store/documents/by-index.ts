@@ -13,6 +13,7 @@ import {
   entryOrderOf,
   firstSql,
   isReadySql,
+  unseenLimitSql,
   type EntriesSql,
   type EntryOrder,
 } from './sql/entries.ts'
@@ -137,14 +138,14 @@ function rowsInOrder(
 
 /** Likewise in the order of ids. */
 function rowsById(source: ListSource, plan: Plan, entries: EntriesSql, most?: number): PageRows {
-  const { list, cursor, limited } = source
+  const { list, cursor, limit, offset } = source
   const { idDescending } = list.order
   const orderBy = sql`e.id ${directionOf(idDescending)}`
   const beyond = sql.literal(idDescending ? '<' : '>')
   const after = cursor ? sql`and e.id ${beyond} ${cursor.position.id}` : NOTHING
   // Sorted are no more than are counted.
   const rows = sql`select ${idsOf(plan)} from ${entries.from} where ${entries.where} ${after} ${upTo(most)}`
-  const page = sql`select e.id from (${rows}) as e order by ${orderBy} ${limited}`
+  const page = sql`select e.id from (${rows}) as e order by ${orderBy} ${unseenLimitSql(limit + 1, offset)}`
   return rowsOfEntries(source, plan, entries, page, orderBy, most)
 }
 

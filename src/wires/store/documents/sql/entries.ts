@@ -72,6 +72,10 @@ const bytesSql = (bytes: Buffer): Sql => {
  */
 const unseen = (value: Sql): Sql => sql`${sql.either({ sqlite: value, postgres: sql`(select ${value})` })}`
 
+/** `limit … offset …` that the planner does not see: for rows that are sorted whole whatever the limit. */
+export const unseenLimitSql = (limit: number, offset: number): Sql =>
+  sql`limit ${unseen(numberSql(limit))} offset ${unseen(numberSql(offset))}`
+
 const numberSql = (value: number): Sql => sql`cast(${value} as bigint)`
 
 const isWithin = (key: Sql, { low, high, isKey }: KeyRange, value: (one: Sql) => Sql): Sql =>
