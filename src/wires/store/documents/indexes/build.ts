@@ -1,35 +1,46 @@
 import { Type } from '../../../../base/schema.ts'
 import { ApiError, errors } from '../../../../base/errors.ts'
-import { parseJson } from '../../../../base/json.ts'
 import { ConstraintError, requireRow, type Database } from '../../../../db/database.ts'
 import { analyzeTable } from '../../../../db/tables.ts'
 import type { JobKind } from '../../../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
-import type { Json } from '../query/filter.ts'
 import type { Index } from './definition.ts'
-import { duplicateIn, duplicateReason, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
+import { duplicateReason } from './document-entries.ts'
 import { namesOf } from './entries.ts'
-import { deleteSomeSql, putEntriesSql, selectNextSql, selectTakenSql } from '../sql/entry-rows.ts'
 import {
+  deleteDeadSql,
+  deleteSomeDeadSql,
+  deleteSomeSql,
+  insertBatchSql,
+  measureSql,
+  selectIndexedSql,
+  selectTwiceSql,
+} from '../sql/entry-rows.ts'
+import { EntrySorter, type EntryBatch, type SortedDocuments } from './entry-sorter.ts'
+import {
+  beginSql,
   changeIndexes,
   deleteIndexSql,
   failSql,
   finishSql,
   indexOf,
+  lockBuildsSql,
   noteSql,
   progressSql,
-  selectBuildSql,
   selectByStateSql,
 } from './index-rows.ts'
+import { SorterWorker } from './sorter-worker.ts'
 
-// What a batch reads in one transaction: on SQLite all writes wait for it, and its entries are made in the event loop.
-const DOCUMENTS_A_BATCH = 1_000
-const BYTES_A_BATCH = 500_000
+// A thread takes longer to start than so few documents take.
+const FEW_DOCUMENTS = 250
+const FEW_BYTES = 262_144
+// Each has two threads and a file as large as its index.
 const BUILDS_AT_ONCE = 2
 // While documents are written, a build rests for so many times as long as a batch takes, unless the whole machine is slow.
 const REST = 0.5
 const LONGEST_REST_MS = 50
 const ENTRIES_A_DELETE = 2_000
+const TRIES = 3
 const LOG_EVERY_MS = 10_000
 const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER }
 
@@ -43,26 +54,31 @@ export type IndexBuilds = {
   fail(index: Index, reason: string): Promise<void>
 }
 
-type Context = Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>
-type Fail = (index: Index, reason: string, builtTo?: string) => Promise<void>
+/** A build of an index. */
+type Build = Pick<WireContext, 'db' | 'clock' | 'log'> & {
+  readonly index: Index
+  /** The number of the build: it ends with the next one of the index. */
+  readonly build: number
+  readonly countWrites: () => number
+  readonly stopping: AbortSignal
+}
 
 /** @param countWrites how many writes of documents this process has begun */
-export function createBuilds(context: Context, countWrites: () => number): IndexBuilds {
-  const { db, clock, jobs, log } = context
-
-  /** @param builtTo how far the build is that has failed; undefined: however far it is */
-  const fail: Fail = async (index, reason, builtTo) => {
-    const { id, collection, fields } = index
-    try {
-      await changeIndexes(
-        db,
-        [collection],
-        [requireRow(failSql(id, reason, clock.now(), builtTo), isOver), kind.enqueueSql({ collection })],
-      )
-      log.error({ collection, fields: namesOf(fields) }, `an index failed: ${reason}`)
-    } catch (error) {
-      if (!isOverError(error)) throw error
-    }
+export function createBuilds(
+  { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
+  countWrites: () => number,
+): IndexBuilds {
+  /**
+   * @param build one that has to be the newest one of the index; undefined: whichever is
+   * @throws CONFLICT if it is not being built any more
+   */
+  async function failBuild({ id, collection, fields }: Index, reason: string, build?: number): Promise<void> {
+    await changeIndexes(
+      db,
+      [collection],
+      [requireRow(failSql(id, reason, clock.now(), build), isOver), kind.enqueueSql({ collection })],
+    )
+    log.error({ collection, fields: namesOf(fields) }, `an index failed: ${reason}`)
   }
 
   const kind = jobs.define(
@@ -80,107 +96,169 @@ export function createBuilds(context: Context, countWrites: () => number): Index
         await deleteEntries(db, id, stopping)
         await db.write(deleteIndexSql(id))
       }
-      await build(context, collection, { countWrites, fail, stopping })
+      for (;;) {
+        const [row] = await db.all(selectByStateSql(collection, 'building'))
+        if (!row) return
+        const index = indexOf(row)
+        const [begun] = await db.write(beginSql(index.id))
+        if (!begun) continue
+        try {
+          const build = { db, clock, log, index, build: begun.build, countWrites, stopping }
+          await runBuild(build).catch((error: unknown) => {
+            if (!(error instanceof BuildError)) throw error
+            // Only its own: what it has read may be long gone, if another process has built the index meanwhile.
+            return failBuild(index, error.message, begun.build)
+          })
+        } catch (error) {
+          // It was dropped, which has added a job; or another process is building it, since this one stood still.
+          if (isOverError(error)) return
+          throw error
+        }
+      }
     },
   )
-  return { kind, fail: (index, reason) => fail(index, reason) }
+  return {
+    kind,
+    async fail(index, reason) {
+      try {
+        await failBuild(index, reason)
+      } catch (error) {
+        if (!isOverError(error)) throw error
+      }
+    },
+  }
 }
 
 /**
- * Builds the indexes of a collection, one after the other, in batches of documents in the order of their ids. How far it has come is in
- * the index's row, which is read before each batch: so it does not matter which process goes on.
+ * What a build does, in this order.
+ *
+ * @throws BuildError if the index cannot hold the documents; CONFLICT if it is not being built any more
  */
-async function build(
-  { db, clock, log }: Context,
-  collection: string,
-  { countWrites, fail, stopping }: { countWrites: () => number; fail: Fail; stopping: AbortSignal },
-): Promise<void> {
-  let [writes, logAt] = [countWrites(), clock.elapsed() + LOG_EVERY_MS]
-  for (;;) {
+async function runBuild(build: Build): Promise<void> {
+  const { db, clock, log, index } = build
+  const about = { collection: index.collection, fields: namesOf(index.fields) }
+  log.info(about, 'an index is built')
+  const { documents: count, bytes } = (await db.get(measureSql(index.collection, FEW_DOCUMENTS + 1)))!
+  const isFew = count <= FEW_DOCUMENTS && bytes <= FEW_BYTES
+  const sorter = isFew ? new EntrySorter(index) : new SorterWorker(index)
+  try {
+    // Writes that the read does not see know of the index, and keep its entries up.
+    const { refused, ...sorted } = await readDocuments(build, sorter)
+    if (refused !== undefined) throw new BuildError(refused)
+    const documents = await insertEntries(build, sorter, sorted.documents)
+    // Nothing inserts entries of the snapshot any more. Most dead ones go here, because writes wait for those that are left.
+    await deleteAll(() => deleteDead(build), build.stopping)
+    // Without statistics of them PostgreSQL counts up to 1,000 entries of a wide range by reading all of it.
+    await analyzeTable(db, 'store_entries')
+    await changeIndexes(
+      db,
+      [index.collection],
+      [
+        deleteDeadSql(index.id),
+        ...noteSql({ index, ...sorted }),
+        requireRow(finishSql(index.id, build.build, clock.now()), isOver),
+      ],
+    )
+    log.info({ ...about, documents }, 'an index is ready')
+  } finally {
+    await sorter.close()
+  }
+}
+
+/** Reads all documents of one moment; a thread makes and sorts the entries of many. */
+async function readDocuments(
+  { db, index, stopping }: Build,
+  sorter: EntrySorter | SorterWorker,
+): Promise<SortedDocuments> {
+  if (sorter instanceof EntrySorter) {
+    const lines = await db.all(selectIndexedSql(index))
+    sorter.add(Buffer.from(lines.map(({ line }) => `${line}\n`).join('')))
+    return sorter.end()
+  }
+  return db.snapshot(async (snapshot) => {
+    for await (const lines of snapshot.lines(selectIndexedSql(index))) {
+      stopping.throwIfAborted()
+      await sorter.add(lines as Uint8Array<ArrayBuffer>)
+    }
+    return sorter.end()
+  })
+}
+
+/**
+ * Inserts the entries in the order of their keys, and rests after each batch while documents are written.
+ *
+ * @param of how many documents there are
+ * @returns how many documents have been inserted
+ */
+async function insertEntries(build: Build, sorter: EntrySorter | SorterWorker, of: number): Promise<number> {
+  const { clock, log, index, countWrites, stopping } = build
+  let [documents, writes, logAt] = [0, countWrites(), clock.elapsed() + LOG_EVERY_MS]
+  for (let batch; (batch = await sorter.next());) {
     stopping.throwIfAborted()
     const began = clock.elapsed()
-    const row = await db.get(selectBuildSql(collection))
-    if (!row) return
-    const [index, documents] = [indexOf(row), row.documents]
-    const about = { collection, fields: namesOf(index.fields), documents }
-    if (documents === 0) log.info(about, 'an index is built')
-    try {
-      const isInserted = await insertNext(db, index, row.built_to)
-      if (!isInserted && (await finish(db, index, row.built_to, clock.now())))
-        log.info(about, 'an index is ready')
-    } catch (error) {
-      if (error instanceof BuildError) await fail(index, error.message, row.built_to)
-      // It was dropped, or another process has gone on with it.
-      else if (!isOverError(error)) throw error
-    }
+    documents = await insertBatch(build, batch)
     const now = clock.elapsed()
     if (now >= logAt) {
       logAt = now + LOG_EVERY_MS
-      log.info(about, 'an index is being built')
+      const { collection, fields } = index
+      log.info({ collection, fields: namesOf(fields), documents, of }, 'an index is being built')
     }
     const isQuiet = countWrites() === writes
     writes = countWrites()
     if (!isQuiet) await clock.sleep(Math.min((now - began) * REST, LONGEST_REST_MS), { signal: stopping })
   }
+  return documents
 }
 
 /**
- * Inserts the entries of the next documents, which cannot change meanwhile. Of a document that was written since writes know of the
- * index, some or all are there already.
+ * Inserts entries that are not there yet. Those of documents that were written since the snapshot are there, the ones that such a
+ * write removed as dead ones: so nothing comes back, and what an earlier build has inserted is right as well.
  *
- * @param builtTo the id of the last document whose entries are inserted
- * @returns false if there are no more documents
- * @throws BuildError if the index cannot hold a document, or if two of them have the same key
+ * @returns how many documents have been inserted
+ * @throws BuildError if two documents have the same key
  */
-async function insertNext(db: Database, index: Index, builtTo: string): Promise<boolean> {
-  let entries: readonly DocumentEntries[] = []
-  try {
-    return await db.transaction(
-      async (tx) => {
-        const lines = await tx.write(selectNextSql(index, builtTo, DOCUMENTS_A_BATCH, BYTES_A_BATCH))
-        if (lines.length === 0) return false
-        const documents = parseJson(`[${lines.map(({ line }) => line).join()}]`) as [string, string, Json][]
-        const made = entriesOfDocuments(
-          index,
-          documents.map(([id, owner, document]) => ({ id, owner, document })),
-          (id, { message }) => {
-            throw new BuildError(`in the document ${id} ${message}`)
-          },
-        )
-        entries = made.documents
-        await tx.write(putEntriesSql(tx.dialect, entries))
-        // The index's row last, as writes do, so that they and the build never wait for each other in a circle.
-        for (const note of noteSql(made)) await tx.write(note)
-        const last = documents.at(-1)![0]
-        await tx.write(requireRow(progressSql(index.id, builtTo, last, documents.length), isOver))
-        return true
-      },
-      { isolation: 'read committed' },
-    )
-  } catch (error) {
-    if (!(error instanceof ConstraintError && error.kind === 'unique')) throw error
-    const [taken] = await db.all(selectTakenSql(entries))
-    const twice = duplicateIn(entries) ?? taken
-    if (twice) throw new BuildError(duplicateReason(index, twice))
-    // One of the two has changed since: again.
-    return true
-  }
+async function insertBatch({ db, index, build }: Build, { lines, documents }: EntryBatch): Promise<number> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      // The index's row last, as writes do, so that they and the build never wait for each other in a circle.
+      const [, , [row]] = await db.batch([
+        lockBuildsSql(db.dialect, 'shared'),
+        insertBatchSql(index, lines),
+        requireRow(progressSql(index.id, build, documents), isOver),
+      ])
+      return row!.documents
+    } catch (error) {
+      if (!(error instanceof ConstraintError && error.kind === 'unique')) throw error
+      const twice = await db.get(selectTwiceSql(index, lines))
+      if (twice) throw new BuildError(duplicateReason(index, twice))
+      // One of the two was changed meanwhile.
+      if (attempt === TRIES) throw new BuildError(`two documents had the same ${namesOf(index.fields)}`)
+    }
 }
 
-/** @returns false if the index is not being built any more */
-async function finish(db: Database, index: Index, builtTo: string, now: number): Promise<boolean> {
-  // Without statistics of them PostgreSQL counts up to 1,000 entries of a wide range by reading all of it.
-  await analyzeTable(db, 'store_entries')
-  // A document that is new has its entries already: writes know of the index.
-  return (await db.write(finishSql(index.id, builtTo, now))).length > 0
+/** Deletes some dead entries, unless another build has begun: they may be younger than its snapshot. */
+async function deleteDead({ db, index, build }: Build): Promise<readonly unknown[]> {
+  const [, deleted] = await db.batch([
+    lockBuildsSql(db.dialect, 'shared'),
+    deleteSomeDeadSql(index.id, ENTRIES_A_DELETE),
+    requireRow(progressSql(index.id, build, 0), isOver),
+  ])
+  return deleted
 }
 
 /** Deletes the entries of an index that is not kept up any more. */
-async function deleteEntries(db: Database, indexId: number, stopping: AbortSignal): Promise<void> {
+const deleteEntries = (db: Database, indexId: number, stopping: AbortSignal): Promise<void> =>
+  deleteAll(() => db.write(deleteSomeSql(indexId, ENTRIES_A_DELETE)), stopping)
+
+/** @param deleteSome deletes up to `ENTRIES_A_DELETE` entries, and answers a row for each */
+async function deleteAll(
+  deleteSome: () => Promise<readonly unknown[]>,
+  stopping: AbortSignal,
+): Promise<void> {
   let deleted: readonly unknown[]
   do {
     stopping.throwIfAborted()
-    deleted = await db.write(deleteSomeSql(indexId, ENTRIES_A_DELETE))
+    deleted = await deleteSome()
   } while (deleted.length === ENTRIES_A_DELETE)
 }
 

@@ -1,5 +1,5 @@
 import type { Json } from '../query/filter.ts'
-import { entriesOf, namesOf, UnindexableError, type Entry } from './entries.ts'
+import { DEAD, entriesOf, namesOf, UnindexableError, type Entry } from './entries.ts'
 import type { Index } from './definition.ts'
 
 /** A document as an index sees it. */
@@ -46,6 +46,10 @@ export function entriesOfDocuments(
   })
   return { index, documents: made, hasArrays, hasCutKeys }
 }
+
+/** Entries that are gone, as an index that is built keeps them: a build with an older snapshot cannot bring them back. */
+export const deadOf = (documents: readonly DocumentEntries[]): DocumentEntries[] =>
+  documents.map((one) => ({ ...one, entries: one.entries.map(({ key }) => ({ key, ends: DEAD })) }))
 
 /** Two documents of a write that have the same key in a unique index. */
 export function duplicateIn(

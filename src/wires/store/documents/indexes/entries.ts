@@ -23,7 +23,10 @@ const DOCUMENT_KEYS_BYTES = 16_777_216
 /** A field of an index. Its path has no numeric parts. */
 export type IndexField = { readonly path: Path; readonly descending: boolean }
 
-/** An entry of a document. `ends`: 1 for its first, 2 for its last, 3 for its only one, 0 for those between. */
+/** The `ends` of an entry that is not one of its document any more, in an index that is built. */
+export const DEAD = -1
+
+/** An entry of a document. `ends`: 1 for its first, 2 for its last, 3 for its only one, 0 for those between; or `DEAD`. */
 export type Entry = { readonly key: Buffer; readonly ends: number }
 
 export type Entries = {

@@ -1,10 +1,13 @@
 import { parseJson } from '../../../../base/json.ts'
 import type { Database, Row, Step } from '../../../../db/database.ts'
-import { sql, type Sql } from '../../../../db/sql.ts'
+import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import { lockTable } from '../../../../db/tables.ts'
 import type { Definition, Index, IndexSet, IndexSource, IndexState } from './definition.ts'
 import type { EntriesOfDocuments } from './document-entries.ts'
 import { KEY_FORMAT, type IndexField } from './entries.ts'
+
+// Any number that nobody else takes in this database.
+const BUILDS_LOCK = 6_946_174
 
 /** The indexes of a collection that has never had one. */
 export const withoutIndexes = (collection: string): IndexSet => ({ collection, version: 0, indexes: [] })
@@ -127,40 +130,27 @@ export const dropSql = (ids: readonly number[]): Sql => sql`
 /**
  * Fails an index; no row if it was dropped, or has failed.
  *
- * @param builtTo no row either if its build is not there any more
+ * @param build no row either if another one has begun
  */
-export const failSql = (
-  id: number,
-  reason: string,
-  now: number,
-  builtTo?: string,
-): Sql<{ id: number }> => sql`
+export const failSql = (id: number, reason: string, now: number, build?: number): Sql<{ id: number }> => sql`
   update store_indexes set state = 'failed', reason = ${reason}, finished_at = ${now}
   where id = ${id} and state in ('building', 'ready')
-    ${builtTo === undefined ? sql`` : sql`and state = 'building' and built_to = ${builtTo}`}
+    ${build === undefined ? sql`` : sql`and build = ${build}`}
   returning id`
 
-/** The first index of a collection that is to be built, and the last document whose entries it has. */
-export const selectBuildSql = (
-  collection: string,
-): Sql<IndexRow & { built_to: string; documents: number }> => sql`
-  select ${columns}, i.built_to, i.documents from store_indexes i
-  where i.collection = ${collection} and i.state = 'building' order by i.id limit 1`
-
-/** Notes how far a build has come; no row if another process has gone on with it, or if the index was dropped. */
-export const progressSql = (
-  id: number,
-  from: string,
-  builtTo: string,
-  documents: number,
-): Sql<{ documents: number }> => sql`
-  update store_indexes set built_to = ${builtTo}, documents = documents + ${documents}
-  where id = ${id} and state = 'building' and built_to = ${from} returning documents`
-
-/** Finishes an index that has all entries; no row if it is not being built any more. */
-export const finishSql = (id: number, builtTo: string, now: number): Sql<{ id: number }> => sql`
+/** Finishes an index that has all entries; no row if another build has begun, or if it was dropped. */
+export const finishSql = (id: number, build: number, now: number): Sql<{ id: number }> => sql`
   update store_indexes set state = 'ready', finished_at = ${now}
-  where id = ${id} and state = 'building' and built_to = ${builtTo} returning id`
+  where id = ${id} and state = 'building' and build = ${build} returning id`
+
+/** Begins a build of an index; no row if the index is not to be built any more. A build that was begun before ends with it. */
+export const beginSql = (id: number): Sql<{ build: number }> => sql`
+  update store_indexes set build = build + 1, documents = 0 where id = ${id} and state = 'building' returning build`
+
+/** Notes how far a build has come; no row if another one has begun, or if the index was dropped. */
+export const progressSql = (id: number, build: number, documents: number): Sql<{ documents: number }> => sql`
+  update store_indexes set documents = documents + ${documents}
+  where id = ${id} and state = 'building' and build = ${build} returning documents`
 
 /** Notes what an index has to know of entries that it did not know: that a document has several, or that keys are cut. */
 export const noteSql = ({ index, hasArrays, hasCutKeys }: Omit<EntriesOfDocuments, 'documents'>): Sql[] =>
@@ -173,6 +163,16 @@ export const noteSql = ({ index, hasArrays, hasCutKeys }: Omit<EntriesOfDocument
             and not ((has_arrays or ${flag(!hasArrays)}) and (has_cut_keys or ${flag(!hasCutKeys)}))`,
       ]
     : []
+
+/**
+ * Keeps builds and the replacement of all documents apart, until the end of the transaction. SQLite has one writer and needs no
+ * locks.
+ */
+export const lockBuildsSql = (dialect: Dialect, mode: 'shared' | 'exclusive'): Sql[] => {
+  if (dialect === 'sqlite') return []
+  const lock = sql.literal(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock')
+  return [sql`select ${lock}(cast(${BUILDS_LOCK} as bigint))`]
+}
 
 /** Deletes an index that was dropped and has no entries any more. */
 export const deleteIndexSql = (id: number): Sql => sql`

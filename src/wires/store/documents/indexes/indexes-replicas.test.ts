@@ -41,43 +41,31 @@ eachEngine((engine) => {
     await assertEntries(other!)
   }
 
-  /**
-   * Holds the statements with a text, on both replicas, before they run; of `get`, what they have read.
-   *
-   * @param value a value of the statement
-   * @param at which of them is the first that is held
-   */
-  function hold(
-    t: TestContext,
-    method: 'batch' | 'all' | 'get',
-    text: string,
-    { value, isOnce = false, at = 1 }: { value?: string; isOnce?: boolean; at?: number } = {},
-  ) {
-    let [isOver, count] = [false, 0]
+  /** Holds the statements with a text, on both replicas, or only the first one. */
+  function hold(t: TestContext, method: 'batch' | 'all', text: string, isOnce = false) {
+    let isOver = false
     const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let ended: Promise<unknown> = Promise.resolve()
     for (const { app } of [one!, other!]) {
       const run = app.db[method].bind(app.db) as (statements: Step | Steps) => Promise<never>
       t.mock.method(app.db, method, async (statements: Step | Steps) => {
-        const isMeant = [statements].flat(2).some((step) => {
-          const rendered = withParts(step).query.render(engine.name)
-          return rendered.text.includes(text) && (value === undefined || rendered.params.includes(value))
-        })
-        if (isOver || !isMeant || ++count < at) return run(statements)
-        isOver = isOnce
-        const read = method === 'get' ? run(statements) : undefined
-        await read
-        isHeld.resolve()
-        await isReleased.promise
-        return read ?? run(statements)
+        const texts = [statements].flat(2).map((step) => withParts(step).query.render(engine.name).text)
+        if (!isOver && texts.some((one) => one.includes(text))) {
+          isOver = isOnce
+          isHeld.resolve()
+          ended = isReleased.promise.then(() => run(statements))
+          return ended as Promise<never>
+        }
+        return run(statements)
       })
     }
     const release = () => isReleased.resolve()
     t.after(release)
-    return { reached: isHeld.promise, release }
+    return { reached: isHeld.promise, release, ended: () => ended }
   }
-  /** Holds a build that has read how far it is, before a batch: the first one, if not another is asked for. */
-  const holdBuild = (t: TestContext, value: string, options?: { isOnce?: boolean; at?: number }) =>
-    hold(t, 'get', 'i.built_to', { value, ...options })
+  /** Holds a build that has read documents, and not yet inserted their entries. */
+  const holdBuild = (t: TestContext, isOnce?: boolean) =>
+    hold(t, 'batch', 'set documents = documents + ', isOnce)
 
   test('writes of a replica that has not heard of an index keep its entries up', async () => {
     const names = ['created', 'together', 'updated', 'patched', 'deleted']
@@ -104,61 +92,53 @@ eachEngine((engine) => {
     await assertEntries(other!)
   })
 
-  /** Creates documents that the first batch of a build reads, and those of the second one. */
-  async function createTwoBatches(name: string, few: readonly object[]): Promise<string[][]> {
-    const batches: string[][] = []
-    for (const no of [0, 1]) {
-      const ids: string[] = []
-      for (const fields of few) ids.push(await create(name, { ...fields, batch: no }))
-      batches.push(ids)
-      const others = Array.from({ length: 1_000 }, (_, i) => ({ other: i, batch: no }))
-      if (no === 0) await send(one!, 'POST', name, others)
-    }
-    return batches
-  }
-
-  test('documents that are changed while an index is built have their entries', async (t) => {
-    const batches = await createTwoBatches('built', [
-      { tags: [1, 2], other: -1 },
-      { tags: [1, 2], other: -2 },
-      { tags: [1, 2], other: -3 },
-    ])
-    const build = holdBuild(t, 'built', { at: 2 })
-    await declare({ built: [{ fields: 'tags,other,batch', unique: true }] })
+  test('a build leaves documents that are changed after it has read them to their writers', async (t) => {
+    const [updated, patched, deleted] = [
+      await create('built', { tags: [1, 2], no: 1 }),
+      await create('built', { tags: [1, 2], no: 2 }),
+      await create('built', { tags: [1, 2], no: 3 }),
+    ]
+    const build = holdBuild(t)
+    await declare({ built: [{ fields: 'tags,no', unique: true }] })
     await build.reached
-    for (const [batch, [updated, patched, deleted]] of batches.entries()) {
-      // Some of their entries change, or none, or all of them go.
-      await send(one!, 'PUT', `built/${updated}`, { tags: [2, 3], other: -1, batch })
-      await send(one!, 'PATCH', `built/${patched}`, { name: 'b' })
-      await send(one!, 'DELETE', `built/${deleted}`)
-    }
+    // Some of their entries change, or none, or all of them go.
+    await send(one!, 'PUT', `built/${updated}`, { tags: [2, 3] })
+    await send(one!, 'PATCH', `built/${patched}`, { name: 'b' })
+    await send(one!, 'DELETE', `built/${deleted}`)
     // The build reads this one afterwards, and its entries are there already.
-    await create('built', { tags: [5, 6], other: -4 })
+    await create('built', { tags: [5, 6], no: 4 })
     build.release()
     await settled()
+    // Once it is ready, writes change only the entries that differ.
+    await create('built', { tags: [6], no: 5 })
+    const { indexes } = one!.app.service('store').indexes.known('built')
     assert.deepEqual(
-      (await indexesOf(other!)).map(({ state }) => state),
+      indexes.map(({ state }) => state),
       ['ready'],
     )
   })
 
   for (const isRestored of [false, true])
-    test(`a build does not bring back what ${isRestored ? 'a restore undid' : 'changed'} meanwhile`, async (t) => {
+    test(`a build does not bring back what ${isRestored ? 'a restore undid' : 'changed'} after its snapshot`, async (t) => {
       const name = isRestored ? 'undone' : 'moved'
-      const batches = await createTwoBatches(name, [{ code: 1 }, { code: 2 }, { code: 3 }, { code: [4, 5] }])
+
+      const [gone, returned, from, to] = [
+        await create(name, { code: 1 }),
+        await create(name, { code: 2 }),
+        await create(name, { code: 3 }),
+        await create(name, { code: [4, 5] }),
+      ]
       const { _id: backup } = await send(one!, 'POST', 'backup')
-      const build = holdBuild(t, name, { at: 2 })
-      await declare({ [name]: [{ fields: 'code,batch,other', unique: true }] })
+      const build = holdBuild(t)
+      await declare({ [name]: [{ fields: 'code', unique: true }] })
       await build.reached
-      for (const [batch, [gone, returned, from, to]] of batches.entries()) {
-        await send(one!, 'PUT', `${name}/${gone}`, { code: 10, batch })
-        await send(one!, 'PUT', `${name}/${returned}`, { code: 10.5, batch })
-        await send(one!, 'PUT', `${name}/${returned}`, { code: 2, batch })
-        // A unique value moves to another document, and to one that is new.
-        await send(one!, 'PUT', `${name}/${from}`, { code: 11, batch })
-        await send(one!, 'PUT', `${name}/${to}`, { code: [3, 5], batch })
-        await create(name, { code: 4, batch })
-      }
+      await send(one!, 'PUT', `${name}/${gone}`, { code: 10 })
+      await send(one!, 'PUT', `${name}/${returned}`, { code: 10.5 })
+      await send(one!, 'PUT', `${name}/${returned}`, { code: 2 })
+      // A unique value moves to another document, and to one that is new.
+      await send(one!, 'PUT', `${name}/${from}`, { code: 11 })
+      await send(one!, 'PUT', `${name}/${to}`, { code: [3, 5] })
+      await create(name, { code: 4 })
       // All of it is undone.
       if (isRestored) await send(one!, 'POST', `backup/${backup}/restore`)
       build.release()
@@ -167,16 +147,13 @@ eachEngine((engine) => {
         (await indexesOf(other!)).map(({ state, hasArrays }) => [state, hasArrays]),
         [['ready', true]],
       )
-      for (const batch of [0, 1]) {
-        const body = { code: 5, batch }
-        const { status } = await one!.request('POST', `/store/${name}`, { token, body })
-        assert.equal(status, 409)
-      }
+      const { status } = await one!.request('POST', `/store/${name}`, { token, body: { code: 5 } })
+      assert.equal(status, 409)
     })
 
   test('a build that stood still while another process finished the index changes nothing', async (t) => {
     const id = await create('overtaken', { tags: [1, 2] })
-    const build = holdBuild(t, 'overtaken', { isOnce: true })
+    const build = holdBuild(t, true)
     await declare({ overtaken: ['tags'] })
     await build.reached
     // The other process takes the job over.
@@ -190,38 +167,19 @@ eachEngine((engine) => {
     await settled()
   })
 
-  test('a build that stood still goes on where another process is by now', async (t) => {
-    await createTwoBatches('continued', [{ code: 1 }])
-    const build = holdBuild(t, 'continued', { isOnce: true })
-    await declare({ continued: ['other'] })
-    await build.reached
-    const next = holdBuild(t, 'continued', { at: 2 })
-    await one!.app.db.write(sql`update sixwire_jobs set run_at = 0 where kind = 'store.indexes'`)
-    one!.clock.advance(2_000)
-    await next.reached
-    const progress = async () =>
-      (await one!.app.db.get(sql<{ built_to: string; documents: number }>`
-        select built_to, documents from store_indexes where collection = 'continued'`))!
-    const before = await progress()
-    assert.ok(before.documents >= 1_000)
-    build.release()
-    next.release()
-    await settled()
-    assert.equal((await progress()).documents, 1_002)
-  })
-
   test('a build that stood still does not fail the index that another process has finished', async (t) => {
-    const ids = [await create('finished', { code: 1 }), await create('finished', { code: 1 })]
-    const build = hold(t, 'all', 'join store_entries taken', { isOnce: true })
+    const [first, second] = [await create('finished', { code: 1 }), await create('finished', { code: 2 })]
+    const build = holdBuild(t, true)
     await declare({ finished: [{ fields: 'code', unique: true }] })
-    // The build has met the value that both have.
     await build.reached
-    await send(one!, 'PUT', `finished/${ids[0]}`, { code: 2 })
     await one!.app.db.write(sql`update sixwire_jobs set run_at = 0 where kind = 'store.indexes'`)
     await until(async () => {
       one!.clock.advance(2_000)
       return (await indexesOf(other!)).every(({ state }) => state === 'ready')
     })
+    // The value that the held build has read of one document is that of the other one by now.
+    await send(one!, 'PUT', `finished/${first}`, { code: 3 })
+    await send(one!, 'PUT', `finished/${second}`, { code: 1 })
     const changes = [one!, other!].map(({ app }) => t.mock.method(app.db, 'transaction').mock)
     build.release()
     await until(() => changes.some(({ calls }) => calls.length > 0))
@@ -233,9 +191,25 @@ eachEngine((engine) => {
     )
   })
 
+  test('a build that stood still does not delete the dead entries that another one needs', async (t) => {
+    const id = await create('stale', { tags: [1, 2] })
+    const stale = hold(t, 'batch', 'ends = -1', true)
+    await declare({ stale: ['tags'] })
+    await stale.reached
+    const build = holdBuild(t)
+    await one!.app.db.write(sql`update sixwire_jobs set run_at = 0 where kind = 'store.indexes'`)
+    one!.clock.advance(2_000)
+    await build.reached
+    await send(one!, 'PUT', `stale/${id}`, { tags: [2, 3] })
+    stale.release()
+    await Promise.allSettled([stale.ended()])
+    build.release()
+    await settled()
+  })
+
   test('while a unique index is built, documents that already have one value can be changed', async (t) => {
     const ids = [await create('twice', { code: 1 }), await create('twice', { code: 1 })]
-    const build = holdBuild(t, 'twice')
+    const build = holdBuild(t)
     await declare({ twice: [{ fields: 'code', unique: true }] })
     await build.reached
     for (const id of ids) await send(one!, 'PATCH', `twice/${id}`, { note: 'changed' })
@@ -249,7 +223,7 @@ eachEngine((engine) => {
 
   test('an index that is dropped while it is built stays dropped', async (t) => {
     await create('abandoned', { year: 1 })
-    const build = holdBuild(t, 'abandoned')
+    const build = holdBuild(t)
     await declare({ abandoned: ['year'] })
     await build.reached
     await declare({})
@@ -408,7 +382,7 @@ eachEngine((engine) => {
       await declare({ waiting: ['x'] })
       await readyIndexes(other!)
       const [index] = await indexesOf(other!)
-      const build = holdBuild(t, 'waiting')
+      const build = holdBuild(t)
       await declare({ waiting: ['x', 'y'] })
       await build.reached
       // The entry that the write is about to insert.
@@ -423,8 +397,8 @@ eachEngine((engine) => {
       const transactions = () => waiting(sql`locktype = 'transactionid'`)
       await until(async () => (await transactions()) === 1)
       build.release()
-      // The build waits for the document.
-      await until(async () => (await transactions()) === 2)
+      // The build has inserted what the write removes.
+      await untilShareLock()
       await end(false)
       await writing
       await settled()
@@ -434,18 +408,17 @@ eachEngine((engine) => {
       const id = await create('restored', { year: 1 })
       const { _id: backup } = await send(one!, 'POST', 'backup')
       await send(one!, 'PUT', `restored/${id}`, { year: 2 })
-      const build = holdBuild(t, 'restored')
+      const build = holdBuild(t)
       await declare({ restored: ['year'] })
       await build.reached
-      // The restore has changed the entries then, and is changing the documents.
-      const end = await holdOpen(t, sql`lock table store_counts in exclusive mode`)
+      // The restore has changed the entries then, and not yet the document.
+      const end = await holdOpen(t, sql`select id from store_documents where id = ${id} for share`)
       const restoring = send(one!, 'POST', `backup/${backup}/restore`)
-      const waitingFor = (table: string) => waiting(sql`relation = cast(${table} as regclass)`)
-      await Promise.race([restoring, until(async () => (await waitingFor('store_counts')) > 0)])
+      await Promise.race([restoring, until(async () => (await waiting(sql`locktype = 'transactionid'`)) > 0)])
       build.release()
       await until(
         async () =>
-          (await waitingFor('store_documents')) > 0 ||
+          (await waiting(sql`locktype = 'advisory'`)) > 0 ||
           (await indexesOf(other!)).every(({ state }) => state === 'ready'),
       )
       await end(true)

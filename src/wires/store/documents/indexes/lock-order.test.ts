@@ -1,16 +1,16 @@
 // Transactions of PostgreSQL that wait for each other in a circle: after a second the server ends one of them, and each held
 // a connection until then.
 import assert from 'node:assert/strict'
-import { before, test, type TestContext } from 'node:test'
+import { before, test } from 'node:test'
 
 import pg from 'pg'
 
-import { sql, type Sql } from '../../../../db/sql.ts'
+import { withParts, type Steps } from '../../../../db/database.ts'
+import { sql } from '../../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
 import { declaredIndexes } from './definition.ts'
-import { entriesOf } from './entries.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
 
 eachEngine((engine) => {
@@ -84,63 +84,31 @@ eachEngine((engine) => {
     await assertEntries(app)
   })
 
-  /** Holds builds before they begin. */
-  function holdBuild(t: TestContext) {
+  test('a build that ends and a change of the same indexes do not wait for each other', async (t) => {
     const [isHeld, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const get = app.app.db.get.bind(app.app.db) as (query: Sql) => Promise<never>
-    t.mock.method(app.app.db, 'get', async (query: Sql) => {
-      if (query.render('postgres').text.includes('i.built_to')) {
+    const batch = app.app.db.batch.bind(app.app.db) as (steps: Steps) => Promise<never>
+    t.mock.method(app.app.db, 'batch', async (steps: Steps) => {
+      // The last of a build before its end.
+      const texts = steps.flat().map((step) => withParts(step).query.render('postgres').text)
+      if (texts.some((text) => text.includes('ends = -1'))) {
         isHeld.resolve()
         await isReleased.promise
       }
-      return get(query)
+      return batch(steps)
     })
-    t.after(() => isReleased.resolve())
-    return { reached: isHeld.promise, release: () => isReleased.resolve() }
-  }
-
-  test('a build and a change of the same indexes do not wait for each other', async (t) => {
-    const build = holdBuild(t)
     const { indexes } = app.app.service('store')
     await indexes.declare(declaredIndexes({ books: ['year'] }, () => false))
-    await build.reached
+    await isHeld.promise
     await other.query('begin')
-    await other.query(`update store_indexes set reason = 'none' where collection = 'books'`)
-    build.release()
-    await until(isBlocked)
-    await other.query('lock table store_documents in share mode')
     await other.query(`update store_index_sets set version = version + 1 where collection = 'books'`)
+    isReleased.resolve()
+    await until(isBlocked)
+    await other.query(`update store_indexes set reason = 'none' where collection = 'books'`)
     await other.query('commit')
     await readyIndexes(app)
     assert.deepEqual(
       (await indexesOf(app)).map(({ names, state }) => [names, state]),
       [['year', 'ready']],
-    )
-  })
-
-  test('a build and a write that insert the same unique values do not wait for each other', async (t) => {
-    for (const no of [2, 1]) await app.request('POST', '/store/pages', { token, body: { no } })
-    const build = holdBuild(t)
-    const { indexes } = app.app.service('store')
-    await indexes.declare(declaredIndexes({ pages: [{ fields: 'no', unique: true }] }, () => false))
-    await build.reached
-    const [index] = await indexesOf(app)
-    const insert = (no: number) =>
-      other.query(
-        `insert into store_entries (index_id, key, id, ends, is_unique) values ($1, $2, 'new', 3, true)`,
-        [index!.id, entriesOf({ no }, index!.fields).entries[0]!.key],
-      )
-    await other.query('begin')
-    await insert(1)
-    build.release()
-    await until(isBlocked)
-    await insert(2)
-    await other.query('rollback')
-    await readyIndexes(app)
-    await assertEntries(app)
-    assert.deepEqual(
-      (await indexesOf(app)).map(({ names, state }) => [names, state]),
-      [['no', 'ready']],
     )
   })
 })

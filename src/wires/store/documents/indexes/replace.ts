@@ -1,12 +1,25 @@
 import { parseJson } from '../../../../base/json.ts'
 import type { Step, Transaction } from '../../../../db/database.ts'
 import type { Sql } from '../../../../db/sql.ts'
-import { lockTable } from '../../../../db/tables.ts'
 import type { Json } from '../query/filter.ts'
-import { duplicateIn, duplicateReason, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
+import {
+  deadOf,
+  duplicateIn,
+  duplicateReason,
+  entriesOfDocuments,
+  type DocumentEntries,
+} from './document-entries.ts'
 import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
 import type { Index } from './definition.ts'
-import { changedSql, failSql, noteSql, selectCollectionsSql, selectSetSql, setOf } from './index-rows.ts'
+import {
+  changedSql,
+  failSql,
+  lockBuildsSql,
+  noteSql,
+  selectCollectionsSql,
+  selectSetSql,
+  setOf,
+} from './index-rows.ts'
 
 // A document is at most 1 MiB.
 const DOCUMENTS_A_STEP = 64
@@ -32,8 +45,8 @@ export async function replaceEntries(
   { now, deleteEntries }: { now: number; deleteEntries: (collection: string) => Step },
 ): Promise<Map<Index, string>> {
   const failed = new Map<Index, string>()
-  // A build locks documents before it inserts entries, and this changes entries first: they would wait for each other in a circle.
-  await lockTable(tx, 'store_documents', 'exclusive')
+  // This writes entries in the order of documents, and a build in that of keys: they would wait for each other in a circle.
+  for (const lockSql of lockBuildsSql(tx.dialect, 'exclusive')) await tx.write(lockSql)
 
   /** Fails the indexes in which two documents would have the same key. */
   async function withoutDuplicates(documents: readonly DocumentEntries[]): Promise<DocumentEntries[]> {
@@ -52,7 +65,9 @@ export async function replaceEntries(
   async function replaceIn(collection: string, indexes: readonly Index[]): Promise<void> {
     for await (const lines of pages(tx, (after) => goneSql(collection, after, DOCUMENTS_A_STEP))) {
       const gone = indexes.flatMap((index) => entriesOfDocuments(index, lines, () => undefined).documents)
-      await tx.write(deleteEntriesSql(gone))
+      const isBuilt = ({ index }: DocumentEntries): boolean => index.state === 'building'
+      await tx.write(deleteEntriesSql(gone.filter((one) => !isBuilt(one))))
+      await tx.write(putEntriesSql(tx.dialect, deadOf(gone.filter(isBuilt))))
     }
     for await (const lines of pages(tx, (after) => freshSql(collection, after, DOCUMENTS_A_STEP))) {
       const fresh = indexes.map((index) =>

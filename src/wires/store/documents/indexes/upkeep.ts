@@ -3,7 +3,7 @@ import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
 import { ConstraintError, requireRow, type Database, type Step } from '../../../../db/database.ts'
 import type { Dialect, Row, Sql } from '../../../../db/sql.ts'
 import type { Json } from '../query/filter.ts'
-import { duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
+import { deadOf, duplicateIn, entriesOfDocuments, type DocumentEntries } from './document-entries.ts'
 import { namesOf, type Entry, type UnindexableError } from './entries.ts'
 import { deleteEntriesSql, putEntriesSql, selectTakenSql } from '../sql/entry-rows.ts'
 import type { Index, IndexSet } from './definition.ts'
@@ -74,14 +74,14 @@ export function createUpkeep(
 
   async function runOnce<R extends Row>(set: IndexSet, { query, changes }: DocumentWrite<R>): Promise<R[]> {
     if (set.indexes.length === 0) return db.write(query)
-    const { steps, put } = entrySteps(db.dialect, set, changes())
+    const { steps, alive } = entrySteps(db.dialect, set, changes())
     let unchanged: ApiError | undefined
     try {
       const [rows] = await db.batch([requireRow(query, () => (unchanged = errors.conflict())), steps])
       return rows
     } catch (error) {
       if (unchanged && error === unchanged) return []
-      if (error instanceof ConstraintError && error.kind === 'unique') throw await takenError(db, set, put)
+      if (error instanceof ConstraintError && error.kind === 'unique') throw await takenError(db, set, alive)
       throw error
     }
   }
@@ -133,22 +133,19 @@ class Refusal extends Error {
 /** A key of a unique index that was taken, and is not any more. */
 class Released extends Error {}
 
-/**
- * The statements behind that of the documents, and the entries that they put. In an index that is being built a document may lack
- * entries before and after it, which the build inserts: those that it has are right.
- */
+/** The statements behind that of the documents, and the entries that they leave. */
 function entrySteps(
   dialect: Dialect,
   { indexes }: IndexSet,
   changes: readonly Change[],
-): { steps: Step[]; put: DocumentEntries[] } {
+): { steps: Step[]; alive: DocumentEntries[] } {
   const before = changes.flatMap(({ before: document, ...one }) =>
     document === undefined ? [] : [{ ...one, document }],
   )
   const after = changes.flatMap(({ after: document, ...one }) =>
     document === undefined ? [] : [{ ...one, document }],
   )
-  const [put, deleted]: [DocumentEntries[], DocumentEntries[]] = [[], []]
+  const [alive, dead, deleted]: [DocumentEntries[], DocumentEntries[], DocumentEntries[]] = [[], [], []]
   const notes: Step[] = []
   for (const index of indexes) {
     // A document that it could not hold has no entries.
@@ -156,17 +153,22 @@ function entrySteps(
     const made = entriesOfDocuments(index, after, (id, error) => {
       throw new Refusal(index, error, changes.find((one) => one.id === id)?.path)
     })
-    put.push(...select(made.documents, old, isDifferent))
-    deleted.push(...select(old, made.documents, isAbsent))
+    alive.push(...select(made.documents, old, isDifferent))
+    const gone = select(old, made.documents, isAbsent)
+    if (index.state === 'ready') deleted.push(...gone)
+    // The build may insert it later, from its snapshot.
+    else dead.push(...deadOf(gone))
     notes.push(...noteSql(made))
   }
   // Deletions last: two documents that change their unique values against each other would wait for each other in a circle.
+  // Dead entries are put with the others, in the order in which a build inserts.
+  const put = [...alive, ...dead]
   const steps = [
     ...(put.length > 0 ? [putEntriesSql(dialect, put)] : []),
     ...(deleted.length > 0 ? [deleteEntriesSql(deleted)] : []),
     ...notes,
   ]
-  return { steps, put }
+  return { steps, alive }
 }
 
 type Chooses = (entry: Entry, other: Entry | undefined) => boolean
@@ -195,9 +197,9 @@ function select(
 async function takenError(
   db: Database,
   { indexes }: IndexSet,
-  put: readonly DocumentEntries[],
+  alive: readonly DocumentEntries[],
 ): Promise<Error> {
-  const unique = put.filter(({ index }) => index.isUnique)
+  const unique = alive.filter(({ index }) => index.isUnique)
   const taken = duplicateIn(unique)?.index.id ?? (await db.get(selectTakenSql(unique)))?.index_id
   const index = indexes.find(({ id }) => id === taken)
   if (!index) return new Released()

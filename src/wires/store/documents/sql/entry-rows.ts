@@ -2,6 +2,7 @@ import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import { jsonPath } from './sqlite/json.ts'
 import type { Index } from '../indexes/definition.ts'
 import type { DocumentEntries } from '../indexes/document-entries.ts'
+import { DEAD } from '../indexes/entries.ts'
 
 const linesOf = (documents: readonly DocumentEntries[]) =>
   documents
@@ -12,7 +13,7 @@ const linesOf = (documents: readonly DocumentEntries[]) =>
         d: id,
         o: index.byOwner ? owner : null,
         e: ends,
-        u: index.isUnique || null,
+        u: (index.isUnique && ends !== DEAD) || null,
       })),
     )
     // In one order everywhere, so that two writers never wait for each other in a circle.
@@ -66,44 +67,85 @@ export const selectTakenSql = (
   order by new.index_id, new.id limit 1`
 
 /** Deletes some of an index's entries. */
-export const deleteSomeSql = (indexId: number, limit: number): Sql<{ deleted: number }> => {
-  const some = sql`from store_entries where index_id = ${indexId} order by key, id limit ${limit}`
-  // By their keys PostgreSQL would read the whole table to find them.
-  return sql`
-    delete from store_entries
-    where ${sql.either({
-      sqlite: sql`(index_id, key, id) in (select index_id, key, id ${some})`,
-      postgres: sql`ctid = any(array(select ctid ${some}))`,
-    })}
-    returning 1 as deleted`
-}
+export const deleteSomeSql = (indexId: number, limit: number): Sql<{ deleted: number }> =>
+  deleteChosenSql(sql`where index_id = ${indexId} order by key, id limit ${limit}`)
 
-/**
- * The next documents that a build reads, with the fields that the paths begin with; at least one, if there is any. On PostgreSQL
- * they do not change until the end of the transaction.
- */
-export function selectNextSql(
-  { collection, fields }: Index,
-  after: string,
+/** Deletes some of the dead entries of an index that is built, without waiting for writers. */
+export const deleteSomeDeadSql = (indexId: number, limit: number): Sql<{ deleted: number }> =>
+  deleteChosenSql(sql`
+    where index_id = ${indexId} and ${isDead} limit ${limit}
+    ${sql.either({ sqlite: sql``, postgres: sql`for update skip locked` })}`)
+
+/** Deletes all of them. */
+export const deleteDeadSql = (indexId: number): Sql =>
+  deleteChosenSql(sql`where index_id = ${indexId} and ${isDead}`)
+
+// By their keys PostgreSQL would read the whole table to find them.
+const deleteChosenSql = (chosen: Sql): Sql<{ deleted: number }> => sql`
+  delete from store_entries
+  where ${sql.either({
+    sqlite: sql`(index_id, key, id) in (select index_id, key, id from store_entries ${chosen})`,
+    postgres: sql`ctid = any(array(select ctid from store_entries ${chosen}))`,
+  })}
+  returning 1 as deleted`
+
+// In the text, so that the index of dead entries serves it.
+const isDead = sql.literal(`ends = ${DEAD}`)
+
+/** How many documents a collection has, up to a limit, and their bytes. */
+export const measureSql = (
+  collection: string,
   limit: number,
-  bytes: number,
-): Sql<{ line: string }> {
+): Sql<{ documents: number; bytes: number }> => sql`
+  select count(*) as documents, cast(coalesce(sum(bytes), 0) as bigint) as bytes
+  from (select bytes from store_documents where collection = ${collection} limit ${limit}) as first`
+
+/** The documents of an index's collection as a build reads them, each with the fields that the paths begin with. */
+export function selectIndexedSql({ collection, fields }: Index): Sql<{ line: string }> {
   const names = [...new Set(fields.map(({ path }) => path[0]!))]
   const members = (memberOf: (name: string) => Sql): Sql =>
     sql.join(names.map((name) => sql`cast(${name} as text), ${memberOf(name)}`))
-  const isNext = sql`collection = ${collection} and id > ${after}`
   return sql`
     select ${sql.either({
       sqlite: sql`json_array(id, owner, json_object(${members((name) => sql`doc -> ${jsonPath([name])}`)}))`,
       postgres: sql`
         cast(json_build_array(id, owner, json_build_object(${members((name) => sql`body -> ${name}`)})) as text)`,
     })} as line
-    from store_documents
-    where ${isNext} and id <= (
-      select max(id) from (
-        select id, sum(bytes) over (order by id) - bytes as bytes_before
-        from (select id, bytes from store_documents where ${isNext} order by id limit ${limit}) as next
-      ) as fitting
-      where bytes_before < ${bytes})
-    order by id ${sql.sharedLock}`
+    from store_documents where collection = ${collection}`
 }
+
+/** The entries of a batch of a build: see `EntryBatch`. */
+const batchOf = (lines: string): Sql =>
+  sql`${sql.either({
+    sqlite: sql`(
+      select unhex(value ->> 0) as key, value ->> 1 as id, value ->> 2 as owner, value ->> 3 as ends
+      from json_each(${lines}))`,
+    postgres: sql`(
+      select decode(value ->> 0, 'hex') as key, value ->> 1 as id, value ->> 2 as owner,
+        cast(value ->> 3 as integer) as ends
+      from json_array_elements(${lines}::json))`,
+  })}`
+
+/** Inserts the entries of a batch that are not there yet, dead or not. The batch is in the order of keys. */
+export const insertBatchSql = ({ id, isUnique }: Index, lines: string): Sql => sql`
+  insert into store_entries (index_id, key, id, owner, ends, is_unique)
+  select cast(${id} as bigint), new.key, new.id, new.owner, new.ends, ${sql.literal(isUnique ? 'true' : 'null')}
+  from ${batchOf(lines)} as new
+  where true
+  on conflict (index_id, key, id) do nothing`
+
+/** Two documents that have the same key, one of which at least is in a batch; none if they have changed since. */
+export const selectTwiceSql = (
+  { id: indexId }: Index,
+  lines: string,
+): Sql<{ id: string; other: string }> => sql`
+  select min(id) as id, max(id) as other from (
+    select new.key, new.id from ${batchOf(lines)} as new
+    where not exists (
+      select 1 from store_entries old
+      where old.index_id = ${indexId} and old.key = new.key and old.id = new.id)
+    union all
+    select key, id from store_entries
+    where index_id = ${indexId} and is_unique and key in (select key from ${batchOf(lines)} as new)
+  ) as entry
+  group by key having count(*) > 1 order by 1 limit 1`
