@@ -263,7 +263,8 @@ function checkSharedLimit(wire: string, one: Route, limits: Map<string, Route>):
   const limit = limitOf(one.spec)
   if (!limit) return
   const { name = one.key } = limit
-  const first = limits.getOrInsert(name, one)
+  const first = limits.get(name) ?? one
+  limits.set(name, first)
   const { rate, countedIn, counted } = limitOf(first.spec)!
   if (isDeepStrictEqual(limit, { ...limit, rate, countedIn, counted })) return
   throw new StartError(

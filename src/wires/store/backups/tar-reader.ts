@@ -50,10 +50,19 @@ export async function* tarEntries(extract: tar.Extract, position: TarPosition): 
     if (!Number.isSafeInteger(size)) throw damaged(place, 'its header has no valid size')
     contentEnd = entry.offset + BLOCK_BYTES + size
     position.end = Math.ceil(contentEnd / BLOCK_BYTES) * BLOCK_BYTES
-    yield { name, size, pieces: entry as AsyncIterable<Buffer> }
+    const content = { read: 0 }
+    yield { name, size, pieces: counted(entry as AsyncIterable<Buffer>, content) }
+    if (content.read < size) throw new TypeError(`the entry ${place} was not read to its end`)
   }
   const endBytes = position.passed - position.end
   if (endBytes < END_BYTES) throw damaged('the archive', 'it ends too early')
   if (position.passed - position.zeros > contentEnd || endBytes > FILLED_BYTES_MAX)
     throw damaged('the archive', 'bytes follow its end')
+}
+
+async function* counted(bytes: AsyncIterable<Buffer>, content: { read: number }): AsyncGenerator<Buffer> {
+  for await (const piece of bytes) {
+    content.read += piece.length
+    yield piece
+  }
 }

@@ -99,7 +99,10 @@ async function readEntries(
   const { owner, offset, knownTotal } = source
   const isCounted = knownTotal === undefined
   const rowsOf = (entries: EntriesSql, most?: number): PageRows =>
-    order ? rowsInOrder(source, plan, entries, order, most) : rowsById(source, plan, entries, most)
+    order
+      ? rowsInOrder(source, plan, entries, order, most)
+      : // More may have come since they were counted.
+        rowsById(source, plan, entries, isCounted ? most : undefined)
   // Between those that count there may be any number of other entries of their documents.
   const isNext =
     !plan.hasRepeats &&

@@ -61,8 +61,14 @@ eachEngine((engine) => {
       databaseUrl,
       config: {
         store: {
-          indexes: { scalars: FIELDS, arrays: [...FIELDS.slice(0, 3), ...ARRAYS] },
-          collections: { scalars: 'owner', plain: 'owner', arrays: 'owner', plainArrays: 'owner' },
+          indexes: { growing: ['rank'], scalars: FIELDS, arrays: [...FIELDS.slice(0, 3), ...ARRAYS] },
+          collections: {
+            scalars: 'owner',
+            plain: 'owner',
+            arrays: 'owner',
+            plainArrays: 'owner',
+            growing: 'owner',
+          },
         },
       },
       environment: { SIXWIRE_POLICY: 'guarded' },
@@ -272,6 +278,24 @@ eachEngine((engine) => {
     assert.deepEqual(
       met.filter((id) => rest.includes(id)),
       rest,
+    )
+  })
+
+  test('a page by a cursor has what it had when the list was shorter', async () => {
+    const create = async (ranks: readonly number[]) => {
+      const body = ranks.map((rank) => ({ n: rank, rank }))
+      assert.equal((await app.request('POST', '/store/growing', { token: owner.token, body })).status, 201)
+    }
+    // More than are counted on the way, once others have come whose keys are lower.
+    await create(Array.from({ length: 990 }, (_, n) => 990 - n))
+    const query = { filter: { rank: { $gt: 0 } }, sort: '_id' }
+    const { total, nextCursor: cursor } = await list('growing', query)
+    assert.equal(total, 990)
+    await create(Array.from({ length: 100 }, () => 1))
+    const { data } = await list('growing', { ...query, cursor })
+    assert.deepEqual(
+      data.map(({ n }) => n),
+      Array.from({ length: 20 }, (_, n) => 970 - n),
     )
   })
 

@@ -42,7 +42,9 @@ type NeededIndex = { readonly fields: NeededFields; readonly names: string }
 export type ParsedLists = BoundedMap<string, ParsedList>
 
 const CACHED_LISTS = 500
+// Of the parameters; and of what they become, because a class of a pattern is written out in thousands of characters.
 const CACHED_LENGTH_MAX = 500
+const CACHED_TEXT_MAX = 5_000
 
 export const createParsedLists = (): ParsedLists => new BoundedMap(CACHED_LISTS)
 
@@ -57,7 +59,7 @@ export function parsedListOf(lists: ParsedLists, parameters: ListParameters, dia
   const known = lists.get(key)
   if (known) return known
   const parsed = parseList(parameters, dialect)
-  if (key.length <= CACHED_LENGTH_MAX) lists.set(key, parsed)
+  if (key.length <= CACHED_LENGTH_MAX && parsed.text.length <= CACHED_TEXT_MAX) lists.set(key, parsed)
   return parsed
 }
 

@@ -8,6 +8,8 @@ const NOT_IMPLEMENTED: ReadonlySet<number | undefined> = new Set([404, 405, 501]
 export type S3Uploads = {
   /** Aborts those of a key. */
   abort(key: string): Promise<void>
+  /** Likewise, beside an object that is stored: a failure is a warning. */
+  abortOthers(key: string): Promise<void>
 }
 
 export function createS3Uploads(
@@ -15,17 +17,27 @@ export function createS3Uploads(
   log: { warn(fields: object, text: string): void },
 ): S3Uploads {
   let isImplemented = true
+
+  async function abort(key: string): Promise<void> {
+    if (!isImplemented) return
+    try {
+      for (const uploadId of await uploadsOf(client, key)) await abortUpload(client, key, uploadId)
+    } catch (error) {
+      if (!(error instanceof S3Failure) || !NOT_IMPLEMENTED.has(error.status)) throw error
+      if (error.code === NO_BUCKET) throw error
+      isImplemented = false
+      const text = `${client.name} cannot abort uploads: give it a rule that deletes unfinished ones after a day`
+      log.warn({ err: error }, text)
+    }
+  }
+
   return {
-    async abort(key) {
-      if (!isImplemented) return
+    abort,
+    async abortOthers(key) {
       try {
-        for (const uploadId of await uploadsOf(client, key)) await abortUpload(client, key, uploadId)
+        await abort(key)
       } catch (error) {
-        if (!(error instanceof S3Failure) || !NOT_IMPLEMENTED.has(error.status)) throw error
-        if (error.code === NO_BUCKET) throw error
-        isImplemented = false
-        const text = `${client.name} cannot abort uploads: give it a rule that deletes unfinished ones after a day`
-        log.warn({ err: error }, text)
+        log.warn({ err: error }, `${client.name} may keep an unfinished upload of ${key}`)
       }
     },
   }

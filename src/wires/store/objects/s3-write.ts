@@ -41,14 +41,15 @@ export async function writeToS3(
     }
     stored.sha256 = hash.digest('hex')
   }
+  let isRepeated = false
   try {
-    const { isRepeated } = await upload(client, key, hashed(), options)
-    // The answer to the first beginning was lost: there may be two uploads.
-    if (isRepeated) await uploads.abort(key)
+    ;({ isRepeated } = await upload(client, key, hashed(), options))
   } catch (error) {
     const isUnknown = error instanceof S3Failure && !error.isRefusal && stored.sha256 !== ''
     if (!isUnknown || !(await isStored(client, key, stored.sha256, signal))) throw error
   }
+  // The answer to the first beginning was lost: there may be two uploads.
+  if (isRepeated) await uploads.abortOthers(key)
   return stored
 }
 

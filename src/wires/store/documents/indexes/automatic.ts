@@ -34,6 +34,8 @@ const FOUND_SHARE = 1 / 5
 /** A scan of fewer documents is slow for another reason. */
 const DOCUMENTS_MIN = 1_000
 const UNUSED_MS = 14 * DAY_MS
+/** How long no room is looked for where there was none. */
+const ROOM_MS = 10 * MINUTE_MS
 // One that is used is noted once an hour, so this is one hour without use at least.
 const REPLACEABLE_MS = 2 * HOUR_MS
 
@@ -80,7 +82,7 @@ export function createAutomaticIndexes(
   // Of this process: an estimate is enough to begin with, and the row decides.
   const costs = new BoundedMap<string, ShapeCost>(SHAPES_MAX)
   const notedUses = new BoundedMap<number, number>(INDEXES_MAX)
-  const withoutRoom = new BoundedMap<string, true>(SHAPES_MAX)
+  const withoutRoom = new BoundedMap<string, number>(SHAPES_MAX)
   const running = new PendingPromises()
 
   /** Lists do not wait for what is done because of them. */
@@ -120,6 +122,9 @@ export function createAutomaticIndexes(
     const all = await countAll()
     if (all < DOCUMENTS_MIN || (!needed.sorts && total > all * FOUND_SHARE)) return
     const about = { collection, fields: names }
+    const shape = `${collection} ${names}`
+    // To ask for room holds up all writes for a moment.
+    if (clock.now() - (withoutRoom.get(shape) ?? -Infinity) < ROOM_MS) return
     const rows = await db.all(selectOfCollectionSql(collection))
     if (rows.some((row) => serves(parseFields(row), needed))) return
 
@@ -150,10 +155,9 @@ export function createAutomaticIndexes(
     } catch (error) {
       if (!isNotMadeError(error)) throw error
       // Or another replica was faster, which has said so.
-      const shape = `${collection} ${names}`
       if (!withoutRoom.has(shape))
         log.info({ ...about, max }, 'lists are slow without an index, but there is no room for another one')
-      withoutRoom.set(shape, true)
+      withoutRoom.set(shape, now)
     }
   }
 

@@ -14,6 +14,8 @@ export const MAX_PATTERN_LENGTH = 70_000
 
 /** Steps that JavaScript may take at each character of a text. */
 const MAX_STEPS = 200
+/** It compiles large classes slowly: ten times `\p{L}` in 0.6 s. */
+const MAX_JAVASCRIPT_LENGTH = 10_000
 
 /**
  * Checks a pattern in MongoDB's syntax (a subset of PCRE2's in UTF mode) and its options, and writes it for each engine. What
@@ -51,11 +53,12 @@ function writePattern(source: string, options: string): Pattern {
     throw new PatternFault(
       'The pattern has $ before its end: write \\z for the end of the text, or $ with option m for the end of a line.',
     )
-  const engine = waysOf(tree) * cost <= MAX_STEPS ? 'javascript' : 're2'
+  const forJavascript = waysOf(tree) * cost <= MAX_STEPS ? printTree(tree, javascript) : undefined
+  const isJavascript = forJavascript !== undefined && forJavascript.length <= MAX_JAVASCRIPT_LENGTH
   return {
     source,
-    engine,
-    expression: printTree(tree, engine === 'javascript' ? javascript : re2),
+    engine: isJavascript ? 'javascript' : 're2',
+    expression: isJavascript ? forJavascript : printTree(tree, re2),
     postgres: printTree(tree, postgres),
     cost,
     prefix: prefixOf(tree),

@@ -45,7 +45,8 @@ export function printSet(set: CharacterSet): string {
   return rest.length === 0 ? '.' : `[^${printRanges(rest)}]`
 }
 
-function printRanges(set: CharacterSet): string {
+/** The ranges as they stand in a class. */
+export function printRanges(set: CharacterSet): string {
   const member = (code: number): string =>
     ('-[\\]^'.includes(String.fromCodePoint(code)) ? '\\' : '') + String.fromCodePoint(code)
   return set.map(([from, to]) => (from === to ? member(from) : `${member(from)}-${member(to)}`)).join('')

@@ -9,6 +9,8 @@ type Options = ReadonlySet<string>
 export class PatternFault extends Error {}
 
 const MAX_DEPTH = 50
+/** Of the sets in all classes together: 29 times `\p{L}`. */
+const MAX_RANGES = 20_000
 /** PostgreSQL's limit. */
 const MAX_COUNT = 255
 
@@ -63,6 +65,7 @@ class Reader {
   readonly #text: string
   #at = 0
   #depth = 0
+  #ranges = 0
 
   constructor(text: string) {
     if (/[\0\p{Cs}]/u.test(text))
@@ -167,8 +170,12 @@ class Reader {
       const first = this.#character(options)
       const last = this.#take(/-(?=[^\]])/y) ? this.#character(options) : first
       if (typeof first === 'number' && typeof last === 'number' && first <= last) ranges.push([first, last])
-      else if (typeof first !== 'number' && first === last) sets.push(first)
-      else this.#refuse(at, 'range', 'does not go from a character to a later one: write \\- for a hyphen')
+      else if (typeof first !== 'number' && first === last) {
+        sets.push(first)
+        this.#ranges += first.length
+        if (this.#ranges > MAX_RANGES)
+          this.#refuse(from, 'class', 'has too many ranges together with those before it')
+      } else this.#refuse(at, 'range', 'does not go from a character to a later one: write \\- for a hyphen')
     } while (!this.#take(/\]/y))
     const set = setOf([...setOfCases(ranges, options), ...sets.flat()])
     return isNegated ? complement(set) : set

@@ -1,5 +1,5 @@
 import { once } from '../../../../../base/once.ts'
-import { printSet, setOf, type CharacterSet, type Range } from './character-set.ts'
+import { printRanges, setOf, type CharacterSet, type Range } from './character-set.ts'
 
 const CHUNK = 0x800
 /** Where Unicode has characters of categories and scripts: no halves of surrogate pairs, no planes for private use. */
@@ -48,6 +48,7 @@ const casedCharacters = once(() =>
  * are one.
  */
 export function withOtherCases(set: CharacterSet): CharacterSet {
-  const all = casedCharacters().match(new RegExp(printSet(set), 'gisu')) ?? []
+  // Never as a negated class, which leaves out all cases of what it names.
+  const all = casedCharacters().match(new RegExp(`[${printRanges(set)}]`, 'gisu')) ?? []
   return setOf([...set, ...all.map((one): Range => [one.codePointAt(0)!, one.codePointAt(0)!])])
 }

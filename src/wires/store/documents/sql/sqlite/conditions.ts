@@ -105,3 +105,16 @@ const withRemainder = (divisor: number, remainder: number): SqlCondition => ({
   holds: (value) =>
     sql`(${fits64(value)} and cast(${value} as integer) % ${bind(divisor)} = ${bind(remainder)})`,
 })
+
+// First what few documents meet, as no look into them costs much less than another; then what takes more than one.
+export const COSTS: Readonly<Record<Test['kind'], number>> = {
+  in: 2,
+  size: 2,
+  mod: 3,
+  range: 3,
+  exists: 4,
+  type: 4,
+  pattern: 8,
+  element: 20,
+  elementMatches: 20,
+}

@@ -2,7 +2,7 @@ import { sql, type Sql } from '../../../../../db/sql.ts'
 import { countConditions, type FilterTree, type Test } from '../../query/filter.ts'
 import { compileMatcher } from '../../query/matcher.ts'
 import { indexOf, type Path } from '../../query/path.ts'
-import { FEW, isOneOf } from './conditions.ts'
+import { COSTS, FEW, isOneOf } from './conditions.ts'
 import { elementPasses } from './elements.ts'
 import { byType, fieldPasses, type SqliteField, type SqlitePlace } from './field.ts'
 import { bool, jsonPath } from './json.ts'
@@ -129,19 +129,6 @@ function idMatches(test: Test): Sql | undefined {
   if (test.kind !== 'in') return undefined
   const ids = test.values.filter((value) => typeof value === 'string')
   return ids.length === 0 ? bool(false) : isOneOf(sql`d.id`, ids)
-}
-
-// First what few documents meet, as no look into them costs much less than another; then what takes more than one.
-const COSTS: Readonly<Record<Test['kind'], number>> = {
-  in: 2,
-  size: 2,
-  mod: 3,
-  range: 3,
-  exists: 4,
-  type: 4,
-  pattern: 8,
-  element: 20,
-  elementMatches: 20,
 }
 
 function costOf(filter: FilterTree): number {
