@@ -16,7 +16,7 @@ const CONNECTIONS = 16
 /** More than the connections, so that none of them waits for the next email. */
 const CALLERS = 32
 const FROM = 'bench@example.com'
-const EMAIL = { to: 'somebody@example.com', subject: 'A mail of the bench', text: 'A few words of a shop.' }
+const EMAIL = { to: 'user@example.com', subject: 'Your order', text: 'Your order has shipped.' }
 const HTML = '<p>A few words of a shop.</p>'
 
 /** Starts this file as a mail server in a process of its own. @returns its address */

@@ -24,7 +24,7 @@ export type GarbageCollector = {
 
 type Context = Pick<WireContext, 'db' | 'clock' | 'log'> & { storages: Storages }
 
-/** Collects the garbage of these storages each minute, on one of the replicas, and when it is told to. */
+/** Deletes the unused objects of these storages every minute, on one of the replicas, and on request. */
 export function createGarbageCollector(
   { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
   storages: Storages,
