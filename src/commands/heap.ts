@@ -7,16 +7,16 @@ import { runInNewContext } from 'node:vm'
 const BUFFER_POOL_BYTES = 8192
 
 // Both halves. V8 lets them grow to 64 MiB, and keeps the buffers of what was read until they are full.
-const YOUNG_HEAP_BYTES = 16 * 1_048_576
-// From 1 MiB a half to 8 at once.
-const YOUNG_HEAP_GROWS = '--semi-space-growth-factor=8'
+const YOUNG_HEAP_BYTES = 28 * 1_048_576
+// From 1 MiB a half to 14 at once.
+const YOUNG_HEAP_GROWS = '--semi-space-growth-factor=14'
 const YOUNG_HEAP_STAYS = '--semi-space-growth-factor=1'
 
 export function limitBuffers(): void {
   Buffer.poolSize = BUFFER_POOL_BYTES
 }
 
-/** Frees what loading the program left. From then on the young heap grows to 16 MiB under load, and no further. */
+/** Frees what loading the program left. From then on the young heap grows to 28 MiB under load, and no further. */
 export function collectAfterStart(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void
