@@ -98,7 +98,8 @@ export async function swap(
         where loaded.restore_id = ${id} and old.collection = loaded.collection and old.id = loaded.id
           and old.version >= loaded.version and not (${isSame})`)
       await indexes.replace(tx, replacementOf(id))
-      // Documents that are the same stay: most are, and each that is written makes others wait.
+      // Documents that are the same stay: most are, and each that is written makes others wait. Not `truncate`: a backup under
+      // way would lose the rows of its snapshot.
       await tx.write(sql`
         delete from store_documents as old where not exists (
           select 1 from store_restored_documents as loaded

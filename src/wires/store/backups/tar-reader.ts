@@ -36,7 +36,7 @@ export async function* watchTar(bytes: AsyncIterable<Buffer>, position: TarPosit
 
 /**
  * The entries of a tar, which must be regular files that follow one another and nothing else: tar-stream would also take
- * longer names from extended headers, links, and entries behind the end.
+ * longer names from extended headers, links, and entries behind the end. Padding is not checked: nothing is read from it.
  *
  * @throws BACKUP_DAMAGED; the errors of `extract` as they are
  */
