@@ -237,7 +237,7 @@ async function countFew(
   return entries <= FEW_DOCUMENTS && bytes <= FEW_BYTES / effort ? entries : undefined
 }
 
-/** How many entries there are, no further than one beyond a limit. */
+/** How many entries there are, no further than one beyond a limit. On SQLite this cannot be stopped: 0.1 µs for each. */
 async function countEntries({ db, owner, options }: ListSource, plan: Plan, most: number): Promise<number> {
   const [row] = await db.scan(countEntriesSql(plan, owner, most), options)
   return row!.entries
