@@ -387,4 +387,12 @@ describe('an archive', () => {
     const signal = AbortSignal.abort(new Error('stopped'))
     await assert.rejects(readArchive(source(false), {}, { signal }), /^Error: stopped$/)
   })
+
+  test('ends with an error if its sink does not read an entry to its end', async () => {
+    const sink: ArchiveSink = { content: async () => undefined }
+    await assert.rejects(
+      read(await archiveOf(sampleEntries()), sink),
+      /^TypeError: the entry .* was not read to its end$/,
+    )
+  })
 })

@@ -238,6 +238,25 @@ for (const { name, server: startServer, skip, isComplete } of SERVERS)
       assert.equal(await partsOf(key), 0)
     })
 
+    test('an object is kept if an upload that was begun twice cannot be looked for, with a warning', async () => {
+      const process = openAt(proxy.url).storage('uploads')
+      const earlier = warnings.length
+      const key = newId()
+      const refused = { status: 403, code: 'AccessDenied' }
+      proxy.fault({ name: 'ListMultipartUploads', answer: refused })
+      // The first is the trial's.
+      proxy.fault({ name: 'CreateMultipartUpload', at: 1, drop: 'answer', times: 1 })
+      assert.equal((await clock.through(process.write(key, inPieces(LARGE)))).sha256, sha256Of(LARGE))
+      assert.equal(proxy.calls.filter((name) => name === 'CreateMultipartUpload').length, 3)
+      assert.match(
+        warnings.slice(earlier).join('\n'),
+        new RegExp(`may keep an unfinished upload of \\S*${key}`),
+      )
+      proxy.heal()
+      assert.ok((await readAll(process, key)).equals(LARGE))
+      await process.remove(key)
+    })
+
     /** Writes an object through these faults; its bytes arrive, or nothing of it is left. */
     async function writeThrough(faults: readonly S3Fault[], bytes: Buffer, cause?: RegExp): Promise<void> {
       const key = newId()
