@@ -75,6 +75,14 @@ export type Backups = {
 
 const noBackup = (id: string): ApiError => errors.not_found({ message: `There is no backup ${id}.` })
 
+type BackupWork = Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'> & {
+  objects: Objects
+  createArchive: ReturnType<typeof createArchives>
+  /** The backups that this process makes, and what ends them. */
+  running: PendingPromises
+  closing: AbortController
+}
+
 export function createBackups(
   context: Pick<WireContext, 'db' | 'clock' | 'log' | 'processes'>,
   objects: Objects,
@@ -83,110 +91,12 @@ export function createBackups(
   const closing = new AbortController()
   const running = new PendingPromises()
   const createArchive = createArchives(context, objects)
+  const work: BackupWork = { db, clock, log, processes, objects, createArchive, running, closing }
   processes.onEnd((ended) => [releaseSql('store_backups', ended)])
 
-  async function run(
-    id: string,
-    kind: BackupKind,
-    { onProgress, signal }: CreateOptions,
-  ): Promise<BackupRecord> {
-    // Once the lease is over, the garbage collector may delete files that the snapshot names: the backup must stop.
-    const lease = holdLease(context, { backup: id }, async () => {
-      return (await db.write(renewSql('store_backups', id, clock.now()))).length === 1
-    })
-    const stop = AbortSignal.any([closing.signal, lease.lapsed, ...(signal ? [signal] : [])])
-    let archive: NewObject | undefined
-    try {
-      const created = await createArchive(id, {
-        signal: stop,
-        // A restore is wanted most where bytes were lost: nothing can save them, and the rest is saved.
-        skipsLost: kind === 'safety',
-        ...(onProgress && { onProgress }),
-      })
-      const { summary, lost } = created
-      archive = created.archive
-      const [, [row]] = await db.batch([
-        archive.claimSql,
-        requireRow(completeSql(id, summary, clock.now(), warningOf(lost)), () =>
-          errors.unavailable({ message: 'The lease of the backup was over before it was completed.' }),
-        ),
-      ])
-      if (lost.length > 0)
-        log.warn(
-          { backup: id, lost: lost.length, files: lost.slice(0, LOST_LOGGED) },
-          'files are not in a safety backup, because their bytes are missing',
-        )
-      log.info({ backup: id, ...summary }, 'backup completed')
-      return recordOf(row!)
-    } catch (error) {
-      await archive?.discard()
-      return await settle(id, stop.aborted ? STOPPED : error)
-    } finally {
-      await lease.release()
-    }
-  }
-
-  /** Writes down why a backup failed. @throws the reason, unless it was completed: the answer to a commit can be lost */
-  async function settle(id: string, error: unknown): Promise<BackupRecord> {
-    const isExpected = error instanceof BackupFault || error instanceof ApiError
-    const reason = isExpected
-      ? error.message
-      : 'Internal error. The log has the details under the id of the backup.'
-    try {
-      await db.write(failSql(id, reason, clock.now()))
-      const row = await db.get(selectSql(id))
-      if (row?.status === 'completed') return recordOf(row)
-    } catch (failure) {
-      log.warn({ err: failure, backup: id }, 'the end of a backup could not be written: its lease ends it')
-    }
-    log.error({ err: error, backup: id }, `backup failed: ${reason}`)
-    throw failed(reason, error)
-  }
-
-  async function get(id: string): Promise<BackupRecord> {
-    const row = await db.get(selectSql(id))
-    if (!row) throw noBackup(id)
-    return recordOf(row)
-  }
-
-  /** @throws NOT_FOUND, CONFLICT */
-  async function completed(id: string): Promise<BackupRow & { size: number; sha256: string }> {
-    const row = await db.get(selectSql(id))
-    if (!row) throw noBackup(id)
-    const { status, size, sha256 } = row
-    if (status !== 'completed' || size === null || sha256 === null)
-      throw errors.conflict({ message: `The backup ${id} has no archive: it is ${status}.` })
-    return { ...row, size, sha256 }
-  }
-
-  async function remove(id: string): Promise<void> {
-    const { status } = await get(id)
-    if (status === 'running') throw isRunning()
-    await db.batch([
-      objects.discardSql('backups', selectObjectSql(id)),
-      requireRow(deleteSql(id), () => noBackup(id)),
-    ])
-  }
-
   return {
-    async create(kind, options = {}) {
-      const now = clock.now()
-      const id = options.id ?? newId(now)
-      const [, [inserted]] = await db.batch([
-        failLapsedSql(now),
-        insertSql(id, kind, { now, process: processes.id }),
-      ])
-      if (!inserted) {
-        const row = await db.get(selectSql(id))
-        if (!row) throw isRunning()
-        if (row.status === 'failed') throw failed(row.reason!)
-        return { id, done: Promise.resolve(recordOf(row)) }
-      }
-      const done = run(id, kind, options)
-      // A failure is in the log, in the record, and in `done`.
-      return { id, done: running.add(done) }
-    },
-    get,
+    create: (kind, options = {}) => create(work, kind, options),
+    get: (id) => get(work, id),
     async list(page) {
       const { limit, offset, before } = page
       const [rows, [counted]] = await Promise.all([
@@ -197,7 +107,7 @@ export function createBackups(
       return { backups: cut.map(recordOf), total: counted!.total, ...rest }
     },
     async archive(id) {
-      const row = await completed(id)
+      const row = await completed(work, id)
       return {
         what: `archive of the backup ${id}`,
         name: row.object,
@@ -209,7 +119,7 @@ export function createBackups(
       }
     },
     async open(id) {
-      const { object, size, sha256 } = await completed(id)
+      const { object, size, sha256 } = await completed(work, id)
       try {
         return { bytes: await objects.read('backups', object), size, sha256 }
       } catch (error) {
@@ -217,11 +127,11 @@ export function createBackups(
         throw errors.not_found({ message: `The archive of the backup ${id} does not exist any more.` })
       }
     },
-    remove,
+    remove: (id) => remove(work, id),
     async removeSurplus(kind, keep) {
       for (const { id } of await db.scan(selectSurplusSql(kind, keep)))
         try {
-          await remove(id)
+          await remove(work, id)
         } catch (error) {
           // Another replica has deleted it.
           if (!(error instanceof ApiError && error.status === 404)) throw error
@@ -240,6 +150,118 @@ export function createBackups(
       await running.idle()
     },
   }
+}
+
+async function create(
+  work: BackupWork,
+  kind: BackupKind,
+  options: CreateOptions,
+): Promise<{ id: string; done: Promise<BackupRecord> }> {
+  const { db, clock, processes, running } = work
+  const now = clock.now()
+  const id = options.id ?? newId(now)
+  const [, [inserted]] = await db.batch([
+    failLapsedSql(now),
+    insertSql(id, kind, { now, process: processes.id }),
+  ])
+  if (!inserted) {
+    const row = await db.get(selectSql(id))
+    if (!row) throw isRunning()
+    if (row.status === 'failed') throw failed(row.reason!)
+    return { id, done: Promise.resolve(recordOf(row)) }
+  }
+  const done = run(work, id, kind, options)
+  // A failure is in the log, in the record, and in `done`.
+  return { id, done: running.add(done) }
+}
+
+/** Makes a backup whose record is there. @throws the reason, if it fails */
+async function run(
+  work: BackupWork,
+  id: string,
+  kind: BackupKind,
+  { onProgress, signal }: CreateOptions,
+): Promise<BackupRecord> {
+  const { db, clock, log, closing, createArchive } = work
+  // Once the lease is over, the garbage collector may delete files that the snapshot names: the backup must stop.
+  const lease = holdLease(work, { backup: id }, async () => {
+    return (await db.write(renewSql('store_backups', id, clock.now()))).length === 1
+  })
+  const stop = AbortSignal.any([closing.signal, lease.lapsed, ...(signal ? [signal] : [])])
+  let archive: NewObject | undefined
+  try {
+    const created = await createArchive(id, {
+      signal: stop,
+      // A restore is wanted most where bytes were lost: nothing can save them, and the rest is saved.
+      skipsLost: kind === 'safety',
+      ...(onProgress && { onProgress }),
+    })
+    const { summary, lost } = created
+    archive = created.archive
+    const [, [row]] = await db.batch([
+      archive.claimSql,
+      requireRow(completeSql(id, summary, clock.now(), warningOf(lost)), () =>
+        errors.unavailable({ message: 'The lease of the backup was over before it was completed.' }),
+      ),
+    ])
+    if (lost.length > 0)
+      log.warn(
+        { backup: id, lost: lost.length, files: lost.slice(0, LOST_LOGGED) },
+        'files are not in a safety backup, because their bytes are missing',
+      )
+    log.info({ backup: id, ...summary }, 'backup completed')
+    return recordOf(row!)
+  } catch (error) {
+    await archive?.discard()
+    return await settle(work, id, stop.aborted ? STOPPED : error)
+  } finally {
+    await lease.release()
+  }
+}
+
+/** Writes down why a backup failed. @throws the reason, unless it was completed: the answer to a commit can be lost */
+async function settle({ db, clock, log }: BackupWork, id: string, error: unknown): Promise<BackupRecord> {
+  const isExpected = error instanceof BackupFault || error instanceof ApiError
+  const reason = isExpected
+    ? error.message
+    : 'Internal error. The log has the details under the id of the backup.'
+  try {
+    await db.write(failSql(id, reason, clock.now()))
+    const row = await db.get(selectSql(id))
+    if (row?.status === 'completed') return recordOf(row)
+  } catch (failure) {
+    log.warn({ err: failure, backup: id }, 'the end of a backup could not be written: its lease ends it')
+  }
+  log.error({ err: error, backup: id }, `backup failed: ${reason}`)
+  throw failed(reason, error)
+}
+
+async function get({ db }: BackupWork, id: string): Promise<BackupRecord> {
+  const row = await db.get(selectSql(id))
+  if (!row) throw noBackup(id)
+  return recordOf(row)
+}
+
+/** @throws NOT_FOUND, CONFLICT */
+async function completed(
+  { db }: BackupWork,
+  id: string,
+): Promise<BackupRow & { size: number; sha256: string }> {
+  const row = await db.get(selectSql(id))
+  if (!row) throw noBackup(id)
+  const { status, size, sha256 } = row
+  if (status !== 'completed' || size === null || sha256 === null)
+    throw errors.conflict({ message: `The backup ${id} has no archive: it is ${status}.` })
+  return { ...row, size, sha256 }
+}
+
+async function remove(work: BackupWork, id: string): Promise<void> {
+  const { status } = await get(work, id)
+  if (status === 'running') throw isRunning()
+  await work.db.batch([
+    work.objects.discardSql('backups', selectObjectSql(id)),
+    requireRow(deleteSql(id), () => noBackup(id)),
+  ])
 }
 
 const STOPPED = new BackupFault('It was stopped before it was finished.')
