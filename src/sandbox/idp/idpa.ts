@@ -36,24 +36,6 @@ export function createIdpa(context: StandInContext): StandIn {
   const { clientId, clientSecret, redirectUri, people, grants, answering, back } = provider
   const signingKey = createSigningKey(db, settings.secret)
 
-  const metadata = {
-    issuer,
-    authorization_endpoint: `${issuer}/authorize`,
-    token_endpoint: `${issuer}/token`,
-    userinfo_endpoint: `${issuer}/userinfo`,
-    jwks_uri: `${issuer}/jwks`,
-    response_types_supported: ['code'],
-    response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code'],
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [ALGORITHM],
-    scopes_supported: ['openid', 'email', 'profile'],
-    claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce', 'email', 'email_verified', 'name'],
-    token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
-    code_challenge_methods_supported: ['S256'],
-    authorization_response_iss_parameter_supported: true,
-  }
-
   async function check(query: URLSearchParams): Promise<Checked> {
     const { get, repeated } = parametersOf(query)
     if (get('client_id') !== clientId)
@@ -90,15 +72,6 @@ export function createIdpa(context: StandInContext): StandIn {
     // There are no sessions here, so there is always a page to show.
     if (get('prompt') === 'none') return fail('login_required', 'nobody is signed in')
     return { ask: request, ...optional('hint', get('login_hint')) }
-  }
-
-  const claimsOf = (person: Person, scope: string): Record<string, unknown> => {
-    const scopes = scope.split(' ')
-    return {
-      sub: person.id,
-      ...(scopes.includes('email') && { email: person.email, email_verified: person.verified }),
-      ...(scopes.includes('profile') && { name: person.name }),
-    }
   }
 
   async function idToken(
@@ -182,7 +155,7 @@ export function createIdpa(context: StandInContext): StandIn {
       takeForms(engine)
       engine.get(
         `${PATH}/.well-known/openid-configuration`,
-        answering(async () => metadata),
+        answering(async () => metadataOf(issuer)),
       )
       engine.get(
         `${PATH}/jwks`,
@@ -198,6 +171,34 @@ export function createIdpa(context: StandInContext): StandIn {
       })
     },
   })
+}
+
+/** OpenID Connect Discovery 1.0, section 3. */
+const metadataOf = (issuer: string) => ({
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  userinfo_endpoint: `${issuer}/userinfo`,
+  jwks_uri: `${issuer}/jwks`,
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: [ALGORITHM],
+  scopes_supported: ['openid', 'email', 'profile'],
+  claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'nonce', 'email', 'email_verified', 'name'],
+  token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+  code_challenge_methods_supported: ['S256'],
+  authorization_response_iss_parameter_supported: true,
+})
+
+const claimsOf = (person: Person, scope: string): Record<string, unknown> => {
+  const scopes = scope.split(' ')
+  return {
+    sub: person.id,
+    ...(scopes.includes('email') && { email: person.email, email_verified: person.verified }),
+    ...(scopes.includes('profile') && { name: person.name }),
+  }
 }
 
 const optional = <K extends string>(name: K, value: string | undefined): { [N in K]?: string } =>
