@@ -77,6 +77,62 @@ const hrefOf = (url: string): string => new URL(url).href
 const successUrlOf = ({ success_url: url, id }: StripeSession): string =>
   hrefOf(url!.replaceAll('{CHECKOUT_SESSION_ID}', id).replaceAll(/%7BCHECKOUT_SESSION_ID%7D/gi, id))
 
+type Found = StoredStripeObject<'session'> & { intent: PaymentIntent | undefined }
+
+const notFound = (options: PageFrame, reply: FastifyReply, id: string) =>
+  sendPage(
+    reply,
+    404,
+    endedPage(options, {
+      title: 'This checkout does not exist',
+      text: `There is no checkout session ${JSON.stringify(id.slice(0, 100))}: the sandbox may have been reset.`,
+    }),
+  )
+
+const intentOf = async (
+  db: Database,
+  { payment_intent: id }: StripeSession,
+): Promise<PaymentIntent | undefined> =>
+  typeof id === 'string' ? (await find(db, 'payment_intent', id))?.object : undefined
+
+/** The page of a session that is not open; undefined if it can be paid. */
+function ended(
+  options: PageFrame,
+  session: StripeSession,
+  intent: PaymentIntent | undefined,
+): string | undefined {
+  if (session.payment_status === 'paid')
+    return endedPage(options, {
+      title: 'This payment is complete',
+      text: 'There is nothing left to pay.',
+      link: successUrlOf(session),
+    })
+  if (session.status === 'expired')
+    return endedPage(options, {
+      title: 'This checkout has expired',
+      text: 'Nothing was paid.',
+      link: session.cancel_url,
+    })
+  if (intent?.status === 'canceled')
+    return endedPage(options, {
+      title: 'This payment was canceled',
+      text: 'Nothing was paid.',
+      link: session.cancel_url,
+    })
+  if (session.status === 'open') return undefined
+  return intent?.status === 'processing'
+    ? endedPage(options, {
+        title: 'This payment is processing',
+        text: 'The bank debit is paid later.',
+        link: successUrlOf(session),
+      })
+    : endedPage(options, {
+        title: 'This payment failed',
+        text: 'The bank returned the debit.',
+        link: session.cancel_url,
+      })
+}
+
 /**
  * The hosted checkout page: `GET /:id` shows it, `POST` pays, cancels, or pays by bank debit; `/:id/authenticate` is the page
  * of the bank. The id of a session is all that is needed to pay it. The origin of a form cannot be checked: browsers send
@@ -85,55 +141,6 @@ const successUrlOf = ({ success_url: url, id }: StripeSession): string =>
 export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => {
   const { db, clock, changes, originOf, expireOverdue } = options
 
-  const notFound = (reply: FastifyReply, id: string) =>
-    sendPage(
-      reply,
-      404,
-      endedPage(options, {
-        title: 'This checkout does not exist',
-        text: `There is no checkout session ${JSON.stringify(id.slice(0, 100))}: the sandbox may have been reset.`,
-      }),
-    )
-
-  const intentOf = async ({ payment_intent: id }: StripeSession): Promise<PaymentIntent | undefined> =>
-    typeof id === 'string' ? (await find(db, 'payment_intent', id))?.object : undefined
-
-  /** The page of a session that is not open; undefined if it can be paid. */
-  function ended(session: StripeSession, intent: PaymentIntent | undefined): string | undefined {
-    if (session.payment_status === 'paid')
-      return endedPage(options, {
-        title: 'This payment is complete',
-        text: 'There is nothing left to pay.',
-        link: successUrlOf(session),
-      })
-    if (session.status === 'expired')
-      return endedPage(options, {
-        title: 'This checkout has expired',
-        text: 'Nothing was paid.',
-        link: session.cancel_url,
-      })
-    if (intent?.status === 'canceled')
-      return endedPage(options, {
-        title: 'This payment was canceled',
-        text: 'Nothing was paid.',
-        link: session.cancel_url,
-      })
-    if (session.status === 'open') return undefined
-    return intent?.status === 'processing'
-      ? endedPage(options, {
-          title: 'This payment is processing',
-          text: 'The bank debit is paid later.',
-          link: successUrlOf(session),
-        })
-      : endedPage(options, {
-          title: 'This payment failed',
-          text: 'The bank returned the debit.',
-          link: session.cancel_url,
-        })
-  }
-
-  type Found = StoredStripeObject<'session'> & { intent: PaymentIntent | undefined }
-
   /** Handles a request about an open session; others get the page that says what has become of it. */
   const about =
     (handle: (found: Found, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) =>
@@ -141,9 +148,9 @@ export const createCheckout = (options: CheckoutOptions): FastifyPluginAsync => 
       const { id } = request.params as { id: string }
       await expireOverdue()
       const stored = await find(db, 'session', id)
-      if (!stored) return notFound(reply, id)
-      const intent = await intentOf(stored.object)
-      const text = ended(stored.object, intent)
+      if (!stored) return notFound(options, reply, id)
+      const intent = await intentOf(db, stored.object)
+      const text = ended(options, stored.object, intent)
       return text === undefined ? handle({ ...stored, intent }, request, reply) : sendPage(reply, 200, text)
     }
 
