@@ -1,40 +1,98 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { Json, Test, TypeName } from '../../query/filter.ts'
+import type { Test } from '../../query/filter.ts'
 import { bind, type JsonType } from './json.ts'
 
-/** What a value of one of these types must meet. */
-export type SqlCondition = {
-  readonly types: readonly JsonType[]
-  /**
-   * Only asked of values of these types: `json_extract` answers 1 and 0 for true and false, too.
-   *
-   * @param value as `json_extract` answers it: objects and arrays as JSON. Default: every value.
-   */
-  readonly holds?: (value: Sql) => Sql
+/** Types of values, and what else a value of them must meet. */
+export type SqlCondition = readonly [types: readonly JsonType[], holds: Sql]
+
+const TRUE = sql`true`
+const NUMBER = ['integer', 'real'] as const
+const TYPES_OF_VALUES: Readonly<Record<string, readonly JsonType[]>> = {
+  null: ['null'],
+  true: ['true'],
+  false: ['false'],
+  number: NUMBER,
+  string: ['text'],
+  object: ['object'],
+  array: ['array'],
 }
 
-/** Conditions of which a value must meet one to pass the test; undefined if SQL can't tell. */
-export function conditionsOf(test: Test): readonly SqlCondition[] | undefined {
+/** More values than that are a list of one parameter. */
+export const FEW = 8
+
+const LIMIT_64 = 2 ** 63
+
+/**
+ * Conditions of which a value must meet one to pass the test; undefined if SQL can't tell.
+ *
+ * @param value as `json_extract` answers it, which is 1 and 0 for true and false, too: what holds is asked of its types only
+ * @param container likewise of an object or array, which is its JSON
+ */
+export function conditionsOf(test: Test, value: Sql, container: Sql): SqlCondition[] | undefined {
   switch (test.kind) {
-    case 'in':
-      return oneOf(test.values)
+    case 'in': {
+      const byType = Object.groupBy(test.values, (one) =>
+        one === null || typeof one === 'boolean' ? String(one) : Array.isArray(one) ? 'array' : typeof one,
+      )
+      return Object.entries(byType).map(([type, values = []]) => {
+        const types = TYPES_OF_VALUES[type]!
+        // Equal ones have the same JSON.
+        if (type === 'object' || type === 'array')
+          return [
+            types,
+            isOneOf(
+              container,
+              values.map((one) => JSON.stringify(one)),
+            ),
+          ]
+        const isCompared = type === 'number' || type === 'string'
+        return [types, isCompared ? isOneOf(value, values as (string | number)[]) : TRUE]
+      })
+    }
     case 'range':
-      return inRange(test.operator, test.bound)
-    case 'type':
-      return test.types.flatMap((type) => TYPES[type])
+      return typeof test.bound === 'string' || typeof test.bound === 'number'
+        ? [
+            [
+              typeof test.bound === 'string' ? ['text'] : NUMBER,
+              sql`${value} ${sql.literal(test.operator)} ${bind(test.bound)}`,
+            ],
+          ]
+        : undefined
+    case 'type': {
+      // JSON's integers beyond 64 bits are doubles to SQLite, and `integer` is their type all the same. JSON writes -2^63 as one.
+      const fits32 = sql`${value} between -2147483648 and 2147483647`
+      const fits64 = sql`${value} > ${-LIMIT_64} and ${value} < ${LIMIT_64}`
+      return test.types.flatMap((type): SqlCondition[] => {
+        switch (type) {
+          case 'int':
+            return [[['integer'], fits32]]
+          case 'long':
+            return [[['integer'], sql`(${fits64} and not (${fits32}))`]]
+          case 'double':
+            return [
+              [['real'], TRUE],
+              [['integer'], sql`not (${fits64})`],
+            ]
+          case 'bool':
+            return [[['true', 'false'], TRUE]]
+          case 'null':
+          case 'string':
+          case 'object':
+          case 'array':
+            return [[TYPES_OF_VALUES[type]!, TRUE]]
+        }
+      })
+    }
     case 'pattern': {
       const { engine, expression, cost } = test.pattern
       const pattern = JSON.stringify({ engine, expression, cost })
       // As text, because no function takes an integer beyond 2^53, and the type may be asked afterwards.
-      return [
-        {
-          types: ['text'],
-          holds: (value) => sql`store_matches_pattern(${value} || '', store_pattern(${pattern}))`,
-        },
-      ]
+      return [[['text'], sql`store_matches_pattern(${value} || '', store_pattern(${pattern}))`]]
     }
-    case 'mod':
-      return [withRemainder(test.divisor, test.remainder)]
+    case 'mod': {
+      const remainder = sql`cast(${value} as integer) % ${bind(test.divisor)} = ${bind(test.remainder)}`
+      return [[NUMBER, sql`(${value} > ${-LIMIT_64} and ${value} < ${LIMIT_64} and ${remainder})`]]
+    }
     case 'exists':
     case 'size':
     case 'element':
@@ -43,29 +101,6 @@ export function conditionsOf(test: Test): readonly SqlCondition[] | undefined {
   }
 }
 
-function oneOf(values: readonly Json[]): SqlCondition[] {
-  const constants = values.filter((value) => value === null || typeof value === 'boolean')
-  const containers = values.filter((value) => typeof value === 'object' && value !== null)
-  // Equal ones have the same JSON.
-  const jsonOf = (isArray: boolean): string[] =>
-    containers.filter((value) => Array.isArray(value) === isArray).map((value) => JSON.stringify(value))
-  const all: readonly (readonly [readonly JsonType[], readonly (string | number)[]])[] = [
-    [['integer', 'real'], values.filter((value) => typeof value === 'number')],
-    [['text'], values.filter((value) => typeof value === 'string')],
-    [['object'], jsonOf(false)],
-    [['array'], jsonOf(true)],
-  ]
-  const conditions: SqlCondition[] = all
-    .filter(([, bounds]) => bounds.length > 0)
-    .map(([types, bounds]) => ({ types, holds: (value) => isOneOf(value, bounds) }))
-  if (constants.length > 0)
-    conditions.push({ types: [...new Set(constants)].map((value) => String(value) as JsonType) })
-  return conditions
-}
-
-/** More values than that are a list of one parameter. */
-export const FEW = 8
-
 /** @param bounds all of them text, or all numbers */
 export function isOneOf(value: Sql, bounds: readonly (string | number)[]): Sql {
   if (bounds.length === 1) return sql`${value} = ${bind(bounds[0]!)}`
@@ -73,38 +108,14 @@ export function isOneOf(value: Sql, bounds: readonly (string | number)[]): Sql {
   return sql`${value} in (select value from json_each(${JSON.stringify(bounds)}))`
 }
 
-function inRange(operator: '>' | '>=' | '<' | '<=', bound: Json): SqlCondition[] | undefined {
-  if (typeof bound !== 'string' && typeof bound !== 'number') return undefined
-  return [
-    {
-      types: typeof bound === 'string' ? ['text'] : ['integer', 'real'],
-      holds: (value) => sql`${value} ${sql.literal(operator)} ${bind(bound)}`,
-    },
-  ]
+/** Whether the element in row `e` of `json_each` meets one of the conditions of the test; it may be null instead of false. */
+export function elementMeets(test: Test): Sql | undefined {
+  // `atom` is null for objects and arrays, which `value` writes as JSON.
+  const conditions = conditionsOf(test, sql`e.atom`, sql`e.value`)?.map(
+    ([types, holds]) => sql`${holds} and e.type in (${sql.literal(`'${types.join(`', '`)}'`)})`,
+  )
+  return conditions && sql`(${conditions.length === 0 ? sql`false` : sql.join(conditions, ' or ')})`
 }
-
-const LIMIT_64 = 2 ** 63
-
-// JSON's integers beyond 64 bits are doubles to SQLite, and `integer` is their type all the same. JSON writes -2^63 as one.
-const fits32 = (value: Sql): Sql => sql`${value} between -2147483648 and 2147483647`
-const fits64 = (value: Sql): Sql => sql`${value} > ${-LIMIT_64} and ${value} < ${LIMIT_64}`
-
-const TYPES: Readonly<Record<TypeName, readonly SqlCondition[]>> = {
-  null: [{ types: ['null'] }],
-  bool: [{ types: ['true', 'false'] }],
-  string: [{ types: ['text'] }],
-  object: [{ types: ['object'] }],
-  array: [{ types: ['array'] }],
-  int: [{ types: ['integer'], holds: fits32 }],
-  long: [{ types: ['integer'], holds: (value) => sql`(${fits64(value)} and not (${fits32(value)}))` }],
-  double: [{ types: ['real'] }, { types: ['integer'], holds: (value) => sql`not (${fits64(value)})` }],
-}
-
-const withRemainder = (divisor: number, remainder: number): SqlCondition => ({
-  types: ['integer', 'real'],
-  holds: (value) =>
-    sql`(${fits64(value)} and cast(${value} as integer) % ${bind(divisor)} = ${bind(remainder)})`,
-})
 
 // First what few documents meet, as no look into them costs much less than another; then what takes more than one.
 export const COSTS: Readonly<Record<Test['kind'], number>> = {

@@ -17,13 +17,6 @@ const matchers = createConstants((text) => {
   return { value: (json: string) => matches({ [name]: parseJson(json) }), bytes: bytesOf(filter) }
 })
 
-const documentMatchers = createConstants((text) => {
-  const { compileMatcher } = load('../../query/matcher.ts') as typeof Matcher
-  const filter = parseJson(text) as FilterTree
-  const matches = compileMatcher(filter)
-  return { value: (json: string) => matches(parseJson(json)), bytes: bytesOf(filter) }
-})
-
 const patterns = createConstants((text) => {
   const { bytesOfPattern, matcherOf } = load('../../query/patterns/matcher.ts') as typeof Patterns
   const pattern = parseJson(text) as Patterns.PatternExpression
@@ -52,17 +45,6 @@ export const filterFunctions = {
    * @param matcher of `store_matcher`
    */
   store_matches: (json: string, matcher: number): bigint => booleanOf(matchers.value(matcher)(json)),
-
-  /** @param filter JSON of a filter */
-  store_document_matcher: (filter: string): bigint => documentMatchers.numberOf(filter),
-
-  /**
-   * Whether a document passes a filter.
-   *
-   * @param matcher of `store_document_matcher`
-   */
-  store_document_matches: (json: string, matcher: number): bigint =>
-    booleanOf(documentMatchers.value(matcher)(json)),
 
   /** @param pattern JSON of the expression of a pattern */
   store_pattern: (pattern: string): bigint => patterns.numberOf(pattern),

@@ -1,4 +1,4 @@
-import { boundNumber } from './json.ts'
+import { bind } from './json.ts'
 
 /** A value that SQLite compares in the same order as the bytes of keys: empty array, null, numbers, text, all others. */
 export type NativeKey = null | number | bigint | string | Uint8Array
@@ -12,7 +12,7 @@ export function nativeOf(key: Buffer): NativeKey {
   const type = key[0]!
   if (type < NULL) return null
   if (type === NULL) return -Infinity // no number in JSON; SQLite's own null is left for the empty array
-  if (type === NUMBER) return boundNumber(readDouble(key))
+  if (type === NUMBER) return bind(readDouble(key))
   if (type === TEXT) return readText(key)
   return key
 }
