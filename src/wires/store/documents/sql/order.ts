@@ -24,20 +24,22 @@ export type ListOrder = {
 
 /** Writes the order of a list. */
 export function orderOf(sort: Sort, engine: OrderExpressions): ListOrder {
-  const keys = sort.keys.map((_, i) => engine.key(sort, i))
-  const columns = keys.map((_, i) => sql.literal(`key${i}`))
+  const orderBy: Sql[] = []
+  const sortColumns: Sql[] = []
+  const orderByColumns: Sql[] = []
+  for (const [i, { descending }] of sort.keys.entries()) {
+    const [key, column, direction] = [engine.key(sort, i), sql.literal(`key${i}`), directionOf(descending)]
+    orderBy.push(sql`${key} ${direction}`)
+    sortColumns.push(sql`, ${key} as ${column}`)
+    orderByColumns.push(sql`m.${column} ${direction}`)
+  }
+  const direction = directionOf(sort.idDescending)
   return {
-    orderBy: directed(sort, [...keys, sql`d.id`]),
-    sortColumns: sql.join(
-      keys.map((key, i) => sql`, ${key} as ${columns[i]!}`),
-      '',
-    ),
-    orderByColumns: directed(sort, [...columns.map((column) => sql`m.${column}`), sql`m.id`]),
+    orderBy: sql.join([...orderBy, sql`d.id ${direction}`]),
+    sortColumns: sql.join(sortColumns, ''),
+    orderByColumns: sql.join([...orderByColumns, sql`m.id ${direction}`]),
   }
 }
-
-const directed = ({ keys, idDescending }: Sort, columns: readonly Sql[]): Sql =>
-  sql.join(columns.map((column, i) => sql`${column} ${directionOf(keys[i]?.descending ?? idDescending)}`))
 
 /** `asc` or `desc`. */
 export const directionOf = (isDescending: boolean): Sql => sql.literal(isDescending ? 'desc' : 'asc')

@@ -1,12 +1,10 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import { endOfCut, type Bound } from '../../query/bound.ts'
 import type { Path } from '../../query/path.ts'
-import { isLong, type Sort, type SortKey } from '../../query/sort.ts'
+import { isLong, type Sort } from '../../query/sort.ts'
 import type { OrderExpressions } from '../order.ts'
 import { jsonPath } from './json.ts'
 import { nativeOf } from './native-key.ts'
-
-const typeAt = (path: Path): Sql => sql`json_type(d.doc, ${jsonPath(path)})`
 
 // What null sorts as: see `nativeOf`.
 const NULL_SQL = sql`-9e999`
@@ -18,41 +16,33 @@ const NULL_SQL = sql`-9e999`
  */
 function keySql(sort: Sort, i: number, isRequired: boolean): Sql {
   const { keys } = sort
-  const { path } = keys[i]!
-  const value = sql`json_extract(d.doc, ${jsonPath(path)})`
-  const computed = sql`store_document_key(${fieldsSql(keys)}, store_sort(${JSON.stringify(keys)}), ${i}, ${Number(isRequired)})`
-  if (isLong(sort)) return computed
-  const arrays = path.slice(1).map((_, n) => sql`${typeAt(path.slice(0, n + 1))} = 'array'`)
-  const missing =
-    arrays.length === 0
-      ? NULL_SQL
-      : sql`case when ${sql.join(arrays, ' or ')} then ${computed} else ${NULL_SQL} end`
-  return sql`case ${typeAt(path)} when 'text' then ${value} when 'integer' then ${value} when 'real' then ${value}
-    when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001' when 'object' then ${computed}
-    when 'array' then ${alone(keys, i, arraySql(keys[i]!, computed), computed)} else ${missing} end`
-}
-
-/** If another field runs through an array, too, both have their values of the same element. */
-function alone(keys: readonly SortKey[], i: number, single: Sql, computed: Sql): Sql {
-  const others = keys.filter((_, other) => other !== i)
-  const arrays = others.flatMap(({ path }) =>
-    path.map((_, n) => sql`${typeAt(path.slice(0, n + 1))} = 'array'`),
-  )
-  return arrays.length === 0
-    ? single
-    : sql`case when ${sql.join(arrays, ' or ')} then ${computed} else ${single} end`
-}
-
-// Of no elements, `min` and `max` are null.
-const arraySql = ({ path, descending }: SortKey, computed: Sql): Sql =>
-  sql`(select case when max(type in ('object', 'array')) then ${computed} else ${sql.literal(descending ? 'max' : 'min')}(
-    case type when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001' else atom end) end
-    from json_each(d.doc, ${jsonPath(path)}))`
-
-// Node keeps the arguments of all rows until the statement ends, so they are few.
-function fieldsSql(keys: readonly SortKey[]): Sql {
+  const { path, descending } = keys[i]!
+  // Node keeps the arguments of all rows until the statement ends, so they are few.
   const names = [...new Set(keys.map(({ path }) => path[0]!))]
-  return sql`json_object(${sql.join(names.map((name) => sql`${name}, d.doc -> ${jsonPath([name])}`))})`
+  const fields = sql.join(names.map((name) => sql`${name}, d.doc -> ${jsonPath([name])}`))
+  const computed = sql`store_document_key(json_object(${fields}), store_sort(${JSON.stringify(keys)}), ${i}, ${Number(isRequired)})`
+  if (isLong(sort)) return computed
+  const at = sql`d.doc, ${jsonPath(path)}`
+  const value = sql`json_extract(${at})`
+  // Of no elements, `min` and `max` are null.
+  const ofArray = sql`(select case when max(type in ('object', 'array')) then ${computed} else ${sql.literal(descending ? 'max' : 'min')}(
+    case type when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001' else atom end) end
+    from json_each(${at}))`
+  // If another field runs through an array, too, both have their values of the same element.
+  const others = keys.flatMap(({ path }, other) =>
+    other === i ? [] : path.map((_, n) => path.slice(0, n + 1)),
+  )
+  const before = path.slice(1).map((_, n) => path.slice(0, n + 1))
+  return sql`case json_type(${at}) when 'text' then ${value} when 'integer' then ${value} when 'real' then ${value}
+    when 'null' then ${NULL_SQL} when 'false' then x'6000' when 'true' then x'6001' when 'object' then ${computed}
+    when 'array' then ${orComputed(ofArray, others, computed)} else ${orComputed(NULL_SQL, before, computed)} end`
+}
+
+/** What is computed if there is an array at one of the paths. */
+function orComputed(otherwise: Sql, paths: readonly Path[], computed: Sql): Sql {
+  if (paths.length === 0) return otherwise
+  const arrays = paths.map((path) => sql`json_type(d.doc, ${jsonPath(path)}) = 'array'`)
+  return sql`case when ${sql.join(arrays, ' or ')} then ${computed} else ${otherwise} end`
 }
 
 /** The bound as a value to compare with, or undefined for SQLite's null. */
