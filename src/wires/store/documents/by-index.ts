@@ -5,7 +5,7 @@ import { afterCursorSql, type ListSource } from './list-source.ts'
 import { isShort, matchingRows, readPage, type ListPage, type PageRows } from './page.ts'
 import { fewestFirst } from './plan/choose.ts'
 import { plansOf, type Plan } from './plan/plan.ts'
-import { effortOf, effortOfSort } from './query/effort.ts'
+import { effortOf } from './query/effort.ts'
 import {
   countEntriesSql,
   documentsOfEntries,
@@ -233,8 +233,9 @@ async function countFew(
       from ${from} where ${where} limit ${sql.literal(String(FEW_DOCUMENTS + 1))}
     ) as counted`)
   const { entries, bytes } = row!
-  const effort = Math.max(1, effortOf(list.filter) + effortOfSort(list.order))
-  return entries <= FEW_DOCUMENTS && bytes <= FEW_BYTES / effort ? entries : undefined
+  return entries <= FEW_DOCUMENTS && bytes <= FEW_BYTES / effortOf(list.filter, list.order)
+    ? entries
+    : undefined
 }
 
 /** How many entries there are, no further than one beyond a limit. On SQLite this cannot be stopped: 0.1 µs for each. */

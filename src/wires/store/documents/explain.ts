@@ -5,7 +5,7 @@ import { parseJson } from '../../../base/json.ts'
 import { Type } from '../../../base/schema.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { IndexPage } from './by-index.ts'
-import { fieldsOf, serves } from './indexes/automatic-fields.ts'
+import { serves } from './indexes/automatic-fields.ts'
 import { namesOf, type IndexField } from './indexes/entries.ts'
 import type { IndexRow } from './indexes/index-rows.ts'
 import type { ListSource } from './list-source.ts'
@@ -139,8 +139,8 @@ function planOf({
   const needed = list.needed()
   const isSuggested =
     needed &&
-    fieldsOf(needed.fields).every(({ path }) => isDeclarable(path)) &&
-    !rows.some((row) => serves(fieldsIn(row), needed.fields))
+    needed.fields.every(({ path }) => isDeclarable(path)) &&
+    !rows.some((row) => serves(fieldsIn(row), needed))
   return {
     plan: 'scan',
     examined: { entries: 0, documents },

@@ -1,8 +1,7 @@
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import { once } from '../../../base/once.ts'
 import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
-import { fieldsOf, neededFields, type NeededFields } from './indexes/automatic-fields.ts'
-import { namesOf } from './indexes/entries.ts'
+import { neededIndex, type NeededIndex } from './indexes/automatic-fields.ts'
 import type { Position } from './query/bound.ts'
 import { countConditions, everything, type FilterTree } from './query/filter.ts'
 import { parseFilter } from './query/parse.ts'
@@ -26,7 +25,7 @@ export type ParsedList = ListOrder & {
    * and a cursor needs no more of a document than its `_id`.
    */
   readonly scans: boolean
-  /** The fields of the index that it needs, and their names; undefined if no index would be of use. */
+  /** The index that it needs; undefined if none would be of use. */
   readonly needed: () => NeededIndex | undefined
   /** How many questions about fields the filter asks. */
   readonly conditions: number
@@ -35,8 +34,6 @@ export type ParsedList = ListOrder & {
   /** `order by …`, or nothing, for documents that are looked into. */
   readonly readOrder: Sql
 }
-
-type NeededIndex = { readonly fields: NeededFields; readonly names: string }
 
 /** Parsed lists by their parameters: applications ask for the same few lists again and again. */
 export type ParsedLists = BoundedMap<string, ParsedList>
@@ -79,7 +76,7 @@ export function parseList(
   const filter = text === undefined ? everything : parseFilter(text)
   const order = parseSort(sort)
   const engine = listEngines[dialect]
-  const isFiltered = filter !== everything && (filter.kind !== 'and' || filter.of.length > 0)
+  const isFiltered = filter.kind !== 'and' || filter.of.length > 0
   const { orderBy, sortColumns, orderByColumns } = orderOf(order, engine.order)
   const readsInOrder = engine.readsInOrder && order.keys.length === 0
   return {
@@ -96,11 +93,6 @@ export function parseList(
     orderByColumns: sql.flat(orderByColumns, dialect),
     readOrder: readsInOrder ? sql`order by d.id ${directionOf(order.idDescending)}` : sql.literal(''),
   }
-}
-
-function neededIndex(filter: FilterTree, order: Sort): NeededIndex | undefined {
-  const fields = neededFields(filter, order)
-  return fields && { fields, names: namesOf(fieldsOf(fields)) }
 }
 
 /** Whether the primary key answers the filter. */

@@ -3,12 +3,11 @@ import { describe, test } from 'node:test'
 
 import { parseFilter } from '../query/parse.ts'
 import { parseSort } from '../query/sort.ts'
-import { fieldsOf, neededFields, serves } from './automatic-fields.ts'
+import { neededIndex, serves } from './automatic-fields.ts'
 import { declaredIndexes } from './definition.ts'
-import { namesOf } from './entries.ts'
 
 const neededBy = (filter: unknown, sort: string) =>
-  neededFields(parseFilter(JSON.stringify(filter)), parseSort(sort))
+  neededIndex(parseFilter(JSON.stringify(filter)), parseSort(sort))
 
 describe('the index that a list needs has', () => {
   const cases: [filter: unknown, sort: string, fields: string | undefined][] = [
@@ -45,8 +44,8 @@ describe('the index that a list needs has', () => {
   for (const [filter, sort, fields] of cases)
     test(`${fields}, for ${JSON.stringify(filter)} by ${sort}`, () => {
       const needed = neededBy(filter, sort)
-      assert.equal(needed && namesOf(fieldsOf(needed)), fields)
-      assert.ok(!needed || serves(fieldsOf(needed), needed))
+      assert.equal(needed?.names, fields)
+      assert.ok(!needed || serves(needed.fields, needed))
     })
 })
 

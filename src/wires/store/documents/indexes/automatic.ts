@@ -5,7 +5,7 @@ import { parseJson } from '../../../../base/json.ts'
 import { requireRow } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import type { ListSource } from '../list-source.ts'
-import { fieldsOf, serves } from './automatic-fields.ts'
+import { serves, type NeededIndex } from './automatic-fields.ts'
 import {
   dropUnusedSql,
   insertAutomaticSql,
@@ -44,8 +44,6 @@ export type AutomaticIndexOptions = { readonly slowMs: number; readonly max: num
 
 /** A list that looked into all documents in scope. */
 export type ScannedList = Pick<ListSource, 'collection' | 'list' | 'countAll'>
-
-type Needed = NonNullable<ReturnType<ScannedList['list']['needed']>>
 
 /** How long it took, in milliseconds, and how many documents it has on all its pages. */
 export type ScanCost = { readonly ms: number; readonly total: number }
@@ -114,15 +112,15 @@ export function createAutomaticIndexes(
   /** Adds the index that lists of this shape need, unless it would not help this one, or there is one, or no room. */
   async function addIndex(
     { collection, countAll }: ScannedList,
-    { fields: needed, names }: Needed,
+    needed: NeededIndex,
     total: number,
     max: number,
     reason: string,
   ): Promise<void> {
     const all = await countAll()
     if (all < DOCUMENTS_MIN || (!needed.sorts && total > all * FOUND_SHARE)) return
-    const about = { collection, fields: names }
-    const shape = `${collection} ${names}`
+    const about = { collection, fields: needed.names }
+    const shape = `${collection} ${needed.names}`
     // To ask for room holds up all writes for a moment.
     if (clock.now() - (withoutRoom.get(shape) ?? -Infinity) < ROOM_MS) return
     const rows = await db.all(selectOfCollectionSql(collection))
@@ -137,7 +135,7 @@ export function createAutomaticIndexes(
           makeRoomSql(collection, max, now - REPLACEABLE_MS),
           requireRow(
             insertAutomaticSql(
-              { collection, fields: fieldsOf(needed), isUnique: false, byOwner: isByOwner(collection) },
+              { collection, fields: needed.fields, isUnique: false, byOwner: isByOwner(collection) },
               max,
               now,
             ),

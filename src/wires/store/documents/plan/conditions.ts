@@ -1,4 +1,4 @@
-import type { ElementTest, FilterTree, Json, Test } from '../query/filter.ts'
+import { conjunctsOf, type ElementTest, type FilterTree, type Json, type Test } from '../query/filter.ts'
 import { indexOf, type Path } from '../query/path.ts'
 import { holdsNull, intersection, passing, type Passing } from './interval.ts'
 
@@ -20,7 +20,7 @@ export type PlanConditions = {
 
 /** What an index may be searched by to find all documents that match a filter. */
 export function conditionsOf(filter: FilterTree): PlanConditions {
-  const parts = partsOf(filter)
+  const parts = conjunctsOf(filter)
   const found = parts.map((part) => conditionsOfPart(part))
   return {
     conditions: found.flat(),
@@ -28,15 +28,11 @@ export function conditionsOf(filter: FilterTree): PlanConditions {
   }
 }
 
-/** The filters that must all be met. */
-const partsOf = (filter: FilterTree): readonly FilterTree[] =>
-  filter.kind === 'and' ? filter.of.flatMap(partsOf) : [filter]
-
 function conditionsOfPart(filter: FilterTree): PlanCondition[] {
   if (filter.kind !== 'field' || filter.path.some((part) => indexOf(part) !== -1)) return []
   const { path, test } = filter
   if (test.kind === 'elementMatches')
-    return partsOf(test.of)
+    return conjunctsOf(test.of)
       .flatMap(conditionsOfPart)
       .map((inner) => ({
         ...inner,

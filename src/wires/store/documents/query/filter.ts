@@ -52,11 +52,11 @@ export type ValueTest =
    */
   | { readonly kind: 'mod'; readonly divisor: number; readonly remainder: number }
 
-/** What `$elemMatch` with operators asks of an element itself. */
+/** What operators ask, of the values at a path, or with `$elemMatch` of an element itself. */
 export type ElementTest =
-  | { readonly kind: 'and' | 'or'; readonly of: readonly ElementTest[] }
+  | { readonly kind: 'and'; readonly of: readonly ElementTest[] }
   | { readonly kind: 'not'; readonly of: ElementTest }
-  | { readonly kind: 'value'; readonly test: Exclude<Test, { kind: 'exists' }> }
+  | { readonly kind: 'value'; readonly test: Test }
 
 /**
  * The types that JSON can have. A number without a fraction is an `int` if it fits into 32 bits and a `long` if it fits into
@@ -80,52 +80,40 @@ export type Pattern = {
 /** The filter that every document passes. */
 export const everything: FilterTree = { kind: 'and', of: [] }
 
-type Joined<Part> = { readonly kind: 'and' | 'or'; readonly of: readonly Part[] }
-
-const isEverything = (part: object): boolean =>
-  'kind' in part && part.kind === 'and' && 'of' in part && Array.isArray(part.of) && part.of.length === 0
+const isEverything = (part: { readonly kind: string; readonly of?: unknown }): boolean =>
+  part.kind === 'and' && (part.of as readonly unknown[]).length === 0
 
 /**
  * All of the parts. What is always true is left out: it is not counted, and SQLite takes an expression of 1000 levels at
  * most, of which each part is one.
  */
-export function and<Part extends object>(parts: readonly Part[]): Part | Joined<Part> {
+export function and<Part extends FilterTree | ElementTest>(
+  parts: readonly Part[],
+): Part | { readonly kind: 'and'; readonly of: readonly Part[] } {
   const of = parts.filter((part) => !isEverything(part))
   return of.length === 1 ? of[0]! : { kind: 'and', of }
 }
 
 /** Any of the parts. */
-export const or = <Part extends object>(of: readonly Part[]): Part | Joined<Part> =>
+export const or = (of: readonly FilterTree[]): FilterTree =>
   of.length === 1 ? of[0]! : (of.find(isEverything) ?? { kind: 'or', of })
+
+/** The filters that must all be met. */
+export const conjunctsOf = (filter: FilterTree): readonly FilterTree[] =>
+  filter.kind === 'and' ? filter.of.flatMap(conjunctsOf) : [filter]
+
+type Part = FilterTree | Test | ElementTest
+
+/** A part of a filter and all parts inside of it. */
+export function* partsIn(part: Part): Generator<Part> {
+  yield part
+  if ('test' in part) yield* partsIn(part.test)
+  else if ('of' in part) for (const one of [part.of].flat() as Part[]) yield* partsIn(one)
+}
 
 /** How many questions about fields a filter asks. */
 export function countConditions(filter: FilterTree): number {
-  if (filter.kind === 'not') return countConditions(filter.of)
-  if (filter.kind !== 'field') return filter.of.reduce((sum, one) => sum + countConditions(one), 0)
-  return filter.test.kind === 'elementMatches' ? 1 + countConditions(filter.test.of) : 1
-}
-
-/** All patterns of a filter. */
-export function patternsOf(part: FilterTree | Test | ElementTest): Pattern[] {
-  switch (part.kind) {
-    case 'and':
-    case 'or':
-      return part.of.flatMap(patternsOf)
-    case 'not':
-    case 'element':
-    case 'elementMatches':
-      return patternsOf(part.of)
-    case 'field':
-    case 'value':
-      return patternsOf(part.test)
-    case 'pattern':
-      return [part.pattern]
-    case 'exists':
-    case 'in':
-    case 'mod':
-    case 'range':
-    case 'size':
-    case 'type':
-      return []
-  }
+  let conditions = 0
+  for (const { kind } of partsIn(filter)) if (kind === 'field') conditions++
+  return conditions
 }

@@ -1,8 +1,8 @@
-import { compareValues, rankOf } from './compare.ts'
 import type { ElementTest, FilterTree, Json, Test } from './filter.ts'
 import { typeOf } from './json-types.ts'
 import { indexOf, type Path } from './path.ts'
 import { matcherOf } from './patterns/matcher.ts'
+import { sortKeyOf } from '../sort-key.ts'
 
 /** Tests one value; `undefined` means that the field is missing. */
 type Passes = (value: unknown) => boolean
@@ -26,7 +26,7 @@ export function compileMatcher(filter: FilterTree): (document: unknown) => boole
 }
 
 /** Compiles what `$elemMatch` with operators asks of an element itself. */
-export function elementMatches(test: ElementTest): (element: unknown) => boolean {
+function elementMatches(test: ElementTest): (element: unknown) => boolean {
   switch (test.kind) {
     case 'value':
       return compileTest(test.test)
@@ -35,7 +35,6 @@ export function elementMatches(test: ElementTest): (element: unknown) => boolean
       return (element) => !passes(element)
     }
     case 'and':
-    case 'or':
       return join(test.kind, test.of.map(elementMatches))
   }
 }
@@ -127,53 +126,34 @@ function compileIn(values: readonly Json[]): Passes {
   const [only] = scalars
   const isScalar: Passes = scalars.size === 1 ? (value) => value === only : (value) => scalars.has(value)
   if (containers.length === 0) return isScalar
-  const isEqual =
-    containers.length > FEW
-      ? isWritten(containers)
-      : (value: object) => containers.some((container) => compareValues(container, value) === 0)
-  return (value) => (isContainer(value) ? isEqual(value) : isScalar(value))
+  // They are equal if and only if they have the same JSON.
+  const texts = new Set(containers.map((value) => JSON.stringify(value)))
+  return (value) => (isContainer(value) ? texts.has(JSON.stringify(value)) : isScalar(value))
 }
 
-// To compare ends with the first difference.
-const FEW = 4
-
-/** Values are equal if and only if they have the same JSON. */
-function isWritten(values: readonly Json[]): (value: object) => boolean {
-  const texts = new Set(values.map((value) => JSON.stringify(value)))
-  return (value) => texts.has(JSON.stringify(value))
+const COMPARISONS = {
+  '>': (a: number, b: number): boolean => a > b,
+  '>=': (a: number, b: number): boolean => a >= b,
+  '<': (a: number, b: number): boolean => a < b,
+  '<=': (a: number, b: number): boolean => a <= b,
 }
 
-function compileRange(operator: '>' | '>=' | '<' | '<=', bound: Json): Passes {
+function compileRange(operator: keyof typeof COMPARISONS, bound: Json): Passes {
+  const holds = COMPARISONS[operator]
   const type = typeof bound
   if (type === 'number' || (type === 'string' && isInNativeOrder(bound as string)))
-    return compileNative(operator, bound as number)
-  const rank = rankOf(bound)
-  const holds = { '>': isAbove, '>=': isNotBelow, '<': isBelow, '<=': isNotAbove }[operator]
-  return (value) => value !== undefined && rankOf(value) === rank && holds(compareValues(value, bound))
+    return (value) => typeof value === type && holds(value as number, bound as number)
+  const key = sortKeyOf(bound)
+  return (value) => {
+    if (typeof value !== type || Array.isArray(value) !== Array.isArray(bound)) return false
+    // A key begins with the type of its value, and null is an object to JavaScript.
+    const other = sortKeyOf(value as Json)
+    return other[0] === key[0] && holds(other.compare(key), 0)
+  }
 }
-
-const isAbove = (order: number): boolean => order > 0
-const isNotBelow = (order: number): boolean => order >= 0
-const isBelow = (order: number): boolean => order < 0
-const isNotAbove = (order: number): boolean => order <= 0
 
 /** Whether JavaScript's own comparison with the text is right: below U+D800 its order is the one of code points. */
 const isInNativeOrder = (text: string): boolean => !/[\ud800-\uffff]/.test(text)
-
-/** @param bound a number or text */
-function compileNative(operator: '>' | '>=' | '<' | '<=', bound: number): Passes {
-  const type = typeof bound
-  switch (operator) {
-    case '>':
-      return (value) => typeof value === type && (value as number) > bound
-    case '>=':
-      return (value) => typeof value === type && (value as number) >= bound
-    case '<':
-      return (value) => typeof value === type && (value as number) < bound
-    case '<=':
-      return (value) => typeof value === type && (value as number) <= bound
-  }
-}
 
 const LIMIT = 2 ** 63
 

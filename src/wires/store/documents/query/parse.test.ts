@@ -228,7 +228,8 @@ describe('a filter becomes the tree that both engines print', () => {
             kind: 'and',
             of: [
               { kind: 'not', of: { kind: 'value', test: equal(1) } },
-              { kind: 'not', of: { kind: 'and', of: [] } },
+              { kind: 'value', test: { kind: 'exists' } },
+              { kind: 'not', of: { kind: 'value', test: { kind: 'exists' } } },
             ],
           },
         },

@@ -25,19 +25,21 @@ export function parsePath(text: string, at: string): Path {
   if (countIndexes(parts) > MAX_INDEXES)
     throw invalid({ path: at, message: `A path has at most ${MAX_INDEXES} numeric parts.` })
   for (const part of parts) {
-    const fault = partFault(part)
-    if (fault) throw invalid({ path: at, message: `${quote(text)} is not a path: ${fault}.` })
+    const isForeign = part.includes('\0') || !part.isWellFormed()
+    if (!isForeign && !part.startsWith('$')) continue
+    const fault = isForeign
+      ? 'it holds a character that no field name can hold'
+      : 'a field name never begins with $'
+    throw invalid({ path: at, message: `${quote(text)} is not a path: ${fault}.` })
   }
   return parts
-}
-
-function partFault(part: string): string | undefined {
-  if (part.startsWith('$')) return 'a field name never begins with $'
-  if (part.includes('\0') || !part.isWellFormed()) return 'it holds a character that no field name can hold'
-  return undefined
 }
 
 /** The index in an array that a part names besides a field, or -1. */
 export const indexOf = (part: string): number => (/^(?:0|[1-9]\d*)$/.test(part) ? Number(part) : -1)
 
-export const countIndexes = (path: Path): number => path.filter((part) => indexOf(part) !== -1).length
+export function countIndexes(path: Path): number {
+  let indexes = 0
+  for (const part of path) if (indexOf(part) !== -1) indexes++
+  return indexes
+}

@@ -12,8 +12,7 @@ export type Sort = { readonly keys: readonly SortKey[]; readonly idDescending: b
 const PARTS_MAX = 32
 
 /** Whether the paths together are so long that an engine asks a function for all of a key. */
-export const isLong = ({ keys }: Sort): boolean =>
-  keys.reduce((sum, { path }) => sum + path.length, 0) > PARTS_MAX
+export const isLong = ({ keys }: Sort): boolean => keys.flatMap(({ path }) => path).length > PARTS_MAX
 
 const AT = '/query/sort'
 const MAX_LENGTH = 2048
@@ -30,15 +29,22 @@ const refused = (message: string): ApiError => invalid({ path: AT, message })
  */
 export function parseSort(text: string): Sort {
   if (text.length > MAX_LENGTH) throw refused(`A sort has at most ${MAX_LENGTH} characters.`)
-  const keys = /^\s*[{[]/.test(text) ? keysOfObject(text) : text.split(',').map(parseField)
-  if (keys.length > MAX_KEYS) throw refused(`A sort has at most ${MAX_KEYS} fields.`)
-  const names = new Set<string>()
-  for (const { path } of keys) {
-    const name = path.join('.')
-    if (names.has(name)) throw refused(`The field ${quote(name)} is there more than once.`)
-    names.add(name)
+  const fields = /^\s*[{[]/.test(text) ? fieldsOfObject(text) : text.split(',').map(parseField)
+  if (fields.length > MAX_KEYS) throw refused(`A sort has at most ${MAX_KEYS} fields.`)
+  const names: string[] = []
+  const keys: SortKey[] = []
+  for (const [name, descending] of fields) {
+    const path = parsePath(name, AT)
+    if (path.includes(''))
+      throw refused(`A part of ${quote(name)} is empty: a sort needs the name of a field.`)
+    if (names.includes(name)) throw refused(`The field ${quote(name)} is there more than once.`)
+    names.push(name)
+    keys.push({ path, descending })
   }
-  return endingWithId(keys)
+  // `_id` ends the sort wherever it stands. Ids sort by time of making, so `createdAt` at the end is `_id` too.
+  let end = names.indexOf('_id')
+  if (end === -1 && names.at(-1) === 'createdAt') end = names.length - 1
+  return { keys: end === -1 ? keys : keys.slice(0, end), idDescending: (keys[end] ?? keys[0]!).descending }
 }
 
 const DIRECTIONS = new Map<unknown, boolean>([
@@ -46,41 +52,31 @@ const DIRECTIONS = new Map<unknown, boolean>([
   [-1, true],
 ])
 
+type FieldOfSort = readonly [name: string, descending: boolean]
+
 /** @see https://www.mongodb.com/docs/manual/reference/method/cursor.sort/ */
-function keysOfObject(text: string): SortKey[] {
-  const value = parseStrictJson(text, { at: AT, takesAnyKey: true })
-  if (Array.isArray(value) || Object.keys(value as object).length === 0)
+function fieldsOfObject(text: string): FieldOfSort[] {
+  const value = parseStrictJson(text, { at: AT, takesAnyKey: true }) as Record<string, unknown>
+  if (Array.isArray(value) || Object.keys(value).length === 0)
     throw refused('Give an object with at least one field, like {"year":-1,"title":1}, or -year,title.')
-  for (const [name, direction] of Object.entries(value as object))
-    if (!DIRECTIONS.has(direction))
-      throw refused(`The direction of ${quote(name)} must be 1 (ascending) or -1 (descending).`)
-  // JavaScript puts names that are numbers first. No value is a text, so the texts are the names in their order.
+  // JavaScript puts names that are numbers first. The texts are the names in their order, as long as no value is a text.
   const names = [...text.matchAll(/"(?:[^"\\]|\\.)*"/g)].map(([name]) => JSON.parse(name) as string)
-  return names.map((name) => keyOf(name, DIRECTIONS.get((value as Record<string, unknown>)[name])!))
+  return names.map((name) => {
+    const descending = DIRECTIONS.get(value[name])
+    if (descending === undefined)
+      throw refused(`The direction of ${quote(name)} must be 1 (ascending) or -1 (descending).`)
+    return [name, descending]
+  })
 }
 
-function parseField(field: string): SortKey {
+function parseField(field: string): FieldOfSort {
   const descending = field.startsWith('-')
   const name = descending ? field.slice(1) : field
   if (name === '' || name.startsWith('-'))
     throw refused(
       'Give field names joined by commas, each with at most one minus before it: -createdAt,name.',
     )
-  return keyOf(name, descending)
-}
-
-function keyOf(name: string, descending: boolean): SortKey {
-  const path = parsePath(name, AT)
-  if (path.includes('')) throw refused(`A part of ${quote(name)} is empty: a sort needs the name of a field.`)
-  return { path, descending }
-}
-
-/** `_id` ends the sort wherever it stands. Ids sort by time of making, so `createdAt` at the end is `_id` too. */
-function endingWithId(keys: readonly SortKey[]): Sort {
-  let end = keys.findIndex(({ path }) => path.length === 1 && path[0] === '_id')
-  if (end === -1 && keys.at(-1)!.path.join('.') === 'createdAt') end = keys.length - 1
-  const last = keys[end] ?? keys[0]!
-  return { keys: end === -1 ? keys : keys.slice(0, end), idDescending: last.descending }
+  return [name, descending]
 }
 
 const NO_KEY = /^no key: (\S+)((?: \d+)+)$/

@@ -1,4 +1,13 @@
-import type { ElementTest, FilterTree, Json, Pattern, Scalar, Test, TypeName } from '../../query/filter.ts'
+import {
+  partsIn,
+  type ElementTest,
+  type FilterTree,
+  type Json,
+  type Pattern,
+  type Scalar,
+  type Test,
+  type TypeName,
+} from '../../query/filter.ts'
 import { indexOf, type Path } from '../../query/path.ts'
 import {
   all,
@@ -67,30 +76,9 @@ export function fieldPredicate(path: Path, test: Test): Predicate {
 }
 
 /** How many indexes there may be on the way to a value, with those inside of the test. */
-const indexesTo = (path: Path, test: Test): number => path.slice(1).filter(isIndex).length + indexesIn(test)
-
-function indexesIn(part: Test | ElementTest | FilterTree): number {
-  switch (part.kind) {
-    case 'field':
-      return indexesTo(part.path, part.test)
-    case 'value':
-      return indexesIn(part.test)
-    case 'not':
-    case 'element':
-    case 'elementMatches':
-      return indexesIn(part.of)
-    case 'and':
-    case 'or':
-      return Math.max(0, ...part.of.map(indexesIn))
-    case 'exists':
-    case 'size':
-    case 'in':
-    case 'range':
-    case 'type':
-    case 'pattern':
-    case 'mod':
-      return 0
-  }
+function indexesTo(path: Path, test: Test): number {
+  const inside = [...partsIn(test)].flatMap((part) => (part.kind === 'field' ? [part.path] : []))
+  return [path, ...inside].flatMap((one) => one.slice(1).filter(isIndex)).length
 }
 
 const passesMissing = (test: Test): boolean => test.kind === 'in' && test.values.includes(null)
@@ -197,8 +185,6 @@ function elementPasses(test: ElementTest): Predicate {
   switch (test.kind) {
     case 'and':
       return all(...test.of.map(elementPasses))
-    case 'or':
-      return any(...test.of.map(elementPasses))
     case 'not':
       return not(elementPasses(test.of))
     case 'value':

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { patternsOf } from '../../query/filter.ts'
+import { partsIn } from '../../query/filter.ts'
 import { parseFilter } from '../../query/parse.ts'
 import { bytesOfPattern } from '../../query/patterns/matcher.ts'
 import { createConstants } from './constants.ts'
 
-const patternsIn = (filter: object) => patternsOf(parseFilter(JSON.stringify(filter)))
+const patternsIn = (filter: object) =>
+  [...partsIn(parseFilter(JSON.stringify(filter)))].flatMap((part) =>
+    part.kind === 'pattern' ? [part.pattern] : [],
+  )
 
 test('of the values of statements, the last few megabytes stay', () => {
   const made: string[] = []

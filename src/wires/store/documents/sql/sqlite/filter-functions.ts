@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 
 import { parseJson } from '../../../../../base/json.ts'
-import { patternsOf, type FilterTree } from '../../query/filter.ts'
+import { partsIn, type FilterTree } from '../../query/filter.ts'
 import type * as Matcher from '../../query/matcher.ts'
 import type * as Patterns from '../../query/patterns/matcher.ts'
 import { createConstants } from './constants.ts'
@@ -11,10 +11,13 @@ const load = createRequire(import.meta.url)
 
 const matchers = createConstants((text) => {
   const { compileMatcher } = load('../../query/matcher.ts') as typeof Matcher
+  const { bytesOfPattern } = load('../../query/patterns/matcher.ts') as typeof Patterns
   const filter = parseJson(text) as Extract<FilterTree, { kind: 'field' }>
   const name = filter.path[0]!
   const matches = compileMatcher(filter)
-  return { value: (json: string) => matches({ [name]: parseJson(json) }), bytes: bytesOf(filter) }
+  let bytes = 0
+  for (const part of partsIn(filter)) if (part.kind === 'pattern') bytes += bytesOfPattern(part.pattern)
+  return { value: (json: string) => matches({ [name]: parseJson(json) }), bytes }
 })
 
 const patterns = createConstants((text) => {
@@ -22,14 +25,6 @@ const patterns = createConstants((text) => {
   const pattern = parseJson(text) as Patterns.PatternExpression
   return { value: matcherOf(pattern), bytes: bytesOfPattern(pattern) }
 })
-
-/** What the patterns of a filter take. */
-function bytesOf(filter: FilterTree): number {
-  const patterns = patternsOf(filter)
-  if (patterns.length === 0) return 0
-  const { bytesOfPattern } = load('../../query/patterns/matcher.ts') as typeof Patterns
-  return patterns.reduce((sum, pattern) => sum + bytesOfPattern(pattern), 0)
-}
 
 /** SQLite's; a number would be a double to it. */
 const booleanOf = (value: boolean): bigint => (value ? 1n : 0n)

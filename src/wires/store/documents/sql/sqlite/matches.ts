@@ -185,6 +185,7 @@ function nextAfter(bound: string | number): string | number {
 /** Whether an element itself, in row `e` of `json_each`, passes; undefined if SQL can't tell. */
 function elementPasses(test: ElementTest): Sql | undefined {
   if (test.kind === 'value') {
+    if (test.test.kind === 'exists') return TRUE
     const meets = elementMeets(test.test)
     return meets && sql`(${meets} is true)`
   }
