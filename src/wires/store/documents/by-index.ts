@@ -1,9 +1,9 @@
+import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { IndexSet } from './indexes/definition.ts'
 import type { Indexes } from './indexes/indexes.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { isShort, matchingRows, readPage, type ListPage, type PageRows } from './page.ts'
-import { fewestFirst } from './plan/choose.ts'
 import { plansOf, type Plan } from './plan/plan.ts'
 import { effortOf } from './query/effort.ts'
 import {
@@ -14,13 +14,14 @@ import {
   firstSql,
   isReadySql,
   unseenLimitSql,
-  type EntriesSql,
   type EntryOrder,
 } from './sql/entries.ts'
 import { directionOf } from './sql/order.ts'
 
 // Indexes may be dropped between a plan and its reads.
 const TRIES_MAX = 3
+/** Of so many plans the entries are counted, if none is exact. */
+const PLANS_MAX = 4
 /** Entries that are counted where it stalls nobody else. */
 const FEW_ENTRIES = 1000
 /** Documents that are looked into, likewise. */
@@ -35,15 +36,13 @@ const NOTHING = sql.literal('')
 /** What a list has cost: how many entries were looked at, and documents, those of the page among them. */
 export type Examined = { readonly entries: number; readonly documents: number }
 
-/** A page, and how it was read. */
-type EntriesPage = ListPage & {
+/** A page that was read from an index, and how. */
+export type IndexPage = ListPage & {
+  readonly plan: Plan
   /** Whether the entries were in the list's order. */
   readonly order: 'index' | 'sorted'
   readonly examined: Examined
 }
-
-/** A page that was read from an index. */
-export type IndexPage = EntriesPage & { readonly plan: Plan }
 
 /** Reads a list from the entries of an index; undefined if none is of use. */
 export async function readByIndex(
@@ -72,14 +71,30 @@ async function readByOneOf(
   const plans = plansOf(indexes, { filter: list.filter, order: list.order, owner })
   for (const plan of await fewestFirst(db, plans, owner)) {
     const page = await readByPlan(source, plan)
-    if (page === 'outdated') return page
-    if (page !== 'wide') return { ...page, plan }
+    if (page !== 'wide') return page
   }
   return undefined
 }
 
+/** The plans that lead to the fewest entries first, of some of the best ones; those that all lead to many stay in their order. */
+async function fewestFirst(
+  db: Database,
+  plans: readonly Plan[],
+  owner: string | undefined,
+): Promise<readonly Plan[]> {
+  // The entries of one that is exact are the list, and no plan leads to fewer.
+  if (plans.length < 2 || plans[0]!.isExact) return plans.slice(0, 1)
+  const counted = await Promise.all(
+    plans.slice(0, PLANS_MAX).map(async (plan) => {
+      const row = await db.get(countEntriesSql(plan, owner, FEW_ENTRIES))
+      return { plan, entries: row!.entries }
+    }),
+  )
+  return counted.toSorted((a, b) => a.entries - b.entries).map(({ plan }) => plan)
+}
+
 /** @returns 'outdated' likewise, 'wide' if a scan is better */
-async function readByPlan(source: ListSource, plan: Plan): Promise<EntriesPage | 'outdated' | 'wide'> {
+async function readByPlan(source: ListSource, plan: Plan): Promise<IndexPage | 'outdated' | 'wide'> {
   const { db, list, cursor } = source
   const order = plan.order && entryOrderOf(plan.order, cursor?.position)
   const isDecided = plan.isExact && (order !== undefined || list.order.keys.length === 0)
@@ -95,82 +110,65 @@ async function readEntries(
   source: ListSource,
   plan: Plan,
   order: EntryOrder | undefined,
-): Promise<EntriesPage> {
-  const { owner, offset, knownTotal } = source
+): Promise<IndexPage> {
+  const { offset, knownTotal } = source
   const isCounted = knownTotal === undefined
-  const rowsOf = (entries: EntriesSql, most?: number): PageRows =>
-    order
-      ? rowsInOrder(source, plan, entries, order, most)
-      : // More may have come since they were counted.
-        rowsById(source, plan, entries, isCounted ? most : undefined)
   // Between those that count there may be any number of other entries of their documents.
   const isNext =
     !plan.hasRepeats &&
     isShort(source) &&
     (order ? !order.sortsIds : typeof knownTotal !== 'number' || knownTotal <= FEW_ENTRIES)
-  let page = isNext
-    ? await readPage(source, rowsOf(entriesSql(plan, owner, true), FEW_ENTRIES), true)
-    : undefined
+  let page = isNext ? await readPage(source, rowsOfEntries(source, plan, order, true), true) : undefined
   if (!page || (isCounted && page.total > FEW_ENTRIES))
-    page = await readPage(source, rowsOf(entriesSql(plan, owner, false)), false)
+    page = await readPage(source, rowsOfEntries(source, plan, order, false), false)
   const read = order ? page.documents.length + offset : page.total
   return {
     ...page,
+    plan,
     order: order ? 'index' : 'sorted',
     examined: { entries: read + (isCounted ? page.total : 0), documents: page.documents.length },
   }
 }
 
-/** @param most counts no further than one beyond it */
-function rowsInOrder(
+/**
+ * The documents of a page of entries, and how many entries there are.
+ *
+ * @param isFew counts no further than one beyond `FEW_ENTRIES`
+ */
+function rowsOfEntries(
   source: ListSource,
   plan: Plan,
-  entries: EntriesSql,
-  { by, after }: EntryOrder,
-  most?: number,
+  order: EntryOrder | undefined,
+  isFew: boolean,
 ): PageRows {
-  const { limit, limited, offset } = source
-  const orderBy = by(sql`e`)
-  const rows = sql`select e.key, e.id from ${entries.from} where ${entries.where} ${after}`
-  const page =
-    most !== undefined && offset === 0
-      ? firstSql(rows, orderBy, limit + 1)
-      : sql`${rows} order by ${orderBy} ${limited}`
-  return rowsOfEntries(source, plan, entries, page, orderBy, most)
-}
-
-/** Likewise in the order of ids. */
-function rowsById(source: ListSource, plan: Plan, entries: EntriesSql, most?: number): PageRows {
-  const { list, cursor, limit, offset } = source
+  const { list, cursor, owner, limit, offset, limited, knownTotal, scope } = source
+  const { from, where } = entriesSql(plan, owner, isFew)
+  const ids = idsOf(plan)
+  const upTo = sql.literal(isFew ? `limit ${FEW_ENTRIES + 1}` : '')
   const { idDescending } = list.order
-  const orderBy = sql`e.id ${directionOf(idDescending)}`
-  const beyond = sql.literal(idDescending ? '<' : '>')
-  const after = cursor ? sql`and e.id ${beyond} ${cursor.position.id}` : NOTHING
-  // Sorted are no more than are counted.
-  const rows = sql`select ${idsOf(plan)} from ${entries.from} where ${entries.where} ${after} ${upTo(most)}`
-  const page = sql`select e.id from (${rows}) as e order by ${orderBy} ${unseenLimitSql(limit + 1, offset)}`
-  return rowsOfEntries(source, plan, entries, page, orderBy, most)
-}
-
-/** The documents of a page of entries, and how many entries there are. */
-function rowsOfEntries(
-  { knownTotal, scope }: ListSource,
-  plan: Plan,
-  { from, where }: EntriesSql,
-  page: Sql,
-  orderBy: Sql,
-  most?: number,
-): PageRows {
-  const counted = sql`(select count(*) from (select ${idsOf(plan)} from ${from} where ${where} ${upTo(most)}) as counted)`
+  const orderBy = order ? order.by(sql`e`) : sql`e.id ${directionOf(idDescending)}`
+  let page: Sql
+  if (order) {
+    const rows = sql`select e.key, e.id from ${from} where ${where} ${order.after}`
+    page =
+      isFew && offset === 0 ? firstSql(rows, orderBy, limit + 1) : sql`${rows} order by ${orderBy} ${limited}`
+  } else {
+    const beyond = sql.literal(idDescending ? '<' : '>')
+    const after = cursor ? sql`and e.id ${beyond} ${cursor.position.id}` : NOTHING
+    // Sorted are no more than are counted. If they were counted before, more may have come since.
+    const most = knownTotal === undefined ? upTo : NOTHING
+    const rows = sql`select ${ids} from ${from} where ${where} ${after} ${most}`
+    page = sql`select e.id from (${rows}) as e order by ${orderBy} ${unseenLimitSql(limit + 1, offset)}`
+  }
   return {
-    total: knownTotal ?? counted,
+    total:
+      knownTotal ??
+      sql`(select count(*) from (select ${ids} from ${from} where ${where} ${upTo}) as counted)`,
     orderBy,
     limited: NOTHING,
     ...documentsOfEntries(sql`(${page}) as e`, scope),
   }
 }
-
-const upTo = (most: number | undefined): Sql => sql.literal(most === undefined ? '' : `limit ${most + 1}`)
 
 /** Each document once. */
 const idsOf = ({ hasRepeats }: Plan): Sql => sql.literal(hasRepeats ? 'distinct e.id' : 'e.id')
@@ -180,7 +178,7 @@ async function readDocuments(
   source: ListSource,
   plan: Plan,
   order: EntryOrder | undefined,
-): Promise<EntriesPage | 'wide'> {
+): Promise<IndexPage | 'wide'> {
   const { cursor, limit, countAll } = source
   // Where enough of all documents match, the page is found soon, wherever the cursor is.
   if (order && cursor?.total !== undefined && cursor.total > LOOKUP_COST * (limit + 1))
@@ -190,7 +188,7 @@ async function readDocuments(
   const entries = few ?? (await countEntries(source, plan, most))
   if (entries > most) return 'wide'
   const page = await readPage(source, await rowsOfCandidates(source, plan), few !== undefined)
-  return { ...page, order: 'sorted', examined: { entries: 2 * entries, documents: entries } }
+  return { ...page, plan, order: 'sorted', examined: { entries: 2 * entries, documents: entries } }
 }
 
 /** In the order of the entries, until enough documents have matched. */
@@ -199,7 +197,7 @@ async function readUntilFull(
   plan: Plan,
   { by, after }: EntryOrder,
   total: number,
-): Promise<EntriesPage> {
+): Promise<IndexPage> {
   const { list, owner, scope, limited } = source
   const entries = entriesSql(plan, owner, false)
   const { from, where } = documentsOfEntries(
@@ -209,7 +207,7 @@ async function readUntilFull(
   const matching = sql`${where} and ${sql.stoppable(list.where)}`
   const page = await readPage(source, { from, where: matching, orderBy: by(sql`e`), limited, total }, false)
   const { length } = page.documents
-  return { ...page, order: 'index', examined: { entries: length, documents: length } }
+  return { ...page, plan, order: 'index', examined: { entries: length, documents: length } }
 }
 
 /** The documents that the entries lead to, each once. */

@@ -164,11 +164,11 @@ eachEngine((engine) => {
         }
     })
 
-    test('a list of any length is the same statement, of which PostgreSQL keeps the plan', () => {
+    test('a delete of any version is the same statement, of which PostgreSQL keeps the plan', () => {
       const { dialect } = app.app.db
-      const texts = [[1], [2, 3]].map(
-        (versions) =>
-          deleteSql('things', 'id', { owner: undefined }, versions, withoutIndexes('things')).render(dialect)
+      const texts = [1, 2].map(
+        (version) =>
+          deleteSql('things', 'id', { owner: undefined }, version, withoutIndexes('things')).render(dialect)
             .text,
       )
       assert.equal(texts[0], texts[1])

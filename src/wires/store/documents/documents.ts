@@ -26,7 +26,6 @@ import {
 } from './sql/document-rows.ts'
 import type { Upkeep } from './indexes/upkeep.ts'
 import { createInsertGroups } from './insert-groups.ts'
-import { mergePatch } from './merge-patch.ts'
 import type { Json } from './query/filter.ts'
 
 const UPDATE_TRIES = 100
@@ -69,32 +68,28 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
     rowFilter: RowFilter,
     makeRoom?: MakeRoom,
   ): Promise<OwnedDocument> {
-    if (makeRoom) {
-      const small = await db.get(selectSmallSql(collection, id))
-      const isLarge = small?.body === null && isWithin(rowFilter, small.owner)
-      if (isLarge) await makeRoom(small.bytes)
-      else return requireWithin(collection, id, rowFilter, small as OwnedDocument | undefined)
-    }
-    return requireWithin(collection, id, rowFilter, await db.get(selectSql(collection, id)))
-  }
-
-  function requireWithin(
-    collection: string,
-    id: string,
-    rowFilter: RowFilter,
-    found: OwnedDocument | undefined,
-  ): OwnedDocument {
+    const small = makeRoom && (await db.get(selectSmallSql(collection, id)))
+    const isLarge = small?.body === null && isWithin(rowFilter, small.owner)
+    if (isLarge) await makeRoom!(small.bytes)
+    const found =
+      makeRoom && !isLarge ? (small as OwnedDocument | undefined) : await db.get(selectSql(collection, id))
     if (!found || !isWithin(rowFilter, found.owner)) throw noDocument(collection, id)
     return found
   }
 
+  /**
+   * Changes the fields of a document.
+   *
+   * @param expected the versions that the client takes for the current one; undefined for any
+   * @throws not_found, precondition_failed, validation_error, payload_too_large
+   */
   function change(
     collection: string,
     id: string,
     rowFilter: RowFilter,
-    expected: readonly number[] | undefined,
     changed: (fields: Fields) => Fields,
-    makeRoom: MakeRoom | undefined,
+    expected?: readonly number[],
+    makeRoom?: MakeRoom,
   ): Promise<StoredDocument> {
     return mutex.run(`${collection}/${id}`, async () => {
       for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
@@ -146,6 +141,7 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
 
   return {
     get,
+    change,
 
     /**
      * Keeps a new document; a collection exists once something is in it.
@@ -179,47 +175,6 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
       return db.all(selectAllSql(collection, owner, ids))
     },
 
-    /**
-     * Changes the top-level fields given, and keeps the others.
-     *
-     * @param expected the versions that the client takes for the current one; undefined for any
-     * @throws not_found, precondition_failed, validation_error, payload_too_large
-     */
-    update: (
-      collection: string,
-      id: string,
-      rowFilter: RowFilter,
-      changes: Fields,
-      expected: readonly number[] | undefined,
-      makeRoom?: MakeRoom,
-    ): Promise<StoredDocument> =>
-      change(
-        collection,
-        id,
-        rowFilter,
-        expected,
-        (fields) => ({ ...fields, ...withoutServiceFields(changes) }),
-        makeRoom,
-      ),
-
-    /** Applies a JSON Merge Patch; see `update`. */
-    patch: (
-      collection: string,
-      id: string,
-      rowFilter: RowFilter,
-      patch: Fields,
-      expected: readonly number[] | undefined,
-      makeRoom?: MakeRoom,
-    ): Promise<StoredDocument> =>
-      change(
-        collection,
-        id,
-        rowFilter,
-        expected,
-        (fields) => mergePatch(fields, withoutServiceFields(patch)),
-        makeRoom,
-      ),
-
     /** @throws not_found, precondition_failed */
     async remove(
       collection: string,
@@ -231,19 +186,16 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
         let old: OwnedDocument | undefined
         const [gone] = await indexes.write(collection, async (set) => {
           // Its entries can be told only from what it was.
-          old = set.indexes.length > 0 ? await get(collection, id, rowFilter) : undefined
+          old = expected || set.indexes.length > 0 ? await get(collection, id, rowFilter) : undefined
           if (old && expected?.includes(old.version) === false) throw errors.precondition_failed()
           return {
-            query: deleteSql(collection, id, rowFilter, old ? [old.version] : expected, set),
+            query: deleteSql(collection, id, rowFilter, old?.version, set),
             changes: () => [{ id, owner: old!.owner, before: jsonOf(old!.body) }],
           }
         })
         if (gone) return
-        // Changed since it was read.
-        if (old) continue
-        if (expected === undefined) throw noDocument(collection, id)
-        await get(collection, id, rowFilter)
-        throw errors.precondition_failed()
+        if (!old) throw noDocument(collection, id)
+        // Else it was changed since it was read.
       }
       throw tooManyUpdates(id)
     },

@@ -5,16 +5,18 @@ import type { Static } from 'typebox'
 
 import { errors } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
-import { json } from '../../../http/bodies.ts'
+import { json, type JsonBody } from '../../../http/bodies.ts'
 import type { Caller } from '../../../http/access.ts'
 import { namesEtag } from '../../../http/conditions.ts'
 import { countedFor } from '../../../http/limits.ts'
 import { answer, jsonText, NoBody, endpoint } from '../../../http/route.ts'
 import { CollectionName, type Collections } from './collections.ts'
+import { withoutServiceFields, type Fields as DocumentFields } from './document-json.ts'
 import type { StoredDocument } from './sql/document-rows.ts'
 import { Explanation } from './explain.ts'
 import { etagOf, versionsOf, type Documents } from './documents.ts'
 import type { createLists } from './list.ts'
+import { mergePatch } from './merge-patch.ts'
 import { parseProjection, project, projectAll } from './projection.ts'
 
 const LARGEST_LIST = 1000
@@ -150,6 +152,26 @@ export function documentEndpoints({
 } & ReturnType<typeof createLists>) {
   const one = ({ body, version }: StoredDocument) =>
     answer<Document>(jsonText(body), { headers: { etag: etagOf(version) } })
+  const changeEndpoint = (
+    texts: { summary: string; description: string; body: JsonBody<typeof Fields> },
+    change: (fields: DocumentFields, changes: DocumentFields) => DocumentFields,
+  ) =>
+    endpoint(
+      {
+        ...texts,
+        access: 'optional',
+        params: OneDocument,
+        headers: IfMatch,
+        reply: { 200: Document },
+        errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
+      },
+      async ({ params: { collection, id }, headers, body, caller, makeRoom }) => {
+        const rowFilter = collections.rowFilter(caller, collection, 'update')
+        const changed = (fields: DocumentFields) => change(fields, withoutServiceFields(body))
+        const expected = versionsOf(headers['if-match'])
+        return one(await documents.change(collection, id, rowFilter, changed, expected, makeRoom))
+      },
+    )
   const ownerOf = (caller: Caller | undefined): string => caller!.id
 
   return {
@@ -240,40 +262,22 @@ export function documentEndpoints({
         return one(projection ? { ...found, body: project(found.body, projection) } : found)
       },
     ),
-    update: endpoint(
+    update: changeEndpoint(
       {
         summary: 'Update a document',
         description: 'Sets the given top-level fields and keeps the others; null is stored as null.',
-        access: 'optional',
-        params: OneDocument,
-        headers: IfMatch,
         body: json(Fields),
-        reply: { 200: Document },
-        errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
       },
-      async ({ params: { collection, id }, headers, body, caller, makeRoom }) => {
-        const rowFilter = collections.rowFilter(caller, collection, 'update')
-        const expected = versionsOf(headers['if-match'])
-        return one(await documents.update(collection, id, rowFilter, body, expected, makeRoom))
-      },
+      (fields, changes) => ({ ...fields, ...changes }),
     ),
-    patch: endpoint(
+    patch: changeEndpoint(
       {
         summary: 'Patch a document',
         description:
           'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names.',
-        access: 'optional',
-        params: OneDocument,
-        headers: IfMatch,
         body: json(Fields, { contentTypes: ['application/merge-patch+json'] }),
-        reply: { 200: Document },
-        errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
       },
-      async ({ params: { collection, id }, headers, body, caller, makeRoom }) => {
-        const rowFilter = collections.rowFilter(caller, collection, 'update')
-        const expected = versionsOf(headers['if-match'])
-        return one(await documents.patch(collection, id, rowFilter, body, expected, makeRoom))
-      },
+      mergePatch,
     ),
     remove: endpoint(
       {

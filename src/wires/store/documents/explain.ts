@@ -1,13 +1,11 @@
 import type { Static } from 'typebox'
 
 import { isoTime } from '../../../base/clock.ts'
-import { parseJson } from '../../../base/json.ts'
 import { Type } from '../../../base/schema.ts'
-import { sql, type Sql } from '../../../db/sql.ts'
 import type { IndexPage } from './by-index.ts'
 import { serves } from './indexes/automatic-fields.ts'
-import { namesOf, type IndexField } from './indexes/entries.ts'
-import type { IndexRow } from './indexes/index-rows.ts'
+import { namesOf } from './indexes/entries.ts'
+import { fieldsOf, type IndexRow } from './indexes/index-rows.ts'
 import type { ListSource } from './list-source.ts'
 import type { ListPage } from './page.ts'
 import type { Path } from './query/path.ts'
@@ -72,36 +70,30 @@ export const Explanation = Type.Object(
 )
 export type Explanation = Static<typeof Explanation>
 
-type ExplainedRow = Pick<IndexRow, 'fields' | 'is_unique' | 'source' | 'state' | 'reason'> & {
-  documents: number
-  last_used_at: number | null
-}
-
-/** The indexes of a collection, with what is told of them. */
-export const selectExplainedSql = (collection: string): Sql<ExplainedRow> => sql`
-  select fields, is_unique, source, state, reason, documents, last_used_at from store_indexes
-  where collection = ${collection} and state <> 'dropped' order by id`
-
-/** A list that was read, and what is known of its collection. */
-type Answered = {
-  readonly source: ListSource
-  readonly page: ListPage
-  readonly indexed: IndexPage | undefined
+/** A list that was read: from an index if it has a plan. */
+export type ReadList = {
+  readonly page: IndexPage | (ListPage & { readonly plan?: undefined })
   readonly ms: number
-  /** How many there are in reach. */
-  readonly documents: number
-  readonly rows: readonly ExplainedRow[]
 }
 
-/** Tells how a list was answered. */
-export function explanationOf(answered: Answered): Explanation {
-  const { page, ms, rows } = answered
+/**
+ * Tells how a list was read.
+ *
+ * @param rows all indexes of the collection
+ * @param documents how many there are in reach
+ */
+export function explanationOf(
+  source: ListSource,
+  { page, ms }: ReadList,
+  rows: readonly IndexRow[],
+  documents: number,
+): Explanation {
   return {
-    ...planOf(answered),
+    ...planOf(source, page, rows, documents),
     total: page.total,
     ms: Math.round(ms * 100) / 100,
     indexes: rows.map((row) => ({
-      fields: namesOf(fieldsIn(row)),
+      fields: namesOf(fieldsOf(row)),
       unique: row.is_unique === 1,
       source: row.source,
       state: row.state as 'building' | 'ready' | 'failed',
@@ -112,18 +104,14 @@ export function explanationOf(answered: Answered): Explanation {
   }
 }
 
-const fieldsIn = ({ fields }: ExplainedRow): IndexField[] => parseJson(fields) as IndexField[]
-
-function planOf({
-  source,
-  page,
-  indexed,
-  documents,
-  rows,
-}: Answered): Omit<Explanation, 'total' | 'ms' | 'indexes'> {
-  const { list, collection, offset } = source
-  if (indexed) {
-    const { plan, order, examined } = indexed
+function planOf(
+  { list, collection, offset }: ListSource,
+  page: ReadList['page'],
+  rows: readonly IndexRow[],
+  documents: number,
+): Omit<Explanation, 'total' | 'ms' | 'indexes'> {
+  if (page.plan) {
+    const { plan, order, examined } = page
     return {
       plan: 'index',
       index: namesOf(plan.index.fields),
@@ -140,7 +128,7 @@ function planOf({
   const isSuggested =
     needed &&
     needed.fields.every(({ path }) => isDeclarable(path)) &&
-    !rows.some((row) => serves(fieldsIn(row), needed))
+    !rows.some((row) => serves(fieldsOf(row), needed))
   return {
     plan: 'scan',
     examined: { entries: 0, documents },

@@ -6,6 +6,7 @@ import { sql, type Sql } from '../../../db/sql.ts'
 import type { RowFilter } from '../../../http/access.ts'
 import type { MakeRoom } from '../../../http/route.ts'
 import type { Documents } from './documents.ts'
+import type { Indexes } from './indexes/indexes.ts'
 import {
   parsedListOf,
   whereAfterSql,
@@ -34,10 +35,11 @@ export type ListRequest = {
   readonly makeRoom?: MakeRoom
 }
 
-/** What the source of a list is made with. */
-export type ListSourceContext = {
+/** What lists are read with. */
+export type ListContext = {
   readonly db: Database
   readonly documents: Pick<Documents, 'count'>
+  readonly indexes: Pick<Indexes, 'recent' | 'reload' | 'observe' | 'used'>
   /** How long a query may take. */
   readonly limitMs: number
   /** Authenticates cursors. */
@@ -71,7 +73,7 @@ export type ListSource = {
 }
 
 /** @throws validation_error at `/query/…` */
-export function listSourceOf(context: ListSourceContext, request: ListRequest): ListSource {
+export function listSourceOf(context: ListContext, request: ListRequest): ListSource {
   const { db, documents, limitMs, key, parsed } = context
   const { collection, rowFilter, parameters, options, makeRoom } = request
   const { owner } = rowFilter

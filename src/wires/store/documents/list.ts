@@ -1,15 +1,15 @@
 import { parseJson } from '../../../base/json.ts'
-import { readByIndex, type IndexPage } from './by-index.ts'
+import { readByIndex } from './by-index.ts'
 import { readByScan } from './by-scan.ts'
 import type { Fields } from './document-json.ts'
-import { explanationOf, selectExplainedSql, type Explanation } from './explain.ts'
-import type { Indexes } from './indexes/indexes.ts'
+import { explanationOf, type Explanation, type ReadList } from './explain.ts'
+import { selectIndexesSql } from './indexes/index-rows.ts'
 import {
   listSourceOf,
   nextCursor,
+  type ListContext,
   type ListRequest,
   type ListSource,
-  type ListSourceContext,
 } from './list-source.ts'
 import type { ListPage } from './page.ts'
 import { createParsedLists } from './parsed-list.ts'
@@ -23,53 +23,42 @@ export type DocumentList = {
   nextCursor: string | undefined
 }
 
-/** What lists are read with. */
-export type ListContext = ListSourceContext & {
-  readonly indexes: Pick<Indexes, 'recent' | 'reload' | 'observe' | 'used'>
-}
-
-export const createLists = (context: Omit<ListContext, 'parsed'>) => {
+export function createLists(context: Omit<ListContext, 'parsed'>) {
   const lists: ListContext = { ...context, parsed: createParsedLists() }
   return {
-    list: (request: ListRequest) => list(lists, request),
-    explain: (request: ListRequest) => explain(lists, request),
+    /**
+     * Reads a page of a collection.
+     * A page whose documents are very large holds fewer than asked for; its `limit` and `nextCursor` say so.
+     *
+     * @throws validation_error at `/query/…`; unavailable if the query takes too long, or too many wait
+     */
+    list: async (request: ListRequest): Promise<DocumentList> => {
+      const source = listSourceOf(lists, request)
+      const { page, ms } = await read(lists, source)
+      if (source.list.scans && !page.plan) lists.indexes.observe(source, { ms, total: page.total })
+      return answerOf(lists, source, page)
+    },
+
+    /**
+     * Reads a list as `list` does, and tells how. It is not counted as a reason for an automatic index.
+     *
+     * @throws as `list`
+     */
+    explain: async (request: ListRequest): Promise<Explanation> => {
+      const source = listSourceOf(lists, request)
+      const answered = await read(lists, source)
+      const rows = await lists.db.all(selectIndexesSql(source.collection))
+      return explanationOf(source, answered, rows, await source.countAll())
+    },
   }
 }
 
-/**
- * Reads a page of a collection.
- * A page whose documents are very large holds fewer than asked for; its `limit` and `nextCursor` say so.
- *
- * @throws validation_error at `/query/…`; unavailable if the query takes too long, or too many wait
- */
-export async function list(context: ListContext, request: ListRequest): Promise<DocumentList> {
-  const source = listSourceOf(context, request)
-  const { page, indexed, ms } = await read(context, source)
-  if (source.list.scans && !indexed) context.indexes.observe(source, { ms, total: page.total })
-  return answerOf(context, source, page)
-}
-
-/**
- * Reads a list as `list` does, and tells how. It is not counted as a reason for an automatic index.
- *
- * @throws as `list`
- */
-export async function explain(context: ListContext, request: ListRequest): Promise<Explanation> {
-  const source = listSourceOf(context, request)
-  const { page, indexed, ms } = await read(context, source)
-  const rows = await context.db.all(selectExplainedSql(source.collection))
-  return explanationOf({ source, page, indexed, ms, documents: await source.countAll(), rows })
-}
-
 /** Reads a list, from an index if there is one for it. */
-async function read(
-  { indexes }: ListContext,
-  source: ListSource,
-): Promise<{ page: ListPage; indexed: IndexPage | undefined; ms: number }> {
+async function read({ indexes }: ListContext, source: ListSource): Promise<ReadList> {
   const began = performance.now()
   const indexed = source.list.scans ? await readByIndex(indexes, source) : undefined
   const page = indexed ?? (await readByScan(source))
-  return { page, indexed, ms: performance.now() - began }
+  return { page, ms: performance.now() - began }
 }
 
 /** The page as it is answered: without the document that is only there if more come. */

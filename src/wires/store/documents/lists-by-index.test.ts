@@ -380,7 +380,7 @@ eachEngine((engine) => {
     assert.deepEqual(await answer(), [15, 15])
     await documents.create(collection, newId(app.clock.now()), owner._id, { title: ['Momo', 'Jim'] })
     assert.deepEqual(await answer(), [16, 16])
-    await changeIndexes(app.app.db, [collection], [dropSql(set.indexes.map(({ id }) => id))])
+    await changeIndexes(app.app.db, collection, [dropSql(set.indexes.map(({ id }) => id))])
     assert.deepEqual(await answer(), [16, 16])
   })
 })

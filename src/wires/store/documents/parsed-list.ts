@@ -3,7 +3,7 @@ import { once } from '../../../base/once.ts'
 import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
 import { neededIndex, type NeededIndex } from './indexes/automatic-fields.ts'
 import type { Position } from './query/bound.ts'
-import { countConditions, everything, type FilterTree } from './query/filter.ts'
+import { countConditions, everything, isOfId, type FilterTree } from './query/filter.ts'
 import { parseFilter } from './query/parse.ts'
 import { parseSort, type Sort } from './query/sort.ts'
 import { listEngines } from './sql/engines.ts'
@@ -84,7 +84,7 @@ export function parseList(
     order,
     text: JSON.stringify([filter, order]),
     isFiltered,
-    scans: order.keys.length > 0 || (isFiltered && !isIdLookup(filter)),
+    scans: order.keys.length > 0 || (isFiltered && !(isOfId(filter) && filter.test.kind === 'in')),
     needed: once(() => neededIndex(filter, order)),
     conditions: countConditions(filter),
     where: isFiltered ? sql.flat(engine.matches(filter), dialect) : sql.literal('true'),
@@ -94,10 +94,6 @@ export function parseList(
     readOrder: readsInOrder ? sql`order by d.id ${directionOf(order.idDescending)}` : sql.literal(''),
   }
 }
-
-/** Whether the primary key answers the filter. */
-const isIdLookup = (filter: FilterTree): boolean =>
-  filter.kind === 'field' && filter.test.kind === 'in' && filter.path.length === 1 && filter.path[0] === '_id'
 
 /** The filter, and only what comes after a position. */
 export const whereAfterSql = ({ where, order }: ParsedList, position: Position, dialect: Dialect): Sql =>

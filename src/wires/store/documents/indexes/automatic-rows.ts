@@ -6,10 +6,6 @@ const isKept = sql.literal(`source = 'automatic' and state in ('building', 'read
 // One that was never used counts from when it could have been.
 const usedAt = sql.literal('coalesce(last_used_at, finished_at, created_at)')
 
-/** The indexes of a collection that are not dropped, failed ones as well. */
-export const selectOfCollectionSql = (collection: string): Sql<Pick<IndexRow, 'fields'>> => sql`
-  select fields from store_indexes where collection = ${collection} and state <> 'dropped'`
-
 /** Inserts an automatic index unless there is one of these fields, or as many automatic ones as there may be. */
 export const insertAutomaticSql = (definition: Definition, max: number, now: number): Sql => sql`
   ${insertIndexSql(definition, 'automatic', now)} and ${hasFewer(definition.collection, max)}`

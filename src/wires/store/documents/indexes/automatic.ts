@@ -1,22 +1,25 @@
 import { PendingPromises } from '../../../../base/pending-promises.ts'
 import { BoundedMap } from '../../../../base/bounded-map.ts'
-import { ApiError, errors } from '../../../../base/errors.ts'
-import { parseJson } from '../../../../base/json.ts'
-import { requireRow } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
-import type { ListSource } from '../list-source.ts'
+import type { ParsedList } from '../parsed-list.ts'
 import { serves, type NeededIndex } from './automatic-fields.ts'
 import {
   dropUnusedSql,
   insertAutomaticSql,
   makeRoomSql,
   noteUseSql,
-  selectOfCollectionSql,
   selectUnusedSql,
 } from './automatic-rows.ts'
 import type { IndexBuilds } from './build.ts'
-import { namesOf, type IndexField } from './entries.ts'
-import { changeIndexes, type IndexRow } from './index-rows.ts'
+import { namesOf } from './entries.ts'
+import {
+  changeIndexes,
+  fieldsOf,
+  isStale,
+  requireIndex,
+  selectIndexesSql,
+  type IndexRow,
+} from './index-rows.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -43,7 +46,12 @@ const REPLACEABLE_MS = 2 * HOUR_MS
 export type AutomaticIndexOptions = { readonly slowMs: number; readonly max: number }
 
 /** A list that looked into all documents in scope. */
-export type ScannedList = Pick<ListSource, 'collection' | 'list' | 'countAll'>
+export type ScannedList = {
+  readonly collection: string
+  readonly list: ParsedList
+  /** Counts the documents in scope. */
+  readonly countAll: () => Promise<number>
+}
 
 /** How long it took, in milliseconds, and how many documents it has on all its pages. */
 export type ScanCost = { readonly ms: number; readonly total: number }
@@ -123,35 +131,30 @@ export function createAutomaticIndexes(
     const shape = `${collection} ${needed.names}`
     // To ask for room holds up all writes for a moment.
     if (clock.now() - (withoutRoom.get(shape) ?? -Infinity) < ROOM_MS) return
-    const rows = await db.all(selectOfCollectionSql(collection))
-    if (rows.some((row) => serves(parseFields(row), needed))) return
+    const rows = await db.all(selectIndexesSql(collection))
+    if (rows.some((row) => serves(fieldsOf(row), needed))) return
 
     const now = clock.now()
     try {
-      const [replaced] = await changeIndexes(
-        db,
-        [collection],
-        [
-          makeRoomSql(collection, max, now - REPLACEABLE_MS),
-          requireRow(
-            insertAutomaticSql(
-              { collection, fields: needed.fields, isUnique: false, byOwner: isByOwner(collection) },
-              max,
-              now,
-            ),
-            isNotMade,
+      const [replaced] = await changeIndexes(db, collection, [
+        makeRoomSql(collection, max, now - REPLACEABLE_MS),
+        requireIndex(
+          insertAutomaticSql(
+            { collection, fields: needed.fields, isUnique: false, byOwner: isByOwner(collection) },
+            max,
+            now,
           ),
-          builds.kind.enqueueSql({ collection }),
-        ],
-      )
+        ),
+        builds.kind.enqueueSql({ collection }),
+      ])
       for (const row of replaced as Pick<IndexRow, 'fields'>[])
         log.info(
-          { collection, fields: namesOf(parseFields(row)) },
+          { collection, fields: namesOf(fieldsOf(row)) },
           'an automatic index is dropped: it makes room',
         )
       log.info(about, `an index is added: ${reason}`)
     } catch (error) {
-      if (!isNotMadeError(error)) throw error
+      if (!isStale(error)) throw error
       // Or another replica was faster, which has said so.
       if (!withoutRoom.has(shape))
         log.info({ ...about, max }, 'lists are slow without an index, but there is no room for another one')
@@ -163,17 +166,16 @@ export function createAutomaticIndexes(
     const before = clock.now() - UNUSED_MS
     for (const { id, collection, fields } of await db.all(selectUnusedSql(before)))
       try {
-        await changeIndexes(
-          db,
-          [collection],
-          [requireRow(dropUnusedSql(id, before), isNotMade), builds.kind.enqueueSql({ collection })],
-        )
+        await changeIndexes(db, collection, [
+          requireIndex(dropUnusedSql(id, before)),
+          builds.kind.enqueueSql({ collection }),
+        ])
         log.info(
-          { collection, fields: namesOf(parseFields({ fields })) },
+          { collection, fields: namesOf(fieldsOf({ fields })) },
           'an automatic index is dropped: no list has used it for 14 days',
         )
       } catch (error) {
-        if (!isNotMadeError(error)) throw error
+        if (!isStale(error)) throw error
       }
   }
   jobs.every('store.unused-indexes', DAY_MS, dropUnused)
@@ -205,9 +207,3 @@ export function createAutomaticIndexes(
     },
   }
 }
-
-const parseFields = ({ fields }: Pick<IndexRow, 'fields'>): IndexField[] => parseJson(fields) as IndexField[]
-
-const UNCHANGED = 'The indexes stay as they are.'
-const isNotMade = () => errors.conflict({ message: UNCHANGED })
-const isNotMadeError = (error: unknown): boolean => error instanceof ApiError && error.message === UNCHANGED

@@ -1,6 +1,5 @@
 import { Type } from '../../../../base/schema.ts'
-import { ApiError, errors } from '../../../../base/errors.ts'
-import { ConstraintError, requireRow, type Database } from '../../../../db/database.ts'
+import { ConstraintError, type Database } from '../../../../db/database.ts'
 import { analyzeTable } from '../../../../db/tables.ts'
 import type { JobKind } from '../../../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
@@ -27,6 +26,8 @@ import {
   lockBuildsSql,
   noteSql,
   progressSql,
+  requireIndex,
+  isStale,
   selectByStateSql,
 } from './index-rows.ts'
 import { SorterWorker } from './sorter-worker.ts'
@@ -41,7 +42,6 @@ const REST = 0.5
 const LONGEST_REST_MS = 50
 const ENTRIES_A_DELETE = 2_000
 const TRIES = 3
-const LOG_EVERY_MS = 10_000
 const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER }
 
 /** The payload of a job: it finishes what is to be done to the indexes of a collection. */
@@ -73,11 +73,10 @@ export function createBuilds(
    * @throws CONFLICT if it is not being built any more
    */
   async function failBuild({ id, collection, fields }: Index, reason: string, build?: number): Promise<void> {
-    await changeIndexes(
-      db,
-      [collection],
-      [requireRow(failSql(id, reason, clock.now(), build), isOver), kind.enqueueSql({ collection })],
-    )
+    await changeIndexes(db, collection, [
+      requireIndex(failSql(id, reason, clock.now(), build)),
+      kind.enqueueSql({ collection }),
+    ])
     log.error({ collection, fields: namesOf(fields) }, `an index failed: ${reason}`)
   }
 
@@ -111,7 +110,7 @@ export function createBuilds(
           })
         } catch (error) {
           // It was dropped, which has added a job; or another process is building it, since this one stood still.
-          if (isOverError(error)) return
+          if (isStale(error)) return
           throw error
         }
       }
@@ -123,7 +122,7 @@ export function createBuilds(
       try {
         await failBuild(index, reason)
       } catch (error) {
-        if (!isOverError(error)) throw error
+        if (!isStale(error)) throw error
       }
     },
   }
@@ -145,20 +144,16 @@ async function runBuild(build: Build): Promise<void> {
     // Writes that the read does not see know of the index, and keep its entries up.
     const { refused, ...sorted } = await readDocuments(build, sorter)
     if (refused !== undefined) throw new BuildError(refused)
-    const documents = await insertEntries(build, sorter, sorted.documents)
+    const documents = await insertEntries(build, sorter)
     // Nothing inserts entries of the snapshot any more. Most dead ones go here, because writes wait for those that are left.
     await deleteAll(() => deleteDead(build), build.stopping)
     // Without statistics of them PostgreSQL counts up to 1,000 entries of a wide range by reading all of it.
     await analyzeTable(db, 'store_entries')
-    await changeIndexes(
-      db,
-      [index.collection],
-      [
-        deleteDeadSql(index.id),
-        ...noteSql({ index, ...sorted }),
-        requireRow(finishSql(index.id, build.build, clock.now()), isOver),
-      ],
-    )
+    await changeIndexes(db, index.collection, [
+      deleteDeadSql(index.id),
+      ...noteSql({ index, ...sorted }),
+      requireIndex(finishSql(index.id, build.build, clock.now())),
+    ])
     log.info({ ...about, documents }, 'an index is ready')
   } finally {
     await sorter.close()
@@ -187,25 +182,19 @@ async function readDocuments(
 /**
  * Inserts the entries in the order of their keys, and rests after each batch while documents are written.
  *
- * @param of how many documents there are
  * @returns how many documents have been inserted
  */
-async function insertEntries(build: Build, sorter: EntrySorter | SorterWorker, of: number): Promise<number> {
-  const { clock, log, index, countWrites, stopping } = build
-  let [documents, writes, logAt] = [0, countWrites(), clock.elapsed() + LOG_EVERY_MS]
+async function insertEntries(build: Build, sorter: EntrySorter | SorterWorker): Promise<number> {
+  const { clock, countWrites, stopping } = build
+  let [documents, writes] = [0, countWrites()]
   for (let batch; (batch = await sorter.next());) {
     stopping.throwIfAborted()
     const began = clock.elapsed()
     documents = await insertBatch(build, batch)
-    const now = clock.elapsed()
-    if (now >= logAt) {
-      logAt = now + LOG_EVERY_MS
-      const { collection, fields } = index
-      log.info({ collection, fields: namesOf(fields), documents, of }, 'an index is being built')
-    }
     const isQuiet = countWrites() === writes
     writes = countWrites()
-    if (!isQuiet) await clock.sleep(Math.min((now - began) * REST, LONGEST_REST_MS), { signal: stopping })
+    const restMs = Math.min((clock.elapsed() - began) * REST, LONGEST_REST_MS)
+    if (!isQuiet) await clock.sleep(restMs, { signal: stopping })
   }
   return documents
 }
@@ -224,7 +213,7 @@ async function insertBatch({ db, index, build }: Build, { lines, documents }: En
       const [, , [row]] = await db.batch([
         lockBuildsSql(db.dialect, 'shared'),
         insertBatchSql(index, lines),
-        requireRow(progressSql(index.id, build, documents), isOver),
+        requireIndex(progressSql(index.id, build, documents)),
       ])
       return row!.documents
     } catch (error) {
@@ -241,7 +230,7 @@ async function deleteDead({ db, index, build }: Build): Promise<readonly unknown
   const [, deleted] = await db.batch([
     lockBuildsSql(db.dialect, 'shared'),
     deleteSomeDeadSql(index.id, ENTRIES_A_DELETE),
-    requireRow(progressSql(index.id, build, 0), isOver),
+    requireIndex(progressSql(index.id, build, 0)),
   ])
   return deleted
 }
@@ -264,7 +253,3 @@ async function deleteAll(
 
 /** The documents cannot be held by the index. */
 class BuildError extends Error {}
-
-const OVER = 'The index is not being built.'
-const isOver = () => errors.conflict({ message: OVER })
-const isOverError = (error: unknown): boolean => error instanceof ApiError && error.message === OVER

@@ -1,5 +1,6 @@
 import { parseJson } from '../../../../base/json.ts'
-import type { Database, Row, Step } from '../../../../db/database.ts'
+import { ApiError, errors } from '../../../../base/errors.ts'
+import { requireRow, type Database, type Row, type Step, type StepWith } from '../../../../db/database.ts'
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import { lockTable } from '../../../../db/tables.ts'
 import type { Definition, Index, IndexSet, IndexSource, IndexState } from './definition.ts'
@@ -24,20 +25,26 @@ export type IndexRow = {
   has_arrays: number
   has_cut_keys: number
   reason: string | null
+  documents: number
+  last_used_at: number | null
 }
 
 /** A version with an index, or without one. */
 type VersionedRow = { version: number } & { [C in keyof IndexRow]: IndexRow[C] | null }
 
 const columns = sql.literal(
-  'i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.source, i.state, i.format, i.has_arrays, i.has_cut_keys, i.reason',
+  `i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.source, i.state, i.format, i.has_arrays, i.has_cut_keys,
+  i.reason, i.documents, i.last_used_at`,
 )
+
+export const fieldsOf = ({ fields }: Pick<IndexRow, 'fields'>): IndexField[] =>
+  parseJson(fields) as IndexField[]
 
 /** An index out of its row. */
 export const indexOf = (row: IndexRow): Index => ({
   id: row.id,
   collection: row.collection,
-  fields: parseJson(row.fields) as IndexField[],
+  fields: fieldsOf(row),
   isUnique: row.is_unique === 1,
   byOwner: row.by_owner === 1,
   source: row.source,
@@ -66,9 +73,10 @@ export const selectByStateSql = (collection: string, state: IndexState): Sql<Ind
   select ${columns} from store_indexes i
   where i.collection = ${collection} and i.state = ${state} order by i.id`
 
-/** All indexes but those that are dropped. */
-export const selectAllSql: Sql<IndexRow> = sql`
-  select ${columns} from store_indexes i where i.state <> 'dropped' order by i.id`
+/** All indexes but those that are dropped, of a collection or of all. */
+export const selectIndexesSql = (collection?: string): Sql<IndexRow> => sql`
+  select ${columns} from store_indexes i
+  where ${collection === undefined ? sql`` : sql`i.collection = ${collection} and`} i.state <> 'dropped' order by i.id`
 
 /** The collections with indexes that writes keep up. */
 export const selectCollectionsSql: Sql<{ collection: string }> = sql`
@@ -84,27 +92,31 @@ export const changedSql = (collection: string): Sql => sql`
   on conflict (collection) do update set version = store_index_sets.version + 1`
 
 /**
- * Changes the indexes of collections: writes that know the old version fail from now on. On PostgreSQL this waits for the writes
+ * Changes the indexes of a collection: writes that know the old version fail from now on. On PostgreSQL this waits for the writes
  * that began before, and keeps others waiting until the commit.
  *
  * @returns the rows of each step
  */
-export const changeIndexes = (
-  db: Database,
-  collections: readonly string[],
-  steps: readonly Step[],
-): Promise<Row[][]> =>
+export const changeIndexes = (db: Database, collection: string, steps: readonly Step[]): Promise<Row[][]> =>
   db.transaction(
     async (tx) => {
       await lockTable(tx, 'store_documents', 'share')
-      // In one order everywhere, so that two never wait for each other in a circle.
-      for (const collection of collections.toSorted()) await tx.write(changedSql(collection))
+      await tx.write(changedSql(collection))
       const rows: Row[][] = []
       for (const step of steps) rows.push(await tx.write(step))
       return rows
     },
     { isolation: 'read committed' },
   )
+
+const STALE = 'The index is not in the state for this change any more.'
+
+/** A change of an index that fails if it returns no row. */
+export const requireIndex = <R>(query: Sql<R>): StepWith<R> =>
+  requireRow(query, () => errors.conflict({ message: STALE }))
+
+/** Whether `requireIndex` failed. */
+export const isStale = (error: unknown): boolean => error instanceof ApiError && error.message === STALE
 
 /** Inserts an index unless there is one of these fields. */
 export const insertIndexSql = (

@@ -243,19 +243,16 @@ function isHeld(document: Fields, definitions: readonly Definition[]): boolean {
 }
 
 /** Adds indexes as the server does by itself; `declare` has them built. */
-const addAutomatic = ({ app: { db }, clock }: TestApp, definitions: readonly Definition[]) =>
+const addAutomatic = async ({ app: { db }, clock }: TestApp, definitions: readonly Definition[]) =>
+  definitions[0] &&
   changeIndexes(
     db,
-    definitions.slice(0, 1).map(({ collection }) => collection),
+    definitions[0].collection,
     definitions.map((one) => insertIndexSql({ ...one, isUnique: false }, 'automatic', clock.now())),
   )
 
 const dropAutomatic = ({ app: { db } }: TestApp, collection: string) =>
-  changeIndexes(
-    db,
-    [collection],
-    [
-      sql`
+  changeIndexes(db, collection, [
+    sql`
       update store_indexes set state = 'dropped' where collection = ${collection} and source = 'automatic'`,
-    ],
-  )
+  ])

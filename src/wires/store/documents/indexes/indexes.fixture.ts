@@ -6,11 +6,11 @@ import type { TestApp } from '../../../../testing/app.ts'
 import { until } from '../../../../testing/until.ts'
 import type { Json } from '../query/filter.ts'
 import { entriesOf, namesOf } from './entries.ts'
-import { indexOf, selectAllSql } from './index-rows.ts'
+import { indexOf, selectIndexesSql } from './index-rows.ts'
 
 /** The indexes of a server, with their fields as they are declared. */
 export async function indexesOf({ app: { db } }: TestApp) {
-  const rows = await db.all(selectAllSql)
+  const rows = await db.all(selectIndexesSql())
   return rows.map((row) => ({ ...indexOf(row), names: namesOf(indexOf(row).fields), reason: row.reason }))
 }
 

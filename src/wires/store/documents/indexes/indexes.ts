@@ -10,7 +10,7 @@ import {
   dropSql,
   indexOf,
   insertIndexSql,
-  selectAllSql,
+  selectIndexesSql,
   selectUnfinishedSql,
   type IndexRow,
 } from './index-rows.ts'
@@ -48,7 +48,7 @@ export function createIndexes(
     recent: createRecentSets(db, clock, (collection) => upkeep.reload(collection)),
 
     async declare(definitions) {
-      const rows = await db.all(selectAllSql)
+      const rows = await db.all(selectIndexesSql())
       const isDeclared = (row: IndexRow): boolean => definitions.some((one) => isSame(one, row))
       /** An automatic index goes if a declared one of its fields does more, or if it was made under another configuration. */
       const isWanted = (row: IndexRow): boolean =>
@@ -67,16 +67,12 @@ export function createIndexes(
         const [gone, taken, fresh] = [dropped, adopted, added].map((list) =>
           list.filter((one) => one.collection === collection),
         ) as [IndexRow[], IndexRow[], Definition[]]
-        await changeIndexes(
-          db,
-          [collection],
-          [
-            ...(gone.length > 0 ? [dropSql(gone.map(({ id }) => id))] : []),
-            ...(taken.length > 0 ? [declareSql(taken.map(({ id }) => id))] : []),
-            ...fresh.map((one) => insertIndexSql(one, 'declared', clock.now())),
-            builds.kind.enqueueSql({ collection }),
-          ],
-        )
+        await changeIndexes(db, collection, [
+          ...(gone.length > 0 ? [dropSql(gone.map(({ id }) => id))] : []),
+          ...(taken.length > 0 ? [declareSql(taken.map(({ id }) => id))] : []),
+          ...fresh.map((one) => insertIndexSql(one, 'declared', clock.now())),
+          builds.kind.enqueueSql({ collection }),
+        ])
         for (const row of gone)
           log.info({ collection, fields: namesOf(indexOf(row).fields) }, 'an index is dropped')
       }

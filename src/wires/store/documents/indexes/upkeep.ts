@@ -139,12 +139,11 @@ function entrySteps(
   { indexes }: IndexSet,
   changes: readonly Change[],
 ): { steps: Step[]; alive: DocumentEntries[] } {
-  const before = changes.flatMap(({ before: document, ...one }) =>
-    document === undefined ? [] : [{ ...one, document }],
-  )
-  const after = changes.flatMap(({ after: document, ...one }) =>
-    document === undefined ? [] : [{ ...one, document }],
-  )
+  const documentsOf = (side: 'before' | 'after') =>
+    changes.flatMap(({ id, owner, [side]: document }) =>
+      document === undefined ? [] : [{ id, owner, document }],
+    )
+  const [before, after] = [documentsOf('before'), documentsOf('after')]
   const [alive, dead, deleted]: [DocumentEntries[], DocumentEntries[], DocumentEntries[]] = [[], [], []]
   const notes: Step[] = []
   for (const index of indexes) {
@@ -153,8 +152,8 @@ function entrySteps(
     const made = entriesOfDocuments(index, after, (id, error) => {
       throw new Refusal(index, error, changes.find((one) => one.id === id)?.path)
     })
-    alive.push(...select(made.documents, old, isDifferent))
-    const gone = select(old, made.documents, isAbsent)
+    alive.push(...select(made.documents, old, (entry, other) => other?.ends !== entry.ends))
+    const gone = select(old, made.documents, (_, other) => other === undefined)
     if (index.state === 'ready') deleted.push(...gone)
     // The build may insert it later, from its snapshot.
     else dead.push(...deadOf(gone))
@@ -171,16 +170,11 @@ function entrySteps(
   return { steps, alive }
 }
 
-type Chooses = (entry: Entry, other: Entry | undefined) => boolean
-
-const isAbsent: Chooses = (_entry, other) => other === undefined
-const isDifferent: Chooses = (entry, other) => other?.ends !== entry.ends
-
 /** The entries of documents that are chosen, given the entry with the same key that the same document has among others. */
 function select(
   documents: readonly DocumentEntries[],
   others: readonly DocumentEntries[],
-  chooses: Chooses,
+  chooses: (entry: Entry, other: Entry | undefined) => boolean,
 ): DocumentEntries[] {
   const textOf = ({ key }: Entry): string => key.toString('latin1')
   const known = new Map(

@@ -58,19 +58,11 @@ const printOf = (key: readonly Buffer[]): string => sha256(Buffer.concat(key))
 
 const TEXT = sortKeyOf('')[0]
 
-/** The beginning of a key; of a text whole characters, as `sortKeyOf` writes them. */
+/** The beginning of a key; of a text whole characters, of which `sortKeyOf` escapes one by 0x01. */
 function cut(bytes: Buffer, most: number): Buffer {
-  if (bytes[0] !== TEXT) return bytes.subarray(0, most)
-  let end = 1
-  for (let next = end; next <= most; next += characterBytes(bytes[next]!)) end = next
+  let end = most
+  if (bytes[0] === TEXT) while ((bytes[end]! & 0xc0) === 0x80 || bytes[end - 1] === 0x01) end--
   return bytes.subarray(0, end)
-}
-
-function characterBytes(first: number): number {
-  if (first === 0x01) return 2 // an escape
-  if (first < 0x80) return 1
-  if (first < 0xe0) return 2
-  return first < 0xf0 ? 3 : 4
 }
 
 /**

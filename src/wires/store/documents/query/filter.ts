@@ -11,6 +11,8 @@ export type FilterTree =
   /** Any of the values at the path passes. */
   | { readonly kind: 'field'; readonly path: Path; readonly test: Test }
 
+export type FieldFilter = Extract<FilterTree, { kind: 'field' }>
+
 /**
  * What is asked of the values at a path. Always a positive question: `not` stands around it.
  *
@@ -97,6 +99,10 @@ export function and<Part extends FilterTree | ElementTest>(
 /** Any of the parts. */
 export const or = (of: readonly FilterTree[]): FilterTree =>
   of.length === 1 ? of[0]! : (of.find(isEverything) ?? { kind: 'or', of })
+
+/** Whether a filter asks of `_id`, which is text and always the row's id. */
+export const isOfId = (filter: FilterTree): filter is FieldFilter =>
+  filter.kind === 'field' && filter.path.length === 1 && filter.path[0] === '_id'
 
 /** The filters that must all be met. */
 export const conjunctsOf = (filter: FilterTree): readonly FilterTree[] =>

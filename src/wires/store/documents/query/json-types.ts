@@ -3,34 +3,19 @@ import { pointerTo } from '../../../../base/json-pointer.ts'
 import type { Json, TypeName } from './filter.ts'
 import { quote } from './path.ts'
 
-/**
- * The types of BSON by name and number, and which of them JSON has.
- * https://www.mongodb.com/docs/manual/reference/bson-types/
- */
-const TYPES: readonly (readonly [name: string, code: number | undefined, ...types: TypeName[]])[] = [
-  ['double', 1, 'double'],
-  ['string', 2, 'string'],
-  ['object', 3, 'object'],
-  ['array', 4, 'array'],
-  ['binData', 5],
-  ['undefined', 6],
-  ['objectId', 7],
-  ['bool', 8, 'bool'],
-  ['date', 9],
-  ['null', 10, 'null'],
-  ['regex', 11],
-  ['dbPointer', 12],
-  ['javascript', 13],
-  ['symbol', 14],
-  ['javascriptWithScope', 15],
-  ['int', 16, 'int'],
-  ['timestamp', 17],
-  ['long', 18, 'long'],
-  ['decimal', 19],
-  ['minKey', -1],
-  ['maxKey', 127],
-  ['number', undefined, 'double', 'int', 'long'],
-]
+/** BSON's types by number, from 1 on. https://www.mongodb.com/docs/manual/reference/bson-types/ */
+const NUMBERED =
+  'double string object array binData undefined objectId bool date null regex dbPointer javascript symbol javascriptWithScope int timestamp long decimal'.split(
+    ' ',
+  )
+const CODES = new Map<Json, string>([
+  ...NUMBERED.map((name, i) => [i + 1, name] as const),
+  [-1, 'minKey'],
+  [127, 'maxKey'],
+])
+const NAMES = [...CODES.values(), 'number']
+/** Those that JSON has. */
+const TYPES = new Set<string>(['double', 'string', 'object', 'array', 'bool', 'null', 'int', 'long'])
 
 /**
  * The types that the operand of `$type` names, of those that JSON has: none, if it names others only.
@@ -46,16 +31,16 @@ export function typeNames(operand: Json, at: string): readonly TypeName[] {
 }
 
 function typesOf(operand: Json, at: string): readonly TypeName[] {
-  const known = TYPES.find(([name, code]) => operand === name || (code !== undefined && operand === code))
-  if (!known) {
+  const name = CODES.get(operand) ?? operand
+  if (typeof name !== 'string' || !NAMES.includes(name)) {
     const message =
-      typeof operand === 'string'
-        ? `${quote(operand)} is not a type: give ${TYPES.map(([name]) => name).join(', ')}.`
+      typeof name === 'string'
+        ? `${quote(name)} is not a type: give ${NAMES.join(', ')}.`
         : '$type takes a name, for example "string", a number of BSON from 1 to 19, or an array of them.'
     throw invalid({ path: at, message })
   }
-  const [, , ...types] = known
-  return types
+  if (name === 'number') return ['double', 'int', 'long']
+  return TYPES.has(name) ? [name as TypeName] : []
 }
 
 /** The type of a value that `JSON.parse` read. */

@@ -2,6 +2,7 @@ import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import type { RowFilter } from '../../../../http/access.ts'
 import type { IndexSet } from '../indexes/definition.ts'
 import { isVersion } from '../indexes/index-rows.ts'
+import { isOfId, type FilterTree } from '../query/filter.ts'
 
 /** A document to insert; `body` is its JSON as it is answered. */
 export type NewDocument = { collection: string; id: string; owner: string; body: string }
@@ -61,12 +62,16 @@ const isOneOf = (ids: readonly string[]): Sql =>
     postgres: sql`= any(array(select json_array_elements_text(${JSON.stringify(ids)}::json)))`,
   })}`
 
-// One text here, too: PostgreSQL keeps the plans of the first 500 texts only, and a client chooses how long its list is.
-const isVersionOneOf = (versions: readonly number[]): Sql =>
-  sql`version ${sql.either({
-    sqlite: sql`in (select value from json_each(${JSON.stringify(versions)}))`,
-    postgres: sql`in (select cast(value as bigint) from json_array_elements_text(${JSON.stringify(versions)}::json))`,
-  })}`
+/** The filter as a condition of row `d` that the primary key answers; undefined if it does not. */
+export function idMatches(filter: FilterTree): Sql | undefined {
+  if (!isOfId(filter)) return undefined
+  const { test } = filter
+  if (test.kind === 'range' && typeof test.bound === 'string')
+    return sql`d.id ${sql.literal(test.operator)} ${test.bound}`
+  if (test.kind !== 'in') return undefined
+  const ids = test.values.filter((value) => typeof value === 'string')
+  return ids.length === 1 ? sql`d.id = ${ids[0]!}` : sql`d.${isOneOf(ids)}`
+}
 
 /** Inserts documents; no rows if there is one with an id of theirs. */
 export const insertAllSql = (
@@ -109,22 +114,18 @@ export const updateSql = (
     and ${isVersion(collection, set.version)}
   returning version`
 
-/**
- * Deletes a document within reach; no row if there is none.
- *
- * @param expected only if it has one of these versions
- */
+/** Deletes a document within reach, if it has a version; no row if there is none. */
 export const deleteSql = (
   collection: string,
   id: string,
   { owner }: RowFilter,
-  expected: readonly number[] | undefined,
+  version: number | undefined,
   set: IndexSet,
 ): Sql<{ id: string }> => sql`
   delete from store_documents
   where collection = ${collection} and id = ${id}
     ${owner === undefined ? sql.literal('') : sql`and owner = ${owner}`}
-    ${expected === undefined ? sql.literal('') : sql`and ${isVersionOneOf(expected)}`}
+    ${version === undefined ? sql.literal('') : sql`and version = ${version}`}
     and ${isVersion(collection, set.version)}
   returning id`
 

@@ -1,15 +1,21 @@
 import { sql, type Sql } from '../../../../db/sql.ts'
-import type { Bound, Position } from '../query/bound.ts'
+import type { Position } from '../query/bound.ts'
 import type { Sort } from '../query/sort.ts'
 
-/** How one engine sorts row `d` of store_documents by field number `i` of a sort. */
+/** How one engine sorts row `d` of store_documents. */
 export type OrderExpressions = {
-  /** What the field sorts by. Fails with the message of a NoKeyError for a document that has no key. */
-  key(sort: Sort, i: number): Sql
-  /** Whether the field sorts after the bound; of a cut one, also with it. */
-  after(sort: Sort, i: number, bound: Bound): Sql
-  /** Whether the field is equal to a bound that is not cut. */
-  same(sort: Sort, i: number, bound: Bound): Sql
+  /**
+   * What field number `i` of a sort sorts by.
+   *
+   * @param isRequired whether a document without a key fails, with the message of a NoKeyError; else it sorts last
+   */
+  key(sort: Sort, i: number, isRequired: boolean): Sql
+  /**
+   * A bound as a value to compare with keys; undefined for null, which is before all others.
+   *
+   * @param isEnd for the end of all that begin with it
+   */
+  bound(bytes: Buffer, isEnd: boolean): Sql | undefined
 }
 
 /** The order of a list as SQL of an engine. */
@@ -28,7 +34,11 @@ export function orderOf(sort: Sort, engine: OrderExpressions): ListOrder {
   const sortColumns: Sql[] = []
   const orderByColumns: Sql[] = []
   for (const [i, { descending }] of sort.keys.entries()) {
-    const [key, column, direction] = [engine.key(sort, i), sql.literal(`key${i}`), directionOf(descending)]
+    const [key, column, direction] = [
+      engine.key(sort, i, true),
+      sql.literal(`key${i}`),
+      directionOf(descending),
+    ]
     orderBy.push(sql`${key} ${direction}`)
     sortColumns.push(sql`, ${key} as ${column}`)
     orderByColumns.push(sql`m.${column} ${direction}`)
@@ -50,9 +60,18 @@ export const directionOf = (isDescending: boolean): Sql => sql.literal(isDescend
  */
 export function afterPositionSql(sort: Sort, { bounds, id }: Position, engine: OrderExpressions): Sql {
   const byId = sort.idDescending ? sql`d.id < ${id}` : sql`d.id > ${id}`
-  return bounds.reduceRight((rest, bound, i) => {
-    const after = engine.after(sort, i, bound)
-    if (bound.isCut) return after
-    return sql`(${after} or (${engine.same(sort, i, bound)} and ${rest}))`
+  return bounds.reduceRight((rest, { bytes, isCut }, i) => {
+    const { descending } = sort.keys[i]!
+    const key = engine.key(sort, i, false)
+    const bound = engine.bound(bytes, isCut && descending)
+    // Null is neither before nor after anything to SQL, yet it comes last in a descending order.
+    const after = descending
+      ? bound
+        ? sql`(${key} >= ${bound}) is not true`
+        : sql`false`
+      : bound
+        ? sql`${key} ${sql.literal(isCut ? '>=' : '>')} ${bound}`
+        : sql`${key} is not null`
+    return isCut ? after : sql`(${after} or (${key} is not distinct from ${bound ?? sql`null`} and ${rest}))`
   }, byId)
 }

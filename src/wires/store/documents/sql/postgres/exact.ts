@@ -8,12 +8,9 @@ import type { Path } from '../../query/path.ts'
  * functions of migration 006. Many times slower than a jsonpath.
  *
  * @param document an expression of type json
+ * @param depth tells the names of nested queries apart
  */
-export const fieldExactly = (document: Sql, path: Path, test: Test): Sql =>
-  fieldPasses(document, path, test, 0)
-
-/** @param depth tells the names of nested queries apart */
-function fieldPasses(document: Sql, path: Path, test: Test, depth: number): Sql {
+export function fieldExactly(document: Sql, path: Path, test: Test, depth = 0): Sql {
   const name = sql.literal(`at${depth}`)
   const elements = sql.literal(String(asksElements(test)))
   return sql`exists (select from store_values(${document}, array[${sql.join(path)}]::text[], ${elements}) as ${name}(value)
@@ -86,7 +83,7 @@ function elementPasses(element: Sql, test: ElementTest, depth: number): Sql {
 }
 
 function matches(document: Sql, filter: FilterTree, depth: number): Sql {
-  if (filter.kind === 'field') return fieldPasses(document, filter.path, filter.test, depth)
+  if (filter.kind === 'field') return fieldExactly(document, filter.path, filter.test, depth)
   if (filter.kind === 'not') return sql`not (${matches(document, filter.of, depth)})`
   return joined(
     filter.kind,

@@ -1,9 +1,10 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import type { FilterTree, Test } from '../../query/filter.ts'
 import type { Path } from '../../query/path.ts'
+import { idMatches } from '../document-rows.ts'
 import { fieldExactly } from './exact.ts'
 import { FEW, fieldPredicate, hasIndexes, isScalar, notDocument } from './jsonpath.ts'
-import { idMatches, isNull, isOneOf } from './operators.ts'
+import { isNull, isOneOf } from './operators.ts'
 import { all, any, holds, type Predicate } from './predicate.ts'
 
 /**
@@ -38,13 +39,11 @@ function matches(filter: FilterTree): Condition {
       return isPredicate(of) ? notDocument(of) : sql`not ${toSql(of)}`
     }
     case 'field':
-      return fieldMatches(filter.path, filter.test)
+      return idMatches(filter) ?? fieldMatches(filter.path, filter.test)
   }
 }
 
 function fieldMatches(path: Path, test: Test): Condition {
-  const byKey = path.length === 1 && path[0] === '_id' ? idMatches(test) : undefined
-  if (byKey) return byKey
   if (test.kind === 'in' && test.values.every(isScalar) && !hasIndexes(path)) {
     if (test.values.length > FEW) return isOneOf(path, test.values)
     if (test.values.length === 1 && test.values[0] === null) return isNull(path)

@@ -1,21 +1,8 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { Json, Scalar, Test } from '../../query/filter.ts'
+import type { Json, Scalar } from '../../query/filter.ts'
 import type { Path } from '../../query/path.ts'
 import { fieldPredicate, isMissing } from './jsonpath.ts'
 import { holds } from './predicate.ts'
-
-/** What the primary key answers: the field `_id` is text, and always the row's id. */
-export function idMatches(test: Test): Sql | undefined {
-  if (test.kind === 'in') {
-    const ids = test.values.filter((value) => typeof value === 'string')
-    return ids.length === 1
-      ? sql`d.id = ${ids[0]!}`
-      : sql`d.id = any(array(select jsonb_array_elements_text(${jsonList(ids)})))`
-  }
-  if (test.kind === 'range' && typeof test.bound === 'string')
-    return sql`d.id ${sql.literal(test.operator)} ${test.bound}`
-  return undefined
-}
 
 const jsonList = (values: readonly Json[]): Sql => sql`${JSON.stringify(values)}::jsonb`
 

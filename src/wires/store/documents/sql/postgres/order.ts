@@ -13,11 +13,7 @@ const DOC = sql`d.doc`
 const BODY = sql`d.body`
 const NULL_SQL = sql`'\\x10'::bytea`
 
-/**
- * The bytes that the field sorts by. Those of most fields are put together here, which takes a fraction of a function's time.
- *
- * @param isRequired whether a document without a key fails
- */
+/** The bytes that the field sorts by. Those of most fields are put together here, which takes a fraction of a function's time. */
 function keySql(sort: Sort, i: number, isRequired: boolean): Sql {
   const { keys } = sort
   const { path } = keys[i]!
@@ -71,14 +67,7 @@ function arraySql({ path, descending }: SortKey): Sql {
     else (select ${scalar} from jsonb_array_elements(${value}) as elements order by 1 ${first} limit 1) end`
 }
 
-const bytea = (bytes: Buffer): Sql => sql`decode(${bytes.toString('hex')}, 'hex')`
-
 export const postgresOrder: OrderExpressions = {
-  key: (sort, i) => keySql(sort, i, true),
-  after(sort, i, { bytes, isCut }) {
-    const key = keySql(sort, i, false)
-    if (sort.keys[i]!.descending) return sql`${key} < ${bytea(isCut ? endOfCut(bytes) : bytes)}`
-    return sql`${key} ${sql.literal(isCut ? '>=' : '>')} ${bytea(bytes)}`
-  },
-  same: (sort, i, { bytes }) => sql`${keySql(sort, i, false)} = ${bytea(bytes)}`,
+  key: keySql,
+  bound: (bytes, isEnd) => sql`decode(${(isEnd ? endOfCut(bytes) : bytes).toString('hex')}, 'hex')`,
 }

@@ -102,7 +102,7 @@ export function conditionsOf(test: Test, value: Sql, container: Sql): SqlConditi
 }
 
 /** @param bounds all of them text, or all numbers */
-export function isOneOf(value: Sql, bounds: readonly (string | number)[]): Sql {
+function isOneOf(value: Sql, bounds: readonly (string | number)[]): Sql {
   if (bounds.length === 1) return sql`${value} = ${bind(bounds[0]!)}`
   if (bounds.length <= FEW) return sql`${value} in (${sql.join(bounds.map(bind))})`
   return sql`${value} in (select value from json_each(${JSON.stringify(bounds)}))`

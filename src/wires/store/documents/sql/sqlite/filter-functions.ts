@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 
 import { parseJson } from '../../../../../base/json.ts'
-import { partsIn, type FilterTree } from '../../query/filter.ts'
+import { partsIn, type FieldFilter } from '../../query/filter.ts'
 import type * as Matcher from '../../query/matcher.ts'
 import type * as Patterns from '../../query/patterns/matcher.ts'
 import { createConstants } from './constants.ts'
@@ -12,7 +12,7 @@ const load = createRequire(import.meta.url)
 const matchers = createConstants((text) => {
   const { compileMatcher } = load('../../query/matcher.ts') as typeof Matcher
   const { bytesOfPattern } = load('../../query/patterns/matcher.ts') as typeof Patterns
-  const filter = parseJson(text) as Extract<FilterTree, { kind: 'field' }>
+  const filter = parseJson(text) as FieldFilter
   const name = filter.path[0]!
   const matches = compileMatcher(filter)
   let bytes = 0

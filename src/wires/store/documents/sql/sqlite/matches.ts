@@ -1,11 +1,16 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import { countConditions, type ElementTest, type FilterTree } from '../../query/filter.ts'
+import {
+  countConditions,
+  isOfId,
+  type ElementTest,
+  type FieldFilter,
+  type FilterTree,
+} from '../../query/filter.ts'
 import { compileMatcher } from '../../query/matcher.ts'
 import { indexOf, type Path } from '../../query/path.ts'
-import { conditionsOf, COSTS, elementMeets, FEW, isOneOf } from './conditions.ts'
+import { idMatches } from '../document-rows.ts'
+import { conditionsOf, COSTS, elementMeets, FEW } from './conditions.ts'
 import { bind, jsonPath } from './json.ts'
-
-type FieldFilter = Extract<FilterTree, { kind: 'field' }>
 
 /** A document, or an object in an array of one, in JSONB. */
 type Place = {
@@ -34,12 +39,9 @@ export function sqliteMatches(filter: FilterTree): Sql {
   const large = computed(sql`json_array(json(d.doc))`, inElements(filter))
   const decided = sql`case when octet_length(d.doc) < ${bytes} then ${native} else ${large} end`
   // What the primary key answers is outside, or SQLite would not search by it.
-  const keys = filter.kind === 'and' ? filter.of.filter(isOfKey) : []
+  const keys = filter.kind === 'and' ? filter.of.filter(isOfId) : []
   return keys.length === 0 ? decided : sql`${matches({ kind: 'and', of: keys }, WHOLE)} and ${decided}`
 }
-
-const isOfKey = (filter: FilterTree): filter is FieldFilter =>
-  filter.kind === 'field' && filter.path.length === 1 && filter.path[0] === '_id'
 
 /** @param value JSON of the value of the first part of the path */
 const computed = (value: Sql, filter: FieldFilter): Sql =>
@@ -82,15 +84,10 @@ function costOf(filter: FilterTree): number {
 const PARTS_MAX = 8
 
 function fieldMatches(filter: FieldFilter, place: Place): Sql {
-  const { path, test } = filter
+  const { path } = filter
   const { document } = place
-  if (place.depth === 0 && isOfKey(filter)) {
-    // `_id` is text, and always the row's id.
-    if (test.kind === 'range' && typeof test.bound === 'string')
-      return sql`d.id ${sql.literal(test.operator)} ${test.bound}`
-    const ids = test.kind === 'in' && test.values.filter((value) => typeof value === 'string')
-    if (ids) return ids.length === 0 ? FALSE : isOneOf(sql`d.id`, ids)
-  }
+  const byKey = place.depth === 0 ? idMatches(filter) : undefined
+  if (byKey) return byKey
   const first = jsonPath(path.slice(0, 1))
   const byFunction = computed(sql`${document} -> ${first}`, filter)
   const passes = path.length <= PARTS_MAX ? valueMatches(filter, place, byFunction) : undefined

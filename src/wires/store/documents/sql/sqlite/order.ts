@@ -1,5 +1,5 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import { endOfCut, type Bound } from '../../query/bound.ts'
+import { endOfCut } from '../../query/bound.ts'
 import type { Path } from '../../query/path.ts'
 import { isLong, type Sort } from '../../query/sort.ts'
 import type { OrderExpressions } from '../order.ts'
@@ -9,11 +9,7 @@ import { nativeOf } from './native-key.ts'
 // What null sorts as: see `nativeOf`.
 const NULL_SQL = sql`-9e999`
 
-/**
- * The field's value as it sorts. Text, numbers and null, which most fields are, and arrays of them need no function.
- *
- * @param isRequired whether a document without a key fails
- */
+/** The field's value as it sorts. Text, numbers and null, which most fields are, and arrays of them need no function. */
 function keySql(sort: Sort, i: number, isRequired: boolean): Sql {
   const { keys } = sort
   const { path, descending } = keys[i]!
@@ -45,11 +41,9 @@ function orComputed(otherwise: Sql, paths: readonly Path[], computed: Sql): Sql 
   return sql`case when ${sql.join(arrays, ' or ')} then ${computed} else ${otherwise} end`
 }
 
-/** The bound as a value to compare with, or undefined for SQLite's null. */
-function boundSql({ bytes, isCut }: Bound, descending: boolean): Sql | undefined {
+function boundSql(bytes: Buffer, isEnd: boolean): Sql | undefined {
   const value = nativeOf(bytes)
   if (value === null) return undefined
-  const isEnd = isCut && descending
   if (value instanceof Uint8Array) return unhex(isEnd ? endOfCut(bytes) : bytes)
   // Not always UTF-8, but SQLite compares bytes.
   return isEnd ? sql`cast(${unhex(endOfCut(Buffer.from(String(value))))} as text)` : sql`${value}`
@@ -57,16 +51,4 @@ function boundSql({ bytes, isCut }: Bound, descending: boolean): Sql | undefined
 
 const unhex = (bytes: Buffer): Sql => sql`unhex(${bytes.toString('hex')})`
 
-export const sqliteOrder: OrderExpressions = {
-  key: (sort, i) => keySql(sort, i, true),
-  after(sort, i, bound) {
-    const { descending } = sort.keys[i]!
-    const key = keySql(sort, i, false)
-    const value = boundSql(bound, descending)
-    if (value === undefined) return descending ? sql`false` : sql`${key} is not null`
-    // Null is neither before nor after anything to SQL, yet it comes last in a descending order.
-    if (descending) return sql`(${key} >= ${value}) is not true`
-    return sql`${key} ${sql.literal(bound.isCut ? '>=' : '>')} ${value}`
-  },
-  same: (sort, i, bound) => sql`${keySql(sort, i, false)} is ${boundSql(bound, false) ?? sql`null`}`,
-}
+export const sqliteOrder: OrderExpressions = { key: keySql, bound: boundSql }

@@ -9,38 +9,15 @@ import { nativeOf } from './native-key.ts'
 
 const sorts = createConstants((text) => ({ value: parseJson(text) as SortKey[], bytes: 0 }))
 
-/** What is used again for the next field of the same document. */
-type Last = { sort: number; document: string; key: readonly Buffer[] | NoKeyError }
+/** The key of the last document, for its next field. */
+let last: { sort: number; document: string; key: readonly Buffer[] | NoKeyError } | undefined
 
-function createDocumentKeys() {
-  let last: Last | undefined
-
-  function key(document: string, sort: number): Last['key'] {
-    if (last?.sort !== sort || last.document !== document)
-      last = { sort, document, key: keyOrError(document, sorts.value(sort)) }
-    return last.key
-  }
-
-  function keyOrError(document: string, keys: SortKey[]): readonly Buffer[] | NoKeyError {
-    try {
-      return keyOf(parseJson(document) as Json, keys)
-    } catch (error) {
-      if (error instanceof NoKeyError) return error
-      throw error
-    }
-  }
-
-  /**
-   * What the document sorts by in field number `i` of a sort, as SQLite compares it.
-   *
-   * @param sort of `store_sort`
-   * @param isRequired 1: fails where the document has no key; 0: what sorts last
-   */
-  return function store_document_key(document: string, sort: number, i: number, isRequired: number) {
-    const found = key(document, sort)
-    if (!(found instanceof NoKeyError)) return nativeOf(found[i]!)
-    if (isRequired) throw found
-    return sorts.value(sort)[i]!.descending ? null : LAST
+function keyOrError(document: string, keys: readonly SortKey[]): readonly Buffer[] | NoKeyError {
+  try {
+    return keyOf(parseJson(document) as Json, keys)
+  } catch (error) {
+    if (error instanceof NoKeyError) return error
+    throw error
   }
 }
 
@@ -49,5 +26,19 @@ const LAST = Buffer.of(0xff)
 export const sortFunctions = {
   /** @param keys JSON of a sort's keys */
   store_sort: (keys: string): bigint => sorts.numberOf(keys),
-  store_document_key: createDocumentKeys(),
+
+  /**
+   * What the document sorts by in field number `i` of a sort, as SQLite compares it.
+   *
+   * @param sort of `store_sort`
+   * @param isRequired 1: fails where the document has no key; 0: what sorts last
+   */
+  store_document_key(document: string, sort: number, i: number, isRequired: number) {
+    if (last?.sort !== sort || last.document !== document)
+      last = { sort, document, key: keyOrError(document, sorts.value(sort)) }
+    const { key } = last
+    if (!(key instanceof NoKeyError)) return nativeOf(key[i]!)
+    if (isRequired) throw key
+    return sorts.value(sort)[i]!.descending ? null : LAST
+  },
 }
