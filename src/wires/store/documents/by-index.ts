@@ -33,15 +33,13 @@ const LOOKUP_COST = 8
 
 const NOTHING = sql.literal('')
 
-/** What a list has cost: how many entries were looked at, and documents, those of the page among them. */
-export type Examined = { readonly entries: number; readonly documents: number }
-
 /** A page that was read from an index, and how. */
 export type IndexPage = ListPage & {
   readonly plan: Plan
   /** Whether the entries were in the list's order. */
   readonly order: 'index' | 'sorted'
-  readonly examined: Examined
+  /** How many entries were looked at, and documents, those of the page among them. */
+  readonly examined: { readonly entries: number; readonly documents: number }
 }
 
 /** Reads a list from the entries of an index; undefined if none is of use. */

@@ -150,8 +150,8 @@ export function documentEndpoints({
   /** How long a list may take, its waiting included. */
   listLimitMs: number
 } & ReturnType<typeof createLists>) {
-  const one = ({ body, version }: StoredDocument) =>
-    answer<Document>(jsonText(body), { headers: { etag: etagOf(version) } })
+  const one = ({ body, version }: StoredDocument, status = 200) =>
+    answer<Document>(jsonText(body), { status, headers: { etag: etagOf(version) } })
   const changeEndpoint = (
     texts: { summary: string; description: string; body: JsonBody<typeof Fields> },
     change: (fields: DocumentFields, changes: DocumentFields) => DocumentFields,
@@ -200,8 +200,7 @@ export function documentEndpoints({
             status: 201,
           })
         }
-        const made = await documents.create(collection, recordId, ownerOf(caller), body)
-        return answer<Document>(jsonText(made.body), { status: 201, headers: { etag: etagOf(made.version) } })
+        return one(await documents.create(collection, recordId, ownerOf(caller), body), 201)
       },
     ),
     list: endpoint(

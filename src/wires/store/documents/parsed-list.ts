@@ -60,15 +60,6 @@ export function parsedListOf(lists: ParsedLists, parameters: ListParameters, dia
   return parsed
 }
 
-/**
- * Parses the parameters of a list.
- *
- * @throws VALIDATION_ERROR whose path begins with `/query/filter` or `/query/sort`
- * @example
- * const list = parseList(query, db.dialect)
- * sql`select d.body from store_documents d where d.collection = ${collection} and ${list.where}
- *     order by ${list.orderBy} limit ${limit}`
- */
 export function parseList(
   { sort = '-createdAt', filter: text }: ListParameters,
   dialect: Dialect,

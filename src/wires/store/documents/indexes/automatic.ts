@@ -65,17 +65,9 @@ type ShapeCost = {
   readonly scannedMs: number
 }
 
-/** Indexes that the server makes by itself, where lists of the same shape are slow again and again. */
-export type AutomaticIndexes = {
-  /** Takes notice of a list that no index served. */
-  observe(list: ScannedList, cost: ScanCost): void
-  /** Takes notice of a list that was answered from an index. */
-  used(indexId: number): void
-  /** Resolves when nothing is being done because of what was noticed. */
-  idle(): Promise<void>
-}
-
 /**
+ * Indexes that the server makes by itself, where lists of the same shape are slow again and again.
+ *
  * @param options false: no indexes are made
  * @param isByOwner whether a user's lists of a collection are those of the user's own documents
  */
@@ -84,7 +76,7 @@ export function createAutomaticIndexes(
   builds: IndexBuilds,
   options: AutomaticIndexOptions | false,
   isByOwner: (collection: string) => boolean,
-): AutomaticIndexes {
+) {
   // Of this process: an estimate is enough to begin with, and the row decides.
   const costs = new BoundedMap<string, ShapeCost>(SHAPES_MAX)
   const notedUses = new BoundedMap<number, number>(INDEXES_MAX)
@@ -181,7 +173,8 @@ export function createAutomaticIndexes(
   jobs.every('store.unused-indexes', DAY_MS, dropUnused)
 
   return {
-    observe(scanned, { ms, total }) {
+    /** Takes notice of a list that no index served. */
+    observe(scanned: ScannedList, { ms, total }: ScanCost): void {
       const { collection, list } = scanned
       if (options === false || ms < Math.min(options.slowMs, COUNTED_MS)) return
       const needed = list.needed()
@@ -193,7 +186,8 @@ export function createAutomaticIndexes(
       )
     },
 
-    used(indexId) {
+    /** Takes notice of a list that was answered from an index. */
+    used(indexId: number): void {
       const now = clock.now()
       if (now - (notedUses.get(indexId) ?? -Infinity) < HOUR_MS) return
       notedUses.set(indexId, now)
@@ -202,8 +196,7 @@ export function createAutomaticIndexes(
       )
     },
 
-    async idle() {
-      await running.idle()
-    },
+    /** Resolves when nothing is being done because of what was noticed. */
+    idle: (): Promise<void> => running.idle(),
   }
 }

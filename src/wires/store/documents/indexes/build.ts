@@ -1,7 +1,6 @@
 import { Type } from '../../../../base/schema.ts'
 import { ConstraintError, type Database } from '../../../../db/database.ts'
 import { analyzeTable } from '../../../../db/tables.ts'
-import type { JobKind } from '../../../../kernel/jobs/jobs.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import type { Index } from './definition.ts'
 import { duplicateReason } from './document-entries.ts'
@@ -47,13 +46,6 @@ const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER
 /** The payload of a job: it finishes what is to be done to the indexes of a collection. */
 export type IndexWork = { collection: string }
 
-/** Builds the indexes of collections in the background, and deletes the entries of those that are dropped. */
-export type IndexBuilds = {
-  readonly kind: JobKind<IndexWork>
-  /** Fails an index, and deletes its entries. */
-  fail(index: Index, reason: string): Promise<void>
-}
-
 /** A build of an index. */
 type Build = Pick<WireContext, 'db' | 'clock' | 'log'> & {
   readonly index: Index
@@ -63,11 +55,15 @@ type Build = Pick<WireContext, 'db' | 'clock' | 'log'> & {
   readonly stopping: AbortSignal
 }
 
-/** @param countWrites how many writes of documents this process has begun */
+/**
+ * Builds the indexes of collections in the background, and deletes the entries of those that are dropped.
+ *
+ * @param countWrites how many writes of documents this process has begun
+ */
 export function createBuilds(
   { db, clock, jobs, log }: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
   countWrites: () => number,
-): IndexBuilds {
+) {
   /**
    * @param build one that has to be the newest one of the index; undefined: whichever is
    * @throws CONFLICT if it is not being built any more
@@ -118,7 +114,8 @@ export function createBuilds(
   )
   return {
     kind,
-    async fail(index, reason) {
+    /** Fails an index, and deletes its entries. */
+    async fail(index: Index, reason: string): Promise<void> {
       try {
         await failBuild(index, reason)
       } catch (error) {
@@ -127,6 +124,8 @@ export function createBuilds(
     },
   }
 }
+
+export type IndexBuilds = ReturnType<typeof createBuilds>
 
 /**
  * What a build does, in this order.
@@ -151,7 +150,7 @@ async function runBuild(build: Build): Promise<void> {
     await analyzeTable(db, 'store_entries')
     await changeIndexes(db, index.collection, [
       deleteDeadSql(index.id),
-      ...noteSql({ index, ...sorted }),
+      ...noteSql(index, [sorted]),
       requireIndex(finishSql(index.id, build.build, clock.now())),
     ])
     log.info({ ...about, documents }, 'an index is ready')

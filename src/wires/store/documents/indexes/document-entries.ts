@@ -1,24 +1,15 @@
 import type { Json } from '../query/filter.ts'
-import { DEAD, entriesOf, namesOf, UnindexableError, type Entry } from './entries.ts'
+import { DEAD, entriesOf, namesOf, UnindexableError, type Entries } from './entries.ts'
 import type { Index } from './definition.ts'
 
 /** A document as an index sees it. */
 export type IndexedDocument = { readonly id: string; readonly owner: string; readonly document: Json }
 
 /** The entries of a document in an index. */
-export type DocumentEntries = {
+export type DocumentEntries = Entries & {
   readonly index: Index
   readonly id: string
   readonly owner: string
-  readonly entries: readonly Entry[]
-}
-
-/** The entries of documents in one index, and what the index has to know of them. */
-export type EntriesOfDocuments = {
-  readonly index: Index
-  readonly documents: readonly DocumentEntries[]
-  readonly hasArrays: boolean
-  readonly hasCutKeys: boolean
 }
 
 /**
@@ -26,26 +17,20 @@ export type EntriesOfDocuments = {
  *
  * @param refuse called for a document that the index cannot hold; if it returns, the document has no entries
  */
-export function entriesOfDocuments(
+export const entriesOfDocuments = (
   index: Index,
   documents: readonly IndexedDocument[],
   refuse: (id: string, error: UnindexableError) => void,
-): EntriesOfDocuments {
-  let [hasArrays, hasCutKeys] = [false, false]
-  const made = documents.flatMap(({ id, owner, document }): DocumentEntries[] => {
+): DocumentEntries[] =>
+  documents.flatMap(({ id, owner, document }) => {
     try {
-      const { entries, ...noted } = entriesOf(document, index.fields)
-      hasArrays ||= noted.hasArrays
-      hasCutKeys ||= noted.hasCutKeys
-      return [{ index, id, owner, entries }]
+      return [{ index, id, owner, ...entriesOf(document, index.fields) }]
     } catch (error) {
       if (!(error instanceof UnindexableError)) throw error
       refuse(id, error)
       return []
     }
   })
-  return { index, documents: made, hasArrays, hasCutKeys }
-}
 
 /** Entries that are gone, as an index that is built keeps them: a build with an older snapshot cannot bring them back. */
 export const deadOf = (documents: readonly DocumentEntries[]): DocumentEntries[] =>

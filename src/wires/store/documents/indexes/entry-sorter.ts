@@ -13,7 +13,6 @@ const BATCH_CHARACTERS = 500_000
 
 /** What is known of the documents once all of them were read. */
 export type SortedDocuments = {
-  readonly documents: number
   readonly hasArrays: boolean
   readonly hasCutKeys: boolean
   /** Why the index cannot hold them. */
@@ -43,7 +42,6 @@ export class EntrySorter {
   #rest: Uint8Array = Buffer.alloc(0)
   #sorted: Iterator<{ line: string }> | undefined
   #ahead: string | undefined
-  #documents = 0
   #hasArrays = false
   #hasCutKeys = false
   #refused: string | undefined
@@ -86,7 +84,6 @@ export class EntrySorter {
 
   /** The entries of a document as JSON; the order of these texts is that of the bytes of their keys. */
   #entriesOf([id, owner, document]: [string, string, Json]): string[] {
-    this.#documents++
     try {
       const { entries, hasArrays, hasCutKeys } = entriesOf(document, this.#fields)
       this.#hasArrays ||= hasArrays
@@ -106,7 +103,6 @@ export class EntrySorter {
     this.#sorted = statement.iterate() as Iterator<unknown> as Iterator<{ line: string }>
     this.#ahead = this.#read()
     return {
-      documents: this.#documents,
       hasArrays: this.#hasArrays,
       hasCutKeys: this.#hasCutKeys,
       ...(this.#refused !== undefined && { refused: this.#refused }),
@@ -130,6 +126,7 @@ export class EntrySorter {
     const next = this.#sorted!.next()
     return next.done ? undefined : next.value.line
   }
+
   close(): void {
     this.#db.close()
   }

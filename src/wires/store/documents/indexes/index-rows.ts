@@ -4,7 +4,6 @@ import { requireRow, type Database, type Row, type Step, type StepWith } from '.
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
 import { lockTable } from '../../../../db/tables.ts'
 import type { Definition, Index, IndexSet, IndexSource, IndexState } from './definition.ts'
-import type { EntriesOfDocuments } from './document-entries.ts'
 import { KEY_FORMAT, type IndexField } from './entries.ts'
 
 // Any number that nobody else takes in this database.
@@ -165,16 +164,18 @@ export const progressSql = (id: number, build: number, documents: number): Sql<{
   where id = ${id} and state = 'building' and build = ${build} returning documents`
 
 /** Notes what an index has to know of entries that it did not know: that a document has several, or that keys are cut. */
-export const noteSql = ({ index, hasArrays, hasCutKeys }: Omit<EntriesOfDocuments, 'documents'>): Sql[] =>
-  (hasArrays && !index.hasArrays) || (hasCutKeys && !index.hasCutKeys)
-    ? [
-        sql`
-          update store_indexes set
-            has_arrays = has_arrays or ${flag(hasArrays)}, has_cut_keys = has_cut_keys or ${flag(hasCutKeys)}
-          where id = ${index.id}
-            and not ((has_arrays or ${flag(!hasArrays)}) and (has_cut_keys or ${flag(!hasCutKeys)}))`,
-      ]
-    : []
+export function noteSql(index: Index, noted: readonly Pick<Index, 'hasArrays' | 'hasCutKeys'>[]): Sql[] {
+  const hasArrays = noted.some((one) => one.hasArrays)
+  const hasCutKeys = noted.some((one) => one.hasCutKeys)
+  if (!(hasArrays && !index.hasArrays) && !(hasCutKeys && !index.hasCutKeys)) return []
+  return [
+    sql`
+      update store_indexes set
+        has_arrays = has_arrays or ${flag(hasArrays)}, has_cut_keys = has_cut_keys or ${flag(hasCutKeys)}
+      where id = ${index.id}
+        and not ((has_arrays or ${flag(!hasArrays)}) and (has_cut_keys or ${flag(!hasCutKeys)}))`,
+  ]
+}
 
 /**
  * Keeps builds and the replacement of all documents apart, until the end of the transaction. SQLite has one writer and needs no

@@ -1,6 +1,9 @@
-import type { Transaction } from '../../../../db/database.ts'
+import { BoundedMap } from '../../../../base/bounded-map.ts'
+import type { Clock } from '../../../../base/clock.ts'
+import { cachedUntilWrite } from '../../../../db/cached-until-write.ts'
+import type { Database, Transaction } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
-import { createAutomaticIndexes, type AutomaticIndexes, type AutomaticIndexOptions } from './automatic.ts'
+import { createAutomaticIndexes, type AutomaticIndexOptions } from './automatic.ts'
 import { declareSql } from './automatic-rows.ts'
 import { createBuilds } from './build.ts'
 import type { Definition, IndexSet } from './definition.ts'
@@ -14,22 +17,15 @@ import {
   selectUnfinishedSql,
   type IndexRow,
 } from './index-rows.ts'
-import { createRecentSets } from './recent-sets.ts'
 import { replaceEntries, type Replacement } from './replace.ts'
-import { createUpkeep, type Upkeep } from './upkeep.ts'
+import { createUpkeep } from './upkeep.ts'
 
-/** The indexes of collections; see docs/decisions/047-index-entries.md. */
-export type Indexes = Upkeep &
-  AutomaticIndexes & {
-    /** The indexes of a collection as they were a second ago at most. */
-    recent(collection: string): IndexSet | Promise<IndexSet>
-    /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
-    declare(definitions: readonly Definition[]): Promise<void>
-    /** Changes the entries in the transaction that replaces documents, before it does. */
-    replace(tx: Transaction, replacement: Replacement): Promise<void>
-  }
+const COLLECTIONS_MAX = 10_000
+const RECENT_MS = 1_000
 
 /**
+ * The indexes of collections; see docs/decisions/047-index-entries.md.
+ *
  * @param automatic when indexes are made that nobody has declared; false: never
  * @param isByOwner whether a user's lists of a collection are those of the user's own documents
  */
@@ -37,7 +33,7 @@ export function createIndexes(
   context: Pick<WireContext, 'db' | 'clock' | 'jobs' | 'log'>,
   automatic: AutomaticIndexOptions | false,
   isByOwner: (collection: string) => boolean,
-): Indexes {
+) {
   const { db, clock, log } = context
   const upkeep = createUpkeep(db, (index, reason) => builds.fail(index, reason))
   const builds = createBuilds(context, () => upkeep.countWrites())
@@ -45,9 +41,10 @@ export function createIndexes(
   return {
     ...upkeep,
     ...createAutomaticIndexes(context, builds, automatic, isByOwner),
-    recent: createRecentSets(db, clock, (collection) => upkeep.reload(collection)),
+    recent: recentSets(db, clock, (collection) => upkeep.reload(collection)),
 
-    async declare(definitions) {
+    /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
+    async declare(definitions: readonly Definition[]): Promise<void> {
       const rows = await db.all(selectIndexesSql())
       const isDeclared = (row: IndexRow): boolean => definitions.some((one) => isSame(one, row))
       /** An automatic index goes if a declared one of its fields does more, or if it was made under another configuration. */
@@ -80,7 +77,8 @@ export function createIndexes(
         await builds.kind.enqueue({ collection }, { id: `store-indexes-${collection}` })
     },
 
-    async replace(tx, replacement) {
+    /** Changes the entries in the transaction that replaces documents, before it does. */
+    async replace(tx: Transaction, replacement: Replacement): Promise<void> {
       const failed = await replaceEntries(tx, replacement, {
         now: clock.now(),
         deleteEntries: (collection) => builds.kind.enqueueSql({ collection }),
@@ -91,6 +89,27 @@ export function createIndexes(
           `an index fails with the restored documents: ${reason}`,
         )
     },
+  }
+}
+
+export type Indexes = ReturnType<typeof createIndexes>
+
+/** Answers the indexes of a collection as they were a second ago at most, mostly without a read. */
+function recentSets(
+  db: Database,
+  clock: Clock,
+  read: (collection: string) => Promise<IndexSet>,
+): (collection: string) => IndexSet | Promise<IndexSet> {
+  if (db.revision() !== undefined) return cachedUntilWrite(db, read)
+  const sets = new BoundedMap<string, { set: Promise<IndexSet>; until: number }>(COLLECTIONS_MAX)
+  return (collection) => {
+    const known = sets.get(collection)
+    if (known && known.until > clock.elapsed()) return known.set
+    const set = read(collection)
+    sets.set(collection, { set, until: clock.elapsed() + RECENT_MS })
+    // The caller gets the error.
+    set.catch(() => sets.delete(collection))
+    return set
   }
 }
 

@@ -64,7 +64,7 @@ export async function replaceEntries(
 
   async function replaceIn(collection: string, indexes: readonly Index[]): Promise<void> {
     for await (const lines of pages(tx, (after) => goneSql(collection, after, DOCUMENTS_A_STEP))) {
-      const gone = indexes.flatMap((index) => entriesOfDocuments(index, lines, () => undefined).documents)
+      const gone = indexes.flatMap((index) => entriesOfDocuments(index, lines, () => undefined))
       const isBuilt = ({ index }: DocumentEntries): boolean => index.state === 'building'
       await tx.write(deleteEntriesSql(gone.filter((one) => !isBuilt(one))))
       await tx.write(putEntriesSql(tx.dialect, deadOf(gone.filter(isBuilt))))
@@ -75,9 +75,10 @@ export async function replaceEntries(
           failed.set(index, `in the document ${id} ${message}`),
         ),
       )
-      const kept = await withoutDuplicates(fresh.flatMap(({ documents }) => documents))
+      const kept = await withoutDuplicates(fresh.flat())
       await tx.write(putEntriesSql(tx.dialect, kept))
-      for (const noted of fresh) for (const note of noteSql(noted)) await tx.write(note)
+      for (const [i, index] of indexes.entries())
+        for (const note of noteSql(index, fresh[i]!)) await tx.write(note)
     }
   }
 

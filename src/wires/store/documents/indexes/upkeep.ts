@@ -37,35 +37,17 @@ export type DocumentWrite<R extends Row> = {
 }
 
 /** Keeps the entries of documents up, in the batch that writes the documents. */
-export type Upkeep = {
-  /** The indexes of a collection as this process knows them. */
-  known(collection: string): IndexSet
-  /** How many writes this process has begun. */
-  countWrites(): number
-  /** Reads the indexes of a collection. */
-  reload(collection: string): Promise<IndexSet>
-  /**
-   * Runs a write with the steps of its entries; if the collection's indexes are others than this process knew, again.
-   *
-   * @param write makes the write for a set of indexes
-   * @returns the rows of its statement; none if it changed nothing
-   * @throws CONFLICT naming the fields of a unique index; VALIDATION_ERROR for a document that an index cannot hold
-   */
-  write<R extends Row>(
-    collection: string,
-    write: (set: IndexSet) => DocumentWrite<R> | Promise<DocumentWrite<R>>,
-  ): Promise<R[]>
-}
-
 export function createUpkeep(
   db: Database,
   /** Gives up an index that this server made by itself and that a document does not fit into. */
   giveUp: (index: Index, reason: string) => Promise<void>,
-): Upkeep {
+) {
   // Without an entry a collection is taken for one without indexes; a write that is wrong about it fails.
   const sets = new BoundedMap<string, IndexSet>(COLLECTIONS_MAX)
+  /** The indexes of a collection as this process knows them. */
   const known = (collection: string): IndexSet => sets.get(collection) ?? withoutIndexes(collection)
 
+  /** Reads the indexes of a collection. */
   async function reload(collection: string): Promise<IndexSet> {
     const set = setOf(collection, await db.all(selectSetSql(collection)))
     if (set.version > 0) sets.set(collection, set)
@@ -89,9 +71,21 @@ export function createUpkeep(
   let writes = 0
   return {
     known,
+    /** How many writes this process has begun. */
     countWrites: () => writes,
     reload,
-    async write(collection, write) {
+
+    /**
+     * Runs a write with the steps of its entries; if the collection's indexes are others than this process knew, again.
+     *
+     * @param write makes the write for a set of indexes
+     * @returns the rows of its statement; none if it changed nothing
+     * @throws CONFLICT naming the fields of a unique index; VALIDATION_ERROR for a document that an index cannot hold
+     */
+    async write<R extends Row>(
+      collection: string,
+      write: (set: IndexSet) => DocumentWrite<R> | Promise<DocumentWrite<R>>,
+    ): Promise<R[]> {
       writes++
       for (let attempt = 0; attempt < TRIES; attempt++) {
         const set = known(collection)
@@ -115,6 +109,8 @@ export function createUpkeep(
     },
   }
 }
+
+export type Upkeep = ReturnType<typeof createUpkeep>
 
 /** A document does not fit into an index. */
 class Refusal extends Error {
@@ -148,16 +144,16 @@ function entrySteps(
   const notes: Step[] = []
   for (const index of indexes) {
     // A document that it could not hold has no entries.
-    const old = entriesOfDocuments(index, before, () => undefined).documents
+    const old = entriesOfDocuments(index, before, () => undefined)
     const made = entriesOfDocuments(index, after, (id, error) => {
       throw new Refusal(index, error, changes.find((one) => one.id === id)?.path)
     })
-    alive.push(...select(made.documents, old, (entry, other) => other?.ends !== entry.ends))
-    const gone = select(old, made.documents, (_, other) => other === undefined)
+    alive.push(...select(made, old, (entry, other) => other?.ends !== entry.ends))
+    const gone = select(old, made, (_, other) => other === undefined)
     if (index.state === 'ready') deleted.push(...gone)
     // The build may insert it later, from its snapshot.
     else dead.push(...deadOf(gone))
-    notes.push(...noteSql(made))
+    notes.push(...noteSql(index, made))
   }
   // Deletions last: two documents that change their unique values against each other would wait for each other in a circle.
   // Dead entries are put with the others, in the order in which a build inserts.

@@ -8,41 +8,29 @@ import { sortKeyOf } from '../sort-key.ts'
 type Passes = (value: unknown) => boolean
 
 /**
- * Compiles a filter to a function of a document, as `JSON.parse` reads it.
- * What is missing is `undefined` inside, which no JSON holds.
+ * Compiles a filter to a function of a document, as `JSON.parse` reads it, and what `$elemMatch` with operators asks to one of
+ * an element. What is missing is `undefined` inside, which no JSON holds.
  */
-export function compileMatcher(filter: FilterTree): (document: unknown) => boolean {
+export function compileMatcher(filter: FilterTree | ElementTest): Passes {
   switch (filter.kind) {
     case 'field':
       return compileField(filter.path, filter.test)
+    case 'value':
+      return compileTest(filter.test)
     case 'not': {
       const matches = compileMatcher(filter.of)
-      return (document) => !matches(document)
+      return (value) => !matches(value)
     }
-    case 'and':
-    case 'or':
-      return join(filter.kind, filter.of.map(compileMatcher))
+    case 'and': {
+      const parts = filter.of.map(compileMatcher)
+      return (value) => parts.every((passes) => passes(value))
+    }
+    case 'or': {
+      const parts = filter.of.map(compileMatcher)
+      return (value) => parts.some((passes) => passes(value))
+    }
   }
 }
-
-/** Compiles what `$elemMatch` with operators asks of an element itself. */
-function elementMatches(test: ElementTest): (element: unknown) => boolean {
-  switch (test.kind) {
-    case 'value':
-      return compileTest(test.test)
-    case 'not': {
-      const passes = elementMatches(test.of)
-      return (element) => !passes(element)
-    }
-    case 'and':
-      return join(test.kind, test.of.map(elementMatches))
-  }
-}
-
-const join = (kind: 'and' | 'or', parts: readonly Passes[]): Passes =>
-  kind === 'and'
-    ? (value) => parts.every((passes) => passes(value))
-    : (value) => parts.some((passes) => passes(value))
 
 const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null
 
@@ -108,7 +96,7 @@ function compileTest(test: Test): Passes {
     case 'size':
       return (value) => Array.isArray(value) && value.length === test.size
     case 'element': {
-      const passes = elementMatches(test.of)
+      const passes = compileMatcher(test.of)
       return (value) => Array.isArray(value) && value.some(passes)
     }
     case 'elementMatches': {

@@ -2,6 +2,7 @@ import { sql, type Sql } from '../../../../../db/sql.ts'
 import { sortKeyOf } from '../../sort-key.ts'
 import type { ElementTest, FilterTree, Json, Test } from '../../query/filter.ts'
 import type { Path } from '../../query/path.ts'
+import { typeOf } from './jsonpath.ts'
 
 /**
  * Whether one of the values at the path passes, for every path and test: asked of the JSON text, value by value, by the
@@ -27,7 +28,7 @@ function passes(value: Sql, test: Test, depth: number): Sql {
     case 'range': {
       const key = sql`decode(${sortKeyOf(test.bound).toString('hex')}, 'hex')`
       const compared = sql`store_sort_key(${value}) ${sql.literal(test.operator)} ${key}`
-      return sql`(json_typeof(${value}) = ${jsonTypeOf(test.bound)} and ${compared})`
+      return sql`(json_typeof(${value}) = ${typeOf(test.bound)} and ${compared})`
     }
     case 'type':
       return sql`store_type(${value}) = any(array[${sql.join(test.types)}]::text[])`
@@ -40,7 +41,7 @@ function passes(value: Sql, test: Test, depth: number): Sql {
     case 'size':
       return whereType(value, 'array', sql`json_array_length(${value}) = ${test.size}::numeric`)
     case 'element':
-      return someElement(value, depth, (element) => elementPasses(element, test.of, depth + 1))
+      return someElement(value, depth, (element) => matches(element, test.of, depth + 1))
     case 'elementMatches':
       return someElement(
         value,
@@ -61,11 +62,6 @@ function isOneOf(value: Sql, values: readonly Json[]): Sql {
 const whereType = (value: Sql, type: string, condition: Sql): Sql =>
   sql`case json_typeof(${value}) when ${type} then ${condition} else false end`
 
-function jsonTypeOf(value: Json): string {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : typeof value
-}
-
 function someElement(array: Sql, depth: number, condition: (element: Sql) => Sql): Sql {
   const name = sql.literal(`each${depth}`)
   const some = sql`exists (select from json_array_elements(${array}) as ${name}(value)
@@ -73,25 +69,12 @@ function someElement(array: Sql, depth: number, condition: (element: Sql) => Sql
   return whereType(array, 'array', some)
 }
 
-function elementPasses(element: Sql, test: ElementTest, depth: number): Sql {
-  if (test.kind === 'value') return passes(element, test.test, depth)
-  if (test.kind === 'not') return sql`not (${elementPasses(element, test.of, depth)})`
-  return joined(
-    test.kind,
-    test.of.map((part) => elementPasses(element, part, depth)),
-  )
-}
-
-function matches(document: Sql, filter: FilterTree, depth: number): Sql {
-  if (filter.kind === 'field') return fieldExactly(document, filter.path, filter.test, depth)
-  if (filter.kind === 'not') return sql`not (${matches(document, filter.of, depth)})`
-  return joined(
-    filter.kind,
-    filter.of.map((part) => matches(document, part, depth)),
-  )
-}
-
-function joined(kind: 'and' | 'or', parts: readonly Sql[]): Sql {
-  if (parts.length === 0) return sql.literal(String(kind === 'and'))
-  return sql`(${sql.join(parts, ` ${kind} `)})`
+/** @param value a document, or an element for a test of one */
+function matches(value: Sql, part: FilterTree | ElementTest, depth: number): Sql {
+  if (part.kind === 'field') return fieldExactly(value, part.path, part.test, depth)
+  if (part.kind === 'value') return passes(value, part.test, depth)
+  if (part.kind === 'not') return sql`not (${matches(value, part.of, depth)})`
+  if (part.of.length === 0) return sql.literal(String(part.kind === 'and'))
+  const parts = part.of.map((one) => matches(value, one, depth))
+  return sql`(${sql.join(parts, ` ${part.kind} `)})`
 }

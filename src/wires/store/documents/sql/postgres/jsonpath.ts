@@ -218,7 +218,8 @@ function matchesArrays(filter: FilterTree): boolean | undefined {
   }
 }
 
-function typeOf(value: Json): JsonType {
+/** The type of a value as PostgreSQL names it. */
+export function typeOf(value: Json): JsonType {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   return typeof value as 'boolean' | 'number' | 'string' | 'object'
@@ -272,26 +273,19 @@ const LONG = ['-9223372036854775808', '9223372036854775807'] as const
 const within = (at: string, [from, to]: readonly [string, string]): Predicate =>
   exactly(`(${at} >= ${from} && ${at} <= ${to})`)
 
-const TYPES: Readonly<Record<Exclude<TypeName, 'int' | 'long' | 'double'>, JsonType>> = {
-  string: 'string',
-  object: 'object',
-  array: 'array',
-  bool: 'boolean',
-  null: 'null',
-}
-
 function hasType(at: string, types: readonly TypeName[]): Predicate {
   const isWhole = exactly(`${at} % 1 == 0`)
-  const numbers: Predicate[] = []
-  const others: Predicate[] = []
-  for (const type of new Set(types)) {
-    if (type === 'int') numbers.push(all(within(at, INT), isWhole))
-    else if (type === 'long') numbers.push(all(within(at, LONG), not(within(at, INT)), isWhole))
-    else if (type === 'double') numbers.push(not(all(within(at, LONG), isWhole)))
-    else others.push(isOf(at, TYPES[type]))
-  }
   const number = isOf(at, 'number')
-  return any(...others, numbers.length === 3 ? number : all(any(...numbers), number))
+  const numbers = {
+    int: all(within(at, INT), isWhole),
+    long: all(within(at, LONG), not(within(at, INT)), isWhole),
+    double: not(all(within(at, LONG), isWhole)),
+  }
+  const [inNumbers, others]: [Predicate[], Predicate[]] = [[], []]
+  for (const type of new Set(types))
+    if (type === 'int' || type === 'long' || type === 'double') inNumbers.push(numbers[type])
+    else others.push(isOf(at, type === 'bool' ? 'boolean' : type))
+  return any(...others, inNumbers.length === 3 ? number : all(any(...inNumbers), number))
 }
 
 function hasRemainder(at: string, divisor: number, remainder: number): Predicate {
