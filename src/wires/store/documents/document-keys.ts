@@ -1,4 +1,4 @@
-import type { Json } from './query/filter.ts'
+import { isObject, type Json, type JsonObject } from './query/filter.ts'
 import { indexOf, type Path } from './query/path.ts'
 
 /** A field's part of a key: a value, null for a missing one, undefined where an array at the end of the path is empty. */
@@ -24,7 +24,7 @@ const STEPS_MAX = 1_000_000
 
 /**
  * Calls `visit` with each key that a document has for the fields at `paths`: one, or one for each element where they run
- * through an array. Fields that run through the same array have their values of the same element in each key.
+ * through an array. JsonObject that run through the same array have their values of the same element in each key.
  * https://www.mongodb.com/docs/manual/core/indexes/index-types/index-multikey/
  *
  * @param visit may get the same key several times, and must not keep the array
@@ -45,11 +45,6 @@ type Field = { readonly at: number; readonly value: KeyPart }
 /** Where a path leads from an array by the index in it. */
 type Indexed = Field & { readonly isNested: boolean }
 
-type Fields = { readonly [name: string]: Json }
-
-const isObject = (value: Json): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 class Walk {
   readonly #paths: readonly Path[]
   readonly #visit: (key: readonly KeyPart[]) => void
@@ -67,7 +62,7 @@ class Walk {
    * @param indexed where a path leads if the array around the object has the index that the path names
    */
   object(
-    object: Fields | undefined,
+    object: JsonObject | undefined,
     before: readonly Field[],
     indexed: readonly (Indexed | undefined)[],
   ): void {
@@ -125,7 +120,7 @@ class Walk {
     if (isSameForAll) this.object(undefined, withElement(array), indexed)
   }
 
-  #refuseAmbiguous(object: Fields, fields: readonly Field[]): void {
+  #refuseAmbiguous(object: JsonObject, fields: readonly Field[]): void {
     for (const [i, { at }] of fields.entries()) {
       const path = this.#paths[i]!
       if (at < path.length && Object.hasOwn(object, path[at]!)) throw new NoKeyError('ambiguous', [i])

@@ -1,5 +1,6 @@
 import { isoTime, type Clock } from '../../../base/clock.ts'
-import { errors } from '../../../base/errors.ts'
+import { Coalescer } from '../../../base/coalesce.ts'
+import { ApiError, errors } from '../../../base/errors.ts'
 import { idsWithin, timeOfId } from '../../../base/ids.ts'
 import { parseJson } from '../../../base/json.ts'
 import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
@@ -25,11 +26,14 @@ import {
   updateSql,
 } from './sql/document-rows.ts'
 import type { Upkeep } from './indexes/upkeep.ts'
-import { createInsertGroups } from './insert-groups.ts'
 import type { Json } from './query/filter.ts'
 
 const UPDATE_TRIES = 100
 const UPDATES_WAITING = 1000
+// Groups of a collection under way, beyond which documents wait for the next: one is written while the other is flushed.
+const GROUPS = 2
+const LARGEST_GROUP = 100
+const GROUP_CHARACTERS = 1_000_000
 
 const tooManyUpdates = (id: string) =>
   errors.unavailable({ message: `Too many concurrent updates of document ${id}: try again.`, retryAfter: 1 })
@@ -137,7 +141,26 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
     return rows.length > 0
   }
 
-  const insertInGroups = createInsertGroups({ one: insert, all: insertAll })
+  // Documents that arrive together are inserted by one write, which costs PostgreSQL half as much where they have index entries.
+  const groups = new Coalescer<NewDocument, boolean>({
+    laneOf: ({ collection }) => collection,
+    groups: GROUPS,
+    largest: LARGEST_GROUP,
+    heaviest: GROUP_CHARACTERS,
+    weightOf: ({ body }) => body.length,
+    keyOf: ({ id }) => id,
+    async answer(group) {
+      if (group.length === 1) return group.map(insert)
+      try {
+        const documents = group.map(({ id, owner, body }) => ({ id, owner, body }))
+        return (await insertAll(group[0]!.collection, documents)) ? group.map(() => true) : group.map(insert)
+      } catch (error) {
+        // Nothing was written: it is wrong with one of them, and may be right for the others.
+        if (error instanceof ApiError && error.status < 500) return group.map(insert)
+        throw error
+      }
+    },
+  })
 
   return {
     get,
@@ -152,7 +175,7 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
     async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
       const document = { collection, id, owner, body: newBody(id, fields) }
       const isAlone = !gainsFromGroups(db.dialect) || indexes.known(collection).indexes.length === 0
-      const isMade = await (isAlone ? insert(document) : insertInGroups(document))
+      const isMade = await (isAlone ? insert(document) : groups.call(document))
       return isMade ? { body: document.body, version: 1 } : get(collection, id, { owner })
     },
 

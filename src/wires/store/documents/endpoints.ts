@@ -6,7 +6,6 @@ import type { Static } from 'typebox'
 import { errors } from '../../../base/errors.ts'
 import { idPattern } from '../../../base/ids.ts'
 import { json, type JsonBody } from '../../../http/bodies.ts'
-import type { Caller } from '../../../http/access.ts'
 import { namesEtag } from '../../../http/conditions.ts'
 import { countedFor } from '../../../http/limits.ts'
 import { answer, jsonText, NoBody, endpoint } from '../../../http/route.ts'
@@ -172,7 +171,6 @@ export function documentEndpoints({
         return one(await documents.change(collection, id, rowFilter, changed, expected, makeRoom))
       },
     )
-  const ownerOf = (caller: Caller | undefined): string => caller!.id
 
   return {
     create: endpoint(
@@ -193,14 +191,14 @@ export function documentEndpoints({
           const made = await documents.createAll(
             collection,
             recordId,
-            ownerOf(caller),
+            caller.id,
             body as Record<string, unknown>[],
           )
           return answer<Document>(jsonText(`{"data":[${made.map((one) => one.body).join(',')}]}`), {
             status: 201,
           })
         }
-        return one(await documents.create(collection, recordId, ownerOf(caller), body), 201)
+        return one(await documents.create(collection, recordId, caller.id, body), 201)
       },
     ),
     list: endpoint(

@@ -14,7 +14,7 @@ import {
   type ParsedList,
   type ParsedLists,
 } from './parsed-list.ts'
-import { cursorBehind, decodeCursor, encodeCursor, exactPosition, type Cursor } from './query/cursor.ts'
+import { decodeCursor, exactPosition, type Cursor } from './query/cursor.ts'
 import type { Json } from './query/filter.ts'
 import { documentsSql } from './sql/document-rows.ts'
 
@@ -105,21 +105,11 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
 }
 
 /** Tells a list from others that the same filter and sort may be asked of. */
-const nameOf = ({ collection, owner, list }: Pick<ListSource, 'collection' | 'owner' | 'list'>): string =>
-  `${collection} ${owner ?? ''} ${list.text}`
-
-/** The cursor behind a document; a list without a filter needs no total in it. */
-export const nextCursor = (
-  source: ListSource,
-  document: Readonly<Record<string, unknown>>,
-  total: number,
-  key: Key,
-): string =>
-  encodeCursor(
-    cursorBehind(document, source.list.order, source.list.isFiltered ? total : undefined),
-    nameOf(source),
-    key,
-  )
+export const nameOf = ({
+  collection,
+  owner,
+  list,
+}: Pick<ListSource, 'collection' | 'owner' | 'list'>): string => `${collection} ${owner ?? ''} ${list.text}`
 
 /** The filter, and only what comes after the cursor, whose key may be too long to be in it. */
 export async function afterCursorSql({ db, list, cursor, scope }: ListSource): Promise<Sql> {

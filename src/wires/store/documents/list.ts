@@ -4,15 +4,10 @@ import { readByScan } from './by-scan.ts'
 import type { Fields } from './document-json.ts'
 import { explanationOf, type Explanation, type ReadList } from './explain.ts'
 import { selectIndexesSql } from './indexes/index-rows.ts'
-import {
-  listSourceOf,
-  nextCursor,
-  type ListContext,
-  type ListRequest,
-  type ListSource,
-} from './list-source.ts'
+import { listSourceOf, nameOf, type ListContext, type ListRequest, type ListSource } from './list-source.ts'
 import type { ListPage } from './page.ts'
 import { createParsedLists } from './parsed-list.ts'
+import { cursorBehind, encodeCursor } from './query/cursor.ts'
 
 /** A page as it is answered; the documents as JSON text. */
 export type DocumentList = {
@@ -69,11 +64,13 @@ function answerOf({ key }: ListContext, source: ListSource, { total, documents }
   const last = shown.at(-1)
   const hasMore = last !== undefined && (isCut || documents.length > limit)
   const behind = last && hasMore && (list.scans ? (parseJson(last.body) as Fields) : { _id: last.id })
+  // A list without a filter needs no total in it.
+  const cursor = behind && cursorBehind(behind, list.order, list.isFiltered ? total : undefined)
   return {
     bodies: shown.map(({ body }) => body),
     total,
     limit: isCut ? shown.length : limit,
     offset,
-    nextCursor: behind ? nextCursor(source, behind, total, key) : undefined,
+    nextCursor: cursor ? encodeCursor(cursor, nameOf(source), key) : undefined,
   }
 }

@@ -1,7 +1,6 @@
-type Fields = Readonly<Record<string, unknown>>
+import { isObject } from './query/filter.ts'
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+type Fields = Readonly<Record<string, unknown>>
 
 /**
  * Applies a JSON Merge Patch (RFC 7396) to an object: null removes a field, an object changes the fields that it names,

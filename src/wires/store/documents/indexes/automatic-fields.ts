@@ -1,4 +1,4 @@
-import { conjunctsOf, type FilterTree, type Json } from '../query/filter.ts'
+import { conjunctsOf, isScalar, type FilterTree } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 import type { Sort } from '../query/sort.ts'
 import { FIELDS_MAX } from './definition.ts'
@@ -74,8 +74,6 @@ export function serves(fields: readonly IndexField[], needed: NeededIndex): bool
     })
   )
 }
-
-const isScalar = (value: Json): boolean => value === null || typeof value !== 'object'
 
 /** A number in a path may be an index in an array, which entries do not have. */
 const isIndexable = (path: Path): boolean => !path.some((part) => /^\d+$/.test(part))

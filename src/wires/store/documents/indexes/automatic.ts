@@ -3,21 +3,19 @@ import { BoundedMap } from '../../../../base/bounded-map.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import type { ParsedList } from '../parsed-list.ts'
 import { serves, type NeededIndex } from './automatic-fields.ts'
-import {
-  dropUnusedSql,
-  insertAutomaticSql,
-  makeRoomSql,
-  noteUseSql,
-  selectUnusedSql,
-} from './automatic-rows.ts'
 import type { IndexBuilds } from './build.ts'
 import { namesOf } from './entries.ts'
 import {
   changeIndexes,
+  dropUnusedSql,
   fieldsOf,
+  insertAutomaticSql,
   isStale,
+  makeRoomSql,
+  noteUseSql,
   requireIndex,
   selectIndexesSql,
+  selectUnusedSql,
   type IndexRow,
 } from './index-rows.ts'
 

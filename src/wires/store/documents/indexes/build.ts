@@ -41,7 +41,6 @@ const REST = 0.5
 const LONGEST_REST_MS = 50
 const ENTRIES_A_DELETE = 2_000
 const TRIES = 3
-const RETRY = { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER }
 
 /** The payload of a job: it finishes what is to be done to the indexes of a collection. */
 export type IndexWork = { collection: string }
@@ -81,7 +80,7 @@ export function createBuilds(
     {
       payload: Type.Object({ collection: Type.String() }),
       lane: ({ collection }) => collection,
-      retry: RETRY,
+      retry: { firstMs: 1_000, maxMs: 60_000, attempts: Number.MAX_SAFE_INTEGER },
       atOnce: BUILDS_AT_ONCE,
     },
     async ({ payload: { collection }, stopping }) => {
@@ -115,13 +114,10 @@ export function createBuilds(
   return {
     kind,
     /** Fails an index, and deletes its entries. */
-    async fail(index: Index, reason: string): Promise<void> {
-      try {
-        await failBuild(index, reason)
-      } catch (error) {
+    fail: (index: Index, reason: string): Promise<void> =>
+      failBuild(index, reason).catch((error: unknown) => {
         if (!isStale(error)) throw error
-      }
-    },
+      }),
   }
 }
 

@@ -4,12 +4,12 @@ import { cachedUntilWrite } from '../../../../db/cached-until-write.ts'
 import type { Database, Transaction } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import { createAutomaticIndexes, type AutomaticIndexOptions } from './automatic.ts'
-import { declareSql } from './automatic-rows.ts'
 import { createBuilds } from './build.ts'
 import type { Definition, IndexSet } from './definition.ts'
 import { KEY_FORMAT, namesOf } from './entries.ts'
 import {
   changeIndexes,
+  declareSql,
   dropSql,
   indexOf,
   insertIndexSql,

@@ -1,7 +1,12 @@
 import type { Path } from './path.ts'
 
 export type Scalar = string | number | boolean | null
-export type Json = Scalar | readonly Json[] | { readonly [name: string]: Json }
+export type JsonObject = { readonly [name: string]: Json }
+export type Json = Scalar | readonly Json[] | JsonObject
+
+export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A filter, parsed. https://www.mongodb.com/docs/manual/reference/operator/query/ */
 export type FilterTree =
@@ -39,6 +44,9 @@ export type Test =
    * a document with the fields `0`, `1` and so on.
    */
   | { readonly kind: 'elementMatches'; readonly of: FilterTree }
+
+/** Whether a test is asked of the elements of an array, too. */
+export const asksElements = ({ kind }: Test): boolean => !['size', 'element', 'elementMatches'].includes(kind)
 
 /** What is asked of one value, which is an array as a whole too. */
 export type ValueTest =

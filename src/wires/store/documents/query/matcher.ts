@@ -1,4 +1,4 @@
-import type { ElementTest, FilterTree, Json, Test } from './filter.ts'
+import { asksElements, type ElementTest, type FilterTree, type Json, type Test } from './filter.ts'
 import { typeOf } from './json-types.ts'
 import { indexOf, type Path } from './path.ts'
 import { matcherOf } from './patterns/matcher.ts'
@@ -37,11 +37,10 @@ const isContainer = (value: unknown): value is object => typeof value === 'objec
 /** Whether any of the values at the path passes, as filter.ts defines them. */
 function compileField(path: Path, test: Test): Passes {
   const passes = compileTest(test)
-  const asksElements = !(test.kind === 'size' || test.kind === 'element' || test.kind === 'elementMatches')
   const last = path.length - 1
   const indexes = path.map(indexOf)
 
-  const atEnd: Passes = asksElements
+  const atEnd: Passes = asksElements(test)
     ? (value) => (Array.isArray(value) && value.some(passes)) || passes(value)
     : passes
 

@@ -1,7 +1,16 @@
 import { invalid, type ApiError } from '../../../../base/errors.ts'
 import { pointerTo } from '../../../../base/json-pointer.ts'
 import { parseStrictJson } from '../../../../base/json.ts'
-import { and, or, type ElementTest, type FilterTree, type Json, type Test } from './filter.ts'
+import {
+  and,
+  isObject,
+  or,
+  type ElementTest,
+  type FilterTree,
+  type Json,
+  type JsonObject,
+  type Test,
+} from './filter.ts'
 import { typeNames } from './json-types.ts'
 import { countIndexes, indexOf, MAX_INDEXES, parsePath, quote, type Path } from './path.ts'
 import { MAX_PATTERN_COST, MAX_PATTERN_LENGTH, parsePattern } from './pattern.ts'
@@ -22,8 +31,6 @@ type Counts = {
   patternCost: number
   patternLength: number
 }
-
-type JsonObject = { readonly [name: string]: Json }
 
 /** Where an operator of a field stands. */
 type Place = {
@@ -122,9 +129,6 @@ function atPath(path: Path, test: ElementTest): FilterTree {
   if (test.kind === 'not') return { kind: 'not', of: atPath(path, test.of) }
   return { kind: 'and', of: test.of.map((part) => atPath(path, part)) }
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** JavaScript puts keys that are whole numbers before it, wherever they stood. */
 function firstKey(object: JsonObject): string | undefined {

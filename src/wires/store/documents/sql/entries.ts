@@ -22,7 +22,6 @@ export function entriesSql(
 ): EntriesSql {
   const value = isPlannedOnce ? unseen : (one: Sql): Sql => one
   const ofOwner = owner !== undefined && index.byOwner
-  const key = sql.literal('e.key')
   // SQLite's planner would take either for any list.
   const hint = sql.either({
     sqlite: sql.literal(ofOwner ? 'indexed by store_entries_owner' : 'not indexed'),
@@ -36,8 +35,9 @@ export function entriesSql(
   const [only] = ranges
   // SQLite takes no hint where nothing is looked for.
   if (!only) return { from: sql`store_entries e`, where: sql`false` }
-  if (ranges.length === 1)
-    return { from: table, where: sql`${inIndex} and ${isWithin(key, only, value)} and ${ready}` }
+  const [low, high] = [value(bytesSql(only.low)), value(bytesSql(only.high))]
+  const within = only.isKey ? sql`e.key = ${low}` : sql`e.key >= ${low} and e.key < ${high}`
+  if (ranges.length === 1) return { from: table, where: sql`${inIndex} and ${within} and ${ready}` }
   return {
     from: sql`${rangesSql(ranges)} as bounds cross join ${sql.either({
       sqlite: table,
@@ -77,11 +77,6 @@ export const unseenLimitSql = (limit: number, offset: number): Sql =>
   sql`limit ${unseen(numberSql(limit))} offset ${unseen(numberSql(offset))}`
 
 const numberSql = (value: number): Sql => sql`cast(${value} as bigint)`
-
-const isWithin = (key: Sql, { low, high, isKey }: KeyRange, value: (one: Sql) => Sql): Sql =>
-  isKey
-    ? sql`${key} = ${value(bytesSql(low))}`
-    : sql`${key} >= ${value(bytesSql(low))} and ${key} < ${value(bytesSql(high))}`
 
 // One text for all ranges: it is the same whatever their number. Those of whole keys end behind their first byte 0.
 const rangesSql = (ranges: readonly KeyRange[]): Sql => {

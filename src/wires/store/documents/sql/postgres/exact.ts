@@ -1,6 +1,6 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
 import { sortKeyOf } from '../../sort-key.ts'
-import type { ElementTest, FilterTree, Json, Test } from '../../query/filter.ts'
+import { asksElements, type ElementTest, type FilterTree, type Json, type Test } from '../../query/filter.ts'
 import type { Path } from '../../query/path.ts'
 import { typeOf } from './jsonpath.ts'
 
@@ -17,8 +17,6 @@ export function fieldExactly(document: Sql, path: Path, test: Test, depth = 0): 
   return sql`exists (select from store_values(${document}, array[${sql.join(path)}]::text[], ${elements}) as ${name}(value)
     where ${passes(sql`${name}.value`, test, depth)})`
 }
-
-const asksElements = ({ kind }: Test): boolean => !['size', 'element', 'elementMatches'].includes(kind)
 
 /** @param value an expression of type json, null for "missing": then the answer may be null */
 function passes(value: Sql, test: Test, depth: number): Sql {

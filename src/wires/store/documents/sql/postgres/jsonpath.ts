@@ -1,4 +1,5 @@
 import {
+  isScalar,
   partsIn,
   type ElementTest,
   type FilterTree,
@@ -48,8 +49,6 @@ export const hasIndexes = (path: Path): boolean => path.slice(1).some(isIndex)
 
 /** Values in a list that are compared one after the other; longer lists are looked up. */
 export const FEW = 3
-
-export const isScalar = (value: Json): value is Scalar => typeof value !== 'object' || value === null
 
 /** Whether the document `@` passes; where the predicate is unknown, it does not. */
 export function documentPredicate(filter: FilterTree): Predicate {

@@ -1,9 +1,9 @@
 import { sql, type Sql } from '../../../../../db/sql.ts'
-import type { FilterTree, Test } from '../../query/filter.ts'
+import { isScalar, type FilterTree, type Test } from '../../query/filter.ts'
 import type { Path } from '../../query/path.ts'
 import { idMatches } from '../document-rows.ts'
 import { fieldExactly } from './exact.ts'
-import { FEW, fieldPredicate, hasIndexes, isScalar, notDocument } from './jsonpath.ts'
+import { FEW, fieldPredicate, hasIndexes, notDocument } from './jsonpath.ts'
 import { isNull, isOneOf } from './operators.ts'
 import { all, any, holds, type Predicate } from './predicate.ts'
 

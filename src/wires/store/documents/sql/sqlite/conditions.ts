@@ -34,20 +34,19 @@ export function conditionsOf(test: Test, value: Sql, container: Sql): SqlConditi
       const byType = Object.groupBy(test.values, (one) =>
         one === null || typeof one === 'boolean' ? String(one) : Array.isArray(one) ? 'array' : typeof one,
       )
-      return Object.entries(byType).map(([type, values = []]) => {
-        const types = TYPES_OF_VALUES[type]!
+      const conditions: SqlCondition[] = []
+      for (const [type, values = []] of Object.entries(byType)) {
+        let holds = TRUE
+        if (type === 'number' || type === 'string') holds = isOneOf(value, values as (string | number)[])
         // Equal ones have the same JSON.
-        if (type === 'object' || type === 'array')
-          return [
-            types,
-            isOneOf(
-              container,
-              values.map((one) => JSON.stringify(one)),
-            ),
-          ]
-        const isCompared = type === 'number' || type === 'string'
-        return [types, isCompared ? isOneOf(value, values as (string | number)[]) : TRUE]
-      })
+        else if (type === 'object' || type === 'array')
+          holds = isOneOf(
+            container,
+            values.map((one) => JSON.stringify(one)),
+          )
+        conditions.push([TYPES_OF_VALUES[type]!, holds])
+      }
+      return conditions
     }
     case 'range':
       return typeof test.bound === 'string' || typeof test.bound === 'number'
@@ -63,24 +62,14 @@ export function conditionsOf(test: Test, value: Sql, container: Sql): SqlConditi
       const fits32 = sql`${value} between -2147483648 and 2147483647`
       const fits64 = sql`${value} > ${-LIMIT_64} and ${value} < ${LIMIT_64}`
       return test.types.flatMap((type): SqlCondition[] => {
-        switch (type) {
-          case 'int':
-            return [[['integer'], fits32]]
-          case 'long':
-            return [[['integer'], sql`(${fits64} and not (${fits32}))`]]
-          case 'double':
-            return [
-              [['real'], TRUE],
-              [['integer'], sql`not (${fits64})`],
-            ]
-          case 'bool':
-            return [[['true', 'false'], TRUE]]
-          case 'null':
-          case 'string':
-          case 'object':
-          case 'array':
-            return [[TYPES_OF_VALUES[type]!, TRUE]]
-        }
+        if (type === 'int') return [[['integer'], fits32]]
+        if (type === 'long') return [[['integer'], sql`(${fits64} and not (${fits32}))`]]
+        if (type === 'double')
+          return [
+            [['real'], TRUE],
+            [['integer'], sql`not (${fits64})`],
+          ]
+        return [[type === 'bool' ? ['true', 'false'] : TYPES_OF_VALUES[type]!, TRUE]]
       })
     }
     case 'pattern': {
@@ -111,10 +100,12 @@ function isOneOf(value: Sql, bounds: readonly (string | number)[]): Sql {
 /** Whether the element in row `e` of `json_each` meets one of the conditions of the test; it may be null instead of false. */
 export function elementMeets(test: Test): Sql | undefined {
   // `atom` is null for objects and arrays, which `value` writes as JSON.
-  const conditions = conditionsOf(test, sql`e.atom`, sql`e.value`)?.map(
-    ([types, holds]) => sql`${holds} and e.type in (${sql.literal(`'${types.join(`', '`)}'`)})`,
-  )
-  return conditions && sql`(${conditions.length === 0 ? sql`false` : sql.join(conditions, ' or ')})`
+  const conditions = conditionsOf(test, sql`e.atom`, sql`e.value`)
+  if (!conditions) return undefined
+  const met: Sql[] = []
+  for (const [types, holds] of conditions)
+    met.push(sql`${holds} and e.type in (${sql.literal(`'${types.join(`', '`)}'`)})`)
+  return sql`(${met.length === 0 ? sql`false` : sql.join(met, ' or ')})`
 }
 
 // First what few documents meet, as no look into them costs much less than another; then what takes more than one.

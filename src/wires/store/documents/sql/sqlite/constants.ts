@@ -20,28 +20,24 @@ export function createConstants<T>(make: (text: string) => Made<T>) {
   let last = 0
   let bytes = 0
 
-  function add(text: string): number {
-    const made = make(text)
-    const size = BYTES_OF_VALUE + BYTES_OF_CHARACTER * text.length + made.bytes
-    values.set(++last, { ...made, bytes: size })
-    bytes += size
-    return last
-  }
-
-  function deleteOldest(): void {
-    const [[text, number] = ['', 0]] = numbers
-    bytes -= values.get(number)!.bytes
-    numbers.delete(text)
-    values.delete(number)
-  }
-
   return {
     /** The value's number. SQLite's integers are bigint; a number would be a double to it. */
     numberOf(text: string): bigint {
-      const number = numbers.get(text) ?? add(text)
+      let number = numbers.get(text)
+      if (number === undefined) {
+        const { value, bytes: own } = make(text)
+        const size = BYTES_OF_VALUE + BYTES_OF_CHARACTER * text.length + own
+        values.set((number = ++last), { value, bytes: size })
+        bytes += size
+      }
       numbers.delete(text)
       numbers.set(text, number)
-      while (bytes > BYTES_MAX && numbers.size > 1) deleteOldest()
+      for (const [oldest, its] of numbers) {
+        if (bytes <= BYTES_MAX || numbers.size === 1) break
+        bytes -= values.get(its)!.bytes
+        numbers.delete(oldest)
+        values.delete(its)
+      }
       return BigInt(number)
     },
     value: (number: number): T => values.get(number)!.value,

@@ -1,7 +1,11 @@
 import type { Path } from '../../query/path.ts'
 
 /** A path as SQLite takes it: each part quoted as JSON quotes it, which addresses every key, whatever characters it holds. */
-export const jsonPath = (path: Path): string => `$${path.map((part) => `.${JSON.stringify(part)}`).join('')}`
+export function jsonPath(path: Path): string {
+  let text = '$'
+  for (const part of path) text += `.${JSON.stringify(part)}`
+  return text
+}
 
 /** What SQLite's `json_type` answers. */
 export type JsonType = 'null' | 'true' | 'false' | 'integer' | 'real' | 'text' | 'object' | 'array'
