@@ -1,21 +1,21 @@
 import type { Json } from './query/filter.ts'
 
 // MongoDB's order of types. https://www.mongodb.com/docs/manual/reference/bson-type-comparison-order/
-const NULL = 0x10
-const NUMBER = 0x20
-const TEXT = 0x30
-const OBJECT = 0x40
-const ARRAY = 0x50
-const BOOLEAN = 0x60
+const NULL = '\x10'
+const NUMBER = '\x20'
+const TEXT = '\x30'
+const OBJECT = '\x40'
+const ARRAY = '\x50'
+const BOOLEAN = '\x60'
 
 /** Ends a text, an object and an array: below every type, and below every byte of an escaped text. */
-const END = 0x00
+const END = '\0'
 
 /** What a document sorts by where an array at the end of the path is empty: below null. */
 export const EMPTY_ARRAY_KEY: Buffer = Buffer.of(0x08)
 
 /** What a document sorts by where a field is missing. */
-export const NULL_KEY: Buffer = Buffer.of(NULL)
+export const NULL_KEY: Buffer = Buffer.from(NULL)
 
 /**
  * Bytes that compare (memcmp) as MongoDB compares values of all types; equal bytes are equal values.
@@ -33,9 +33,10 @@ export const NULL_KEY: Buffer = Buffer.of(NULL)
  */
 export function sortKeyOf(value: Json): Buffer {
   if (value === null) return NULL_KEY
-  const pieces: Buffer[] = [Buffer.of(typeOf(value))]
-  addContent(value, pieces)
-  return Buffer.concat(pieces)
+  if (typeof value === 'number') return numberKey(value)
+  // Types and ends are characters of ASCII, so that all of it is UTF-8.
+  if (typeof value === 'string') return Buffer.from(`${TEXT}${ended(value)}`)
+  return Buffer.from(sortTextOf(value), 'latin1')
 }
 
 /**
@@ -53,47 +54,38 @@ export function keyMaker(form = (key: Buffer): Buffer => key): (value: Json | un
   }
 }
 
-function typeOf(value: Json): number {
+/** The same bytes as characters, which compare likewise. To join them is quicker than to join buffers. */
+export function sortTextOf(value: Json): string {
   if (value === null) return NULL
-  if (typeof value === 'number') return NUMBER
-  if (typeof value === 'string') return TEXT
-  if (typeof value === 'boolean') return BOOLEAN
-  return Array.isArray(value) ? ARRAY : OBJECT
-}
-
-const ended = Buffer.of(END)
-
-function addContent(value: Json, pieces: Buffer[]): void {
-  if (value === null) return
-  if (typeof value === 'number') pieces.push(doubleBytes(value))
-  else if (typeof value === 'string') pieces.push(textBytes(value))
-  else if (typeof value === 'boolean') pieces.push(Buffer.of(Number(value)))
-  else {
-    if (Array.isArray(value)) {
-      for (const element of value as readonly Json[]) {
-        pieces.push(Buffer.of(typeOf(element)))
-        addContent(element, pieces)
-      }
-    } else {
-      for (const [name, inner] of Object.entries(value)) {
-        pieces.push(Buffer.of(typeOf(inner)), textBytes(name))
-        addContent(inner, pieces)
-      }
-    }
-    pieces.push(ended)
+  if (typeof value === 'number') return numberKey(value).toString('latin1')
+  if (typeof value === 'string') return TEXT + textBytes(value)
+  if (typeof value === 'boolean') return BOOLEAN + (value ? '\x01' : '\0')
+  let bytes = ''
+  if (Array.isArray(value)) {
+    for (const element of value as readonly Json[]) bytes += sortTextOf(element)
+    return ARRAY + bytes + END
   }
+  for (const [name, inner] of Object.entries(value)) {
+    const own = sortTextOf(inner)
+    bytes += own[0]! + textBytes(name) + own.slice(1)
+  }
+  return OBJECT + bytes + END
 }
 
-function doubleBytes(value: number): Buffer {
-  const bytes = Buffer.allocUnsafe(8)
-  bytes.writeDoubleBE(value + 0) // -0 + 0 is 0
-  const inverted = bytes[0]! & 0x80
-  bytes[0]! ^= 0x80
-  if (inverted) for (let i = 0; i < 8; i++) bytes[i]! ^= i === 0 ? 0x7f : 0xff
+function numberKey(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(9)
+  bytes.write(NUMBER)
+  bytes.writeDoubleBE(value + 0, 1) // -0 + 0 is 0
+  const isNegative = bytes[1]! & 0x80
+  bytes[1]! ^= 0x80
+  if (isNegative) for (let i = 1; i < 9; i++) bytes[i]! ^= i === 1 ? 0x7f : 0xff
   return bytes
 }
 
 const ESCAPED = /[\0\x01]/g
 
-const textBytes = (text: string): Buffer =>
-  Buffer.from(`${text.replace(ESCAPED, (one) => (one === '\0' ? '\x01\x01' : '\x01\x02'))}\0`)
+const ended = (text: string): string =>
+  text.replace(ESCAPED, (one) => (one === '\0' ? '\x01\x01' : '\x01\x02')) + END
+
+const textBytes = (text: string): string =>
+  /[^\x02-\x7f]/.test(text) ? Buffer.from(ended(text)).toString('latin1') : text + END

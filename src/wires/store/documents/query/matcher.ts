@@ -2,7 +2,7 @@ import { asksElements, type ElementTest, type FilterTree, type Json, type Test }
 import { typeOf } from './json-types.ts'
 import { indexOf, type Path } from './path.ts'
 import { matcherOf } from './patterns/matcher.ts'
-import { sortKeyOf } from '../sort-key.ts'
+import { sortTextOf } from '../sort-key.ts'
 
 /** Tests one value; `undefined` means that the field is missing. */
 type Passes = (value: unknown) => boolean
@@ -119,10 +119,10 @@ function compileIn(values: readonly Json[]): Passes {
 }
 
 const COMPARISONS = {
-  '>': (a: number, b: number): boolean => a > b,
-  '>=': (a: number, b: number): boolean => a >= b,
-  '<': (a: number, b: number): boolean => a < b,
-  '<=': (a: number, b: number): boolean => a <= b,
+  '>': <T extends number | string>(a: T, b: T): boolean => a > b,
+  '>=': <T extends number | string>(a: T, b: T): boolean => a >= b,
+  '<': <T extends number | string>(a: T, b: T): boolean => a < b,
+  '<=': <T extends number | string>(a: T, b: T): boolean => a <= b,
 }
 
 function compileRange(operator: keyof typeof COMPARISONS, bound: Json): Passes {
@@ -130,12 +130,12 @@ function compileRange(operator: keyof typeof COMPARISONS, bound: Json): Passes {
   const type = typeof bound
   if (type === 'number' || (type === 'string' && isInNativeOrder(bound as string)))
     return (value) => typeof value === type && holds(value as number, bound as number)
-  const key = sortKeyOf(bound)
+  const key = sortTextOf(bound)
   return (value) => {
     if (typeof value !== type || Array.isArray(value) !== Array.isArray(bound)) return false
     // A key begins with the type of its value, and null is an object to JavaScript.
-    const other = sortKeyOf(value as Json)
-    return other[0] === key[0] && holds(other.compare(key), 0)
+    const other = sortTextOf(value as Json)
+    return other[0] === key[0] && holds(other, key)
   }
 }
 
