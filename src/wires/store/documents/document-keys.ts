@@ -24,7 +24,7 @@ const STEPS_MAX = 1_000_000
 
 /**
  * Calls `visit` with each key that a document has for the fields at `paths`: one, or one for each element where they run
- * through an array. JsonObject that run through the same array have their values of the same element in each key.
+ * through an array. Fields that run through the same array have their values of the same element in each key.
  * https://www.mongodb.com/docs/manual/core/indexes/index-types/index-multikey/
  *
  * @param visit may get the same key several times, and must not keep the array

@@ -5,7 +5,7 @@ import { anyText } from '../../../testing/any-text.ts'
 import { compareValues } from './query/compare.fixture.ts'
 import type { Json } from './query/filter.ts'
 import { keyOf } from './query/key.ts'
-import { EMPTY_ARRAY_KEY, sortKeyOf } from './sort-key.ts'
+import { EMPTY_ARRAY_KEY, sortKeyOf, sortTextOf } from './sort-key.ts'
 
 const double = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -45,6 +45,23 @@ test('keys compare as values do, also keys joined to one', () => {
     ),
     { numRuns: 3000 },
   )
+})
+
+test('beside a key, as much of a value as the key is long decides', () => {
+  const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+  fc.assert(
+    fc.property(value, value, (one, bound) => {
+      const key = sortTextOf(bound)
+      assert.equal(order(sortTextOf(one, key.length), key), Math.sign(compareValues(one, bound)))
+    }),
+  )
+  const most = sortTextOf([null, 0]).length
+  for (const large of [
+    Array.from({ length: 500_000 }, () => 0),
+    'a'.repeat(1_000_000),
+    { a: ['b'.repeat(1_000_000)] },
+  ])
+    assert.ok(sortTextOf(large, most).length < 3 * most)
 })
 
 test('values stand in order', () => {

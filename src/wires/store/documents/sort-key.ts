@@ -54,19 +54,27 @@ export function keyMaker(form = (key: Buffer): Buffer => key): (value: Json | un
   }
 }
 
-/** The same bytes as characters, which compare likewise. To join them is quicker than to join buffers. */
-export function sortTextOf(value: Json): string {
+/**
+ * The same bytes as characters, which compare likewise. To join them is quicker than to join buffers.
+ *
+ * @param most how many are needed, if the rest of a large value decides nothing: beside a key of this length
+ */
+export function sortTextOf(value: Json, most = Infinity): string {
   if (value === null) return NULL
   if (typeof value === 'number') return numberKey(value).toString('latin1')
-  if (typeof value === 'string') return TEXT + textBytes(value)
+  if (typeof value === 'string') return TEXT + textBytes(value.length > most ? value.slice(0, most) : value)
   if (typeof value === 'boolean') return BOOLEAN + (value ? '\x01' : '\0')
   let bytes = ''
   if (Array.isArray(value)) {
-    for (const element of value as readonly Json[]) bytes += sortTextOf(element)
+    for (const element of value as readonly Json[]) {
+      if (bytes.length >= most) break
+      bytes += sortTextOf(element, most)
+    }
     return ARRAY + bytes + END
   }
   for (const [name, inner] of Object.entries(value)) {
-    const own = sortTextOf(inner)
+    if (bytes.length >= most) break
+    const own = sortTextOf(inner, most)
     bytes += own[0]! + textBytes(name) + own.slice(1)
   }
   return OBJECT + bytes + END

@@ -116,13 +116,13 @@ export const isOfId = (filter: FilterTree): filter is FieldFilter =>
 export const conjunctsOf = (filter: FilterTree): readonly FilterTree[] =>
   filter.kind === 'and' ? filter.of.flatMap(conjunctsOf) : [filter]
 
-type Part = FilterTree | Test | ElementTest
+export type FilterPart = FilterTree | Test | ElementTest
 
 /** A part of a filter and all parts inside of it. */
-export function* partsIn(part: Part): Generator<Part> {
+export function* partsIn(part: FilterPart): Generator<FilterPart> {
   yield part
   if ('test' in part) yield* partsIn(part.test)
-  else if ('of' in part) for (const one of [part.of].flat() as Part[]) yield* partsIn(one)
+  else if ('of' in part) for (const one of [part.of].flat() as FilterPart[]) yield* partsIn(one)
 }
 
 /** How many questions about fields a filter asks. */

@@ -134,7 +134,7 @@ function compileRange(operator: keyof typeof COMPARISONS, bound: Json): Passes {
   return (value) => {
     if (typeof value !== type || Array.isArray(value) !== Array.isArray(bound)) return false
     // A key begins with the type of its value, and null is an object to JavaScript.
-    const other = sortTextOf(value as Json)
+    const other = sortTextOf(value as Json, key.length)
     return other[0] === key[0] && holds(other, key)
   }
 }

@@ -1,7 +1,7 @@
 import {
   isScalar,
-  partsIn,
   type ElementTest,
+  type FilterPart,
   type FilterTree,
   type Json,
   type Pattern,
@@ -75,9 +75,12 @@ export function fieldPredicate(path: Path, test: Test): Predicate {
 }
 
 /** How many indexes there may be on the way to a value, with those inside of the test. */
-function indexesTo(path: Path, test: Test): number {
-  const inside = [...partsIn(test)].flatMap((part) => (part.kind === 'field' ? [part.path] : []))
-  return [path, ...inside].flatMap((one) => one.slice(1).filter(isIndex)).length
+const indexesTo = (path: Path, test: Test): number => path.slice(1).filter(isIndex).length + indexesIn(test)
+
+function indexesIn(part: FilterPart): number {
+  if (part.kind === 'field') return indexesTo(part.path, part.test)
+  if ('test' in part) return indexesIn(part.test)
+  return 'of' in part ? Math.max(0, ...[part.of].flat().map(indexesIn)) : 0
 }
 
 const passesMissing = (test: Test): boolean => test.kind === 'in' && test.values.includes(null)
