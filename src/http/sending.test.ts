@@ -86,7 +86,7 @@ test('an answer whose handler or source takes its time does not', async (t) => {
   assert.match(pieces.join(''), /^HTTP\/1\.1 200 [^]*a\r\n1\r\nb\r\n0\r\n\r\n$/)
 })
 
-test('where answers hold too much memory, who has taken nothing for longest is disconnected', async (t) => {
+test('where answers hold too much memory, the client that has not read for the longest time is disconnected', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const look = () => t.mock.timers.tick(100)
   // The answer of the slow client is the largest, and no two of them are too much.

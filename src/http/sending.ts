@@ -23,8 +23,8 @@ function progressOf(socket: Socket): string | undefined {
 /**
  * Closes the connections of clients that take nothing of their answers for some time; they fill memory until then. An
  * answer that is not there yet, or comes from a slow source, may take as long as it needs. If all answers together hold
- * too much memory, connections are closed at once: first the one whose client has taken nothing for longest, and of those
- * that have just taken something the one that holds most.
+ * too much memory, connections are closed at once: first the one whose client has not read for the longest time, and of those
+ * whose clients have just read the one that holds most.
  *
  * @param heldMax bytes
  */

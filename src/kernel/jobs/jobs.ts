@@ -1,5 +1,3 @@
-import { inspect } from 'node:util'
-
 import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 
@@ -11,10 +9,10 @@ import { Type } from '../../base/schema.ts'
 import { afterCommit, type Database, type Step, type StepWith } from '../../db/database.ts'
 import { sql, type Sql } from '../../db/sql.ts'
 import { createValidation, type Validation } from '../../http/validation.ts'
+import { failureSql, type Retry } from './job-failure.ts'
 import {
   claimSql,
   doneSql,
-  failSql,
   hastenSql,
   insertSql,
   LEASE_MS,
@@ -23,7 +21,6 @@ import {
   renewSql,
   requeueSql,
   retryLaneSql,
-  retrySql,
   type ClaimedJob,
   type PoolRoom,
 } from './job-rows.ts'
@@ -34,7 +31,6 @@ const POLL_MS = 2_000
 const CONTENDED_MS = 25
 const DEFAULT_POOL: Pool = { name: 'shared', atOnce: 8 }
 const DEFAULT_RETRY: Retry = { firstMs: 1_000, maxMs: 3_600_000, attempts: 10 }
-const REASON_CHARACTERS = 1_000
 
 export type Job<P = unknown> = {
   id: string
@@ -52,6 +48,8 @@ export type Job<P = unknown> = {
   deleteSql: Sql
 }
 
+export type { Retry } from './job-failure.ts'
+
 /** The work is not finished yet and nothing is wrong: it is done again after this many milliseconds, and no attempt is counted. */
 export type NotYet = { againInMs: number }
 
@@ -60,9 +58,6 @@ export type NotYet = { againInMs: number }
  * What it throws is logged, and the job is retried.
  */
 export type JobHandler<P> = (job: Job<P>) => Promise<NotYet | void>
-
-/** The pauses after failed attempts double from `firstMs` to `maxMs`, with jitter; after so many attempts the job fails for good. */
-export type Retry = { firstMs: number; maxMs: number; attempts: number }
 
 /** Places for jobs of several kinds: kinds that name the same pool run `atOnce` jobs together in each process. */
 export type Pool = { name: string; atOnce: number }
@@ -179,17 +174,6 @@ type JobQueue = {
   sleep: AbortController
   /** When something is due that was added since the last claim began. */
   addedDue: number
-}
-
-/** Exponential, with jitter, so that what failed together is not retried together. */
-const pauseAfter = (attempt: number, { firstMs, maxMs }: Retry): number =>
-  Math.round(Math.min(maxMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random()))
-
-/** Anything that was thrown, as text that a database takes. */
-function reasonOf(thrown: unknown): string {
-  const reason: unknown = thrown instanceof Error ? thrown.message || thrown.name : thrown
-  const text = typeof reason === 'string' ? reason : inspect(reason)
-  return text.slice(0, REASON_CHARACTERS).toWellFormed().replaceAll('\0', '\ufffd')
 }
 
 class PayloadError extends TypeError {
@@ -437,12 +421,9 @@ async function work(queue: JobQueue, job: ClaimedJob): Promise<Settlement['query
   const { id, attempts } = job
   const { handler, check, retry, intervalMs } = queue.kinds.get(job.kind)!
   if (attempts > retry.attempts)
-    return failureOf(
-      queue,
-      job,
-      true,
-      new Error('The process that did it ended before it did, at the last attempt.'),
-    )
+    return failureSql(queue, job, {
+      error: new Error('The process that did it ended before it did, at the last attempt.'),
+    })
   try {
     const answer = await handler({
       id,
@@ -456,22 +437,9 @@ async function work(queue: JobQueue, job: ClaimedJob): Promise<Settlement['query
     return intervalMs === undefined ? 'done' : requeueSql(job, timeIn(queue, intervalMs), 0)
   } catch (error) {
     if (queue.stopping.signal.aborted) return requeueSql(job, queue.clock.now())
-    return failureOf(queue, job, error instanceof PayloadError || attempts >= retry.attempts, error)
+    const isLast = error instanceof PayloadError || attempts >= retry.attempts
+    return failureSql(queue, job, { error, ...(!isLast && { retry }) })
   }
-}
-
-function failureOf(queue: JobQueue, job: ClaimedJob, isLast: boolean, error: unknown): Sql {
-  const { id, kind, attempts } = job
-  queue.log[isLast ? 'error' : 'warn'](
-    { err: error, job: id, kind, attempts },
-    isLast ? 'a job failed for good' : 'a job failed',
-  )
-  if (isLast) return failSql(job, reasonOf(error), queue.clock.now())
-  return retrySql(
-    job,
-    queue.clock.now() + pauseAfter(attempts, queue.kinds.get(kind)!.retry),
-    reasonOf(error),
-  )
 }
 
 async function look(queue: JobQueue): Promise<void> {

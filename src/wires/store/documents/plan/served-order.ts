@@ -37,7 +37,7 @@ export function servedOrder(
   // The ends of keys that are cut do not compare; and within bounds it is not the first key of a document that is found.
   if (index.hasCutKeys || (index.hasArrays && bounds.length > 0)) return undefined
   for (let from = fixed.length; from >= 0; from--) {
-    const isBackward = directionOf(index.fields.slice(from), order)
+    const isBackward = isReadBackward(index.fields.slice(from), order)
     if (isBackward === undefined) continue
     const beginning = beginningOf(fixed.slice(0, from))
     return {
@@ -59,7 +59,7 @@ const beginningOf = (bounds: readonly IntervalBound[]): Buffer =>
  * Whether fields are in the order of a list if they are read backward; undefined if in neither direction. Behind the sort's
  * keys there may be `createdAt`, which is in the order of ids.
  */
-function directionOf(fields: readonly IndexField[], { keys, idDescending }: Sort): boolean | undefined {
+function isReadBackward(fields: readonly IndexField[], { keys, idDescending }: Sort): boolean | undefined {
   const wanted = [...keys]
   if (fields.length === keys.length + 1 && isCreatedAt(fields.at(-1)!))
     wanted.push({ path: ['createdAt'], descending: idDescending })
