@@ -50,6 +50,9 @@ eachEngine((engine) => {
     const listed = await sixwire('list')
     assert.match(listed.output, new RegExp(`^${id} +completed +manual +\\S+ +2 +0 +\\d+ bytes$`, 'm'))
 
+    const asJson = JSON.parse((await sixwire('list', '--limit', '20', '--json')).output)
+    assert.deepEqual(asJson, (await app.request('GET', '/store/backups', { token })).body)
+
     for (const source of ['a.tar.zst', id]) {
       const { code, output } = await sixwire('verify', source)
       assert.match(output, /^The archive is whole: 2 documents in 1 collection and 0 files, of 20/)
@@ -74,8 +77,8 @@ eachEngine((engine) => {
       [['create', '--to', 'nowhere/a'], 1, /^sixwire: nowhere\/a: there is no such file or folder\n$/],
       [['verify', 'nowhere'], 1, /^sixwire: nowhere: there is no such file or folder\n$/],
       [['verify', '01arz3ndektsv4rrffq69g5fav'], 1, /^sixwire: There is no backup 01arz3ndek\w+\.\n$/],
-      [['verify'], 2, /^sixwire backup: verify takes a file or the id of a backup\n/],
-      [['destroy'], 2, /^sixwire backup: "destroy" is not an action\n/],
+      [['verify'], 2, /^sixwire backup verify: FILE\|ID is missing\n/],
+      [['destroy'], 2, /^sixwire backup: "destroy" is not an action: use one of create, .*\n/],
     ]
     for (const [words, code, error] of faults) {
       const result = await sixwire(...words)

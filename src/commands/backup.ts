@@ -6,58 +6,64 @@ import { idPattern } from '../base/ids.ts'
 import { StartError } from '../base/start-error.ts'
 import { readArchive, type ArchiveManifest, type BackupRecord } from '../wires/store/index.ts'
 import type { App } from '../app.ts'
-import { UsageError, type Command } from './command.ts'
+import { defineAction, type CommandGroup } from './command.ts'
+import { JSON_OPTION, PAGE_OPTIONS } from './option.ts'
+import { pageTable, plural, print } from './print.ts'
 import { createProgressBar, sizeText, type ProgressBar } from './progress-bar.ts'
 import { onSignals } from './signals.ts'
-import { table, withApp } from './with-app.ts'
+import { withApp } from './with-app.ts'
 
-const DEFAULT_LIMIT = 50
+/** What every action that takes long has: a bar, and a signal that the first Ctrl-C aborts. */
+type Work = { bar: ProgressBar; stop: AbortController; json: boolean }
 
-export const backup: Command = {
+async function work(json: boolean, action: (work: Work) => Promise<number>): Promise<number> {
+  const bar = createProgressBar(process.stderr)
+  const stop = new AbortController()
+  try {
+    return await action({ bar, stop, json })
+  } catch (error) {
+    throw stop.signal.aborted && !(error instanceof StartError)
+      ? new StartError('stopped; nothing was changed')
+      : error
+  } finally {
+    bar.end()
+  }
+}
+
+export const backup: CommandGroup = {
   summary: 'Create, list, verify and restore backups of documents and files',
-  usage: 'sixwire backup create [--to FILE] | list | verify FILE|ID | restore FILE|ID [--yes]',
-  help: `create           makes a backup in the backups storage, while a server may run
-                 --to FILE also writes the archive to a file
-list             lists the backups, newest first   [--limit ${DEFAULT_LIMIT}] [--offset 0]
-verify FILE|ID   reads the archive whole, and checks every document and file in it
-restore FILE|ID  checks the archive, and tells what is in it
-                 --yes replaces all documents and files by those of the archive, after
-                 a safety backup; all or nothing, while servers run
-
-A backup holds the documents and files of the store as they were at one moment. Accounts, messages,
+  actions: {
+    create: defineAction({
+      summary: 'Make a backup in the backups storage, while a server may run',
+      options: { to: { value: 'FILE', description: 'also write the archive to a file' }, ...JSON_OPTION },
+      run: ({ options: { to, json } }) => work(json, (one) => create(one, to)),
+    }),
+    list: defineAction({
+      summary: 'List the backups, newest first',
+      options: { ...PAGE_OPTIONS, ...JSON_OPTION },
+      run: ({ options }) => list(options),
+    }),
+    verify: defineAction({
+      summary: 'Read the archive whole, and check every document and file in it',
+      words: ['FILE|ID'],
+      options: JSON_OPTION,
+      run: ({ words: [source], options: { json } }) => work(json, (one) => verify(sourceOf(source), one)),
+    }),
+    restore: defineAction({
+      summary: 'Check the archive, and tell what is in it; with --yes restore it',
+      words: ['FILE|ID'],
+      options: {
+        yes: { description: 'replace all documents and files by those of the archive' },
+        ...JSON_OPTION,
+      },
+      details: 'A restore makes a safety backup first. It changes all or nothing, while servers run.',
+      run: ({ words: [source], options: { yes, json } }) =>
+        work(json, (one) => restore(sourceOf(source), one, yes)),
+    }),
+  },
+  details: `A backup holds the documents and files of the store as they were at one moment. Accounts, messages,
 payments and the secret are not in it: docs/backups.md tells how to save a whole installation.
 Exits with 1 if it fails, or if the archive is damaged.`,
-  takesWords: true,
-  options: {
-    to: { type: 'string' },
-    yes: { type: 'boolean' },
-    limit: { type: 'string' },
-    offset: { type: 'string' },
-  },
-  async run([action, source, ...more], options) {
-    const bar = createProgressBar(process.stderr)
-    const stop = new AbortController()
-    try {
-      if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much`)
-      if (action === 'create' && source === undefined)
-        return await create(bar, stop, options['to'] as string | undefined)
-      if (action === 'list' && source === undefined) return await list(options)
-      if (action === 'verify') return await verify(sourceOf(action, source), bar, stop)
-      if (action === 'restore')
-        return await restore(sourceOf(action, source), bar, stop, options['yes'] === true)
-      throw new UsageError(
-        action === undefined
-          ? 'name an action: create, list, verify, restore'
-          : `"${[action, source].filter(Boolean).join(' ')}" is not an action`,
-      )
-    } catch (error) {
-      throw stop.signal.aborted && !(error instanceof StartError)
-        ? new StartError('stopped; nothing was changed')
-        : error
-    } finally {
-      bar.end()
-    }
-  },
 }
 
 /** Aborts with the first Ctrl-C, so that nothing half-made is left, and ends the process with the second. */
@@ -68,7 +74,7 @@ const stopOnSignals = (stop: AbortController): void =>
     () => process.exit(1),
   )
 
-async function create(bar: ProgressBar, stop: AbortController, to: string | undefined): Promise<number> {
+async function create({ bar, stop, json }: Work, to: string | undefined): Promise<number> {
   if (to !== undefined && (await exists(to))) throw new StartError(`${to} exists already: name another file`)
   // First, so that no backup is made for nothing.
   const part = to === undefined ? undefined : await openPart(to)
@@ -83,7 +89,11 @@ async function create(bar: ProgressBar, stop: AbortController, to: string | unde
       const record = await done
       if (part) await download(app, id, { ...part, bar, signal: stop.signal })
       bar.end()
-      console.log(`The backup ${id} is completed: ${contents(record)}${part ? `, also in ${part.to}` : ''}.`)
+      print(
+        json,
+        record,
+        () => `The backup ${id} is completed: ${contents(record)}${part ? `, also in ${part.to}` : ''}.`,
+      )
       return 0
     })
   } finally {
@@ -109,9 +119,6 @@ const contents = ({ collections, documents, files, size }: BackupRecord): string
 
 const counts = (collections: number, documents: number, files: number): string =>
   `${plural(documents, 'document')} in ${plural(collections, 'collection')} and ${plural(files, 'file')}`
-
-const plural = (count: number, noun: string): string =>
-  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 
 async function download(
   app: App,
@@ -139,40 +146,32 @@ async function download(
   }
 }
 
-async function list(options: Record<string, unknown>): Promise<number> {
-  const [limit, offset] = [whole(options, 'limit', DEFAULT_LIMIT), whole(options, 'offset', 0)]
-  return withApp(async (app) => {
-    const { backups, total } = await app
-      .service('store')
-      .backups.list({ limit: Math.max(1, limit), offset, before: undefined })
-    console.log(
-      table(
-        ['ID', 'STATUS', 'KIND', 'CREATED', 'DOCUMENTS', 'FILES', 'SIZE', 'REMARK'],
-        backups.map((one) => [
-          one._id,
-          one.status,
-          one.kind,
-          one.createdAt,
-          one.documents?.toLocaleString('en') ?? '',
-          one.files?.toLocaleString('en') ?? '',
-          one.size === undefined ? '' : sizeText(one.size),
-          one.error ?? one.warning ?? '',
-        ]),
-      ),
-    )
-    if (backups.length < total) console.log(`\n${backups.length} of ${total}`)
+const list = ({ json, ...page }: { json: boolean; limit: number; offset: number }): Promise<number> =>
+  withApp(async (app) => {
+    const found = await app.service('store').backups.list({ ...page, before: undefined })
+    print(json, { ...found, ...page }, () => pageTable(HEADINGS, found.backups.map(rowOf), found.total))
     return 0
   })
-}
+
+const HEADINGS = ['ID', 'STATUS', 'KIND', 'CREATED', 'DOCUMENTS', 'FILES', 'SIZE', 'REMARK']
+
+const rowOf = (one: BackupRecord): string[] => [
+  one._id,
+  one.status,
+  one.kind,
+  one.createdAt,
+  one.documents?.toLocaleString('en') ?? '',
+  one.files?.toLocaleString('en') ?? '',
+  one.size === undefined ? '' : sizeText(one.size),
+  one.error ?? one.warning ?? '',
+]
 
 type Source = { id: string } | { file: string }
 
-function sourceOf(action: string, source: string | undefined): Source {
-  if (source === undefined) throw new UsageError(`${action} takes a file or the id of a backup`)
-  return new RegExp(idPattern).test(source) ? { id: source } : { file: source }
-}
+const sourceOf = (source: string): Source =>
+  new RegExp(idPattern).test(source) ? { id: source } : { file: source }
 
-async function verify(source: Source, bar: ProgressBar, stop: AbortController): Promise<number> {
+async function verify(source: Source, { bar, stop, json }: Work, remark = ''): Promise<number> {
   stopOnSignals(stop)
   const manifest = await ('file' in source
     ? check(await openFile(source.file), { bar, signal: stop.signal })
@@ -182,21 +181,19 @@ async function verify(source: Source, bar: ProgressBar, stop: AbortController): 
   bar.end()
   const { collections, files, createdAt } = manifest
   const documents = collections.reduce((sum, { lines }) => sum + lines, 0)
-  console.log(`The archive is whole: ${counts(collections.length, documents, files.lines)}, of ${createdAt}.`)
+  print(
+    json,
+    { createdAt, collections: collections.length, documents, files: files.lines },
+    () =>
+      `The archive is whole: ${counts(collections.length, documents, files.lines)}, of ${createdAt}.${remark}`,
+  )
   return 0
 }
 
-async function restore(
-  source: Source,
-  bar: ProgressBar,
-  stop: AbortController,
-  isConfirmed: boolean,
-): Promise<number> {
-  if (!isConfirmed) {
-    await verify(source, bar, stop)
-    console.log('Nothing was changed. --yes replaces all documents and files by these.')
-    return 0
-  }
+async function restore(source: Source, work: Work, isConfirmed: boolean): Promise<number> {
+  const { bar, stop, json } = work
+  if (!isConfirmed)
+    return verify(source, work, '\nNothing was changed. --yes replaces all documents and files by these.')
   // An operator reads the fault of a file that is named, instead of that of the restore.
   if ('file' in source) (await openFile(source.file)).bytes.destroy()
   stopOnSignals(stop)
@@ -206,8 +203,11 @@ async function restore(
       signal: stop.signal,
     })
     bar.end()
-    console.log(
-      `All documents and files are those of ${'id' in source ? source.id : source.file}. What they replaced is the backup ${safetyBackup}.`,
+    print(
+      json,
+      { safetyBackup },
+      () =>
+        `All documents and files are those of ${'id' in source ? source.id : source.file}. What they replaced is the backup ${safetyBackup}.`,
     )
     return 0
   })
@@ -254,10 +254,3 @@ const exists = (name: string): Promise<boolean> =>
     () => true,
     () => false,
   )
-
-function whole(options: Record<string, unknown>, name: string, standard: number): number {
-  const value = options[name] ?? String(standard)
-  if (typeof value !== 'string' || !/^\d{1,9}$/.test(value))
-    throw new UsageError(`--${name} takes a whole number`)
-  return Number(value)
-}

@@ -1,7 +1,9 @@
 import { oneLine } from '../base/one-line.ts'
 import { within } from '../base/within.ts'
 import type { App } from '../app.ts'
-import type { Command } from './command.ts'
+import { defineAction } from './command.ts'
+import { JSON_OPTION } from './option.ts'
+import { print } from './print.ts'
 import { withApp } from './with-app.ts'
 
 const FAULT_CHARACTERS = 1_000
@@ -11,30 +13,33 @@ const LONGEST_WAIT_FOR_PROVIDERS_MS = 10_000
 
 type Check = { name: string; ask: () => Promise<void>; limitMs: number }
 
-export const check: Command = {
+export const check = defineAction({
   summary: 'Check the configuration, and whether everything it names can be reached',
-  usage: 'sixwire check',
-  help: `Reads the configuration as start does, opens the database, runs the migrations, and checks every wire
+  options: JSON_OPTION,
+  details: `Reads the configuration as start does, opens the database, runs the migrations, and checks every wire
 and every configured provider, with its credentials: one line each. Providers have ${LONGEST_WAIT_FOR_PROVIDERS_MS / 1000} seconds to answer;
 nothing is sent. Providers that the sandbox stands in for are not checked. What can work and is likely to be a
 mistake is a line that begins with "warning", as at the start.
 Exits with 1 if a check fails.`,
-  async run() {
-    return withApp(async (app) => {
-      console.log('ok      configuration')
-      for (const line of app.warnings) console.log(`warning ${line}`)
+  run: ({ options: { json } }) =>
+    withApp(async (app) => {
+      if (!json)
+        for (const line of ['ok      configuration', ...app.warnings.map(warningLine)]) console.log(line)
       // All checks run at once; their lines are printed in order.
       const results = checksOf(app).map(async (one) => ({ name: one.name, fault: await faultOf(one) }))
-      let failed = 0
+      const checks: { name: string; ok: boolean; fault?: string }[] = [{ name: 'configuration', ok: true }]
       for (const result of results) {
         const { name, fault } = await result
-        if (fault !== undefined) failed++
-        console.log(fault === undefined ? `ok      ${name}` : `failed  ${name}: ${fault}`)
+        checks.push({ name, ok: fault === undefined, ...(fault !== undefined && { fault }) })
+        if (!json) console.log(fault === undefined ? `ok      ${name}` : `failed  ${name}: ${fault}`)
       }
-      return failed === 0 ? 0 : 1
-    })
-  },
-}
+      const ok = checks.every((one) => one.ok)
+      if (json) print(true, { ok, checks, warnings: app.warnings }, String)
+      return ok ? 0 : 1
+    }),
+})
+
+const warningLine = (line: string): string => `warning ${line}`
 
 function checksOf(app: App): Check[] {
   const checks: Check[] = [

@@ -9,21 +9,10 @@ import { sql } from '../db/sql.ts'
 import { runHere } from '../testing/command.ts'
 import { endOfSuite, someEngine, temporaryFolder } from '../testing/engines.ts'
 import { applicationFolder, runProgram, startProgram, type ProgramOptions } from '../testing/program.ts'
+import { isGroup } from './command.ts'
+import { COMMANDS } from './commands.ts'
 
-const COMMANDS = [
-  'start',
-  'dev',
-  'check',
-  'user',
-  'key',
-  'jobs',
-  'pay',
-  'transaction',
-  'backup',
-  'secret',
-  'template',
-  'version',
-]
+const NAMES = Object.keys(COMMANDS)
 
 /** What a command prints, without the end of its last line. */
 async function say(...words: string[]) {
@@ -38,18 +27,41 @@ describe('help', () => {
       assert.equal(code, 0)
       assert.equal(errors, '')
       assert.match(output, /^Usage: sixwire <command>/m)
-      for (const command of COMMANDS) assert.match(output, new RegExp(`^  ${command} +[A-Z]`, 'm'))
+      for (const command of NAMES) assert.match(output, new RegExp(`^  ${command} +[A-Z]`, 'm'))
     })
 
-  for (const command of COMMANDS)
+  for (const command of NAMES)
     test(`sixwire ${command} --help says what it does and how it is written`, async () => {
       const { code, output } = await say(command, '--help')
       assert.equal(code, 0)
-      assert.match(output, new RegExp(`^[A-Z].*\n\nUsage: sixwire ${command}\\b.*\n\n[A-Za-z]`))
+      assert.match(output, new RegExp(`^[A-Z].*\n\nUsage: sixwire ${command}\\b[^]*?\n\n[ A-Za-z]`))
       for (const line of output.split('\n')) assert.ok(line.length <= 120, line)
       assert.equal((await say(command, '-h')).output, output)
       assert.equal((await say('help', command)).output, output)
     })
+
+  test('of an action has its options alone, in the words of the help of all', async () => {
+    const whole = (await say('backup', '--help')).output
+    const { code, output } = await say('backup', 'create', '--help')
+    assert.equal(code, 0)
+    assert.match(
+      output,
+      /^Make .*\n\nUsage: sixwire backup create \[--to FILE\] \[--json\]\n\n {2}--to FILE {2}/,
+    )
+    assert.doesNotMatch(output, /--yes/)
+    for (const [line] of output.matchAll(/--to FILE .+/g)) assert.ok(whole.includes(line))
+    assert.equal((await say('help', 'backup', 'create')).output, output)
+  })
+
+  test('of every option and action is a text that says something', () => {
+    for (const command of Object.values(COMMANDS)) {
+      const actions = isGroup(command) ? Object.values(command.actions) : [command]
+      for (const { summary, options = {} } of actions) {
+        assert.match(summary, /^[A-Z].+[^.]$/)
+        for (const { description } of Object.values(options)) assert.match(description, /^[a-zA-Z].+[^.]$/)
+      }
+    }
+  })
 })
 
 describe('words that make no command', () => {
@@ -60,12 +72,30 @@ describe('words that make no command', () => {
     )
   })
 
+  for (const [words, line] of [
+    ['user lst', /^sixwire user: "lst" is not an action: .*: did you mean list\?\n/],
+    ['user list --limt 3', /^sixwire user list: there is no option --limt: did you mean --limit\?\n/],
+    ['start --prot=3', /^sixwire start: there is no option --prot: did you mean --port\?\n/],
+    ['start --port abc', /^sixwire start: --port: "abc" is not a port: /],
+    ['start --port', /^sixwire start: .*--port/],
+    ['user list --json=yes', /^sixwire user list: .*--json/],
+    ['user promote', /^sixwire user promote: EMAIL is missing\n\nUsage: sixwire user promote EMAIL/],
+    ['constructor', /there is no command/],
+    ['user constructor', /"constructor" is not an action/],
+    ['user list --constructor', /there is no option --constructor\n/],
+  ] as const)
+    test(`sixwire ${words}, with what was likely meant`, async () => {
+      const { code, output, errors } = await say(...words.split(' '))
+      assert.deepEqual([code, output], [2, ''])
+      assert.match(errors, line)
+    })
+
   for (const name of ['nonsense', 'constructor', 'toString', '__proto__', ''])
     test(`sixwire ${name || '""'}`, async () => {
       const { code, output, errors } = await say(name)
       assert.equal(code, 2)
       assert.equal(output, '')
-      assert.equal(errors, `sixwire: there is no command "${name}". The commands are ${COMMANDS.join(', ')}.`)
+      assert.equal(errors, `sixwire: there is no command "${name}". The commands are ${NAMES.join(', ')}.`)
     })
 
   for (const words of [
@@ -74,7 +104,8 @@ describe('words that make no command', () => {
     'dev now',
     'check all',
     'version 2',
-    'start --port 3000',
+    'start --port 65536',
+    'start --host',
     'start -x',
     'user',
     'user frob',
@@ -117,7 +148,7 @@ describe('words that make no command', () => {
       assert.equal(output, '')
       const [command = ''] = words.split(' ')
       if (command !== 'help')
-        assert.match(errors, new RegExp(`^sixwire ${command}: .+\n\nUsage: sixwire ${command}\\b`))
+        assert.match(errors, new RegExp(`^sixwire ${command}( [a-z-]+)?: .+\n\nUsage: sixwire ${command}\\b`))
     })
 
   test('end the program with 2, and the word for the version is understood', async (t) => {
@@ -129,6 +160,8 @@ describe('words that make no command', () => {
     assert.equal(output, `sixwire ${manifest.version} (node ${process.version})\n`)
     for (const word of ['--version', '-v'])
       assert.deepEqual(await runHere([word]), { code: 0, output, errors: '' })
+    const asJson = JSON.parse((await runHere(['version', '--json'])).output)
+    assert.deepEqual(asJson, { version: manifest.version, node: process.version })
   })
 })
 
@@ -175,6 +208,23 @@ describe('sixwire check', () => {
     assert.equal(code, 1)
     assert.match(output, /^ok {6}store$/m)
     assert.match(output, /^failed {2}shop: the key of the provider was refused$/m)
+  })
+
+  test('says the same as one JSON document', async (t) => {
+    const folder = await applicationFolder(t, {
+      'sixwire.config.ts': SHOP(`health: () => { throw new Error('the key was refused') }`),
+    })
+    const environment = { SIXWIRE_SECRET: 'of little use, '.repeat(3) }
+    const { code, output } = await runHere(['check', '--json'], { folder, environment })
+    assert.equal(code, 1)
+    const { ok, checks, warnings } = JSON.parse(output)
+    assert.equal(ok, false)
+    assert.deepEqual(
+      checks.map(({ name }: { name: string }) => name),
+      WORKING,
+    )
+    assert.deepEqual(checks.at(-1), { name: 'shop', ok: false, fault: 'the key was refused' })
+    assert.match(warnings[0], /^SIXWIRE_SECRET: /)
   })
 
   test('does not wait for what never answers', async (t) => {
@@ -274,6 +324,11 @@ someEngine((engine) => {
         list,
         /^EMAIL +ROLE +VERIFIED +STATE +CREATED +ID\nAda@Example\.com +admin +yes +active +20\d\d-/,
       )
+      const { accounts, total } = JSON.parse(await command('user', 'list', '--limit', '1', '--json'))
+      assert.deepEqual(
+        [accounts.length, accounts[0].email, accounts[0].role, total],
+        [1, 'Ada@Example.com', 'admin', 2],
+      )
       assert.match(await command('user', 'list', '--limit', '1'), /Ada@Example\.com[^\n]*\n\n1 of 2\n$/)
       assert.match(await command('user', 'list', '--limit=1', '--offset=1'), /\nfirst@example\.com/)
       await command('user', 'demote', 'ada@example.com')
@@ -318,6 +373,11 @@ someEngine((engine) => {
       const list = await command('key', 'list')
       assert.match(list, new RegExp(`^${id} +my backend +store:read core +20.* active$`, 'm'))
       assert.ok(!list.includes(key))
+      const [listed] = JSON.parse(await command('key', 'list', '--json'))
+      assert.deepEqual(
+        [listed.id, listed.name, listed.scopes, listed.revokedAt],
+        [id, 'my backend', ['store:read', 'core'], null],
+      )
       assert.equal(await command('key', 'revoke', id), `${id} is revoked\n`)
       assert.equal((await send('GET', '/store/books', key)).status, 401)
       assert.match(await command('key', 'list'), / revoked$/m)

@@ -39,8 +39,9 @@ export const greeting = defineWire({
     const folder = await applicationFolder(t, APPLICATION)
     // One port for all starts, so between them another program could take it.
     const port = String(await freePort())
-    const environment = { PORT: port, SIXWIRE_WIRES: 'core,greeting', SIXWIRE_SANDBOX: 'off' }
-    const program = startProgram(t, ['dev'], { folder, environment })
+    // The environment names a port that only root may open.
+    const environment = { PORT: '1', SIXWIRE_WIRES: 'core,greeting', SIXWIRE_SANDBOX: 'off' }
+    const program = startProgram(t, ['dev', '--port', port], { folder, environment })
     const url = `http://127.0.0.1:${port}`
     /** Asks until the server answers so: it is away while it restarts. */
     async function until(path: string, holds: (body: Answer) => boolean): Promise<void> {

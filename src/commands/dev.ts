@@ -4,23 +4,26 @@ import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 import { DEV_VARIABLE } from '../kernel/config.ts'
-import type { Command } from './command.ts'
+import { defineAction } from './command.ts'
+import { SETTING_OPTIONS, settingArguments } from './environment.ts'
 import { onSignals } from './signals.ts'
 import { watchSources } from './watch.ts'
 
-export const dev: Command = {
+export const dev = defineAction({
   summary: 'Run the server, and restart it when a source file changes',
-  usage: 'sixwire dev',
-  help: `Like start, for development: restarts the server when a source file in this folder is saved
+  options: SETTING_OPTIONS,
+  details: `Like start, for development: restarts the server when a source file in this folder is saved
 (sixwire.config.ts, a wire's .ts or .sql, .env; not in node_modules and the data folder). Data stays.`,
-  async run() {
+  // The server reads the file itself, as it is then.
+  ignoresEnvironmentFile: true,
+  async run({ options }) {
     const folder = process.cwd()
     let server: ChildProcess | undefined
     let busy = false
     let isEnding = false
 
     function startServer(): void {
-      const child = spawnServer()
+      const child = spawnServer(settingArguments(options))
       server = child
       child.on('exit', (code, signal) => {
         if (busy || isEnding) return
@@ -56,11 +59,11 @@ export const dev: Command = {
     await end(server)
     return 0
   },
-}
+})
 
-function spawnServer(): ChildProcess {
+function spawnServer(args: readonly string[]): ChildProcess {
   const program = fileURLToPath(new URL('../../bin/sixwire.js', import.meta.url))
-  return spawn(process.execPath, [...process.execArgv, program, 'start'], {
+  return spawn(process.execPath, [...process.execArgv, program, 'start', ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [DEV_VARIABLE]: 'on' },
   })

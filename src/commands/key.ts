@@ -1,65 +1,73 @@
 import { StartError } from '../base/start-error.ts'
 import type { RouteGroup } from '../http/route.ts'
-import { UsageError, type Command } from './command.ts'
-import { table, withApp } from './with-app.ts'
+import { defineAction, UsageError, type CommandGroup } from './command.ts'
+import { JSON_OPTION } from './option.ts'
+import { print, table } from './print.ts'
+import { withApp } from './with-app.ts'
 
-export const key: Command = {
+export const key: CommandGroup = {
   summary: 'Create, list and revoke service keys, with which your own backend calls this server',
-  usage: 'sixwire key create NAME --scope SCOPE … | list | revoke ID',
-  help: `create NAME      creates a key and prints it, once; repeat --scope for several scopes:
-                 "*" everything, "store" all routes of a wire, "store:read" its GET routes,
-                 "pay:refund" the routes with this scope, as /docs names it
-list             lists the keys, without the secrets
-revoke ID        revokes a key at once
-
-The backend sends the key as "Authorization: Bearer sk_…".`,
-  takesWords: true,
-  options: { scope: { type: 'string', multiple: true } },
-  async run([action, word, ...more], options) {
-    if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is one argument too many`)
-    if (action === 'list' && word === undefined)
-      return withApp(async (app) => {
-        const keys = await app.service('auth').keys.list()
-        console.log(
-          table(
-            ['ID', 'NAME', 'SCOPES', 'CREATED', 'LAST USED', 'STATE'],
-            keys.map((k) => [
-              k.id,
-              k.name,
-              k.scopes.join(' '),
-              k.createdAt,
-              k.lastUsedAt ?? 'never',
-              k.revokedAt ? 'revoked' : 'active',
-            ]),
-          ),
-        )
-        return 0
-      })
-    if (word === undefined || (action !== 'create' && action !== 'revoke'))
-      throw new UsageError(
-        action === undefined
-          ? 'name an action: create, list, revoke'
-          : `"${[action, word].filter(Boolean).join(' ')}" is not an action, or its argument is missing`,
-      )
-    if (action === 'revoke')
-      return withApp(async (app) => {
-        await app.service('auth').keys.revoke(word)
-        console.log(`${word} is revoked`)
-        return 0
-      })
-    const scopes = (options['scope'] ?? []) as string[]
-    if (scopes.length === 0)
-      throw new UsageError('a key needs at least one scope: --scope store, for example')
-    return withApp(async (app) => {
-      const keys = app.service('auth').keys
-      const known = scopesOf(app.routes)
-      const unknownScope = scopes.find((scope) => !known.includes(scope))
-      if (unknownScope !== undefined) throw new StartError(unknownLine(unknownScope, app.wires, known))
-      const created = await keys.create(word, scopes)
-      console.log(`${created.key}\n\nThe key is shown once. Its id is ${created.id}.`)
-      return 0
-    })
+  actions: {
+    create: defineAction({
+      summary: 'Create a key and print it, once',
+      words: ['NAME'],
+      options: {
+        scope: { value: 'SCOPE', multiple: true, description: 'what it may call; repeat it for several' },
+        ...JSON_OPTION,
+      },
+      details: `SCOPE is "*" for everything, "store" for all routes of a wire, "store:read" for its GET routes,
+or "pay:refund" for the routes with this scope, as /docs names it.`,
+      async run({ words: [name], options: { scope: scopes, json } }) {
+        if (scopes.length === 0)
+          throw new UsageError('a key needs at least one scope: --scope store, for example')
+        return withApp(async (app) => {
+          const known = scopesOf(app.routes)
+          const unknownScope = scopes.find((scope) => !known.includes(scope))
+          if (unknownScope !== undefined) throw new StartError(unknownLine(unknownScope, app.wires, known))
+          const created = await app.service('auth').keys.create(name, scopes)
+          print(
+            json,
+            { ...created, name, scopes },
+            () => `${created.key}\n\nThe key is shown once. Its id is ${created.id}.`,
+          )
+          return 0
+        })
+      },
+    }),
+    list: defineAction({
+      summary: 'List the keys, without the secrets',
+      options: JSON_OPTION,
+      run: ({ options: { json } }) =>
+        withApp(async (app) => {
+          const keys = await app.service('auth').keys.list()
+          print(json, keys, () =>
+            table(
+              ['ID', 'NAME', 'SCOPES', 'CREATED', 'LAST USED', 'STATE'],
+              keys.map((one) => [
+                one.id,
+                one.name,
+                one.scopes.join(' '),
+                one.createdAt,
+                one.lastUsedAt ?? 'never',
+                one.revokedAt ? 'revoked' : 'active',
+              ]),
+            ),
+          )
+          return 0
+        }),
+    }),
+    revoke: defineAction({
+      summary: 'Revoke a key at once',
+      words: ['ID'],
+      run: ({ words: [id] }) =>
+        withApp(async (app) => {
+          await app.service('auth').keys.revoke(id)
+          console.log(`${id} is revoked`)
+          return 0
+        }),
+    }),
   },
+  details: 'The backend sends the key as "Authorization: Bearer sk_…".',
 }
 
 /** Every scope that a key may have. */

@@ -1,50 +1,59 @@
 import { formatUnits } from '../base/money.ts'
 import type { SweepItem } from '../wires/pay/index.ts'
-import { UsageError, type Command } from './command.ts'
-import { table, withApp } from './with-app.ts'
+import { defineAction, type CommandGroup } from './command.ts'
+import { JSON_OPTION } from './option.ts'
+import { plural, print, table } from './print.ts'
+import { withApp } from './with-app.ts'
 
-export const pay: Command = {
+export const pay: CommandGroup = {
   summary: 'Gather what was paid on chains into the treasury',
-  usage: 'sixwire pay sweep [--yes] [--gas-wallet ID]',
-  help: `sweep   lists what lies at the receiving addresses of payment requests that
-        no payment is awaited for, and what its transfer costs
-        --yes            has the running server transfer it to TREASURY_ADDRESS
-        --gas-wallet ID  the wallet that pays for the gas where an address has
-                         tokens and too little of the native coin
-
+  actions: {
+    sweep: defineAction({
+      summary: 'List what lies at the receiving addresses of payment requests, or transfer it',
+      options: {
+        yes: { description: 'have the running server transfer it to TREASURY_ADDRESS' },
+        'gas-wallet': {
+          value: 'ID',
+          description: 'the wallet that pays for gas where an address has tokens and too little coin',
+        },
+        ...JSON_OPTION,
+      },
+      details: `Lists the addresses that no payment is awaited for, and what their transfers cost.
 Nothing is sent twice: what is under way is left out. Run it again to see how far it is.`,
-  takesWords: true,
-  options: { yes: { type: 'boolean' }, 'gas-wallet': { type: 'string' } },
-  async run([action, ...more], options) {
-    if (action !== 'sweep' || more.length > 0)
-      throw new UsageError(action === undefined ? 'name an action: sweep' : `"${action}" is not an action`)
-    const gasWallet = options['gas-wallet'] as string | undefined
-    return withApp(async (app) => {
-      const sweep = app.service('pay').sweep()
-      const { treasury } = sweep
-      const items = await sweep.plan()
-      const progress = await sweep.progress()
-      if (progress.length > 0)
-        console.log(
-          `${table(
-            ['CHAIN', 'ADDRESS', 'STATE', 'HASH', 'ERROR'],
-            progress.map((one) => [one.chain, one.address, one.status, one.hash ?? '', one.error ?? '']),
-          )}\n`,
-        )
-      console.log(table(HEADINGS, [...Map.groupBy(items, keyOf).values()].map(rowOf)))
-      if (items.length === 0) return 0
-      if (options['yes'] !== true) {
-        console.log(`\nNothing was sent. --yes transfers it to ${treasury}.`)
-        return 0
-      }
-      const count = await sweep.begin(items, gasWallet)
-      console.log(
-        `\nThe running server makes ${count} transfer${count === 1 ? '' : 's'} to ${treasury}. Run the command again to see how far it is.`,
-      )
-      return 0
-    })
+      run: ({ options: { yes, 'gas-wallet': gasWallet, json } }) =>
+        withApp(async (app) => {
+          const sweep = app.service('pay').sweep()
+          const { treasury } = sweep
+          const items = await sweep.plan()
+          const progress = await sweep.progress()
+          // The JSON is the whole document, the text what is known before the transfers begin.
+          const begin = async () => (yes && items.length > 0 ? sweep.begin(items, gasWallet) : undefined)
+          if (json) {
+            print(true, { treasury, progress, items, transfers: (await begin()) ?? 0 }, String)
+            return 0
+          }
+          if (progress.length > 0) console.log(`${progressTable(progress)}\n`)
+          console.log(table(HEADINGS, [...Map.groupBy(items, keyOf).values()].map(rowOf)))
+          if (items.length === 0) return 0
+          const count = await begin()
+          console.log(
+            count === undefined
+              ? `\nNothing was sent. --yes transfers it to ${treasury}.`
+              : `\nThe running server makes ${plural(count, 'transfer')} to ${treasury}. Run the command again to see how far it is.`,
+          )
+          return 0
+        }),
+    }),
   },
 }
+
+type Progress = { chain: string; address: string; status: string; hash: string | null; error: string | null }
+
+const progressTable = (progress: readonly Progress[]): string =>
+  table(
+    ['CHAIN', 'ADDRESS', 'STATE', 'HASH', 'ERROR'],
+    progress.map((one) => [one.chain, one.address, one.status, one.hash ?? '', one.error ?? '']),
+  )
 
 const HEADINGS = ['CHAIN', 'TOKEN', 'ADDRESSES', 'AMOUNT', 'GAS AT MOST', 'WITHOUT COIN FOR IT']
 

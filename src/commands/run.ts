@@ -1,56 +1,11 @@
-import { loadEnvFile } from 'node:process'
-import { parseArgs } from 'node:util'
-
 import { didYouMean } from '../base/did-you-mean.ts'
 import { ApiError } from '../base/errors.ts'
 import { StartError } from '../base/start-error.ts'
-import { backup } from './backup.ts'
-import { check } from './check.ts'
-import { UsageError, type Command } from './command.ts'
-import { dev } from './dev.ts'
-import { jobs } from './jobs.ts'
-import { key } from './key.ts'
-import { pay } from './pay.ts'
-import { secret } from './secret.ts'
-import { start } from './start.ts'
-import { template } from './template.ts'
-import { transaction } from './transaction.ts'
-import { user } from './user.ts'
-import { version } from './version.ts'
-
-const COMMANDS: Record<string, Command> = {
-  start,
-  dev,
-  check,
-  user,
-  key,
-  jobs,
-  pay,
-  transaction,
-  backup,
-  secret,
-  template,
-  version,
-}
-
-function overview(): string {
-  const width = Math.max(...Object.keys(COMMANDS).map((name) => name.length)) + 2
-  return [
-    'sixwire: a complete backend from one command',
-    '',
-    'Usage: sixwire <command> [options]',
-    '',
-    'Commands:',
-    ...Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(width)}${summary}`),
-    '',
-    'sixwire <command> --help tells more of a command.',
-    'Settings come from the environment, a .env file and sixwire.config.ts, in this order;',
-    'without any, the server runs on a SQLite database in ./data.',
-  ].join('\n')
-}
-
-const helpOf = (command: Command): string =>
-  [command.summary, '', `Usage: ${command.usage}`, '', command.help].join('\n')
+import { asksForHelp, readArguments } from './arguments.ts'
+import { isGroup, noSuchAction, UsageError, type Command } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { processEnvironment, readEnvironment } from './environment.ts'
+import { helpOf, overview, usageText } from './help.ts'
 
 const commandNamed = (name: string): Command | undefined =>
   Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
@@ -69,38 +24,21 @@ function unknownCommand(name: string): number {
  * @returns the exit code: 0 done, 1 it failed, 2 the words make no command
  */
 export async function runCommand(words: readonly string[]): Promise<number> {
-  const [name = 'help', ...rest] = words
-  if (name === 'help' || name === '--help' || name === '-h') {
-    const [about] = rest
-    const command = about === undefined ? undefined : commandNamed(about)
-    if (about !== undefined && !command) return unknownCommand(about)
-    console.log(command ? helpOf(command) : overview())
+  const [first = 'help', ...others] = words
+  const isHelp = ['help', '--help', '-h'].includes(first)
+  const [name, ...rest] = isHelp ? [...others, '--help'] : [first, ...others]
+  if (name === undefined || name === '--help') {
+    console.log(overview(COMMANDS))
     return 0
   }
-  const command = commandNamed(name === '--version' || name === '-v' ? 'version' : name)
+  const command = commandNamed(['--version', '-v'].includes(name) ? 'version' : name)
   if (!command) return unknownCommand(name)
+  const called = calledOf(name, command, rest)
   try {
-    const { values, positionals } = parseArgs({
-      args: rest,
-      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    })
-    if (values.help) {
-      console.log(helpOf(command))
-      return 0
-    }
-    if (!command.takesWords && positionals.length > 0)
-      throw new UsageError(`"${positionals.join(' ')}" is too much`)
-    // The server that `dev` runs reads the file itself, as it is then.
-    if (command !== dev) readEnvironmentFile()
-    return await command.run(positionals, values)
+    return await runCalled(called)
   } catch (error) {
-    if (
-      error instanceof UsageError ||
-      (error as { code?: string } | null)?.code?.startsWith('ERR_PARSE_ARGS')
-    ) {
-      const [why] = (error as Error).message.split('\n', 1)
-      console.error(`sixwire ${name}: ${why}\n\nUsage: ${command.usage}`)
+    if (error instanceof UsageError) {
+      console.error(`sixwire ${called.path}: ${error.message}\n\n${usageText(called.path, called.command)}`)
       return 2
     }
     if (!(error instanceof StartError) && !(error instanceof ApiError)) throw error
@@ -109,12 +47,24 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   }
 }
 
-/** Takes what is in `.env` into the environment, which wins over it. */
-function readEnvironmentFile(): void {
-  try {
-    loadEnvFile('.env')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      throw new StartError(`.env can't be read: ${(error as Error).message}`)
+type Called = { path: string; command: Command; args: readonly string[] }
+
+/** The command, or the action of it that is named, with the words that name it. */
+function calledOf(name: string, command: Command, rest: readonly string[]): Called {
+  const [action = '', ...args] = rest
+  return isGroup(command) && Object.hasOwn(command.actions, action)
+    ? { path: `${name} ${action}`, command: command.actions[action]!, args }
+    : { path: name, command, args: rest }
+}
+
+async function runCalled({ path, command, args }: Called): Promise<number> {
+  const [first = ''] = args
+  if (asksForHelp(isGroup(command) ? [first] : args)) {
+    console.log(helpOf(path, command))
+    return 0
   }
+  if (isGroup(command)) throw noSuchAction(command, args[0])
+  const { words, options } = readArguments(args, command)
+  const environment = command.ignoresEnvironmentFile ? processEnvironment() : readEnvironment(process.cwd())
+  return command.run({ words, options, environment })
 }

@@ -4,13 +4,20 @@ import { NEW_SECRET_VARIABLE } from '../kernel/config.ts'
 import { isRotatedTo } from '../kernel/sealed.ts'
 import { adoptNextSecret, checkedSecret, createNextSecret } from '../kernel/secret.ts'
 import { refuseWhileServed, refuseWithoutWires, reseal } from '../kernel/secret-rotation.ts'
-import { UsageError, type Command } from './command.ts'
-import { table, withApp } from './with-app.ts'
+import { defineAction, type CommandGroup } from './command.ts'
+import { table } from './print.ts'
+import { withApp } from './with-app.ts'
 
-export const secret: Command = {
-  summary: 'Rotate the secret: encrypt everything in the database under a new one',
-  usage: 'sixwire secret rotate [--dry-run] [--stopped] [--keep-unreadable]',
-  help: `Encrypts all that is encrypted under SIXWIRE_SECRET under another secret, all or nothing.
+const rotate = defineAction({
+  summary: 'Encrypt everything under a new secret, all or nothing',
+  options: {
+    'dry-run': { description: 'say how many values would be encrypted, and change nothing' },
+    stopped: { description: 'no server is running: do not wait for a minute without a sign of one' },
+    'keep-unreadable': {
+      description: 'leave what was encrypted with another secret, or by wires that are not loaded',
+    },
+  },
+  details: `Encrypts all that is encrypted under SIXWIRE_SECRET under another secret, all or nothing.
 Stop all servers first. Sessions stay valid; counts of failed sign-ins restart at zero.
 
 Where the secret is the file DATA_DIR/secret, a new one is created and takes its place. The old one stays
@@ -18,23 +25,8 @@ beside it: backups of the database from before need it. If the command is cut of
 the server: nothing is lost at any step.
 
 Where the secret is the variable SIXWIRE_SECRET, set ${NEW_SECRET_VARIABLE} to the new one. Afterwards set
-SIXWIRE_SECRET to it, on all servers.
-
---dry-run          says how many values would be encrypted, and changes nothing
---stopped          no server is running: do not wait for a minute without a sign of one
---keep-unreadable  leaves values as they are that were encrypted with another secret, or by wires that are not
-                   loaded, instead of refusing`,
-  takesWords: true,
-  options: {
-    'dry-run': { type: 'boolean' },
-    stopped: { type: 'boolean' },
-    'keep-unreadable': { type: 'boolean' },
-  },
-  async run([action, ...more], options) {
-    if (action === undefined) throw new UsageError('say what to do: rotate')
-    if (action !== 'rotate' || more.length > 0)
-      throw new UsageError(`"${[action, ...more].join(' ')}" is not known`)
-    const isDryRun = options['dry-run'] === true
+SIXWIRE_SECRET to it, on all servers.`,
+  async run({ options: { 'dry-run': isDryRun, stopped, 'keep-unreadable': keepsUnreadable } }) {
     // Not started: a wire may refuse to start with another secret.
     return withApp(
       async (app) => {
@@ -45,14 +37,14 @@ SIXWIRE_SECRET to it, on all servers.
           console.log(`The database is encrypted under the new secret already. ${NEXT_STEP}`)
           return 0
         }
-        if (options['stopped'] !== true && !isDryRun) await refuseWhileServed(db, Date.now())
-        if (options['keep-unreadable'] !== true) await refuseWithoutWires(db, app.checks().keys())
+        if (!stopped && !isDryRun) await refuseWhileServed(db, Date.now())
+        if (!keepsUnreadable) await refuseWithoutWires(db, app.checks().keys())
         const to = variable ?? (await nextInFile(settings.dataDir, from, isDryRun))
         const resealed = await reseal({ db, clock: systemClock }, app.sealed(), {
           from,
           to,
           isDryRun,
-          keepsUnreadable: options['keep-unreadable'] === true,
+          keepsUnreadable,
         })
         console.log(
           table(
@@ -76,6 +68,11 @@ SIXWIRE_SECRET to it, on all servers.
       { isStarted: false },
     )
   },
+})
+
+export const secret: CommandGroup = {
+  summary: 'Rotate the secret: encrypt everything in the database under a new one',
+  actions: { rotate },
 }
 
 const NEXT_STEP = `Set SIXWIRE_SECRET to it, remove ${NEW_SECRET_VARIABLE}, and start the servers.`

@@ -3,7 +3,8 @@ import { flushCompileCache } from 'node:module'
 import { createApp, loadConfig, type App } from '../app.ts'
 import { DEV_VARIABLE } from '../kernel/config.ts'
 import { banner, runningLine } from './banner.ts'
-import type { Command } from './command.ts'
+import { defineAction } from './command.ts'
+import { SETTING_OPTIONS, withSettings } from './environment.ts'
 import { collectAfterStart, limitBuffers } from './heap.ts'
 import { onSignals } from './signals.ts'
 import { putPoolBehind } from './thread-priority.ts'
@@ -11,18 +12,19 @@ import { putPoolBehind } from './thread-priority.ts'
 // A little longer than the application waits before it ends by force.
 const FORCED_END_MS = 31_000
 
-export const start: Command = {
+export const start = defineAction({
   summary: 'Run the server',
-  usage: 'sixwire start',
-  help: `Runs until SIGTERM or SIGINT (Ctrl-C): the first one finishes the requests under way, refuses new ones
+  options: SETTING_OPTIONS,
+  details: `Runs until SIGTERM or SIGINT (Ctrl-C): the first one finishes the requests under way, refuses new ones
 and exits with 0; a second one, over a second later, or 30 seconds end it at once.
 
 Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SECRET, LOG_LEVEL.`,
-  async run() {
+  async run({ options, environment }) {
     const signal = untilSignal()
     limitBuffers()
     const folder = process.cwd()
-    const app = await createApp({ config: await loadConfig(folder), folder })
+    const { variables } = withSettings(environment, options)
+    const app = await createApp({ config: await loadConfig(folder), environment: variables, folder })
     const running = listen(app)
     // A start that a signal interrupts may fail; that is no error then.
     running.catch(() => undefined)
@@ -34,7 +36,7 @@ Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SEC
     }
     return 0
   },
-}
+})
 
 async function listen(app: App): Promise<void> {
   const address = await app.listen()

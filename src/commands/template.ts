@@ -8,41 +8,45 @@ import { StartError } from '../base/start-error.ts'
 import { mailLink, type MailPurpose } from '../wires/auth/index.ts'
 import { messaging, openTemplates, type MessagingOptions, type Templates } from '../wires/messaging/index.ts'
 import { checkOptions } from '../kernel/options.ts'
-import { UsageError, type Command } from './command.ts'
+import { defineAction, type CommandGroup } from './command.ts'
+import { JSON_OPTION } from './option.ts'
+import { print } from './print.ts'
 
-export const template: Command = {
+export const template: CommandGroup = {
   summary: 'List the mail templates, and preview a mail',
-  usage: 'sixwire template list | preview NAME [--data JSON] [--html]',
-  help: `list             lists the templates: the files of the templates folder and the built-in ones
-preview NAME     prints the subject and the text of a mail, or with --html its HTML alone
-                 --data '{"name":"Ada"}' sets the values, --data @file.json reads them from a file;
-                 without it, templates of built-in names get example values
-
-Nothing is sent, and no database is opened.`,
-  takesWords: true,
-  options: { data: { type: 'string' }, html: { type: 'boolean' } },
-  async run([action, name, ...more], options) {
-    if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is too much`)
-    const { data, html } = options
-    if (action === 'list' && name === undefined) {
-      if (data !== undefined || html) throw new UsageError('list takes no options')
-      const { templates } = await open()
-      console.log((await templates.names()).join('\n'))
-      return 0
-    }
-    if (action !== 'preview')
-      throw new UsageError(
-        action === undefined
-          ? 'say what to do'
-          : `"${[action, name].filter(Boolean).join(' ')}" is not known`,
-      )
-    if (name === undefined) throw new UsageError('preview takes the name of a template')
-    const values = data === undefined ? undefined : await readValues(String(data))
-    const { templates, settings } = await open()
-    const mail = await templates.render(name, values ?? exampleValues(name, settings), '/data')
-    console.log(html ? mail.html : `Subject: ${mail.subject}\n\n${mail.text}`)
-    return 0
+  actions: {
+    list: defineAction({
+      summary: 'List the files of the templates folder and the built-in ones',
+      options: JSON_OPTION,
+      async run({ options: { json } }) {
+        const { templates } = await open()
+        const names = await templates.names()
+        print(json, names, () => names.join('\n'))
+        return 0
+      },
+    }),
+    preview: defineAction({
+      summary: 'Print the subject and the text of a mail',
+      words: ['NAME'],
+      options: {
+        data: {
+          value: 'JSON',
+          description: `the values, '{"name":"Ada"}', or @FILE to read them from a file`,
+        },
+        html: { description: 'print its HTML alone' },
+        ...JSON_OPTION,
+      },
+      details: 'Without --data, templates of built-in names get example values.',
+      async run({ words: [name], options: { data, html, json } }) {
+        const values = data === undefined ? undefined : await readValues(data)
+        const { templates, settings } = await open()
+        const mail = await templates.render(name, values ?? exampleValues(name, settings), '/data')
+        print(json, mail, () => (html ? mail.html : `Subject: ${mail.subject}\n\n${mail.text}`))
+        return 0
+      },
+    }),
   },
+  details: 'Nothing is sent, and no database is opened.',
 }
 
 async function open(): Promise<{ templates: Templates; settings: Settings }> {

@@ -1,12 +1,15 @@
 import { platformVersion } from '../base/platform-version.ts'
-import type { Command } from './command.ts'
+import { defineAction } from './command.ts'
+import { JSON_OPTION } from './option.ts'
+import { print } from './print.ts'
 
-export const version: Command = {
+export const version = defineAction({
   summary: 'Print the version',
-  usage: 'sixwire version',
-  help: 'Prints the versions of Sixwire and of the Node that runs it.',
-  async run() {
-    console.log(`sixwire ${platformVersion()} (node ${process.version})`)
+  options: JSON_OPTION,
+  details: 'Prints the versions of Sixwire and of the Node that runs it.',
+  async run({ options: { json } }) {
+    const found = { version: platformVersion(), node: process.version }
+    print(json, found, () => `sixwire ${found.version} (node ${found.node})`)
     return 0
   },
-}
+})

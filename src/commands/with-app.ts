@@ -28,17 +28,3 @@ export async function withApp<T>(
 function writeEvent(line: string): void {
   if (!process.stderr.isTTY && line.includes('"event":"')) console.error(line.trimEnd())
 }
-
-/** Rows as a table with a line of headings; `(none)` if there are none. */
-export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  if (rows.length === 0) return '(none)'
-  const widths = headings.map((heading, at) =>
-    Math.max(heading.length, ...rows.map((row) => row[at]!.length)),
-  )
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, at) => cell.padEnd(widths[at]!))
-      .join('  ')
-      .trimEnd()
-  return [line(headings), ...rows.map(line)].join('\n')
-}

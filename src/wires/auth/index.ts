@@ -3,7 +3,7 @@ import { defineWire } from '../../kernel/wire.ts'
 import { createAccessTokens } from './sessions/access-tokens.ts'
 import { messaging } from '../messaging/index.ts'
 import { createAccountMails } from './email-links/account-mails.ts'
-import { createAccounts, type Account } from './accounts.ts'
+import { createAccounts, type Account, type Accounts } from './accounts.ts'
 import { parseAddress } from '../../base/email-address.ts'
 import { createLock } from './passwords/lock.ts'
 import { createMailLimit } from './email-links/mail-limit.ts'
@@ -26,7 +26,7 @@ import { createSessions } from './sessions/sessions.ts'
 import { createSigningKeys, SIGNING_KEYS_SEALED } from './sessions/signing-keys.ts'
 import { createUsers } from './users.ts'
 
-export { mailLink, type Account, type MailPurpose }
+export { mailLink, type Account, type Accounts, type MailPurpose }
 
 const HOUR_MS = 3_600_000
 

@@ -30,6 +30,7 @@ export type { Consumer, Follower } from './chains/follower.ts'
 export type { Rpc, RpcAnswer, RpcCall } from './chains/rpc.ts'
 export type { Token, TokenReader } from './chains/tokens.ts'
 export type { Intent, Submit } from './transactions/intent.ts'
+export { sentOf } from './transactions/transactions.ts'
 export type { Signer } from './wallets/signer.ts'
 
 /** The service of the onchain wire. */

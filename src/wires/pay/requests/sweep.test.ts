@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
+import { runHere } from '../../../testing/command.ts'
 import { eachEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { startTestNode } from '../../../testing/node.ts'
-import { runProgram } from '../../../testing/program.ts'
 import { DEPTH, ETHER, MNEMONIC, startShop } from './requests.fixture.ts'
 import type { SweepProgress } from './sweep.ts'
 
@@ -51,7 +51,7 @@ describe('a sweep', () => {
           ['ETH', coin.amount, coin.receiverAddress],
         ],
       )
-      const { code, output, errors } = await runProgram(t, ['pay', 'sweep'], {
+      const options = {
         folder: await temporaryFolder(t),
         environment: {
           DATABASE_URL: databaseUrl,
@@ -61,11 +61,18 @@ describe('a sweep', () => {
           PAYMENT_MNEMONIC: MNEMONIC,
           TREASURY_ADDRESS: TREASURY,
         },
-      })
+      }
+      const { code, output, errors } = await runHere(['pay', 'sweep'], options)
       assert.equal(code, 0, errors)
       assert.match(output, /^ethereum +USDC +1 +5 +0\.\d+ +1$/m)
       assert.match(output, /^ethereum +ETH +1 +3 +0\.\d+ +0$/m)
       assert.match(output, /^Nothing was sent\./m)
+      const asJson = JSON.parse((await runHere(['pay', 'sweep', '--json'], options)).output)
+      assert.deepEqual([asJson.treasury.toLowerCase(), asJson.transfers, asJson.progress], [TREASURY, 0, []])
+      assert.deepEqual(
+        asJson.items.map((one: { symbol: string; amount: string }) => [one.symbol, one.amount]),
+        items.map(({ symbol, amount }) => [symbol, String(amount)]),
+      )
       assert.deepEqual(await sweep.progress(), [])
 
       const wallet = (await shop.call('POST /onchain/wallets', { name: 'gas' })).body

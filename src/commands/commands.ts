@@ -1,0 +1,29 @@
+import { backup } from './backup.ts'
+import { check } from './check.ts'
+import type { Command } from './command.ts'
+import { dev } from './dev.ts'
+import { jobs } from './jobs.ts'
+import { key } from './key.ts'
+import { pay } from './pay.ts'
+import { secret } from './secret.ts'
+import { start } from './start.ts'
+import { template } from './template.ts'
+import { transaction } from './transaction.ts'
+import { user } from './user.ts'
+import { version } from './version.ts'
+
+/** The commands by their names, in the order of the help. */
+export const COMMANDS: Readonly<Record<string, Command>> = {
+  start,
+  dev,
+  check,
+  user,
+  key,
+  jobs,
+  pay,
+  transaction,
+  backup,
+  secret,
+  template,
+  version,
+}
