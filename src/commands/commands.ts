@@ -2,6 +2,7 @@ import { backup } from './backup.ts'
 import { check } from './check.ts'
 import type { Command } from './command.ts'
 import { dev } from './dev.ts'
+import { init } from './init.ts'
 import { jobs } from './jobs.ts'
 import { key } from './key.ts'
 import { pay } from './pay.ts'
@@ -14,6 +15,7 @@ import { version } from './version.ts'
 
 /** The commands by their names, in the order of the help. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
+  init,
   start,
   dev,
   check,

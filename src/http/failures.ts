@@ -35,7 +35,7 @@ export function unreadable(code = ''): ApiError {
 }
 
 // Errors that the engine finds before a handler runs, https://fastify.dev/docs/latest/Reference/Errors/
-const BY_CODE: Record<string, () => ApiError> = {
+const BY_CODE: Record<string, (request: FastifyRequest) => ApiError> = {
   FST_ERR_BAD_URL: () => invalid({ path: '/params', message: 'the path is not percent-encoded UTF-8' }),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     invalid({ path: '/headers/content-length', message: 'is not the length of the body' }),

@@ -63,7 +63,8 @@ export async function startScript(
   return startNode(ending, [...nodeOptions, file, ...words], { folder: cwd, environment })
 }
 
-function startNode(
+/** Runs Node likewise with other words. */
+export function startNode(
   ending: Ending,
   words: readonly string[],
   { folder, environment }: ProgramOptions,
