@@ -111,7 +111,7 @@ describe('words that make no command', () => {
     'user frob',
     'user promote',
     'user promote a@example.com b@example.com',
-    'user list all',
+    'user list a b',
     'user list --all',
     'user sign-out',
     'user sign-out a@example.com --all',
@@ -361,6 +361,30 @@ someEngine((engine) => {
       assert.match(await command('user', 'sign-out', '--all'), /^\d+ sessions ended of all accounts\n$/)
       assert.equal((await send('GET', '/auth/me', three)).status, 401)
       assert.match(await refusedLine('user', 'sign-out', 'nobody@example.com'), /nobody@example\.com/)
+    })
+
+    test('sixwire user creates accounts and sets passwords, which are nowhere but where they belong', async (t) => {
+      const signIn = (email: string, password: string) =>
+        send('POST', '/auth/login', undefined, { email, password })
+      const made = JSON.parse(await command('user', 'create', 'op@example.com', '--admin', '--json'))
+      assert.deepEqual([made.email, made.role, made.emailVerified], ['op@example.com', 'admin', true])
+      assert.equal((await signIn('op@example.com', made.password)).status, 200)
+
+      const read = (input: string, ...words: string[]) =>
+        runProgram(t, ['user', ...words, '--password-stdin'], { ...options, input })
+      const set = await read('typed by hand\n', 'set-password', 'op@example.com')
+      assert.deepEqual([set.code, set.output], [0, 'op@example.com is active, with the role admin\n'])
+      assert.doesNotMatch(set.errors, /typed by hand/)
+      assert.equal((await signIn('op@example.com', made.password)).status, 401)
+      assert.equal((await signIn('op@example.com', 'typed by hand')).status, 200)
+      const refused = await read('short\n', 'create', 'other@example.com')
+      assert.deepEqual([refused.code, refused.output], [1, ''])
+      assert.match(refused.errors, /^sixwire: password: Use at least 8 characters\.\n$/)
+
+      const [password, , told] = (await command('user', 'set-password', 'op@example.com')).split('\n')
+      assert.match(told!, /^The password is shown once\. op@example\.com is active/)
+      assert.equal((await signIn('op@example.com', password!)).status, 200)
+      assert.match(await command('user', 'list', 'op@'), /^EMAIL.*\nop@example\.com +admin +yes[^\n]*\n$/)
     })
 
     test('sixwire key makes a key that opens at once what its scope has, until it is revoked', async () => {

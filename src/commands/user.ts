@@ -2,7 +2,30 @@ import type { Account, Accounts } from '../wires/auth/index.ts'
 import { defineAction, UsageError, type CommandGroup } from './command.ts'
 import { JSON_OPTION, PAGE_OPTIONS } from './option.ts'
 import { pageTable, plural, print } from './print.ts'
+import { newPassword, readPassword } from './password-input.ts'
 import { withApp } from './with-app.ts'
+
+const PASSWORD_OPTION = {
+  'password-stdin': {
+    description: 'read the password from standard input, or ask for it at a terminal, instead of making one',
+  },
+} as const
+
+/** Sets a password, and prints it if it was made here: a person who typed it knows it. */
+async function withPassword(
+  isRead: boolean,
+  json: boolean,
+  work: (accounts: Accounts, password: string) => Promise<Account>,
+): Promise<number> {
+  const password = isRead ? await readPassword() : newPassword()
+  return withApp(async (app) => {
+    const account = await work(app.service('auth').users, password)
+    print(json, { ...account, ...(!isRead && { password }) }, () =>
+      isRead ? lineOfState(account) : `${password}\n\nThe password is shown once. ${lineOfState(account)}.`,
+    )
+    return 0
+  })
+}
 
 /** An action that changes one account, and what it prints of it. */
 const change = (
@@ -23,14 +46,38 @@ const change = (
   })
 
 export const user: CommandGroup = {
-  summary: 'Manage accounts: list them, change role, verification and state, and end sessions',
+  summary: 'Manage accounts: create and list them, set passwords and roles, and end sessions',
   actions: {
+    create: defineAction({
+      summary: 'Create an account with a verified address, and print its password, once',
+      words: ['EMAIL'],
+      options: {
+        admin: { description: 'make it an administrator' },
+        unverified: { description: 'let its owner verify the address with a link that is sent' },
+        ...PASSWORD_OPTION,
+        ...JSON_OPTION,
+      },
+      run({ words: [email], options: { admin, unverified, 'password-stdin': isRead, json } }) {
+        return withPassword(isRead, json, (users, password) =>
+          users.create({ email, password, role: admin ? 'admin' : 'user', isVerified: !unverified }),
+        )
+      },
+    }),
+    'set-password': defineAction({
+      summary: 'Set another password and end all sessions; the owner is told by email',
+      words: ['EMAIL'],
+      options: { ...PASSWORD_OPTION, ...JSON_OPTION },
+      run({ words: [email], options: { 'password-stdin': isRead, json } }) {
+        return withPassword(isRead, json, (users, password) => users.setPassword(email, password))
+      },
+    }),
     list: defineAction({
-      summary: 'List the accounts, newest first',
+      summary: 'List the accounts, newest first; with EMAIL those whose address has this part',
+      words: ['[EMAIL]'],
       options: { ...PAGE_OPTIONS, ...JSON_OPTION },
-      run: ({ options: { json, ...page } }) =>
+      run: ({ words: [email], options: { json, ...page } }) =>
         withApp(async (app) => {
-          const found = await app.service('auth').users.list(page)
+          const found = await app.service('auth').users.list({ email, ...page })
           print(json, { ...found, ...page }, () =>
             pageTable(HEADINGS, found.accounts.map(rowOf), found.total),
           )

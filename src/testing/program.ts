@@ -36,6 +36,8 @@ export type Program = {
 export type ProgramOptions = {
   folder: string
   environment?: Record<string, string>
+  /** All that the program reads from its standard input. */
+  input?: string
 }
 
 /** Runs the real `sixwire` in a folder, with nothing of this environment but what programs need. */
@@ -67,7 +69,7 @@ export async function startScript(
 export function startNode(
   ending: Ending,
   words: readonly string[],
-  { folder, environment }: ProgramOptions,
+  { folder, environment, input }: ProgramOptions,
 ): Program {
   // With the cache of compiled modules a process starts in a third of the time.
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env
@@ -76,6 +78,7 @@ export function startNode(
     env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, PORT: '0', LOG_LEVEL: 'info', ...environment },
     stdio: 'pipe',
   })
+  if (input !== undefined) child.stdin.end(input)
   let output = ''
   let errors = ''
   const waiting = new Set<() => void>()

@@ -1,9 +1,13 @@
 import { isoTime } from '../../base/clock.ts'
-import { emailKey } from '../../base/email-address.ts'
+import { emailKey, parseAddress } from '../../base/email-address.ts'
 import { errors } from '../../base/errors.ts'
-import type { Database } from '../../db/database.ts'
+import { newId } from '../../base/ids.ts'
 import { sql } from '../../db/sql.ts'
-import type { RecordEvent } from '../../http/event-log.ts'
+import type { WireContext } from '../../kernel/wire.ts'
+import type { AccountMails } from './email-links/account-mails.ts'
+import { authErrors } from './errors.ts'
+import type { Lock } from './passwords/lock.ts'
+import type { Passwords } from './passwords/passwords.ts'
 import type { Sessions } from './sessions/sessions.ts'
 import { userAmong, type Role, type UserChange, type UserRow, type Users } from './users.ts'
 
@@ -32,9 +36,33 @@ export type Accounts = {
   /**
    * Lists accounts, newest first.
    *
+   * @param page.email a part of the address, which case does not matter in
    * @param page.limit default 20
    */
-  list(page?: { limit?: number; offset?: number }): Promise<{ accounts: Account[]; total: number }>
+  list(page?: {
+    email?: string | undefined
+    limit?: number
+    offset?: number
+  }): Promise<{ accounts: Account[]; total: number }>
+  /**
+   * Creates an account, also if registration is closed. One whose address is not verified is sent the link to verify it.
+   *
+   * @param account.isVerified whether the address is its owner's: default true
+   * @throws VALIDATION_ERROR, EMAIL_TAKEN
+   */
+  create(account: {
+    email: string
+    password: string
+    name?: string
+    role?: Role
+    isVerified?: boolean
+  }): Promise<Account>
+  /**
+   * Sets another password, ends all sessions, unlocks the address and tells its owner by email.
+   *
+   * @throws VALIDATION_ERROR; NOT_FOUND if the address has no account
+   */
+  setPassword(email: string, password: string): Promise<Account>
   /** Finds the account of an address. */
   find(email: string): Promise<Account | undefined>
   /**
@@ -79,8 +107,14 @@ export type Accounts = {
 }
 
 export function createAccounts(
-  db: Database,
-  { users, sessions, record }: { users: Users; sessions: Sessions; record: RecordEvent },
+  { db, clock, record }: Pick<WireContext, 'db' | 'clock' | 'record'>,
+  {
+    users,
+    sessions,
+    passwords,
+    lock,
+    mails,
+  }: { users: Users; sessions: Sessions; passwords: Passwords; lock: Lock; mails: AccountMails },
 ): Accounts {
   const accountOf = (user: UserRow): Account => ({
     id: user.id,
@@ -104,17 +138,50 @@ export function createAccounts(
   }
 
   return {
-    async list({ limit = 20, offset = 0 } = {}) {
-      const rows = await db.scan(
-        sql<UserRow>`select * from auth_users order by created_at desc, id desc limit ${limit} offset ${offset}`,
+    async list({ email = '', limit = 20, offset = 0 } = {}) {
+      const pattern = `%${emailKey(email).replaceAll(/[%_!]/g, '!$&')}%`
+      const matchSql = sql`email_key like ${pattern} escape '!'`
+      const rows = await db.scan(sql<UserRow>`
+        select * from auth_users where ${matchSql}
+        order by created_at desc, id desc limit ${limit} offset ${offset}`)
+      const [count] = await db.scan(
+        sql<{ total: number }>`select count(*) as total from auth_users where ${matchSql}`,
       )
-      const [count] = await db.scan(sql<{ total: number }>`select count(*) as total from auth_users`)
       return { accounts: rows.map(accountOf), total: count!.total }
     },
 
     async find(email) {
       const user = await users.byEmail(emailKey(email))
       return user && accountOf(user)
+    },
+
+    async create({ email, password, name, role = 'user', isVerified = true }) {
+      const address = parseAddress(email, 'email')
+      const passwordHash = await passwords.hash(passwords.check(password, 'password', address.address))
+      const id = newId(clock.now())
+      const user = { id, email: address, name: name?.trim() || null, passwordHash, isVerified }
+      const taken = () => authErrors.email_taken({ message: `${address.address} has an account already.` })
+      const [inserted, promoted] = await db.batch([
+        users.insertSql(user, taken),
+        role === 'admin' ? users.updateSql({ id }, { role }, taken) : [],
+        isVerified ? [] : mails.verification(id),
+      ])
+      const account = accountOf(userAmong(role === 'admin' ? promoted : inserted))
+      record('account-created', { account: id, role: account.role })
+      return account
+    },
+
+    async setPassword(email, password) {
+      const user = await users.byEmail(emailKey(email))
+      if (!user) throw notFound(email)
+      const passwordHash = await passwords.hash(passwords.check(password, 'password', user.email))
+      const [rows] = await db.batch([
+        users.updateSql({ id: user.id, includeDisabled: true }, { passwordHash }, () => notFound(email)),
+        lock.unlockSql(user.email_key),
+        mails.passwordChanged(user.id),
+      ])
+      record('password-changed', { account: user.id, method: 'operator' })
+      return accountOf(userAmong(rows))
     },
 
     promote: (email) => update(email, { role: 'admin' }, 'role-changed'),

@@ -143,7 +143,10 @@ export const auth = defineWire({
         signInMethods,
       }),
       bodyLimit: 16_384,
-      service: { users: createAccounts(db, { users, sessions, record: context.record }), keys: serviceKeys },
+      service: {
+        users: createAccounts(context, { users, sessions, passwords, lock, mails }),
+        keys: serviceKeys,
+      },
       warnings:
         !settings.hasFrontend && (mails.areSent || providers.length > 0)
           ? [
