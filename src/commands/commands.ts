@@ -1,6 +1,7 @@
 import { backup } from './backup.ts'
 import { check } from './check.ts'
 import type { Command } from './command.ts'
+import { config } from './config.ts'
 import { dev } from './dev.ts'
 import { init } from './init.ts'
 import { jobs } from './jobs.ts'
@@ -19,6 +20,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   start,
   dev,
   check,
+  config,
   user,
   key,
   jobs,

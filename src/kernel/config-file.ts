@@ -8,14 +8,19 @@ import { isPlain, shown } from './fields.ts'
 
 const NAMES = ['sixwire.config.ts', 'sixwire.config.js', 'sixwire.config.mjs']
 
+/** The name of the configuration file of a folder; undefined if there is none. */
+export const configFileName = (folder: string): string | undefined =>
+  NAMES.find((name) => existsSync(join(folder, name)))
+
 /**
  * Runs the configuration file of a folder; returns its export, or an empty object if there is no file.
  *
  * @throws StartError with one line on what is wrong in it, or in a file that it imports
  */
 export async function readConfigFile(folder: string): Promise<object> {
-  const file = NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
-  if (!file) return {}
+  const name = configFileName(folder)
+  if (name === undefined) return {}
+  const file = join(folder, name)
   const { default: config } = (await import(pathToFileURL(file).href).catch((error: unknown) => {
     throw thrownBy(basename(file), error, dirname(file))
   })) as { default?: unknown }

@@ -282,6 +282,17 @@ export async function loadSettings(
   environment: Environment,
   folder: string,
 ): Promise<Settings> {
+  const settings = await readSettings(input, environment, folder)
+  const { production, dataDir } = settings
+  return { ...settings, secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir) }
+}
+
+/** The same without the secret, which neither has to be there nor is created. @throws StartError likewise */
+export async function readSettings(
+  input: SettingsInput,
+  environment: Environment,
+  folder: string,
+): Promise<Omit<Settings, 'secret'>> {
   const settings: Partial<Settings> = {}
   // A script may pass on a variable that is not set. Other settings take their defaults then, but this default is open.
   if (environment['SIXWIRE_POLICY'] === '')
@@ -330,7 +341,6 @@ export async function loadSettings(
     hasFrontend: settings.appUrl !== undefined || sandbox,
     publicUrl,
     hasPublicUrl: settings.publicUrl !== undefined,
-    secret: await findSecret(environment['SIXWIRE_SECRET'], production, dataDir),
     policy: settings.policy ?? (production ? 'guarded' : 'open'),
     isPolicySet: settings.policy !== undefined,
     sandbox,

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { settingError } from './setting-parsers.ts'
 
 const SECRET_LENGTH = 32
-const FILE = 'secret'
+/** In the data folder. */
+export const SECRET_FILE = 'secret'
 /** Written before a rotation, and renamed after it. */
 const NEXT = 'secret.next'
 const PRIVATE = 0o600
@@ -27,7 +28,7 @@ export async function findSecret(
       'SIXWIRE_SECRET',
       'it is required in production: make one with "openssl rand -base64 48" and keep it safe',
     )
-  return readOrCreate(join(dataDir, FILE))
+  return readOrCreate(join(dataDir, SECRET_FILE))
 }
 
 /** @throws StartError with the variable if it is too short */
@@ -55,7 +56,7 @@ export const createNextSecret = (dataDir: string): Promise<string> => readOrCrea
  * @returns the file of the secret before
  */
 export async function adoptNextSecret(dataDir: string, now: number): Promise<string> {
-  const file = join(dataDir, FILE)
+  const file = join(dataDir, SECRET_FILE)
   const before = `${file}.until-${new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`
   try {
     await link(file, before).catch((error: unknown) => {

@@ -1,0 +1,50 @@
+import { loadConfig } from '../app.ts'
+import { configFileName } from '../kernel/config-file.ts'
+import { checkVariables, readSettings } from '../kernel/config.ts'
+import { checkOptions } from '../kernel/options.ts'
+import { frameInForce, optionsInForce, type SettingInForce } from '../kernel/settings-in-force.ts'
+import { chooseWires, configuredWires } from '../wires.ts'
+import { defineAction } from './command.ts'
+import { SETTING_OPTIONS, withSettings, type Environment } from './environment.ts'
+import { JSON_OPTION } from './option.ts'
+import { print, table } from './print.ts'
+
+const VALUE_CHARACTERS = 60
+
+export const config = defineAction({
+  summary: 'Show the settings that are in force, and where each is from',
+  options: { ...SETTING_OPTIONS, ...JSON_OPTION },
+  details: `Shows what start would run with: from the command line, the environment, .env, sixwire.config.ts or the
+default. Secrets are masked. Options of wires that have no value are left out, and nothing is opened or created.`,
+  async run({ options: { json, ...settings }, environment }) {
+    const found = await inForce(process.cwd(), withSettings(environment, settings))
+    print(json, found, () => table(['SETTING', 'VALUE', 'FROM', 'VARIABLE'], found.map(rowOf)))
+    return 0
+  },
+})
+
+async function inForce(folder: string, environment: Environment): Promise<SettingInForce[]> {
+  const { variables } = environment
+  const input = await loadConfig(folder)
+  const all = configuredWires(input)
+  checkVariables(
+    variables,
+    all.flatMap((wire) => Object.keys(wire.variables)),
+  )
+  const settings = await readSettings(input, variables, folder)
+  const sources = {
+    sourceOf: (name: string) => environment.sourceOf(name),
+    configFile: configFileName(folder) ?? 'sixwire.config.ts',
+  }
+  const ofWires = [...checkOptions(chooseWires(all, settings), variables)]
+  return [
+    ...frameInForce(settings, input, sources),
+    ...ofWires.flatMap(([wire, options]) => optionsInForce(wire, options, sources)),
+  ]
+}
+
+function rowOf({ option, variable, value, source }: SettingInForce): string[] {
+  const text = typeof value === 'string' ? value : value === null ? '-' : JSON.stringify(value)
+  const short = text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS - 1)}…` : text
+  return [option, short.replaceAll(/\s+/g, ' '), source, variable ?? '']
+}

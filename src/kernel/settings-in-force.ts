@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { frameVariables, type Settings, type SettingsInput } from './config.ts'
+import { isPlain } from './fields.ts'
+import { MASK, masked } from './masked.ts'
+import { SECRET_FILE } from './secret.ts'
+import type { ConfiguredWire } from './wire.ts'
+
+/** A setting or an option of a wire as it is in force, and where that is from. */
+export type SettingInForce = {
+  /** The option in the configuration file, from the wire on; of what has none the variable. */
+  option: string
+  variable: string | null
+  /** Masked if it may be a secret. */
+  value: unknown
+  source: string
+}
+
+/** What the sources of values are called. */
+export type SettingSources = {
+  /** Where a variable is from; undefined if it is not set. */
+  sourceOf: (variable: string) => string | undefined
+  /** The name of the configuration file. */
+  configFile: string
+}
+
+const DEFAULT = 'default'
+
+/** The settings of the frame. */
+export function frameInForce(
+  settings: Omit<Settings, 'secret'>,
+  input: SettingsInput,
+  { sourceOf, configFile }: SettingSources,
+): SettingInForce[] {
+  const hasPackage = existsSync(join(settings.appDir, 'package.json'))
+  const inFile = (name: string): boolean => Object.hasOwn(input, name)
+  const ofPackage = (name: 'name' | 'version'): SettingInForce => ({
+    option: name,
+    variable: null,
+    value: settings[name],
+    source: inFile(name) ? configFile : hasPackage ? 'package.json' : DEFAULT,
+  })
+  const ofVariables = Object.entries(frameVariables).flatMap(([variable, { option }]): SettingInForce[] => {
+    if (option === undefined) return []
+    const value = settings[option as keyof typeof settings]
+    const source = sourceOf(variable) ?? (inFile(option) ? configFile : DEFAULT)
+    return [{ option, variable, value: masked(value ?? null, [option]), source }]
+  })
+  return [ofPackage('name'), ofPackage('version'), ...ofVariables, secretInForce(settings, sourceOf)]
+}
+
+function secretInForce(
+  { dataDir }: Pick<Settings, 'dataDir'>,
+  sourceOf: SettingSources['sourceOf'],
+): SettingInForce {
+  const variable = 'SIXWIRE_SECRET'
+  const source =
+    sourceOf(variable) ??
+    (existsSync(join(dataDir, SECRET_FILE)) ? join(dataDir, SECRET_FILE) : 'created at the first start')
+  return { option: variable, variable, value: MASK, source }
+}
+
+/** The options of a wire that have a value. */
+export function optionsInForce(
+  { name: wire, options, variables }: ConfiguredWire,
+  checked: unknown,
+  { sourceOf, configFile }: SettingSources,
+): SettingInForce[] {
+  const found: SettingInForce[] = []
+  // The variable of the option, or of the map that it is an entry of.
+  const variableOf = (path: string): string | null =>
+    Object.keys(variables).find(
+      (name) => path === variables[name] || path.startsWith(`${variables[name]}.`),
+    ) ?? null
+  const visit = (value: unknown, written: unknown, path: readonly string[]): void => {
+    if (isPlain(value) && Object.keys(value).length > 0 && !hasFunctions(value)) {
+      for (const [name, one] of Object.entries(value))
+        visit(one, isPlain(written) ? written[name] : undefined, [...path, name])
+      return
+    }
+    if (value === undefined || path.length === 0) return
+    const variable = variableOf(path.join('.'))
+    const source =
+      (variable === null ? undefined : sourceOf(variable)) ?? (written === undefined ? DEFAULT : configFile)
+    found.push({ option: [wire, ...path].join('.'), variable, value: masked(value, path), source })
+  }
+  visit(checked, options, [])
+  return found
+}
+
+const hasFunctions = (value: object): boolean => Object.values(value).some((one) => typeof one === 'function')
