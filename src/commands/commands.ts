@@ -1,6 +1,7 @@
 import { backup } from './backup.ts'
 import { check } from './check.ts'
 import type { Command } from './command.ts'
+import { createCompletion } from './completion.ts'
 import { config } from './config.ts'
 import { dev } from './dev.ts'
 import { init } from './init.ts'
@@ -29,5 +30,6 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   backup,
   secret,
   template,
+  completion: createCompletion(() => COMMANDS),
   version,
 }
