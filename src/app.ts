@@ -13,6 +13,8 @@ import type { Database } from './db/database.ts'
 import { StartError } from './base/start-error.ts'
 import { readMigrations } from './db/migrations.ts'
 import { openDatabase } from './db/open.ts'
+import type { Diagnosis } from './kernel/diagnosis.ts'
+import { frameDiagnoses } from './kernel/frame-diagnoses.ts'
 import { createPolicy } from './kernel/policy.ts'
 import { ExpectedCallers } from './http/expected-callers.ts'
 import type { RouteGroup } from './http/route.ts'
@@ -97,6 +99,8 @@ export type App = {
   readonly warnings: readonly string[]
   /** What `/metrics` has, beside the metrics of requests and of Node. */
   metrics(): readonly DeclaredMetric[]
+  /** The checks of the frame and of each wire, for `sixwire doctor`. */
+  diagnoses(): readonly Diagnosis[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`. */
   sealed(): readonly SealedColumn[]
   /** Refuses new requests, waits for those in progress and for jobs (30 s at most), then closes everything. */
@@ -354,6 +358,12 @@ async function assemble(parts: Parts): Promise<App> {
     log,
     notConfigured: unconfiguredProviders(wires, environment),
     warnings,
+    diagnoses: () => [
+      ...frameDiagnoses({ db, clock, settings }, warnings),
+      ...running.flatMap(({ diagnoses = [] }, at) =>
+        diagnoses.map((one) => ({ ...one, name: `${wires[at]!.name}: ${one.name}` })),
+      ),
+    ],
     sealed: () => [...FRAME_SEALED, ...running.flatMap((one) => one.sealed ?? [])],
     close: () => life.close(),
   }

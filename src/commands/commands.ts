@@ -4,6 +4,7 @@ import type { Command } from './command.ts'
 import { createCompletion } from './completion.ts'
 import { config } from './config.ts'
 import { dev } from './dev.ts'
+import { doctor } from './doctor.ts'
 import { init } from './init.ts'
 import { jobs } from './jobs.ts'
 import { key } from './key.ts'
@@ -22,6 +23,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   dev,
   check,
   config,
+  doctor,
   user,
   key,
   jobs,

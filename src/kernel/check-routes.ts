@@ -168,6 +168,12 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
     takes: 'a list of texts',
     fits: (value) => Array.isArray(value) && value.every(isText),
   }),
+  diagnoses: optional({
+    takes: 'a list of objects with a name, what it is about, and find()',
+    fits: (value) =>
+      Array.isArray(value) &&
+      value.every((one) => isPlain(one) && isText(one['name']) && typeof one['find'] === 'function'),
+  }),
   sealed: optional({ takes: 'a list of columns', fits: Array.isArray }),
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox'
 
 import type { Clock } from '../base/clock.ts'
 import type { Settings } from './config.ts'
+import type { Diagnosis } from './diagnosis.ts'
 import type { Database } from '../db/database.ts'
 import {
   checkFields,
@@ -86,6 +87,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
    * begins with the setting.
    */
   warnings?: readonly string[]
+  /** What `sixwire doctor` looks at, while the wire is not started; the name of the wire is put before each. */
+  diagnoses?: readonly Diagnosis[]
   /** The columns that hold what is encrypted under `SIXWIRE_SECRET`, for `sixwire secret rotate`. */
   sealed?: readonly SealedColumn[]
   /** Releases the wire's resources after the last answer. */

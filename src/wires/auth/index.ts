@@ -1,4 +1,5 @@
 import { StartError } from '../../base/start-error.ts'
+import { findingIf, warning } from '../../kernel/diagnosis.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { createAccessTokens } from './sessions/access-tokens.ts'
 import { messaging } from '../messaging/index.ts'
@@ -29,6 +30,7 @@ import { createUsers } from './users.ts'
 export { mailLink, type Account, type Accounts, type MailPurpose }
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 /** Accounts, sessions, service keys, and the callers behind bearer tokens. */
 export const auth = defineWire({
@@ -164,6 +166,34 @@ export const auth = defineWire({
           )
       },
       health: () => signingKeys.check(),
+      diagnoses: [
+        {
+          name: 'unverified users',
+          about: 'accounts that can use only /auth/* because their address is not verified',
+          async find() {
+            const accounts = policy.requiresVerifiedEmail() ? await users.countUnverified() : 0
+            return findingIf(accounts > 0, () =>
+              warning(
+                `${accounts} account${accounts === 1 ? '' : 's'} can use only /auth/* because the address is not verified`,
+                'users get a link with POST /auth/resend-verification; sixwire user verify EMAIL verifies one address',
+              ),
+            )
+          },
+        },
+        {
+          name: 'signing key',
+          about: 'whether the key of access tokens is replaced in time',
+          async find() {
+            const overdueMs = await signingKeys.overdueMs()
+            return findingIf(overdueMs > DAY_MS, () =>
+              warning(
+                `the key that signs access tokens should have been replaced ${Math.floor(overdueMs / DAY_MS)} days ago`,
+                'a running server replaces it within an hour: start one, or see why its job auth.signing-keys fails',
+              ),
+            )
+          },
+        },
+      ],
       sealed: [SIGNING_KEYS_SEALED],
       // Users can't verify an address if no mail can be sent.
       requiresVerifiedEmail: () => options.local.requireEmailVerification && mails.areSent,

@@ -5,6 +5,7 @@ import type { Static } from 'typebox'
 import { newId } from '../../base/ids.ts'
 import type { Settings } from '../../kernel/config.ts'
 import type { Step } from '../../db/database.ts'
+import { findingIf, warning } from '../../kernel/diagnosis.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { createAttachments, type AttachableFile, type FileSource } from './attachments.ts'
 import { openProviders } from './channels.ts'
@@ -100,6 +101,19 @@ export const messaging = defineWire({
       health: () => db.ping(),
       sealed: [OUTBOX_SEALED],
       checks: checksOf(providers),
+      diagnoses: [
+        {
+          name: 'email',
+          about: 'whether a production server can send mail',
+          find: async () =>
+            findingIf(settings.production && providers.email.length === 0, () =>
+              warning(
+                'no mail can be sent: users can neither verify an address nor reset a password',
+                'set SMTP_URL and MAIL_FROM',
+              ),
+            ),
+        },
+      ],
       warnings: Object.values(providers).flatMap((list) => list.flatMap(({ warnings = [] }) => warnings)),
       async close() {
         const { email, sms, whatsapp } = providers

@@ -1,5 +1,6 @@
 import { defineWire } from '../../kernel/wire.ts'
 import { declareChainMetrics } from './chains/chain-metrics.ts'
+import { chainDiagnoses } from './chains/diagnoses.ts'
 import { createChains, type Chains } from './chains/chains.ts'
 import { createFollower, type Consumer, type Follower } from './chains/follower.ts'
 import { createHealth, type OnchainHealth } from './chains/health.ts'
@@ -74,6 +75,7 @@ export const onchain = defineWire({
     const transactions = createTransactions(context)
     const revisions = createRevisions(context, { chains, replacements, lines })
     const health = createHealth(chains, clock)
+    const followers: Follower[] = [confirmations]
     const service: Onchain = {
       chains,
       tokens,
@@ -83,7 +85,11 @@ export const onchain = defineWire({
       transactions,
       revisions,
       fees,
-      follow: (consumer) => createFollower(context, chains, consumer),
+      follow(consumer) {
+        const follower = createFollower(context, chains, consumer)
+        followers.push(follower)
+        return follower
+      },
       health,
     }
     return {
@@ -118,6 +124,7 @@ export const onchain = defineWire({
           ? [[`keys by ${options.keys.name}`, () => wallets.check()] as [string, () => Promise<void>]]
           : []),
       ]),
+      diagnoses: chainDiagnoses(chains.all, followers),
       sealed: [LOCAL_KEYS_SEALED],
       async close() {
         chains.close()

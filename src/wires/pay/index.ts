@@ -16,6 +16,7 @@ import { createLedger, type Ledger } from './ledger.ts'
 import type { OnchainPayments } from './requests/onchain-payments.ts'
 import type { OpenPaymentRequest } from './requests/requests.ts'
 import type { CoinSweep } from './requests/sweep.ts'
+import { payDiagnoses } from './diagnoses.ts'
 import { PAY_ENV, PAY_PROVIDERS, PayOptions } from './options.ts'
 import { openProviders } from './providers.ts'
 import { createReconcile, type Reconcile } from './reconcile.ts'
@@ -146,6 +147,10 @@ export const pay = defineWire({
       ],
       // A provider that is unavailable is no reason to stop this server: GET /pay/health reports it.
       health: () => db.ping(),
+      diagnoses: payDiagnoses(context, options, {
+        production: settings.production,
+        providers: [...providers.keys()],
+      }),
       checks: new Map(
         Array.from(providers, ([name, provider]) => [`${name} by ${provider.name}`, () => provider.check()]),
       ),

@@ -1,3 +1,4 @@
+import { backupDiagnosis } from './backups/diagnosis.ts'
 import { bytesOf } from '../../base/byte-size.ts'
 import { deriveKey } from '../../base/crypto.ts'
 import { defineWire } from '../../kernel/wire.ts'
@@ -116,6 +117,11 @@ export const store = defineWire({
         void logFaultsOf(storages, context.log)
       },
       health,
+      diagnoses: [
+        backupDiagnosis(clock, { every: options.backups.every, production: settings.production }, () =>
+          backups.lastCompletedAt(),
+        ),
+      ],
       warnings: warningsOf(readS3Config(options.s3)),
       // Of files: documents can be stored without them.
       checks: new Map(

@@ -44,6 +44,8 @@ export type SigningKeys = {
   published(): Promise<PublicJwk[]>
   /** Rejects if the keys cannot be read, or none may sign. */
   check(): Promise<void>
+  /** For how long the newest key should have had a successor already, in milliseconds; 0 if it is not due. */
+  overdueMs(): Promise<number>
   /** Adds the next key when it is due, and deletes those whose tokens have expired. */
   rotate(): Promise<void>
 }
@@ -136,6 +138,13 @@ export function createSigningKeys(
 
   return {
     rotate,
+
+    async overdueMs() {
+      const newest = await db.get(
+        sql<Pick<Row, 'signs_from'>>`select signs_from from auth_signing_keys order by number desc limit 1`,
+      )
+      return newest ? Math.max(0, clock.now() - newest.signs_from - rotationMs) : 0
+    },
 
     async start() {
       await readKeys()

@@ -46,6 +46,7 @@ export type Consumer = {
 
 /** Follows the blocks of chains for one consumer. */
 export type Follower = {
+  readonly consumer: Pick<Consumer, 'name' | 'isNeeded'>
   /**
    * The steps that have a chain followed from the block after `head` on, for the batch that creates the need. A chain that
    * is followed already goes on where it is.
@@ -97,6 +98,7 @@ export function createFollower(
   })
 
   return {
+    consumer,
     followSql: async (chain, head) => [
       // What nobody needed for long is not caught up with. Nearer ones stay: another request may be about to need them.
       ...((await following.consumer.isNeeded(chain.name))

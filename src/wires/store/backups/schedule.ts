@@ -36,5 +36,6 @@ export function scheduleBackups(
   })
 }
 
-const millisecondsOf = (every: string): number =>
+/** Of `30m`, `12h` or `1d`. */
+export const millisecondsOf = (every: string): number =>
   Number.parseInt(every, 10) * UNITS[every.at(-1) as keyof typeof UNITS]
