@@ -2,10 +2,15 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 
+import { COMMANDS_PAGE, commandsPage } from '../../scripts/commands-page.ts'
 import { PAGE, referencePage } from '../../scripts/reference.ts'
 
 test('docs/reference.md has every route, error code, setting and metric of the code', async () => {
   assert.equal(await readFile(PAGE, 'utf8'), await referencePage(), 'run npm run reference')
+})
+
+test('docs/commands.md has every command and option of the code', async () => {
+  assert.equal(await readFile(COMMANDS_PAGE, 'utf8'), commandsPage(), 'run npm run reference')
 })
 
 test('the alerts of docs/alerts.yml are about metrics that exist', async () => {
