@@ -8,6 +8,8 @@ import { sql } from '../db/sql.ts'
 import { runHere } from '../testing/command.ts'
 import { eachEngine, temporaryFolder, type Engine } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
+import { startTestNode } from '../testing/node.ts'
+import { LIBRARY } from '../testing/program.ts'
 
 const DAY_MS = 86_400_000
 const SECRET = 'a secret of the tests that is long enough'
@@ -156,6 +158,37 @@ describe('sixwire doctor', () => {
       assert.match(late!.problem, engine.name === 'postgres' ? /60 seconds apart$/ : /has 300 MB/)
     })
 
+    test('looks at how far a chain is followed, and at what a wire of the application offers', async (t) => {
+      const node = await startTestNode(t)
+      await node.mine(300)
+      const { app, folder, variables } = await installed(t, engine, {
+        SIXWIRE_SANDBOX: 'off',
+        ETHEREUM_RPC_URL: node.url,
+        ETHEREUM_ID: String(node.chainId),
+      })
+      await app.migrate()
+      await writeFile(join(folder, 'sixwire.config.mjs'), OWN_WIRE)
+      const first = await examine(folder, variables)
+      assert.deepEqual(first.of('onchain: ethereum'), [], 'nothing is awaited on it')
+      assert.deepEqual(first.of('shop: till'), [
+        { name: 'shop: till', severity: 'fault', problem: 'the till is open', remedy: 'close it' },
+      ])
+      const [unknown] = first.of('shop: scales')
+      assert.deepEqual(
+        [unknown!.severity, unknown!.problem],
+        ['warning', 'nothing can be said of it: the scales are gone'],
+      )
+      await app.db.batch([
+        sql`insert into onchain_cursors (chain, consumer, number, hash, genesis_hash)
+            values ('ethereum', 'transactions', 1, '0x', '0x')`,
+        sql`insert into onchain_transactions (id, owner, wallet_id, chain, kind, sender, recipient, value, data, nonce,
+              gas, cost, hash, status, is_final, broadcasts, created_at, updated_at)
+            values ('one', 'u', '', 'ethereum', 'transfer', '0x', '0x', '0', '0x', 0, 0, '0', '0x', 'pending', 0, 0, 0, 0)`,
+      ])
+      const { of } = await examine(folder, variables)
+      assert.match(of('onchain: ethereum')[0]!.problem, /^transactions of ethereum are \d{3} blocks behind/)
+    })
+
     test('says what is missing where nothing was ever started', async (t) => {
       const folder = await temporaryFolder(t)
       const environment: Record<string, string> =
@@ -173,6 +206,25 @@ describe('sixwire doctor', () => {
     })
   })
 })
+
+const OWN_WIRE = `
+import { defineWire } from ${JSON.stringify(LIBRARY)}
+const shop = defineWire({
+  name: 'shop',
+  setup: () => ({
+    routes: [],
+    service: undefined,
+    diagnoses: [
+      {
+        name: 'till',
+        about: 'whether the till is closed',
+        find: async () => [{ severity: 'fault', problem: 'the till is open', remedy: 'close it' }],
+      },
+      { name: 'scales', about: 'whether they are there', find: async () => { throw new Error('the scales are gone') } },
+    ],
+  }),
+})
+export default { wires: [shop()] }`
 
 type Database = Awaited<ReturnType<typeof createApp>>['db']
 
