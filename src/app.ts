@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { DestinationStream } from 'pino'
 
+import { asset } from './base/asset.ts'
 import { systemClock, type Clock } from './base/clock.ts'
 import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
@@ -173,7 +174,7 @@ async function finishRotation(settings: Settings, db: Database, clock: Clock): P
 }
 
 const readFrameMigrations = (db: Database) =>
-  readMigrations('sixwire', new URL('./kernel/migrations/', import.meta.url), db.dialect)
+  readMigrations('sixwire', asset('kernel/migrations/'), db.dialect)
 
 /** Loaded only if it is used: in production no module of the sandbox is. */
 const loadSandbox = async (context: Parameters<typeof createSandbox>[0]): Promise<Sandbox> =>

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { asset } from '../base/asset.ts'
 import { DEV_VARIABLE } from '../kernel/config.ts'
 import type { Command } from './command.ts'
 import { onSignals } from './signals.ts'
@@ -59,7 +60,7 @@ export const dev: Command = {
 }
 
 function spawnServer(): ChildProcess {
-  const program = fileURLToPath(new URL('../../bin/sixwire.js', import.meta.url))
+  const program = fileURLToPath(asset('../bin/sixwire.js'))
   return spawn(process.execPath, [...process.execArgv, program, 'start'], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [DEV_VARIABLE]: 'on' },
