@@ -1,6 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
-import type { DestinationStream } from 'pino'
-
+import type { Logger } from './base/logger.ts'
 import { asset } from './base/asset.ts'
 import { systemClock, type Clock } from './base/clock.ts'
 import { errors, type ApiError } from './base/errors.ts'
@@ -62,13 +60,14 @@ export type AppOptions = {
   /** Whether the sandbox may open if the settings enable it; a command needs none. Default: true. */
   standIns?: boolean
   /** The destination of log lines. Default: standard output. */
-  logTo?: DestinationStream
+  logTo?: { write(line: string): void }
 }
 
 /** A server; see `createApp`. */
 export type App = {
   readonly settings: Settings
   readonly db: Database
+  /** @internal */
   readonly server: Server
   readonly wires: readonly string[]
   /** The routes of each wire. */
@@ -91,7 +90,7 @@ export type App = {
   checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
   /** Rejects, as `listen` does, if the policy would open data that was guarded. */
   checkPolicy(): Promise<void>
-  readonly log: FastifyBaseLogger
+  readonly log: Logger
   /** The providers that nothing configures, by their wires: `pay.stripe`. */
   readonly notConfigured: readonly string[]
   /** What of the configuration can work and is likely to be a mistake, one line each. */
@@ -391,7 +390,7 @@ const REFUSALS: Record<Stage, (() => ApiError) | undefined> = {
 }
 
 /** Closes the later wires first, because they need the earlier ones. */
-async function endWires(running: readonly Running[], log: FastifyBaseLogger): Promise<void> {
+async function endWires(running: readonly Running[], log: Logger): Promise<void> {
   for (const one of running.toReversed())
     try {
       await one.close?.()

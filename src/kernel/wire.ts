@@ -1,6 +1,6 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 
+import type { Logger } from '../base/logger.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Settings } from './config.ts'
 import type { Database } from '../db/database.ts'
@@ -53,7 +53,7 @@ export type WireContext = {
   jobs: Jobs
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
-  log: FastifyBaseLogger
+  log: Logger
   /** Writes a line to the log for what happens to an account outside of calls; a call has its own `record`. */
   record: RecordEvent
   /** Declares counters, gauges and histograms for `GET /metrics`; what calls and jobs take is counted anyway. */
