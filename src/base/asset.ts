@@ -4,7 +4,8 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = new URL('../', import.meta.url)
-const isBuilt = import.meta.url.endsWith('.js')
+/** Whether this is the built package, not the source. */
+export const isBuilt = import.meta.url.endsWith('.js')
 const require = createRequire(import.meta.url)
 
 /**
