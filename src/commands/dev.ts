@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { asset } from '../base/asset.ts'
 import { DEV_VARIABLE } from '../kernel/config.ts'
 import type { Command } from './command.ts'
+import { onPackageManagerEnd } from './parent.ts'
 import { onSignals } from './signals.ts'
 import { watchSources } from './watch.ts'
 
@@ -43,16 +44,14 @@ export const dev: Command = {
 
     startServer()
     const unwatch = watchSources(folder, [resolve(process.env['DATA_DIR'] ?? 'data')], restart)
-    await new Promise<void>((enough) =>
-      onSignals(
-        ['SIGINT', 'SIGTERM', 'SIGHUP'],
-        () => {
-          isEnding = true
-          enough()
-        },
-        () => server?.kill('SIGKILL'),
-      ),
-    )
+    await new Promise<void>((enough) => {
+      function finish(): void {
+        isEnding = true
+        enough()
+      }
+      onPackageManagerEnd(finish)
+      onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], finish, () => server?.kill('SIGKILL'))
+    })
     unwatch()
     await end(server)
     return 0
