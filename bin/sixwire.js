@@ -44,4 +44,5 @@ process.env.NODE_COMPILE_CACHE ??= pathOf(
 )
 nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE)
 
-await import(isCheckout ? '../src/cli.ts' : '../dist/lib/cli.js')
+// No `await`: see src/cli.ts.
+void import(isCheckout ? '../src/cli.ts' : '../dist/lib/cli.js')

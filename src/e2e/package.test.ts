@@ -9,6 +9,7 @@ import { after, before, describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { temporaryFolder } from '../testing/engines.ts'
+import { freePort } from '../testing/free-port.ts'
 import { installPacked, run } from '../testing/packed.ts'
 import { until } from '../testing/until.ts'
 
@@ -126,17 +127,16 @@ describe('the packed archive, installed in an empty folder', () => {
   })
 
   test('npx sixwire start runs all wires and the sandbox, and ends in order when npx is told to', async (t) => {
-    const server = startNpx(t, folder)
+    const server = startNpx(t, folder, await freePort())
     const url = await server.url()
-    const send = async (path: string, body?: object): Promise<Response> =>
-      fetch(
-        url + path,
-        body && {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(body),
+    const send = async (path: string, body?: object, token = ''): Promise<Response> =>
+      fetch(url + path, {
+        headers: {
+          ...(body && { 'content-type': 'application/json' }),
+          ...(token && { authorization: `Bearer ${token}` }),
         },
-      )
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      })
     const { platform, version, wires } = (await (await send('/info')).json()) as Record<string, unknown>
     assert.deepEqual(
       { platform, version, wires },
@@ -155,6 +155,11 @@ describe('the packed archive, installed in an empty folder', () => {
       '/sandbox/page/actions.js',
     ])
       assert.equal((await send(page)).status, 200, page)
+    const account = { email: 'ada@example.com', password: 'correct horse battery' }
+    const { token } = (await (await send('/auth/register', account)).json()) as { token: string }
+    assert.equal((await send('/store/books', { title: 'Momo' }, token)).status, 201)
+    const chain = await send(`/onchain/balance/0x${'1'.repeat(40)}`, undefined, token)
+    assert.match(await chain.text(), /anvil is not installed.*npm install --save-dev @foundry-rs\/anvil/)
 
     server.npx.kill('SIGTERM')
     await once(server.npx, 'close')
@@ -164,7 +169,7 @@ describe('the packed archive, installed in an empty folder', () => {
   })
 })
 
-function startNpx(t: TestContext, folder: string) {
+function startNpx(t: TestContext, folder: string, port: number) {
   const { HOME, TMPDIR } = process.env
   const npx = spawn('npx', ['sixwire', 'start'], {
     cwd: folder,
@@ -172,7 +177,7 @@ function startNpx(t: TestContext, folder: string) {
       PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
       HOME,
       TMPDIR,
-      PORT: '0',
+      PORT: String(port),
       npm_config_update_notifier: 'false',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
