@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { relative, resolve } from 'node:path'
+import { isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 
 import { asset } from '../base/asset.ts'
@@ -59,8 +60,9 @@ export const dev: Command = {
 }
 
 function spawnServer(): ChildProcess {
-  const program = fileURLToPath(asset('../bin/sixwire.js'))
-  return spawn(process.execPath, [...process.execArgv, program, 'start'], {
+  // The program in one file is its own Node.
+  const program = isSea() ? [] : [...process.execArgv, fileURLToPath(asset('../bin/sixwire.js'))]
+  return spawn(process.execPath, [...program, 'start'], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [DEV_VARIABLE]: 'on' },
   })
