@@ -448,7 +448,7 @@ someEngine((engine) => {
       assert.deepEqual([status, body.total], [200, 1], filter)
     }
 
-    const explain = blocks.find((block) => block.includes('explain=true'))
+    const explain = blocks.find((block) => block.includes('/store/books/explain'))
     // Without times; that of the last use is noted after the answer.
     const planIn = (text: string) => {
       const { ms: _, indexes, ...plan } = JSON.parse(text)
