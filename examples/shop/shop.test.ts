@@ -110,8 +110,8 @@ eachEngine((engine) => {
       assert.match(tag.description, /^Points /)
       const conflict = paths['/loyalty/redeem'].post.responses['409']
       assert.deepEqual(codesIn(conflict.content['application/json'].schema), [
-        'NOT_ENOUGH_POINTS',
         'IDEMPOTENCY_CONFLICT',
+        'NOT_ENOUGH_POINTS',
       ])
       assert.deepEqual(
         body.paths['/loyalty/balance'].get.responses['200'].content['application/json'].schema,

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createDocsPage } from './docs-page.ts'
 import { JSON_TYPE } from './failures.ts'
 import { operationOf } from './openapi-operation.ts'
-import { createComponents } from './openapi-schemas.ts'
+import { createComponents } from './openapi-components.ts'
 import type { Route, RouteGroup } from './route.ts'
 
 const ABOUT = `Requests and answers are JSON. Every call has an example that can be sent as it is. For calls that need a user, sign up
@@ -35,7 +35,7 @@ export type About = { title: string; version: string; url: string }
 /** Describes every route as OpenAPI 3.1. */
 function describe(about: About, groups: readonly RouteGroup[]): object {
   const prefix = new URL(about.url).pathname
-  const components = createComponents()
+  const components = createComponents(groups)
   const paths: Record<string, Record<string, object>> = {}
   const ids = new Set<string>()
   for (const { wire, routes } of groups)
