@@ -48,7 +48,13 @@ function fieldsOf(schema: unknown): string {
 function bodyOf({ spec: { body } }: Route): string {
   if (body === undefined) return ''
   if (body.kind === 'raw') return 'bytes'
-  if (body.kind !== 'multipart') return fieldsOf(body.schema) || 'any fields'
+  if (body.kind !== 'multipart') {
+    const { properties, additionalProperties } = body.schema as { properties?: object } & Record<
+      string,
+      unknown
+    >
+    return properties === undefined || additionalProperties === true ? 'any fields' : fieldsOf(body.schema)
+  }
   const file = code(body.file.required ? body.file.field : `${body.file.field}?`)
   return `multipart: ${[file, fieldsOf(body.fields)].filter(Boolean).join(', ')}`
 }

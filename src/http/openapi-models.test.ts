@@ -77,7 +77,7 @@ someEngine((engine) => {
         )
       const prefixes = ids.map((id) => id.charAt(0).toUpperCase() + id.slice(1))
       const derived = Object.keys(schemas).filter((name) =>
-        prefixes.some((prefix) => new RegExp(`^${prefix}(Request|Response)`).test(name)),
+        prefixes.some((prefix) => new RegExp(`^${prefix}(Request|Reply)`).test(name)),
       )
       // The file is not part of the schema that the route declares.
       assert.deepEqual(derived, ['StoreUploadRequest'])
@@ -88,8 +88,8 @@ someEngine((engine) => {
       const { address, lines } = schemas['PutShopOrdersRequest']!.properties!
       assert.deepEqual(address, refTo('PutShopOrdersRequestAddress'))
       assert.deepEqual(lines!.items, refTo('PutShopOrdersRequestLinesItem'))
-      assert.deepEqual(answerOf('PUT /shop/orders', 200), refTo('PutShopOrdersResponse'))
-      assert.deepEqual(answerOf('PUT /shop/orders', 202), refTo('PutShopOrdersResponse202'))
+      assert.deepEqual(answerOf('PUT /shop/orders', 200), refTo('PutShopOrdersReply'))
+      assert.deepEqual(answerOf('PUT /shop/orders', 202), refTo('PutShopOrdersReply202'))
     })
 
     test('a field with a default may be left out of a request, and is always in an answer', () => {
@@ -109,7 +109,7 @@ someEngine((engine) => {
     })
 
     test('a value that may be null has two types', () => {
-      const { later } = schemas['PutShopOrdersResponse202']!.properties!
+      const { later } = schemas['PutShopOrdersReply202']!.properties!
       assert.deepEqual(later, { type: ['string', 'null'] })
     })
 

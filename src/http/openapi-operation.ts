@@ -38,7 +38,7 @@ function responsesOf(route: Route, operationId: string, components: Components):
         return [status, components.responseOf(failure!.name, { description, content })]
       }
       if (replies[status] === Bytes) return [status, { description, content: { '*/*': { schema: BYTES } } }]
-      const place = placeOf(operationId, `Response${status === success ? '' : status}`)
+      const place = placeOf(operationId, `Reply${status === success ? '' : status}`)
       const own = components.schemaOf(reply, place, 'answer')
       const either = `${(reply['title'] as string | undefined) ?? place}Or${failure?.name}`
       const schema = failure ? components.describeAs(either, { anyOf: [own, failure.schema] }) : own

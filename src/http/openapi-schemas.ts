@@ -51,6 +51,8 @@ const ANY_NAMES: ReadonlySet<string> = new Set([ANY_NAME, '^.*$'])
 
 /** Writes a schema with the keywords that most client generators know. */
 export function simplify({ const: literal, patternProperties, ...rest }: Schema): Schema {
+  // Of an enumeration of booleans the Java generator of OpenAPI Generator makes code that does not compile.
+  if (typeof literal === 'boolean') return rest
   if (literal !== undefined) return { ...rest, enum: [literal] }
   const { enum: values, type } = rest
   if (Array.isArray(values) && type === undefined && values.every((one) => typeof one === 'string'))

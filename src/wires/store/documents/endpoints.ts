@@ -43,9 +43,12 @@ const AnsweredDocument = Type.Object(
 )
 type AnsweredDocument = Static<typeof AnsweredDocument>
 
+const IGNORED = { description: 'Set by the server; ignored here.' }
 const fieldsSchema = {
   title: 'DocumentFields',
   type: 'object',
+  // Named, because client generators make no class of an object without fields, and no union with it.
+  properties: { _id: IGNORED, createdAt: IGNORED, updatedAt: IGNORED },
   additionalProperties: true,
   examples: [{ title: 'Momo', year: 1973 }],
   description:
@@ -53,15 +56,16 @@ const fieldsSchema = {
 }
 const Fields = Type.Unsafe<Record<string, unknown>>(fieldsSchema)
 
-// The typed client's `call` takes one document; its `collection` takes several as well.
+// The typed client's `call` takes one document; its `collection` takes several as well. In the order of the alphabet both
+// unions come after what they consist of: else the Java generator of OpenAPI Generator writes their documents wrongly.
 const OneOrMoreFields = Type.Unsafe<Record<string, unknown>>({
-  title: 'CreateDocumentsRequest',
+  title: 'DocumentsToCreate',
   examples: fieldsSchema.examples,
   anyOf: [fieldsSchema, { type: 'array', items: fieldsSchema, minItems: 1, maxItems: LARGEST_LIST }],
 })
 const OneOrMore = Type.Unsafe<Document>(
   Type.Union([Document, Type.Object({ data: Type.Array(Document) }, { title: 'Documents' })], {
-    title: 'CreatedDocuments',
+    title: 'DocumentsCreated',
   }),
 )
 
