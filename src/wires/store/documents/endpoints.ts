@@ -56,7 +56,7 @@ const fieldsSchema = {
 }
 const Fields = Type.Unsafe<Record<string, unknown>>(fieldsSchema)
 
-// The typed client's `call` takes one document; its `collection` takes several as well. In the order of the alphabet both
+// The typed client's `call` takes the first alternative, one document; its `collection` takes several as well. In the order of the alphabet both
 // unions come after what they consist of: else the Java generator of OpenAPI Generator writes their documents wrongly.
 const OneOrMoreFields = Type.Unsafe<Record<string, unknown>>({
   title: 'DocumentsToCreate',
