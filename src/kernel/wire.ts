@@ -16,6 +16,7 @@ import {
   type Field,
 } from './fields.ts'
 import type { Caller } from '../http/access.ts'
+import type { ApiShape } from '../http/api-shape.ts'
 import type { RecordEvent } from '../http/event-log.ts'
 import type { WireMetrics } from './metrics.ts'
 import type { Policy } from './policy.ts'
@@ -150,10 +151,12 @@ export type Wire<Name extends string, Options, Service, Routes extends readonly 
 /** The options as they are written: everything may be left out. */
 type Input<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Input<T[K]> } : T
 
-/** The routes of a wire, for the typed client: `createClient<Api | RoutesOf<typeof greetings>>(url)`. */
-export type RoutesOf<W> = W extends (...options: never[]) => ConfiguredWire<string, unknown, infer R>
+type RoutesOf<W> = W extends (...options: never[]) => ConfiguredWire<string, unknown, infer R>
   ? R[number]
   : never
+
+/** The routes of a wire, for the typed client: `createClient<Api & ApiOf<typeof greetings>>(url)`. */
+export type ApiOf<W> = ApiShape<RoutesOf<W>>
 
 /** The service of a wire: `ServiceOf<typeof auth>`. */
 export type ServiceOf<W> = W extends Need<string, infer Service> ? Service : never
