@@ -22,6 +22,7 @@ const COMMANDS = [
   'backup',
   'secret',
   'template',
+  'types',
   'version',
 ]
 

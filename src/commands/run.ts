@@ -15,6 +15,7 @@ import { secret } from './secret.ts'
 import { start } from './start.ts'
 import { template } from './template.ts'
 import { transaction } from './transaction.ts'
+import { types } from './types.ts'
 import { user } from './user.ts'
 import { version } from './version.ts'
 
@@ -30,6 +31,7 @@ const COMMANDS: Record<string, Command> = {
   backup,
   secret,
   template,
+  types,
   version,
 }
 
