@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 
 import { startApp, type TestApp } from '../testing/app.ts'
 import { eachEngine, endOfSuite } from '../testing/engines.ts'
-import { CallError, createClient, type Client } from './index.ts'
+import { CallError, createClient, isError, type Client } from './index.ts'
 import { shop, type Known } from './shop.fixture.ts'
 
 eachEngine((engine) => {
@@ -98,6 +98,16 @@ eachEngine((engine) => {
 
       assert.equal((await books.list({ sort: [], fields: [], limit: 1 })).total, 5)
 
+      const newestFirst: number[] = []
+      for await (const { year } of books.all({ sort: '-year', limit: 2 })) newestFirst.push(year)
+      assert.deepEqual(newestFirst, [1984, 1983, 1982, 1981, 1973])
+      for await (const book of books.all({ fields: ['title'], limit: 1 })) {
+        // @ts-expect-error: it may be absent
+        const year: number = book.year
+        assert.equal(year, undefined)
+        break
+      }
+
       const titles: string[][] = []
       for await (const page of books.pages({ sort: ['year'], limit: 2, offset: 1 }))
         titles.push(page.data.map(({ title }) => title))
@@ -120,6 +130,83 @@ eachEngine((engine) => {
       await books.list({ filter: { pages: 7 } })
       // @ts-expect-error a title is text
       await books.update(others[0]!._id, { title: 7 })
+    })
+
+    test('changes a document only if it is as it was read', async () => {
+      const six = createClient<Known>(app.url, { token: (await app.register()).token })
+      type Stock = { title: string; left: number }
+      const books = six.collection<Stock>('stock')
+      const gone = (error: unknown) => six.isError(error, 'PRECONDITION_FAILED') && error.status === 412
+      const created = await books.create({ title: 'Momo', left: 3 })
+      const updated = await books.update(created._id, { left: 2 }, { ifMatch: created })
+      await assert.rejects(books.update(created._id, { left: 1 }, { ifMatch: created }), gone)
+      const patched = await books.patch(created._id, { left: 1 }, { ifMatch: updated })
+      await assert.rejects(books.patch(created._id, { left: 0 }, { ifMatch: updated }), gone)
+      assert.deepEqual(await books.get(created._id), patched)
+
+      // One of a list has no ETag, and a copy is another object: what they say is compared.
+      const { data } = await books.list()
+      const listed = await books.update(created._id, { left: 5 }, { ifMatch: data[0]! })
+      await assert.rejects(books.update(created._id, { left: 6 }, { ifMatch: data[0]! }), gone)
+      const copied = await books.update(created._id, { left: 7 }, { ifMatch: { ...listed } })
+      await assert.rejects(books.remove(created._id, { ifMatch: { ...listed } }), gone)
+      // @ts-expect-error: a part of a document does not tell whether the rest has changed
+      await assert.rejects(books.remove(created._id, { ifMatch: { _id: created._id } }), gone)
+
+      const [one, two] = await books.create([
+        { title: 'a', left: 1 },
+        { title: 'b', left: 1 },
+      ])
+      await books.remove(one!._id, { ifMatch: one! })
+      await assert.rejects(books.remove(two!._id, { ifMatch: '"2"' }), gone)
+      await books.remove(two!._id, { ifMatch: '"1"' })
+      await books.remove(created._id, { ifMatch: copied })
+      await assert.rejects(books.remove(created._id, { ifMatch: { ...copied } }), { code: 'NOT_FOUND' })
+    })
+
+    test('returns the error of a call that is tried, and throws what is none of the server', async () => {
+      const six = createClient<Known>(app.url)
+      const { email, password } = await app.register()
+      const taken = await six.try('POST /auth/register', { body: { email, password } })
+      assert.deepEqual([taken.data, taken.error?.code], [undefined, 'EMAIL_TAKEN'])
+      assert.ok(six.isError(taken.error, 'EMAIL_TAKEN'))
+      assert.ok(six.isError(taken.error, 'POST /auth/register', 'EMAIL_TAKEN'))
+      assert.ok(!six.isError(taken.error, 'POST /auth/login', 'UNAUTHORIZED'))
+      assert.ok(!six.isError(taken.error, 'SOLD_OUT'))
+      assert.ok(!isError(new Error('EMAIL_TAKEN'), 'EMAIL_TAKEN'))
+      assert.ok(isError(taken.error))
+      const { data, error } = await six.try('POST /auth/login', { body: { email, password } })
+      assert.deepEqual([data?.user.email, error], [email, undefined])
+      await assert.rejects(six.try('GET /health', { signal: AbortSignal.abort() }), { name: 'AbortError' })
+    })
+
+    test('returns the response as it is, and throws only errors', async () => {
+      const six = createClient<Known>(app.url, { token: (await app.register()).token })
+      const params = { collection: 'raw', id: (await six.collection('raw').create({ n: 1 }))._id }
+      const response = await six.raw('GET /store/:collection/:id', { params })
+      assert.equal(response.headers.get('etag'), '"1"')
+      assert.equal(((await response.json()) as { n: number }).n, 1)
+      const same = await six.raw('GET /store/:collection/:id', {
+        params,
+        headers: { 'if-none-match': '"1"' },
+      })
+      assert.equal(same.status, 304)
+      const missing = six.raw('GET /store/:collection/:id', { params: { ...params, id: 'none' } })
+      await assert.rejects(missing, (error) => isError(error, 'NOT_FOUND'))
+    })
+
+    test('stores a file, and reads its bytes', async () => {
+      const six = createClient<Known>(app.url, { token: (await app.register()).token })
+      const file = await six.upload(new File(['hello'], 'a.txt', { type: 'text/plain' }), {
+        metadata: { album: 'summer' },
+        // Node has no XMLHttpRequest, so nothing is told.
+        onProgress: () => assert.fail(),
+      })
+      assert.deepEqual([file.originalName, file.metadata], ['a.txt', { album: 'summer' }])
+      const bytes = await six.call('GET /store/files/:id/content', { params: { id: file._id } })
+      assert.equal(await bytes.text(), 'hello')
+      const named = await six.upload(new Blob(['hello']), { name: 'b.txt' })
+      assert.equal(named.originalName, 'b.txt')
     })
 
     test('pays and refunds at the routes of payments', async (t) => {

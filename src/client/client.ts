@@ -6,7 +6,7 @@ import { hasXhr, sendWithProgress } from './progress.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
 import { isSafe, sendRepeatedly, withKey } from './retry.ts'
 import type { AnyInput, Arguments, CallOptions, CallCode, KeyOf, CallReply } from './route-types.ts'
-import { ClientSession, type KeptSession, type SessionStorage, type SessionTokens } from './session.ts'
+import { ClientSession, type SessionStorage, type SessionTokens } from './session.ts'
 
 /** What a call came to: its reply, or the error that the server answered. */
 export type TryResult<Data, Code extends string> =
@@ -121,15 +121,13 @@ class Caller {
     const response = await this.#send(key, input, sent)
     if (response.status < 400) return response
     const error = await readError(key, response)
-    const next = session && error.code === 'UNAUTHORIZED' ? await this.session.renew(session) : undefined
-    if (!next || !isRepeatable(input)) throw error
-    return this.#sendAgain(key, input, next)
-  }
-
-  async #sendAgain(key: string, input: AnyInput, { token }: KeptSession): Promise<Response> {
-    const response = await this.#send(key, input, token)
-    if (response.status >= 400) throw await readError(key, response)
-    return response
+    if (!session || error.code !== 'UNAUTHORIZED') throw error
+    const next = await this.session.renew(session)
+    // Another user may have signed in, for whom the call is not meant.
+    if (next?.user._id !== session.user._id || !isRepeatable(input)) throw error
+    const again = await this.#send(key, input, next.token)
+    if (again.status >= 400) throw await readError(key, again)
+    return again
   }
 
   #send(key: string, input: AnyInput, token: string | undefined): Promise<Response> {

@@ -1,7 +1,7 @@
 import { abortError } from './abort-error.ts'
 import type { AnyInput } from './route-types.ts'
 
-const FIRST_WAIT_MS = 300
+const FIRST_WAIT_MS = 200
 const LONGEST_WAIT_MS = 30_000
 
 // The routes of Sixwire that take an `Idempotency-Key`. Only the server's code knows it, so a test compares both.

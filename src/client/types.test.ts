@@ -4,6 +4,8 @@ import { test } from 'node:test'
 
 import { API_FILE, builtInApi } from '../../scripts/api-types.ts'
 import type { errors } from '../base/errors.ts'
+import { apiTypes } from '../http/api-types.ts'
+import type { ApiOf } from '../kernel/wire.ts'
 import type { BuiltInApi } from '../wires.ts'
 import {
   isError,
@@ -14,7 +16,8 @@ import {
   type CallInput,
   type KeyOf,
 } from './index.ts'
-import type { Known } from './shop.fixture.ts'
+import type { Api as ShopApi } from './shop-api.fixture.ts'
+import { shopRoutes, type Known, type shop } from './shop.fixture.ts'
 import { takesKey } from './retry.ts'
 
 // What the compiler accepts and refuses; `npm run check` is the test.
@@ -134,14 +137,22 @@ type Part<R, P> = P extends keyof R ? R[P] : undefined
 type Differing<A, B> = {
   [P in Parts]: Equal<Part<A, P>, Part<B, P>> extends true ? never : P
 }[Parts]
-type Differences = { [K in keyof Api & keyof BuiltInApi]: Differing<Api[K], BuiltInApi[K]> }
+type Differences<A, B> = { [K in keyof A & keyof B]: Differing<A[K], B[K]> }[keyof A & keyof B]
+type InferredShop = ApiOf<typeof shop>
 export type Written = [
   Yes<Equal<keyof Api, keyof BuiltInApi>>,
-  Yes<Equal<Differences[keyof Differences], never>>,
+  Yes<Equal<Differences<Api, BuiltInApi>, never>>,
+  Yes<Equal<keyof ShopApi, keyof InferredShop>>,
+  Yes<Equal<Differences<ShopApi, InferredShop>, never>>,
+  Yes<Equal<Differing<{ query: { a: string } }, { query: { a?: string } }>, 'query'>>,
 ]
 
 test('src/client/api.ts is made of the routes', async () => {
   assert.equal(await readFile(API_FILE, 'utf8'), await builtInApi(), 'run npm run reference')
+})
+
+test('the routes of an application are written likewise', async () => {
+  assert.equal(await readFile(new URL('shop-api.fixture.ts', import.meta.url), 'utf8'), apiTypes(shopRoutes))
 })
 
 test('the client knows which routes take an Idempotency-Key', async () => {

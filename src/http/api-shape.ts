@@ -29,16 +29,18 @@ type BodyOf<B> =
           ? FormData
           : never
 
-type Success = 200 | 201 | 202 | 203 | 206
+type Success = 200 | 201 | 202 | 203 | 204 | 206
 type SuccessOf<Replies> = {
   [C in keyof Replies & Success]: Replies[C] extends TSchema ? Static<Replies[C]> : never
 }[keyof Replies & Success]
+// Not if any status may be answered.
+type NoContent<Replies> = number extends keyof Replies ? never : 204 extends keyof Replies ? undefined : never
 
 /** What the client knows of a route. */
 type ShapeOf<S> = (S extends { query: infer Q extends TSchema } ? { query: InputOf<Q> } : unknown) &
   (S extends { body: infer B } ? { body: BodyOf<B> } : unknown) &
   (S extends { idempotent: true | BriefReplay } ? { idempotent: true } : unknown) & {
-    reply: S extends RouteSpec ? SuccessOf<S['reply']> : never
+    reply: S extends RouteSpec ? SuccessOf<S['reply']> | NoContent<S['reply']> : never
     errors: S extends { errors: readonly ErrorKind<infer Code>[] } ? Code : never
   }
 

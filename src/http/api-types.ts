@@ -1,6 +1,6 @@
 import { schemaOfBody } from './bodies.ts'
 import type { Schema } from './openapi-schemas.ts'
-import { NoBody, type Route, type RouteSpec } from './route.ts'
+import type { Route, RouteSpec } from './route.ts'
 
 /** Whether a schema describes what is sent, where a field with a default may be left out, or what is answered. */
 type Direction = 'input' | 'reply'
@@ -120,15 +120,17 @@ function bodyOf({ body }: RouteSpec, components: Components): string | undefined
   }
 }
 
-const isSuccess = (status: number): boolean => status >= 200 && status < 300
+const NO_CONTENT = 204
 
 function replyOf({ reply }: RouteSpec, components: Components): string {
-  const schemas = Object.keys(reply)
+  const successes = Object.keys(reply)
     .map(Number)
-    .filter(isSuccess)
-    .map((status) => reply[status])
-    .filter((schema) => schema !== NoBody)
-  return unionOf(schemas.map((one) => typeOf(one as Schema, 'reply', components)))
+    .filter((status) => status >= 200 && status < 300)
+  return unionOf(
+    successes.map((status) =>
+      status === NO_CONTENT ? 'undefined' : typeOf(reply[status] as Schema, 'reply', components),
+    ),
+  )
 }
 
 function routeOf({ key, spec }: Route, components: Components): string {
