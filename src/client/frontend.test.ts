@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
 import type { BrowserContext, Page } from 'playwright-core'
 
 import { startApp, type TestApp } from '../testing/app.ts'
 import { launchChromium, withoutChromium } from '../testing/chromium.ts'
+import { runHere } from '../testing/command.ts'
 import { anyEngine, endOfSuite } from '../testing/engines.ts'
+import { blocksOf } from '../testing/examples.ts'
 import { buildFrontend, frontendFolder, serveFrontend } from '../testing/frontend.ts'
 import { startMailbox, withMail, type TestMailbox } from '../testing/mailbox.ts'
 import type { CallError, Client } from './index.ts'
@@ -58,7 +61,19 @@ anyEngine((engine) => {
     let context: BrowserContext
     const ending = endOfSuite()
     before(async () => {
+      const blocks = await blocksOf('docs/client.md', 'ts')
+      const isForBrowsers = (block: string) => !/AsyncStorage|process\.env|'sixwire'/.test(block)
+      const [ofOthers, examples] = [/'\.\/api\.ts'/, /^/].map((pattern) =>
+        blocks.filter((block) => isForBrowsers(block) && pattern.test(block)),
+      )
+      const shop = fileURLToPath(new URL('../../examples/shop/', import.meta.url))
+      const api = await runHere(['types'], { folder: shop, environment: { SIXWIRE_SANDBOX: 'off' } })
       folder = await frontendFolder(ending, {
+        // Only their types are checked.
+        'src/examples.ts': `${examples!.filter((block) => !ofOthers!.includes(block)).join('\n')}
+          export { data, total, user, sessions, again, bytes }`,
+        'src/shop.ts': `${ofOthers!.join('\n')}\nexport { points }`,
+        'src/api.ts': api.output,
         'src/main.ts': MAIN,
         'whole.html': '<script type="module" src="/src/whole.ts"></script>',
         'src/whole.ts': WHOLE,
