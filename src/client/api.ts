@@ -496,6 +496,7 @@ type StoredFile = {
   createdAt: string
 }
 
+/** Any fields, as a JSON object of at most 64 KiB. */
 type FileMetadata = Record<string, unknown>
 
 type FileLink = {
@@ -504,6 +505,7 @@ type FileLink = {
   expiresAt: string
 }
 
+/** The document’s own fields and _id, createdAt and updatedAt. */
 type Document = {
   _id: string
   /** ISO 8601, UTC, with milliseconds. */
@@ -523,6 +525,7 @@ type DocumentList = {
   nextCursor?: string
 }
 
+/** The document’s own fields and _id, createdAt and updatedAt; with the parameter fields only _id and those that it chooses. */
 type AnsweredDocument = {
   _id: string
   /** ISO 8601, UTC, with milliseconds. */

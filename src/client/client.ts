@@ -1,10 +1,11 @@
 import type { Api as OwnApi } from './api.ts'
+import { orAbort } from './abort.ts'
 import { createAuth, type Auth } from './auth.ts'
 import { isError, readError, type CallError } from './call-error.ts'
 import { createCollection, type Collection } from './collection.ts'
 import { hasXhr, sendWithProgress } from './progress.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
-import { isSafe, sendRepeatedly, withKey } from './retry.ts'
+import { headersOf, isSafe, sendRepeatedly } from './retry.ts'
 import type { AnyInput, Arguments, CallOptions, CallCode, KeyOf, CallReply } from './route-types.ts'
 import { ClientSession, type SessionStorage, type SessionTokens } from './session.ts'
 
@@ -74,7 +75,11 @@ export type Client<Api = OwnApi> = {
    */
   upload(
     file: Blob,
-    options?: CallOptions & { name?: string; metadata?: Record<string, unknown>; idempotencyKey?: string },
+    options?: CallOptions & {
+      name?: string | undefined
+      metadata?: Record<string, unknown> | undefined
+      idempotencyKey?: string | undefined
+    },
   ): Promise<Api extends Record<Upload, { reply: infer File }> ? File : unknown>
   readonly auth: Auth
 }
@@ -113,33 +118,33 @@ class Caller {
     return readBody(response)
   }
 
-  raw = async (key: string, given: AnyInput = {}): Promise<Response> => {
-    const input = withKey(key, given)
-    const { token } = input
-    const session = token === undefined ? await this.session.usable() : undefined
+  raw = async (key: string, input: AnyInput = {}): Promise<Response> => {
+    const headers = headersOf(key, input)
+    const { token, signal } = input
+    const session = token === undefined ? await orAbort(this.session.usable(), signal) : undefined
     const sent = token === undefined ? (session?.token ?? this.#options.token) : (token ?? undefined)
-    const response = await this.#send(key, input, sent)
+    const response = await this.#send(key, input, headers, sent)
     if (response.status < 400) return response
     const error = await readError(key, response)
     if (!session || error.code !== 'UNAUTHORIZED') throw error
-    const next = await this.session.renew(session)
+    const next = await orAbort(this.session.renew(session), signal)
     // Another user may have signed in, for whom the call is not meant.
     if (next?.user._id !== session.user._id || !isRepeatable(input)) throw error
-    const again = await this.#send(key, input, next.token)
+    const again = await this.#send(key, input, headers, next.token)
     if (again.status >= 400) throw await readError(key, again)
     return again
   }
 
-  #send(key: string, input: AnyInput, token: string | undefined): Promise<Response> {
+  #send(key: string, input: AnyInput, headers: Headers, token: string | undefined): Promise<Response> {
     const { fetch: own, retries = 2 } = this.#options
     const { onProgress } = input
     const url = urlOf(this.#baseUrl, key, input)
-    const request = requestOf(key, input, token)
+    const request = requestOf(key, input, headers, token)
     const send = () =>
       onProgress && !own && hasXhr()
         ? sendWithProgress(url, request, onProgress)
         : (own ?? fetch)(url, request)
-    const mayRepeat = isRepeatable(input) && (isSafe(key, input) || key === REFRESH)
+    const mayRepeat = isRepeatable(input) && (isSafe(key, headers) || key === REFRESH)
     return sendRepeatedly(send, mayRepeat ? retries : 0, input.signal)
   }
 

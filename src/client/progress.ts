@@ -1,10 +1,10 @@
-import { abortError } from './abort-error.ts'
+import { abortError } from './abort.ts'
 import type { AnyInput } from './route-types.ts'
 
 type Progress = NonNullable<AnyInput['onProgress']>
 type Request = {
   method: string
-  headers: Record<string, string>
+  headers: Headers
   body?: unknown
   signal?: AbortSignal
 }
@@ -27,7 +27,7 @@ type Xhr = {
 
 export const hasXhr = (): boolean => 'XMLHttpRequest' in globalThis
 
-const headersOf = (lines: string): [string, string][] =>
+const linesOf = (lines: string): [string, string][] =>
   lines
     .trim()
     .split(/[\r\n]+/)
@@ -44,12 +44,12 @@ export const sendWithProgress = (
     if (signal?.aborted) throw abortError(signal)
     const xhr = new (globalThis as unknown as { XMLHttpRequest: new () => Xhr }).XMLHttpRequest()
     xhr.open(method, url)
-    for (const name of Object.keys(headers)) xhr.setRequestHeader(name, headers[name]!)
+    headers.forEach((value, name) => xhr.setRequestHeader(name, value))
     xhr.responseType = 'blob'
     xhr.upload.addEventListener('progress', ({ loaded, total }) => onProgress({ loaded, total }))
     xhr.addEventListener('load', () => {
       const { status, response } = xhr
-      const answered = { status, headers: headersOf(xhr.getAllResponseHeaders()) }
+      const answered = { status, headers: linesOf(xhr.getAllResponseHeaders()) }
       resolve(new Response(status === 204 || status === 304 ? null : response, answered))
     })
     xhr.addEventListener('error', () => reject(new TypeError(`${method} ${url} failed`)))

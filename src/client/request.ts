@@ -36,15 +36,20 @@ export function urlOf(baseUrl: string, key: string, { params, query }: AnyInput)
 }
 
 /** What `fetch` takes for a call. */
-export function requestOf(key: string, input: AnyInput, token: string | undefined) {
-  const { body, signal } = input
+export function requestOf(
+  key: string,
+  { body, signal }: AnyInput,
+  given: Headers,
+  token: string | undefined,
+) {
   const isJson = body !== undefined && !isReady(body)
-  const headers: Record<string, string> = {}
-  if (isJson) headers['content-type'] = 'application/json'
-  if (token) headers['authorization'] = `Bearer ${token}`
+  const headers = new Headers(given)
+  const setDefault = (name: string, value: string) => headers.has(name) || headers.set(name, value)
+  if (isJson) setDefault('content-type', 'application/json')
+  if (token) setDefault('authorization', `Bearer ${token}`)
   return {
     method: key.slice(0, key.indexOf(' ')),
-    headers: { ...headers, ...input.headers },
+    headers,
     ...(body !== undefined && {
       body: isJson ? JSON.stringify(body) : (body as NonNullable<RequestInit['body']>),
     }),

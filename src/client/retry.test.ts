@@ -72,11 +72,12 @@ describe('a call whose answer is lost', () => {
   })
 
   test('is repeated with a key of the application, or of any route that is given one', async (t) => {
-    const { six, asked } = await scripted(t, drop, answer(200), drop, answer(202))
+    const { six, asked } = await scripted(t, drop, answer(200), answer(200), drop, answer(202))
     await six.call('POST /messaging/sms', { ...SMS, idempotencyKey: 'order-7' })
+    await six.call('POST /messaging/sms', { ...SMS, headers: { 'Idempotency-Key': 'own' } })
     await six.call('POST /shop/orders', { body: { count: 1 }, headers: { 'Idempotency-Key': 'mine' } })
     const keys = asked.map(({ headers }) => headers['idempotency-key'])
-    assert.deepEqual(keys, ['order-7', 'order-7', 'mine', 'mine'])
+    assert.deepEqual(keys, ['order-7', 'order-7', 'own', 'mine', 'mine'])
   })
 
   test('fails with its last error after two repetitions', async (t) => {

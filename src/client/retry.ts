@@ -1,4 +1,4 @@
-import { abortError } from './abort-error.ts'
+import { abortError } from './abort.ts'
 import type { AnyInput } from './route-types.ts'
 
 const FIRST_WAIT_MS = 200
@@ -14,17 +14,20 @@ export const takesKey = (key: string): boolean => KEYED.test(key)
 // `crypto` is missing in React Native and on pages without TLS. A key has to be unique only.
 const newKey = (): string => `${Date.now()}-${Math.random()}-${Math.random()}`
 
-/** The input with an `Idempotency-Key`, if the route takes one. */
-export function withKey(key: string, input: AnyInput): AnyInput {
-  const own = input.idempotencyKey ?? takesKey(key)
+const HEADER = 'idempotency-key'
+
+/** The headers of a call with an `Idempotency-Key`, if the route takes one. All attempts have the same. */
+export function headersOf(key: string, { headers: given, idempotencyKey }: AnyInput): Headers {
+  const headers = new Headers(given)
+  const own = idempotencyKey ?? takesKey(key)
   const value = own === true ? newKey() : own
-  return value ? { ...input, headers: { 'idempotency-key': value, ...input.headers } } : input
+  if (value && !headers.has(HEADER)) headers.set(HEADER, value)
+  return headers
 }
 
 /** Whether a call may be sent again if its outcome is unknown: it only reads, or its key prevents a second effect. */
-export const isSafe = (key: string, { headers }: AnyInput): boolean =>
-  key.startsWith('GET ') ||
-  Object.keys(headers ?? {}).some((name) => name.toLowerCase() === 'idempotency-key')
+export const isSafe = (key: string, headers: Headers): boolean =>
+  key.startsWith('GET ') || headers.has(HEADER)
 
 /** Waits; a signal ends it early. */
 const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>

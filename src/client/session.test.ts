@@ -166,6 +166,20 @@ anyEngine((engine) => {
       assert.equal((await six.call('GET /auth/me')).user.email, account.email)
     })
 
+    test('lets a call that is aborted wait for no refresh', async () => {
+      const { promise: answered, resolve } = Promise.withResolvers<Response>()
+      const network = watched((route) => (route.endsWith('/refresh') ? answered : undefined))
+      const six = client({ fetch: network.fetch })
+      await six.auth.signUp(newAccount())
+      app().clock.advance(HOUR_MS + 1_000)
+      const controller = new AbortController()
+      const call = six.call('GET /auth/me', { signal: controller.signal })
+      while (!network.sent.includes('POST /auth/refresh')) await delay(1)
+      controller.abort()
+      await assert.rejects(call, { name: 'AbortError' })
+      resolve(new Response(null, { status: 502 }))
+    })
+
     test('survives a refresh whose answer was lost: it is repeated while the server allows it', async () => {
       let lost = 0
       const network: typeof fetch = async (url, init) => {

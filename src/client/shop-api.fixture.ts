@@ -1,14 +1,14 @@
 // The routes of the server, for createClient<Api>(url) of sixwire/client.
 // Written by `sixwire types`: run it again when the routes change.
 
-type Search = {
+type _search_result = {
   /** In the order of `sort`. */
-  found: Found[]
+  found: _Record[]
   size: number
-  best?: Found
+  best?: _Record
 } & Record<string, unknown>
 
-type Found = {
+type _Record = {
   title: string
   price: number | null
 }
@@ -89,7 +89,7 @@ export interface Api {
       kind: 'book'
       free: unknown
     }
-    reply: Search | Search[] | undefined
+    reply: _search_result | _search_result[] | undefined
     errors: 'NOT_FOUND' | 'SOLD_OUT'
     idempotent: true
   }

@@ -12,7 +12,7 @@ const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })
 
 const Found = Type.Object(
   { title: Type.String(), price: Type.Union([Type.Number(), Type.Null()]) },
-  { title: 'Found' },
+  { title: 'Record' },
 )
 const Search = Type.Object(
   {
@@ -20,7 +20,7 @@ const Search = Type.Object(
     size: Type.Integer({ default: 1 }),
     best: Type.Optional(Found),
   },
-  { title: 'Search', additionalProperties: true },
+  { title: 'search-result', additionalProperties: true },
 )
 
 /** Routes of every kind; most tell what reached them. */

@@ -36,24 +36,38 @@ const literalOf = (value: unknown): string =>
   typeof value === 'string' ? quoted(value) : JSON.stringify(value)
 const isUnion = (type: string): boolean => / [|&] /.test(type.replaceAll(/\{[^]*\}|'[^']*'/g, ''))
 
-type Components = Map<string, string>
+/** The types of schemas with a title: by their names, each with the title that it was made of. */
+type Components = Map<string, { title: string; type: string; description: unknown }>
+
+// What the text itself names.
+const TAKEN = new Set(['Api', 'ArrayBuffer', 'Blob', 'FormData', 'Record', 'URLSearchParams', 'Uint8Array'])
+
+/** A name that is no keyword and no type of the language, and of no other title. */
+function componentName(title: string, components: Components): string {
+  const name = title.replaceAll(/\W/g, '_')
+  let free = /^[A-Z]/.test(name) && !TAKEN.has(name) ? name : `_${name}`
+  while ((components.get(free)?.title ?? title) !== title) free = `_${free}`
+  return free
+}
 
 /** The type of a schema; one of a reply that has a title is a type of that name. */
 function typeOf(schema: Schema, direction: Direction, components: Components): string {
-  const { title } = schema
+  const { title, description } = schema
   if (direction === 'input' || typeof title !== 'string') return bareTypeOf(schema, direction, components)
-  const name = title.replaceAll(/\W/g, '_')
-  // Before its own fields, which may name it.
+  const name = componentName(title, components)
   if (!components.has(name)) {
-    components.set(name, '')
-    components.set(name, bareTypeOf(schema, direction, components))
+    const component = { title, type: '', description }
+    // Before the types of its fields, so that it stands above them.
+    components.set(name, component)
+    component.type = bareTypeOf(schema, direction, components)
   }
   return name
 }
 
 function bareTypeOf(schema: Schema, direction: Direction, components: Components): string {
   const inner = (one: unknown): string => typeOf(one as Schema, direction, components)
-  const { type, enum: values, anyOf, allOf, items } = schema
+  const { type, enum: values, allOf, items } = schema
+  const anyOf = schema['anyOf'] ?? schema['oneOf']
   if ('const' in schema) return literalOf(schema['const'])
   if (Array.isArray(values)) return unionOf(values.map(literalOf))
   // What the types promise of an Unsafe schema: bytes, or of alternatives the first, which an ordinary call has.
@@ -63,6 +77,8 @@ function bareTypeOf(schema: Schema, direction: Direction, components: Components
   if (Array.isArray(allOf)) return allOf.map((one) => parenthesized(inner(one))).join(' & ')
   if (Array.isArray(type))
     return unionOf(type.map((one) => bareTypeOf({ ...schema, type: one as string }, direction, components)))
+  const tuple = schema['prefixItems'] ?? items
+  if (Array.isArray(tuple)) return `[${tuple.map(inner).join(', ')}]`
   if (type === 'array') return items === undefined ? 'unknown[]' : `${parenthesized(inner(items))}[]`
   if (type === 'object' || 'properties' in schema) return objectOf(schema, direction, components)
   return SCALARS[type as string] ?? 'unknown'
@@ -155,6 +171,8 @@ function routeOf({ key, spec }: Route, components: Components): string {
 export function apiTypes(routes: readonly Route[]): string {
   const components: Components = new Map()
   const all = routes.map((route) => routeOf(route, components))
-  const types = [...components].map(([name, type]) => `type ${name} = ${type}`)
+  const types = [...components].map(
+    ([name, { type, description }]) => `${commentOf(description)}type ${name} = ${type}`,
+  )
   return `${[INTRODUCTION, ...types, `export interface Api ${blockOf(all)}`].join('\n\n')}\n`
 }
