@@ -7,6 +7,8 @@ import { promisify } from 'node:util'
 const IMPORT = /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g
 // Of packages that load types by name alone, a project has only those that it names itself.
 const NODE_TYPES = '/// <reference types="node" />\n'
+// It is for browsers too, whose projects have no types of Node.
+const CLIENT = './src/client/'
 
 /**
  * Writes the declarations of modules and of all that they import to dist/types/, and none of what they do not.
@@ -23,7 +25,7 @@ export async function writeDeclarations(root: URL, modules: readonly string[]): 
   for (const module of modules) {
     const file = join(folder, module.replace(/^\.\/src\//, '').replace(/\.ts$/, '.d.ts'))
     await reach(file, reached)
-    await writeFile(file, NODE_TYPES + (await readFile(file, 'utf8')))
+    if (!module.startsWith(CLIENT)) await writeFile(file, NODE_TYPES + (await readFile(file, 'utf8')))
   }
   for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const path = join(file.parentPath, file.name)

@@ -12,7 +12,6 @@ export type SessionTokens = { token: string; refreshToken: string }
 /** The user who is signed in. */
 export type SignedInUser = { _id: string; email: string; name?: string }
 
-/** @internal */
 export type KeptSession = SessionTokens & { user: SignedInUser; renewAt?: number }
 
 type Listener = (user: SignedInUser | undefined) => void

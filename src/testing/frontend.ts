@@ -1,59 +1,44 @@
 // A frontend as vite's own template makes one, with the client as a package.
-import { execFile } from 'node:child_process'
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 
 import { temporaryFolder, type Ending } from './engines.ts'
+import { packedArchive, run } from './packed.ts'
 import { startScriptedServer } from './scripted-http.ts'
 
-const run = promisify(execFile)
 const require = createRequire(import.meta.url)
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const BIN = join(ROOT, 'node_modules/.bin')
+const BIN = fileURLToPath(new URL('../../node_modules/.bin/', import.meta.url))
 
 const folderOf = (name: string): string => dirname(require.resolve(`${name}/package.json`))
 
-/** Runs a program of a package; fails with what it printed. */
-async function runBin(name: string, words: readonly string[], cwd: string): Promise<string> {
-  try {
-    return (await run(join(BIN, name), words, { cwd })).stdout
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string }
-    throw new Error(`${name} ${words.join(' ')}: ${stdout}${stderr}`, { cause: error })
-  }
-}
-
-/**
- * Puts the package `sixwire` into the `node_modules` of a folder, as its users have it: modules and declarations.
- * Its sources are compiled for browsers, without the types of Node and with the strictest checks.
- */
-export async function installClient(folder: string): Promise<void> {
+/** Puts the packed archive into the `node_modules` of a folder, without its dependencies: the client has none. */
+async function installClient(folder: string): Promise<void> {
   const target = join(folder, 'node_modules/sixwire')
   await mkdir(target, { recursive: true })
-  const compilerOptions = {
+  await run('tar', ['-xzf', await packedArchive(), '--strip-components=1', '-C', target], folder)
+}
+
+/** The strictest checks, of the declarations of the client too, without the types of Node or vite. */
+const STRICT = {
+  compilerOptions: {
     target: 'es2023',
     lib: ['es2023', 'dom'],
     types: [],
     module: 'esnext',
     moduleResolution: 'bundler',
+    allowImportingTsExtensions: true,
     strict: true,
     exactOptionalPropertyTypes: true,
     noUncheckedIndexedAccess: true,
-    verbatimModuleSyntax: true,
-    rewriteRelativeImportExtensions: true,
-    declaration: true,
-    rootDir: join(ROOT, 'src/client'),
-    outDir: join(target, 'client'),
-  }
-  const project = { compilerOptions, files: [join(ROOT, 'src/client/index.ts')] }
-  await writeFile(join(target, 'tsconfig.json'), JSON.stringify(project))
-  await runBin('tsc', ['--project', target], folder)
-  const entry = { types: './client/index.d.ts', default: './client/index.js' }
-  const manifest = { name: 'sixwire', version: '0.0.0', type: 'module', exports: { './client': entry } }
-  await writeFile(join(target, 'package.json'), JSON.stringify(manifest))
+    noUnusedLocals: true,
+    skipLibCheck: false,
+    noEmit: true,
+  },
+  include: ['src/*.ts'],
+  // It imports a style sheet.
+  exclude: ['src/main.ts'],
 }
 
 /** A folder with vite's template for TypeScript and the client; `files` are added or take the place of its own. */
@@ -61,15 +46,20 @@ export async function frontendFolder(ending: Ending, files: Record<string, strin
   const folder = await temporaryFolder(ending)
   await cp(join(folderOf('create-vite'), 'template-vanilla-ts'), folder, { recursive: true })
   await installClient(folder)
+  await writeFile(join(folder, 'tsconfig.strict.json'), JSON.stringify(STRICT))
   await symlink(folderOf('vite'), join(folder, 'node_modules/vite'))
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
   return folder
 }
 
-/** Checks the types of the folder with the template's own configuration, then builds it: as its script `build` does. */
+/**
+ * Checks the types of the folder with the template's own configuration, and with the strictest; then builds it, as the
+ * template's script `build` does.
+ */
 export async function buildFrontend(folder: string): Promise<void> {
-  await runBin('tsc', [], folder)
-  await runBin('vite', ['build', '--logLevel', 'error'], folder)
+  await run(join(BIN, 'tsc'), [], folder)
+  await run(join(BIN, 'tsc'), ['--project', 'tsconfig.strict.json'], folder)
+  await run(join(BIN, 'vite'), ['build', '--logLevel', 'error'], folder)
 }
 
 const TYPES: Record<string, string> = {
