@@ -93,6 +93,17 @@ anyEngine((engine) => {
       assert.equal((await six.call('GET /auth/me')).user.email, account.email)
       const heard = await new Promise((resolve) => void client({ storage: later }).auth.onChange(resolve))
       assert.deepEqual(heard, six.auth.user)
+      const other = newAccount()
+      let read = () => {}
+      const late = new Promise<void>((resolve) => (read = resolve))
+      const waiting = client({
+        storage: { ...later, getItem: (key) => late.then(() => entries.get(key) ?? null) },
+      })
+      const signedUp = waiting.auth.signUp(other)
+      await delay(50)
+      read()
+      await signedUp
+      assert.equal(waiting.auth.user?.email, other.email)
     })
 
     for (const text of ['', '{', 'null', '"text"', '{}', '[1]'])

@@ -94,8 +94,10 @@ export class ClientSession {
     else await this.#storage?.removeItem(this.#key)
   }
 
-  begin(tokens: SessionTokens, user: SignedInUser): Promise<void> {
-    return this.save(sessionOf(tokens, user))
+  async begin(tokens: SessionTokens, user: SignedInUser): Promise<void> {
+    // Else an older session, which is read late, would take its place.
+    await this.loaded
+    await this.save(sessionOf(tokens, user))
   }
 
   /** The session with a token that is valid for a while, if it can be had. */
