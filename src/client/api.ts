@@ -11,6 +11,68 @@ type Health = {
   wires: Record<string, 'ready' | 'error'>
 }
 
+type Ready = {
+  ready: true
+}
+
+type ServerInfo = {
+  name: string
+  /** The application's own version. */
+  version: string
+  /** Sixwire's version. */
+  platform: string
+  runtime: string
+  wires: string[]
+  /** Seconds since the start. */
+  uptime: number
+}
+
+type SentEmail = {
+  /** The provider’s id of the message. */
+  messageId: string
+  status: 'sent'
+  channel: 'email'
+  /** The recipient; several are joined with ", ". */
+  to: string
+}
+
+type SentTemplate = {
+  /** The provider’s id of the message. */
+  messageId: string
+  status: 'sent'
+  channel: 'email'
+  /** The recipient; several are joined with ", ". */
+  to: string
+  template: string
+}
+
+type SentSms = {
+  /** The provider’s id of the message. */
+  messageId: string
+  status: 'sent'
+  channel: 'sms'
+  /** The recipient; several are joined with ", ". */
+  to: string
+}
+
+type SentWhatsapp = {
+  /** The provider’s id of the message. */
+  messageId: string
+  status: 'sent'
+  channel: 'whatsapp'
+  /** The recipient; several are joined with ", ". */
+  to: string
+}
+
+type LogEntryPage = {
+  logs: LogEntry[]
+  total: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
 type LogEntry = {
   _id: string
   channel: 'email' | 'sms' | 'whatsapp'
@@ -186,6 +248,14 @@ type ChainHealth = {
   blockNumber: number
 }
 
+type Registration = {
+  user: User
+  /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
+  token: string
+  /** Single-use; exchange it for a new pair at POST /auth/refresh. */
+  refreshToken: string
+}
+
 type User = {
   _id: string
   email: string
@@ -195,11 +265,23 @@ type User = {
   createdAt: string
 }
 
+type Login = {
+  user: LoginUser
+  /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
+  token: string
+  /** Single-use; exchange it for a new pair at POST /auth/refresh. */
+  refreshToken: string
+}
+
 type LoginUser = {
   _id: string
   email: string
   /** Absent if the user has none. */
   name?: string
+}
+
+type Account = {
+  user: Me
 }
 
 type Me = {
@@ -225,6 +307,15 @@ type Tokens = {
   refreshToken: string
 }
 
+type SessionPage = {
+  sessions: Session[]
+  total: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
 type Session = {
   _id: string
   /** ISO 8601, UTC. */
@@ -239,10 +330,27 @@ type Session = {
   current: boolean
 }
 
+type MagicLinkLogin = {
+  user: MagicLinkUser
+  /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
+  token: string
+  /** Single-use; exchange it for a new pair at POST /auth/refresh. */
+  refreshToken: string
+}
+
+type MagicLinkUser = {
+  _id: string
+  email: string
+}
+
 type AuthHealth = {
   status: 'healthy' | 'unhealthy'
   /** The available ways to sign in. */
   providers: string[]
+}
+
+type PublicKeySet = {
+  keys: PublicKey[]
 }
 
 type PublicKey = {
@@ -499,11 +607,22 @@ type StoredFile = {
 /** Any fields, as a JSON object of at most 64 KiB. */
 type FileMetadata = Record<string, unknown>
 
+type StoredFilePage = {
+  files: StoredFile[]
+  total: number
+  limit: number
+  offset: number
+  /** Absent on the last page. */
+  nextCursor?: string
+}
+
 type FileLink = {
   /** Opens the file without a token of a caller. */
   url: string
   expiresAt: string
 }
+
+type DocumentsCreated = Document
 
 /** The document’s own fields and _id, createdAt and updatedAt. */
 type Document = {
@@ -514,7 +633,7 @@ type Document = {
   updatedAt: string
 } & Record<string, unknown>
 
-type DocumentList = {
+type DocumentPage = {
   data: AnsweredDocument[]
   /** How many documents the filter finds, on all pages. */
   total: number
@@ -533,6 +652,44 @@ type AnsweredDocument = {
   /** ISO 8601, UTC, with milliseconds. */
   updatedAt?: string
 } & Record<string, unknown>
+
+type Explanation = {
+  /** index: the entries of an index lead to the documents. id: they are read in the order of _id, or found by it. scan: every document is looked into. */
+  plan: 'index' | 'id' | 'scan'
+  /** The fields of the index. */
+  index?: string
+  /** The conditions of the filter by which the index is searched, for each of its fields. */
+  bounds?: Record<string, unknown[]>
+  /** Whether the index decides alone; else the filter is asked of each document that it leads to. */
+  exact?: boolean
+  /** index: the entries are in the order of the list. sorted: the documents have to be sorted. */
+  sort?: 'index' | 'sorted'
+  /** About how many entries of indexes and documents were read. */
+  examined: {
+    entries: number
+    documents: number
+  }
+  total: number
+  /** How long the list took, in milliseconds. */
+  ms: number
+  /** The option that declares an index for this list. */
+  suggestion?: string
+  /** All indexes of the collection. */
+  indexes: DocumentIndex[]
+}
+
+type DocumentIndex = {
+  fields: string
+  unique: boolean
+  source: 'declared' | 'automatic'
+  state: 'building' | 'ready' | 'failed'
+  /** Why it has failed. */
+  reason?: string
+  /** How many documents the build has inserted so far. */
+  documents?: number
+  /** When a list last used it, up to an hour behind. */
+  lastUsedAt?: string
+}
 
 type Backup = {
   _id: string
@@ -596,24 +753,12 @@ export interface Api {
   }
   /** Check whether the server accepts requests */
   'GET /ready': {
-    reply: {
-      ready: true
-    }
+    reply: Ready
     errors: never
   }
   /** Get name, versions and wires */
   'GET /info': {
-    reply: {
-      name: string
-      /** The application's own version. */
-      version: string
-      /** Sixwire's version. */
-      platform: string
-      runtime: string
-      wires: string[]
-      /** Seconds since the start. */
-      uptime: number
-    }
+    reply: ServerInfo
     errors: 'NOT_FOUND'
   }
   /** Get metrics for Prometheus */
@@ -648,14 +793,7 @@ export interface Api {
         fileId?: string | undefined
       }[] | undefined
     }
-    reply: {
-      /** The provider’s id of the message. */
-      messageId: string
-      status: 'sent'
-      channel: 'email'
-      /** The recipient; several are joined with ", ". */
-      to: string
-    }
+    reply: SentEmail
     errors: 'SEND_FAILED' | 'PROVIDER_NOT_CONFIGURED'
     idempotent: true
   }
@@ -667,15 +805,7 @@ export interface Api {
       /** Values for the template. A value that the template shows and that is missing is answered 400. */
       data?: Record<string, unknown> | undefined
     }
-    reply: {
-      /** The provider’s id of the message. */
-      messageId: string
-      status: 'sent'
-      channel: 'email'
-      /** The recipient; several are joined with ", ". */
-      to: string
-      template: string
-    }
+    reply: SentTemplate
     errors: 'SEND_FAILED' | 'PROVIDER_NOT_CONFIGURED'
     idempotent: true
   }
@@ -686,14 +816,7 @@ export interface Api {
       to: string
       body: string
     }
-    reply: {
-      /** The provider’s id of the message. */
-      messageId: string
-      status: 'sent'
-      channel: 'sms'
-      /** The recipient; several are joined with ", ". */
-      to: string
-    }
+    reply: SentSms
     errors: 'SEND_FAILED' | 'PROVIDER_NOT_CONFIGURED'
     idempotent: true
   }
@@ -712,14 +835,7 @@ export interface Api {
         filename?: string | undefined
       } | undefined
     }
-    reply: {
-      /** The provider’s id of the message. */
-      messageId: string
-      status: 'sent'
-      channel: 'whatsapp'
-      /** The recipient; several are joined with ", ". */
-      to: string
-    }
+    reply: SentWhatsapp
     errors: 'SEND_FAILED' | 'PROVIDER_NOT_CONFIGURED'
     idempotent: true
   }
@@ -736,14 +852,7 @@ export interface Api {
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
     }
-    reply: {
-      logs: LogEntry[]
-      total: number
-      limit: number
-      offset: number
-      /** Absent on the last page. */
-      nextCursor?: string
-    }
+    reply: LogEntryPage
     errors: never
   }
   /** Check whether messages can be sent */
@@ -990,13 +1099,7 @@ export interface Api {
       password: string
       name?: string | undefined
     }
-    reply: {
-      user: User
-      /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
-      token: string
-      /** Single-use; exchange it for a new pair at POST /auth/refresh. */
-      refreshToken: string
-    }
+    reply: Registration
     errors: 'REGISTRATION_CLOSED' | 'EMAIL_TAKEN'
     idempotent: true
   }
@@ -1006,20 +1109,12 @@ export interface Api {
       email: string
       password: string
     }
-    reply: {
-      user: LoginUser
-      /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
-      token: string
-      /** Single-use; exchange it for a new pair at POST /auth/refresh. */
-      refreshToken: string
-    }
+    reply: Login
     errors: 'INVALID_CREDENTIALS' | 'ACCOUNT_LOCKED'
   }
   /** Retrieve the signed-in user */
   'GET /auth/me': {
-    reply: {
-      user: Me
-    }
+    reply: Account
     errors: never
   }
   /** Update the name and metadata of the signed-in user */
@@ -1028,9 +1123,7 @@ export interface Api {
       name?: string | null | undefined
       metadata?: Record<string, unknown> | undefined
     }
-    reply: {
-      user: Me
-    }
+    reply: Account
     errors: never
   }
   /** Delete the account of the signed-in user */
@@ -1063,14 +1156,7 @@ export interface Api {
       /** The nextCursor of the previous page. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
     }
-    reply: {
-      sessions: Session[]
-      total: number
-      limit: number
-      offset: number
-      /** Absent on the last page. */
-      nextCursor?: string
-    }
+    reply: SessionPage
     errors: never
   }
   /** Revoke a session */
@@ -1161,16 +1247,7 @@ export interface Api {
       /** From the link in the email. */
       token: string
     }
-    reply: {
-      user: {
-        _id: string
-        email: string
-      }
-      /** The access token, a JWT: sent as "Authorization: Bearer <token>". */
-      token: string
-      /** Single-use; exchange it for a new pair at POST /auth/refresh. */
-      refreshToken: string
-    }
+    reply: MagicLinkLogin
     errors: 'INVALID_TOKEN' | 'INVALID_CREDENTIALS' | 'REGISTRATION_CLOSED'
   }
   /** Verify an email address with the token of an email */
@@ -1195,9 +1272,7 @@ export interface Api {
   }
   /** List the public keys of access tokens */
   'GET /.well-known/jwks.json': {
-    reply: {
-      keys: PublicKey[]
-    }
+    reply: PublicKeySet
     errors: never
   }
   /** Create a checkout session */
@@ -1423,14 +1498,7 @@ export interface Api {
       /** The whole original name. */
       name?: string | undefined
     }
-    reply: {
-      files: StoredFile[]
-      total: number
-      limit: number
-      offset: number
-      /** Absent on the last page. */
-      nextCursor?: string
-    }
+    reply: StoredFilePage
     errors: never
   }
   /** Get the record of a file */
@@ -1471,8 +1539,15 @@ export interface Api {
   }
   /** Create a document, or several */
   'POST /store/:collection': {
-    body: Record<string, unknown>
-    reply: Document
+    body: {
+      /** Set by the server; ignored here. */
+      _id?: unknown
+      /** Set by the server; ignored here. */
+      createdAt?: unknown
+      /** Set by the server; ignored here. */
+      updatedAt?: unknown
+    } & Record<string, unknown>
+    reply: DocumentsCreated
     errors: 'PAYLOAD_TOO_LARGE'
     idempotent: true
   }
@@ -1487,14 +1562,29 @@ export interface Api {
       sort?: string | undefined
       /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
       filter?: string | undefined
-      /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
-      fields?: string | undefined
       /** The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth. */
       cursor?: string | undefined
-      /** For administrators and service keys: answers how the page is read, with which index, in place of the page. */
-      explain?: boolean | undefined
+      /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
+      fields?: string | undefined
     }
-    reply: DocumentList
+    reply: DocumentPage
+    errors: never
+  }
+  /** Explain how a list is read */
+  'GET /store/:collection/explain': {
+    query: {
+      /** At most 1000; a larger value counts as 1000. */
+      limit?: number | undefined
+      /** How many documents to skip. */
+      offset?: number | undefined
+      /** Fields joined by commas; dotted paths are allowed, a leading minus sorts in descending order. Or as in MongoDB: {"year":-1,"title":1}. Default: the newest first. */
+      sort?: string | undefined
+      /** A MongoDB query as JSON: values to equal, or operators such as $gt, $in, $or, $exists, $regex and $elemMatch; dotted paths are allowed. */
+      filter?: string | undefined
+      /** The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth. */
+      cursor?: string | undefined
+    }
+    reply: Explanation
     errors: never
   }
   /** Get a document */
@@ -1508,13 +1598,27 @@ export interface Api {
   }
   /** Update a document */
   'PUT /store/:collection/:id': {
-    body: Record<string, unknown>
+    body: {
+      /** Set by the server; ignored here. */
+      _id?: unknown
+      /** Set by the server; ignored here. */
+      createdAt?: unknown
+      /** Set by the server; ignored here. */
+      updatedAt?: unknown
+    } & Record<string, unknown>
     reply: Document
     errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'PAYLOAD_TOO_LARGE'
   }
   /** Patch a document */
   'PATCH /store/:collection/:id': {
-    body: Record<string, unknown>
+    body: {
+      /** Set by the server; ignored here. */
+      _id?: unknown
+      /** Set by the server; ignored here. */
+      createdAt?: unknown
+      /** Set by the server; ignored here. */
+      updatedAt?: unknown
+    } & Record<string, unknown>
     reply: Document
     errors: 'NOT_FOUND' | 'PRECONDITION_FAILED' | 'PAYLOAD_TOO_LARGE'
   }

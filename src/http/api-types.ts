@@ -103,7 +103,7 @@ function objectOf(schema: Schema, direction: Direction, components: Components):
     const isOptional = !required.includes(name) || (isInput && 'default' in field)
     const type = typeOf(field, direction, components)
     // A project may tell fields that are left out from those that are undefined.
-    return `${commentOf(field['description'])}${nameOf(name)}${isOptional ? '?' : ''}: ${type}${isOptional && isInput ? ' | undefined' : ''}`
+    return `${commentOf(field['description'])}${nameOf(name)}${isOptional ? '?' : ''}: ${type}${isOptional && isInput && type !== 'unknown' ? ' | undefined' : ''}`
   })
   const others = [
     ...Object.values(patternProperties ?? {}),
