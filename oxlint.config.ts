@@ -189,18 +189,10 @@ export default defineConfig({
     }),
     ...floors,
     ...wires,
-    restrict(
-      ['src/client/**'],
-      {
-        group: ['../**'],
-        allowTypeImports: true,
-        message: 'The client imports types only: it runs where the server does not.',
-      },
-      {
-        group: ['../*.ts', '../{base,commands,console,db,kernel,sandbox,testing}/**'],
-        message: 'The client imports types of wires and routes only.',
-      },
-    ),
+    restrict(['src/client/**'], {
+      group: ['../**', 'node:*', 'typebox'],
+      message: 'The client imports nothing but its own files: it runs where the server does not.',
+    }),
     restrict(['src/console/**'], {
       group: ['../**', '!../client/**'],
       message: 'The console imports the client only.',

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { createApp, type App } from '../src/app.ts'
 import type { ErrorKind } from '../src/base/errors.ts'
 import { limitOf } from '../src/http/limits.ts'
-import { errorsOf } from '../src/http/openapi-operation.ts'
+import { errorsOf } from '../src/http/openapi-errors.ts'
 import type { Route, RouteGroup } from '../src/http/route.ts'
 import { frameVariables } from '../src/kernel/config.ts'
 import { schemaAt } from '../src/kernel/option-path.ts'
@@ -48,7 +48,13 @@ function fieldsOf(schema: unknown): string {
 function bodyOf({ spec: { body } }: Route): string {
   if (body === undefined) return ''
   if (body.kind === 'raw') return 'bytes'
-  if (body.kind !== 'multipart') return fieldsOf(body.schema) || 'any fields'
+  if (body.kind !== 'multipart') {
+    const { properties, additionalProperties } = body.schema as { properties?: object } & Record<
+      string,
+      unknown
+    >
+    return properties === undefined || additionalProperties === true ? 'any fields' : fieldsOf(body.schema)
+  }
   const file = code(body.file.required ? body.file.field : `${body.file.field}?`)
   return `multipart: ${[file, fieldsOf(body.fields)].filter(Boolean).join(', ')}`
 }

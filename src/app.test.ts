@@ -127,8 +127,8 @@ describe('the wires of an application', () => {
     ],
     [
       'a schema with the name of ours',
-      [routed('a', 'GET /a', titled('Error'))],
-      /^wires: the schemas titled "Error" of Sixwire and of GET \/a differ: /,
+      [routed('a', 'GET /a', titled('User'))],
+      /^wires: the schemas titled "User" of POST \/auth\/register and of GET \/a differ: /,
     ],
     [
       'a schema whose title is no name',

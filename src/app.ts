@@ -1,6 +1,5 @@
-import type { FastifyBaseLogger } from 'fastify'
-import type { DestinationStream } from 'pino'
-
+import type { Logger } from './base/logger.ts'
+import { asset } from './base/asset.ts'
 import { systemClock, type Clock } from './base/clock.ts'
 import { errors, type ApiError } from './base/errors.ts'
 import { newId } from './base/ids.ts'
@@ -45,7 +44,7 @@ import {
 } from './kernel/options.ts'
 import { BUILT_IN, chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
-export { defineConfig, loadConfig, type Api, type Config } from './wires.ts'
+export { defineConfig, loadConfig, type Config } from './wires.ts'
 
 // The longest time for which an answer with tokens stays stored after its last replay.
 const CLEANING_MS = 60_000
@@ -63,13 +62,14 @@ export type AppOptions = {
   /** Whether the sandbox may open if the settings enable it; a command needs none. Default: true. */
   standIns?: boolean
   /** The destination of log lines. Default: standard output. */
-  logTo?: DestinationStream
+  logTo?: { write(line: string): void }
 }
 
 /** A server; see `createApp`. */
 export type App = {
   readonly settings: Settings
   readonly db: Database
+  /** @internal */
   readonly server: Server
   readonly wires: readonly string[]
   /** The routes of each wire. */
@@ -92,7 +92,7 @@ export type App = {
   checks(): ReadonlyMap<string, ReadonlyMap<string, () => Promise<void>>>
   /** Rejects, as `listen` does, if the policy would open data that was guarded. */
   checkPolicy(): Promise<void>
-  readonly log: FastifyBaseLogger
+  readonly log: Logger
   /** The providers that nothing configures, by their wires: `pay.stripe`. */
   readonly notConfigured: readonly string[]
   /** What of the configuration can work and is likely to be a mistake, one line each. */
@@ -177,7 +177,7 @@ async function finishRotation(settings: Settings, db: Database, clock: Clock): P
 }
 
 const readFrameMigrations = (db: Database) =>
-  readMigrations('sixwire', new URL('./kernel/migrations/', import.meta.url), db.dialect)
+  readMigrations('sixwire', asset('kernel/migrations/'), db.dialect)
 
 /** Loaded only if it is used: in production no module of the sandbox is. */
 const loadSandbox = async (context: Parameters<typeof createSandbox>[0]): Promise<Sandbox> =>
@@ -400,7 +400,7 @@ const REFUSALS: Record<Stage, (() => ApiError) | undefined> = {
 }
 
 /** Closes the later wires first, because they need the earlier ones. */
-async function endWires(running: readonly Running[], log: FastifyBaseLogger): Promise<void> {
+async function endWires(running: readonly Running[], log: Logger): Promise<void> {
   for (const one of running.toReversed())
     try {
       await one.close?.()

@@ -1,4 +1,5 @@
 import { runCommand } from './commands/run.ts'
 
-// Whatever a wire of an application may have left open: the command is done.
-process.exit(await runCommand(process.argv.slice(2)))
+// Whatever a wire of an application may have left open: the command is done. Without `await`, which a module that is loaded
+// by `require` cannot have: the program in one file loads it so.
+void runCommand(process.argv.slice(2)).then((code) => process.exit(code))

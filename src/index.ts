@@ -7,25 +7,47 @@
  *
  * @module
  */
-export {
-  createApp,
-  defineConfig,
-  loadConfig,
-  type Api,
-  type App,
-  type AppOptions,
-  type Config,
-} from './app.ts'
+export { createApp, defineConfig, loadConfig, type App, type AppOptions, type Config } from './app.ts'
 export { ApiError, defineErrors, errors, invalid } from './base/errors.ts'
 export { amountFault, formatAmount, formatUnits, parseAmount, parseUnits, unitsFault } from './base/money.ts'
-export { CallError, createClient, type Client } from './client/client.ts'
-export type { Collection, Filter, Stored } from './client/collection.ts'
+export {
+  CallError,
+  createClient,
+  isError,
+  type Api,
+  type Client,
+  type CallCode,
+  type Collection,
+  type Filter,
+  type CallInput,
+  type CallReply,
+  type Stored,
+} from './client/index.ts'
 export { afterCommit, ConstraintError, requireRow, type Database } from './db/database.ts'
 export { sql } from './db/sql.ts'
-export { form, json, multipart, raw, type Upload, type UploadedFile } from './http/bodies.ts'
+export {
+  form,
+  json,
+  multipart,
+  raw,
+  type FormBody,
+  type JsonBody,
+  type MultipartBody,
+  type RawBody,
+  type Upload,
+  type UploadedFile,
+} from './http/bodies.ts'
 export type { RawRequest } from './http/raw-request.ts'
 export { answer, jsonText, route, type Route } from './http/route.ts'
-export { defineWire, type RoutesOf, type ServiceOf, type WireContext } from './kernel/wire.ts'
+export {
+  defineWire,
+  type ApiOf,
+  type ConfiguredWire,
+  type Need,
+  type ServiceOf,
+  type Wire,
+  type WireContext,
+} from './kernel/wire.ts'
 export { createOutbound, jsonOf, type Outbound } from './outbound/outbound.ts'
 export { outcomeOf, type Outcome } from './providers/outcome.ts'
 export { receiveErrors } from './providers/receive.ts'

@@ -2,7 +2,7 @@ import { didYouMean } from './base/did-you-mean.ts'
 import { StartError } from './base/start-error.ts'
 import { readConfigFile } from './kernel/config-file.ts'
 import { settingNames, type Settings, type SettingsInput } from './kernel/config.ts'
-import type { ConfiguredWire, RoutesOf } from './kernel/wire.ts'
+import type { ApiOf, ConfiguredWire } from './kernel/wire.ts'
 import { checkWires, orderWires } from './kernel/wiring.ts'
 import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
@@ -17,8 +17,8 @@ export const BUILT_IN = { core, messaging, onchain, auth, pay, store }
 export type BuiltIn = typeof BUILT_IN
 type OptionsOf<W> = W extends (options?: infer O) => ConfiguredWire ? NonNullable<O> : never
 
-/** Every route of Sixwire's own wires, for `createClient<Api>()`. */
-export type Api = RoutesOf<BuiltIn[keyof BuiltIn]>
+/** The routes of Sixwire's own wires as their code has them; `Api` of the client is the same, written as text. */
+export type BuiltInApi = ApiOf<BuiltIn[keyof BuiltIn]>
 
 /** The content of `sixwire.config.ts`: the frame's settings, the options of each wire, and the application's own wires. */
 export type Config = SettingsInput & {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-import { createClient, loadConfig, type Api, type Client, type RoutesOf } from 'sixwire'
+import { createClient, loadConfig, type Api, type ApiOf, type Client } from 'sixwire'
 
 import { startApp, type TestApp } from '../../src/testing/app.ts'
 import { codesIn, resolved } from '../../src/testing/description.ts'
@@ -15,7 +15,7 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 eachEngine((engine) => {
   describe('the shop', () => {
     let app: TestApp
-    let api: Client<Api | RoutesOf<typeof loyalty>>
+    let api: Client<Api & ApiOf<typeof loyalty>>
     let admin: string
     const ending = endOfSuite()
     before(async () => {
@@ -110,8 +110,8 @@ eachEngine((engine) => {
       assert.match(tag.description, /^Points /)
       const conflict = paths['/loyalty/redeem'].post.responses['409']
       assert.deepEqual(codesIn(conflict.content['application/json'].schema), [
-        'NOT_ENOUGH_POINTS',
         'IDEMPOTENCY_CONFLICT',
+        'NOT_ENOUGH_POINTS',
       ])
       assert.deepEqual(
         body.paths['/loyalty/balance'].get.responses['200'].content['application/json'].schema,

@@ -35,9 +35,9 @@ export class ApiError extends Error {
 }
 
 /** Makes one kind of error; carries its code, status and sentence for the API description. */
-export type ErrorKind = {
+export type ErrorKind<Code extends string = string> = {
   (detail?: ErrorDetail): ApiError
-  readonly code: string
+  readonly code: Code
   readonly status: number
   readonly message: string
 }
@@ -51,7 +51,7 @@ export type ErrorKind = {
  */
 export function defineErrors<const T extends Record<string, ErrorEntry>>(
   table: T,
-): { readonly [K in keyof T]: ErrorKind } {
+): { readonly [K in keyof T]: ErrorKind<Uppercase<K & string>> } {
   const kinds: Record<string, ErrorKind> = {}
   for (const [key, [status, message]] of Object.entries(table)) {
     const code = key.toUpperCase()
@@ -61,7 +61,7 @@ export function defineErrors<const T extends Record<string, ErrorEntry>>(
       message,
     })
   }
-  return kinds as { readonly [K in keyof T]: ErrorKind }
+  return kinds as { readonly [K in keyof T]: ErrorKind<Uppercase<K & string>> }
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Type as TypeBox } from 'typebox'
+import type { TArray, TBoolean, TEnum, TInteger, TNumber, TSchema, TString, Type as TypeBox } from 'typebox'
 
 type Builder =
   | 'Array'
@@ -21,6 +21,33 @@ type Schema = Readonly<Record<string, unknown>>
 // TypeBox's own markers, so that its schemas and these can contain each other. They are not part of the JSON.
 const KIND = '~kind'
 const OPTIONAL = '~optional'
+
+/** What the types know of a schema with a default: an input may leave the value out. */
+export type Defaulted = { default: unknown }
+
+type Scalar<S> = {
+  (options: { default: unknown } & Schema): S & Defaulted
+  (options?: Schema): S
+}
+
+/** The builders of TypeBox whose types do not tell whether there is a default. */
+type Defaults = {
+  Array: {
+    <S extends TSchema>(items: S, options: { default: unknown } & Schema): TArray<S> & Defaulted
+    <S extends TSchema>(items: S, options?: Schema): TArray<S>
+  }
+  Boolean: Scalar<TBoolean>
+  Integer: Scalar<TInteger>
+  Number: Scalar<TNumber>
+  String: Scalar<TString>
+  Enum: {
+    <const V extends readonly (string | number)[]>(
+      values: V,
+      options: { default: unknown } & Schema,
+    ): TEnum<[...V]> & Defaulted
+    <const V extends readonly (string | number)[]>(values: V, options?: Schema): TEnum<[...V]>
+  }
+}
 
 /** The pattern of any name: `^.*$` leaves names out that have a line break, whose values nothing would check. */
 export const ANY_NAME = '^'
@@ -66,4 +93,4 @@ export const Type = {
   Union: (anyOf: readonly Schema[], options?: Schema) => of('Union', { anyOf }, options),
   Unknown: (options?: Schema) => of('Unknown', {}, options),
   Unsafe: (schema: Schema) => Object.defineProperty({ ...schema }, '~unsafe', { value: null }),
-} as unknown as Pick<typeof TypeBox, Builder>
+} as unknown as Omit<Pick<typeof TypeBox, Builder>, keyof Defaults> & Defaults

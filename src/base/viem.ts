@@ -1,19 +1,13 @@
 // Of viem, loaded at the first call of any of these: that is a tenth of the start, and most servers have no chain.
-import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import type { HDKey } from 'viem/accounts'
 
-import type * as Accounts from 'viem/accounts'
-import type * as Utils from 'viem/utils'
-
+import { requireModule } from './asset.ts'
 import { once } from './once.ts'
+import type * as Viem from './viem-package.ts'
 
-export type HDKey = Accounts.HDKey
+export type { HDKey }
 
-const require = createRequire(import.meta.url)
-// By its file: by its name it would be another copy than the one that `import` loads.
-const load = (name: string): unknown => require(fileURLToPath(import.meta.resolve(name)))
-const loadUtils = once(() => load('viem/utils') as typeof Utils)
-const loadAccounts = once(() => load('viem/accounts') as typeof Accounts)
+const load = once(() => requireModule('base/viem-package') as typeof Viem)
 
 /** A function with the type of the loaded one. */
 function lazy<F>(find: () => F): F {
@@ -21,35 +15,35 @@ function lazy<F>(find: () => F): F {
   return ((...values: unknown[]) => found()(...values)) as F
 }
 
-export const bytesToHex = lazy(() => loadUtils().bytesToHex)
-export const concat = lazy(() => loadUtils().concat)
-export const decodeAbiParameters = lazy(() => loadUtils().decodeAbiParameters)
-export const decodeErrorResult = lazy(() => loadUtils().decodeErrorResult)
-export const decodeFunctionResult = lazy(() => loadUtils().decodeFunctionResult)
-export const encodeAbiParameters = lazy(() => loadUtils().encodeAbiParameters)
-export const encodeFunctionData = lazy(() => loadUtils().encodeFunctionData)
-export const formatEther = lazy(() => loadUtils().formatEther)
-export const formatGwei = lazy(() => loadUtils().formatGwei)
-export const getAddress = lazy(() => loadUtils().getAddress)
-export const hexToBytes = lazy(() => loadUtils().hexToBytes)
-export const hexToString = lazy(() => loadUtils().hexToString)
-export const isAddress = lazy(() => loadUtils().isAddress)
-export const isAddressEqual = lazy(() => loadUtils().isAddressEqual)
-export const isHex = lazy(() => loadUtils().isHex)
-export const keccak256 = lazy(() => loadUtils().keccak256)
-export const numberToHex = lazy(() => loadUtils().numberToHex)
-export const parseAbi = lazy(() => loadUtils().parseAbi)
-export const parseEther = lazy(() => loadUtils().parseEther)
-export const parseGwei = lazy(() => loadUtils().parseGwei)
-export const publicKeyToAddress = lazy(() => loadUtils().publicKeyToAddress)
-export const recoverAddress = lazy(() => loadUtils().recoverAddress)
-export const serializeTransaction = lazy(() => loadUtils().serializeTransaction)
-export const size = lazy(() => loadUtils().size)
-export const slice = lazy(() => loadUtils().slice)
-export const sign = lazy(() => loadAccounts().sign)
+export const bytesToHex = lazy(() => load().bytesToHex)
+export const concat = lazy(() => load().concat)
+export const decodeAbiParameters = lazy(() => load().decodeAbiParameters)
+export const decodeErrorResult = lazy(() => load().decodeErrorResult)
+export const decodeFunctionResult = lazy(() => load().decodeFunctionResult)
+export const encodeAbiParameters = lazy(() => load().encodeAbiParameters)
+export const encodeFunctionData = lazy(() => load().encodeFunctionData)
+export const formatEther = lazy(() => load().formatEther)
+export const formatGwei = lazy(() => load().formatGwei)
+export const getAddress = lazy(() => load().getAddress)
+export const hexToBytes = lazy(() => load().hexToBytes)
+export const hexToString = lazy(() => load().hexToString)
+export const isAddress = lazy(() => load().isAddress)
+export const isAddressEqual = lazy(() => load().isAddressEqual)
+export const isHex = lazy(() => load().isHex)
+export const keccak256 = lazy(() => load().keccak256)
+export const numberToHex = lazy(() => load().numberToHex)
+export const parseAbi = lazy(() => load().parseAbi)
+export const parseEther = lazy(() => load().parseEther)
+export const parseGwei = lazy(() => load().parseGwei)
+export const publicKeyToAddress = lazy(() => load().publicKeyToAddress)
+export const recoverAddress = lazy(() => load().recoverAddress)
+export const serializeTransaction = lazy(() => load().serializeTransaction)
+export const size = lazy(() => load().size)
+export const slice = lazy(() => load().slice)
+export const sign = lazy(() => load().sign)
 
 /** The words of BIP-39 in English. */
-export const englishWords = (): readonly string[] => loadAccounts().english
+export const englishWords = (): readonly string[] => load().english
 
 /** The key at the root of the tree of BIP-32. */
-export const masterKeyOf = (seed: Uint8Array): HDKey => loadAccounts().HDKey.fromMasterSeed(seed)
+export const masterKeyOf = (seed: Uint8Array): HDKey => load().HDKey.fromMasterSeed(seed)

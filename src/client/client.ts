@@ -1,50 +1,23 @@
-import type { Static, TSchema } from 'typebox'
-
-import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody } from '../http/bodies.ts'
-import type { Route, RouteKey, RouteSpec } from '../http/route.ts'
-import type { ClientCall, CallOptions } from './call.ts'
+import type { Api as OwnApi } from './api.ts'
+import { orAbort } from './abort.ts'
+import { createAuth, type Auth } from './auth.ts'
+import { isError, readError, type CallError } from './call-error.ts'
 import { createCollection, type Collection } from './collection.ts'
+import { hasXhr, sendWithProgress } from './progress.ts'
+import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
+import { headersOf, isSafe, sendRepeatedly } from './retry.ts'
+import type { AnyInput, Arguments, CallOptions, CallCode, KeyOf, CallReply } from './route-types.ts'
+import { ClientSession, type SessionStorage, type SessionTokens } from './session.ts'
 
-/** Bytes. A Blob has a content type; for a Uint8Array set it in the headers. */
-type Bytes = Blob | Uint8Array<ArrayBuffer>
+/** What a call came to: its reply, or the error that the server answered. */
+export type TryResult<Data, Code extends string> =
+  | { data: Data; error: undefined }
+  | { data: undefined; error: CallError<Code> }
 
-type SpecOf<Api extends Route, K> = Extract<Api, { key: K }>['spec']
-type Schema<S, Part extends string> = S extends { [P in Part]: infer T extends TSchema } ? Static<T> : never
-
-type PathParams<K> = K extends `${string}/:${infer Name}/${infer Rest}`
-  ? Name | PathParams<`/${Rest}`>
-  : K extends `${string}/:${infer Name}`
-    ? Name
-    : never
-
-type ParamsInput<K> = [PathParams<K>] extends [never] ? object : { params: Record<PathParams<K>, string> }
-/** The body of a call for each kind of body. Only JSON has a type of its own; `fetch` sends the others unchanged. */
-type BodyOf<B> =
-  B extends JsonBody<infer T>
-    ? Static<T>
-    : B extends FormBody
-      ? URLSearchParams
-      : B extends RawBody
-        ? Bytes
-        : B extends MultipartBody
-          ? FormData
-          : never
-type BodyInput<S> = S extends { body: infer B extends RouteBody } ? { body: BodyOf<B> } : object
-type QueryInput<S> = [Schema<S, 'query'>] extends [never] ? object : { query?: Partial<Schema<S, 'query'>> }
-
-type Input<K, S> = ParamsInput<K> & BodyInput<S> & QueryInput<S> & CallOptions
-
-type Successes = 200 | 201 | 202
-type Reply<S> = S extends RouteSpec
-  ? {
-      [C in keyof S['reply'] & Successes]: S['reply'][C] extends TSchema ? Static<S['reply'][C]> : never
-    }[keyof S['reply'] & Successes]
-  : never
-
-type Arguments<K, S> = object extends Input<K, S> ? [input?: Input<K, S>] : [input: Input<K, S>]
+type Upload = 'POST /store/upload'
 
 /** A typed client; see `createClient`. */
-export type Client<Api extends Route> = {
+export type Client<Api = OwnApi> = {
   /**
    * Calls a route by its method and path, and returns the body of the answer.
    *
@@ -52,121 +25,169 @@ export type Client<Api extends Route> = {
    * @throws CallError if the server answers with an error
    * @throws TypeError if a value of `params` cannot be part of a path; otherwise what `fetch` throws
    * @example
-   * const { user } = await api.call('POST /auth/login', { body: { email, password } })
+   * const { user } = await six.call('GET /auth/me')
    */
-  call<K extends Api['key'] & RouteKey>(
+  call<K extends KeyOf<Api>>(key: K, ...input: Arguments<Api, K>): Promise<CallReply<Api, K>>
+  /**
+   * Like `call`, but returns the error that the server answers: its code is one of this route.
+   *
+   * @throws what `fetch` throws
+   * @example
+   * const { data, error } = await six.try('POST /auth/register', { body })
+   * if (error?.code === 'EMAIL_TAKEN') …
+   */
+  try<K extends KeyOf<Api>>(
     key: K,
-    ...input: Arguments<K, SpecOf<Api, K>>
-  ): Promise<Reply<SpecOf<Api, K>>>
+    ...input: Arguments<Api, K>
+  ): Promise<TryResult<CallReply<Api, K>, CallCode<Api, K>>>
+  /**
+   * Like `call`, but returns the `Response`, whose body is not read. Errors are thrown as by `call`; a 304 is none.
+   *
+   * @example
+   * const { headers, body } = await six.raw('GET /store/files/:id/content', { params: { id } })
+   */
+  raw<K extends KeyOf<Api>>(key: K, ...input: Arguments<Api, K>): Promise<Response>
+  /**
+   * Whether a value is an error that the server answered, with this code; `key` limits the codes to those of a route.
+   *
+   * @example
+   * if (six.isError(error, 'POST /auth/register', 'EMAIL_TAKEN')) …
+   */
+  isError<Code extends CallCode<Api>>(error: unknown, code: Code): error is CallError<Code>
+  isError<K extends KeyOf<Api>, Code extends CallCode<Api, K>>(
+    error: unknown,
+    key: K,
+    code: Code,
+  ): error is CallError<Code>
   /**
    * The documents of a collection of the store.
    *
    * @example
-   * const books = api.collection<{ title: string; year: number }>('books')
-   * const { data } = await books.list({ filter: { year: { $lt: 1980 } }, sort: ['-year'] })
+   * const books = six.collection<{ title: string; year: number }>('books')
+   * const { data } = await books.list({ filter: { year: { $lt: 1980 } }, sort: '-year' })
    */
   collection<T extends object>(name: string): Collection<T>
-  /** The token for calls without a token of their own. It can be changed. */
-  token: string | undefined
+  /**
+   * Stores a file.
+   *
+   * @example
+   * await six.upload(input.files[0], { onProgress: ({ loaded, total }) => show(loaded / total) })
+   */
+  upload(
+    file: Blob,
+    options?: CallOptions & {
+      name?: string | undefined
+      metadata?: Record<string, unknown> | undefined
+      idempotencyKey?: string | undefined
+    },
+  ): Promise<Api extends Record<Upload, { reply: infer File }> ? File : unknown>
+  readonly auth: Auth
 }
 
-/**
- * An error that the server answered.
- *
- * @example
- * try {
- *   await api.call('POST /auth/login', { body })
- * } catch (error) {
- *   if (error instanceof CallError && error.code === 'RATE_LIMITED') await wait(error.headers.get('retry-after'))
- *   else throw error
- * }
- */
-export class CallError extends Error {
-  override name = 'CallError'
-  /** The HTTP status. */
-  readonly status: number
-  /** The code of the error, such as `NOT_FOUND`; `UNKNOWN` if the answer is not the server's own. */
-  readonly code: string
-  readonly details: Record<string, unknown> | undefined
-  readonly headers: Headers
-  constructor(
-    response: Response,
-    error: { code?: string; message?: string; details?: Record<string, unknown> },
-  ) {
-    super(error.message ?? `The server answered ${response.status}.`)
-    this.status = response.status
-    this.code = error.code ?? 'UNKNOWN'
-    this.details = error.details
-    this.headers = response.headers
+export type ClientOptions = {
+  /** Where the session is kept, such as `localStorage`. Default: in memory. */
+  storage?: SessionStorage | undefined
+  /** The token of calls while nobody is signed in, such as a service key. */
+  token?: string | undefined
+  /** Replaces the global `fetch`. */
+  fetch?: typeof fetch | undefined
+  /** How many times a call that may be repeated is sent again after a lost connection, 502, 503 or 504. Default 2. */
+  retries?: number | undefined
+}
+
+const REFRESH = 'POST /auth/refresh'
+const REFRESH_LIMIT_MS = 10_000
+
+/** Calls of one client, without their types. */
+class Caller {
+  readonly session: ClientSession
+  readonly #baseUrl: string
+  readonly #options: ClientOptions
+
+  constructor(baseUrl: string, options: ClientOptions) {
+    this.#baseUrl = baseUrl
+    this.#options = options
+    this.session = new ClientSession(`sixwire ${baseUrl}`, options.storage, (refreshToken) =>
+      this.#refresh(refreshToken),
+    )
+  }
+
+  call = async (key: string, input: AnyInput = {}): Promise<unknown> => {
+    const response = await this.raw(key, input)
+    if (!response.ok) throw await readError(key, response)
+    return readBody(response)
+  }
+
+  raw = async (key: string, input: AnyInput = {}): Promise<Response> => {
+    const headers = headersOf(key, input)
+    const { token, signal } = input
+    const session = token === undefined ? await orAbort(this.session.usable(), signal) : undefined
+    const sent = token === undefined ? (session?.token ?? this.#options.token) : (token ?? undefined)
+    const response = await this.#send(key, input, headers, sent)
+    if (response.status < 400) return response
+    const error = await readError(key, response)
+    if (!session || error.code !== 'UNAUTHORIZED') throw error
+    const next = await orAbort(this.session.renew(session), signal)
+    // Another user may have signed in, for whom the call is not meant.
+    if (next?.user._id !== session.user._id || !isRepeatable(input)) throw error
+    const again = await this.#send(key, input, headers, next.token)
+    if (again.status >= 400) throw await readError(key, again)
+    return again
+  }
+
+  #send(key: string, input: AnyInput, headers: Headers, token: string | undefined): Promise<Response> {
+    const { fetch: own, retries = 2 } = this.#options
+    const { onProgress } = input
+    const url = urlOf(this.#baseUrl, key, input)
+    const request = requestOf(key, input, headers, token)
+    const send = () =>
+      onProgress && !own && hasXhr()
+        ? sendWithProgress(url, request, onProgress)
+        : (own ?? fetch)(url, request)
+    const mayRepeat = isRepeatable(input) && (isSafe(key, headers) || key === REFRESH)
+    return sendRepeatedly(send, mayRepeat ? retries : 0, input.signal)
+  }
+
+  /** An attempt whose answer was lost can be repeated: for a few seconds a used token is answered with its successor. */
+  async #refresh(refreshToken: string): Promise<SessionTokens> {
+    const signal = AbortSignal.timeout?.(REFRESH_LIMIT_MS)
+    return (await this.call(REFRESH, { token: null, body: { refreshToken }, signal })) as SessionTokens
   }
 }
 
-/** Whether `fetch` sends a body unchanged; `fetch` or the caller sets the content type. */
-const isReady = (body: unknown): body is URLSearchParams | FormData | Bytes =>
-  [URLSearchParams, FormData, Blob, Uint8Array].some((kind) => body instanceof kind)
-
-/** Encodes a value of the path. An empty value, `.` and `..` are refused, because they would make another path. */
-function segment(name: string, value: string | undefined): string {
-  if (value === undefined || value === '' || value === '.' || value === '..')
-    throw new TypeError(`${name}: "${value ?? ''}" cannot be part of a path`)
-  return encodeURIComponent(value)
-}
-
-/** The error of an answer; empty if something between client and server answered. */
-function errorIn(text: string): { code?: string; message?: string; details?: Record<string, unknown> } {
-  try {
-    const { error } = JSON.parse(text) as { error?: unknown }
-    return typeof error === 'object' && error !== null ? error : {}
-  } catch {
-    return {}
-  }
-}
-
 /**
- * Creates a client whose calls are typed by the routes of the server. It needs `fetch` only, so it works in browsers.
+ * Creates a client whose calls are typed by the routes of the server. It needs `fetch` only, so it works in browsers, Node,
+ * bun and React Native.
  *
  * @param baseUrl the URL of the server, with the path prefix of a proxy if there is one
- * @param options.token the token of calls without a token of their own
- * @param options.fetch replaces the global `fetch`
  * @example
- * const api = createClient<Api>('http://localhost:3000')
- * const { token } = await api.call('POST /auth/login', { body: { email, password } })
- * api.token = token
+ * const six = createClient('http://localhost:3000', { storage: localStorage })
+ * await six.auth.signIn({ email, password })
  */
-export function createClient<Api extends Route>(
-  baseUrl: string,
-  options: { token?: string; fetch?: typeof fetch } = {},
-): Client<Api> {
-  const send = options.fetch ?? fetch
-  const call: ClientCall = async (key, input = {}) => {
-    const [method, path] = key.split(' ') as [string, string]
-    const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => segment(name, input.params?.[name]))
-    const url = new URL(baseUrl.replace(/\/+$/, '') + filled)
-    for (const [name, value] of Object.entries(input.query ?? {}))
-      if (value !== undefined)
-        url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value))
-    const token = input.token ?? client.token
-    const { body } = input
-    const response = await send(url, {
-      method,
-      headers: {
-        ...(body !== undefined && !isReady(body) && { 'content-type': 'application/json' }),
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...input.headers,
-      },
-      ...(body !== undefined && { body: isReady(body) ? body : JSON.stringify(body) }),
-      ...(input.signal && { signal: input.signal }),
-    })
-    // Bytes of a file, of whatever type.
-    if (response.ok && response.headers.has('content-disposition')) return await response.blob()
-    const text = await response.text()
-    if (!response.ok) throw new CallError(response, errorIn(text))
-    return response.headers.get('content-type')?.includes('json') ? (JSON.parse(text) as unknown) : text
+export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptions = {}): Client<Api> {
+  const { call, raw, session } = new Caller(baseUrl, options)
+  const client: Client<Record<string, object>> = {
+    call: (key, input?: AnyInput) => call(key, input),
+    raw: (key, input?: AnyInput) => raw(key, input),
+    async try(key, input?: AnyInput) {
+      try {
+        return { data: await call(key, input), error: undefined }
+      } catch (error) {
+        if (!isError<never>(error)) throw error
+        return { data: undefined, error }
+      }
+    },
+    isError: (error: unknown, keyOrCode: string, code?: string): error is CallError<never> =>
+      code === undefined ? isError(error, keyOrCode) : isError(error, code) && error.route === keyOrCode,
+    collection: (name) => createCollection(raw, name),
+    upload(file, { name, metadata, ...input } = {}) {
+      const body = new FormData()
+      if (name === undefined) body.append('file', file)
+      else body.append('file', file, name)
+      if (metadata) body.append('metadata', JSON.stringify(metadata))
+      return call('POST /store/upload', { ...input, body })
+    },
+    auth: createAuth(call, session),
   }
-  const client: Client<Api> = {
-    token: options.token,
-    call: (key, ...[input]) => call(key, input) as never,
-    collection: (name) => createCollection(call, name),
-  }
-  return client
+  return client as unknown as Client<Api>
 }

@@ -1,4 +1,4 @@
-import type { ClientCall, CallOptions } from './call.ts'
+import type { AnyInput, CallOptions } from './route-types.ts'
 
 type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
 
@@ -35,23 +35,25 @@ export type Filter<T> = { [K in keyof Stored<T>]?: Operand<Stored<T>[K]> | Opera
 } & { $and?: readonly Filter<T>[]; $or?: readonly Filter<T>[]; $nor?: readonly Filter<T>[] }
 
 type Path<T> = (keyof Stored<T> & string) | `${string}.${string}`
+type SortField<T> = Path<T> | `-${Path<T>}`
 
 export type DocumentListQuery<T> = {
-  filter?: Filter<T>
-  /** Fields, each with an optional minus for descending order; or as in MongoDB: `{ year: -1, title: 1 }`. */
-  sort?: readonly (Path<T> | `-${Path<T>}`)[] | { readonly [K in Path<T>]?: 1 | -1 }
+  filter?: Filter<T> | undefined
+  /** A field or several, each with an optional minus for descending order; or as in MongoDB: `{ year: -1, title: 1 }`. */
+  sort?: SortField<T> | readonly SortField<T>[] | { readonly [K in Path<T>]?: 1 | -1 } | undefined
   /** Fields to answer. `_id` is always answered. */
-  fields?: readonly Path<T>[]
-  /** At most 1000; default 20. */
-  limit?: number
-  offset?: number
-  cursor?: string
+  fields?: readonly Path<T>[] | undefined
+  /** Documents of a page: at most 1000; default 20. */
+  limit?: number | undefined
+  offset?: number | undefined
+  cursor?: string | undefined
 }
 
 /** A document of which `fields` chose a part: only `_id` is certain. */
 export type Chosen<T> = { _id: string } & Partial<Stored<T>>
 
 type AllFields<Q> = Omit<Q, 'fields'> & { fields?: undefined }
+type Walk<T> = Omit<DocumentListQuery<T>, 'cursor'>
 
 export type DocumentPage<T> = { data: T[]; total: number; limit: number; offset: number; nextCursor?: string }
 
@@ -59,6 +61,15 @@ type PatchOf<V> = V extends readonly unknown[] ? V : V extends object ? Patch<V>
 
 /** A JSON Merge Patch (RFC 7396): null removes a field, at any depth. */
 export type Patch<T> = { [K in keyof T]?: PatchOf<T[K]> | null }
+
+/** What a change takes beside it. */
+export type ChangeOptions<T> = CallOptions & {
+  /**
+   * Fails with 412 `PRECONDITION_FAILED` if the document has changed since it was read: a document that the client returned,
+   * or an ETag. One of a list, and a copy, is read again and compared: leave it as it was.
+   */
+  ifMatch?: Stored<T> | string | undefined
+}
 
 /** The documents of a collection, each of the type `T`. The server does not check that they are. */
 export type Collection<T extends object> = {
@@ -68,72 +79,118 @@ export type Collection<T extends object> = {
   /**
    * Reads page after page, by cursors, until there is none.
    *
-   * @example for await (const { data } of books.pages({ sort: ['year'] })) for (const book of data) show(book)
+   * @example for await (const { data } of books.pages({ sort: 'year' })) show(data)
    */
-  pages(
-    query?: AllFields<Omit<DocumentListQuery<T>, 'cursor'>>,
-    options?: CallOptions,
-  ): AsyncGenerator<DocumentPage<Stored<T>>, void>
-  pages(
-    query: Omit<DocumentListQuery<T>, 'cursor'>,
-    options?: CallOptions,
-  ): AsyncGenerator<DocumentPage<Chosen<T>>, void>
+  pages(query?: AllFields<Walk<T>>, options?: CallOptions): AsyncGenerator<DocumentPage<Stored<T>>, void>
+  pages(query: Walk<T>, options?: CallOptions): AsyncGenerator<DocumentPage<Chosen<T>>, void>
+  /**
+   * Reads all documents that the filter finds, in pages of `limit`, default 100.
+   *
+   * @example for await (const book of books.all({ filter: { year: { $lt: 1980 } } })) show(book)
+   */
+  all(query?: AllFields<Walk<T>>, options?: CallOptions): AsyncGenerator<Stored<T>, void>
+  all(query: Walk<T>, options?: CallOptions): AsyncGenerator<Chosen<T>, void>
   get(id: string, options?: CallOptions): Promise<Stored<T>>
-  create(document: T, options?: CallOptions): Promise<Stored<T>>
+  create(document: T, options?: CreateOptions): Promise<Stored<T>>
   /** Creates up to 1000 documents, all or none. */
-  create(documents: readonly T[], options?: CallOptions): Promise<Stored<T>[]>
+  create(documents: readonly T[], options?: CreateOptions): Promise<Stored<T>[]>
   /** Sets the given top-level fields and keeps the others. */
-  update(id: string, changes: Partial<T>, options?: CallOptions): Promise<Stored<T>>
-  patch(id: string, patch: Patch<T>, options?: CallOptions): Promise<Stored<T>>
-  remove(id: string, options?: CallOptions): Promise<void>
+  update(id: string, changes: Partial<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
+  patch(id: string, patch: Patch<T>, options?: ChangeOptions<T>): Promise<Stored<T>>
+  remove(id: string, options?: ChangeOptions<T>): Promise<void>
 }
 
-const isFields = (sort: unknown): sort is readonly string[] => Array.isArray(sort)
+type CreateOptions = CallOptions & { idempotencyKey?: string | undefined }
+type Raw = (key: string, input: AnyInput) => Promise<Response>
 
-export function createCollection<T extends object>(call: ClientCall, collection: string): Collection<T> {
-  const all = 'GET /store/:collection'
+const ONE = '/store/:collection/:id'
+const ALL = '/store/:collection'
+const PAGE_OF_ALL = 100
+
+// Neither is in the document. Only the documents themselves keep their ETags in memory.
+const etags = new WeakMap<object, string>()
+const FIRST_VERSION = '"1"'
+// An ETag that no document has, so that the server refuses the change.
+const NO_VERSION = '"0"'
+
+async function readDocument<T>(response: Response): Promise<Stored<T>> {
+  const document = (await response.json()) as Stored<T>
+  etags.set(document, response.headers.get('etag') ?? NO_VERSION)
+  return document
+}
+
+export function createCollection<T extends object>(raw: Raw, collection: string): Collection<T> {
   const params = { collection }
-  const one = (id: string) => ({ params: { collection, id } })
+  const one = (id: string) => ({ collection, id })
 
-  const list = ({ sort, fields, ...query }: DocumentListQuery<T> = {}, options?: CallOptions) =>
-    call(all, {
+  async function list(
+    { sort, fields, ...query }: DocumentListQuery<T> = {},
+    options?: CallOptions,
+  ): Promise<DocumentPage<Stored<T>>> {
+    const joined = Array.isArray(sort) ? (sort as string[]).join() : sort
+    const response = await raw(`GET ${ALL}`, {
       ...options,
       params,
       // None is the same as no list.
-      query: {
-        ...query,
-        sort: (isFields(sort) ? sort.join() : sort) || undefined,
-        fields: fields?.join() || undefined,
-      },
-    }) as Promise<DocumentPage<Stored<T>>>
-
-  async function create(sent: T | readonly T[], options?: CallOptions): Promise<Stored<T> | Stored<T>[]> {
-    const made = await call('POST /store/:collection', { ...options, params, body: sent })
-    return Array.isArray(sent) ? (made as { data: Stored<T>[] }).data : (made as Stored<T>)
+      query: { ...query, sort: joined || undefined, fields: fields?.join() || undefined },
+    })
+    return (await response.json()) as DocumentPage<Stored<T>>
   }
 
-  async function* pages(query?: Omit<DocumentListQuery<T>, 'cursor'>, options?: CallOptions) {
-    let page = await list(query, options)
+  async function* pages({ offset, ...query }: Walk<T> = {}, options?: CallOptions) {
+    let page = await list({ ...query, offset }, options)
     yield page
     while (page.nextCursor !== undefined) {
-      const { offset: _, ...others } = query ?? {}
-      page = await list({ ...others, cursor: page.nextCursor }, options)
+      page = await list({ ...query, cursor: page.nextCursor }, options)
       yield page
     }
+  }
+
+  async function* all(query?: Walk<T>, options?: CallOptions) {
+    for await (const { data } of pages({ limit: PAGE_OF_ALL, ...query }, options)) yield* data
+  }
+
+  async function create(sent: T | readonly T[], options?: CreateOptions): Promise<Stored<T> | Stored<T>[]> {
+    const response = await raw(`POST ${ALL}`, { ...options, params, body: sent })
+    if (!Array.isArray(sent)) return readDocument<T>(response)
+    const { data } = (await response.json()) as { data: Stored<T>[] }
+    for (const document of data) etags.set(document, FIRST_VERSION)
+    return data
+  }
+
+  const get = async (id: string, options?: CallOptions): Promise<Stored<T>> =>
+    readDocument(await raw(`GET ${ONE}`, { ...options, params: one(id) }))
+
+  /** The ETag under which a document was read. */
+  async function etagOf(id: string, document: Stored<T> | string, options: CallOptions): Promise<string> {
+    if (typeof document === 'string') return document
+    const known = etags.get(document)
+    if (known !== undefined) return known
+    const current = await get(id, options)
+    return JSON.stringify(current) === JSON.stringify(document) ? etags.get(current)! : NO_VERSION
+  }
+
+  async function change(method: string, id: string, body: unknown, options: ChangeOptions<T> = {}) {
+    const { ifMatch, ...others } = options
+    const headers = ifMatch && { 'if-match': await etagOf(id, ifMatch, others) }
+    return raw(`${method} ${ONE}`, {
+      ...others,
+      headers: { ...headers, ...others.headers },
+      params: one(id),
+      body,
+    })
   }
 
   return {
     list,
     pages,
-    get: (id, options) =>
-      call('GET /store/:collection/:id', { ...options, ...one(id) }) as Promise<Stored<T>>,
+    all,
+    get,
     create: create as Collection<T>['create'],
-    update: (id, body, options) =>
-      call('PUT /store/:collection/:id', { ...options, ...one(id), body }) as Promise<Stored<T>>,
-    patch: (id, body, options) =>
-      call('PATCH /store/:collection/:id', { ...options, ...one(id), body }) as Promise<Stored<T>>,
+    update: async (id, changes, options) => readDocument(await change('PUT', id, changes, options)),
+    patch: async (id, patch, options) => readDocument(await change('PATCH', id, patch, options)),
     async remove(id, options) {
-      await call('DELETE /store/:collection/:id', { ...options, ...one(id) })
+      await change('DELETE', id, undefined, options)
     },
   }
 }

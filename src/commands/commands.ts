@@ -13,6 +13,7 @@ import { secret } from './secret.ts'
 import { start } from './start.ts'
 import { template } from './template.ts'
 import { transaction } from './transaction.ts'
+import { types } from './types.ts'
 import { user } from './user.ts'
 import { version } from './version.ts'
 
@@ -32,6 +33,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   backup,
   secret,
   template,
+  types,
   completion: createCompletion(() => COMMANDS),
   version,
 }

@@ -1,11 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { relative, resolve } from 'node:path'
+import { isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 
+import { asset } from '../base/asset.ts'
 import { DEV_VARIABLE } from '../kernel/config.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, settingArguments } from './environment.ts'
+import { onPackageManagerEnd } from './parent.ts'
 import { onSignals } from './signals.ts'
 import { watchSources } from './watch.ts'
 
@@ -45,16 +48,14 @@ export const dev = defineAction({
 
     startServer()
     const unwatch = watchSources(folder, [resolve(process.env['DATA_DIR'] ?? 'data')], restart)
-    await new Promise<void>((enough) =>
-      onSignals(
-        ['SIGINT', 'SIGTERM', 'SIGHUP'],
-        () => {
-          isEnding = true
-          enough()
-        },
-        () => server?.kill('SIGKILL'),
-      ),
-    )
+    await new Promise<void>((enough) => {
+      function finish(): void {
+        isEnding = true
+        enough()
+      }
+      onPackageManagerEnd(finish)
+      onSignals(['SIGINT', 'SIGTERM', 'SIGHUP'], finish, () => server?.kill('SIGKILL'))
+    })
     unwatch()
     await end(server)
     return 0
@@ -62,8 +63,9 @@ export const dev = defineAction({
 })
 
 function spawnServer(args: readonly string[]): ChildProcess {
-  const program = fileURLToPath(new URL('../../bin/sixwire.js', import.meta.url))
-  return spawn(process.execPath, [...process.execArgv, program, 'start', ...args], {
+  // The program in one file is its own Node.
+  const program = isSea() ? [] : [...process.execArgv, fileURLToPath(asset('../bin/sixwire.js'))]
+  return spawn(process.execPath, [...program, 'start', ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, [DEV_VARIABLE]: 'on' },
   })

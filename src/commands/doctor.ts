@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { createApp, loadConfig, type Api, type App } from '../app.ts'
+import { createApp, loadConfig, type App } from '../app.ts'
 import { oneLine } from '../base/one-line.ts'
 import { StartError } from '../base/start-error.ts'
 import { within } from '../base/within.ts'
-import { createClient } from '../client/client.ts'
+import { createClient } from '../client/index.ts'
 import { sqliteFileOf } from '../db/open.ts'
 import { sql } from '../db/sql.ts'
 import { readSettings, type Settings } from '../kernel/config.ts'
@@ -105,7 +105,7 @@ const serverOf = ({ db, settings }: App): Diagnosis => ({
   async find() {
     const host = UNUSED.has(settings.host) ? 'localhost' : settings.host
     const url = `http://${host.includes(':') ? `[${host}]` : host}:${settings.port}`
-    const api = createClient<Api>(url)
+    const api = createClient(url, { retries: 0 })
     const signal = AbortSignal.timeout(LONGEST_WAIT_MS)
     try {
       const { status } = await api.call('GET /health', { signal })

@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 
+import { asset } from '../base/asset.ts'
 import { platformVersion } from '../base/platform-version.ts'
 import { StartError } from '../base/start-error.ts'
 import { defineAction } from './command.ts'
 
-const TEMPLATES = new URL('./init/', import.meta.url)
+const TEMPLATES = asset('commands/init/')
 const PRIVATE = 0o600
 
 /** A file of a new application. */

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 
-import { recoverAddress, type Hex } from 'viem'
+import { recoverAddress } from 'viem'
 
+import type { Hex } from '../base/hex.ts'
 import { deriveKey } from '../base/crypto.ts'
 import { sql } from '../db/sql.ts'
 import type { TestApp } from '../testing/app.ts'

@@ -6,6 +6,7 @@ import { banner, runningLine } from './banner.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, withSettings } from './environment.ts'
 import { collectAfterStart, limitBuffers } from './heap.ts'
+import { onPackageManagerEnd } from './parent.ts'
 import { onSignals } from './signals.ts'
 import { putPoolBehind } from './thread-priority.ts'
 
@@ -48,13 +49,14 @@ async function listen(app: App): Promise<void> {
   else console.log(banner(app, address))
 }
 
-/** Resolves at the first signal. A second one, or a timeout, ends the process. */
+/** Resolves at the first signal, or when the package manager has ended. A second one, or a timeout, ends the process. */
 function untilSignal(): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   function end(): void {
     resolve()
     setTimeout(() => process.exit(1), FORCED_END_MS).unref()
   }
+  onPackageManagerEnd(end)
   const insist = (): void => process.exit(1)
   if (process.env[DEV_VARIABLE]) {
     onSignals(['SIGTERM'], end, insist)

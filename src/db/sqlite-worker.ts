@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
+import { moduleAddress } from '../base/asset.ts'
 import { errors } from '../base/errors.ts'
 import { ConstraintError, type MigrationProgress, type Row } from './database.ts'
 import type {
@@ -75,9 +76,7 @@ export class SqliteWorker {
   /** @param functions addresses of modules of functions that statements may call */
   constructor(file: string, use: ThreadUse, functions: readonly string[] = []) {
     this.#use = use
-    // Run from source it is .ts, from the published package .js.
-    const script = new URL(import.meta.url.replace(/sqlite-worker(\.[jt]s)$/, 'sqlite-thread$1'))
-    this.#worker = new Worker(script, {
+    this.#worker = new Worker(moduleAddress('db/sqlite-thread'), {
       workerData: { file, use, functions, stopFlag: this.#stopFlag } satisfies ThreadData,
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: LARGEST_HEAP_MB[use] },

@@ -1,7 +1,7 @@
 // The examples of docs/extending.md run.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
@@ -9,7 +9,7 @@ import { loadConfig, type Config } from '../app.ts'
 import { sql } from '../db/sql.ts'
 import { startApp } from '../testing/app.ts'
 import { someEngine, temporaryFolder } from '../testing/engines.ts'
-import { applicationFolder, blocksOf } from '../testing/examples.ts'
+import { applicationFolder, blocksOf, importFile } from '../testing/examples.ts'
 
 someEngine((engine) => {
   test('the wire of docs/extending.md greets', async (t) => {
@@ -30,6 +30,15 @@ someEngine((engine) => {
     const { token } = await app.register()
     const { body } = await app.request('GET', '/greetings/Ada', { token })
     assert.deepEqual(body, { text: 'Welcome, Ada!' })
+    const client = blocks.find((block) => block.includes('createClient'))!
+    await writeFile(
+      join(folder, 'call.ts'),
+      `import { createClient } from '${import.meta.resolve('sixwire/client')}'
+      const token = '${token}'
+      ${client.replace('http://localhost:3000', app.url)}
+      export { text }`,
+    )
+    assert.equal((await importFile(join(folder, 'call.ts')))['text'], 'Welcome, Ada!')
     if (app.app.db.dialect === 'sqlite')
       assert.deepEqual(await app.app.db.get(sql`select greetings_initials('Ada Lovelace') as initials`), {
         initials: 'AL',

@@ -310,8 +310,8 @@ someEngine((engine) => {
 
     const client = (await blocksOf('docs/store.md', 'ts')).find((block) => block.includes('.collection<'))
     const folder = await applicationFolder(t, {
-      'try.ts': `import { createClient } from 'sixwire'
-        const api = createClient(${JSON.stringify(app.url)}, { token: ${JSON.stringify(TOKEN)} })
+      'try.ts': `import { createClient } from 'sixwire/client'
+        const six = createClient(${JSON.stringify(app.url)}, { token: ${JSON.stringify(TOKEN)} })
         const shown = []
         const console = { log: (...line) => void shown.push(line) }
         ${client!}
@@ -330,11 +330,11 @@ someEngine((engine) => {
     const { token: TOKEN } = await app.register()
     const photo = `GIF89a${'.'.repeat(200)}`
     const [, save, , open, link] = await blocksOf('docs/store.md', 'sh')
-    const client = (await blocksOf('docs/store.md', 'ts')).find((block) => block.includes('/store/upload'))
+    const client = (await blocksOf('docs/store.md', 'ts')).find((block) => block.includes('six.upload'))
     const folder = await applicationFolder(t, {
       'photo.png': photo,
-      'client.ts': `import { createClient, type Api } from 'sixwire'
-        const api = createClient<Api>('${app.url}', { token: '${TOKEN}' })
+      'client.ts': `import { createClient } from 'sixwire/client'
+        const six = createClient('${app.url}', { token: '${TOKEN}' })
         const photo = new File(['{"not":"JSON"}'], 'photo.json', { type: 'application/json' })
         ${client!}
         export { url, bytes }`,
@@ -420,8 +420,8 @@ someEngine((engine) => {
 
     const client = (await blocksOf('docs/queries.md', 'ts')).find((block) => block.includes('.collection<'))
     const folder = await applicationFolder(t, {
-      'try.ts': `import { createClient } from 'sixwire'
-        const api = createClient(${JSON.stringify(app.url)}, { token: ${JSON.stringify(TOKEN)} })
+      'try.ts': `import { createClient } from 'sixwire/client'
+        const six = createClient(${JSON.stringify(app.url)}, { token: ${JSON.stringify(TOKEN)} })
         const titles = []
         const console = { log: (title) => void titles.push(title) }
         ${client!}
@@ -448,7 +448,7 @@ someEngine((engine) => {
       assert.deepEqual([status, body.total], [200, 1], filter)
     }
 
-    const explain = blocks.find((block) => block.includes('explain=true'))
+    const explain = blocks.find((block) => block.includes('/store/books/explain'))
     // Without times; that of the last use is noted after the answer.
     const planIn = (text: string) => {
       const { ms: _, indexes, ...plan } = JSON.parse(text)

@@ -34,10 +34,14 @@ describe('/docs in a browser', { skip: withoutChromium }, () => {
     return { page, complaints }
   }
 
-  /** Opens an operation, sends it as it is filled in, and answers the status. */
-  async function execute(page: Page, id: string): Promise<string> {
+  /** Opens an operation, sends it as it is filled in, with a file if it takes one, and answers the status. */
+  async function execute(page: Page, id: string, file?: string): Promise<string> {
     const operation = page.locator(`[id$="-${id}"]`)
     await operation.locator('.opblock-summary-control').click()
+    if (file !== undefined)
+      await operation
+        .locator('input[type=file]')
+        .setInputFiles({ name: file, mimeType: 'text/plain', buffer: Buffer.from('Time is life.') })
     await operation.getByRole('button', { name: 'Execute' }).click()
     return operation.locator('.live-responses-table tbody .response-col_status').innerText()
   }
@@ -49,7 +53,7 @@ describe('/docs in a browser', { skip: withoutChromium }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('the token is kept over a reload', async (t) => {
+  test('with the token, which is kept over a reload, what needs one can be sent, a file too', async (t) => {
     const { page, complaints } = await open(t)
     const { token } = await app.register()
     await page.locator('.auth-wrapper .authorize').click()
@@ -58,6 +62,8 @@ describe('/docs in a browser', { skip: withoutChromium }, () => {
     await page.reload()
     assert.equal(await execute(page, 'getAuthMe'), '200')
     assert.equal(await execute(page, 'getStoreByCollection'), '200')
+    assert.equal(await execute(page, 'postStoreByCollection'), '201')
+    assert.equal(await execute(page, 'storeUpload', 'momo.txt'), '201')
     assert.deepEqual(complaints, [])
   })
 })

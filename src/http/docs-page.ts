@@ -1,6 +1,9 @@
+import { fileURLToPath } from 'node:url'
+
 import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui'
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 
+import { packageAsset } from '../base/asset.ts'
 import { escapeHtml } from '../base/html.ts'
 
 // The page loads nothing from other origins; its library sets styles of elements by script.
@@ -31,6 +34,8 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 
 const optionsOf = (title: string): FastifySwaggerUiOptions => ({
   routePrefix: '/docs',
+  baseDir: fileURLToPath(packageAsset('@fastify/swagger-ui/static/')),
+  logo: { type: 'image/svg+xml', content: ICON },
   staticCSP: POLICY,
   uiConfig: {
     validatorUrl: null,

@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
+import type { Logger } from '../base/logger.ts'
 
 /**
  * Writes one line to the log for what happens to an account, with its name in the field `event`. The ids are those of
@@ -15,7 +15,7 @@ export type RecordEvent = (event: string, ids: Readonly<Record<string, string | 
  */
 export const eventLog =
   (
-    { log, countEvent }: { log: FastifyBaseLogger; countEvent: RecordEvent },
+    { log, countEvent }: { log: Logger; countEvent: RecordEvent },
     origin: { ip?: string; requestId?: string } = {},
   ): RecordEvent =>
   (event, ids) => {

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util'
 
-import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 
+import type { Logger } from '../base/logger.ts'
 import { ApiError, errors, invalid, type Issue } from '../base/errors.ts'
 import { maxHeaderSize } from '../base/node-http.ts'
 import { oneLine } from '../base/one-line.ts'
@@ -109,13 +110,7 @@ export type AnswerError = (error: unknown, request: FastifyRequest, reply: Fasti
  * @param options.production whether the answer to a bug contains only the request id, to look up in the log; otherwise
  *   callers on this machine also get the error and its place
  */
-export function createAnswerError({
-  log,
-  production,
-}: {
-  log: FastifyBaseLogger
-  production: boolean
-}): AnswerError {
+export function createAnswerError({ log, production }: { log: Logger; production: boolean }): AnswerError {
   /** The error to answer; logs it if the operator needs to know. */
   function classify(thrown: unknown, request: FastifyRequest): ApiError {
     const isGone = request.raw.socket.destroyed

@@ -11,7 +11,7 @@ import { someEngine, endOfSuite } from '../testing/engines.ts'
 type Parameter = { name: string; in: string; required?: boolean; schema: object; example?: unknown }
 type Described = {
   parameters?: Parameter[]
-  requestBody?: { content: Record<string, { schema: object; example?: unknown }> }
+  requestBody?: { content: Record<string, { schema: { examples?: unknown[] } }> }
 }
 type Example = { key: string; type: string; schema: object; example: unknown }
 
@@ -21,7 +21,9 @@ const MULTIPART = 'multipart/form-data'
 const WITH_FILE =
   '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--b--\r\n'
 
-// They need something that only this server knows, or the secret of another party.
+const NO_CONTRACT = '/params/contractAddress: is the address of no contract on the chain ethereum'
+
+// They need something that only this server knows, or the secret of another party. Of a VALIDATION_ERROR, what it says.
 const REFUSED: Record<string, string> = {
   'POST /messaging/reports/{provider}': 'INVALID_SIGNATURE',
   'POST /messaging/twilio/status': 'INVALID_SIGNATURE',
@@ -41,16 +43,17 @@ const REFUSED: Record<string, string> = {
   'GET /pay/onchain/payment/{id}': 'NOT_FOUND',
   'GET /onchain/transactions/{hash}': 'NOT_FOUND',
   'GET /onchain/wallets/{id}': 'NOT_FOUND',
-  'GET /onchain/nft/{contractAddress}/owner/{ownerAddress}': 'VALIDATION_ERROR',
-  'GET /onchain/nft/{contractAddress}/{tokenId}': 'VALIDATION_ERROR',
+  'GET /onchain/nft/{contractAddress}/owner/{ownerAddress}': NO_CONTRACT,
+  'GET /onchain/nft/{contractAddress}/{tokenId}': NO_CONTRACT,
   'POST /onchain/nft/mint': 'NOT_FOUND',
   'POST /onchain/nft/transfer': 'NOT_FOUND',
-  'POST /onchain/contracts/read': 'VALIDATION_ERROR',
-  'POST /onchain/contracts/write': 'VALIDATION_ERROR',
+  'POST /onchain/contracts/read': '/body/address: is not the address of a contract on ethereum',
+  'POST /onchain/contracts/write': 'NOT_FOUND',
   'POST /onchain/transactions': 'NOT_FOUND',
   'POST /onchain/transactions/{hash}/cancel': 'FORBIDDEN',
   'POST /onchain/transactions/{hash}/speed-up': 'FORBIDDEN',
-  'POST /onchain/wallets/import': 'VALIDATION_ERROR',
+  'POST /onchain/wallets/import':
+    '/body/privateKey: is no private key: it must be above 0 and below the order of secp256k1',
   'GET /store/{collection}/{id}': 'NOT_FOUND',
   'PUT /store/{collection}/{id}': 'NOT_FOUND',
   'PATCH /store/{collection}/{id}': 'NOT_FOUND',
@@ -87,7 +90,7 @@ someEngine((engine) => {
         // Bytes of any type are for a program that knows what to send; a file is chosen by the person.
         ...Object.entries(described.requestBody?.content ?? {})
           .filter(([type]) => type !== '*/*' && type !== MULTIPART)
-          .map(([type, { schema, example }]) => ({ key, type, schema, example })),
+          .map(([type, { schema }]) => ({ key, type, schema, example: schema.examples?.[0] })),
         ...(described.parameters ?? [])
           .filter(({ required, example }) => required || example !== undefined)
           .map(({ name, schema, example }) => ({ key, type: name, schema, example })),
@@ -120,12 +123,14 @@ someEngine((engine) => {
               type === MULTIPART
                 ? WITH_FILE
                 : type!.endsWith('json')
-                  ? JSON.stringify(media.example)
-                  : new URLSearchParams(media.example as Record<string, string>).toString(),
+                  ? JSON.stringify(media.schema.examples?.[0])
+                  : new URLSearchParams(media.schema.examples?.[0] as Record<string, string>).toString(),
             headers: { 'content-type': type === MULTIPART ? `${type}; boundary=b` : type! },
           }),
         })
-        if (answered.status >= 400) refused[key] = answered.body.error.code
+        if (answered.status < 400) continue
+        const { code, message } = answered.body.error
+        refused[key] = code === 'VALIDATION_ERROR' ? message : code
       }
       assert.deepEqual(refused, REFUSED)
     })

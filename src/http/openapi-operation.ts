@@ -1,83 +1,51 @@
-import { errors, type ErrorKind } from '../base/errors.ts'
 import { STATUS_CODES } from '../base/node-http.ts'
 import type { RouteBody } from './bodies.ts'
 import { FORM_TYPE, JSON_MEDIA_TYPE, MULTIPART_TYPE } from './body-parsers.ts'
-import { limitOf } from './limits.ts'
-import { ErrorSchema, exampleOf, type Components, type Schema } from './openapi-schemas.ts'
+import { errorsOf, failureOf } from './openapi-errors.ts'
+import type { Components } from './openapi-components.ts'
+import { exampleOf, pascalCase, type Schema } from './openapi-schemas.ts'
 import type { Access } from './access.ts'
-import { Bytes, NoBody, type ErrorDetails, type Route } from './route.ts'
+import { Bytes, NoBody, type Route } from './route.ts'
 
-/** The errors that a route may answer, from its specification. */
-export function errorsOf({ spec, method, path }: Route): ErrorKind[] {
-  const kinds = new Set<ErrorKind>([
-    errors.too_many_concurrent,
-    errors.internal_error,
-    errors.unavailable,
-    ...(spec.errors ?? []),
-  ])
-  if (spec.body || spec.query || spec.params || spec.headers || spec.idempotent)
-    kinds.add(errors.validation_error)
-  if (method !== 'GET') {
-    kinds.add(errors.validation_error)
-    kinds.add(errors.payload_too_large)
-    kinds.add(errors.unsupported_media_type)
-  }
-  if (spec.access !== 'public') {
-    kinds.add(errors.unauthorized)
-    kinds.add(errors.forbidden)
-    kinds.add(errors.email_not_verified)
-  }
-  if (limitOf(spec)) kinds.add(errors.rate_limited)
-  if (spec.idempotent) kinds.add(errors.idempotency_conflict)
-  if (/:(id|\w+Id)\b/.test(path)) kinds.add(errors.not_found)
-  return [...kinds]
-}
+/** Bytes as most client generators know them. */
+const BYTES: Schema = { type: 'string', format: 'binary' }
 
-/** The schema of an error, with the codes of one status and the details of every error of the route. */
-function failureSchema(kinds: readonly ErrorKind[], routeDetails: ErrorDetails | undefined): Schema {
-  const details = routeDetails && {
-    type: 'object',
-    required: Object.keys(routeDetails),
-    properties: Object.fromEntries(
-      Object.keys(routeDetails).map((name) => [name, { type: ['string', 'null'] }]),
-    ),
-  }
-  const code = { type: 'string', enum: kinds.map((kind) => kind.code) }
-  const error = {
-    type: 'object',
-    ...(details && { required: ['details'] }),
-    properties: { code, ...(details && { details }) },
-  }
-  return { allOf: [ErrorSchema, { type: 'object', properties: { error } }] }
-}
+/** The name that a schema of an operation has if it has no title. */
+const placeOf = (operationId: string, part: string): string =>
+  operationId.charAt(0).toUpperCase() + operationId.slice(1) + part
 
 /** The responses of a route by status: its own reply, its errors, or either. */
-function responsesOf(route: Route, { schemaOf, responseOf }: Components): Record<string, unknown> {
+function responsesOf(route: Route, operationId: string, components: Components): Record<string, unknown> {
   const { reply: replies, errorDetails } = route.spec
-  const failures = Map.groupBy(errorsOf(route), (kind) => kind.status)
-  const statuses = [...new Set([...Object.keys(replies).map(Number), ...failures.keys()])]
+  const kindsOf = Map.groupBy(
+    errorsOf(route).toSorted((a, b) => (a.code < b.code ? -1 : 1)),
+    (kind) => kind.status,
+  )
+  const success = Math.min(...Object.keys(replies).map(Number))
+  const statuses = [...new Set([...Object.keys(replies).map(Number), ...kindsOf.keys()])]
   return Object.fromEntries(
     statuses.map((status) => {
       const reply = replies[status] as Schema | undefined
-      const kinds = failures.get(status) ?? []
-      const schemas = [
-        ...(reply ? [reply] : []),
-        ...(kinds.length > 0 ? [failureSchema(kinds, errorDetails)] : []),
-      ]
+      const kinds = kindsOf.get(status) ?? []
       const description = [
         ...(reply ? [STATUS_CODES[status] ?? 'Answered'] : []),
         ...kinds.map((kind) => `\`${kind.code}\`: ${kind.message}`),
       ].join('\n\n')
       if (replies[status] === NoBody) return [status, { description }]
-      const schema = schemaOf(schemas.length === 1 ? schemas[0]! : { anyOf: schemas })
+      const failure = kinds.length > 0 ? failureOf(kinds, errorDetails, components) : undefined
+      if (!reply) {
+        const content = { [JSON_MEDIA_TYPE]: { schema: failure!.schema } }
+        return [status, components.responseOf(failure!.name, { description, content })]
+      }
+      if (replies[status] === Bytes) return [status, { description, content: { '*/*': { schema: BYTES } } }]
+      const place = placeOf(operationId, `Reply${status === success ? '' : status}`)
+      const own = components.schemaOf(reply, place, 'answer')
+      const either = `${(reply['title'] as string | undefined) ?? place}Or${failure?.name}`
+      const schema = failure ? components.describeAs(either, { anyOf: [own, failure.schema] }) : own
       // A handler that answers a string sends it as it is.
-      const isText = reply?.['type'] === 'string'
-      const ofText = (reply?.['contentMediaType'] as string | undefined) ?? 'text/plain'
-      const type = replies[status] === Bytes ? '*/*' : isText ? ofText : 'application/json'
-      const response = { description, content: { [type]: { schema } } }
-      // Many routes share a response of errors, so its name is made of its content.
-      const name = [...kinds.map((kind) => kind.code), ...Object.keys(errorDetails ?? {})].join('.')
-      return [status, reply ? response : responseOf(name, response)]
+      const isText = reply['type'] === 'string'
+      const ofText = (reply['contentMediaType'] as string | undefined) ?? 'text/plain'
+      return [status, { description, content: { [isText ? ofText : JSON_MEDIA_TYPE]: { schema } } }]
     }),
   )
 }
@@ -110,7 +78,7 @@ type Properties = Record<string, Schema>
 const propertiesOf = (schema: unknown): Properties =>
   (schema as { properties?: Properties } | undefined)?.properties ?? {}
 
-function parametersOf({ spec, path }: Route, { schemaOf }: Components): object[] {
+function parametersOf({ spec, path }: Route, operationId: string, { schemaOf }: Components): object[] {
   const parameter = (place: string, name: string, required: boolean, annotated: Schema) => {
     const { description, examples: _, ...schema } = annotated
     const example = required || annotated['examples'] ? exampleOf(annotated) : undefined
@@ -120,7 +88,11 @@ function parametersOf({ spec, path }: Route, { schemaOf }: Components): object[]
       required,
       ...(description !== undefined && { description }),
       // A component has its description and examples wherever it is used.
-      schema: schemaOf(annotated['title'] === undefined ? schema : annotated),
+      schema: schemaOf(
+        annotated['title'] === undefined ? schema : annotated,
+        placeOf(operationId, pascalCase(name)),
+        'request',
+      ),
       ...(example !== undefined && { example }),
     }
   }
@@ -146,8 +118,8 @@ function parametersOf({ spec, path }: Route, { schemaOf }: Components): object[]
   ]
 }
 
-/** Bytes, as OpenAPI 3.1 describes them: https://spec.openapis.org/oas/v3.1.0.html#considerations-for-file-uploads */
-const bytesOf = (contentMediaType: string): Schema => ({ contentMediaType })
+/** The schema of a body that the route reads itself: any JSON, or bytes. */
+const rawOf = (contentType: string): Schema => (contentType === JSON_MEDIA_TYPE ? {} : BYTES)
 
 /** The schema of what a client sends under each media type. */
 function contentOf(body: RouteBody): [type: string, schema: Schema][] {
@@ -157,32 +129,35 @@ function contentOf(body: RouteBody): [type: string, schema: Schema][] {
     case 'form':
       return [[FORM_TYPE, body.schema as Schema]]
     case 'raw':
-      return body.contentTypes?.map((type) => [type, bytesOf(type)]) ?? [['*/*', {}]]
+      return (body.contentTypes ?? ['*/*']).map((type) => [type, rawOf(type)])
     case 'multipart': {
       const { file } = body
       const { title: _, ...fields } = body.fields as Schema & { required?: string[] }
-      const properties = { ...propertiesOf(fields), [file.field]: bytesOf('application/octet-stream') }
+      const properties = { ...propertiesOf(fields), [file.field]: BYTES }
       const required = [...(fields.required ?? []), ...(file.required ? [file.field] : [])]
       return [[MULTIPART_TYPE, { ...fields, properties, ...(required.length > 0 && { required }) }]]
     }
   }
 }
 
-function requestBodyOf({ spec: { body } }: Route, { schemaOf }: Components): object | undefined {
+function requestBodyOf(
+  { spec: { body } }: Route,
+  operationId: string,
+  { schemaOf }: Components,
+): object | undefined {
   if (!body) return undefined
-  const content = contentOf(body).map(([type, schema]): [string, object] => {
-    // An example can't hold a file.
-    const example = body.kind === 'multipart' ? undefined : exampleOf(schema)
-    return [type, { schema: schemaOf(schema), ...(example !== undefined && { example }) }]
-  })
+  const content = contentOf(body).map(([type, schema]): [string, object] => [
+    type,
+    { schema: schemaOf(schema, placeOf(operationId, 'Request'), 'request') },
+  ])
   return { required: true, content: Object.fromEntries(content) }
 }
 
 /** Describes a route as an operation of OpenAPI 3.1. */
 export function operationOf(wire: string, route: Route, operationId: string, components: Components): object {
   const { spec } = route
-  const parameters = parametersOf(route, components)
-  const requestBody = requestBodyOf(route, components)
+  const parameters = parametersOf(route, operationId, components)
+  const requestBody = requestBodyOf(route, operationId, components)
   const readsToken = Object.hasOwn(propertiesOf(spec.headers), AUTHORIZATION)
   const scopeNote =
     spec.scope && `A service key needs one of the scopes \`*\`, \`${wire}\` and \`${spec.scope}\`.`
@@ -195,6 +170,6 @@ export function operationOf(wire: string, route: Route, operationId: string, com
     security: spec.access === 'public' && readsToken ? MAYBE_SIGNED_IN : SECURITY[spec.access],
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
-    responses: responsesOf(route, components),
+    responses: responsesOf(route, operationId, components),
   }
 }

@@ -1,6 +1,4 @@
-import { ANY_NAME, Type } from '../base/schema.ts'
-import { schemaOfBody } from './bodies.ts'
-import type { Route, RouteGroup } from './route.ts'
+import { ANY_NAME } from '../base/schema.ts'
 
 /** A JSON schema. */
 export type Schema = Readonly<Record<string, unknown>>
@@ -15,16 +13,36 @@ const isObject = (value: unknown): value is Schema =>
 const mapValues = (object: Schema, change: (value: unknown, name: string) => unknown): Schema =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value, name)]))
 
-/** Replaces each direct subschema of a schema. */
-function mapSchemas(schema: Schema, change: (inner: Schema) => unknown): Schema {
-  const changeEach = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(changeEach) : isObject(value) ? change(value) : value
+/** `store:collection` and `last_backup` as parts of a name: `StoreCollection`, `LastBackup`. */
+export const pascalCase = (text: string): string =>
+  text
+    .split(/[^a-zA-Z0-9]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
+
+/** What the name of a subschema adds to that of its schema. */
+const PLACES: Record<string, string> = { items: 'Item', additionalProperties: 'Value', anyOf: 'Option' }
+
+/**
+ * Replaces each direct subschema of a schema.
+ *
+ * @param change also gets the place of the subschema as a part of a name: that of a property, or `Item` of a list
+ */
+export function mapSchemas(schema: Schema, change: (inner: Schema, place: string) => unknown): Schema {
+  const changeEach = (value: unknown, place: string): unknown =>
+    Array.isArray(value)
+      ? value.map((one, at) => changeEach(one, `${place}${at + 1}`))
+      : isObject(value)
+        ? change(value, place)
+        : value
   return mapValues(schema, (value, keyword) =>
     DATA.has(keyword)
       ? value
       : SCHEMA_MAPS.has(keyword) && isObject(value)
-        ? mapValues(value, changeEach)
-        : changeEach(value),
+        ? mapValues(value, (inner, name) =>
+            changeEach(inner, keyword === 'properties' ? pascalCase(name) : 'Value'),
+          )
+        : changeEach(value, PLACES[keyword] ?? pascalCase(keyword)),
   )
 }
 
@@ -32,60 +50,76 @@ function mapSchemas(schema: Schema, change: (inner: Schema) => unknown): Schema 
 const ANY_NAMES: ReadonlySet<string> = new Set([ANY_NAME, '^.*$'])
 
 /** Writes a schema with the keywords that most client generators know. */
-function simplify({ const: literal, patternProperties, ...rest }: Schema): Schema {
+export function simplify({ const: literal, patternProperties, ...rest }: Schema): Schema {
+  // Of an enumeration of booleans the Java generator of OpenAPI Generator makes code that does not compile.
+  if (typeof literal === 'boolean') return rest
   if (literal !== undefined) return { ...rest, enum: [literal] }
   const { enum: values, type } = rest
   if (Array.isArray(values) && type === undefined && values.every((one) => typeof one === 'string'))
     return { type: 'string', ...rest }
   if (isObject(patternProperties)) {
     const pattern = Object.keys(patternProperties).join()
+    const values = patternProperties[pattern] as Schema
     return ANY_NAMES.has(pattern)
-      ? { ...rest, additionalProperties: patternProperties[pattern] }
+      ? { ...rest, additionalProperties: Object.keys(values).length > 0 ? values : true }
       : { ...rest, patternProperties }
   }
-  const { anyOf, ...others } = rest
-  const literals = Array.isArray(anyOf) ? (anyOf as Schema[]) : []
-  const isEnum =
-    literals.length > 0 && literals.every((one) => one['enum'] && one['type'] === literals[0]!['type'])
-  return isEnum
-    ? { type: literals[0]!['type'], enum: literals.flatMap((one) => one['enum']), ...others }
-    : rest
+  return Array.isArray(rest['anyOf']) ? simplifyUnion(rest, rest['anyOf'] as Schema[]) : rest
 }
 
-/** Schemas and responses that are described once, and referred to by their names. */
-export function createComponents() {
-  const schemas: Record<string, Schema> = {}
-  const responses: Record<string, object> = {}
-
-  /** A schema for the description: one with a title, also a nested one, becomes a reference to its component. */
-  function schemaOf(schema: Schema): Schema {
-    const { title, ...own } = simplify(mapSchemas(schema, schemaOf))
-    if (typeof title !== 'string') return own
-    schemas[title] = own
-    return { $ref: `#/components/schemas/${title}` }
-  }
-
-  /** A reference to a response; the response itself if another response has the name already. */
-  function responseOf(name: string, response: object): object {
-    responses[name] ??= response
-    return JSON.stringify(responses[name]) === JSON.stringify(response)
-      ? { $ref: `#/components/responses/${name}` }
-      : response
-  }
-
-  return { schemas, responses, schemaOf, responseOf }
+/**
+ * A union of values is an enumeration, and one of a type and null has two types. Other unions stay: client generators do
+ * not know schemas of several types.
+ */
+function simplifyUnion({ anyOf: _, ...others }: Schema, alternatives: readonly Schema[]): Schema {
+  const [first] = alternatives
+  if (first && alternatives.every((one) => one['enum'] && one['type'] === first['type']))
+    return { type: first['type'], enum: alternatives.flatMap((one) => one['enum']), ...others }
+  const [inner, ...more] = alternatives.filter(({ type }) => type !== 'null')
+  const isNullable =
+    inner &&
+    more.length === 0 &&
+    alternatives.length === 2 &&
+    typeof inner['type'] === 'string' &&
+    !inner['enum']
+  return isNullable
+    ? { ...inner, type: [inner['type'], 'null'], ...others }
+    : { anyOf: alternatives, ...others }
 }
 
-export type Components = ReturnType<typeof createComponents>
+type Fields = { properties?: Record<string, Schema>; required?: string[] }
 
-type Annotations = { examples?: unknown[]; properties?: Record<string, Schema>; required?: string[] }
+/** Whether a schema is of what a client sends, or of what the server answers. */
+export type Side = 'request' | 'answer'
+
+/** Writes which fields are required: a request may leave out what has a default, and an answer always has it. */
+export function requireBySide(schema: Schema, side: Side): Schema {
+  const { properties, required = [], ...others } = schema as Fields & Schema
+  if (!properties) return schema
+  const names = Object.keys(properties).filter((name) =>
+    Object.hasOwn(properties[name]!, 'default') ? side === 'answer' : required.includes(name),
+  )
+  return { ...others, ...(names.length > 0 && { required: names }), properties }
+}
+
+/** Whether a schema differs between requests and answers. */
+export function hasDefaults(schema: Schema): boolean {
+  const { properties = {} } = schema as Fields
+  let found = Object.values(properties).some((property) => Object.hasOwn(property, 'default'))
+  mapSchemas(schema, (inner) => (found ||= hasDefaults(inner)))
+  return found
+}
+
+/** Whether client generators make a type of a schema, which then needs a name: an object with fields, or a union. */
+export const isModel = (schema: Schema): boolean =>
+  Object.keys((schema as Fields).properties ?? {}).length > 0 || Array.isArray(schema['anyOf'])
 
 /**
  * A value that fits a schema: its first example, its default, or an object of its required properties and those that
  * have examples. Undefined if a required property has none.
  */
 export function exampleOf(schema: Schema): unknown {
-  const { examples, properties, required } = schema as Annotations
+  const { examples, properties, required } = schema as Fields & { examples?: unknown[] }
   const own = examples?.[0] ?? schema['default'] ?? schema['const']
   if (own !== undefined || !properties) return own
   const fields = Object.entries(properties)
@@ -93,63 +127,4 @@ export function exampleOf(schema: Schema): unknown {
     .map(([name, property]) => [name, exampleOf(property)] as const)
   const isWhole = fields.length > 0 && fields.every(([, value]) => value !== undefined)
   return isWhole ? Object.fromEntries(fields) : undefined
-}
-
-/** The body of every failure. */
-export const ErrorSchema = Type.Object(
-  {
-    error: Type.Object({
-      code: Type.String({ description: 'For programs: one of the codes of the response.' }),
-      message: Type.String({ description: 'For people: what is wrong, and what to do.' }),
-      details: Type.Optional(
-        Type.Object(
-          {},
-          {
-            additionalProperties: true,
-            description:
-              'Depends on the code. That of VALIDATION_ERROR has `issues`: each fault as `{path, message}`, the path being a JSON pointer.',
-          },
-        ),
-      ),
-    }),
-  },
-  { title: 'Error' },
-)
-
-const COMPONENT_NAME = /^[a-zA-Z0-9._-]+$/
-
-const schemasIn = ({ spec }: Route): unknown[] => [
-  spec.params,
-  spec.query,
-  spec.headers,
-  schemaOfBody(spec.body),
-  ...Object.values(spec.reply),
-]
-
-/** Why the titles of schemas can't name components, in one line: one is invalid, or two different schemas share it. */
-export function titleFault(groups: readonly RouteGroup[]): string | undefined {
-  const owners = new Map([['Error', { schema: ErrorSchema as unknown as Schema, owner: 'Sixwire' }]])
-  const faults: string[] = []
-
-  function visit(schema: Schema, owner: string): void {
-    const { title } = schema
-    if (typeof title === 'string') {
-      const first = owners.get(title) ?? { schema, owner }
-      owners.set(title, first)
-      if (!COMPONENT_NAME.test(title))
-        faults.push(
-          `${owner} has a schema titled "${title}": a title is the name of the schema in /openapi.json and takes letters, digits, ., - and _ only`,
-        )
-      else if (first.schema !== schema && JSON.stringify(first.schema) !== JSON.stringify(schema))
-        faults.push(
-          `the schemas titled "${title}" of ${first.owner} and of ${owner} differ: give one of them another title`,
-        )
-    }
-    mapSchemas(schema, (inner) => visit(inner, owner))
-  }
-
-  for (const { routes } of groups)
-    for (const one of routes)
-      for (const schema of schemasIn(one)) if (schema !== undefined) visit(schema as Schema, one.key)
-  return faults[0]
 }

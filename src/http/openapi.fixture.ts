@@ -8,6 +8,12 @@ import { answer, route } from './route.ts'
 
 const shopErrors = defineErrors({ sold_out: [409, 'There is none left.'] })
 
+const Count = Type.Integer({ default: 1, examples: [2] })
+const Picking = Type.Object(
+  { fragile: Type.Boolean({ default: false }), floor: Type.Optional(Type.Integer({ default: 0 })) },
+  { title: 'Picking' },
+)
+
 /** A wire of an application that uses what Sixwire's own do not. */
 export const shop = defineWire({
   name: 'shop',
@@ -81,6 +87,26 @@ export const shop = defineWire({
           reply: { 200: Type.Object({}) },
         },
         () => ({}),
+      ),
+      route(
+        'PUT /shop/orders',
+        {
+          summary: 'Place an order',
+          access: 'public',
+          body: json(
+            Type.Object({
+              gift: Type.Boolean({ default: false }),
+              address: Type.Object({ city: Type.String({ examples: ['Bonn'] }) }),
+              lines: Type.Array(Type.Object({ part: Type.String({ examples: ['lid'] }), count: Count })),
+              pick: Type.Optional(Picking),
+            }),
+          ),
+          reply: {
+            200: Type.Object({ picking: Picking }),
+            202: Type.Object({ later: Type.Union([Type.String(), Type.Null()]) }),
+          },
+        },
+        ({ body: { pick = { fragile: false } } }) => ({ picking: { fragile: pick.fragile } }),
       ),
       route(
         'GET /shop-label',

@@ -179,10 +179,11 @@ eachEngine((engine) => {
 
     test('every kind of body says how it is sent', () => {
       const contentOf = (key: string) => described(key).requestBody?.content
-      assert.deepEqual(contentOf('PUT /shop/hook'), { '*/*': { schema: {} } })
+      const bytes = { type: 'string', format: 'binary' }
+      assert.deepEqual(contentOf('PUT /shop/hook'), { '*/*': { schema: bytes } })
       assert.deepEqual(contentOf('PUT /shop/events'), {
-        'application/json': { schema: { contentMediaType: 'application/json' } },
-        'image/png': { schema: { contentMediaType: 'image/png' } },
+        'application/json': { schema: {} },
+        'image/png': { schema: bytes },
       })
       assert.deepEqual(Object.keys(contentOf('PUT /shop/login-form')!), ['application/x-www-form-urlencoded'])
       assert.deepEqual(contentOf('PUT /shop/pictures'), {
@@ -193,7 +194,7 @@ eachEngine((engine) => {
             properties: {
               alt: { type: 'string' },
               more: { type: 'object', properties: {} },
-              picture: { contentMediaType: 'application/octet-stream' },
+              picture: bytes,
             },
           },
         },
@@ -230,9 +231,9 @@ eachEngine((engine) => {
       assert.equal(published.tags.at(-1)!.description, 'Items and their parts.')
     })
 
-    test('the error envelope and schemas with a title are described once, under their names', () => {
+    test('schemas with a title are described once, under their names', () => {
       const { schemas } = published.components
-      for (const name of ['Document', 'Error', 'LogEntry', 'Part', 'Session', 'User'])
+      for (const name of ['Document', 'LogEntry', 'Part', 'Registration', 'Session', 'User'])
         assert.equal(schemas[name]?.type, 'object', name)
       const schemaOf = (path: string, method: string, status: string) =>
         Object.values(published.paths[path]![method]!.responses[status]!.content!)[0]!.schema
@@ -241,12 +242,10 @@ eachEngine((engine) => {
       const number = published.paths['/shop/items/{item}/parts/{part}']!['patch']!.parameters![1]!
       assert.deepEqual(number.schema, { $ref: '#/components/schemas/PartNumber' })
       assert.deepEqual(schemas['PartNumber'], { type: 'integer', description: 'From 1.', examples: [7] })
-      const { user } = schemaOf('/auth/register', 'post', '201')['properties'] as Record<string, Schema>
+      const registration = schemaOf('/auth/register', 'post', '201')
+      assert.deepEqual(registration, { $ref: '#/components/schemas/Registration' })
+      const { user } = schemas['Registration']!['properties'] as Record<string, Schema>
       assert.deepEqual(user, { $ref: '#/components/schemas/User' })
-      assert.equal(JSON.stringify(published).match(/"required":\["error"\]/g)?.length, 1)
-      const { responses } = published.paths['/auth/me']!['get']!
-      assert.deepEqual(responses['401'], { $ref: '#/components/responses/UNAUTHORIZED' })
-      assert.deepEqual(published.paths['/auth/sessions']!['get']!.responses['401'], responses['401'])
     })
 
     test('fields say which format they have', () => {

@@ -5,11 +5,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { createDocsPage } from './docs-page.ts'
 import { JSON_TYPE } from './failures.ts'
 import { operationOf } from './openapi-operation.ts'
-import { createComponents } from './openapi-schemas.ts'
+import { createComponents } from './openapi-components.ts'
 import type { Route, RouteGroup } from './route.ts'
 
 const ABOUT = `Requests and answers are JSON. Every call has an example that can be sent as it is. For calls that need a user, sign up
 with \`POST /auth/register\`, copy the \`token\` of the answer, press **Authorize** and paste it.`
+
+const byName = <T>(named: Record<string, T>): Record<string, T> =>
+  Object.fromEntries(Object.entries(named).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
 const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
@@ -35,7 +38,7 @@ export type About = { title: string; version: string; url: string }
 /** Describes every route as OpenAPI 3.1. */
 function describe(about: About, groups: readonly RouteGroup[]): object {
   const prefix = new URL(about.url).pathname
-  const components = createComponents()
+  const components = createComponents(groups)
   const paths: Record<string, Record<string, object>> = {}
   const ids = new Set<string>()
   for (const { wire, routes } of groups)
@@ -55,8 +58,8 @@ function describe(about: About, groups: readonly RouteGroup[]): object {
     tags: groups.map(({ wire, description }) => ({ name: wire, ...(description && { description }) })),
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
-      schemas: components.schemas,
-      responses: components.responses,
+      schemas: byName(components.schemas),
+      responses: byName(components.responses),
     },
     paths,
   }

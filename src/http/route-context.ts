@@ -1,5 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
-
+import type { Logger } from '../base/logger.ts'
 import type { Access, Admission, Caller } from './access.ts'
 import { maxBytesOf } from './bodies.ts'
 import type { RecordEvent } from './event-log.ts'
@@ -27,7 +26,7 @@ export type DispatchOptions = {
   idempotency: IdempotencyStore
   /** Makes an id for a record or a request. */
   newId: () => string
-  log: FastifyBaseLogger
+  log: Logger
   /** Counts an event of an account for the metrics. */
   countEvent: RecordEvent
 }

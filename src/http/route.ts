@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 
-import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 
+import type { Logger } from '../base/logger.ts'
 import type { ErrorKind } from '../base/errors.ts'
 import { Type } from '../base/schema.ts'
 import type { Access, Caller, UserCaller } from './access.ts'
@@ -148,7 +148,7 @@ export type Call<S extends RouteSpec = RouteSpec> = {
    * @throws TOO_MANY_CONCURRENT, UNAVAILABLE
    */
   makeRoom: MakeRoom
-  log: FastifyBaseLogger
+  log: Logger
   /** Writes a line to the log for what happens to an account, with the client's address and the id of the request. */
   record: RecordEvent
 }

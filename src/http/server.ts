@@ -25,7 +25,7 @@ import { clientOf, DESCRIPTION_LIMIT, parseRateLimit, takeCall } from './limits.
 import { MultipartReader } from './multipart.ts'
 import { DESCRIPTION, registerDescription, type About } from './openapi.ts'
 import { inTurn } from './in-turn.ts'
-import type { Caller } from './access.ts'
+import type { AnswerRecord } from './answer-record.ts'
 import type { AdmittedRequest } from './received-call.ts'
 import { hostNameOf } from './local-call.ts'
 import { limitReceiving } from './receiving.ts'
@@ -46,23 +46,6 @@ const OTHER_METHOD = 'TRACE'
 const HEADERS_MS = 60_000
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
-
-/** What the log and the metrics record of an answer. */
-export type AnswerRecord = {
-  requestId: string
-  method: string
-  /** The route's pattern; undefined if no route answered. */
-  route: string | undefined
-  /** The path that was requested, without its query. */
-  path: string
-  /** 499 if the client disconnected before it had the answer. */
-  status: number
-  ms: number
-  /** The client's address; a forwarded one only from a trusted proxy. */
-  ip: string
-  /** Who called; undefined for strangers. */
-  caller: Caller | undefined
-}
 
 export type ServerOptions = DispatchOptions & {
   groups: readonly RouteGroup[]

@@ -18,7 +18,7 @@ import {
   type Field,
 } from './fields.ts'
 import { limitOf, RATE_LIMIT } from '../http/limits.ts'
-import { titleFault } from '../http/openapi-schemas.ts'
+import { titleFault } from '../http/openapi-titles.ts'
 import { DESCRIPTION } from '../http/openapi.ts'
 import { ACCESS } from '../http/access.ts'
 import type { FormBody, JsonBody, MultipartBody, RawBody, RouteBody } from '../http/bodies.ts'

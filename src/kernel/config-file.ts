@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { oneLine } from '../base/one-line.ts'
 import { StartError } from '../base/start-error.ts'
 import { isPlain, shown } from './fields.ts'
+import { shareOwnPackage } from './own-package.ts'
 
 const NAMES = ['sixwire.config.ts', 'sixwire.config.js', 'sixwire.config.mjs']
 
@@ -21,6 +22,7 @@ export async function readConfigFile(folder: string): Promise<object> {
   const name = configFileName(folder)
   if (name === undefined) return {}
   const file = join(folder, name)
+  shareOwnPackage()
   const { default: config } = (await import(pathToFileURL(file).href).catch((error: unknown) => {
     throw thrownBy(basename(file), error, dirname(file))
   })) as { default?: unknown }

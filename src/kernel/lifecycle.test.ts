@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { cp, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
@@ -295,16 +295,21 @@ describe('a start that can not be', () => {
     )
   })
 
-  test('from a copy under node_modules, where Node strips no types: one line that says what to do', async (t) => {
+  test('in a checkout without its packages: one line that says what to do', async (t) => {
     const folder = await temporaryFolder(t)
-    const copy = join(folder, 'node_modules/sixwire/bin')
-    await mkdir(copy, { recursive: true })
-    await copyFile(new URL('../../bin/sixwire.js', import.meta.url), join(copy, 'sixwire.mjs'))
-    await assert.rejects(run(process.execPath, [join(copy, 'sixwire.mjs'), 'start']), (error: object) => {
-      assert.equal((error as { code: number }).code, 1)
-      assertOneLine((error as { stderr: string }).stderr, /^sixwire: this is a copy under node_modules/)
-      return true
-    })
+    for (const file of ['bin/sixwire.js', 'src/cli.ts', 'package.json'])
+      await cp(new URL(`../../${file}`, import.meta.url), join(folder, file))
+    await assert.rejects(
+      run(process.execPath, [join(folder, 'bin/sixwire.js'), 'start']),
+      (error: object) => {
+        assert.equal((error as { code: number }).code, 1)
+        assertOneLine(
+          (error as { stderr: string }).stderr,
+          /^sixwire: the packages of this checkout .*npm ci/,
+        )
+        return true
+      },
+    )
   })
 
   test('for a fault of an own wire: all of it, since that is what its author needs', async (t) => {

@@ -1,7 +1,7 @@
 import { pino, type DestinationStream, type Logger } from 'pino'
 
 import type { Settings } from './config.ts'
-import type { AnswerRecord } from '../http/server.ts'
+import type { AnswerRecord } from '../http/answer-record.ts'
 
 // No code logs a secret on purpose; this is a second protection.
 const SECRETS = [

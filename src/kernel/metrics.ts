@@ -1,7 +1,7 @@
 import { StartError } from '../base/start-error.ts'
 import { within } from '../base/within.ts'
 import type { RecordEvent } from '../http/event-log.ts'
-import type { AnswerRecord } from '../http/server.ts'
+import type { AnswerRecord } from '../http/answer-record.ts'
 
 // A scrape must not wait for a database or a node that is unavailable.
 const READ_LIMIT_MS = 2_000

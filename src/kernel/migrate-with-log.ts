@@ -1,5 +1,3 @@
-import type { FastifyBaseLogger } from 'fastify'
-
 import type { Clock } from '../base/clock.ts'
 import type { Database, Migration, MigrationProgress } from '../db/database.ts'
 
@@ -11,7 +9,7 @@ const INTERVAL_MS = 5_000
  * while another process runs them.
  */
 export async function migrateWithLog(
-  { db, clock, log }: { db: Pick<Database, 'migrate'>; clock: Clock; log: Pick<FastifyBaseLogger, 'info'> },
+  { db, clock, log }: { db: Pick<Database, 'migrate'>; clock: Clock; log: { info(line: string): void } },
   migrations: readonly Migration[],
 ): Promise<void> {
   const begun = clock.elapsed()

@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 
-import type { FastifyBaseLogger } from 'fastify'
-
+import type { Logger } from '../base/logger.ts'
 import type { Clock } from '../base/clock.ts'
 import { errors } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
@@ -51,7 +50,7 @@ type Row = { id: string; beat: number }
 type Seen = { beat: number; looks: number; isAlive: boolean }
 
 export function createProcesses(
-  { db, clock, log }: { db: Database; clock: Clock; log: FastifyBaseLogger },
+  { db, clock, log }: { db: Database; clock: Clock; log: Logger },
   databaseUrl: string,
 ): ProcessWatch {
   const id = newId()

@@ -1,6 +1,6 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 
+import type { Logger } from '../base/logger.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Settings } from './config.ts'
 import type { Diagnosis } from './diagnosis.ts'
@@ -17,6 +17,7 @@ import {
   type Field,
 } from './fields.ts'
 import type { Caller } from '../http/access.ts'
+import type { ApiShape } from '../http/api-shape.ts'
 import type { RecordEvent } from '../http/event-log.ts'
 import type { WireMetrics } from './metrics.ts'
 import type { Policy } from './policy.ts'
@@ -54,7 +55,7 @@ export type WireContext = {
   jobs: Jobs
   /** Which process holds a claim, and what frees those of one that was killed. */
   processes: Processes
-  log: FastifyBaseLogger
+  log: Logger
   /** Writes a line to the log for what happens to an account outside of calls; a call has its own `record`. */
   record: RecordEvent
   /** Declares counters, gauges and histograms for `GET /metrics`; what calls and jobs take is counted anyway. */
@@ -153,10 +154,12 @@ export type Wire<Name extends string, Options, Service, Routes extends readonly 
 /** The options as they are written: everything may be left out. */
 type Input<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Input<T[K]> } : T
 
-/** The routes of a wire, for the typed client: `createClient<Api | RoutesOf<typeof greetings>>(url)`. */
-export type RoutesOf<W> = W extends (...options: never[]) => ConfiguredWire<string, unknown, infer R>
+type RoutesOf<W> = W extends (...options: never[]) => ConfiguredWire<string, unknown, infer R>
   ? R[number]
   : never
+
+/** The routes of a wire, for the typed client: `createClient<Api & ApiOf<typeof greetings>>(url)`. */
+export type ApiOf<W> = ApiShape<RoutesOf<W>>
 
 /** The service of a wire: `ServiceOf<typeof auth>`. */
 export type ServiceOf<W> = W extends Need<string, infer Service> ? Service : never

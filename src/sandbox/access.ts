@@ -1,5 +1,6 @@
-import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 
+import type { Logger } from '../base/logger.ts'
 import { errors } from '../base/errors.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { isLoopbackAddress, networkFilter } from '../base/ip-address.ts'
@@ -70,7 +71,7 @@ export function createAccess(settings: Settings): (request: FastifyRequest) => v
 /** Logs at the start to whom the sandbox is open. */
 export function logAccess(
   { publicUrl, sandboxHost: { names, networks }, sandboxUrl }: Settings,
-  log: FastifyBaseLogger,
+  log: Logger,
 ): void {
   const callers = [
     ...(names.length > 0 ? [`everybody who reaches this server under the name ${names.join(' or ')}`] : []),

@@ -1,5 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
-
+import type { Logger } from '../base/logger.ts'
 import type { Clock } from '../base/clock.ts'
 import { Type } from '../base/schema.ts'
 import type { Step } from '../db/database.ts'
@@ -69,7 +68,7 @@ async function post(url: string, { headers, body }: CallbackRequest, stopping: A
 /** Sends the callbacks of all stand-ins as jobs: a restart loses none, and of several servers one sends each. */
 export const createCallbackQueue = (
   jobs: Jobs,
-  { clock, log }: { clock: Clock; log: FastifyBaseLogger },
+  { clock, log }: { clock: Clock; log: Logger },
 ): CallbackQueue => ({
   of<M>(
     standIn: string,

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 
+import { asset } from '../base/asset.ts'
 import type { Settings } from '../kernel/config.ts'
 import { createFiles } from './files.ts'
 
@@ -22,7 +23,7 @@ const FRONTEND = '/app'
  * to sign up and in. It uses the API as any frontend would, and is short enough to be read as an example of one.
  */
 export const createFrontend = ({ name, publicUrl, sandboxUrl }: Settings): FastifyPluginAsync =>
-  createFiles(new URL('./frontend/', import.meta.url), {
+  createFiles(asset('sandbox/frontend/'), {
     at: `${FRONTEND}/files`,
     pages: ['', '/auth/verify', '/auth/reset', '/auth/magic-link', '/auth/callback'].map(
       (page) => FRONTEND + page,

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 
+import { asset } from '../base/asset.ts'
 import { errors } from '../base/errors.ts'
 import type { Variables } from '../kernel/options.ts'
 import type { SandboxLists } from '../kernel/sandbox-lists.ts'
@@ -96,7 +97,7 @@ export function createSandbox(
     get variables() {
       return Object.assign({}, ...Array.from(used, (one) => one.describe())) as Record<string, string>
     },
-    migrations: new URL('./migrations/', import.meta.url),
+    migrations: asset('sandbox/migrations/'),
     async plugin(engine) {
       engine.addHook('onRequest', async (request) => mayCall(request))
       // With a handler of its own the check above holds for unknown paths, too.

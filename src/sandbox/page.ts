@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 
+import { asset } from '../base/asset.ts'
 import { createFiles } from './files.ts'
 
 // The page writes text only, never HTML, and runs its own files only. A mail is shown in a frame without scripts and
@@ -24,7 +25,7 @@ const POLICY = [
  * @param unused the names of the stand-ins that the application does not use
  */
 export const createPage = (base: string, appUrl: string, unused: readonly string[]): FastifyPluginAsync =>
-  createFiles(new URL('./page/', import.meta.url), {
+  createFiles(asset('sandbox/page/'), {
     at: '/page',
     pages: ['/'],
     words: { root: new URL(base).pathname, app: appUrl, unused: unused.join(' ') },

@@ -1,5 +1,6 @@
-import type { FastifyBaseLogger, FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync } from 'fastify'
 
+import type { Logger } from '../base/logger.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Settings } from '../kernel/config.ts'
 import type { Database } from '../db/database.ts'
@@ -16,7 +17,7 @@ export type StandInContext = {
   db: Database
   clock: Clock
   settings: Settings
-  log: FastifyBaseLogger
+  log: Logger
   /** Work that must survive a restart. */
   jobs: Jobs
   faults: Faults

@@ -7,7 +7,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Browser, Page } from 'playwright-core'
 
-import type { Api } from '../app.ts'
 import { createClient } from '../client/client.ts'
 import { launchChromium, withoutChromium } from '../testing/chromium.ts'
 import { anyEngine, temporaryFolder, type Ending, type Engine } from '../testing/engines.ts'
@@ -109,7 +108,7 @@ describe('a newcomer', { skip: withoutChromium }, () => {
       { timeout: 180_000 },
       async (t) => {
         const { url, folder } = await start(t, engine)
-        const api = createClient<Api>(url)
+        const api = createClient(url)
         const person = await sitDown(t, url)
         const { sandbox, tab, note, click, fill, follow, openMail, signOut } = person
         const whoIsIn = async () => (await api.call('GET /auth/me', { token: await person.token() })).user

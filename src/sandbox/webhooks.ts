@@ -1,5 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
-
+import type { Logger } from '../base/logger.ts'
 import type { Clock } from '../base/clock.ts'
 import { errors, type ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
@@ -95,7 +94,7 @@ export function createWebhookLog({
   db: Database
   clock: Clock
   jobs: Jobs
-  log: FastifyBaseLogger
+  log: Logger
 }): WebhookLog {
   const rows = createWebhookRows(db, clock)
   const targets = new Map<string, WebhookTarget>()

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-import { createApp, type Api, type App, type Config } from '../app.ts'
+import { createApp, type App, type Config } from '../app.ts'
 import { Agent } from '../base/node-http.ts'
-import { createClient, type Client } from '../client/client.ts'
+import { createClient, type Client } from '../client/index.ts'
 import { countStart } from './counts.ts'
 import { testClock, type TestClock } from './clock.ts'
 import { temporaryFolder, type Ending, type Engine } from './engines.ts'
@@ -35,7 +35,7 @@ export type TestApp = {
   /** Any request at all, as a stranger would send it. */
   request(method: string, path: string, options?: RequestOptions): Promise<TestAnswer>
   /** The typed client, without a token. */
-  client: Client<Api>
+  client: Client
   /** A new account, signed in. */
   register(
     email?: string,
@@ -153,7 +153,7 @@ export async function startApp(
     app,
     clock,
     request,
-    client: createClient<Api>(url),
+    client: createClient(url),
     async register(email = `person${++people}@example.com`) {
       const password = 'correct horse battery'
       const answered = await request('POST', '/auth/register', { body: { email, password } })

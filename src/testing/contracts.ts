@@ -1,6 +1,7 @@
 // The contracts of the sandbox and of the tests, compiled by scripts/compile-contracts.ts.
-import type { Abi, Hex } from 'viem'
+import type { Abi } from 'viem'
 
+import type { Hex } from '../base/hex.ts'
 import Forwarder from '../sandbox/chains/contracts/Forwarder.json' with { type: 'json' }
 import MultiToken from '../sandbox/chains/contracts/MultiToken.json' with { type: 'json' }
 import Nft from '../sandbox/chains/contracts/Nft.json' with { type: 'json' }

@@ -16,10 +16,10 @@ export function resolved<T>(description: T): T {
 
 // An answer may have a field `error` that is text.
 type Envelope = { error: { properties?: { code?: { enum?: string[] } } } }
-type Alternative = { anyOf?: Alternative[]; allOf?: Alternative[]; properties?: Envelope }
+type Alternative = { anyOf?: Alternative[]; properties?: Envelope }
 
 /** The error codes that the resolved schema of an answer names. */
 export function codesIn(schema: unknown): string[] {
-  const { anyOf = [], allOf = [], properties } = (schema ?? {}) as Alternative
-  return [...(properties?.error?.properties?.code?.enum ?? []), ...[...anyOf, ...allOf].flatMap(codesIn)]
+  const { anyOf = [], properties } = (schema ?? {}) as Alternative
+  return [...(properties?.error?.properties?.code?.enum ?? []), ...anyOf.flatMap(codesIn)]
 }

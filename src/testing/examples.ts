@@ -37,7 +37,7 @@ export async function applicationFolder(t: TestContext, files: Record<string, st
       join(folder, name),
       text
         .replaceAll("'sixwire'", JSON.stringify(pathToFileURL(library).href))
-        .replaceAll(/'sixwire\/(aws-kms|smtp|twilio|stripe|paypal)'/g, (_, name: string) =>
+        .replaceAll(/'sixwire\/(client|aws-kms|smtp|twilio|stripe|paypal)'/g, (_, name: string) =>
           JSON.stringify(import.meta.resolve(`sixwire/${name}`)),
         ),
     )

@@ -5,13 +5,12 @@ import {
   http,
   publicActions,
   walletActions,
-  type Address,
   type Chain,
-  type Hex,
   type PrivateKeyAccount,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
+import type { Address, Hex } from '../base/hex.ts'
 import { startNode, type LocalNode } from '../sandbox/chains/node.ts'
 import { CONTRACTS, type Compiled } from './contracts.ts'
 import type { Ending } from './engines.ts'

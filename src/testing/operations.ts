@@ -15,7 +15,11 @@ import {
   tamperedText,
 } from './hostile.ts'
 
-export type OpenapiSchema = { type?: string; properties?: Record<string, OpenapiSchema>; enum?: string[] }
+export type OpenapiSchema = {
+  type?: string | string[]
+  properties?: Record<string, OpenapiSchema>
+  enum?: string[]
+}
 
 /** One route, as it is described. */
 export type OpenapiOperation = {

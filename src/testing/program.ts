@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { symlink, writeFile, mkdir } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -148,11 +148,9 @@ export async function runProgram(
   return { code, output: program.output(), errors: program.errors() }
 }
 
-/** An application's folder, in which `import … from 'sixwire'` means this checkout. */
+/** An application's folder. */
 export async function applicationFolder(ending: Ending, files: Record<string, string>): Promise<string> {
   const folder = await temporaryFolder(ending)
-  await mkdir(join(folder, 'node_modules'))
-  await symlink(ROOT, join(folder, 'node_modules/sixwire'), 'dir')
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), text)

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util'
 
-import type { FastifyBaseLogger } from 'fastify'
-
+import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Sql } from '../../db/sql.ts'
 import { failSql, retrySql, type ClaimedJob } from './job-rows.ts'
@@ -17,7 +16,7 @@ export type Retry = { firstMs: number; maxMs: number; attempts: number }
  * @param retry how it is tried again; undefined: it has failed for good
  */
 export function failureSql(
-  { clock, log }: { clock: Clock; log: FastifyBaseLogger },
+  { clock, log }: { clock: Clock; log: Logger },
   job: ClaimedJob,
   { error, retry }: { error: unknown; retry?: Retry },
 ): Sql {

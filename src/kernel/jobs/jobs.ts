@@ -1,6 +1,6 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 
+import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { ApiError, Issue } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
@@ -163,7 +163,7 @@ type Settlement = { job: ClaimedJob; query: Sql | 'done' }
 type JobQueue = {
   readonly db: Database
   readonly clock: Clock
-  readonly log: FastifyBaseLogger
+  readonly log: Logger
   readonly process: string | undefined
   readonly kinds: Map<string, Kind>
   readonly running: Map<string, Running>
@@ -185,7 +185,7 @@ class PayloadError extends TypeError {
  *
  * @param process the id of this process, which its claims carry; without one they end with their lease only
  */
-export function createJobs(db: Database, clock: Clock, log: FastifyBaseLogger, process?: string): JobRunner {
+export function createJobs(db: Database, clock: Clock, log: Logger, process?: string): JobRunner {
   const queue: JobQueue = {
     db,
     clock,

@@ -1,11 +1,6 @@
-import type {
-  FastifyBaseLogger,
-  FastifyInstance,
-  FastifyPluginAsync,
-  FastifyReply,
-  FastifyRequest,
-} from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
+import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isSameSecret } from '../../base/crypto.ts'
 import type { Database } from '../../db/database.ts'
@@ -46,7 +41,7 @@ const LIST_MAX = 100
 export type CardpayApiOptions = {
   db: Database
   clock: Clock
-  log: FastifyBaseLogger
+  log: Logger
   faults: Faults
   changes: Changes
   calls: IdempotentCalls

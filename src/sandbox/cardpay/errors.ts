@@ -1,5 +1,6 @@
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
+import type { Logger } from '../../base/logger.ts'
 import { ApiError } from '../../base/errors.ts'
 
 export type ErrorType = 'api_error' | 'card_error' | 'idempotency_error' | 'invalid_request_error'
@@ -87,7 +88,7 @@ function stripeErrorOf(error: unknown): StripeError | undefined {
 
 /** Answers an error as Stripe would. */
 export const createAnswerError =
-  (log: FastifyBaseLogger, address: string) =>
+  (log: Logger, address: string) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const stripeError = stripeErrorOf(error)
     if (!stripeError) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 
+import { asset } from '../../base/asset.ts'
 import { deriveKey } from '../../base/crypto.ts'
 import { sql } from '../../db/sql.ts'
 import { createFiles } from '../files.ts'
@@ -98,7 +99,7 @@ export function createCardpay(context: StandInContext): StandIn {
         { prefix: `/${NAME}/v1` },
       )
       await engine.register(
-        createFiles(new URL('./page/', import.meta.url), {
+        createFiles(asset('sandbox/cardpay/page/'), {
           at: `/${NAME}/page`,
           pages: [],
           words: {},

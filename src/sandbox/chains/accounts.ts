@@ -1,9 +1,10 @@
 import { createECDH, createHash } from 'node:crypto'
 
-import type { Address, Hex, PrivateKeyAccount } from 'viem'
+import type { PrivateKeyAccount } from 'viem'
 import { getContractAddress, publicKeyToAddress } from 'viem/utils'
 import { english, privateKeyToAccount } from 'viem/accounts'
 
+import type { Address, Hex } from '../../base/hex.ts'
 import { deriveKey } from '../../base/crypto.ts'
 
 const ACCOUNTS = 10

@@ -1,5 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
-
+import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/clock.ts'
 import { errors } from '../../base/errors.ts'
 import type { Reply } from '../../outbound/outbound.ts'
@@ -41,7 +40,7 @@ type LocalChainOptions = {
   readonly folder: string
   readonly accounts: ChainAccounts
   readonly clock: Clock
-  readonly log: FastifyBaseLogger
+  readonly log: Logger
   /** Called after each change, also by other means than `call`. */
   readonly onChange: () => void
 }

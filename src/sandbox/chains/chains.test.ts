@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { Address } from 'viem'
-
+import type { Address } from '../../base/hex.ts'
 import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../testing/app.ts'
 import { CONTRACTS } from '../../testing/contracts.ts'
 import { anyEngine, someEngine, temporaryFolder, type Engine } from '../../testing/engines.ts'

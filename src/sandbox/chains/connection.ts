@@ -3,8 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { FastifyBaseLogger } from 'fastify'
-
+import type { Logger } from '../../base/logger.ts'
 import type { ChainAccounts } from './accounts.ts'
 import { setUpCalls } from './contracts.ts'
 import { tryLock } from '../../db/file-lock.ts'
@@ -53,7 +52,7 @@ type ConnectionOptions = {
   readonly chainId: number
   readonly folder: string
   readonly accounts: ChainAccounts
-  readonly log: FastifyBaseLogger
+  readonly log: Logger
 }
 
 type ConnectionContext = ConnectionOptions & { readonly states: ReturnType<typeof createStateFile> }

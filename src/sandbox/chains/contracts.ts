@@ -1,6 +1,7 @@
-import type { Abi, Address, Hex } from 'viem'
+import type { Abi } from 'viem'
 import { encodeDeployData, encodeEventTopics, encodeFunctionData } from 'viem/utils'
 
+import type { Address, Hex } from '../../base/hex.ts'
 import Forwarder from './contracts/Forwarder.json' with { type: 'json' }
 import MultiToken from './contracts/MultiToken.json' with { type: 'json' }
 import Nft from './contracts/Nft.json' with { type: 'json' }

@@ -1,5 +1,4 @@
-import type { FastifyBaseLogger } from 'fastify'
-
+import type { Logger } from '../../base/logger.ts'
 import type { Database } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 import type { LocalChain } from './chain.ts'
@@ -15,7 +14,7 @@ export type Heads = {
 }
 
 /** The latest blocks of the chains in the database, where the event streams of all servers see that they change. */
-export function createHeads(db: Database, log: FastifyBaseLogger): Heads {
+export function createHeads(db: Database, log: Logger): Heads {
   const underWay = new Map<string, { isStale: boolean; work: Promise<void> }>()
 
   async function record(chain: LocalChain): Promise<void> {

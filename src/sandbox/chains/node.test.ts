@@ -3,8 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { test } from 'node:test'
 
-import type { Address } from 'viem'
-
+import type { Address } from '../../base/hex.ts'
 import { startScript, urlLiteral } from '../../testing/program.ts'
 import { startTestNode } from '../../testing/node.ts'
 import { startRpcProxy } from '../../testing/rpc-proxy.ts'

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { arch, platform } from 'node:process'
+import { join } from 'node:path'
+import { arch, cwd, platform } from 'node:process'
 
 import { createOutbound, jsonOf, type Reply } from '../../outbound/outbound.ts'
 
@@ -150,16 +151,19 @@ export function createNodeClient(url: string): NodeClient {
 /** The program in the package of this platform; the package that it belongs to would start it by another process. */
 function anvilPath(): string {
   const name = `@foundry-rs/anvil-${platform}-${ARCHITECTURES[arch] ?? arch}`
-  // The platform's package is a dependency of the one that Sixwire names.
-  const own = createRequire(import.meta.url)
-  const require = createRequire(own.resolve('@foundry-rs/anvil/package.json'))
-  try {
-    return require.resolve(`${name}/bin/anvil${platform === 'win32' ? '.exe' : ''}`)
-  } catch {
-    throw new Error(
-      `there is no ${name}: install the optional dependencies, or set the RPC address of a node`,
-    )
-  }
+  const program = `${name}/bin/anvil${platform === 'win32' ? '.exe' : ''}`
+  // Installed beside Sixwire, or by the application if Sixwire is elsewhere.
+  for (const place of [import.meta.url, join(cwd(), 'package.json')])
+    try {
+      // The platform's package is a dependency of the one that has a name for all.
+      const whole = createRequire(place).resolve('@foundry-rs/anvil/package.json')
+      return createRequire(whole).resolve(program)
+    } catch {
+      // Not from there.
+    }
+  throw new Error(
+    'anvil is not installed, which runs the local chains: run "npm install --save-dev @foundry-rs/anvil", or set the RPC address of a node',
+  )
 }
 
 /**

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { Address, Hex } from 'viem'
 import { formatUnits, isAddress, parseUnits } from 'viem/utils'
 
+import type { Address, Hex } from '../../base/hex.ts'
 import { errors, invalid } from '../../base/errors.ts'
 import type { ChainAccounts } from './accounts.ts'
 import type { LocalChain } from './chain.ts'

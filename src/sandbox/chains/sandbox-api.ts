@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
-import type { Address, Hex } from 'viem'
 import { formatUnits, getAddress } from 'viem/utils'
 
+import type { Address, Hex } from '../../base/hex.ts'
 import { isoTime } from '../../base/clock.ts'
 import { errors, invalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema.ts'

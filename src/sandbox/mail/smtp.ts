@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 
-import type { FastifyBaseLogger } from 'fastify'
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
 
+import type { Logger } from '../../base/logger.ts'
 import { PendingPromises } from '../../base/pending-promises.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isLoopbackAddress, networkFilter } from '../../base/ip-address.ts'
@@ -30,7 +30,7 @@ export type SmtpOptions = {
   bounces: Bounces
   faults: Faults
   clock: Clock
-  log: FastifyBaseLogger
+  log: Logger
 }
 
 export type Smtp = {

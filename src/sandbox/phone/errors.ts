@@ -1,5 +1,6 @@
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
+import type { Logger } from '../../base/logger.ts'
 import { ApiError } from '../../base/errors.ts'
 
 /** An error in Twilio's form, https://www.twilio.com/docs/usage/twilios-response#exceptions */
@@ -40,7 +41,7 @@ function twilioErrorOf(error: unknown): TwilioError | undefined {
 
 /** Answers an error as Twilio would: `{code, message, more_info, status}`. */
 export const createAnswerError =
-  (log: FastifyBaseLogger) =>
+  (log: Logger) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const twilioError = twilioErrorOf(error)
     if (!twilioError) log.error({ requestId: request.id, err: error }, 'an unexpected error answered 500')

@@ -1,5 +1,6 @@
-import type { FastifyBaseLogger, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
+import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Database } from '../../db/database.ts'
 import type { Callbacks } from '../callbacks.ts'
@@ -33,7 +34,7 @@ const PAGE_MAX = 1_000
 export type TwilioApiOptions = {
   db: Database
   clock: Clock
-  log: FastifyBaseLogger
+  log: Logger
   account: TwilioAccount
   messages: Messages
   callbacks: Callbacks<TwilioReport>

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
+import type { Logger } from '../../base/logger.ts'
 import { ApiError } from '../../base/errors.ts'
 
 const DEBUG_HEADER = 'paypal-debug-id'
@@ -87,7 +88,7 @@ function payPalErrorOf(error: unknown): PayPalError | undefined {
 }
 
 /** Answers errors as PayPal does, and names each answer by a debug id. */
-export function answerAsPayPal(engine: FastifyInstance, log: FastifyBaseLogger): void {
+export function answerAsPayPal(engine: FastifyInstance, log: Logger): void {
   engine.addHook('onRequest', async (_request, reply) => {
     reply.header(DEBUG_HEADER, randomBytes(7).toString('hex').slice(0, 13))
   })

@@ -1,3 +1,4 @@
+import { asset } from '../../base/asset.ts'
 import { formatAmount } from '../../base/money.ts'
 import { createFiles } from '../files.ts'
 import { PROVIDER_PAGE_POLICY } from '../provider-page.ts'
@@ -32,7 +33,7 @@ export function createWalletpay(context: StandInContext): StandIn {
     async routes(engine) {
       await engine.register(createPayPalApi({ db, clock, log, faults, wallet }), { prefix: '/walletpay' })
       await engine.register(
-        createFiles(new URL('./page/', import.meta.url), {
+        createFiles(asset('sandbox/walletpay/page/'), {
           at: '/walletpay/page',
           pages: [],
           words: {},

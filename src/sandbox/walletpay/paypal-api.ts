@@ -1,5 +1,6 @@
-import type { FastifyBaseLogger, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 
+import type { Logger } from '../../base/logger.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isSameSecret } from '../../base/crypto.ts'
 import { decodeUtf8, parseStrictJson } from '../../base/json.ts'
@@ -23,7 +24,7 @@ const refuse = (status: number): never => {
 export function createPayPalApi(options: {
   db: Database
   clock: Clock
-  log: FastifyBaseLogger
+  log: Logger
   faults: Faults
   wallet: WalletProvider
 }): FastifyPluginAsync {

@@ -1,3 +1,4 @@
+import { asset } from '../../base/asset.ts'
 import { StartError } from '../../base/start-error.ts'
 import { findingIf, warning } from '../../kernel/diagnosis.ts'
 import { defineWire } from '../../kernel/wire.ts'
@@ -39,7 +40,7 @@ export const auth = defineWire({
   needs: [messaging.optional],
   options: AuthOptions,
   providers: AUTH_PROVIDERS,
-  migrations: new URL('./migrations/', import.meta.url),
+  migrations: asset('wires/auth/migrations/'),
   setup(context, options) {
     const { db, clock, jobs, log, settings, policy } = context
     const { secret } = settings

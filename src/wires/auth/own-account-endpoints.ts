@@ -22,6 +22,7 @@ const Me = Type.Object(
   },
   { title: 'Me' },
 )
+const Account = Type.Object({ user: Me }, { title: 'Account' })
 
 const meOf = (user: UserRow, { emailVerified, role }: UserCaller) => ({
   ...userOf(user),
@@ -47,7 +48,7 @@ export function ownAccountEndpoints({
       {
         summary: 'Retrieve the signed-in user',
         access: 'session',
-        reply: { 200: Type.Object({ user: Me }) },
+        reply: { 200: Account },
       },
       async ({ caller }) => {
         const user = await users.byId(caller.id)
@@ -63,15 +64,18 @@ export function ownAccountEndpoints({
         access: 'session',
         // 16 KiB of metadata: a client may escape a character of 2 bytes as \uXXXX, which has 6
         body: json(
-          Type.Object({
-            name: Type.Optional(
-              Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] }),
-            ),
-            metadata: Type.Optional(Metadata),
-          }),
+          Type.Object(
+            {
+              name: Type.Optional(
+                Type.Union([Type.String({ maxLength: 200 }), Type.Null()], { examples: ['Ada Lovelace'] }),
+              ),
+              metadata: Type.Optional(Metadata),
+            },
+            { title: 'UpdateAccountRequest' },
+          ),
           { maxBytes: 100_000 },
         ),
-        reply: { 200: Type.Object({ user: Me }) },
+        reply: { 200: Account },
       },
       async ({ body, caller }) => ({ user: meOf(await account.update(caller, body), caller) }),
     ),
@@ -81,7 +85,7 @@ export function ownAccountEndpoints({
         description:
           'Requires the password if the account has one, and else a sign-in within the last 10 minutes. Records of other wires, such as documents, are not deleted.',
         access: 'session',
-        body: json(Type.Object({ password: Type.Optional(Password) })),
+        body: json(Type.Object({ password: Type.Optional(Password) }, { title: 'DeleteAccountRequest' })),
         reply: { 200: Message },
         errors: [
           authErrors.invalid_credentials,
@@ -99,10 +103,13 @@ export function ownAccountEndpoints({
         summary: 'Change the password and revoke all other sessions',
         access: 'session',
         body: json(
-          Type.Object({
-            currentPassword: Password,
-            newPassword: newPassword(passwords, 'another correct horse'),
-          }),
+          Type.Object(
+            {
+              currentPassword: Password,
+              newPassword: newPassword(passwords, 'another correct horse'),
+            },
+            { title: 'ChangePasswordRequest' },
+          ),
         ),
         reply: { 200: Message },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],

@@ -65,11 +65,14 @@ export function signInEndpoints({
         },
         body: json(
           withRule(
-            Type.Object({
-              email: NewEmail,
-              password: newPassword(passwords),
-              name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
-            }),
+            Type.Object(
+              {
+                email: NewEmail,
+                password: newPassword(passwords),
+                name: Type.Optional(Type.String({ maxLength: 200, examples: ['Ada Lovelace'] })),
+              },
+              { title: 'RegisterRequest' },
+            ),
             ({ email, password }) => {
               const message = [email, password].every((one) => typeof one === 'string')
                 ? ownAddressFault(password, email)
@@ -78,7 +81,7 @@ export function signInEndpoints({
             },
           ),
         ),
-        reply: { 201: Type.Object({ user: User, ...Tokens }) },
+        reply: { 201: Type.Object({ user: User, ...Tokens }, { title: 'Registration' }) },
         errors: [authErrors.registration_closed, authErrors.email_taken],
       },
       async ({ body, recordId, ip, userAgent, record }) => {
@@ -96,8 +99,8 @@ export function signInEndpoints({
           'After too many failed attempts the address is locked: until the lock expires, the right password is answered with 423 too.',
         access: 'public',
         limit: '30/min',
-        body: json(Type.Object({ email: Email, password: Password })),
-        reply: { 200: Type.Object({ user: LoginUser, ...Tokens }) },
+        body: json(Type.Object({ email: Email, password: Password }, { title: 'LoginRequest' })),
+        reply: { 200: Type.Object({ user: LoginUser, ...Tokens }, { title: 'Login' }) },
         errors: [authErrors.invalid_credentials, authErrors.account_locked],
       },
       async ({ body, ip, userAgent, record }) => {
@@ -114,7 +117,7 @@ export function signInEndpoints({
           'A JSON Web Key Set (RFC 7517). A key is published an hour before it signs, and until its last token has expired.',
         access: 'public',
         limit: '600/min',
-        reply: { 200: Type.Object({ keys: Type.Array(PublicKey) }) },
+        reply: { 200: Type.Object({ keys: Type.Array(PublicKey) }, { title: 'PublicKeySet' }) },
       },
       async () =>
         answer(

@@ -51,8 +51,8 @@ export function coreRoutes({
         access: 'public',
         limit: PROBES,
         reply: {
-          200: Type.Object({ ready: Type.Literal(true) }),
-          503: Type.Object({ ready: Type.Literal(false), reason: Type.String() }),
+          200: Type.Object({ ready: Type.Literal(true) }, { title: 'Ready' }),
+          503: Type.Object({ ready: Type.Literal(false), reason: Type.String() }, { title: 'NotReady' }),
         },
       },
       () => {
@@ -70,14 +70,17 @@ export function coreRoutes({
         description: 'Not available in production.',
         limit: PROBES,
         reply: {
-          200: Type.Object({
-            name: Type.String(),
-            version: Type.String({ description: "The application's own version." }),
-            platform: Type.String({ description: "Sixwire's version." }),
-            runtime: Type.String(),
-            wires: Type.Array(Type.String()),
-            uptime: Type.Number({ description: 'Seconds since the start.' }),
-          }),
+          200: Type.Object(
+            {
+              name: Type.String(),
+              version: Type.String({ description: "The application's own version." }),
+              platform: Type.String({ description: "Sixwire's version." }),
+              runtime: Type.String(),
+              wires: Type.Array(Type.String()),
+              uptime: Type.Number({ description: 'Seconds since the start.' }),
+            },
+            { title: 'ServerInfo' },
+          ),
         },
         errors: [errors.not_found],
       },

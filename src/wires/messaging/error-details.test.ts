@@ -110,16 +110,20 @@ eachEngine((engine) => {
     test('the description says so', async () => {
       const { paths } = resolved((await app.request('GET', '/openapi.json')).body)
       const detailsIn = ({ content }: Described) =>
-        content['application/json'].schema.allOf?.at(-1).properties.error.properties.details
+        content['application/json'].schema.properties.error.properties.details
       const failures = Object.entries<Described>(paths['/messaging/sms'].post.responses).filter(
         ([status]) => Number(status) >= 400,
       )
       assert.ok(failures.length > 5)
       for (const [status, failure] of failures) {
-        assert.deepEqual(Object.keys(detailsIn(failure).properties), ['channel', 'provider'], status)
+        assert.deepEqual(
+          Object.keys(detailsIn(failure).properties).slice(-2),
+          ['channel', 'provider'],
+          status,
+        )
         assert.deepEqual(detailsIn(failure).required, ['channel', 'provider'])
       }
-      assert.equal(detailsIn(paths['/messaging/logs'].get.responses['401']), undefined)
+      assert.equal(detailsIn(paths['/messaging/logs'].get.responses['401']).properties, undefined)
     })
   })
 

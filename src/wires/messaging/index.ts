@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 
 import type { Static } from 'typebox'
 
+import { asset } from '../../base/asset.ts'
 import { newId } from '../../base/ids.ts'
 import type { Settings } from '../../kernel/config.ts'
 import type { Step } from '../../db/database.ts'
@@ -62,7 +63,7 @@ export const messaging = defineWire({
   options: MessagingOptions,
   env: { MAIL_BOUNCE_SECRET: 'bounceSecret' },
   providers: MESSAGING_PROVIDERS,
-  migrations: new URL('./migrations/', import.meta.url),
+  migrations: asset('wires/messaging/migrations/'),
   async setup(context, options) {
     const { db, clock, jobs, settings, policy } = context
     const providers = await openProviders(options, settings.appUrl, clock)

@@ -37,10 +37,13 @@ export const logEndpoints = ({ list, policy }: { list: MessageLog; policy: Polic
         ...PageQuery,
       }),
       reply: {
-        200: Type.Object({
-          logs: Type.Array(LogEntry),
-          ...PageReply,
-        }),
+        200: Type.Object(
+          {
+            logs: Type.Array(LogEntry),
+            ...PageReply,
+          },
+          { title: 'LogEntryPage' },
+        ),
       },
     },
     async ({ caller, query }) => {

@@ -1,9 +1,7 @@
-import { createRequire } from 'node:module'
-
-import type { Fault } from '../../base/with-rule.ts'
-import type * as Library from 'libphonenumber-js/min'
-
+import { requireModule } from '../../base/asset.ts'
 import { parseAddress } from '../../base/email-address.ts'
+import type { Fault } from '../../base/with-rule.ts'
+import type * as PhoneNumbers from './phone-numbers.ts'
 
 const RECIPIENTS_MAX = 50
 const E164 = /^\+[1-9]\d{1,14}$/
@@ -59,8 +57,6 @@ export function mailRecipients(input: {
   return { ...lists, keys: [...keys] }
 }
 
-const require = createRequire(import.meta.url)
-
 /**
  * Checks that text is a phone number in E.164 with a length that the numbering plan of its country allows. A stricter
  * check would refuse real numbers, because plans change more often than programs; the library advises against it
@@ -73,6 +69,6 @@ export function phoneFault(text: string): string | undefined {
 
 function isPossible(number: string): boolean {
   // Loaded when first needed: the numbering plans of all countries take long to load, and many servers send no SMS.
-  const { parsePhoneNumberFromString } = require('libphonenumber-js/min') as typeof Library
+  const { parsePhoneNumberFromString } = requireModule('wires/messaging/phone-numbers') as typeof PhoneNumbers
   return parsePhoneNumberFromString(number)?.isPossible() ?? false
 }

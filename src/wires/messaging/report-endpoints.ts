@@ -55,13 +55,16 @@ export function reportEndpoints({ receivers, publicUrl }: { receivers: ReportRec
         query: Type.Object({ id: Type.Optional(Type.String({ pattern: idPattern })) }),
         headers: Type.Object({ 'x-twilio-signature': Type.Optional(Type.String({ maxLength: 200 })) }),
         body: form(
-          Type.Object({
-            MessageSid: Type.Optional(
-              Type.String({ maxLength: 100, examples: ['SM00000000000000000000000000000001'] }),
-            ),
-            MessageStatus: Type.Optional(Type.String({ maxLength: 100, examples: ['delivered'] })),
-            ErrorCode: Type.Optional(Type.String({ maxLength: 100 })),
-          }),
+          Type.Object(
+            {
+              MessageSid: Type.Optional(
+                Type.String({ maxLength: 100, examples: ['SM00000000000000000000000000000001'] }),
+              ),
+              MessageStatus: Type.Optional(Type.String({ maxLength: 100, examples: ['delivered'] })),
+              ErrorCode: Type.Optional(Type.String({ maxLength: 100 })),
+            },
+            { title: 'TwilioReport' },
+          ),
           { maxBytes: 65_536 },
         ),
         reply: { 200: Received },
@@ -87,16 +90,19 @@ export function reportEndpoints({ receivers, publicUrl }: { receivers: ReportRec
         limit: REPORTS_LIMIT,
         headers: Type.Object({ authorization: Type.String({ maxLength: 1000 }) }),
         body: json(
-          Type.Object({
-            messageId: Type.String({
-              minLength: 1,
-              maxLength: 998,
-              description: 'The Message-ID of the email.',
-              examples: ['<a1b2c3@example.com>'],
-            }),
-            status: Type.Optional(Type.Enum(['bounced', 'delivered'])),
-            reason: Type.Optional(Line({ maxLength: 1000, examples: ['550 no such mailbox'] })),
-          }),
+          Type.Object(
+            {
+              messageId: Type.String({
+                minLength: 1,
+                maxLength: 998,
+                description: 'The Message-ID of the email.',
+                examples: ['<a1b2c3@example.com>'],
+              }),
+              status: Type.Optional(Type.Enum(['bounced', 'delivered'])),
+              reason: Type.Optional(Line({ maxLength: 1000, examples: ['550 no such mailbox'] })),
+            },
+            { title: 'EmailReport' },
+          ),
           { maxBytes: 16_384 },
         ),
         reply: { 200: Received },

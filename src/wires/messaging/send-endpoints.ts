@@ -14,12 +14,12 @@ import type { Sender } from './sender.ts'
 
 const address = (options: { examples?: string[] } = {}) =>
   withRule(Type.String({ maxLength: 1000, format: 'email', ...options }), addressFault)
-const addresses = (options: { examples?: string[] } = {}) =>
-  Type.Union([address(), Type.Array(address(), { maxItems: 50 })], {
-    description: 'An address, or a list of addresses; at most 50 in to, cc and bcc in total.',
-    ...options,
-  })
+const Recipients = Type.Union([address(), Type.Array(address(), { maxItems: 50 })], {
+  title: 'Recipients',
+  description: 'An address, or a list of addresses; at most 50 in to, cc and bcc in total.',
+})
 const TO = { examples: ['ada@example.com'] }
+const EMAIL = { to: 'ada@example.com', subject: 'Hello', body: '<p>Hello, Ada.</p>' }
 const AttachmentFields = {
   filename: Type.Optional(
     Type.String({
@@ -103,24 +103,27 @@ export function sendEndpoints({
           'Answers as soon as a provider accepted the email. Under the policy guarded, a user without the role admin may send to their own verified address only.',
         body: json(
           withRule(
-            Type.Object({
-              to: addresses(TO),
-              subject: Line({ minLength: 1, maxLength: 998, examples: ['Hello'] }),
-              body: Type.String({
-                minLength: 1,
-                description: 'The HTML of the email.',
-                examples: ['<p>Hello, Ada.</p>'],
-              }),
-              text: Type.Optional(Type.String({ description: 'The text for readers without HTML.' })),
-              cc: Type.Optional(addresses()),
-              bcc: Type.Optional(addresses()),
-              replyTo: Type.Optional(address()),
-              attachments: Type.Optional(Type.Array(Attachment, { maxItems: 20 })),
-            }),
+            Type.Object(
+              {
+                to: Recipients,
+                subject: Line({ minLength: 1, maxLength: 998, examples: ['Hello'] }),
+                body: Type.String({
+                  minLength: 1,
+                  description: 'The HTML of the email.',
+                  examples: ['<p>Hello, Ada.</p>'],
+                }),
+                text: Type.Optional(Type.String({ description: 'The text for readers without HTML.' })),
+                cc: Type.Optional(Recipients),
+                bcc: Type.Optional(Recipients),
+                replyTo: Type.Optional(address()),
+                attachments: Type.Optional(Type.Array(Attachment, { maxItems: 20 })),
+              },
+              { title: 'SendEmailRequest', examples: [EMAIL] },
+            ),
             recipientsFault,
           ),
         ),
-        reply: { 200: Type.Object(Sent('email')) },
+        reply: { 200: Type.Object(Sent('email'), { title: 'SentEmail' }) },
       },
       ({ body, caller, recordId }) => sender.mail({ id: recordId, caller, ...body }),
     ),
@@ -129,19 +132,22 @@ export function sendEndpoints({
         ...sendSpec('email'),
         summary: 'Send an email from a template',
         body: json(
-          Type.Object({
-            to: address(TO),
-            template: Type.String({ minLength: 1, maxLength: 100, examples: ['magic-link'] }),
-            data: Type.Optional(
-              Type.Record(Type.String(), Type.Unknown(), {
-                description:
-                  'Values for the template. A value that the template shows and that is missing is answered 400.',
-                examples: [{ link: 'https://app.example/sign-in' }],
-              }),
-            ),
-          }),
+          Type.Object(
+            {
+              to: address(TO),
+              template: Type.String({ minLength: 1, maxLength: 100, examples: ['magic-link'] }),
+              data: Type.Optional(
+                Type.Record(Type.String(), Type.Unknown(), {
+                  description:
+                    'Values for the template. A value that the template shows and that is missing is answered 400.',
+                  examples: [{ link: 'https://app.example/sign-in' }],
+                }),
+              ),
+            },
+            { title: 'SendTemplateRequest' },
+          ),
         ),
-        reply: { 200: Type.Object({ ...Sent('email'), template: Type.String() }) },
+        reply: { 200: Type.Object({ ...Sent('email'), template: Type.String() }, { title: 'SentTemplate' }) },
       },
       async ({ body: { to, template, data = {} }, caller, recordId }) => ({
         ...(await sender.templated({ id: recordId, caller, to, template, data })),
@@ -152,8 +158,8 @@ export function sendEndpoints({
       {
         ...sendSpec('sms'),
         summary: 'Send an SMS',
-        body: json(Type.Object({ to: Phone, body: Body })),
-        reply: { 200: Type.Object(Sent('sms')) },
+        body: json(Type.Object({ to: Phone, body: Body }, { title: 'SendSmsRequest' })),
+        reply: { 200: Type.Object(Sent('sms'), { title: 'SentSms' }) },
       },
       ({ body: { to, body }, caller, recordId }) =>
         sender.text({ id: recordId, caller, channel: 'sms', to, body }),
@@ -165,19 +171,25 @@ export function sendEndpoints({
         description:
           'Twilio uses the url of the media only, and gets the content type from there; contentType and filename are ignored.',
         body: json(
-          Type.Object({
-            to: Phone,
-            body: Body,
-            media: Type.Optional(
-              Type.Object({
-                url: HttpsUrl,
-                contentType: Type.Optional(Line({ maxLength: 200 })),
-                filename: Type.Optional(Line({ maxLength: 255 })),
-              }),
-            ),
-          }),
+          Type.Object(
+            {
+              to: Phone,
+              body: Body,
+              media: Type.Optional(
+                Type.Object(
+                  {
+                    url: HttpsUrl,
+                    contentType: Type.Optional(Line({ maxLength: 200 })),
+                    filename: Type.Optional(Line({ maxLength: 255 })),
+                  },
+                  { title: 'WhatsappMedia' },
+                ),
+              ),
+            },
+            { title: 'SendWhatsappRequest' },
+          ),
         ),
-        reply: { 200: Type.Object(Sent('whatsapp')) },
+        reply: { 200: Type.Object(Sent('whatsapp'), { title: 'SentWhatsapp' }) },
       },
       ({ body: { to, body, media }, caller, recordId }) =>
         sender.text({ id: recordId, caller, channel: 'whatsapp', to, body, ...(media && { media }) }),

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import { asset } from '../../base/asset.ts'
 import { invalid, type Issue } from '../../base/errors.ts'
 import { escapeHtml } from '../../base/html.ts'
 import { StartError } from '../../base/start-error.ts'
@@ -24,7 +25,7 @@ export type Templates = {
   names(): Promise<string[]>
 }
 
-const BUILT_IN = fileURLToPath(new URL('templates/', import.meta.url))
+const BUILT_IN = fileURLToPath(asset('wires/messaging/templates/'))
 const LAYOUT = 'layout'
 const ISSUES_SHOWN = 20
 const NAME = /^[a-z0-9-]{1,100}$/

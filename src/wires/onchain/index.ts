@@ -1,3 +1,4 @@
+import { asset } from '../../base/asset.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { declareChainMetrics } from './chains/chain-metrics.ts'
 import { chainDiagnoses } from './chains/diagnoses.ts'
@@ -58,7 +59,7 @@ export const onchain = defineWire({
   options: OnchainOptions,
   env: ONCHAIN_ENV,
   providers: ONCHAIN_PROVIDERS,
-  migrations: new URL('./migrations/', import.meta.url),
+  migrations: asset('wires/onchain/migrations/'),
   setup(context, options) {
     const { db, clock, policy } = context
     const chains = createChains(context, options)

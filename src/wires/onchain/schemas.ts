@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../base/hex.ts'
 import { getAddress, isAddress } from '../../base/viem.ts'
 import { unitsFault } from '../../base/money.ts'
 import { Type } from '../../base/schema.ts'
@@ -71,10 +70,17 @@ export const WalletId = Type.String({
 /** The decimal places of every native coin. */
 export const COIN_DECIMALS = 18
 
-/** An amount of a native coin in a request; read it by `parseUnits`. */
-export const CoinAmount = (description: string) =>
+/**
+ * An amount of a native coin in a request; read it by `parseUnits`.
+ *
+ * @param hasExample false: any amount would be a wrong one
+ */
+export const CoinAmount = (description: string, { hasExample = true } = {}) =>
   withRule(
-    Type.String({ description: `${description} Decimal, in the native coin.`, examples: ['0.25'] }),
+    Type.String({
+      description: `${description} Decimal, in the native coin.`,
+      ...(hasExample && { examples: ['0.25'] }),
+    }),
     (text) => unitsFault(text, COIN_DECIMALS),
   )
 

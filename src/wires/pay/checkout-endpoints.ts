@@ -54,39 +54,42 @@ export function checkoutEndpoints(wire: {
         access: 'user',
         idempotent: true,
         body: json(
-          Type.Object({
-            items: Type.Array(
-              Type.Object(
+          Type.Object(
+            {
+              items: Type.Array(
+                Type.Object(
+                  {
+                    name: Line({
+                      minLength: 1,
+                      maxLength: 250,
+                      description: 'What the buyer sees.',
+                      examples: ['Momo, paperback'],
+                    }),
+                    amount: Type.Number({
+                      description: 'In minor units of the currency: 1099 is 10.99 EUR.',
+                      examples: [1099],
+                    }),
+                    currency: Currency,
+                    quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: QUANTITY_MAX, default: 1 })),
+                  },
+                  { title: 'CheckoutItem' },
+                ),
                 {
-                  name: Line({
-                    minLength: 1,
-                    maxLength: 250,
-                    description: 'What the buyer sees.',
-                    examples: ['Momo, paperback'],
-                  }),
-                  amount: Type.Number({
-                    description: 'In minor units of the currency: 1099 is 10.99 EUR.',
-                    examples: [1099],
-                  }),
-                  currency: Currency,
-                  quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: QUANTITY_MAX, default: 1 })),
+                  minItems: 1,
+                  maxItems: ITEMS_MAX,
+                  description: 'All in one currency.',
+                  examples: [[{ name: 'Momo, paperback', amount: 1099, currency: 'eur', quantity: 1 }]],
                 },
-                { title: 'CheckoutItem' },
               ),
-              {
-                minItems: 1,
-                maxItems: ITEMS_MAX,
-                description: 'All in one currency.',
-                examples: [[{ name: 'Momo, paperback', amount: 1099, currency: 'eur', quantity: 1 }]],
-              },
-            ),
-            successUrl: ReturnUrl(
-              wire.returns,
-              'Where the buyer goes after paying. Stripe puts the id of the session in the place of {CHECKOUT_SESSION_ID}.',
-            ),
-            cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
-            ...merchantFields(LIVES.cardpay.words),
-          }),
+              successUrl: ReturnUrl(
+                wire.returns,
+                'Where the buyer goes after paying. Stripe puts the id of the session in the place of {CHECKOUT_SESSION_ID}.',
+              ),
+              cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
+              ...merchantFields(LIVES.cardpay.words),
+            },
+            { title: 'CreateCheckoutRequest' },
+          ),
         ),
         reply: {
           200: Type.Object(
@@ -149,16 +152,19 @@ export function checkoutEndpoints(wire: {
         access: 'user',
         idempotent: true,
         body: json(
-          Type.Object({
-            amount: Type.Number({ description: 'A decimal number in major units.', examples: [12.3] }),
-            currency: Currency,
-            description: Type.Optional(
-              Line({ maxLength: 127, description: 'What the buyer sees.', examples: ['Momo, paperback'] }),
-            ),
-            returnUrl: ReturnUrl(wire.returns, 'Where the buyer goes after approving.'),
-            cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
-            ...merchantFields(LIVES.walletpay.words),
-          }),
+          Type.Object(
+            {
+              amount: Type.Number({ description: 'A decimal number in major units.', examples: [12.3] }),
+              currency: Currency,
+              description: Type.Optional(
+                Line({ maxLength: 127, description: 'What the buyer sees.', examples: ['Momo, paperback'] }),
+              ),
+              returnUrl: ReturnUrl(wire.returns, 'Where the buyer goes after approving.'),
+              cancelUrl: ReturnUrl(wire.returns, 'Where the buyer goes after cancelling.'),
+              ...merchantFields(LIVES.walletpay.words),
+            },
+            { title: 'CreateWalletOrderRequest' },
+          ),
         ),
         reply: {
           200: Type.Object(

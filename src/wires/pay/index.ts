@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 
+import { asset } from '../../base/asset.ts'
 import { StartError } from '../../base/start-error.ts'
 import { sql } from '../../db/sql.ts'
 import { defineWire, type WireContext } from '../../kernel/wire.ts'
@@ -58,7 +59,7 @@ export const pay = defineWire({
   options: PayOptions,
   env: PAY_ENV,
   providers: PAY_PROVIDERS,
-  migrations: new URL('./migrations/', import.meta.url),
+  migrations: asset('wires/pay/migrations/'),
   async setup(context, options) {
     const { db, clock, jobs, settings, policy } = context
     const providers = await openProviders(options, clock, settings)

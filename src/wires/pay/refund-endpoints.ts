@@ -73,23 +73,26 @@ export function refundEndpoints({
         // Two people who refund the same payment under one key mean one refund.
         keysOf: ({ body }) => `transaction:${(body as { transactionId: string }).transactionId}`,
         body: json(
-          Type.Object({
-            transactionId: Type.String({
-              pattern: idPattern,
-              description: 'The _id of the transaction.',
-              examples: ['01arz3ndektsv4rrffq69g5fav'],
-            }),
-            amount: Type.Optional(Type.Number(REFUND_AMOUNTS[provider])),
-            currency: RefundCurrency,
-            reason: Type.Optional(
-              Line({
-                minLength: 1,
-                maxLength: 255,
-                ...REFUND_REASONS[provider],
-                examples: ['Damaged in the post'],
+          Type.Object(
+            {
+              transactionId: Type.String({
+                pattern: idPattern,
+                description: 'The _id of the transaction.',
+                examples: ['01arz3ndektsv4rrffq69g5fav'],
               }),
-            ),
-          }),
+              amount: Type.Optional(Type.Number(REFUND_AMOUNTS[provider])),
+              currency: RefundCurrency,
+              reason: Type.Optional(
+                Line({
+                  minLength: 1,
+                  maxLength: 255,
+                  ...REFUND_REASONS[provider],
+                  examples: ['Damaged in the post'],
+                }),
+              ),
+            },
+            { title: provider === 'cardpay' ? 'RefundCardPaymentRequest' : 'RefundWalletPaymentRequest' },
+          ),
         ),
         reply: { 200: Refund },
         errors: [...callErrors, errors.not_found, payErrors.invalid_state, payErrors.amount_exceeded],

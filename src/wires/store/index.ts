@@ -1,3 +1,4 @@
+import { asset, moduleAddress } from '../../base/asset.ts'
 import { backupDiagnosis } from './backups/diagnosis.ts'
 import { bytesOf } from '../../base/byte-size.ts'
 import { deriveKey } from '../../base/crypto.ts'
@@ -46,8 +47,8 @@ export const store = defineWire({
   options: StoreOptions,
   env: STORE_ENV,
   providers: STORE_PROVIDERS,
-  migrations: new URL('./migrations/', import.meta.url),
-  sqliteFunctions: new URL('./documents/sql/sqlite/functions.ts', import.meta.url),
+  migrations: asset('wires/store/migrations/'),
+  sqliteFunctions: moduleAddress('wires/store/documents/sql/sqlite/functions'),
   async setup(context, options) {
     const { clock, jobs, policy, settings } = context
     const db = refusedWhileRestoring(context.db)

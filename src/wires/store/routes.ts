@@ -43,6 +43,7 @@ export function storeRoutes({
     route('POST /store/files/:id/link', ...contents.createLink),
     route('POST /store/:collection', ...documents.create),
     route('GET /store/:collection', ...documents.list),
+    route('GET /store/:collection/explain', ...documents.explain),
     route('GET /store/:collection/:id', ...documents.get),
     route('PUT /store/:collection/:id', ...documents.update),
     route('PATCH /store/:collection/:id', ...documents.patch),

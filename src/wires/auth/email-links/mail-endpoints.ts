@@ -18,12 +18,15 @@ const MailToken = Type.String({
   examples: ['the token of the link'],
 })
 
+const LinkToken = Type.Object({ token: MailToken }, { title: 'EmailTokenRequest' })
+const MagicLinkUser = Type.Object({ _id: Type.String(), email: Type.String() }, { title: 'MagicLinkUser' })
+
 /** Endpoints that send an email to any address, whether or not it has an account. */
 const SENDS_TO_ANYBODY = {
   access: 'public',
   limit: '20/min',
   idempotent: true,
-  body: json(Type.Object({ email: NewEmail })),
+  body: json(Type.Object({ email: NewEmail }, { title: 'EmailLinkRequest' })),
   reply: { 200: Message },
   errors: [errors.provider_not_configured],
 } as const
@@ -71,7 +74,12 @@ export function mailEndpoints({
         description: 'Also unlocks the address and verifies it.',
         access: 'public',
         limit: '30/min',
-        body: json(Type.Object({ token: MailToken, password: newPassword(passwords) })),
+        body: json(
+          Type.Object(
+            { token: MailToken, password: newPassword(passwords) },
+            { title: 'ResetPasswordRequest' },
+          ),
+        ),
         reply: { 200: Message },
         errors: [authErrors.invalid_token],
       },
@@ -102,9 +110,9 @@ export function mailEndpoints({
           'Also verifies the address. An account whose address was not verified before loses its password and all sessions.',
         access: 'public',
         limit: '30/min',
-        body: json(Type.Object({ token: MailToken })),
+        body: json(LinkToken),
         reply: {
-          200: Type.Object({ user: Type.Object({ _id: Type.String(), email: Type.String() }), ...Tokens }),
+          200: Type.Object({ user: MagicLinkUser, ...Tokens }, { title: 'MagicLinkLogin' }),
         },
         errors: [authErrors.invalid_token, authErrors.invalid_credentials, authErrors.registration_closed],
       },
@@ -125,7 +133,7 @@ export function mailEndpoints({
           'An unverified account whose address `SIXWIRE_ADMINS` names loses its password and all sessions, unless the call carries an access token of that same account.',
         access: 'public',
         limit: '30/min',
-        body: json(Type.Object({ token: MailToken })),
+        body: json(LinkToken),
         headers: Type.Object({
           authorization: Type.Optional(
             Type.String({ description: 'An access token of the account; any other is ignored.' }),

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 
+import { packageAsset } from '../../../base/asset.ts'
+
 let list: Buffer | undefined
 
 /**
@@ -10,7 +12,7 @@ let list: Buffer | undefined
  * use, and 0.2 ms for a search. No code of the package runs.
  */
 export function isCommonPassword(password: string): boolean {
-  list ??= readFileSync(new URL(import.meta.resolve('@zxcvbn-ts/language-common/src/passwords.json')))
+  list ??= readFileSync(packageAsset('@zxcvbn-ts/language-common/src/passwords.json'))
   // A quotation mark inside a text is escaped, so this is found only as a whole text.
   return list.includes(JSON.stringify(password.toLowerCase()))
 }

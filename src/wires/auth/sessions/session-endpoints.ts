@@ -31,9 +31,15 @@ export function sessionEndpoints(sessions: Sessions) {
         access: 'public',
         limit: '60/min',
         body: json(
-          Type.Object({
-            refreshToken: Type.String({ maxLength: 1000, examples: ['the refreshToken of the last answer'] }),
-          }),
+          Type.Object(
+            {
+              refreshToken: Type.String({
+                maxLength: 1000,
+                examples: ['the refreshToken of the last answer'],
+              }),
+            },
+            { title: 'RefreshRequest' },
+          ),
         ),
         reply: { 200: Type.Object(Tokens, { title: 'Tokens' }) },
         errors: [errors.unauthorized],
@@ -55,10 +61,13 @@ export function sessionEndpoints(sessions: Sessions) {
         access: 'session',
         query: Type.Object(PageQuery),
         reply: {
-          200: Type.Object({
-            sessions: Type.Array(Session),
-            ...PageReply,
-          }),
+          200: Type.Object(
+            {
+              sessions: Type.Array(Session),
+              ...PageReply,
+            },
+            { title: 'SessionPage' },
+          ),
         },
       },
       async ({ caller, query }) => {

@@ -1,4 +1,4 @@
-import { errors as joseErrors, exportJWK, generateKeyPair, importJWK, type CryptoKey, type JWK } from 'jose'
+import { errors as joseErrors, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 
 import type { Clock } from '../../../base/clock.ts'
 import { deriveKey, randomToken } from '../../../base/crypto.ts'

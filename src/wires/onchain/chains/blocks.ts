@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { getAddress } from '../../../base/viem.ts'
 import { headOf, isQuantity, type Chain, type Head } from './chain.ts'
 import { providerError, type RpcAnswer, type RpcCall } from './rpc.ts'

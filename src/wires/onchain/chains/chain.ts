@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
-import type { Hex } from 'viem'
 
+import type { Hex } from '../../../base/hex.ts'
 import { parseEther, parseGwei } from '../../../base/viem.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { chainNotConfigured } from '../errors.ts'

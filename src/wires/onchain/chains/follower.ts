@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../../../base/hex.ts'
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import { requireRow, type Step } from '../../../db/database.ts'

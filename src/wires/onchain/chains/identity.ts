@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { forgetChainSql } from './forget-chain.ts'

@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../../../base/hex.ts'
 import type { Clock } from '../../../base/clock.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { oneLine } from '../../../base/one-line.ts'

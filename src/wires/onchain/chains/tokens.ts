@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { hexToString, isHex, size } from '../../../base/viem.ts'
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import type { Clock } from '../../../base/clock.ts'

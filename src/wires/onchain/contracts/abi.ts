@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 
-import type { Abi, Hex } from 'viem'
+import type { Abi } from 'viem'
 
+import type { Hex } from '../../../base/hex.ts'
 import { keccak256 } from '../../../base/viem.ts'
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import { didYouMean } from '../../../base/did-you-mean.ts'

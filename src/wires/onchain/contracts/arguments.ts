@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../../../base/hex.ts'
 import { encodeAbiParameters } from '../../../base/viem.ts'
 import { invalid, ISSUES_SHOWN, type Issue } from '../../../base/errors.ts'
 import { pointerTo } from '../../../base/json-pointer.ts'

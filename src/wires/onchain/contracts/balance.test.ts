@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import { parseEther, type Address, type Hex } from 'viem'
+import { parseEther } from 'viem'
 
+import type { Address, Hex } from '../../../base/hex.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { anyEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { isHex, size } from '../../../base/viem.ts'
 import { formatUnits } from '../../../base/money.ts'
 import { invalid } from '../../../base/errors.ts'

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import fc from 'fast-check'
-import { encodeFunctionData, getAddress, type Abi, type AbiParameter, type Address, type Hex } from 'viem'
+import { encodeFunctionData, getAddress, type Abi, type AbiParameter } from 'viem'
 
+import type { Address, Hex } from '../../../base/hex.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { anyEngine, endOfSuite } from '../../../testing/engines.ts'
 import { hostileValue, tampered } from '../../../testing/hostile.ts'

@@ -47,32 +47,48 @@ const ContractResult = Type.Object(
   { title: 'ContractResult' },
 )
 
-const CallFields = {
+const Abi = Type.Union(
+  [Type.String({ maxLength: 100 }), Type.Array(Type.Unknown(), { maxItems: ITEMS_MAX })],
+  {
+    title: 'ContractAbi',
+    description: `${STANDARDS.join(', ')} (in any case), or the ABI as compilers write it in JSON.`,
+    examples: [STANDARDS[0]],
+  },
+)
+
+/** What a call of a contract says. @param example a method of the first standard, and its arguments */
+const callFields = (example: { method: string; args: unknown[] }) => ({
   address: AddressText('The contract.'),
-  abi: Type.Union(
-    [
-      Type.String({ maxLength: 100, examples: [STANDARDS[0]] }),
-      Type.Array(Type.Unknown(), { maxItems: ITEMS_MAX }),
-    ],
-    {
-      description: `${STANDARDS.join(', ')} (in any case), or the ABI as compilers write it in JSON.`,
-      examples: [STANDARDS[0]],
-    },
-  ),
+  abi: Abi,
   method: Type.String({
     minLength: 1,
     maxLength: 2_000,
     description: 'The name of a function, or its signature: safeTransferFrom(address,address,uint256).',
-    examples: ['balanceOf'],
+    examples: [example.method],
   }),
   args: Type.Array(Type.Unknown(), {
     default: [],
     description:
       'Integers as decimal strings or JSON numbers up to 2^53 - 1, addresses and bytes as hex, structs as objects or arrays.',
-    examples: [['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed']],
+    examples: [example.args],
   }),
   chain: ChainName,
-}
+})
+
+const ADDRESS = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+const ReadRequest = Type.Object(callFields({ method: 'balanceOf', args: [ADDRESS] }), {
+  title: 'ReadContractRequest',
+})
+const WriteRequest = Type.Object(
+  {
+    ...callFields({ method: 'transfer', args: [ADDRESS, '250000'] }),
+    walletId: WalletId,
+    value: Type.Optional(
+      CoinAmount('How much is sent along, to a payable function only.', { hasExample: false }),
+    ),
+  },
+  { title: 'WriteContractRequest' },
+)
 
 /** Balances, and calls of contracts. */
 export function contractEndpoints(wire: {
@@ -129,7 +145,7 @@ export function contractEndpoints(wire: {
         summary: 'Read from a contract',
         description: 'Calls a function without a transaction. It costs nothing and changes nothing.',
         access: 'user',
-        body: json(Type.Object(CallFields)),
+        body: json(ReadRequest),
         reply: { 200: ContractResult },
         errors: [
           errors.provider_not_configured,
@@ -146,13 +162,7 @@ export function contractEndpoints(wire: {
         description: 'It is simulated first: what the contract refuses is not signed.',
         access: 'user',
         idempotent: true,
-        body: json(
-          Type.Object({
-            ...CallFields,
-            walletId: WalletId,
-            value: Type.Optional(CoinAmount('How much is sent along, to a payable function only.')),
-          }),
-        ),
+        body: json(WriteRequest),
         reply: { 200: SentTransaction },
         errors: [
           errors.provider_not_configured,

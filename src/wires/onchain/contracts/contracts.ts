@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { isHex, size } from '../../../base/viem.ts'
 import { invalid, type ApiError } from '../../../base/errors.ts'
 import type { Chain } from '../chains/chain.ts'

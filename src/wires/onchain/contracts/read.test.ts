@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { CONTRACTS } from '../../../testing/contracts.ts'
 import { anyEngine, endOfSuite } from '../../../testing/engines.ts'

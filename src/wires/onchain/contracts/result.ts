@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../../../base/hex.ts'
 import { getAddress } from '../../../base/viem.ts'
 import { rangeOf } from './arguments.ts'
 import { namesOf, type Parameter, type Shape } from './parameters.ts'

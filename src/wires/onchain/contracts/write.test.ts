@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import { getAddress, parseEther, type Address } from 'viem'
+import { getAddress, parseEther } from 'viem'
 
+import type { Address } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { CONTRACTS } from '../../../testing/contracts.ts'

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import type { Database, Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import { ZERO_ADDRESS } from '../chains/blocks.ts'

@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { logsOf, quantity } from '../chains/blocks.ts'
 import { headOf, type Chain, type Head } from '../chains/chain.ts'
 import type { RpcCall } from '../chains/rpc.ts'

@@ -1,12 +1,11 @@
 import type {
   Abi as AnyAbi,
-  Address,
   ContractFunctionArgs,
   ContractFunctionName,
   ContractFunctionReturnType,
-  Hex,
 } from 'viem'
 
+import type { Address, Hex } from '../../../base/hex.ts'
 import { once } from '../../../base/once.ts'
 import { decodeFunctionResult, encodeFunctionData, parseAbi, size } from '../../../base/viem.ts'
 import { revertOf } from '../transactions/revert-reason.ts'

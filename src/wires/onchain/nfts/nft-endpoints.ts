@@ -159,13 +159,16 @@ export function nftEndpoints(
         access: 'user',
         idempotent: true,
         body: json(
-          Type.Object({
-            contractAddress: Contract,
-            to: AddressText('Who gets the token.'),
-            tokenURI: TokenUri,
-            chain: ChainName,
-            walletId: WalletId,
-          }),
+          Type.Object(
+            {
+              contractAddress: Contract,
+              to: AddressText('Who gets the token.'),
+              tokenURI: TokenUri,
+              chain: ChainName,
+              walletId: WalletId,
+            },
+            { title: 'MintNftRequest' },
+          ),
         ),
         reply: { 200: NftMint },
         errors: writeErrors,
@@ -186,14 +189,17 @@ export function nftEndpoints(
         access: 'user',
         idempotent: true,
         body: json(
-          Type.Object({
-            contractAddress: Contract,
-            to: AddressText('Who gets the token.'),
-            tokenId: TokenId,
-            amount: Type.Optional(TokenAmount),
-            chain: ChainName,
-            walletId: WalletId,
-          }),
+          Type.Object(
+            {
+              contractAddress: Contract,
+              to: AddressText('Who gets the token.'),
+              tokenId: TokenId,
+              amount: Type.Optional(TokenAmount),
+              chain: ChainName,
+              walletId: WalletId,
+            },
+            { title: 'TransferNftRequest' },
+          ),
         ),
         reply: { 200: SentTransaction },
         errors: writeErrors,

@@ -1,5 +1,6 @@
-import type { Abi, Address, Hex } from 'viem'
+import type { Abi } from 'viem'
 
+import type { Address, Hex } from '../../../base/hex.ts'
 import { invalid } from '../../../base/errors.ts'
 import { once } from '../../../base/once.ts'
 import { encodeFunctionData, parseAbi } from '../../../base/viem.ts'

@@ -1,8 +1,7 @@
 // What the tests of NFTs share: a node, a proxy before it, and servers that ask it.
 import assert from 'node:assert/strict'
 
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../testing/app.ts'
 import type { Ending, Engine } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'

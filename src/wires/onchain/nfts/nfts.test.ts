@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import { getAddress, type Address } from 'viem'
+import { getAddress } from 'viem'
 
+import type { Address } from '../../../base/hex.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'
 import { startGallery, type Gallery } from './nft.fixture.ts'

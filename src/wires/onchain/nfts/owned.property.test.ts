@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import fc from 'fast-check'
-import { getAddress, zeroAddress, type Address } from 'viem'
+import { getAddress, zeroAddress } from 'viem'
 
+import type { Address } from '../../../base/hex.ts'
 import { someEngine, endOfSuite } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'

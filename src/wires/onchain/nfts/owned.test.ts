@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { getAddress, type Address } from 'viem'
+import { getAddress } from 'viem'
 
+import type { Address } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Chain } from '../chains/chain.ts'

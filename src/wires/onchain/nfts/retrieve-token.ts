@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { errors } from '../../../base/errors.ts'
 import { ZERO_ADDRESS } from '../chains/blocks.ts'
 import type { Chain } from '../chains/chain.ts'

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { BoundedMap } from '../../../base/bounded-map.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { invalid } from '../../../base/errors.ts'

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { errors } from '../../../base/errors.ts'
 import { Type } from '../../../base/schema.ts'
 import type { WireContext } from '../../../kernel/wire.ts'

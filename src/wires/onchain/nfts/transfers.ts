@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { decodeAbiParameters, getAddress, size, slice } from '../../../base/viem.ts'
 import { ZERO_ADDRESS, type EventLog } from '../chains/blocks.ts'
 import type { NftStandard } from './standard.ts'

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import { quantity } from '../chains/blocks.ts'

@@ -1,6 +1,6 @@
 // What nodes take of a transaction. One that they refuse after it is signed holds up its nonce, and all that follow.
-import type { Hex } from 'viem'
 
+import type { Hex } from '../../../base/hex.ts'
 import { formatEther, formatGwei } from '../../../base/viem.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import type { Chain, Head } from '../chains/chain.ts'

@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../../../base/hex.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { Chain } from '../chains/chain.ts'
 import type { RpcAnswer } from '../chains/rpc.ts'

@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import type { Step } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { WireContext } from '../../../kernel/wire.ts'

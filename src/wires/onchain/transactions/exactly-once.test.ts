@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { getAddress, type Address, type Hex } from 'viem'
+import { getAddress } from 'viem'
 
+import type { Address, Hex } from '../../../base/hex.ts'
 import type { Database } from '../../../db/database.ts'
 import { openDatabase } from '../../../db/open.ts'
 import { sql } from '../../../db/sql.ts'

@@ -1,9 +1,11 @@
-import type { Abi, Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import type { Step } from '../../../db/database.ts'
 import type { Chain } from '../chains/chain.ts'
 import type { Signer } from '../wallets/signer.ts'
 import type { TransactionKind, OnchainTransactionRow } from './transaction-rows.ts'
+
+/** The interface of a contract in JSON, as compilers write it. */
+export type ContractInterface = readonly { readonly type: string }[]
 
 /** What is to be sent. */
 export type Intent = {
@@ -19,7 +21,7 @@ export type Intent = {
   value: bigint
   data?: Hex
   /** Of the contract that is called, to decode its errors. */
-  abi?: Abi
+  abi?: ContractInterface
   /** Of the caller: the same one again sends nothing, and answers what was sent. */
   reference?: string
   /** Further steps of the batch that stores the signed transaction. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
-import { encodeFunctionData, getAddress, parseAbi, parseEther, type Address } from 'viem'
+import { encodeFunctionData, getAddress, parseAbi, parseEther } from 'viem'
 
+import type { Address } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { refused, SOMEBODY, startSending, type Sending } from './submit.fixture.ts'

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { formatEther, getAddress, parseEther } from '../../../base/viem.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { errors } from '../../../base/errors.ts'

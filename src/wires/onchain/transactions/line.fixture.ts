@@ -1,6 +1,7 @@
 // How nodes fail that are given a transaction.
-import { parseEther, parseTransaction, type Hex } from 'viem'
+import { parseEther, parseTransaction } from 'viem'
 
+import type { Hex } from '../../../base/hex.ts'
 import type { ProxyFault, RpcProxy } from '../../../testing/rpc-proxy.ts'
 
 export const SEND = 'eth_sendRawTransaction'

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { parseEther, parseGwei, type Address, type Hex } from 'viem'
+import { parseEther, parseGwei } from 'viem'
 
+import type { Address, Hex } from '../../../base/hex.ts'
 import { startApp } from '../../../testing/app.ts'
 import { endOfSuite, eachEngine, temporaryFolder } from '../../../testing/engines.ts'
 import { runProgram } from '../../../testing/program.ts'

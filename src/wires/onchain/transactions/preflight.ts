@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { ApiError } from '../../../base/errors.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import type { Chain, Head } from '../chains/chain.ts'

@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { logsOf } from '../chains/blocks.ts'
 import { isQuantity } from '../chains/chain.ts'
 

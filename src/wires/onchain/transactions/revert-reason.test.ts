@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { encodeErrorResult, parseAbi, type Abi, type Hex } from 'viem'
+import { encodeErrorResult, parseAbi, type Abi } from 'viem'
 
+import type { Hex } from '../../../base/hex.ts'
 import type { RpcFault } from '../chains/rpc.ts'
 import { revertOf } from './revert-reason.ts'
 

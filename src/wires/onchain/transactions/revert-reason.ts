@@ -1,5 +1,7 @@
-import type { Abi, AbiParameter, Hex } from 'viem'
+import type { Abi, AbiParameter } from 'viem'
 
+import type { Hex } from '../../../base/hex.ts'
+import type { ContractInterface } from './intent.ts'
 import { once } from '../../../base/once.ts'
 import { decodeErrorResult, parseAbi, size, slice } from '../../../base/viem.ts'
 import type { ApiError } from '../../../base/errors.ts'
@@ -78,7 +80,7 @@ type Decoded = {
  * @param abi of the contract, for the names of its own errors
  * @returns CONTRACT_REVERTED with `details: {reason, error?, args?, selector?}`; undefined if the error is about something else
  */
-export function revertOf(fault: RpcFault, abi: Abi = []): ApiError | undefined {
+export function revertOf(fault: RpcFault, abi: ContractInterface = []): ApiError | undefined {
   const { code, message, data } = fault
   const isRevert = REVERT_CODES.includes(code) || REVERT.test(message)
   if (!isRevert && !HALT.test(message)) return undefined
@@ -92,14 +94,14 @@ export function revertOf(fault: RpcFault, abi: Abi = []): ApiError | undefined {
   })
 }
 
-function decode(data: Hex, abi: Abi): Decoded {
+function decode(data: Hex, abi: ContractInterface): Decoded {
   const selector = slice(data, 0, 4).toLowerCase() as Hex
   const unknown: Decoded = { reason: `an error that its ABI does not have (${selector})`, selector }
   if (size(data) > DATA_MAX) return unknown
   try {
     // An error without parameters has no `args`.
     const abiError: { errorName: string; args?: readonly unknown[]; abiItem: object } = decodeErrorResult({
-      abi: [...abi, ...standardErrors()],
+      abi: [...(abi as Abi), ...standardErrors()],
       data,
     })
     const { errorName, args = [], abiItem } = abiError

@@ -1,8 +1,7 @@
 // A server whose chain is a real node, behind an address that can be made to fail.
 import assert from 'node:assert/strict'
 
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import {
   startApp,
   type StartOptions,

@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { isAddressEqual, keccak256, recoverAddress, serializeTransaction } from '../../../base/viem.ts'
 import type { Outcome } from '../../../providers/outcome.ts'
 import type { Signer } from '../wallets/signer.ts'

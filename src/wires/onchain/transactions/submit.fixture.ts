@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 
-import { parseEther, parseGwei, parseTransaction, recoverTransactionAddress, type Hex } from 'viem'
+import { parseEther, parseGwei, parseTransaction, recoverTransactionAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts'
 
+import type { Hex } from '../../../base/hex.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { sql } from '../../../db/sql.ts'
 import { defineWire } from '../../../kernel/wire.ts'

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, before, beforeEach, describe, test } from 'node:test'
 
-import { encodeFunctionData, formatEther, parseAbi, parseTransaction, type Abi, type Address } from 'viem'
+import { encodeFunctionData, formatEther, parseAbi, parseTransaction, type Abi } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 
+import type { Address } from '../../../base/hex.ts'
 import { errors } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'
 import { requireRow } from '../../../db/database.ts'

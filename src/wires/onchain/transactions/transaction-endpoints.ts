@@ -91,12 +91,15 @@ export const transactionEndpoints = ({
       access: 'user',
       idempotent: true,
       body: json(
-        Type.Object({
-          to: AddressText('Who gets it.'),
-          value: CoinAmount('How much.'),
-          chain: ChainName,
-          walletId: WalletId,
-        }),
+        Type.Object(
+          {
+            to: AddressText('Who gets it.'),
+            value: CoinAmount('How much.'),
+            chain: ChainName,
+            walletId: WalletId,
+          },
+          { title: 'SendTransactionRequest' },
+        ),
       ),
       reply: { 200: SentTransaction },
       errors: [

@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
 
 /** What follows the blocks of a chain to find transactions in them. */

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { startApp, type TestAnswer } from '../../../testing/app.ts'
 import { endOfSuite, eachEngine } from '../../../testing/engines.ts'
 import { DEPTH, eventually, startSending, type Sending } from './sending.fixture.ts'

@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../../../base/hex.ts'
 import { getAddress } from '../../../base/viem.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { ApiError, errors } from '../../../base/errors.ts'

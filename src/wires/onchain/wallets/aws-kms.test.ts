@@ -3,9 +3,10 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 
 import { secp256k1 } from '@noble/curves/secp256k1'
-import { recoverAddress, type Hex } from 'viem'
+import { recoverAddress } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 
+import type { Hex } from '../../../base/hex.ts'
 import { startApp } from '../../../testing/app.ts'
 import { times } from '../../../testing/auth.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'

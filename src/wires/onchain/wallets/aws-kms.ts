@@ -3,8 +3,8 @@ import { createPublicKey } from 'node:crypto'
 import type { KMSClient, KMSClientConfig } from '@aws-sdk/client-kms'
 import { secp256k1 } from '@noble/curves/secp256k1'
 import { bytesToHex, numberToHex, publicKeyToAddress } from 'viem/utils'
-import type { Address, Hex } from 'viem'
 
+import type { Address, Hex } from '../../../base/hex.ts'
 import { systemClock } from '../../../base/clock.ts'
 import { oneLine } from '../../../base/one-line.ts'
 import { StartError } from '../../../base/start-error.ts'
@@ -17,6 +17,8 @@ import type { KeyStore, Signature } from './signer.ts'
 const CHECK_MS = 10_000
 const REASON_MAX = 300
 
+type AwsCredentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string }
+
 /** Options of the key store at AWS KMS. */
 export type AwsKmsOptions = {
   /** `eu-central-1` */
@@ -27,7 +29,7 @@ export type AwsKmsOptions = {
    * Default: the SDK's chain: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the shared files, web identity, the roles of
    * containers and instances.
    */
-  credentials?: NonNullable<KMSClientConfig['credentials']>
+  credentials?: AwsCredentials | (() => Promise<AwsCredentials>)
   /** Tags of new keys, by name. */
   tags?: Readonly<Record<string, string>>
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 import { secp256k1 } from '@noble/curves/secp256k1'
-import type { Address } from 'viem'
 
+import type { Address } from '../../../base/hex.ts'
 import { bytesToHex, hexToBytes, numberToHex, publicKeyToAddress } from '../../../base/viem.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { deriveKey, keyOf, type Key } from '../../../base/crypto.ts'

@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import type { Outcome } from '../../../providers/outcome.ts'
 
 /** A key in a key store: the address that it has, and how the store finds it again. */

@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import type { Signer } from './signer.ts'
 
 /** Finds the signer of an address; undefined if it knows no such address. */

@@ -39,7 +39,7 @@ export const walletEndpoints = ({ wallets, policy }: { wallets: Wallets; policy:
         'Its private key is created here and never leaves the server. The address is the same on all chains.',
       access: 'user',
       idempotent: true,
-      body: json(Type.Object({ name: Name })),
+      body: json(Type.Object({ name: Name }, { title: 'CreateWalletRequest' })),
       reply: { 201: Wallet },
       errors: [onchainErrors.provider_error],
     },
@@ -53,15 +53,18 @@ export const walletEndpoints = ({ wallets, policy }: { wallets: Wallets; policy:
       access: 'user',
       idempotent: true,
       body: json(
-        Type.Object({
-          privateKey: Type.String({
-            maxLength: PRIVATE_KEY_MAX,
-            description: '0x and 64 hex digits. It is stored encrypted and never returned.',
-            // Of no account: a key that works, and that everybody knows, would be used.
-            examples: [`0x${'0'.repeat(64)}`],
-          }),
-          name: Name,
-        }),
+        Type.Object(
+          {
+            privateKey: Type.String({
+              maxLength: PRIVATE_KEY_MAX,
+              description: '0x and 64 hex digits. It is stored encrypted and never returned.',
+              // Of no account: a key that works, and that everybody knows, would be used.
+              examples: [`0x${'0'.repeat(64)}`],
+            }),
+            name: Name,
+          },
+          { title: 'ImportWalletRequest' },
+        ),
       ),
       reply: { 201: Wallet },
       errors: [errors.conflict],

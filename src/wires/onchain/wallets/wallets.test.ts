@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, describe, test } from 'node:test'
 
-import { recoverAddress, type Hex } from 'viem'
+import { recoverAddress } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 
+import type { Hex } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { appForAll, startReplicas, times } from '../../../testing/auth.ts'

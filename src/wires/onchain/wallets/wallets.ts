@@ -1,6 +1,6 @@
 import { secp256k1 } from '@noble/curves/secp256k1'
-import type { Address, Hex } from 'viem'
 
+import type { Address, Hex } from '../../../base/hex.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { errors, invalid } from '../../../base/errors.ts'
 import { StartError } from '../../../base/start-error.ts'

@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../../../base/hex.ts'
 import type { Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Block, Chain } from '../../onchain/index.ts'

@@ -1,5 +1,4 @@
-import type { Hex } from 'viem'
-
+import type { Hex } from '../../../base/hex.ts'
 import { concat, isHex } from '../../../base/viem.ts'
 import type { Chain, Head, RpcAnswer, RpcCall } from '../../onchain/index.ts'
 

@@ -1,7 +1,6 @@
 import { ECDH } from 'node:crypto'
 
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { bytesToHex, publicKeyToAddress, sign } from '../../../base/viem.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { Database } from '../../../db/database.ts'

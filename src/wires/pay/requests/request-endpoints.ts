@@ -81,22 +81,26 @@ export function requestEndpoints({
         access: 'user',
         idempotent: true,
         body: json(
-          Type.Object({
-            amount: Type.String({
-              minLength: 1,
-              maxLength: 160,
-              description: 'A decimal in major units, with at most as many places as the token has.',
-              examples: ['12.5'],
-            }),
-            token: Type.String({
-              minLength: 1,
-              maxLength: 32,
-              description: 'The symbol of the native coin, or of a token that the chain is configured with.',
-              examples: ['ETH'],
-            }),
-            chain: Type.String({ minLength: 1, maxLength: 40, examples: ['ethereum'] }),
-            ...merchantFields(LIVES.onchain.words),
-          }),
+          Type.Object(
+            {
+              amount: Type.String({
+                minLength: 1,
+                maxLength: 160,
+                description: 'A decimal in major units, with at most as many places as the token has.',
+                examples: ['12.5'],
+              }),
+              token: Type.String({
+                minLength: 1,
+                maxLength: 32,
+                description:
+                  'The symbol of the native coin, or of a token that the chain is configured with.',
+                examples: ['ETH'],
+              }),
+              chain: Type.String({ minLength: 1, maxLength: 40, examples: ['ethereum'] }),
+              ...merchantFields(LIVES.onchain.words),
+            },
+            { title: 'CreatePaymentRequest' },
+          ),
         ),
         reply: { 200: PaymentRequest },
         errors: [

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestAnswer, type StartOptions, type TestApp } from '../../../testing/app.ts'
 import type { Ending, Engine } from '../../../testing/engines.ts'

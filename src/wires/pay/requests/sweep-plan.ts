@@ -1,5 +1,4 @@
-import type { Address, Hex } from 'viem'
-
+import type { Address, Hex } from '../../../base/hex.ts'
 import { once } from '../../../base/once.ts'
 import { encodeFunctionData, getAddress, isHex, parseAbi } from '../../../base/viem.ts'
 import type { Database } from '../../../db/database.ts'

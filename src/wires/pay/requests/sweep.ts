@@ -1,5 +1,4 @@
-import type { Address } from 'viem'
-
+import type { Address } from '../../../base/hex.ts'
 import { getAddress, isAddress } from '../../../base/viem.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { newId } from '../../../base/ids.ts'

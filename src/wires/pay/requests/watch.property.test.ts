@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import fc from 'fast-check'
-import { parseEventLogs, erc20Abi, type Address } from 'viem'
+import { parseEventLogs, erc20Abi } from 'viem'
 
+import type { Address } from '../../../base/hex.ts'
 import { someEngine } from '../../../testing/engines.ts'
 import { isLongRun } from '../../../testing/long-run.ts'
 import { startTestNode, type TestNode } from '../../../testing/node.ts'

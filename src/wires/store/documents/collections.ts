@@ -62,10 +62,6 @@ export function createCollections(policy: Policy, declared: Record<string, Stati
     rowFilter: (caller: Caller | undefined, collection: string, action: Action): RowFilter =>
       (declaredAccess.get(collection) ?? defaultAccess)(caller, action),
 
-    /** @throws unauthorized, forbidden unless the caller may use what is for administrators */
-    admitAdmin: (caller: Caller | undefined): void =>
-      policy.admit(caller, { access: 'admin', wire: 'store', method: 'GET' }),
-
     /** Whether a user's lists of the collection are those of the user's own documents. */
     isByOwner(collection: string): boolean {
       const rule = declared[collection]

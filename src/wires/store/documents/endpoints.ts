@@ -43,9 +43,12 @@ const AnsweredDocument = Type.Object(
 )
 type AnsweredDocument = Static<typeof AnsweredDocument>
 
+const IGNORED = { description: 'Set by the server; ignored here.' }
 const fieldsSchema = {
   title: 'DocumentFields',
   type: 'object',
+  // Named, because client generators make no class of an object without fields, and no union with it.
+  properties: { _id: IGNORED, createdAt: IGNORED, updatedAt: IGNORED },
   additionalProperties: true,
   examples: [{ title: 'Momo', year: 1973 }],
   description:
@@ -53,13 +56,17 @@ const fieldsSchema = {
 }
 const Fields = Type.Unsafe<Record<string, unknown>>(fieldsSchema)
 
-// The typed client's `call` takes one document; its `collection` takes several as well.
+// The typed client's `call` takes the first alternative, one document; its `collection` takes several as well. In the order of the alphabet both
+// unions come after what they consist of: else the Java generator of OpenAPI Generator writes their documents wrongly.
 const OneOrMoreFields = Type.Unsafe<Record<string, unknown>>({
+  title: 'DocumentsToCreate',
   examples: fieldsSchema.examples,
   anyOf: [fieldsSchema, { type: 'array', items: fieldsSchema, minItems: 1, maxItems: LARGEST_LIST }],
 })
 const OneOrMore = Type.Unsafe<Document>(
-  Type.Union([Document, Type.Object({ data: Type.Array(Document) }, { title: 'Documents' })]),
+  Type.Union([Document, Type.Object({ data: Type.Array(Document) }, { title: 'Documents' })], {
+    title: 'DocumentsCreated',
+  }),
 )
 
 const InCollection = Type.Object({ collection: CollectionName })
@@ -96,12 +103,10 @@ const Documents = Type.Object(
     offset: Type.Integer(),
     nextCursor: Type.Optional(Type.String({ description: 'Absent on the last page.' })),
   },
-  { title: 'DocumentList' },
+  { title: 'DocumentPage' },
 )
-// The typed client's `call` answers a page.
-const DocumentsOrExplanation = Type.Unsafe<Static<typeof Documents>>(Type.Union([Documents, Explanation]))
 
-const Page = Type.Object({
+const Page = {
   limit: Type.Integer({
     minimum: 1,
     default: 20,
@@ -122,20 +127,13 @@ const Page = Type.Object({
       examples: ['{"year":{"$lt":2000}}'],
     }),
   ),
-  fields: FieldsParameter,
   cursor: Type.Optional(
     Type.String({
       description:
         'The nextCursor of the previous page, sent with the same filter and sort. Unlike offset, it costs the same at any depth.',
     }),
   ),
-  explain: Type.Optional(
-    Type.Boolean({
-      description:
-        'For administrators and service keys: answers how the page is read, with which index, in place of the page.',
-    }),
-  ),
-})
+}
 
 export function documentEndpoints({
   collections,
@@ -209,27 +207,38 @@ export function documentEndpoints({
         access: 'optional',
         readsOnly: true,
         params: InCollection,
-        query: Page,
+        query: Type.Object({ ...Page, fields: FieldsParameter }),
         timeLimitMs: listLimitMs,
-        reply: {
-          200: DocumentsOrExplanation,
-        },
+        reply: { 200: Documents },
       },
       async ({ params: { collection }, query, caller, ip, signal, makeRoom }) => {
         const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
         const rowFilter = collections.rowFilter(caller, collection, 'read')
         const options = { caller: countedFor({ caller, ip }), signal }
-        const request = { collection, rowFilter, parameters: query, options, makeRoom }
-        if (query.explain === true) {
-          collections.admitAdmin(caller)
-          return jsonText(JSON.stringify(await explain(request)))
-        }
-        const page = await list(request)
+        const page = await list({ collection, rowFilter, parameters: query, options, makeRoom })
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
         const bodies = projection ? await projectAll(page.bodies, projection) : page.bodies
         return jsonText(
           `{"data":[${bodies.join(',')}],"total":${page.total},"limit":${page.limit},"offset":${page.offset}${next}}`,
         )
+      },
+    ),
+    explain: endpoint(
+      {
+        summary: 'Explain how a list is read',
+        description:
+          'Reads the list of the same parameters, and answers with which index in place of its page.',
+        access: 'admin',
+        readsOnly: true,
+        params: InCollection,
+        query: Type.Object(Page),
+        timeLimitMs: listLimitMs,
+        reply: { 200: Explanation },
+      },
+      ({ params: { collection }, query, caller, ip, signal, makeRoom }) => {
+        const rowFilter = collections.rowFilter(caller, collection, 'read')
+        const options = { caller: countedFor({ caller, ip }), signal }
+        return explain({ collection, rowFilter, parameters: query, options, makeRoom })
       },
     ),
     get: endpoint(

@@ -195,7 +195,7 @@ eachEngine((engine) => {
 
   describe('explain', () => {
     const explain = async (query: Query, collection = 'scalars'): Promise<Explanation> => {
-      const answer: unknown = await list(collection, { ...query, explain: true }, admin.token)
+      const answer: unknown = await list(`${collection}/explain`, query, admin.token)
       return answer as Explanation
     }
 
@@ -254,7 +254,7 @@ eachEngine((engine) => {
     })
 
     test('is for administrators', async () => {
-      const { status, body } = await app.request('GET', '/store/scalars?explain=true', { token: owner.token })
+      const { status, body } = await app.request('GET', '/store/scalars/explain', { token: owner.token })
       assert.deepEqual([status, body.error.code], [403, 'FORBIDDEN'])
     })
   })

@@ -125,14 +125,17 @@ export function contentEndpoints({
         access: 'user',
         params: OneFile,
         body: json(
-          Type.Object({
-            expiresIn: Type.Integer({
-              minimum: 1,
-              maximum: LONGEST_LINK_SECONDS,
-              default: 3600,
-              description: 'Seconds, up to 7 days.',
-            }),
-          }),
+          Type.Object(
+            {
+              expiresIn: Type.Integer({
+                minimum: 1,
+                maximum: LONGEST_LINK_SECONDS,
+                default: 3600,
+                description: 'Seconds, up to 7 days.',
+              }),
+            },
+            { title: 'CreateFileLinkRequest' },
+          ),
         ),
         reply: { 200: Link },
         errors: [errors.not_found],

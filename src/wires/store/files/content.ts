@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 
-import type { FastifyBaseLogger } from 'fastify'
-
+import type { Logger } from '../../../base/logger.ts'
 import { checkedStream } from '../../../base/checked-stream.ts'
 import { newId } from '../../../base/ids.ts'
 import { errors } from '../../../base/errors.ts'
@@ -30,7 +29,7 @@ export type ContentRequest = {
   isHead: boolean
   isDownload: boolean
   /** Read only if there is something to log. */
-  log: () => FastifyBaseLogger
+  log: () => Logger
 }
 
 // Nothing in an answer may run, even if its type were wrong. The directives after the first are for the page that a browser

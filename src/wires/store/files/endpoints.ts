@@ -93,7 +93,9 @@ export function fileEndpoints(
         access: 'optional',
         readsOnly: true,
         query: ListQuery,
-        reply: { 200: Type.Object({ files: Type.Array(StoredFile), ...PageReply }) },
+        reply: {
+          200: Type.Object({ files: Type.Array(StoredFile), ...PageReply }, { title: 'StoredFilePage' }),
+        },
       },
       async ({ query, caller, ip, signal }) => {
         const options = { caller: countedFor({ caller, ip }), signal }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 
-import { createApp, createClient, type Api, type RoutesOf } from 'sixwire'
+import { createApp, createClient, type Api, type ApiOf } from 'sixwire'
 
 import { notes } from './index.ts'
 
@@ -14,7 +14,7 @@ const app = await createApp({
   environment: { PORT: '0', LOG_LEVEL: 'silent', SIXWIRE_SANDBOX: 'off' },
   folder,
 })
-const api = createClient<Api | RoutesOf<typeof notes>>(await app.listen())
+const api = createClient<Api & ApiOf<typeof notes>>(await app.listen())
 after(async () => {
   await app.close()
   await rm(folder, { recursive: true })

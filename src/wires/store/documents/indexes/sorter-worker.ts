@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
+import { moduleAddress } from '../../../../base/asset.ts'
 import type { Index } from './definition.ts'
 import type { EntryBatch, SortedDocuments } from './entry-sorter.ts'
 import type { SorterAnswer, SorterRequest } from './sorter-thread.ts'
@@ -16,9 +17,7 @@ export class SorterWorker {
   #broken: Error | undefined
 
   constructor({ fields, byOwner }: Pick<Index, 'fields' | 'byOwner'>) {
-    // Run from source it is .ts, from the published package .js.
-    const script = new URL(import.meta.url.replace(/sorter-worker(\.[jt]s)$/, 'sorter-thread$1'))
-    this.#worker = new Worker(script, {
+    this.#worker = new Worker(moduleAddress('wires/store/documents/indexes/sorter-thread'), {
       workerData: { fields, byOwner },
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: LARGEST_HEAP_MB },

@@ -1,7 +1,9 @@
 // The threads of SQLite load this.
-import { createRequire } from 'node:module'
 import type { RE2JS as Re2 } from 're2js'
+
+import { requireModule } from '../../../../../base/asset.ts'
 import type { Pattern } from '../filter.ts'
+import type * as Re2Package from './re2-package.ts'
 
 const START = '\\A'
 
@@ -23,7 +25,7 @@ export function matcherOf({ expression, engine }: PatternExpression): (text: str
   return (text) => {
     let automaton = last?.deref()
     if (!automaton) {
-      const { RE2JS } = createRequire(import.meta.url)('re2js') as { RE2JS: typeof Re2 }
+      const { RE2JS } = requireModule('wires/store/documents/query/patterns/re2-package') as typeof Re2Package
       last = new WeakRef((automaton = RE2JS.compile(whole, RE2JS.DOTALL)))
     }
     return isAnchored ? automaton.testExact(text) : automaton.test(text)

@@ -1,17 +1,17 @@
 // The threads of SQLite load this; what it needs it loads with the first call, because most filters never call it.
-import { createRequire } from 'node:module'
-
+import { requireModule } from '../../../../../base/asset.ts'
 import { parseJson } from '../../../../../base/json.ts'
 import { partsIn, type FieldFilter } from '../../query/filter.ts'
 import type * as Matcher from '../../query/matcher.ts'
 import type * as Patterns from '../../query/patterns/matcher.ts'
 import { createConstants } from './constants.ts'
 
-const load = createRequire(import.meta.url)
+const loadMatcher = () => requireModule('wires/store/documents/query/matcher') as typeof Matcher
+const loadPatterns = () => requireModule('wires/store/documents/query/patterns/matcher') as typeof Patterns
 
 const matchers = createConstants((text) => {
-  const { compileMatcher } = load('../../query/matcher.ts') as typeof Matcher
-  const { bytesOfPattern } = load('../../query/patterns/matcher.ts') as typeof Patterns
+  const { compileMatcher } = loadMatcher()
+  const { bytesOfPattern } = loadPatterns()
   const filter = parseJson(text) as FieldFilter
   const name = filter.path[0]!
   const matches = compileMatcher(filter)
@@ -21,7 +21,7 @@ const matchers = createConstants((text) => {
 })
 
 const patterns = createConstants((text) => {
-  const { bytesOfPattern, matcherOf } = load('../../query/patterns/matcher.ts') as typeof Patterns
+  const { bytesOfPattern, matcherOf } = loadPatterns()
   const pattern = parseJson(text) as Patterns.PatternExpression
   return { value: matcherOf(pattern), bytes: bytesOfPattern(pattern) }
 })

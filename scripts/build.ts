@@ -1,0 +1,78 @@
+// Writes dist/, what the package on npm consists of beside bin/: see docs/decisions/060-package.md.
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown, type OutputChunk } from 'rolldown'
+
+import manifest from '../package.json' with { type: 'json' }
+import { writeDeclarations } from './build/declarations.ts'
+import { licensesOf } from './build/licenses.ts'
+import { namedInSource } from './build/named-in-source.ts'
+
+const ROOT = new URL('../', import.meta.url)
+const DIST = new URL('dist/', ROOT)
+const SOURCE = new URL('src/', ROOT)
+// Of dist/: `asset()` finds its root one folder above its own file.
+const LIB = 'lib'
+
+// They have machine code, so they are installed as packages. Anvil is optional.
+const NATIVE = ['sharp', '@node-rs/bcrypt']
+
+const pathTo = (path: string, from: URL): string => fileURLToPath(new URL(path, from))
+
+/** The modules that applications import, by the names of their files in dist/lib/. */
+const doors = Object.entries(manifest.exports).map(
+  ([name, { 'sixwire-source': source }]): [string, string] => [
+    `${LIB}/${name === '.' ? 'index' : name.slice(2)}`,
+    source,
+  ],
+)
+
+async function bundle(named: Awaited<ReturnType<typeof namedInSource>>): Promise<OutputChunk[]> {
+  const build = await rolldown({
+    cwd: fileURLToPath(ROOT),
+    input: {
+      [`${LIB}/cli`]: 'src/cli.ts',
+      ...Object.fromEntries(doors),
+      ...Object.fromEntries(named.modules.map((path) => [path, `src/${path}.ts`])),
+    },
+    platform: 'node',
+    external: NATIVE,
+  })
+  try {
+    const { output } = await build.write({
+      dir: fileURLToPath(DIST),
+      format: 'esm',
+      entryFileNames: '[name].js',
+      chunkFileNames: `${LIB}/[name]-[hash].js`,
+      // Names stay, so that the stack of an error can be read.
+      minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
+      comments: { legal: false },
+    })
+    return output.filter((one) => one.type === 'chunk')
+  } finally {
+    await build.close()
+  }
+}
+
+async function copyAssets({
+  assets,
+  packageAssets,
+}: Awaited<ReturnType<typeof namedInSource>>): Promise<void> {
+  for (const path of assets) await cp(new URL(path, SOURCE), new URL(path, DIST), { recursive: true })
+  for (const path of packageAssets) {
+    const to = new URL(`packages/${path}`, DIST)
+    await mkdir(dirname(fileURLToPath(to)), { recursive: true })
+    await cp(new URL(import.meta.resolve(path)), to, { recursive: true })
+  }
+}
+
+await rm(DIST, { recursive: true, force: true })
+const named = await namedInSource(SOURCE)
+const chunks = await bundle(named)
+await copyAssets(named)
+await writeFile(pathTo('THIRD-PARTY-LICENSES.txt', DIST), await licensesOf(chunks, named.packageAssets))
+await writeDeclarations(
+  ROOT,
+  doors.map(([, source]) => source),
+)

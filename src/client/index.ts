@@ -1,0 +1,15 @@
+/**
+ * The typed client, for browsers, Node, bun and React Native. docs/client.md shows how to use it.
+ *
+ * @example
+ * import { createClient } from 'sixwire/client'
+ *
+ * @module
+ */
+export type { Api } from './api.ts'
+export type { Auth } from './auth.ts'
+export { CallError, isError } from './call-error.ts'
+export { createClient, type TryResult, type Client, type ClientOptions } from './client.ts'
+export type { Collection, DocumentPage, Filter, Patch, Stored } from './collection.ts'
+export type { CallOptions, CallCode, CallInput, KeyOf, CallReply } from './route-types.ts'
+export type { SessionStorage, SignedInUser } from './session.ts'

@@ -1,0 +1,177 @@
+import { isError } from './call-error.ts'
+
+/** Where a session is kept: `localStorage`, or the storage of React Native, whose functions return promises. */
+export type SessionStorage = {
+  getItem(key: string): string | null | Promise<string | null>
+  setItem(key: string, value: string): unknown
+  removeItem(key: string): unknown
+}
+
+export type SessionTokens = { token: string; refreshToken: string }
+
+/** The user who is signed in. */
+export type SignedInUser = { _id: string; email: string; name?: string }
+
+export type KeptSession = SessionTokens & { user: SignedInUser; renewAt?: number }
+
+type Listener = (user: SignedInUser | undefined) => void
+
+const MARGIN_MS = 30_000
+
+/** When a token has to be renewed by the clock of this machine; unknown if it is not a JWT. */
+function renewalOf(token: string): number | undefined {
+  try {
+    const part = token.split('.')[1]!
+    const claims = atob(part.replaceAll('-', '+').replaceAll('_', '/'))
+    const { exp, iat } = JSON.parse(claims) as { exp: number; iat: number }
+    const lifetimeMs = (exp - iat) * 1000
+    return Date.now() + lifetimeMs - Math.min(MARGIN_MS, lifetimeMs / 10) || undefined
+  } catch {
+    return undefined
+  }
+}
+
+function parseSession(text: string | null): KeptSession | undefined {
+  try {
+    const session = JSON.parse(text!) as KeptSession | null
+    return session?.refreshToken ? session : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether the server refused a refresh token for good: after anything else the session may go on. */
+const isRefusal = (error: unknown): boolean =>
+  isError(error, 'UNAUTHORIZED') || isError(error, 'VALIDATION_ERROR')
+
+/**
+ * The session of a client, shared by all tabs that have the same storage.
+ *
+ * A refresh token is good for one use, so only one tab refreshes at a time, and only if no other has done it.
+ */
+export class ClientSession {
+  current: KeptSession | undefined
+  /** Resolves when the storage was read. */
+  readonly loaded: Promise<void>
+  readonly #key: string
+  readonly #storage: SessionStorage | undefined
+  readonly #refresh: (refreshToken: string) => Promise<SessionTokens>
+  readonly #listeners = new Set<Listener>()
+  #queue: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    key: string,
+    storage: SessionStorage | undefined,
+    refresh: (refreshToken: string) => Promise<SessionTokens>,
+  ) {
+    this.#key = key
+    this.#storage = storage
+    this.#refresh = refresh
+    const stored = storage?.getItem(key) ?? null
+    if (typeof stored === 'string') this.current = parseSession(stored)
+    this.loaded =
+      stored && typeof stored === 'object'
+        ? stored.then((text) => this.#set(parseSession(text)))
+        : Promise.resolve()
+    // Each call that waits for it fails with the error.
+    this.loaded.catch(() => undefined)
+    if (storage) this.#watchOtherTabs()
+  }
+
+  onChange(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    void this.loaded.then(
+      () => this.#listeners.has(listener) && listener(this.current?.user),
+      () => undefined,
+    )
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** Begins a session, or ends it in all tabs. */
+  async save(session: KeptSession | undefined): Promise<void> {
+    this.#set(session)
+    if (session) await this.#storage?.setItem(this.#key, JSON.stringify(session))
+    else await this.#storage?.removeItem(this.#key)
+  }
+
+  async begin(tokens: SessionTokens, user: SignedInUser): Promise<void> {
+    // Else an older session, which is read late, would take its place.
+    await this.loaded
+    await this.save(sessionOf(tokens, user))
+  }
+
+  /** The session with a token that is valid for a while, if it can be had. */
+  async usable(): Promise<KeptSession | undefined> {
+    await this.loaded
+    const { current } = this
+    if (!current?.renewAt || current.renewAt > Date.now()) return current
+    // The token may still be valid, and the server tells if it is not.
+    return this.renew(current).catch(() => current)
+  }
+
+  /**
+   * Exchanges the tokens of a session, unless that is done already.
+   *
+   * @returns the session that is current then; undefined if there is none
+   * @throws the error of the refresh if its outcome is unknown
+   */
+  renew(stale: KeptSession): Promise<KeptSession | undefined> {
+    return this.#alone(async () => {
+      const stored = await this.#read()
+      if (stored?.token !== stale.token) {
+        this.#set(stored)
+        return stored
+      }
+      let next: KeptSession | undefined
+      try {
+        next = sessionOf(await this.#refresh(stored.refreshToken), stored.user)
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+      }
+      // The user may have signed out meanwhile, or another one in.
+      const now = await this.#read()
+      if (now?.refreshToken === stored.refreshToken) await this.save(next)
+      else this.#set(now)
+      return this.current
+    })
+  }
+
+  async #read(): Promise<KeptSession | undefined> {
+    return this.#storage ? parseSession(await this.#storage.getItem(this.#key)) : this.current
+  }
+
+  #set(session: KeptSession | undefined): void {
+    const before = JSON.stringify(this.current?.user)
+    this.current = session
+    if (JSON.stringify(session?.user) !== before)
+      for (const listener of this.#listeners) listener(session?.user)
+  }
+
+  /** Runs work while no other tab does, or no other call of this client. */
+  #alone<T>(work: () => Promise<T>): Promise<T> {
+    const locks = this.#storage && globalThis.navigator?.locks
+    if (locks) return locks.request(this.#key, work)
+    const done = this.#queue.then(work)
+    this.#queue = done.catch(() => undefined)
+    return done
+  }
+
+  #watchOtherTabs(): void {
+    const { addEventListener } = globalThis as {
+      addEventListener?: (
+        type: string,
+        listener: (event: { key: string | null; newValue: string | null; storageArea: unknown }) => void,
+      ) => void
+    }
+    addEventListener?.('storage', ({ key, newValue, storageArea }) => {
+      // A storage that is cleared names no key.
+      if (storageArea === this.#storage && (key === this.#key || key === null))
+        this.#set(parseSession(newValue))
+    })
+  }
+}
+
+function sessionOf({ token, refreshToken }: SessionTokens, user: SignedInUser): KeptSession {
+  const renewAt = renewalOf(token)
+  return { token, refreshToken, user, ...(renewAt !== undefined && { renewAt }) }
+}

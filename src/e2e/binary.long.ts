@@ -1,0 +1,94 @@
+// The program in one file, on a machine without Node: it has no PATH.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+import { temporaryFolder } from '../testing/engines.ts'
+import { packedArchive, run } from '../testing/packed.ts'
+import { until } from '../testing/until.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const PROGRAM = join(ROOT, 'build/sixwire')
+
+const CONFIG = `
+import { ApiError, defineConfig, defineWire, route, Type } from 'sixwire'
+import { Thrown } from './thrown.ts'
+
+const hello = defineWire({
+  name: 'hello',
+  setup: () => ({
+    routes: [
+      route(
+        'GET /hello',
+        { summary: 'Greet', access: 'public', reply: { 200: Type.Object({ isSame: Type.Boolean() }) } },
+        async () => ({ isSame: ApiError === Thrown }),
+      ),
+    ],
+    service: {},
+  }),
+})
+export default defineConfig({ name: 'one', wires: [hello()] })
+`
+
+test('the program in one file runs an application without Node, from files that nobody else can change', async (t) => {
+  await run('npm', ['run', 'build:binary', '--', await packedArchive()], ROOT)
+  const home = await temporaryFolder(t)
+  const folder = join(home, 'app')
+  await mkdir(folder)
+  await writeFile(join(folder, 'sixwire.config.ts'), CONFIG)
+  await writeFile(join(folder, 'thrown.ts'), `export { ApiError as Thrown } from 'sixwire'\n`)
+  const options = { cwd: folder, env: { HOME: home, PORT: '0' } }
+
+  const server = spawn(PROGRAM, ['start'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => server.kill('SIGKILL'))
+  let output = ''
+  server.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  await until(() => /runs at \S+/.test(output))
+  const [, url] = /runs at (\S+)/.exec(output)!
+  assert.deepEqual(await (await fetch(`${url}/hello`)).json(), { isSame: true })
+  // Hashes the password by the library with machine code.
+  const answer = await fetch(`${url}/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'ada@example.com', password: 'correct horse battery' }),
+  })
+  assert.equal(answer.status, 201)
+  server.kill('SIGTERM')
+  assert.deepEqual(await once(server, 'exit'), [0, null])
+
+  const version = () => spawnSync(PROGRAM, ['version'], { ...options, encoding: 'utf8' })
+  const place = join(home, '.cache/sixwire')
+  const [name, ...others] = await readdir(place)
+  assert.deepEqual(others, [])
+  assert.equal((await stat(join(place, name!))).mode & 0o777, 0o700)
+  assert.match(version().stdout, /^sixwire \d/)
+
+  await chmod(join(place, name!), 0o755)
+  assert.match(
+    version().stderr,
+    /^sixwire: \S+ is not a folder of this user alone .*: remove it, or set SIXWIRE_PROGRAM_DIR to another place\n$/,
+  )
+  await chmod(join(place, name!), 0o700)
+  await writeFile(
+    join(place, name!, 'node_modules/sixwire/dist/lib/cli.js'),
+    'console.log("another program")',
+  )
+  const changed = version()
+  assert.equal(changed.status, 1)
+  assert.match(
+    changed.stderr,
+    /cli\.js is not what this program wrote there: remove \S+, and start it again\n$/,
+  )
+  assert.doesNotMatch(changed.stdout, /another program/)
+
+  await rm(place, { recursive: true })
+  await writeFile(place, 'no folder')
+  assert.match(
+    version().stderr,
+    /^sixwire: the program can't be written to .*: set SIXWIRE_PROGRAM_DIR to a folder/,
+  )
+})

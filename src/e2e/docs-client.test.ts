@@ -1,0 +1,69 @@
+// The examples of docs/client.md run; src/client/frontend.test.ts checks their types.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+import { loadConfig } from '../app.ts'
+import { startApp } from '../testing/app.ts'
+import { someEngine } from '../testing/engines.ts'
+import { applicationFolder, blocksOf, importFile } from '../testing/examples.ts'
+
+const STORAGE = `const entries = new Map()
+export default { getItem: async (key) => entries.get(key) ?? null, setItem: async (key, value) => entries.set(key, value),
+  removeItem: async (key) => entries.delete(key) }`
+
+type Ran = {
+  lines: string[]
+  data: unknown[]
+  user: { email: string }
+  again: unknown
+  bytes: Blob
+  orders: number
+}
+
+someEngine((engine) => {
+  test('the examples of docs/client.md run', async (t) => {
+    const config = await loadConfig(fileURLToPath(new URL('../../examples/shop/', import.meta.url)))
+    const app = await startApp(t, engine, { config, sandbox: true })
+    const { key } = await app.app.service('auth').keys.create('backend', ['store'])
+    const blocks = await blocksOf('docs/client.md', 'ts')
+    // Each declares the client of an application by itself.
+    const isOwn = (block: string) => block.includes('loyalty')
+    const [inferred, written] = blocks.filter(isOwn)
+    const shared = `import localStorage from './storage.ts'
+      const lines = []
+      const console = { log: (...line) => void lines.push(line.join(' ')) }
+      const location = { hash: '' }
+      process.env.SIXWIRE_KEY = '${key}'\n`
+    const main = blocks.filter((block) => !isOwn(block)).join('\n')
+    const at = (text: string) =>
+      text
+        .replaceAll('http://localhost:3000', app.url)
+        .replaceAll("'@react-native-async-storage/async-storage'", "'./storage.ts'")
+    const folder = await applicationFolder(t, {
+      'storage.ts': STORAGE,
+      'main.ts': at(`${shared}${main}\nexport { lines, data, total, user, again, bytes, orders }`),
+      // They find the session of the other in the storage.
+      'inferred.ts': at(`import localStorage from './storage.ts'\n${inferred!}\nexport { points }`),
+      'written.ts': at(`import localStorage from './storage.ts'\n${written!}\nexport { points }`),
+    })
+    const ran = (await importFile(join(folder, 'main.ts'))) as Ran
+    assert.deepEqual(ran.data, [ran.again])
+    assert.equal(ran.user.email, 'ada@example.com')
+    assert.equal(await ran.bytes.text(), '…')
+    assert.equal(ran.orders, 1)
+    assert.deepEqual(ran.lines, [
+      'signed in as ada@example.com',
+      'signed out',
+      'signed in as ada@example.com',
+      `"1" ${JSON.stringify(ran.again)}`,
+      'This address has an account.',
+      'The email address or the password is wrong.',
+      'Momo',
+      'Somebody has changed it meanwhile.',
+    ])
+    for (const file of ['inferred.ts', 'written.ts'])
+      assert.deepEqual({ ...(await importFile(join(folder, file))) }, { points: 100 })
+  })
+})

@@ -1,0 +1,213 @@
+// What an application gets from the archive that `npm pack` makes, in a folder that has nothing else.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { after, before, describe, test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+import { temporaryFolder } from '../testing/engines.ts'
+import { freePort } from '../testing/free-port.ts'
+import { installPacked, run } from '../testing/packed.ts'
+import { until } from '../testing/until.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const { version: PLATFORM } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  version: string
+}
+const PACKAGES_MAX = 130
+const BYTES_MAX = 110e6
+
+const CONFIG = `
+import { defineConfig, defineWire, json, route, Type } from 'sixwire'
+import { smtp } from 'sixwire/smtp'
+
+const Greeting = Type.Object({ text: Type.String() })
+
+export const hello = defineWire({
+  name: 'hello',
+  setup: () => ({
+    routes: [
+      route(
+        'POST /hello',
+        { summary: 'Greet', access: 'public', body: json(Type.Object({ name: Type.String() })), reply: { 200: Greeting } },
+        async ({ body }) => ({ text: 'Hello ' + body.name.toUpperCase() }),
+      ),
+    ],
+    service: { greet: (name: string) => name },
+  }),
+})
+
+const mail = process.env['MAIL_URL']
+
+export default defineConfig({
+  name: 'shop',
+  ...(mail !== undefined && { messaging: { email: [smtp({ url: mail, appUrl: 'http://localhost' })] } }),
+  wires: [hello()],
+})
+`
+
+describe('the packed archive, installed in an empty folder', () => {
+  let folder: string
+  const ends: (() => unknown)[] = []
+
+  after(async () => {
+    for (const end of ends) await end()
+  })
+
+  before(async () => {
+    const place = await temporaryFolder({ after: (end) => void ends.push(end) })
+    folder = join(place, 'shop')
+    await mkdir(folder)
+    await writeFile(
+      join(folder, 'package.json'),
+      JSON.stringify({ name: 'shop', version: '7.0.0', type: 'module' }),
+    )
+    await installPacked(folder)
+    await writeFile(join(folder, 'sixwire.config.ts'), CONFIG)
+  })
+
+  test('brings few packages, and those that the documentation lists', async () => {
+    const installed = globSync('node_modules/{*,@*/*}/package.json', { cwd: folder })
+    const packages = await Promise.all(
+      installed.map(async (file) => {
+        const { name, license } = JSON.parse(await readFile(join(folder, file), 'utf8')) as Record<
+          string,
+          string
+        >
+        return { name: name!, license: license! }
+      }),
+    )
+    assert.ok(packages.some(({ name }) => name === 'sixwire'))
+    assert.ok(packages.length <= PACKAGES_MAX, `${packages.length} packages`)
+    const bytes = globSync('node_modules/**/*', { cwd: folder })
+      .map((file) => lstatSync(join(folder, file)))
+      .reduce((sum, { size }) => sum + size, 0)
+    assert.ok(bytes <= BYTES_MAX, `${bytes} bytes`)
+    const page = await readFile(join(ROOT, 'docs/install.md'), 'utf8')
+    // On another platform other packages with machine code.
+    const listed = (name: string): string => name.replace(/-(?:linux|darwin|win32)-.*$/, '-…')
+    for (const { name, license } of packages)
+      assert.ok(
+        page.includes(`| \`${listed(name)}\` | ${license} |`),
+        `docs/install.md lacks ${name}, ${license}`,
+      )
+  })
+
+  test('has what it runs, and no source, test or tool', async () => {
+    const files = globSync('**/*', { cwd: join(folder, 'node_modules/sixwire') })
+    for (const file of ['README.md', 'LICENSE', 'bin/sixwire.js', 'dist/THIRD-PARTY-LICENSES.txt'])
+      assert.ok(files.includes(file), `${file} is missing`)
+    assert.deepEqual(
+      // The application that `sixwire init` writes is TypeScript.
+      files.filter(
+        (file) =>
+          !file.startsWith('dist/commands/init/') &&
+          /^src\/|\.(test|fixture|long)\.|(?<!\.d)\.ts$|^testing\//.test(file),
+      ),
+      [],
+    )
+    const { scripts, dependencies } = JSON.parse(
+      await readFile(join(folder, 'node_modules/sixwire/package.json'), 'utf8'),
+    ) as Record<string, Record<string, string>>
+    assert.deepEqual(Object.keys(dependencies!), ['@node-rs/bcrypt', '@types/node', 'sharp', 'typebox'])
+    for (const step of ['preinstall', 'install', 'postinstall', 'prepare'])
+      assert.equal(scripts![step], undefined)
+  })
+
+  test('type-checks in the project of tsc --init, all declarations included', async () => {
+    const tsc = join(ROOT, 'node_modules/.bin/tsc')
+    await run(tsc, ['--init'], folder)
+    await run(tsc, ['--project', folder, '--noEmit', '--skipLibCheck', 'false'], folder)
+    await writeFile(
+      join(folder, 'wrong.ts'),
+      `import { defineConfig } from 'sixwire'\ndefineConfig({ port: 'x' })\n`,
+    )
+    await assert.rejects(
+      run(tsc, ['--project', folder, '--noEmit'], folder),
+      /wrong\.ts\(2,16\): error TS2322/,
+    )
+  })
+
+  test('npx sixwire start runs all wires and the sandbox, and ends in order when npx is told to', async (t) => {
+    const server = startNpx(t, folder, await freePort())
+    const url = await server.url()
+    const send = async (path: string, body?: object, token = ''): Promise<Response> =>
+      fetch(url + path, {
+        headers: {
+          ...(body && { 'content-type': 'application/json' }),
+          ...(token && { authorization: `Bearer ${token}` }),
+        },
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      })
+    const { platform, version, wires } = (await (await send('/info')).json()) as Record<string, unknown>
+    assert.deepEqual(
+      { platform, version, wires },
+      {
+        platform: PLATFORM,
+        version: '7.0.0',
+        wires: ['core', 'messaging', 'onchain', 'auth', 'pay', 'store', 'hello'],
+      },
+    )
+    assert.deepEqual(await (await send('/hello', { name: 'Ada' })).json(), { text: 'Hello ADA' })
+    for (const page of [
+      '/docs',
+      '/docs/static/swagger-ui.css',
+      '/openapi.json',
+      '/sandbox',
+      '/sandbox/page/actions.js',
+    ])
+      assert.equal((await send(page)).status, 200, page)
+    const account = { email: 'ada@example.com', password: 'correct horse battery' }
+    const { token } = (await (await send('/auth/register', account)).json()) as { token: string }
+    assert.equal((await send('/store/books', { title: 'Momo' }, token)).status, 201)
+    const chain = await send(`/onchain/balance/0x${'1'.repeat(40)}`, undefined, token)
+    assert.match(await chain.text(), /anvil is not installed.*npm install --save-dev @foundry-rs\/anvil/)
+
+    server.npx.kill('SIGTERM')
+    await once(server.npx, 'close')
+    await until(async () => !(await isListening(url)))
+    // What closes last removes the file of the write-ahead log.
+    await until(() => !existsSync(join(folder, 'data/sixwire.db-wal')))
+  })
+})
+
+function startNpx(t: TestContext, folder: string, port: number) {
+  const { HOME, TMPDIR } = process.env
+  const npx = spawn('npx', ['sixwire', 'start'], {
+    cwd: folder,
+    env: {
+      PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
+      HOME,
+      TMPDIR,
+      PORT: String(port),
+      npm_config_update_notifier: 'false',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  t.after(() => {
+    try {
+      process.kill(-npx.pid!, 'SIGKILL')
+    } catch {
+      // Nobody of the group is left.
+    }
+  })
+  let output = ''
+  npx.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  return {
+    npx,
+    async url(): Promise<string> {
+      await until(() => /runs at \S+/.test(output))
+      return /runs at (\S+)/.exec(output)![1]!
+    },
+  }
+}
+
+const isListening = (url: string): Promise<boolean> =>
+  fetch(`${url}/ready`).then(
+    () => true,
+    () => false,
+  )

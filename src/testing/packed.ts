@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process'
+import { globSync, statSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+import { tryLock } from '../db/file-lock.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const FOLDER = join(ROOT, '.cache/package')
+const WAIT_MS = 200
+const LIMIT_MS = 100_000
+
+/** Runs a program to its end, with the Node of the tests; rejects with what it printed if it fails. */
+export async function run(program: string, words: readonly string[], folder: string): Promise<string> {
+  // What npm tells the scripts that it runs is not for another folder; the rest may say how the registry is reached.
+  const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))
+  const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
+  const { stdout } = await promisify(execFile)(program, words, {
+    cwd: folder,
+    env: { ...Object.fromEntries(environment), PATH, npm_config_update_notifier: 'false' },
+    timeout: LIMIT_MS,
+    maxBuffer: 64 * 1_048_576,
+  }).catch((error: unknown) => {
+    const { stdout: output, stderr } = error as { stdout: string; stderr: string }
+    throw new Error(`${program} ${words.join(' ')} failed:\n${output}\n${stderr}`, { cause: error })
+  })
+  return stdout
+}
+
+/** The archive that `npm pack` makes of this checkout. Test files that need it share one, made anew if a source is newer. */
+export async function packedArchive(): Promise<string> {
+  await mkdir(FOLDER, { recursive: true })
+  let unlock = tryLock(join(FOLDER, 'lock'))
+  while (!unlock) {
+    await new Promise((resolve) => setTimeout(resolve, WAIT_MS))
+    unlock = tryLock(join(FOLDER, 'lock'))
+  }
+  try {
+    const [made] = globSync('*.tgz', { cwd: FOLDER })
+    if (made !== undefined && timeOf(join(FOLDER, made)) > newestSource()) return join(FOLDER, made)
+    if (made !== undefined) await rm(join(FOLDER, made))
+    await run('npm', ['pack', '--pack-destination', FOLDER], ROOT)
+    return join(FOLDER, globSync('*.tgz', { cwd: FOLDER })[0]!)
+  } finally {
+    unlock()
+  }
+}
+
+const timeOf = (file: string): number => statSync(file).mtimeMs
+
+const newestSource = (): number =>
+  Math.max(
+    ...globSync(['src/**', 'bin/*', 'scripts/**', 'package*.json', 'tsconfig.json'], { cwd: ROOT }).map(
+      (file) => timeOf(join(ROOT, file)),
+    ),
+  )
+
+/** An application's folder with the archive installed, by npm with an empty cache. */
+export async function installPacked(folder: string): Promise<void> {
+  const cache = join(folder, '..', 'npm-cache')
+  await run('npm', ['install', '--cache', cache, '--no-audit', '--no-fund', await packedArchive()], folder)
+  await rm(cache, { recursive: true, force: true })
+}
