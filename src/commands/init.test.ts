@@ -26,7 +26,7 @@ test('sixwire init makes an application that runs, and whose test passes', async
   assert.deepEqual([answer.status, (await stat(join(folder, '.env'))).mode & 0o777], [401, 0o600])
   await server.kill()
 
-  const tests = startNode(t, ['--test'], { folder, environment: {} })
+  const tests = startNode(t, ['--conditions=sixwire-source', '--test'], { folder, environment: {} })
   assert.equal(await tests.ended, 0, tests.output())
   assert.match(tests.output(), /pass 1\n/)
 })

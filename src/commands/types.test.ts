@@ -61,7 +61,7 @@ test('sixwire types writes the routes of an application, and leaves its database
 
 test('they need no other types than those of a browser, under the strictest checks', async (t) => {
   const folder = await temporaryFolder(t)
-  const { code } = await runHere(['types', '-o', 'api.ts'], { folder })
+  const { code } = await runHere(['types', '--output', 'api.ts'], { folder })
   assert.equal(code, 0)
   const compilerOptions = {
     lib: ['es2023', 'dom'],

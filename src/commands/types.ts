@@ -9,7 +9,7 @@ import { defineAction } from './command.ts'
 
 export const types = defineAction({
   summary: 'Write the types of the routes for the client',
-  options: { output: { short: 'o', value: 'FILE', description: 'writes the file instead of printing it' } },
+  options: { output: { value: 'FILE', description: 'write the file instead of printing it' } },
   details: `Prints TypeScript for createClient<Api> of sixwire/client: the routes of the wires that start would load, those
 of this application included. It is for clients in other repositories: the file needs nothing of the server.
 Reads the configuration as start does, without a database; nothing is started.
