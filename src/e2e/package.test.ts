@@ -3,20 +3,21 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { after, before, describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { temporaryFolder } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
-import { installPacked, run } from '../testing/packed.ts'
+import { createPackedApplication, run } from '../testing/packed.ts'
 import { until } from '../testing/until.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const { version: PLATFORM } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   version: string
 }
+const TSC = join(ROOT, 'node_modules/.bin/tsc')
 const PACKAGES_MAX = 130
 const BYTES_MAX = 110e6
 
@@ -58,15 +59,7 @@ describe('the packed archive, installed in an empty folder', () => {
   })
 
   before(async () => {
-    const place = await temporaryFolder({ after: (end) => void ends.push(end) })
-    folder = join(place, 'shop')
-    await mkdir(folder)
-    await writeFile(
-      join(folder, 'package.json'),
-      JSON.stringify({ name: 'shop', version: '7.0.0', type: 'module' }),
-    )
-    await installPacked(folder)
-    await writeFile(join(folder, 'sixwire.config.ts'), CONFIG)
+    folder = await createPackedApplication(await temporaryFolder({ after: (end) => void ends.push(end) }))
   })
 
   test('brings few packages, and those that the documentation lists', async () => {
@@ -118,17 +111,26 @@ describe('the packed archive, installed in an empty folder', () => {
   })
 
   test('type-checks in the project of tsc --init, all declarations included', async () => {
-    const tsc = join(ROOT, 'node_modules/.bin/tsc')
-    await run(tsc, ['--init'], folder)
-    await run(tsc, ['--project', folder, '--noEmit', '--skipLibCheck', 'false'], folder)
+    const project = join(folder, 'checked')
+    await mkdir(project)
+    await writeFile(join(project, 'package.json'), '{"type":"module"}')
+    await writeFile(join(project, 'config.ts'), CONFIG)
+    await run(TSC, ['--init'], project)
+    await run(TSC, ['--project', project, '--noEmit', '--skipLibCheck', 'false'], project)
     await writeFile(
-      join(folder, 'wrong.ts'),
+      join(project, 'wrong.ts'),
       `import { defineConfig } from 'sixwire'\ndefineConfig({ port: 'x' })\n`,
     )
     await assert.rejects(
-      run(tsc, ['--project', folder, '--noEmit'], folder),
+      run(TSC, ['--project', project, '--noEmit'], project),
       /wrong\.ts\(2,16\): error TS2322/,
     )
+    await rm(project, { recursive: true })
+  })
+
+  test('has an init whose application type-checks, and whose test passes', async () => {
+    await run(TSC, ['--project', folder], folder)
+    assert.match(await run(process.execPath, ['--test'], folder), /pass 1\n/)
   })
 
   test('npx sixwire start runs all wires and the sandbox, and ends in order when npx is told to', async (t) => {
@@ -147,11 +149,10 @@ describe('the packed archive, installed in an empty folder', () => {
       { platform, version, wires },
       {
         platform: PLATFORM,
-        version: '7.0.0',
-        wires: ['core', 'messaging', 'onchain', 'auth', 'pay', 'store', 'hello'],
+        version: '0.1.0',
+        wires: ['core', 'messaging', 'onchain', 'auth', 'pay', 'store', 'notes'],
       },
     )
-    assert.deepEqual(await (await send('/hello', { name: 'Ada' })).json(), { text: 'Hello ADA' })
     for (const page of [
       '/docs',
       '/docs/static/swagger-ui.css',
@@ -163,6 +164,7 @@ describe('the packed archive, installed in an empty folder', () => {
     const account = { email: 'ada@example.com', password: 'correct horse battery' }
     const { token } = (await (await send('/auth/register', account)).json()) as { token: string }
     assert.equal((await send('/store/books', { title: 'Momo' }, token)).status, 201)
+    assert.equal((await send('/notes', { text: 'Buy milk' }, token)).status, 201)
     const chain = await send(`/onchain/balance/0x${'1'.repeat(40)}`, undefined, token)
     assert.match(await chain.text(), /anvil is not installed.*npm install --save-dev @foundry-rs\/anvil/)
 

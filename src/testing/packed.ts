@@ -14,8 +14,8 @@ const LIMIT_MS = 100_000
 
 /** Runs a program to its end, with the Node of the tests; rejects with what it printed if it fails. */
 export async function run(program: string, words: readonly string[], folder: string): Promise<string> {
-  // What npm tells the scripts that it runs is not for another folder; the rest may say how the registry is reached.
-  const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('npm_'))
+  // What npm tells its scripts, and the test runner its files, is not for others; the rest may say how the registry is reached.
+  const environment = Object.entries(process.env).filter(([name]) => !/^(npm_|NODE_TEST)/.test(name))
   const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
   const { stdout } = await promisify(execFile)(program, words, {
     cwd: folder,
@@ -57,9 +57,17 @@ const newestSource = (): number =>
     ),
   )
 
-/** An application's folder with the archive installed, by npm with an empty cache. */
-export async function installPacked(folder: string): Promise<void> {
-  const cache = join(folder, '..', 'npm-cache')
-  await run('npm', ['install', '--cache', cache, '--no-audit', '--no-fund', await packedArchive()], folder)
-  await rm(cache, { recursive: true, force: true })
+/**
+ * Makes an application by `sixwire init` of the archive, and installs what it runs with, from an empty cache of npm.
+ *
+ * @returns its folder
+ */
+export async function createPackedApplication(parent: string): Promise<string> {
+  const archive = await packedArchive()
+  const folder = join(parent, 'shop')
+  const cache = ['--cache', join(parent, 'npm-cache')]
+  await run('npm', ['exec', '--yes', ...cache, '--package', archive, '--', 'sixwire', 'init', 'shop'], parent)
+  await run('npm', ['install', ...cache, '--omit=dev', '--no-audit', '--no-fund', archive], folder)
+  await rm(join(parent, 'npm-cache'), { recursive: true, force: true })
+  return folder
 }
