@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs'
 import * as nodeModule from 'node:module' // whole: an old Node has not all of it
 import { fileURLToPath } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
 
 const NEEDED = 24
 
@@ -27,16 +26,6 @@ if (isCheckout && !existsSync(pathOf('../node_modules/fastify')))
   end(
     'the packages of this checkout are not installed: run "npm ci" in it, without --omit=dev. To run without them, install what "npm pack" makes',
   )
-
-// Before the cache below is opened, because compiled code is kept for one set of flags, which threads then have too. What
-// each of them does is told in docs/decisions/013-memory.md.
-for (const flag of [
-  '--external-memory-accounted-in-global-limit',
-  '--heap-growing-percent=50',
-  '--semi-space-growth-factor=1',
-  '--expose-gc',
-])
-  setFlagsFromString(flag)
 
 // Before anything else is loaded: a second start then neither strips types nor compiles. Threads read the variable.
 process.env.NODE_COMPILE_CACHE ??= pathOf(

@@ -5,13 +5,14 @@ import { DEV_VARIABLE } from '../kernel/config.ts'
 import { banner, runningLine } from './banner.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, withSettings } from './environment.ts'
-import { collectAfterStart, limitBuffers } from './heap.ts'
+import { limitBuffers, settleHeap } from './heap.ts'
 import { onPackageManagerEnd } from './parent.ts'
 import { onSignals } from './signals.ts'
 import { putPoolBehind } from './thread-priority.ts'
 
 // A little longer than the application waits before it ends by force.
 const FORCED_END_MS = 31_000
+const SETTLED_MS = 1_000
 
 export const start = defineAction({
   summary: 'Run the server',
@@ -42,7 +43,8 @@ Common settings: PORT, HOST, DATA_DIR, DATABASE_URL, SIXWIRE_POLICY, SIXWIRE_SEC
 async function listen(app: App): Promise<void> {
   const address = await app.listen()
   putPoolBehind()
-  collectAfterStart()
+  // Once the first clients have their answers.
+  setTimeout(settleHeap, SETTLED_MS).unref()
   // Node itself writes it at a regular end only.
   flushCompileCache()
   if (app.settings.production) app.log.info(...runningLine(app, address))
