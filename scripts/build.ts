@@ -6,6 +6,7 @@ import { rolldown, type OutputChunk } from 'rolldown'
 
 import manifest from '../package.json' with { type: 'json' }
 import { writeDeclarations } from './build/declarations.ts'
+import { lateBuiltins } from './build/late-builtins.ts'
 import { licensesOf } from './build/licenses.ts'
 import { namedInSource } from './build/named-in-source.ts'
 
@@ -38,6 +39,7 @@ async function bundle(named: Awaited<ReturnType<typeof namedInSource>>): Promise
     },
     platform: 'node',
     external: NATIVE,
+    plugins: [lateBuiltins],
   })
   try {
     const { output } = await build.write({
