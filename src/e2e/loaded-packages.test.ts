@@ -3,9 +3,11 @@ import { test } from 'node:test'
 
 import { startWatched } from '../testing/loaded-modules.ts'
 
-// Mail as plain text, images, buckets, archives, payments by card, chains, metrics, the page at /docs.
+// Mail, images, buckets, archives, payments by card, chains, metrics, the page at /docs.
 const ON_DEMAND =
-  /\/node_modules\/(html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|viem|prom-client|@fastify\/swagger-ui|@fastify\/static|yaml)\//
+  /\/node_modules\/(nodemailer|html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|viem|@noble|prom-client|@fastify\/swagger-ui|@fastify\/static|yaml)\//
+// What comes with the first mail to the sandbox; its chains need keys and addresses of viem.
+const ON_DEMAND_OF_SANDBOX = /\/node_modules\/(smtp-server|postal-mime|nodemailer)\//
 
 test('a start does not load the packages that only some calls need', async (t) => {
   const server = await startWatched(t, {
@@ -28,6 +30,16 @@ test('a start does not load the packages that only some calls need', async (t) =
     )
   assert.deepEqual(
     loaded.filter((url) => ON_DEMAND.test(url)),
+    [],
+  )
+})
+
+test('a start of the sandbox does not load what reads mail', async (t) => {
+  const server = await startWatched(t, {})
+  const loaded = await server.loaded()
+  assert.ok(loaded.some((url) => url.endsWith('/sandbox/mail/smtp.ts')))
+  assert.deepEqual(
+    loaded.filter((url) => ON_DEMAND_OF_SANDBOX.test(url)),
     [],
   )
 })

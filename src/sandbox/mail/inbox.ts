@@ -1,4 +1,4 @@
-import PostalMime, { type Address, type Email } from 'postal-mime'
+import type { Address, Email, PostalMimeOptions, RawEmail } from 'postal-mime'
 
 import type { Clock } from '../../base/clock.ts'
 import { isoTime } from '../../base/clock.ts'
@@ -118,7 +118,7 @@ export function createInbox(db: Database, clock: Clock): Inbox {
   })
   return {
     async add(raw, receivers, stepsFor) {
-      const mail = await PostalMime.parse(raw)
+      const mail = await parseMail(raw)
       const view = viewOf(mail, receivers)
       const now = clock.now()
       const id = newId(now)
@@ -136,7 +136,7 @@ export function createInbox(db: Database, clock: Clock): Inbox {
       ])
     },
     async isFirstAttempt(raw) {
-      const { messageId } = await PostalMime.parse(raw)
+      const { messageId } = await parseMail(raw)
       const message = sha256(messageId ?? raw.toString('latin1'))
       const [rows] = await db.batch([
         sql`insert into sandbox_mail_deferred (message, deferred_at) values (${message}, ${clock.now()})
@@ -164,7 +164,7 @@ export function createInbox(db: Database, clock: Clock): Inbox {
       const receivers = await db.all<{ address: string }>(
         sql`select address from sandbox_mail_receivers where mail_id = ${id} order by address`,
       )
-      const mail = await PostalMime.parse(Buffer.from(row.raw, 'base64'), { attachmentEncoding: 'base64' })
+      const mail = await parseMail(Buffer.from(row.raw, 'base64'), { attachmentEncoding: 'base64' })
       return {
         ...mailOf(row),
         receivers: receivers.map(({ address }) => address),
@@ -206,3 +206,7 @@ export function createInbox(db: Database, clock: Clock): Inbox {
     },
   }
 }
+
+/** Its package is loaded with the first mail. */
+const parseMail = async (raw: RawEmail, options?: PostalMimeOptions): Promise<Email> =>
+  (await import('postal-mime')).default.parse(raw, options)

@@ -1,9 +1,10 @@
-import { once } from 'node:events'
-import type { AddressInfo, Socket } from 'node:net'
+import { once as eventOf } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 
-import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server'
+import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 
 import type { Logger } from '../../base/logger.ts'
+import { once } from '../../base/once.ts'
 import { PendingPromises } from '../../base/pending-promises.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isLoopbackAddress, networkFilter } from '../../base/ip-address.ts'
@@ -111,42 +112,51 @@ export function createSmtp({
     }
   }
 
-  const server = new SMTPServer({
-    name: 'sandbox.localhost',
-    banner: 'Sixwire sandbox',
-    disabledCommands: ['STARTTLS'],
-    authMethods: ['PLAIN', 'LOGIN'],
-    disableReverseLookup: true,
-    logger: false,
-    size: SIZE_MAX,
-    onConnect({ remoteAddress }, done) {
-      const mayConnect = isLoopbackAddress(remoteAddress) || isInNetwork(remoteAddress)
-      done(mayConnect ? null : refusal(554, 'SIXWIRE_SANDBOX_HOST does not name your network'))
-    },
-    onAuth(credentials, _session, done) {
-      if (credentials.username === user && credentials.password === password) done(null, { user })
-      else done(refusal(535, '5.7.8 Wrong user or password: GET /sandbox/api shows them'))
-    },
-    onMailFrom(_address, _session, done) {
-      done(isStarted ? null : refusal(451, '4.3.2 The server is starting: try again'))
-    },
-    onRcptTo({ address }, _session, done) {
-      done(magicOf(address) === 'bounce' ? refusal(NO_MAILBOX.code, NO_MAILBOX.words) : null)
-    },
-    onData(stream, session, done) {
-      void underWay.add(answer(stream, session, done))
-    },
-  })
   // Clients may disconnect at any time.
-  server.on('error', (error: Error) => log.debug({ err: error }, 'a connection of the mail server failed'))
-  server.server.on('connection', (socket: Socket) => {
+  const failed = (error: Error): void => log.debug({ err: error }, 'a connection of the mail server failed')
+  // Made at the first connection: a start does not load its package.
+  const protocol = once(async () => {
+    const { SMTPServer } = await import('smtp-server')
+    const server = new SMTPServer({
+      name: 'sandbox.localhost',
+      banner: 'Sixwire sandbox',
+      disabledCommands: ['STARTTLS'],
+      authMethods: ['PLAIN', 'LOGIN'],
+      disableReverseLookup: true,
+      logger: false,
+      size: SIZE_MAX,
+      onConnect({ remoteAddress }, done) {
+        const mayConnect = isLoopbackAddress(remoteAddress) || isInNetwork(remoteAddress)
+        done(mayConnect ? null : refusal(554, 'SIXWIRE_SANDBOX_HOST does not name your network'))
+      },
+      onAuth(credentials, _session, done) {
+        if (credentials.username === user && credentials.password === password) done(null, { user })
+        else done(refusal(535, '5.7.8 Wrong user or password: GET /sandbox/api shows them'))
+      },
+      onMailFrom(_address, _session, done) {
+        done(isStarted ? null : refusal(451, '4.3.2 The server is starting: try again'))
+      },
+      onRcptTo({ address }, _session, done) {
+        done(magicOf(address) === 'bounce' ? refusal(NO_MAILBOX.code, NO_MAILBOX.words) : null)
+      },
+      onData(stream, session, done) {
+        void underWay.add(answer(stream, session, done))
+      },
+    })
+    server.on('error', failed)
+    return server.server
+  })
+  const listener = createServer((socket) => {
     const port = socket.remotePort!
     sockets.set(port, socket)
     socket.on('close', () => sockets.delete(port))
+    socket.on('error', failed)
+    void protocol().then((server) => server.emit('connection', socket))
   })
+  listener.on('error', failed)
   const listen = async (port: number): Promise<void> => {
-    server.listen(port, listenAt)
-    await once(server.server, 'listening')
+    listener.listen(port, listenAt)
+    await eventOf(listener, 'listening')
   }
 
   return {
@@ -163,12 +173,12 @@ export function createSmtp({
         })
         log.info(`port ${preferredPort} is in use: the mail server of the sandbox listens on another one`)
       })
-      port = (server.server.address() as AddressInfo).port
+      port = (listener.address() as AddressInfo).port
     },
     start: () => void (isStarted = true),
     async close() {
       const end = Promise.withResolvers<void>()
-      server.close(end.resolve)
+      listener.close(() => end.resolve())
       closing.abort()
       // Clients that keep connections open must not delay the end; messages under way are stored all the same.
       for (const socket of sockets.values()) socket.destroy()

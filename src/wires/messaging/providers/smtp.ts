@@ -1,7 +1,5 @@
 import { Readable } from 'node:stream'
 
-import { createTransport } from 'nodemailer'
-
 import { systemClock } from '../../../base/clock.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { PendingPromises } from '../../../base/pending-promises.ts'
@@ -54,39 +52,10 @@ export function smtp(
   const server = readServer(options.url)
   const sender = senderOf(options, server)
 
-  const transport = createTransport({
-    pool: true,
-    ...server,
-    connectionTimeout: CONNECTION_TIMEOUT_MS,
-    greetingTimeout: CONNECTION_TIMEOUT_MS,
-    dnsTimeout: DNS_TIMEOUT_MS,
-    socketTimeout: SILENCE_MS,
-    idleTimeout: IDLE_MS,
-    maxRequeues: 2,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  })
-
-  // Whether the content of a mail was begun. The error alone does not say: a lost connection or a timeout is
-  // ECONNECTION, ESOCKET or ETIMEDOUT with the command CONN, before DATA as well as after it (nodemailer 10.6,
-  // smtp-connection/index.js, _onClose, _onTimeout and _onSocketError). But the stream of the content is read only
-  // once the server has answered DATA with 354 (the same, send), and nodemailer itself decides by it whether it may
-  // send a mail again (smtp-pool/pool-resource.js, send, readableDidRead). So these streams are ours. Each gives the
-  // mail in one piece: nodemailer's own gives each header and boundary alone, and each of these is a call of the system.
-  const contents = new WeakMap<AbortSignal, Readable[]>()
-  transport.use('stream', (mail, done) => {
-    const streams = mail.data.signal && contents.get(mail.data.signal)
-    const { message } = mail
-    message.build((error, bytes) => {
-      if (error) return done(error)
-      message.createReadStream = () => {
-        const stream = Readable.from(bytes, { objectMode: false })
-        streams?.push(stream)
-        return stream
-      }
-      done()
-    })
-  })
+  const contents: Contents = new WeakMap()
+  let opened: ReturnType<typeof openTransport> | undefined
+  // With the first mail: a start does not load its package.
+  const open = (): ReturnType<typeof openTransport> => (opened ??= openTransport(server, contents))
 
   const calls = new PendingPromises()
 
@@ -100,7 +69,9 @@ export function smtp(
     const clearLimit = clock.timer(limitMs, () => limit.abort())
     contents.set(limit.signal, streams)
     try {
-      const info = await transport.sendMail({
+      const info = await (
+        await open()
+      ).sendMail({
         signal: limit.signal,
         messageId: `<${mail.messageId}>`,
         from: sender,
@@ -148,7 +119,7 @@ export function smtp(
 
     async check() {
       try {
-        await transport.verify()
+        await (await open()).verify()
       } catch (error) {
         throw new Error(`${server.host}:${server.port}: ${sentence(error as SmtpError)}`, { cause: error })
       }
@@ -156,9 +127,47 @@ export function smtp(
 
     async close() {
       await calls.idle()
-      transport.close()
+      ;(await opened)?.close()
     },
   }
+}
+
+// Whether the content of a mail was begun. The error alone does not say: a lost connection or a timeout is
+// ECONNECTION, ESOCKET or ETIMEDOUT with the command CONN, before DATA as well as after it (nodemailer 10.6,
+// smtp-connection/index.js, _onClose, _onTimeout and _onSocketError). But the stream of the content is read only
+// once the server has answered DATA with 354 (the same, send), and nodemailer itself decides by it whether it may
+// send a mail again (smtp-pool/pool-resource.js, send, readableDidRead). So these streams are ours. Each gives the
+// mail in one piece: nodemailer's own gives each header and boundary alone, and each of these is a call of the system.
+type Contents = WeakMap<AbortSignal, Readable[]>
+
+async function openTransport(server: SmtpServer, contents: Contents) {
+  const { createTransport } = await import('nodemailer')
+  const transport = createTransport({
+    pool: true,
+    ...server,
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    greetingTimeout: CONNECTION_TIMEOUT_MS,
+    dnsTimeout: DNS_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS,
+    idleTimeout: IDLE_MS,
+    maxRequeues: 2,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  transport.use('stream', (mail, done) => {
+    const streams = mail.data.signal && contents.get(mail.data.signal)
+    const { message } = mail
+    message.build((error, bytes) => {
+      if (error) return done(error)
+      message.createReadStream = () => {
+        const stream = Readable.from(bytes, { objectMode: false })
+        streams?.push(stream)
+        return stream
+      }
+      done()
+    })
+  })
+  return transport
 }
 
 function senderOf({ from, appUrl }: { from?: string; appUrl?: string }, server: SmtpServer): Mailbox {
