@@ -26,4 +26,5 @@ export {
   size,
   slice,
 } from 'viem/utils'
-export { english, HDKey, sign } from 'viem/accounts'
+export { HDKey, privateKeyToAccount, sign } from 'viem/accounts'
+export { secp256k1 } from '@noble/curves/secp256k1'

@@ -3,6 +3,7 @@ import type { HDKey } from 'viem/accounts'
 
 import { requireModule } from './asset.ts'
 import { once } from './once.ts'
+import type * as Words from './english-words.ts'
 import type * as Viem from './viem-package.ts'
 
 export type { HDKey }
@@ -35,6 +36,7 @@ export const numberToHex = lazy(() => load().numberToHex)
 export const parseAbi = lazy(() => load().parseAbi)
 export const parseEther = lazy(() => load().parseEther)
 export const parseGwei = lazy(() => load().parseGwei)
+export const privateKeyToAccount = lazy(() => load().privateKeyToAccount)
 export const publicKeyToAddress = lazy(() => load().publicKeyToAddress)
 export const recoverAddress = lazy(() => load().recoverAddress)
 export const serializeTransaction = lazy(() => load().serializeTransaction)
@@ -43,7 +45,11 @@ export const slice = lazy(() => load().slice)
 export const sign = lazy(() => load().sign)
 
 /** The words of BIP-39 in English. */
-export const englishWords = (): readonly string[] => load().english
+export const englishWords = (): readonly string[] =>
+  (requireModule('base/english-words') as typeof Words).english
+
+/** The curve, with keys in bytes, which can be overwritten. */
+export const secp256k1 = (): typeof Viem.secp256k1 => load().secp256k1
 
 /** The key at the root of the tree of BIP-32. */
 export const masterKeyOf = (seed: Uint8Array): HDKey => load().HDKey.fromMasterSeed(seed)

@@ -2,10 +2,10 @@ import { createECDH, createHash } from 'node:crypto'
 
 import type { PrivateKeyAccount } from 'viem'
 import { getContractAddress, publicKeyToAddress } from 'viem/utils'
-import { english, privateKeyToAccount } from 'viem/accounts'
 
 import type { Address, Hex } from '../../base/hex.ts'
 import { deriveKey } from '../../base/crypto.ts'
+import { englishWords, privateKeyToAccount } from '../../base/viem.ts'
 
 const ACCOUNTS = 10
 
@@ -79,6 +79,7 @@ function addressOf(privateKey: Buffer): Address {
  */
 function mnemonicOf(entropy: Buffer): string {
   const checksum = createHash('sha256').update(entropy).digest()[0]! >> 4
+  const english = englishWords()
   const bits = (BigInt(`0x${entropy.toString('hex')}`) << 4n) | BigInt(checksum)
   return Array.from(
     { length: 12 },

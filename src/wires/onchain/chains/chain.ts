@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 
 import type { Hex } from '../../../base/hex.ts'
-import { parseEther, parseGwei } from '../../../base/viem.ts'
+import { parseEther } from '../../../base/viem.ts'
 import type { WireContext } from '../../../kernel/wire.ts'
 import { chainNotConfigured } from '../errors.ts'
 import type { ChainOptions } from '../options.ts'
@@ -59,6 +59,9 @@ export type Chain = {
   identity(): Promise<Identity>
   close(): void
 }
+
+// A number has all digits of what is allowed: a million gwei are 2^50 wei.
+const weiOf = (gwei: number): bigint => BigInt(Math.round(gwei * 1e9))
 
 /** @param options.id the chain id that its nodes must have; undefined: that of the first contact */
 export function createChain(
@@ -128,9 +131,11 @@ export function createChain(
     isConfigured: rpc !== undefined,
     symbol: options.symbol,
     depth: options.depth,
-    maxFee: rpc ? parseGwei(String(options.maxFeeGwei)) : 0n,
-    maxTransactionFee: rpc ? parseEther(options.maxTransactionFee) : 0n,
-    usualTip: rpc ? parseGwei(String(options.usualTipGwei)) : 0n,
+    maxFee: rpc ? weiOf(options.maxFeeGwei) : 0n,
+    get maxTransactionFee() {
+      return rpc ? parseEther(options.maxTransactionFee) : 0n
+    },
+    usualTip: rpc ? weiOf(options.usualTipGwei) : 0n,
     pollMs: options.pollMs,
     tokens: options.tokens,
     limits: options.limits,

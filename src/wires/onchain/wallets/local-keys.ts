@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
-import { secp256k1 } from '@noble/curves/secp256k1'
-
 import type { Address } from '../../../base/hex.ts'
-import { bytesToHex, hexToBytes, numberToHex, publicKeyToAddress } from '../../../base/viem.ts'
+import { bytesToHex, hexToBytes, numberToHex, publicKeyToAddress, secp256k1 } from '../../../base/viem.ts'
 import type { Clock } from '../../../base/clock.ts'
 import { deriveKey, keyOf, type Key } from '../../../base/crypto.ts'
 import { StartError } from '../../../base/start-error.ts'
@@ -102,7 +100,7 @@ export function createLocalKeys(db: Database, clock: Clock, secret: string): Loc
 
   async function store(privateKey: Uint8Array): Promise<StoredKey> {
     try {
-      const address = publicKeyToAddress(bytesToHex(secp256k1.getPublicKey(privateKey, false)))
+      const address = publicKeyToAddress(bytesToHex(secp256k1().getPublicKey(privateKey, false)))
       const { number, key } = await currentDataKey()
       return { address, reference: `${number}.${key.sealBytes(privateKey, contextOf(address))}` }
     } finally {
@@ -115,7 +113,7 @@ export function createLocalKeys(db: Database, clock: Clock, secret: string): Loc
 
     async create() {
       try {
-        return { kind: 'accepted', key: await store(secp256k1.utils.randomPrivateKey()) }
+        return { kind: 'accepted', key: await store(secp256k1().utils.randomPrivateKey()) }
       } catch (error) {
         return { kind: 'retry', reason: reasonOf(error) }
       }
@@ -141,7 +139,7 @@ export function createLocalKeys(db: Database, clock: Clock, secret: string): Loc
         }
       }
       try {
-        const { r, s, recovery } = secp256k1.sign(hash.slice(2), privateKey, { lowS: true })
+        const { r, s, recovery } = secp256k1().sign(hash.slice(2), privateKey, { lowS: true })
         const signature = {
           r: numberToHex(r, { size: 32 }),
           s: numberToHex(s, { size: 32 }),

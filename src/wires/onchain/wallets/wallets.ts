@@ -1,5 +1,4 @@
-import { secp256k1 } from '@noble/curves/secp256k1'
-
+import { secp256k1 } from '../../../base/viem.ts'
 import type { Address, Hex } from '../../../base/hex.ts'
 import { isoTime } from '../../../base/clock.ts'
 import { errors, invalid } from '../../../base/errors.ts'
@@ -192,7 +191,7 @@ const walletOf = ({ id, address, name, created_at }: Row): Wallet => ({
 function checkedKey(text: string): Hex {
   const fault = (message: string) => invalid({ path: '/body/privateKey', message })
   if (!PRIVATE_KEY.test(text)) throw fault('must be 32 bytes in hex: 0x and 64 characters of 0-9, a-f')
-  if (!secp256k1.utils.isValidPrivateKey(text.slice(2)))
+  if (!secp256k1().utils.isValidPrivateKey(text.slice(2)))
     throw fault('is no private key: it must be above 0 and below the order of secp256k1')
   return text.toLowerCase() as Hex
 }

@@ -1,6 +1,7 @@
 import { ECDH } from 'node:crypto'
 
 import type { Address } from '../../../base/hex.ts'
+import { once } from '../../../base/once.ts'
 import { bytesToHex, publicKeyToAddress, sign } from '../../../base/viem.ts'
 import { StartError } from '../../../base/start-error.ts'
 import type { Database } from '../../../db/database.ts'
@@ -25,19 +26,22 @@ export type Receivers = {
 export function createReceivers(db: Pick<Database, 'write'>, mnemonic: string): Receivers {
   const fault = mnemonicFault(mnemonic)
   if (fault !== undefined) throw new StartError(`PAYMENT_MNEMONIC: ${fault}`)
-  const publicKey = accountKeyOf(mnemonic).wipePrivateData()
-  const addressOf = (index: number): Address => addressOfKey(publicKey.deriveChild(index).publicKey!)
-  const fingerprint = addressOf(0)
+  // At the first request: the arithmetic takes 30 ms.
+  const publicKey = once(() => accountKeyOf(mnemonic).wipePrivateData())
+  const addressOf = (index: number): Address => addressOfKey(publicKey().deriveChild(index).publicKey!)
+  const fingerprint = once(() => addressOf(0))
 
   return {
-    fingerprint,
+    get fingerprint() {
+      return fingerprint()
+    },
     async next() {
       const [row] = await db.write(sql<{ next_index: number }>`
-        insert into pay_receivers (fingerprint, next_index) values (${fingerprint}, 1)
+        insert into pay_receivers (fingerprint, next_index) values (${fingerprint()}, 1)
         on conflict (fingerprint) do update set next_index = pay_receivers.next_index + 1
         returning next_index`)
       const index = row!.next_index - 1
-      return { fingerprint, index, address: addressOf(index) }
+      return { fingerprint: fingerprint(), index, address: addressOf(index) }
     },
     signerOf: (index) => ({
       address: addressOf(index),
