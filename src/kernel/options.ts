@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import { didYouMean } from '../base/did-you-mean.ts'
 import type { ApiError, Issue } from '../base/errors.ts'
 import { StartError } from '../base/start-error.ts'
+import { RULE } from '../base/with-rule.ts'
 import { createValidation, type Validate } from '../http/validation.ts'
 import { isPlain } from './fields.ts'
 import { schemaAt, setAt, valueAt } from './option-path.ts'
@@ -66,11 +67,12 @@ export function checkOptions(
 ): Map<ConfiguredWire, unknown> {
   return new Map(
     wires.map((wire) => {
-      const options = mergedOptions(wire, environment, standIns)
+      const known = new Set<string>()
+      const options = mergedOptions(wire, environment, standIns, known)
       const schema = wire.optionsSchema
       if (!schema) return [wire, options]
       checkOptionNames(options, schema, wire.name)
-      const checked = validateBy(schema, options)(options)
+      const checked = validateBy(schema, options, known)(options)
       if (!('error' in checked)) return [wire, checked.value]
       const { path, message } = ((checked.error as ApiError).details!['issues'] as [Issue])[0]
       const option = path.replace(/^\/body\/?/, '').replaceAll('/', '.')
@@ -82,39 +84,71 @@ export function checkOptions(
   )
 }
 
-function validateBy(schema: TSchema, options: unknown): Validate {
+function validateBy(schema: TSchema, options: unknown, known: ReadonlySet<string>): Validate {
   const paths: string[] = []
-  const needed = neededSchema(schema, options, '', paths)
-  const known = compiled.get(schema) ?? new Map<string, Validate>()
-  compiled.set(schema, known)
+  const needed = neededSchema(schema, options, { path: '', isKnown: false }, { known, paths })
+  if (!needed) return (value) => ({ value })
+  const ofSchema = compiled.get(schema) ?? new Map<string, Validate>()
+  compiled.set(schema, ofSchema)
   const key = paths.join()
-  const validate = known.get(key) ?? createValidation()('body', needed)
-  known.set(key, validate)
+  const validate = ofSchema.get(key) ?? createValidation()('body', needed)
+  ofSchema.set(key, validate)
   return validate
 }
 
+/** Keywords of an object that ask for nothing but its members, which are checked alone. */
+const OF_MEMBERS: ReadonlySet<string> = new Set([
+  'type',
+  'properties',
+  'patternProperties',
+  'additionalProperties',
+  'required',
+  'default',
+  'title',
+  'description',
+])
+
 /**
- * The schema without the optional fields that a value does not have: it fits without them, and most applications set few.
+ * Sets the defaults of a value, and returns the schema without what fits: fields that are not given, defaults, and what the
+ * stand-ins set. Most applications set few options, and compiling a check takes longer than all else about them.
  *
- * @param paths gets the paths of what remains, with a `/` at the end where fields may be missing
+ * @param known the dotted paths that stand-ins set
+ * @param paths gets the paths of what remains, with a dot at the end where fields may be missing
+ * @returns undefined if all of it fits
  */
-function neededSchema(schema: TSchema, value: unknown, path: string, paths: string[]): TSchema {
-  const given = value === undefined ? ((schema as { default?: unknown }).default ?? {}) : value
-  const alternative = alternativeFor(schema, given)
-  const { properties, required = [] } = alternative as {
+function neededSchema(
+  schema: TSchema,
+  value: unknown,
+  { path, isKnown }: { path: string; isKnown: boolean },
+  context: { known: ReadonlySet<string>; paths: string[] },
+): TSchema | undefined {
+  const alternative = alternativeFor(schema, value)
+  const { properties = {}, required = [] } = alternative as {
     properties?: Record<string, TSchema & { default?: unknown }>
     required?: readonly string[]
   }
-  if (properties === undefined || !isPlain(given)) {
-    paths.push(path)
+  const isObject = (alternative as { type?: unknown }).type === 'object' && isPlain(value)
+  if (!isObject) {
+    if (isKnown) return undefined
+    context.paths.push(path)
     return alternative
   }
-  paths.push(`${path}/`)
-  const needed = Object.entries(properties).filter(
-    ([name, one]) => required.includes(name) || Object.hasOwn(given, name) || 'default' in one,
-  )
   const remaining: Record<string, TSchema> = {}
-  for (const [name, one] of needed) remaining[name] = neededSchema(one, given[name], `${path}/${name}`, paths)
+  let fits = !(RULE in alternative) && Object.keys(alternative).every((keyword) => OF_MEMBERS.has(keyword))
+  for (const name of new Set([...Object.keys(properties), ...Object.keys(value)])) {
+    const one = schemaAt(alternative, name)
+    const isDefault = value[name] === undefined && one !== undefined && 'default' in one
+    if (isDefault) value[name] = copyOf(one.default)
+    const isMissing = value[name] === undefined
+    if (isMissing && !required.includes(name)) continue
+    const inner = path === '' ? name : `${path}.${name}`
+    const place = { path: inner, isKnown: isKnown || isDefault || context.known.has(inner) }
+    const needed = one && !isMissing ? neededSchema(one, value[name], place, context) : one
+    if (Object.hasOwn(properties, name)) remaining[name] = needed ?? {}
+    if (needed || !one) fits = false
+  }
+  if (fits) return undefined
+  context.paths.push(`${path}.`)
   return { ...alternative, properties: remaining }
 }
 
@@ -128,8 +162,17 @@ function alternativeFor(schema: TSchema, value: unknown): TSchema {
   return isPlain(value) && forObjects.length === 1 ? { ...others, ...forObjects[0] } : schema
 }
 
-/** The options of a wire with its variables in them: of the environment first, then the file, then stand-ins. */
-function mergedOptions(wire: ConfiguredWire, environment: Variables, standIns: Variables): unknown {
+/**
+ * The options of a wire with its variables in them: of the environment first, then the file, then stand-ins.
+ *
+ * @param known gets the paths that stand-ins set
+ */
+function mergedOptions(
+  wire: ConfiguredWire,
+  environment: Variables,
+  standIns: Variables,
+  known: Set<string>,
+): unknown {
   const options = copyOf(wire.options)
   if (!isPlain(options)) return options // the schema says what is wrong with it
   const closed = new Set<string>()
@@ -141,7 +184,9 @@ function mergedOptions(wire: ConfiguredWire, environment: Variables, standIns: V
   for (const [name, path] of Object.entries(wire.variables)) {
     const isLeft = !closed.has(path) && valueAt(options, path) === undefined
     const text = environment[name] || (isLeft ? standIns[name] : undefined)
-    if (text) setAt(options, path, readText(schemaAt(wire.optionsSchema, path), text, name))
+    if (!text) continue
+    setAt(options, path, readText(schemaAt(wire.optionsSchema, path), text, name))
+    if (!environment[name]) known.add(path)
   }
   return options
 }

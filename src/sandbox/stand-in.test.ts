@@ -17,6 +17,7 @@ import { createJobs } from '../kernel/jobs/jobs.ts'
 import { createSandbox } from './index.ts'
 import { stablePort } from './ports.ts'
 import type { StandIn } from './stand-in.ts'
+import { configuredWires } from '../wires.ts'
 
 type Json = TestAnswer['body']
 
@@ -40,6 +41,14 @@ const IDPA = { IDPA_CLIENT_ID: 'own', IDPA_CLIENT_SECRET: 'own' }
 const TWILIO = { TWILIO_ACCOUNT_SID: 'AC1', TWILIO_AUTH_TOKEN: 'own' }
 
 someEngine((engine) => {
+  test('what the stand-ins set fits the options of the wires, which do not check it again', async (t) => {
+    const app = await startApp(t, engine, { sandbox: true })
+    const { people, webhooks, faults, ...standIns } = await stateOf(app)
+    const variables = Object.assign({}, ...Object.values<Json>(standIns).map((one) => one.variables))
+    assert.ok(Object.keys(variables).length > 20)
+    checkOptions(configuredWires({}), variables)
+  })
+
   for (const [provider, options] of [
     ['mail', { environment: { SMTP_URL: 'smtp://127.0.0.1:1' } }],
     ['mail', { config: { messaging: { smtp: { url: 'smtp://127.0.0.1:1' } } } }],
