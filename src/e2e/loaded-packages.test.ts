@@ -3,9 +3,9 @@ import { test } from 'node:test'
 
 import { startWatched } from '../testing/loaded-modules.ts'
 
-// Mail, images, buckets, archives, payments by card, chains, metrics, the page at /docs.
+// Passwords, mail, images, buckets, archives, payments by card, chains, metrics, the page at /docs.
 const ON_DEMAND =
-  /\/node_modules\/(nodemailer|html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|viem|@noble|prom-client|@fastify\/swagger-ui|@fastify\/static|yaml)\//
+  /\/node_modules\/(@node-rs|nodemailer|html-to-text|htmlparser2|sharp|file-type|@aws-sdk|tar-stream|stripe|viem|@noble|prom-client|@fastify\/swagger-ui|@fastify\/static|@fastify\/ajv-compiler|yaml)\//
 // What comes with the first mail to the sandbox; its chains need keys and addresses of viem.
 const ON_DEMAND_OF_SANDBOX = /\/node_modules\/(smtp-server|postal-mime|nodemailer)\//
 

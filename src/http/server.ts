@@ -6,8 +6,10 @@ import fastify, {
   type FastifyInstance,
   type FastifyPluginAsync,
   type FastifyRequest,
+  type FastifySchemaCompiler,
   type FastifyServerOptions,
 } from 'fastify'
+import type { TSchema } from 'typebox'
 
 import { type ApiError, errors, invalid } from '../base/errors.ts'
 import { isPrivateHost } from '../base/private-host.ts'
@@ -43,6 +45,13 @@ const OTHER_METHODS: ReadonlySet<string> = new Set(
 )
 /** The engine sees this method for each of them: it builds one routing table per method, and 27 tables slow down the start. */
 const OTHER_METHOD = 'TRACE'
+/** The parts of a request by the engine's names. */
+const PARTS: Readonly<Record<string, RequestPart>> = {
+  body: 'body',
+  querystring: 'query',
+  params: 'params',
+  headers: 'headers',
+}
 const HEADERS_MS = 60_000
 const CLIENT_GONE = 499 // as nginx logs it: no answer reached the client
 const REQUEST_ID = /^[\w.:-]{1,128}$/
@@ -92,6 +101,9 @@ const HSTS = { 'strict-transport-security': 'max-age=31536000; includeSubDomains
 /** Makes the HTTP server: everything between a socket and a handler. */
 export async function createServer(options: ServerOptions): Promise<Server> {
   const answerError = createAnswerError(options)
+  const validation = createValidation()
+  const validator: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) =>
+    validation(PARTS[httpPart!]!, schema)
   const replacedMethods = new WeakMap<IncomingMessage, string>()
   const settings: FastifyServerOptions = {
     // The line of each answer is written below; a logger of the engine's own would make a child for each request.
@@ -126,6 +138,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     // The longest possible address: the schemas of the routes limit parameters.
     routerOptions: { maxParamLength: maxHeaderSize },
+    // Else the engine loads its own.
+    schemaController: {
+      compilersFactory: {
+        buildValidator: (() => validator) as never,
+        buildSerializer: (() => lazySerializer) as never,
+      },
+    },
   }
   const engine: FastifyInstance = fastify(settings)
   engine.server.headersTimeout = HEADERS_MS
@@ -181,17 +200,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         : undefined,
     )
   })
-
-  const validation = createValidation()
-  const parts: Record<string, RequestPart> = {
-    body: 'body',
-    querystring: 'query',
-    params: 'params',
-    headers: 'headers',
-  }
-  engine.setValidatorCompiler(({ schema, httpPart }) => validation(parts[httpPart!]!, schema as never))
-
-  engine.setSerializerCompiler(lazySerializer)
 
   engine.setErrorHandler(answerError)
   engine.setNotFoundHandler((request, reply) => answerError(unknownAddress(request), request, reply))

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
-import bcrypt from '@node-rs/bcrypt'
 import { invalid } from '../../../base/errors.ts'
+import { once } from '../../../base/once.ts'
 import { createSemaphore } from '../../../base/semaphore.ts'
 import { isCommonPassword, nameCheck } from './common-passwords.ts'
 
@@ -16,6 +16,9 @@ const CONCURRENCY_MAX = 3
 
 /** At cost 12 a hash takes a quarter of a second, so the last in the queue waits about 16 s. */
 const QUEUE_PER_SLOT = 64
+
+/** Machine code, loaded with the first password. */
+const loadBcrypt = once(() => import('@node-rs/bcrypt'))
 
 export type Passwords = {
   /**
@@ -107,13 +110,13 @@ export function createPasswords(options: {
       // The library would truncate it without an error.
       if (Buffer.byteLength(normal) > BYTES_MAX)
         throw new RangeError('bcrypt reads 72 bytes: call check() first')
-      return slots.run(() => bcrypt.hash(normal, cost))
+      return slots.run(async () => (await loadBcrypt()).hash(normal, cost))
     },
 
     async verify(password, hash) {
       const possible = bcryptFault(password) === undefined
       const normal = possible ? password.normalize('NFKC') : ''
-      const matches = await slots.run(() => bcrypt.verify(normal, hash ?? dummyHash))
+      const matches = await slots.run(async () => (await loadBcrypt()).verify(normal, hash ?? dummyHash))
       return matches && possible
     },
 
