@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { rolldown, type OutputChunk } from 'rolldown'
 
 import manifest from '../package.json' with { type: 'json' }
+import { ascii } from './build/ascii.ts'
 import { writeDeclarations } from './build/declarations.ts'
 import { lateBuiltins } from './build/late-builtins.ts'
 import { licensesOf } from './build/licenses.ts'
@@ -39,7 +40,7 @@ async function bundle(named: Awaited<ReturnType<typeof namedInSource>>): Promise
     },
     platform: 'node',
     external: NATIVE,
-    plugins: [lateBuiltins],
+    plugins: [lateBuiltins, ascii],
   })
   try {
     const { output } = await build.write({
