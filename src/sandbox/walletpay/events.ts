@@ -112,7 +112,8 @@ export async function listEvents(db: Database, filter: EventFilter, now: number)
   if (until !== undefined) where.push(sql`created_at <= ${until}`)
   if (type !== undefined) where.push(sql`type = ${type}`)
   if (before !== undefined) where.push(sql`sequence < ${before}`)
-  const rows = await db.scan<Row>(sql`
+  // They are few, and asked for at each start, which needs no thread for scans otherwise.
+  const rows = await db.all<Row>(sql`
     select ${COLUMNS} from sandbox_walletpay_events
     where ${sql.join(where, ' and ')} order by sequence desc limit ${limit}`)
   return rows.map(eventOf)

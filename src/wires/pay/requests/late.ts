@@ -32,6 +32,10 @@ export function createLateLooks(
 
   async function lookAt(chain: Chain): Promise<void> {
     const { name } = chain
+    // Mostly there is none, and a thread for scans would be kept for that.
+    const isAnyDue = await db.get(sql`
+      select 1 as one from pay_requests where chain = ${name} and look_at <= ${clock.now()} and is_swept = 0 limit 1`)
+    if (!isAnyDue) return
     for (let after = ''; ;) {
       const now = clock.now()
       const due = await db.scan<Due>(sql`
