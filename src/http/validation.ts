@@ -8,6 +8,7 @@ import {
 } from 'ajv'
 import type { TSchema } from 'typebox'
 
+import { once } from '../base/once.ts'
 import { RULE, type Fault } from '../base/with-rule.ts'
 import { errors, invalid, ISSUES_SHOWN, type Issue } from '../base/errors.ts'
 import { didYouMean } from '../base/did-you-mean.ts'
@@ -42,8 +43,8 @@ export function createValidation(): Validation {
     // V8 does that as well, and compiling takes a fifth less time without.
     code: { optimize: false },
   } as const
-  const first = compilerOf(settings)
-  let all: Ajv | undefined
+  const first = once(() => compilerOf(settings))
+  const all = once(() => compilerOf({ ...settings, allErrors: true }))
   return (part, schema) => {
     // Compiled at its first use, so that unused routes do not slow the start.
     let compiled: ValidateFunction | undefined
@@ -53,13 +54,12 @@ export function createValidation(): Validation {
     /** @param firstFaults of a check that stops at the first fault */
     function faultsOf(value: unknown, firstFaults: readonly ErrorObject[]): readonly ErrorObject[] {
       if (!isSmall(value)) return firstFaults
-      all ??= compilerOf({ ...settings, allErrors: true })
-      checkAll ??= all.compile(schema)
+      checkAll ??= all().compile(schema)
       checkAll(value)
       return checkAll.errors ?? firstFaults
     }
     return (value) => {
-      const check = (compiled ??= first.compile(schema))
+      const check = (compiled ??= first().compile(schema))
       const input = read ? read(value) : { value, issues: [] }
       const faults = check(input.value) ? [] : issuesOf(part, faultsOf(input.value, check.errors!))
       // A field that could not be read is not in the value, but it is not missing.

@@ -39,6 +39,7 @@ export function createAccounts(secret: string): ChainAccounts {
   const bytes = (purpose: string): Buffer => Buffer.from(key.mac(purpose), 'base64url')
   const keyOf = (purpose: string): Hex => `0x${bytes(purpose).toString('hex')}`
   const deployers = new Map<string, PrivateKeyAccount>()
+  const contracts = new Map<string, Contracts>()
 
   function deployer(chain: string): PrivateKeyAccount {
     const account = deployers.get(chain) ?? privateKeyToAccount(keyOf(`deployer ${chain}`))
@@ -56,9 +57,13 @@ export function createAccounts(secret: string): ChainAccounts {
     privateKeys,
     deployer,
     contracts(chain) {
+      const known = contracts.get(chain)
+      if (known) return known
       const from = addressOf(bytes(`deployer ${chain}`))
       const at = (nonce: bigint): Address => getContractAddress({ from, nonce })
-      return { erc20: at(0n), erc721: at(1n), erc1155: at(2n), forwarder: at(3n) }
+      const made = { erc20: at(0n), erc721: at(1n), erc1155: at(2n), forwarder: at(3n) }
+      contracts.set(chain, made)
+      return made
     },
     mnemonic: mnemonicOf(bytes('mnemonic').subarray(0, 16)),
     treasury: addressOf(bytes('treasury')),

@@ -1,3 +1,4 @@
+import { once } from '../../base/once.ts'
 import { html, type Html } from '../html.ts'
 import { providerPage } from '../provider-page.ts'
 import type { Person } from './people.ts'
@@ -28,7 +29,8 @@ export type ConsentPage = {
   assets: string
 }
 
-const LIST = new Intl.ListFormat('en')
+// At the first page: it reads data of languages for 9 ms.
+const listFormat = once(() => new Intl.ListFormat('en'))
 
 const initials = (name: string): string =>
   name
@@ -83,7 +85,8 @@ export function consentPage({
     html`
       <h1>Sign in to ${application}</h1>
       <p class="wants">
-        ${application} wants to know ${scopes.length > 0 ? LIST.format(scopes) : 'your public profile'}.
+        ${application} wants to know
+        ${scopes.length > 0 ? listFormat().format(scopes) : 'your public profile'}.
       </p>
       <form method="post">
         <h2 id="people">Choose who you are</h2>
