@@ -54,7 +54,7 @@ export function createChains(context: StandInContext): StandIn {
         ]),
       ),
       PAYMENT_MNEMONIC: accounts.mnemonic,
-      TREASURY_ADDRESS: accounts.treasury,
+      TREASURY_ADDRESS: accounts.treasury.toLowerCase(),
     }),
     async routes(engine) {
       await engine.register(
