@@ -60,7 +60,7 @@ async function startAcme(t: TestContext) {
 someEngine((engine) => {
   test('the five minutes of the README', async (t) => {
     const app = await startApp(t, engine, { sandbox: true })
-    const [, register, create, find, save, mail, checkout, payment] = await blocksOf('README.md', 'sh')
+    const [, , register, create, find, save, mail, checkout, payment] = await blocksOf('README.md', 'sh')
     const made = JSON.parse(await shell(register!.replace(/^TOKEN=.*$/m, ''), app))
     assert.equal(made.user.email, 'me@example.com')
     const book = JSON.parse(await shell(create!, app, { TOKEN: made.token }))
