@@ -60,7 +60,8 @@ test('the program in one file runs an application without Node, from files that 
   server.kill('SIGTERM')
   assert.deepEqual(await once(server, 'exit'), [0, null])
 
-  const version = () => spawnSync(PROGRAM, ['version'], { ...options, encoding: 'utf8' })
+  const version = (environment = {}) =>
+    spawnSync(PROGRAM, ['version'], { cwd: folder, env: { HOME: home, ...environment }, encoding: 'utf8' })
   const place = join(home, '.cache/sixwire')
   const [name, ...others] = await readdir(place)
   assert.deepEqual(others, [])
@@ -70,25 +71,27 @@ test('the program in one file runs an application without Node, from files that 
   await chmod(join(place, name!), 0o755)
   assert.match(
     version().stderr,
-    /^sixwire: \S+ is not a folder of this user alone .*: remove it, or set SIXWIRE_PROGRAM_DIR to another place\n$/,
+    /^sixwire: the program can't be unpacked: \S+ is not a folder of this user alone .*\n$/,
   )
   await chmod(join(place, name!), 0o700)
+  await chmod(place, 0o777)
+  assert.match(
+    version().stderr,
+    /another user may write to one above it\. SIXWIRE_PROGRAM_DIR can name another folder\n$/,
+  )
+  await chmod(place, 0o700)
   await writeFile(
     join(place, name!, 'node_modules/sixwire/dist/lib/cli.js'),
     'console.log("another program")',
   )
   const changed = version()
   assert.equal(changed.status, 1)
-  assert.match(
-    changed.stderr,
-    /cli\.js is not what this program wrote there: remove \S+, and start it again\n$/,
-  )
+  assert.match(changed.stderr, /cli\.js is not what this program wrote there: remove \S+\. .*\n$/)
   assert.doesNotMatch(changed.stdout, /another program/)
 
   await rm(place, { recursive: true })
   await writeFile(place, 'no folder')
-  assert.match(
-    version().stderr,
-    /^sixwire: the program can't be written to .*: set SIXWIRE_PROGRAM_DIR to a folder/,
-  )
+  assert.match(version().stderr, /^sixwire: the program can't be unpacked: EEXIST: .*\n$/)
+  const relative = version({ SIXWIRE_PROGRAM_DIR: 'program' })
+  assert.match(relative.stdout, /^sixwire \d/)
 })

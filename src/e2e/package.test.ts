@@ -1,6 +1,6 @@
 // What an application gets from the archive that `npm pack` makes, in a folder that has nothing else.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -173,6 +173,23 @@ describe('the packed archive, installed in an empty folder', () => {
     await until(async () => !(await isListening(url)))
     // What closes last removes the file of the write-ahead log.
     await until(() => !existsSync(join(folder, 'data/sixwire.db-wal')))
+  })
+
+  test('refuses to start in production if it can hash no password', async () => {
+    for (const part of globSync('node_modules/@node-rs/bcrypt-*', { cwd: folder }))
+      await rm(join(folder, part), { recursive: true })
+    const program = join(folder, 'node_modules/sixwire/bin/sixwire.js')
+    const environment = { NODE_ENV: 'production', PORT: '0', PUBLIC_URL: 'https://shop.example' }
+    const { stderr, status } = spawnSync(process.execPath, [program, 'start'], {
+      cwd: folder,
+      env: environment,
+      encoding: 'utf8',
+    })
+    assert.match(
+      stderr,
+      /^sixwire: passwords: @node-rs\/bcrypt has no machine code for this platform: install .*\n$/,
+    )
+    assert.equal(status, 1)
   })
 })
 

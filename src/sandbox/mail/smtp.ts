@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 
 import type { Logger } from '../../base/logger.ts'
-import { once } from '../../base/once.ts'
+import { onceResolved } from '../../base/once.ts'
 import { PendingPromises } from '../../base/pending-promises.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isLoopbackAddress, networkFilter } from '../../base/ip-address.ts'
@@ -115,7 +115,7 @@ export function createSmtp({
   // Clients may disconnect at any time.
   const failed = (error: Error): void => log.debug({ err: error }, 'a connection of the mail server failed')
   // Made at the first connection: a start does not load its package.
-  const protocol = once(async () => {
+  const protocol = onceResolved(async () => {
     const { SMTPServer } = await import('smtp-server')
     const server = new SMTPServer({
       name: 'sandbox.localhost',
@@ -151,7 +151,13 @@ export function createSmtp({
     sockets.set(port, socket)
     socket.on('close', () => sockets.delete(port))
     socket.on('error', failed)
-    void protocol().then((server) => server.emit('connection', socket))
+    protocol().then(
+      (server) => server.emit('connection', socket),
+      (error: unknown) => {
+        log.error({ err: error }, 'the mail server of the sandbox could not be loaded')
+        socket.destroy()
+      },
+    )
   })
   listener.on('error', failed)
   const listen = async (port: number): Promise<void> => {

@@ -17,7 +17,7 @@ import { createIdentities } from './identity-providers/identities.ts'
 import { AUTH_PROVIDERS, AuthOptions } from './options.ts'
 import { createOwnAccount } from './own-account.ts'
 import { createPasswordLogin } from './passwords/password-login.ts'
-import { createPasswords } from './passwords/passwords.ts'
+import { createPasswords, openPasswords } from './passwords/passwords.ts'
 import { createProviderLogin } from './identity-providers/provider-login.ts'
 import { createProviders } from './identity-providers/providers.ts'
 import { createIssuers } from './sessions/issuers.ts'
@@ -157,6 +157,8 @@ export const auth = defineWire({
             ]
           : [],
       async start() {
+        // A developer's start need not wait for it; a server that can check no password must not become ready.
+        if (settings.production) await openPasswords()
         await signingKeys.start()
         await issuers.start()
         const accounts = policy.requiresVerifiedEmail() ? await users.countUnverified() : 0

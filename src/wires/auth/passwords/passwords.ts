@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { invalid } from '../../../base/errors.ts'
-import { once } from '../../../base/once.ts'
+import { onceResolved } from '../../../base/once.ts'
 import { createSemaphore } from '../../../base/semaphore.ts'
+import { StartError } from '../../../base/start-error.ts'
 import { isCommonPassword, nameCheck } from './common-passwords.ts'
 
 /** bcrypt ignores all bytes after these. */
@@ -17,8 +18,22 @@ const CONCURRENCY_MAX = 3
 /** At cost 12 a hash takes a quarter of a second, so the last in the queue waits about 16 s. */
 const QUEUE_PER_SLOT = 64
 
-/** Machine code, loaded with the first password. */
-const loadBcrypt = once(() => import('@node-rs/bcrypt'))
+// Machine code, loaded with the first password.
+const loadBcrypt = onceResolved(() => import('@node-rs/bcrypt'))
+
+/**
+ * Loads what hashes passwords.
+ *
+ * @throws StartError if this platform's part of it is not installed
+ */
+export async function openPasswords(): Promise<void> {
+  await loadBcrypt().catch((error: unknown) => {
+    throw new StartError(
+      'passwords: @node-rs/bcrypt has no machine code for this platform: install the packages on it, with their optional dependencies',
+      { cause: error },
+    )
+  })
+}
 
 export type Passwords = {
   /**

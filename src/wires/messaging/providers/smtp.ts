@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 
 import { systemClock } from '../../../base/clock.ts'
+import { onceResolved } from '../../../base/once.ts'
 import { StartError } from '../../../base/start-error.ts'
 import { PendingPromises } from '../../../base/pending-promises.ts'
 import type { MailProvider, OutgoingMail, SendOutcome, RefusedRecipient } from '../provider.ts'
@@ -53,9 +54,13 @@ export function smtp(
   const sender = senderOf(options, server)
 
   const contents: Contents = new WeakMap()
-  let opened: ReturnType<typeof openTransport> | undefined
+  let isOpened = false
   // With the first mail: a start does not load its package.
-  const open = (): ReturnType<typeof openTransport> => (opened ??= openTransport(server, contents))
+  const open = onceResolved(async () => {
+    const transport = await openTransport(server, contents)
+    isOpened = true
+    return transport
+  })
 
   const calls = new PendingPromises()
 
@@ -127,7 +132,7 @@ export function smtp(
 
     async close() {
       await calls.idle()
-      ;(await opened)?.close()
+      if (isOpened) (await open()).close()
     },
   }
 }

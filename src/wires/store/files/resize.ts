@@ -1,6 +1,7 @@
 import type sharpModule from 'sharp'
 
 import { errors } from '../../../base/errors.ts'
+import { onceResolved } from '../../../base/once.ts'
 import { createSemaphore } from '../../../base/semaphore.ts'
 import { storeErrors } from '../errors.ts'
 
@@ -60,20 +61,18 @@ const WHITE = { r: 255, g: 255, b: 255, alpha: 0 }
  */
 export function createResizer() {
   const semaphore = createSemaphore({ limit: 1, queue: QUEUE, retryAfter: 5 })
-  let loading: Promise<typeof sharpModule> | undefined
+  const loadSharp = onceResolved(async () => {
+    const { default: sharp } = await import('sharp')
+    sharp.concurrency(1)
+    // It would remember the last results, up to 50 MB.
+    sharp.cache(false)
+    return sharp
+  })
 
-  function load(): Promise<typeof sharpModule> {
-    loading ??= import('sharp').then(({ default: sharp }) => {
-      sharp.concurrency(1)
-      // It would remember the last results, up to 50 MB.
-      sharp.cache(false)
-      return sharp
-    })
-    return loading.catch((error: unknown) => {
-      loading = undefined
+  const load = (): Promise<typeof sharpModule> =>
+    loadSharp().catch((error: unknown) => {
       throw errors.unavailable({ message: 'This server cannot resize images.', cause: error })
     })
-  }
 
   async function resize(
     source: Buffer,
