@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 import type { TestAnswer } from '../testing/app.ts'
 import { startWatched } from '../testing/loaded-modules.ts'
 import { applicationFolder, startProgram } from '../testing/program.ts'
+import { until } from '../testing/until.ts'
 
 type Json = TestAnswer['body']
 
@@ -32,7 +33,14 @@ describe('the sandbox', () => {
 
   test('is there everywhere else, and this test would see it', async (t) => {
     const server = await startWatched(t, {})
-    assert.equal((await fetch(`${server.url}/sandbox/api/mail`)).status, 200)
+    // Its packages are loaded with the first mail.
+    const body = JSON.stringify({ email: 'ada@example.com', password: 'correct horse battery' })
+    const headers = { 'content-type': 'application/json' }
+    assert.equal((await fetch(`${server.url}/auth/register`, { method: 'POST', headers, body })).status, 201)
+    await until(async () => {
+      const { data } = (await (await fetch(`${server.url}/sandbox/api/mail`)).json()) as Json
+      return data.length === 1
+    })
     const loaded = ofSandbox(await server.loaded()).join('\n')
     assert.match(loaded, /\/src\/sandbox\/index\.ts/)
     assert.match(loaded, /\/smtp-server\//)
