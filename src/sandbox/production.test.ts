@@ -38,8 +38,8 @@ describe('the sandbox', () => {
     const headers = { 'content-type': 'application/json' }
     assert.equal((await fetch(`${server.url}/auth/register`, { method: 'POST', headers, body })).status, 201)
     await until(async () => {
-      const { data } = (await (await fetch(`${server.url}/sandbox/api/mail`)).json()) as Json
-      return data.length === 1
+      const { messages } = (await (await fetch(`${server.url}/sandbox/api/mail`)).json()) as Json
+      return messages.length === 1
     })
     const loaded = ofSandbox(await server.loaded()).join('\n')
     assert.match(loaded, /\/src\/sandbox\/index\.ts/)
