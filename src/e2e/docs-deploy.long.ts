@@ -1,13 +1,15 @@
-// The pages of docs/deploy.md with the real proxies, where they are installed (Debian: nginx, caddy).
+// The proxies of deploy/, where they are installed, with TLS in front of a server with the `.env` of docs/deploy.md.
 import assert from 'node:assert/strict'
 import { execFile, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { request } from 'node:http'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
 
+import { selfSigned } from '../testing/certificate.ts'
 import { temporaryFolder } from '../testing/engines.ts'
 import { blocksOf } from '../testing/examples.ts'
 import { freePort } from '../testing/free-port.ts'
@@ -20,21 +22,26 @@ const MiB = 1_048_576
 const CLIENT = '127.0.0.9'
 const HOST = 'api.example.com'
 
+const FILE_BYTES = 100 * MiB
+
+type Ports = { proxy: number; server: number }
 type Proxy = {
   program: string
-  language: string
-  start: (folder: string, block: string, ports: Ports) => Promise<string[]>
+  /** In `deploy/`. */
+  file: string
+  /** Writes the configuration into a folder that has `cert.pem` and `key.pem`, and returns the arguments. */
+  write: (folder: string, text: string, ports: Ports) => Promise<string[]>
 }
-type Ports = { proxy: number; server: number }
 
 const PROXIES: Record<string, Proxy> = {
   nginx: {
     program: '/usr/sbin/nginx',
-    language: 'nginx',
-    async start(folder, block, { proxy, server }) {
-      const http = block
-        .replace('listen 443 ssl;', `listen 127.0.0.1:${proxy};`)
-        .replaceAll(/^ *ssl_certificate.*$/gm, '')
+    file: 'nginx.conf',
+    async write(folder, text, { proxy, server }) {
+      const http = text
+        .replace('listen 443 ssl;', `listen 127.0.0.1:${proxy} ssl;`)
+        .replace('/etc/ssl/api.example.com.pem', join(folder, 'cert.pem'))
+        .replace('/etc/ssl/api.example.com.key', join(folder, 'key.pem'))
         .replace('127.0.0.1:3000', `127.0.0.1:${server}`)
       const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
         .map((name) => `${name}_temp_path ${folder}/${name};`)
@@ -47,13 +54,17 @@ const PROXIES: Record<string, Proxy> = {
   },
   caddy: {
     program: '/usr/bin/caddy',
-    language: 'caddyfile',
-    async start(folder, block, { proxy, server }) {
-      const site = block
-        .replace(/^api\.example\.com/, `http://${HOST}:${proxy}`)
-        .replace(':3000', `:${server}`)
+    file: 'Caddyfile',
+    async write(folder, text, { proxy, server }) {
+      // In place of a certificate from an authority, for a site at another port.
+      const site = text
+        .replace(
+          '{$SITE:api.example.com} {',
+          `https://${HOST}:${proxy} {\n\ttls ${folder}/cert.pem ${folder}/key.pem`,
+        )
+        .replace('{$UPSTREAM:127.0.0.1:3000}', `{$UPSTREAM:127.0.0.1:${server}}`)
       const file = join(folder, 'Caddyfile')
-      await writeFile(file, `{\n\tadmin off\n}\n${site}`)
+      await writeFile(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
       return ['run', '--config', file, '--adapter', 'caddyfile']
     },
   },
@@ -61,16 +72,19 @@ const PROXIES: Record<string, Proxy> = {
 
 for (const [name, proxy] of Object.entries(PROXIES))
   test(
-    `${name} as in docs/deploy.md passes large files, and the addresses of clients`,
-    { skip: spawnSync(proxy.program, ['-v']).error ? `needs ${name} on this machine` : false },
+    `${name} as in deploy/${proxy.file} passes sign-in, 100 MB both ways, and the addresses of clients`,
+    { skip: spawnSync(proxy.program, ['-v']).error ? `needs ${name}: apt-get install ${name}` : false },
     async (t) => {
       const ports = { proxy: await freePort(), server: await freePort() }
       const folder = await temporaryFolder(t)
       const server = await startAsInDocs(t, folder, ports.server)
-      await mkdir(join(folder, name))
-      const [block] = await blocksOf('docs/deploy.md', proxy.language)
-      const child = spawn(proxy.program, await proxy.start(join(folder, name), block!, ports), {
-        env: { ...process.env, HOME: folder },
+      const place = join(folder, name)
+      await mkdir(place)
+      const { cert, key } = selfSigned()
+      await Promise.all([writeFile(join(place, 'cert.pem'), cert), writeFile(join(place, 'key.pem'), key)])
+      const text = await readFile(new URL(`../../deploy/${proxy.file}`, import.meta.url), 'utf8')
+      const child = spawn(proxy.program, await proxy.write(place, text, ports), {
+        env: { PATH: process.env['PATH'], HOME: folder },
         stdio: 'ignore',
       })
       t.after(async () => {
@@ -80,31 +94,38 @@ for (const [name, proxy] of Object.entries(PROXIES))
         callAs(CLIENT, ports.proxy, { method, path, headers, body })
       await until(async () => (await call('GET', '/ready').catch(() => undefined))?.status === 200)
 
-      const { token } = JSON.parse(
-        (
-          await call(
-            'POST',
-            '/auth/register',
-            { 'content-type': 'application/json' },
-            Buffer.from(JSON.stringify({ email: 'me@example.com', password: 'a long passphrase' })),
-          )
-        ).text,
-      ) as { token: string }
-      await server.until(new RegExp(`"path":"/auth/register".*"${CLIENT.replaceAll('.', '\\.')}"`))
+      const json = { 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.9' }
+      const account = Buffer.from(JSON.stringify({ email: 'me@example.com', password: 'a long passphrase' }))
+      assert.equal((await call('POST', '/auth/register', json, account)).status, 201)
+      const signedIn = await call('POST', '/auth/login', json, account)
+      assert.equal(signedIn.status, 200, textOf(signedIn))
+      const { token } = JSON.parse(textOf(signedIn)) as { token: string }
+      await server.until(new RegExp(`"path":"/auth/login".*"${CLIENT.replaceAll('.', '\\.')}"`))
 
-      const multipart = {
-        authorization: `Bearer ${token}`,
-        'content-type': 'multipart/form-data; boundary=b',
-      }
-      const uploaded = await call('POST', '/store/upload', multipart, formOf(5 * MiB))
-      assert.equal(uploaded.status, 201, uploaded.text)
-      const { url, size } = JSON.parse(uploaded.text) as { url: string; size: number }
-      assert.equal(size, 5 * MiB)
-      const part = await call('GET', url, { authorization: `Bearer ${token}`, range: 'bytes=0-9' })
-      assert.deepEqual([part.status, part.text], [206, '\u0007'.repeat(10)])
+      const user = { authorization: `Bearer ${token}` }
+      const multipart = { ...user, 'content-type': 'multipart/form-data; boundary=b' }
+      const uploaded = await call('POST', '/store/upload', multipart, formOf(FILE_BYTES))
+      assert.equal(uploaded.status, 201, textOf(uploaded))
+      const file = JSON.parse(textOf(uploaded)) as { url: string; size: number; sha256: string }
+      assert.equal(file.size, FILE_BYTES)
+      assert.match(file.url, /^https:\/\/api\.example\.com\//)
+      const { pathname } = new URL(file.url)
+      const downloaded = await call('GET', pathname, user)
+      assert.equal(createHash('sha256').update(downloaded.bytes).digest('hex'), file.sha256)
+      const part = await call('GET', pathname, { ...user, range: 'bytes=0-9' })
+      assert.deepEqual([part.status, textOf(part)], [206, '\u0007'.repeat(10)])
 
-      const tooLarge = await call('POST', '/store/upload', multipart, formOf(51 * MiB))
-      assert.match(tooLarge.text, /^\{"error":\{"code":"PAYLOAD_TOO_LARGE"/)
+      const tooLarge = await call('POST', '/store/upload', multipart, formOf(FILE_BYTES + MiB))
+      assert.match(textOf(tooLarge), /^\{"error":\{"code":"PAYLOAD_TOO_LARGE"/)
+
+      const document = Buffer.from(JSON.stringify({ text: 'x'.repeat(500_000) }))
+      for (let count = 0; count < 10; count++)
+        assert.equal((await call('POST', '/store/books', { ...user, ...json }, document)).status, 201)
+      const listed = await call('GET', '/store/books', user)
+      // A page ends at 4 MiB.
+      assert.equal((JSON.parse(textOf(listed)) as { total: number }).total, 10)
+      assert.ok(listed.bytes.length > 3_900_000)
+
       assert.equal((await call('GET', '/metrics')).status, 403)
     },
   )
@@ -123,10 +144,13 @@ async function startAsInDocs(t: TestContext, folder: string, port: number): Prom
   await run('bash', ['-euc', write!.replaceAll('npx sixwire', `"${process.execPath}" "${PROGRAM}"`)], {
     cwd: folder,
   })
-  return startProgram(t, ['start'], { folder, environment: { PORT: String(port) } })
+  const environment = { PORT: String(port), SIXWIRE_UPLOAD_LIMIT: String(FILE_BYTES) }
+  return startProgram(t, ['start'], { folder, environment })
 }
 
-type Answer = { status: number; text: string }
+type Answer = { status: number; bytes: Buffer }
+const textOf = ({ bytes }: Answer): string => bytes.toString()
+
 type CallOptions = { method: string; path: string; headers: Record<string, string>; body: Buffer | undefined }
 
 /** A call from a local address of the client's own, to the proxy under its public name. */
@@ -137,12 +161,21 @@ async function callAs(
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const sent = request(
-    { host: '127.0.0.1', port, localAddress, method, path, headers: { ...headers, host: HOST } },
+    {
+      host: '127.0.0.1',
+      port,
+      localAddress,
+      method,
+      path,
+      headers: { ...headers, host: HOST },
+      servername: HOST,
+      rejectUnauthorized: false,
+    },
     (answer) => {
       const chunks: Buffer[] = []
       answer.on('data', (chunk: Buffer) => chunks.push(chunk))
       answer.on('error', reject)
-      answer.on('end', () => resolve({ status: answer.statusCode!, text: Buffer.concat(chunks).toString() }))
+      answer.on('end', () => resolve({ status: answer.statusCode!, bytes: Buffer.concat(chunks) }))
     },
   )
   sent.on('error', reject)

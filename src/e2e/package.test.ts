@@ -91,7 +91,14 @@ describe('the packed archive, installed in an empty folder', () => {
 
   test('has what it runs, and no source, test or tool', async () => {
     const files = globSync('**/*', { cwd: join(folder, 'node_modules/sixwire') })
-    for (const file of ['README.md', 'LICENSE', 'bin/sixwire.js', 'dist/THIRD-PARTY-LICENSES.txt'])
+    for (const file of [
+      'README.md',
+      'LICENSE',
+      'bin/sixwire.js',
+      'deploy/Containerfile',
+      'deploy/.dockerignore',
+      'dist/THIRD-PARTY-LICENSES.txt',
+    ])
       assert.ok(files.includes(file), `${file} is missing`)
     assert.deepEqual(
       // The application that `sixwire init` writes is TypeScript.

@@ -52,9 +52,9 @@ const timeOf = (file: string): number => statSync(file).mtimeMs
 
 const newestSource = (): number =>
   Math.max(
-    ...globSync(['src/**', 'bin/*', 'scripts/**', 'package*.json', 'tsconfig.json'], { cwd: ROOT }).map(
-      (file) => timeOf(join(ROOT, file)),
-    ),
+    ...globSync(['src/**', 'bin/*', 'deploy/{*,.*}', 'scripts/**', 'package*.json', 'tsconfig.json'], {
+      cwd: ROOT,
+    }).map((file) => timeOf(join(ROOT, file))),
   )
 
 /**
