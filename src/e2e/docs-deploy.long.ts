@@ -1,4 +1,5 @@
-// The proxies of deploy/, where they are installed, with TLS in front of a server with the `.env` of docs/deploy.md.
+// The proxies of deploy/, where they are installed, with TLS in front of a server with the `.env` of docs/deploy.md; and
+// the unit of systemd.
 import assert from 'node:assert/strict'
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -55,14 +56,9 @@ const PROXIES: Record<string, Proxy> = {
   caddy: {
     program: '/usr/bin/caddy',
     file: 'Caddyfile',
-    async write(folder, text, { proxy, server }) {
-      // In place of a certificate from an authority, for a site at another port.
-      const site = text
-        .replace(
-          '{$SITE:api.example.com} {',
-          `https://${HOST}:${proxy} {\n\ttls ${folder}/cert.pem ${folder}/key.pem`,
-        )
-        .replace('{$UPSTREAM:127.0.0.1:3000}', `{$UPSTREAM:127.0.0.1:${server}}`)
+    async write(folder, text) {
+      // In place of a certificate from an authority.
+      const site = text.replace('{\n', `{\n\ttls ${folder}/cert.pem ${folder}/key.pem\n`)
       const file = join(folder, 'Caddyfile')
       await writeFile(file, `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`)
       return ['run', '--config', file, '--adapter', 'caddyfile']
@@ -84,7 +80,13 @@ for (const [name, proxy] of Object.entries(PROXIES))
       await Promise.all([writeFile(join(place, 'cert.pem'), cert), writeFile(join(place, 'key.pem'), key)])
       const text = await readFile(new URL(`../../deploy/${proxy.file}`, import.meta.url), 'utf8')
       const child = spawn(proxy.program, await proxy.write(place, text, ports), {
-        env: { PATH: process.env['PATH'], HOME: folder },
+        env: {
+          PATH: process.env['PATH'],
+          HOME: folder,
+          // For the Caddyfile, as compose.yaml has them.
+          SITE: `https://${HOST}:${ports.proxy}`,
+          UPSTREAM: `127.0.0.1:${ports.server}`,
+        },
         stdio: 'ignore',
       })
       t.after(async () => {
@@ -129,6 +131,26 @@ for (const [name, proxy] of Object.entries(PROXIES))
       assert.equal((await call('GET', '/metrics')).status, 403)
     },
   )
+
+test(
+  'the unit of systemd is right, and leaves little to a server that is taken over',
+  {
+    skip: spawnSync('systemd-analyze', ['--version']).error
+      ? 'needs systemd-analyze: apt-get install systemd'
+      : false,
+  },
+  async (t) => {
+    const unit = await readFile(new URL('../../deploy/sixwire.service', import.meta.url), 'utf8')
+    const file = join(await temporaryFolder(t), 'sixwire.service')
+    await writeFile(file, unit.replace('/usr/bin/node', process.execPath))
+    const verified = await run('systemd-analyze', ['verify', file])
+    assert.equal(verified.stderr, '')
+    const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--no-pager', file])
+    // From 0 to 10; 9.6 without hardening.
+    const [, exposure] = /exposure level for sixwire\.service: ([\d.]+)/.exec(stdout)!
+    assert.ok(Number(exposure) < 2, stdout)
+  },
+)
 
 /** A body of multipart/form-data with one file. */
 const formOf = (bytes: number): Buffer =>

@@ -90,7 +90,7 @@ describe('the packed archive, installed in an empty folder', () => {
   })
 
   test('has what it runs, and no source, test or tool', async () => {
-    const files = globSync('**/*', { cwd: join(folder, 'node_modules/sixwire') })
+    const files = globSync(['**/*', 'deploy/.*'], { cwd: join(folder, 'node_modules/sixwire') })
     for (const file of [
       'README.md',
       'LICENSE',
