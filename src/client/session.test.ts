@@ -238,6 +238,37 @@ anyEngine((engine) => {
       assert.deepEqual([six.auth.user, stored()], [undefined, []])
     })
 
+    for (const [operation, doing] of [
+      ['getItem', 'read after'],
+      ['setItem', 'stored by'],
+    ] as const)
+      test(`does not come back if the user signs out while it is ${doing} a refresh`, async () => {
+        const { storage, stored } = storageOf()
+        const network = watched()
+        let signedOut: Promise<void> | undefined
+        const six = client({
+          fetch: network.fetch,
+          storage: {
+            ...storage,
+            async [operation](key: string, value: string) {
+              const text = storage.getItem(key)
+              if (network.sent.includes('POST /auth/refresh')) {
+                signedOut ??= six.auth.signOut()
+                while (six.auth.user) await delay(1)
+                // Time for an operation that does not wait for this one.
+                await delay(5)
+              }
+              return operation === 'getItem' ? text : storage.setItem(key, value)
+            },
+          },
+        })
+        await six.auth.signUp(newAccount())
+        app().clock.advance(HOUR_MS + 1_000)
+        await assert.rejects(six.call('GET /auth/me'), { code: 'UNAUTHORIZED' })
+        await signedOut
+        assert.deepEqual([six.auth.user, stored()], [undefined, []])
+      })
+
     test('is not taken for the calls of another user who has signed in meanwhile', async () => {
       const { storage } = storageOf()
       const network = watched()

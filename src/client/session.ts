@@ -31,7 +31,7 @@ function renewalOf(token: string): number | undefined {
   }
 }
 
-function parseSession(text: string | null): KeptSession | undefined {
+function parseSession(text: string | null | undefined): KeptSession | undefined {
   try {
     const session = JSON.parse(text!) as KeptSession | null
     return session?.refreshToken ? session : undefined
@@ -43,6 +43,16 @@ function parseSession(text: string | null): KeptSession | undefined {
 /** Whether the server refused a refresh token for good: after anything else the session may go on. */
 const isRefusal = (error: unknown): boolean =>
   isError(error, 'UNAUTHORIZED') || isError(error, 'VALIDATION_ERROR')
+
+/** Runs one work after the other. */
+function inTurn(): <T>(work: () => T | Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (work) => {
+    const done = last.then(work)
+    last = done.catch(() => undefined)
+    return done
+  }
+}
 
 /**
  * The session of a client, shared by all tabs that have the same storage.
@@ -57,7 +67,9 @@ export class ClientSession {
   readonly #storage: SessionStorage | undefined
   readonly #refresh: (refreshToken: string) => Promise<SessionTokens>
   readonly #listeners = new Set<Listener>()
-  #queue: Promise<unknown> = Promise.resolve()
+  readonly #renewals = inTurn()
+  /** Reads and writes of the storage: the last write that was begun is the one that stays. */
+  readonly #accesses = inTurn()
 
   constructor(
     key: string,
@@ -90,8 +102,11 @@ export class ClientSession {
   /** Begins a session, or ends it in all tabs. */
   async save(session: KeptSession | undefined): Promise<void> {
     this.#set(session)
-    if (session) await this.#storage?.setItem(this.#key, JSON.stringify(session))
-    else await this.#storage?.removeItem(this.#key)
+    await this.#accesses(() =>
+      session
+        ? this.#storage?.setItem(this.#key, JSON.stringify(session))
+        : this.#storage?.removeItem(this.#key),
+    )
   }
 
   async begin(tokens: SessionTokens, user: SignedInUser): Promise<void> {
@@ -117,27 +132,28 @@ export class ClientSession {
    */
   renew(stale: KeptSession): Promise<KeptSession | undefined> {
     return this.#alone(async () => {
-      const stored = await this.#read()
-      if (stored?.token !== stale.token) {
-        this.#set(stored)
-        return stored
-      }
+      await this.#read()
+      const { current } = this
+      if (current?.token !== stale.token) return current
       let next: KeptSession | undefined
       try {
-        next = sessionOf(await this.#refresh(stored.refreshToken), stored.user)
+        next = sessionOf(await this.#refresh(current.refreshToken), current.user)
       } catch (error) {
         if (!isRefusal(error)) throw error
       }
       // The user may have signed out meanwhile, or another one in.
-      const now = await this.#read()
-      if (now?.refreshToken === stored.refreshToken) await this.save(next)
-      else this.#set(now)
+      await this.#read()
+      if (this.current?.refreshToken === current.refreshToken) await this.save(next)
       return this.current
     })
   }
 
-  async #read(): Promise<KeptSession | undefined> {
-    return this.#storage ? parseSession(await this.#storage.getItem(this.#key)) : this.current
+  /** Takes over what other tabs have stored. */
+  async #read(): Promise<void> {
+    const { current } = this
+    const text = await this.#accesses(() => this.#storage?.getItem(this.#key))
+    // What was read is out of date if the user has signed in or out here since.
+    if (this.#storage && this.current === current) this.#set(parseSession(text))
   }
 
   #set(session: KeptSession | undefined): void {
@@ -151,9 +167,7 @@ export class ClientSession {
   #alone<T>(work: () => Promise<T>): Promise<T> {
     const locks = this.#storage && globalThis.navigator?.locks
     if (locks) return locks.request(this.#key, work)
-    const done = this.#queue.then(work)
-    this.#queue = done.catch(() => undefined)
-    return done
+    return this.#renewals(work)
   }
 
   #watchOtherTabs(): void {
