@@ -65,13 +65,18 @@ export function createAuth(call: Call, session: ClientSession): Auth {
     },
     token: async () => (await session.usable())?.token,
     async signOut() {
-      const ended = await session.usable()
+      await session.loaded
+      const ended = session.current
       if (!ended) return
       await session.save(undefined)
+      const logOut = ({ token }: SessionTokens) => call('POST /auth/logout', { token })
       try {
-        await call('POST /auth/logout', { token: ended.token })
+        await logOut(ended)
       } catch (error) {
         if (!isError(error, 'UNAUTHORIZED')) throw error
+        // Only the token may have expired.
+        const renewed = await session.refreshed(ended)
+        if (renewed) await logOut(renewed)
       }
     },
   }

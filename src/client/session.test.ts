@@ -20,15 +20,17 @@ function storageOf(entries = new Map<string, string>()) {
   return { storage, entries, stored: () => [...entries.values()].map((text) => JSON.parse(text)) }
 }
 
+type Answer = (route: string, send: () => Promise<Response>) => Promise<Response> | undefined
+
 /** `fetch` that lists what is sent, after `answer` has had its say. */
-function watched(answer?: (route: string) => Promise<Response> | undefined) {
+function watched(answer?: Answer) {
   const sent: string[] = []
   const tokens: (string | null)[] = []
   const send: typeof fetch = (url, init) => {
     const route = `${init!.method} ${new URL(url as string).pathname}`
     sent.push(route)
     tokens.push(new Headers(init!.headers).get('authorization'))
-    return answer?.(route) ?? fetch(url, init)
+    return answer?.(route, () => fetch(url, init)) ?? fetch(url, init)
   }
   return { fetch: send, sent, tokens }
 }
@@ -315,6 +317,68 @@ anyEngine((engine) => {
       const token = (await six.auth.token())!
       await six.auth.signOut()
       await assert.rejects(six.call('GET /auth/me', { token }), { code: 'UNAUTHORIZED' })
+    })
+
+    describe('whose token has expired when the user signs out', () => {
+      /** A user who is signed in twice, here with a token that has expired. */
+      async function expired(answer?: Answer) {
+        const { storage, stored } = storageOf()
+        const network = watched(answer)
+        const six = client({ storage, fetch: network.fetch })
+        const account = newAccount()
+        await six.auth.signUp(account)
+        app().clock.advance(HOUR_MS + 1_000)
+        const other = client()
+        await other.auth.signIn(account)
+        const alive = async () => (await other.call('GET /auth/sessions')).sessions.length
+        return { six, other, stored, alive, sent: network.sent }
+      }
+
+      test('ends on the server, too', async () => {
+        const { six, alive } = await expired()
+        await six.auth.signOut()
+        assert.equal(await alive(), 1)
+      })
+
+      test('ends on the server while it is refreshed', async () => {
+        const signedOut = Promise.withResolvers<void>()
+        const refreshed = Promise.withResolvers<void>()
+        let refreshes = 0
+        const { six, alive } = await expired((route, send) =>
+          route.endsWith('/refresh') && refreshes++ === 0
+            ? send().then(async (response) => {
+                refreshed.resolve()
+                await signedOut.promise
+                return response
+              })
+            : undefined,
+        )
+        const call = assert.rejects(six.call('GET /auth/me'), { code: 'UNAUTHORIZED' })
+        await refreshed.promise
+        await six.auth.signOut()
+        signedOut.resolve()
+        await call
+        assert.deepEqual([six.auth.user, await alive()], [undefined, 1])
+      })
+
+      test('ends here only, and the sign-out tells so, if the server does not refresh it for now', async () => {
+        const { six, stored, alive } = await expired((route) =>
+          route.endsWith('/refresh')
+            ? Promise.resolve(Response.json({ error: { code: 'RATE_LIMITED' } }, { status: 429 }))
+            : undefined,
+        )
+        await assert.rejects(six.auth.signOut(), { code: 'RATE_LIMITED' })
+        assert.deepEqual([six.auth.user, stored(), await alive()], [undefined, [], 2])
+      })
+
+      test('has ended if the server refuses to refresh it', async () => {
+        const { six, other, sent } = await expired()
+        const { sessions } = await other.call('GET /auth/sessions')
+        const { _id: id } = sessions.find(({ current }) => !current)!
+        await other.call('DELETE /auth/sessions/:id', { params: { id } })
+        await six.auth.signOut()
+        assert.deepEqual(sent.slice(1), ['POST /auth/logout', 'POST /auth/refresh'])
+      })
     })
 
     test('gives way to the token of a call, and takes the place of that of the client', async () => {

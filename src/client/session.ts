@@ -135,17 +135,26 @@ export class ClientSession {
       await this.#read()
       const { current } = this
       if (current?.token !== stale.token) return current
-      let next: KeptSession | undefined
-      try {
-        next = sessionOf(await this.#refresh(current.refreshToken), current.user)
-      } catch (error) {
-        if (!isRefusal(error)) throw error
-      }
+      const next = await this.refreshed(current)
       // The user may have signed out meanwhile, or another one in.
       await this.#read()
       if (this.current?.refreshToken === current.refreshToken) await this.save(next)
       return this.current
     })
+  }
+
+  /**
+   * A session with new tokens, which is not saved; undefined if the server refuses to refresh it for good.
+   *
+   * @throws the error of the refresh if its outcome is unknown
+   */
+  async refreshed({ refreshToken, user }: KeptSession): Promise<KeptSession | undefined> {
+    try {
+      return sessionOf(await this.#refresh(refreshToken), user)
+    } catch (error) {
+      if (!isRefusal(error)) throw error
+      return undefined
+    }
   }
 
   /** Takes over what other tabs have stored. */
