@@ -1,13 +1,13 @@
 import type { Api as OwnApi } from './api.ts'
 import { orAbort } from './abort.ts'
 import { createAuth, type Auth } from './auth.ts'
-import { isError, readError, type CallError } from './call-error.ts'
+import { CallError, isError, readError } from './call-error.ts'
 import { createCollection, type Collection } from './collection.ts'
 import { hasXhr, sendWithProgress } from './progress.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
 import { headersOf, isSafe, sendRepeatedly } from './retry.ts'
 import type { AnyInput, Arguments, CallOptions, CallCode, KeyOf, CallReply } from './route-types.ts'
-import { ClientSession, type SessionStorage, type SessionTokens } from './session.ts'
+import { ClientSession, type KeptSession, type SessionStorage, type SessionTokens } from './session.ts'
 
 /** What a call came to: its reply, or the error that the server answered. */
 export type TryResult<Data, Code extends string> =
@@ -121,7 +121,7 @@ class Caller {
   raw = async (key: string, input: AnyInput = {}): Promise<Response> => {
     const headers = headersOf(key, input)
     const { token, signal } = input
-    const session = token === undefined ? await orAbort(this.session.usable(), signal) : undefined
+    const session = token === undefined ? await orAbort(this.#sessionFor(key), signal) : undefined
     const sent = token === undefined ? (session?.token ?? this.#options.token) : (token ?? undefined)
     const response = await this.#send(key, input, headers, sent)
     if (response.status < 400) return response
@@ -133,6 +133,24 @@ class Caller {
     const again = await this.#send(key, input, headers, next.token)
     if (again.status >= 400) throw await readError(key, again)
     return again
+  }
+
+  /** The session of the user who is signed in when a call begins. Throws UNAUTHORIZED if it has to be refreshed and has ended. */
+  async #sessionFor(key: string): Promise<KeptSession | undefined> {
+    const { session } = this
+    let meant = session.current
+    if (!meant) {
+      await session.loaded
+      meant = session.current
+    }
+    const usable = await session.usable()
+    // Else the call is sent for nobody, or for another user who has signed in.
+    if (meant && meant.user._id !== usable?.user._id)
+      throw new CallError(key, new Response(null, { status: 401 }), {
+        code: 'UNAUTHORIZED',
+        message: 'The session has ended: sign in again.',
+      })
+    return usable
   }
 
   #send(key: string, input: AnyInput, headers: Headers, token: string | undefined): Promise<Response> {

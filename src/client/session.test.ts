@@ -284,6 +284,64 @@ anyEngine((engine) => {
       assert.equal(six.auth.user?.email, other.email)
     })
 
+    describe('that has to be refreshed before a call', () => {
+      /** A client with a service key, and the session of a user in its storage. */
+      async function due(answer?: Answer) {
+        const { storage, stored, entries } = storageOf()
+        await client({ storage }).auth.signUp(newAccount())
+        const [key] = [...entries.keys()] as [string]
+        entries.set(key, JSON.stringify({ ...stored()[0], renewAt: Date.now() - 1 }))
+        const { token } = await app().register()
+        const network = watched(answer)
+        const open = (of: SessionStorage = storage) => client({ storage: of, token, fetch: network.fetch })
+        return { storage, open, sent: network.sent }
+      }
+      const create = (six: ReturnType<typeof client>) => six.collection('notes').create({ text: 'mine' })
+      const refused: Answer = (route) =>
+        route.endsWith('/refresh')
+          ? Promise.resolve(Response.json({ error: { code: 'UNAUTHORIZED' } }, { status: 401 }))
+          : undefined
+
+      const only = (sent: string[]) =>
+        assert.deepEqual(
+          sent.filter((route) => !route.endsWith('/logout')),
+          ['POST /auth/refresh'],
+        )
+
+      test('sends nothing if it has ended: not with the token of the client either', async () => {
+        const { open, sent } = await due(refused)
+        const expected = { code: 'UNAUTHORIZED', status: 401, route: 'POST /store/:collection' }
+        await assert.rejects(create(open()), expected)
+        only(sent)
+      })
+
+      test('sends nothing if it has ended and was read from a storage that answers later', async () => {
+        const { storage, open, sent } = await due(refused)
+        const later = { ...storage, getItem: async (key: string) => (await delay(5), storage.getItem(key)) }
+        await assert.rejects(create(open(later)), { code: 'UNAUTHORIZED' })
+        only(sent)
+      })
+
+      test('sends nothing if the user signs out, and the refresh fails for now', async () => {
+        const { open, sent } = await due((route) =>
+          route.endsWith('/refresh')
+            ? six.auth.signOut().then(() => new Response(null, { status: 429 }))
+            : undefined,
+        )
+        const six = open()
+        await assert.rejects(create(six), { code: 'UNAUTHORIZED' })
+        only(sent)
+      })
+
+      test('sends nothing if another user has signed in meanwhile', async () => {
+        const { storage, open, sent } = await due((route, send) =>
+          route.endsWith('/refresh') ? client({ storage }).auth.signUp(newAccount()).then(send) : undefined,
+        )
+        await assert.rejects(create(open()), { code: 'UNAUTHORIZED' })
+        only(sent)
+      })
+    })
+
     test('refreshes, and does not repeat, a call whose body is a stream', async () => {
       const six = client()
       await six.auth.signUp(newAccount())

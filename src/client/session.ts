@@ -121,7 +121,7 @@ export class ClientSession {
     const { current } = this
     if (!current?.renewAt || current.renewAt > Date.now()) return current
     // The token may still be valid, and the server tells if it is not.
-    return this.renew(current).catch(() => current)
+    return this.renew(current).catch(() => this.current)
   }
 
   /**
