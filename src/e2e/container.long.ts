@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
-import { chown, copyFile, mkdir, readFile, rename } from 'node:fs/promises'
+import { chown, copyFile, mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -42,6 +42,8 @@ const skip = !isPermitted && 'needs root and namespaces: "unshare --mount --pid 
 async function makeRoot(root: string, folder: string): Promise<void> {
   const application = join(root, folder)
   await rename(await createPackedApplication(root), application)
+  // As .dockerignore keeps it out of the image.
+  await rm(join(application, '.env'))
   const modules = globSync('node_modules/**/*.node', { cwd: application }).map((path) =>
     join(application, path),
   )
