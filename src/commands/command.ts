@@ -21,7 +21,7 @@ export type CommandAction<W extends readonly string[] = readonly string[], O ext
   options?: O
   /** The text below its options in its help. */
   details?: string
-  /** Whether it leaves `.env` to the program that it runs. */
+  /** Whether it reads no `.env`: it needs no settings, or leaves the file to the program that it runs. */
   ignoresEnvironmentFile?: boolean
   /** Returns the exit code: 0 done, 1 it failed. */
   run(call: CommandCall<W, O>): Promise<number>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -28,7 +28,7 @@ describe('the completion of bash', () => {
   before(async () => {
     folder = await temporaryFolder(ending)
     await writeFile(join(folder, 'sixwire.bash'), await script('bash'))
-    await writeFile(join(folder, 'archive of today'), '')
+    for (const name of ['archive of today', 'c*', 'c1']) await writeFile(join(folder, name), '')
   })
 
   /** What bash offers for the last word of a line, by its own machinery. */
@@ -69,9 +69,12 @@ describe('the completion of bash', () => {
       ['sixwire start --port 3000 --h', ['--host']],
       ['sixwire backup verify arch', ['archive of today']],
       ['sixwire backup create --to arch', ['archive of today']],
+      // A name is no pattern of others.
+      ['sixwire backup create --to c', ['c*', 'c1']],
+      ['sixwire backup verify c', ['c*', 'c1']],
       ['sixwire nonsense ', []],
     ] as const)
-      assert.deepEqual(await complete(line), offered, line)
+      assert.deepEqual((await complete(line)).toSorted(), offered, line)
   })
 })
 
@@ -81,6 +84,16 @@ for (const shell of ['zsh', 'fish'])
     await writeFile(file, await script(shell))
     await run(shell, ['-n', file])
   })
+
+test('a folder called .env, as of Python, is in the way of neither completion nor version', async (t) => {
+  const folder = await temporaryFolder(t)
+  await mkdir(join(folder, '.env'))
+  for (const line of [['completion', 'bash'], ['version']]) {
+    const { code, output, errors } = await runHere(line, { folder })
+    assert.deepEqual([code, errors], [0, ''])
+    assert.match(output, /sixwire/)
+  }
+})
 
 test('sixwire completion without a known shell names them', async () => {
   const { code, errors } = await runHere(['completion', 'tcsh'])

@@ -23,6 +23,7 @@ export const createCompletion = (commands: Commands): CommandGroup => ({
       defineAction({
         summary: `Print the script for ${shell}`,
         details: `To use it: ${use}`,
+        ignoresEnvironmentFile: true,
         async run() {
           console.log(script(placesOf(commands())))
           return 0
@@ -85,12 +86,17 @@ const valuesOf = (places: readonly Place[], isWanted: (placeholder: string) => b
 const branches = (places: readonly Place[], branch: (place: Place) => string): string =>
   places.map((place) => `    ${quoted(place.path)}) ${branch(place)} ;;`).join('\n')
 
-// The first two words name the place; later ones are arguments.
+// The first two words name the place; later ones are arguments. Names of files are read line by line: a list in
+// parentheses would expand patterns in them, and bash 3.2 of macOS has no `mapfile`.
 const bash = (places: readonly Place[]): string => `# sixwire completion bash
+_sixwire_files() {
+  local file
+  while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$1")
+}
 _sixwire() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" path='' words='' files='' IFS=$' \\t\\n' i
   case "$previous" in
-    ${valuesOf(places, isFile).join('|')}) IFS=$'\\n'; COMPREPLY=($(compgen -f -- "$current")); return ;;
+    ${valuesOf(places, isFile).join('|')}) COMPREPLY=(); _sixwire_files "$current"; return ;;
     ${valuesOf(places, (one) => !isFile(one)).join('|')}) COMPREPLY=(); return ;;
   esac
   for ((i = 1; i < COMP_CWORD && i < 3; i++)); do
@@ -111,8 +117,7 @@ ${branches(
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
   if [[ -n $files && $current != -* ]]; then
-    IFS=$'\\n'
-    COMPREPLY+=($(compgen -f -- "$current"))
+    _sixwire_files "$current"
   fi
 }
 complete -o filenames -F _sixwire sixwire`

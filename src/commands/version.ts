@@ -7,6 +7,7 @@ export const version = defineAction({
   summary: 'Print the version',
   options: JSON_OPTION,
   details: 'Prints the versions of Sixwire and of the Node that runs it.',
+  ignoresEnvironmentFile: true,
   async run({ options: { json } }) {
     const found = { version: platformVersion(), node: process.version }
     print(json, found, () => `sixwire ${found.version} (node ${found.node})`)
