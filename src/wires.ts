@@ -62,9 +62,10 @@ function checkNames(config: Config): void {
 export function configuredWires(config: Config): ConfiguredWire[] {
   checkNames(config)
   checkWires(config.wires ?? [])
-  const own = Object.entries(BUILT_IN).map(([name, wire]) =>
-    (wire as (options: unknown) => ConfiguredWire)(config[name as Exclude<keyof BuiltIn, 'core'>] ?? {}),
-  )
+  const own = Object.entries(BUILT_IN).map(([name, wire]): ConfiguredWire => ({
+    ...(wire as (options: unknown) => ConfiguredWire)(config[name as Exclude<keyof BuiltIn, 'core'>] ?? {}),
+    isBuiltIn: true,
+  }))
   return [...own, ...(config.wires ?? [])]
 }
 

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 
+import type { TSchema } from 'typebox'
+
 import { Type } from '../base/schema.ts'
 import { readText, textOf } from './option-text.ts'
 import { checkOptions, unconfiguredVariables, variablesOf } from './options.ts'
@@ -218,6 +220,34 @@ test('an object within a union has its defaults, and its faults are named', () =
     [true, 'market.sales: must be one of false, or object'],
   ] as const)
     assert.equal(refusal({}, { sales: sales as never }), line)
+})
+
+describe("the schema of an application's own wire is held to what it says", () => {
+  const faultOf = (options: TSchema, written: object = {}) => {
+    const wire = defineWire({ name: 'w', options, setup })
+    try {
+      checkOptions([wire(written)])
+    } catch (error) {
+      return (error as Error).message
+    }
+    return 'nothing is refused'
+  }
+
+  test('a default has to fit its own schema', () => {
+    assert.equal(faultOf(Type.Object({ a: Type.Integer({ default: 'x' }) })), 'w.a: must be integer')
+    const nested = Type.Object({
+      in: Type.Object({ a: Type.Integer({ minimum: 1 }) }, { default: { a: 0 } }),
+    })
+    assert.equal(faultOf(nested), 'w.in.a: must be >= 1')
+  })
+
+  test('a name that is required has to be there, without a property of it too', () => {
+    const required = Type.Unsafe({ type: 'object', properties: {}, required: ['a'] })
+    assert.equal(faultOf(required), 'w.a: is required')
+    const open = Type.Unsafe({ type: 'object', additionalProperties: { type: 'integer' }, required: ['a'] })
+    assert.equal(faultOf(open, { b: 1 }), 'w.a: is required')
+    assert.equal(faultOf(open, { a: 1 }), 'nothing is refused')
+  })
 })
 
 test('how an option is checked does not depend on what was checked before', () => {

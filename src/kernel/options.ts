@@ -72,7 +72,7 @@ export function checkOptions(
       const schema = wire.optionsSchema
       if (!schema) return [wire, options]
       checkOptionNames(options, schema, wire.name)
-      const checked = validateBy(schema, options, known)(options)
+      const checked = validateBy(schema, options, { known, trustsDefaults: wire.isBuiltIn === true })(options)
       if (!('error' in checked)) return [wire, checked.value]
       const { path, message } = ((checked.error as ApiError).details!['issues'] as [Issue])[0]
       const option = path.replace(/^\/body\/?/, '').replaceAll('/', '.')
@@ -84,9 +84,16 @@ export function checkOptions(
   )
 }
 
-function validateBy(schema: TSchema, options: unknown, known: ReadonlySet<string>): Validate {
+type Trusted = {
+  /** The dotted paths that stand-ins set. */
+  known: ReadonlySet<string>
+  /** Whether a test has checked the defaults of the schema: those of Sixwire's own wires. */
+  trustsDefaults: boolean
+}
+
+function validateBy(schema: TSchema, options: unknown, trusted: Trusted): Validate {
   const paths: string[] = []
-  const needed = neededSchema(schema, options, { path: '', isKnown: false }, { known, paths })
+  const needed = neededSchema(schema, options, { path: '', isKnown: false }, { ...trusted, paths })
   if (!needed) return (value) => ({ value })
   const ofSchema = compiled.get(schema) ?? new Map<string, Validate>()
   compiled.set(schema, ofSchema)
@@ -109,18 +116,17 @@ const OF_MEMBERS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Sets the defaults of a value, and returns the schema without what fits: fields that are not given, defaults, and what the
- * stand-ins set. Most applications set few options, and compiling a check takes longer than all else about them.
+ * Sets the defaults of a value, and returns the schema without what fits: fields that are not given, trusted defaults, and
+ * what the stand-ins set. Most applications set few options, and compiling a check takes longer than all else about them.
  *
- * @param known the dotted paths that stand-ins set
- * @param paths gets the paths of what remains, with a dot at the end where fields may be missing
+ * @param context `paths` gets the paths of what remains, with a dot at the end where fields may be missing
  * @returns undefined if all of it fits
  */
 function neededSchema(
   schema: TSchema,
   value: unknown,
   { path, isKnown }: { path: string; isKnown: boolean },
-  context: { known: ReadonlySet<string>; paths: string[] },
+  context: Trusted & { paths: string[] },
 ): TSchema | undefined {
   const alternative = alternativeFor(schema, value)
   const { properties = {}, required = [] } = alternative as {
@@ -135,16 +141,20 @@ function neededSchema(
   }
   const remaining: Record<string, TSchema> = {}
   let fits = !(RULE in alternative) && Object.keys(alternative).every((keyword) => OF_MEMBERS.has(keyword))
-  for (const name of new Set([...Object.keys(properties), ...Object.keys(value)])) {
+  for (const name of new Set([...Object.keys(properties), ...Object.keys(value), ...required])) {
     const one = schemaAt(alternative, name)
-    const isDefault = value[name] === undefined && one !== undefined && 'default' in one
+    const isMember = Object.hasOwn(properties, name)
+    const isDefault = isMember && value[name] === undefined && one !== undefined && 'default' in one
     if (isDefault) value[name] = copyOf(one.default)
     const isMissing = value[name] === undefined
+    // Each name stays: which ones an object may have must not depend on the value that is checked first.
+    if (isMember) remaining[name] = {}
     if (isMissing && !required.includes(name)) continue
     const inner = path === '' ? name : `${path}.${name}`
-    const place = { path: inner, isKnown: isKnown || isDefault || context.known.has(inner) }
+    const isTrusted = (isDefault && context.trustsDefaults) || context.known.has(inner)
+    const place = { path: inner, isKnown: isKnown || isTrusted }
     const needed = one && !isMissing ? neededSchema(one, value[name], place, context) : one
-    if (Object.hasOwn(properties, name)) remaining[name] = needed ?? {}
+    if (needed && isMember) remaining[name] = needed
     if (needed || !one) fits = false
   }
   if (fits) return undefined

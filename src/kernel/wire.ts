@@ -128,6 +128,8 @@ export type ConfiguredWire<
   Routes extends readonly Route[] = readonly Route[],
 > = {
   readonly name: Name
+  /** Whether it is one of Sixwire's own, whose defaults and names are known: `configuredWires` tells. */
+  readonly isBuiltIn?: true
   readonly description: string | undefined
   readonly needs: readonly Need[]
   readonly migrations: URL | undefined
