@@ -15,7 +15,8 @@ export const config = defineAction({
   summary: 'Show the settings that are in force, and where each is from',
   options: { ...SETTING_OPTIONS, ...JSON_OPTION },
   details: `Shows what start would run with: from the command line, the environment, .env, sixwire.config.ts or the
-default. Secrets are masked. Options of wires that have no value are left out, and nothing is opened or created.`,
+default. Secrets are masked; of the texts of your own wires only defaults and the values of an enum are shown.
+Options of wires that have no value are left out, and nothing is opened or created.`,
   async run({ options: { json, ...settings }, environment }) {
     const found = await inForce(process.cwd(), withSettings(environment, settings))
     print(json, found, () => table(['SETTING', 'VALUE', 'FROM', 'VARIABLE'], found.map(rowOf)))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { frameVariables, type Settings, type SettingsInput } from './config.ts'
 import { isPlain } from './fields.ts'
-import { MASK, masked } from './masked.ts'
+import { MASK, masked, membersOf, placeOf, type SettingPlace } from './masked.ts'
 import { SECRET_FILE } from './secret.ts'
 import type { ConfiguredWire } from './wire.ts'
 
@@ -45,7 +45,7 @@ export function frameInForce(
     if (option === undefined) return []
     const value = settings[option as keyof typeof settings]
     const source = sourceOf(variable) ?? (inFile(option) ? configFile : DEFAULT)
-    return [{ option, variable, value: masked(value ?? null, [option]), source }]
+    return [{ option, variable, value: masked(value ?? null, placeOf([option])), source }]
   })
   return [ofPackage('name'), ofPackage('version'), ...ofVariables, secretInForce(settings, sourceOf)]
 }
@@ -63,7 +63,7 @@ function secretInForce(
 
 /** The options of a wire that have a value. */
 export function optionsInForce(
-  { name: wire, options, variables }: ConfiguredWire,
+  { name: wire, options, optionsSchema, variables, isBuiltIn }: ConfiguredWire,
   checked: unknown,
   { sourceOf, configFile }: SettingSources,
 ): SettingInForce[] {
@@ -73,20 +73,20 @@ export function optionsInForce(
     Object.keys(variables).find(
       (name) => path === variables[name] || path.startsWith(`${variables[name]}.`),
     ) ?? null
-  const visit = (value: unknown, written: unknown, path: readonly string[]): void => {
-    if (isPlain(value) && Object.keys(value).length > 0 && !hasFunctions(value)) {
-      for (const [name, one] of Object.entries(value))
-        visit(one, isPlain(written) ? written[name] : undefined, [...path, name])
-      return
-    }
-    if (value === undefined || path.length === 0) return
-    const variable = variableOf(path.join('.'))
+  const visit = (value: unknown, written: unknown, place: SettingPlace): void => {
+    const members = membersOf(value, place) ?? []
+    for (const [name, one, at] of members) visit(one, isPlain(written) ? written[name] : undefined, at)
+    const isEmpty = place.path.length === 1 && isPlain(value) && Object.keys(value).length === 0
+    if (members.length > 0 || value === undefined || isEmpty) return
+    const variable = variableOf(place.path.slice(1).join('.'))
     const source =
       (variable === null ? undefined : sourceOf(variable)) ?? (written === undefined ? DEFAULT : configFile)
-    found.push({ option: [wire, ...path].join('.'), variable, value: masked(value, path), source })
+    found.push({ option: place.path.join('.'), variable, value: masked(value, place), source })
   }
-  visit(checked, options, [])
+  visit(
+    checked,
+    options,
+    placeOf([wire], { schema: optionsSchema, isOpen: isBuiltIn === true, isWire: true }),
+  )
   return found
 }
-
-const hasFunctions = (value: object): boolean => Object.values(value).some((one) => typeof one === 'function')
