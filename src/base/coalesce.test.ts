@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 
+import { until } from '../testing/until.ts'
 import { Coalescer, type CoalescerOptions } from './coalesce.ts'
 
 /** A coalescer of numbers whose groups end when the test says so. */
@@ -92,7 +93,7 @@ test('a group that takes long leaves its place to the next', async () => {
   const slow = coalescer.call(1)
   await nextTurn()
   const quick = coalescer.call(2)
-  await sleep(20)
+  await until(() => groups.length === 2)
   assert.deepEqual(items(), [[1], [2]])
   groups[1]!.end()
   assert.equal(await quick, 20)
