@@ -4,7 +4,7 @@ import { StartError } from '../base/start-error.ts'
 export type Option = {
   /** A few words, after the option in its help. */
   description: string
-  /** What stands for the value in help: `N`, `FILE`. Without it the option is a switch. */
+  /** The placeholder of the value in help: `N`, `FILE`. Without it the option is a switch. */
   value?: string
   /** The text of the value if the option is left out. */
   default?: string

@@ -23,7 +23,7 @@ describe('a password', () => {
       await assert.rejects(readPassword(Readable.from([Buffer.from(input)])), { message })
   })
 
-  /** A terminal at which somebody types, and all that it shows. */
+  /** A terminal that gets input, and its output. */
   async function type(...lines: string[]) {
     const input = Object.assign(new PassThrough(), { isTTY: true })
     const output = new PassThrough()

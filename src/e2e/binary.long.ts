@@ -1,6 +1,6 @@
 // The program in one file, on a machine without Node: it has no PATH.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,8 +8,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { temporaryFolder } from '../testing/engines.ts'
-import { packedArchive, run } from '../testing/packed.ts'
-import { until } from '../testing/until.ts'
+import { packedArchive, run, startInstalled } from '../testing/packed.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PROGRAM = join(ROOT, 'build/sixwire')
@@ -41,14 +40,8 @@ test('the program in one file runs an application without Node, from files that 
   await mkdir(folder)
   await writeFile(join(folder, 'sixwire.config.ts'), CONFIG)
   await writeFile(join(folder, 'thrown.ts'), `export { ApiError as Thrown } from 'sixwire'\n`)
-  const options = { cwd: folder, env: { HOME: home, PORT: '0' } }
-
-  const server = spawn(PROGRAM, ['start'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
-  t.after(() => server.kill('SIGKILL'))
-  let output = ''
-  server.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-  await until(() => /runs at \S+/.test(output))
-  const [, url] = /runs at (\S+)/.exec(output)!
+  const environment = { HOME: home, PORT: '0' }
+  const { server, url } = await startInstalled(t, [PROGRAM, 'start'], { folder, environment })
   assert.deepEqual(await (await fetch(`${url}/hello`)).json(), { isSame: true })
   // Hashes the password by the library with machine code.
   const answer = await fetch(`${url}/auth/register`, {

@@ -61,7 +61,7 @@ someEngine((engine) => {
       'This address has an account.',
       'The email address or the password is wrong.',
       'Momo',
-      'Somebody has changed it meanwhile.',
+      'The document has changed meanwhile.',
     ])
     for (const file of ['inferred.ts', 'written.ts'])
       assert.deepEqual({ ...(await importFile(join(folder, file))) }, { points: 100 })

@@ -1,6 +1,6 @@
 // What an application gets from the archive that `npm pack` makes, in a folder that has nothing else.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, lstatSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 
 import { temporaryFolder } from '../testing/engines.ts'
 import { freePort } from '../testing/free-port.ts'
-import { createPackedApplication, run } from '../testing/packed.ts'
+import { createPackedApplication, run, startInstalled } from '../testing/packed.ts'
 import { until } from '../testing/until.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -140,9 +140,8 @@ describe('the packed archive, installed in an empty folder', () => {
     assert.match(await run(process.execPath, ['--test'], folder), /pass 1\n/)
   })
 
-  test('npx sixwire start runs all wires and the sandbox, and ends in order when npx is told to', async (t) => {
-    const server = startNpx(t, folder, await freePort())
-    const url = await server.url()
+  test('npx sixwire start runs all wires and the sandbox, and shuts down cleanly after npx gets SIGTERM', async (t) => {
+    const { server: npx, url } = await startNpx(t, folder, await freePort())
     const send = async (path: string, body?: object, token = ''): Promise<Response> =>
       fetch(url + path, {
         headers: {
@@ -175,8 +174,8 @@ describe('the packed archive, installed in an empty folder', () => {
     const chain = await send(`/onchain/balance/0x${'1'.repeat(40)}`, undefined, token)
     assert.match(await chain.text(), /anvil is not installed.*npm install --save-dev @foundry-rs\/anvil/)
 
-    server.npx.kill('SIGTERM')
-    await once(server.npx, 'close')
+    npx.kill('SIGTERM')
+    await once(npx, 'close')
     await until(async () => !(await isListening(url)))
     // What closes last removes the file of the write-ahead log.
     await until(() => !existsSync(join(folder, 'data/sixwire.db-wal')))
@@ -202,34 +201,9 @@ describe('the packed archive, installed in an empty folder', () => {
 
 function startNpx(t: TestContext, folder: string, port: number) {
   const { HOME, TMPDIR } = process.env
-  const npx = spawn('npx', ['sixwire', 'start'], {
-    cwd: folder,
-    env: {
-      PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`,
-      HOME,
-      TMPDIR,
-      PORT: String(port),
-      npm_config_update_notifier: 'false',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  })
-  t.after(() => {
-    try {
-      process.kill(-npx.pid!, 'SIGKILL')
-    } catch {
-      // Nobody of the group is left.
-    }
-  })
-  let output = ''
-  npx.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-  return {
-    npx,
-    async url(): Promise<string> {
-      await until(() => /runs at \S+/.test(output))
-      return /runs at (\S+)/.exec(output)![1]!
-    },
-  }
+  const PATH = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`
+  const environment = { PATH, HOME, TMPDIR, PORT: String(port), npm_config_update_notifier: 'false' }
+  return startInstalled(t, ['npx', 'sixwire', 'start'], { folder, environment })
 }
 
 const isListening = (url: string): Promise<boolean> =>

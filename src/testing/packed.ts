@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { globSync, statSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 import { tryLock } from '../db/file-lock.ts'
+import type { Ending } from './engines.ts'
+import { until } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const FOLDER = join(ROOT, '.cache/package')
@@ -70,4 +72,29 @@ export async function createPackedApplication(parent: string): Promise<string> {
   await run('npm', ['install', ...cache, '--omit=dev', '--no-audit', '--no-fund', archive], folder)
   await rm(join(parent, 'npm-cache'), { recursive: true, force: true })
   return folder
+}
+
+/**
+ * Starts an installed server in a process group of its own, with these variables only.
+ *
+ * @returns once it prints its address
+ */
+export async function startInstalled(
+  ending: Ending,
+  [program, ...words]: readonly [string, ...string[]],
+  options: { folder: string; environment: Record<string, string | undefined> },
+): Promise<{ server: ChildProcess; url: string }> {
+  const { folder: cwd, environment: env } = options
+  const server = spawn(program, words, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  ending.after(async () => {
+    try {
+      process.kill(-server.pid!, 'SIGKILL')
+    } catch {
+      // No process of the group is left.
+    }
+  })
+  let output = ''
+  server.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  await until(() => /runs at \S+/.test(output))
+  return { server, url: /runs at (\S+)/.exec(output)![1]! }
 }
