@@ -22,8 +22,7 @@ const { zstdDecompressSync } = require('node:zlib')
  * @typedef {{ hash: string, files: File[] }} Manifest
  */
 
-/** @type {Manifest} */
-const { hash, files } = JSON.parse(getAsset('manifest.json', 'utf8'))
+const { hash, files } = /** @type {Manifest} */ (JSON.parse(getAsset('manifest.json', 'utf8')))
 
 /** The folder of all versions, by https://specifications.freedesktop.org/basedir-spec/latest/ unless it is named. */
 function parentFolder() {
@@ -102,7 +101,7 @@ try {
   folder = writtenFolder()
 } catch (error) {
   console.error(
-    `sixwire: the program can't be unpacked: ${error instanceof Error ? error.message : error}. SIXWIRE_PROGRAM_DIR can name another folder`,
+    `sixwire: the program can't be unpacked: ${error instanceof Error ? error.message : String(error)}. SIXWIRE_PROGRAM_DIR can name another folder`,
   )
   process.exit(1)
 }
