@@ -1,7 +1,6 @@
 import { asset, moduleAddress } from '../../base/asset.ts'
 import { backupDiagnosis } from './backups/diagnosis.ts'
 import { bytesOf } from '../../base/byte-size.ts'
-import { deriveKey } from '../../base/crypto.ts'
 import { defineWire } from '../../kernel/wire.ts'
 import { messaging } from '../messaging/index.ts'
 import { createBackups } from './backups/backups.ts'
@@ -10,11 +9,8 @@ import { createRestores } from './backups/restore.ts'
 import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
-import { createCollections } from './documents/collections.ts'
-import { createDocuments } from './documents/documents.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
-import { createIndexes } from './documents/indexes/indexes.ts'
-import { createLists } from './documents/list.ts'
+import { openDocuments } from './documents/open.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
@@ -56,19 +52,9 @@ export const store = defineWire({
     const objects = createObjects(context, storages)
     const backups = createBackups(context, objects)
     scheduleBackups(jobs, backups, options.backups)
-    const collections = createCollections(policy, options.collections)
-    const isByOwner = (collection: string): boolean => collections.isByOwner(collection)
-    const indexes = createIndexes({ ...context, db }, options.automaticIndexes, isByOwner)
+    const { collections, isByOwner, indexes, lists, writing, system } = openDocuments(context, db, options)
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
-    const documents = createDocuments(db, clock, indexes)
-    const lists = createLists({
-      db: context.db,
-      documents,
-      indexes,
-      limitMs: options.queryLimitSeconds * 1000,
-      key: deriveKey(settings.secret, 'store.cursors'),
-    })
     const access = createFilesAccess(policy, options.fileAccess)
     const quota = createQuota(db, clock, options.quota)
     const files = createFiles(db, objects, quota)
@@ -92,7 +78,7 @@ export const store = defineWire({
       routes: storeRoutes({
         documents: documentEndpoints({
           collections,
-          documents,
+          writing,
           ...lists,
           listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
         }),
@@ -110,7 +96,7 @@ export const store = defineWire({
           lastBackup: () => backups.lastCompletedAt(),
         }),
       }),
-      service: { documents, list: lists.list, files, backups, restores, indexes },
+      service: { documents: system, list: lists.list, files, backups, restores, indexes },
       async start() {
         await backups.failLapsed()
         await restores.recover()

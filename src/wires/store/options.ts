@@ -1,7 +1,8 @@
 import { BYTE_SIZE } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
-import { CollectionName, CollectionRule } from './documents/collections.ts'
+import { CollectionOptions, UserValueOptions } from './documents/collections/option.ts'
 import { AutomaticIndexOptions, IndexOptions } from './documents/indexes/definition.ts'
+import { AccessRule } from './documents/rules/access.ts'
 
 const text = (description: string, pattern = '.') => Type.Optional(Type.String({ pattern, description }))
 
@@ -11,12 +12,14 @@ const byteSize = (description: string) =>
 /** The options of the store wire. */
 export const StoreOptions = Type.Object(
   {
-    /** Access rules of collections, if they differ from the policy's. */
-    collections: Type.Record(CollectionName, CollectionRule, { default: {}, additionalProperties: false }),
+    /** Rules and schemas of collections, and what else differs from free-form documents under the policy. */
+    collections: CollectionOptions,
+    /** Values of `$$user` that are read from documents, such as the teams of an account. */
+    user: UserValueOptions,
     indexes: IndexOptions,
     automaticIndexes: AutomaticIndexOptions,
     /** The access rule of files, if it differs from the policy's. */
-    fileAccess: Type.Optional(CollectionRule),
+    fileAccess: Type.Optional(AccessRule),
     queryLimitSeconds: Type.Integer({
       minimum: 1,
       maximum: 3600,

@@ -66,7 +66,7 @@ async function readByOneOf(
   source: ListSource,
 ): Promise<IndexPage | 'outdated' | undefined> {
   const { db, list, owner } = source
-  const plans = plansOf(indexes, { filter: list.filter, order: list.order, owner })
+  const plans = plansOf(indexes, { filter: list.filter, order: list.order, owner, isPartial: list.isPartial })
   for (const plan of await fewestFirst(db, plans, owner)) {
     const page = await readByPlan(source, plan)
     if (page !== 'wide') return page

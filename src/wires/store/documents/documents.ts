@@ -1,16 +1,9 @@
-import { isoTime, type Clock } from '../../../base/clock.ts'
 import { Coalescer } from '../../../base/coalesce.ts'
-import { ApiError, errors } from '../../../base/errors.ts'
-import { idsWithin, timeOfId } from '../../../base/ids.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { parseJson } from '../../../base/json.ts'
-import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
-import type { Database } from '../../../db/database.ts'
 import { cachedUntilWrite } from '../../../db/cached-until-write.ts'
-import type { RowFilter } from '../../../http/access.ts'
-import { etagsOf } from '../../../http/conditions.ts'
+import type { Database } from '../../../db/database.ts'
 import type { MakeRoom } from '../../../http/route.ts'
-import { noDocument } from '../errors.ts'
-import { readDocument, withoutServiceFields, writeDocument, type Fields } from './document-json.ts'
 import {
   type NewDocument,
   type OwnedDocument,
@@ -21,110 +14,71 @@ import {
   insertAllSql,
   insertSql,
   selectAllSql,
+  selectManySql,
   selectSmallSql,
   selectSql,
   updateSql,
 } from './sql/document-rows.ts'
-import type { Upkeep } from './indexes/upkeep.ts'
+import type { CollectionWrite, OtherSteps, Upkeep } from './indexes/upkeep.ts'
 import type { Json } from './query/filter.ts'
 
-const UPDATE_TRIES = 100
-const UPDATES_WAITING = 1000
 // Groups of a collection under way, beyond which documents wait for the next: one is written while the other is flushed.
 const GROUPS = 2
 const LARGEST_GROUP = 100
 const GROUP_CHARACTERS = 1_000_000
 
-const tooManyUpdates = (id: string) =>
-  errors.unavailable({ message: `Too many concurrent updates of document ${id}: try again.`, retryAfter: 1 })
-
-/**
- * The versions that a client takes for the current one, from the ETags of its `If-Match`; undefined if it takes any. An ETag
- * of another form is of no version.
- */
-export function versionsOf(ifMatch: string | undefined): readonly number[] | undefined {
-  const etags = ifMatch === undefined ? '*' : etagsOf(ifMatch)
-  if (etags === '*') return undefined
-  // A proxy that compresses an answer may weaken its ETag.
-  return etags.flatMap((etag) => /^(?:W\/)?"([1-9]\d{0,14})"$/.exec(etag)?.[1] ?? []).map(Number)
+/** A document that is read to be changed. */
+export type DocumentToChange = {
+  readonly collection: string
+  readonly id: string
+  readonly old: OwnedDocument
 }
-
-export const etagOf = (version: number): string => `"${version}"`
-
-const isWithin = ({ owner }: RowFilter, ownerOfRow: string): boolean =>
-  owner === undefined || owner === ownerOfRow
 
 const jsonOf = (body: string): Json => parseJson(body) as Json
 
-function newBody(id: string, fields: Fields, path?: string): string {
-  const at = isoTime(timeOfId(id))
-  return writeDocument({ _id: id, createdAt: at, updatedAt: at }, withoutServiceFields(fields), path)
-}
+/** The write that replaces a document; no row if it is not what was read any more. */
+export const replacementOf = (
+  { collection, id, old }: DocumentToChange,
+  body: string,
+): CollectionWrite<{ version: number }> => ({
+  collection,
+  make: (set) => ({
+    query: updateSql(collection, id, { body, version: old.version }, set),
+    changes: () => [{ id, owner: old.owner, before: jsonOf(old.body), after: jsonOf(body) }],
+  }),
+})
 
-export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
-  // Concurrent changes to one document would make each other start again.
-  const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
+/** The write that deletes a document; no row likewise. */
+export const deletionOf = ({
+  collection,
+  id,
+  old,
+}: DocumentToChange): CollectionWrite<{ version: number }> => ({
+  collection,
+  make: (set) => ({
+    query: deleteSql(collection, id, undefined, old.version, set),
+    changes: () => [{ id, owner: old.owner, before: jsonOf(old.body) }],
+  }),
+})
 
-  /** @throws not_found also where the document is out of the caller's reach */
-  async function get(
-    collection: string,
-    id: string,
-    rowFilter: RowFilter,
-    makeRoom?: MakeRoom,
-  ): Promise<OwnedDocument> {
-    const small = makeRoom && (await db.get(selectSmallSql(collection, id)))
-    const isLarge = small?.body === null && isWithin(rowFilter, small.owner)
-    if (isLarge) await makeRoom!(small.bytes)
-    const found =
-      makeRoom && !isLarge ? (small as OwnedDocument | undefined) : await db.get(selectSql(collection, id))
-    if (!found || !isWithin(rowFilter, found.owner)) throw noDocument(collection, id)
-    return found
-  }
-
-  /**
-   * Changes the fields of a document.
-   *
-   * @param expected the versions that the client takes for the current one; undefined for any
-   * @throws not_found, precondition_failed, validation_error, payload_too_large
-   */
-  function change(
-    collection: string,
-    id: string,
-    rowFilter: RowFilter,
-    changed: (fields: Fields) => Fields,
-    expected?: readonly number[],
-    makeRoom?: MakeRoom,
-  ): Promise<StoredDocument> {
-    return mutex.run(`${collection}/${id}`, async () => {
-      for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
-        // Once, because the room is kept.
-        const old = await get(collection, id, rowFilter, attempt === 0 ? makeRoom : undefined)
-        if (expected?.includes(old.version) === false) throw errors.precondition_failed()
-        const { service, fields } = readDocument(old.body)
-        const body = writeDocument({ ...service, updatedAt: isoTime(clock.now()) }, changed(fields))
-        // Holds only where no other replica changed the document since it was read; else the change is repeated.
-        const [row] = await indexes.write(collection, (set) => ({
-          query: updateSql(collection, id, { body, version: old.version }, set),
-          changes: () => [{ id, owner: old.owner, before: jsonOf(old.body), after: jsonOf(body) }],
-        }))
-        if (row) return { body, version: row.version }
-      }
-      throw tooManyUpdates(id)
-    })
-  }
-
+/** The documents of all collections as they are stored, with their index entries. Who may do what is asked before. */
+export function createDocuments(db: Database, indexes: Upkeep) {
   const counted = cachedUntilWrite(db, async (collectionAndOwner) => {
     const [collection = '', owner = ''] = collectionAndOwner.split(' ')
     const row = await db.get(documentsSql(collection, owner))
     return row!.documents
   })
 
-  async function insert(document: NewDocument): Promise<boolean> {
+  async function insert(document: NewDocument, others?: OtherSteps): Promise<boolean> {
     const { collection, id, owner, body } = document
-    const rows = await indexes.write(collection, (set) => ({
-      query: insertSql(db.dialect, document, set),
-      changes: () => [{ id, owner, after: jsonOf(body) }],
-    }))
+    const rows = await indexes.write(
+      collection,
+      (set) => ({
+        query: insertSql(db.dialect, document, set),
+        changes: () => [{ id, owner, after: jsonOf(body) }],
+      }),
+      others,
+    )
     return rows.length > 0
   }
 
@@ -132,12 +86,17 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
     collection: string,
     list: readonly Omit<NewDocument, 'collection'>[],
     pathOf: (i: number) => string = () => '/body',
+    others?: OtherSteps,
   ): Promise<boolean> {
-    const rows = await indexes.write(collection, (set) => ({
-      query: insertAllSql(collection, list, set),
-      changes: () =>
-        list.map(({ id, owner, body }, i) => ({ id, owner, after: jsonOf(body), path: pathOf(i) })),
-    }))
+    const rows = await indexes.write(
+      collection,
+      (set) => ({
+        query: insertAllSql(collection, list, set),
+        changes: () =>
+          list.map(({ id, owner, body }, i) => ({ id, owner, after: jsonOf(body), path: pathOf(i) })),
+      }),
+      others,
+    )
     return rows.length > 0
   }
 
@@ -150,82 +109,96 @@ export function createDocuments(db: Database, clock: Clock, indexes: Upkeep) {
     weightOf: ({ body }) => body.length,
     keyOf: ({ id }) => id,
     async answer(group) {
-      if (group.length === 1) return group.map(insert)
+      const alone = () => group.map((document) => insert(document))
+      if (group.length === 1) return alone()
       try {
         const documents = group.map(({ id, owner, body }) => ({ id, owner, body }))
-        return (await insertAll(group[0]!.collection, documents)) ? group.map(() => true) : group.map(insert)
+        return (await insertAll(group[0]!.collection, documents)) ? group.map(() => true) : alone()
       } catch (error) {
         // Nothing was written: it is wrong with one of them, and may be right for the others.
-        if (error instanceof ApiError && error.status < 500) return group.map(insert)
+        if (error instanceof ApiError && error.status < 500) return alone()
         throw error
       }
     },
   })
 
   return {
-    get,
-    change,
-
     /**
-     * Keeps a new document; a collection exists once something is in it.
+     * Reads a document.
      *
-     * @param id the document's id; where it is there already (a repeated call), that document is answered
-     * @throws validation_error for a field name that begins with `$`; payload_too_large over 1 MiB
+     * @param makeRoom called before a large one is read, unless `mayRead` says that its owner's are out of reach
      */
-    async create(collection: string, id: string, owner: string, fields: Fields): Promise<StoredDocument> {
-      const document = { collection, id, owner, body: newBody(id, fields) }
-      const isAlone = !gainsFromGroups(db.dialect) || indexes.known(collection).indexes.length === 0
-      const isMade = await (isAlone ? insert(document) : groups.call(document))
-      return isMade ? { body: document.body, version: 1 } : get(collection, id, { owner })
-    },
-
-    /**
-     * Creates documents, all or none. If it is repeated, those that are still there are answered.
-     *
-     * @param recordId what their ids are made from, in the order of the list
-     * @throws validation_error, payload_too_large
-     */
-    async createAll(
+    async find(
       collection: string,
-      recordId: string,
-      owner: string,
-      list: readonly Fields[],
-    ): Promise<StoredDocument[]> {
-      const ids = idsWithin(recordId, list.length)
-      const pathOf = (i: number): string => `/body/${i}`
-      const made = ids.map((id, i) => ({ id, owner, body: newBody(id, list[i]!, pathOf(i)) }))
-      if (await insertAll(collection, made, pathOf)) return made.map(({ body }) => ({ body, version: 1 }))
-      return db.all(selectAllSql(collection, owner, ids))
+      id: string,
+      makeRoom?: MakeRoom,
+      mayRead: (owner: string) => boolean = () => true,
+    ): Promise<OwnedDocument | undefined> {
+      if (!makeRoom) return db.get(selectSql(collection, id))
+      const small = await db.get(selectSmallSql(collection, id))
+      if (small?.body !== null) return small as OwnedDocument | undefined
+      if (!mayRead(small.owner)) return undefined
+      await makeRoom(small.bytes)
+      return db.get(selectSql(collection, id))
     },
 
-    /** @throws not_found, precondition_failed */
+    /** Documents of several collections by their ids, in one query, in no order. */
+    findMany: (wanted: readonly { collection: string; id: string }[]) => db.all(selectManySql(wanted)),
+
+    /**
+     * Inserts a document.
+     *
+     * @returns false if there is one with its id: a repeated call
+     * @throws CONFLICT naming the fields that must be unique
+     */
+    insert(document: NewDocument, others?: OtherSteps): Promise<boolean> {
+      const isAlone =
+        others !== undefined ||
+        !gainsFromGroups(db.dialect) ||
+        indexes.known(document.collection).indexes.length === 0
+      return isAlone ? insert(document, others) : groups.call(document)
+    },
+
+    /** Inserts documents, all or none; false if there is one with an id of theirs. */
+    insertAll,
+
+    /** Those of an owner that exist, in the order of their ids. */
+    findAll: (
+      collection: string,
+      owner: string,
+      ids: readonly string[],
+    ): Promise<(StoredDocument & { id: string })[]> => db.all(selectAllSql(collection, owner, ids)),
+
+    /** Writes in several collections, all or none; undefined if a document is not what was read any more. */
+    writeAll: indexes.writeAll,
+
+    /**
+     * Deletes a document; it is read only if its index entries cannot be told without it.
+     *
+     * @param expected what it must still be: of this owner, or as it was read
+     * @returns whether it was there, and so
+     */
     async remove(
       collection: string,
       id: string,
-      rowFilter: RowFilter,
-      expected: readonly number[] | undefined,
-    ): Promise<void> {
-      for (let attempt = 0; attempt < UPDATE_TRIES; attempt++) {
-        let old: OwnedDocument | undefined
-        const [gone] = await indexes.write(collection, async (set) => {
-          // Its entries can be told only from what it was.
-          old = expected || set.indexes.length > 0 ? await get(collection, id, rowFilter) : undefined
-          if (old && expected?.includes(old.version) === false) throw errors.precondition_failed()
-          return {
-            query: deleteSql(collection, id, rowFilter, old?.version, set),
-            changes: () => [{ id, owner: old!.owner, before: jsonOf(old!.body) }],
-          }
-        })
-        if (gone) return
-        if (!old) throw noDocument(collection, id)
-        // Else it was changed since it was read.
+      expected: { readonly owner?: string | undefined; readonly old?: OwnedDocument | undefined },
+      others?: OtherSteps,
+    ): Promise<boolean> {
+      const make: CollectionWrite<{ version: number }>['make'] = async (set) => {
+        const isRead = expected.old !== undefined || set.indexes.length > 0
+        const old = expected.old ?? (isRead ? await db.get(selectSql(collection, id)) : undefined)
+        // No document has the version 0.
+        const version = isRead ? (old?.version ?? 0) : undefined
+        return {
+          query: deleteSql(collection, id, expected.owner, version, set),
+          changes: () => (old ? [{ id, owner: old.owner, before: jsonOf(old.body) }] : []),
+        }
       }
-      throw tooManyUpdates(id)
+      return (await indexes.write(collection, make, others)).length > 0
     },
 
-    /** How many documents of a collection are within reach, without counting them. */
-    count: async (collection: string, { owner = '' }: RowFilter): Promise<number> =>
-      counted(`${collection} ${owner}`),
+    /** How many documents a collection has, or an owner in it, without counting them. */
+    count: async (collection: string, owner = ''): Promise<number> => counted(`${collection} ${owner}`),
   }
 }
 

@@ -9,14 +9,26 @@ import { json, type JsonBody } from '../../../http/bodies.ts'
 import { namesEtag } from '../../../http/conditions.ts'
 import { countedFor } from '../../../http/limits.ts'
 import { answer, jsonText, NoBody, endpoint } from '../../../http/route.ts'
-import { CollectionName, type Collections } from './collections.ts'
+import { checkAudience } from './collections/collection.ts'
+import type { Collections } from './collections/collections.ts'
+import { CollectionName } from './collections/name.ts'
+import type { Viewer } from './collections/viewer.ts'
 import { withoutServiceFields, type Fields as DocumentFields } from './document-json.ts'
-import type { StoredDocument } from './sql/document-rows.ts'
 import { Explanation } from './explain.ts'
-import { etagOf, versionsOf, type Documents } from './documents.ts'
+import { versionsOf } from './etag.ts'
+import { keepProtected, refuseValues } from './fields/protection.ts'
+import { checkProjection, viewOf } from './fields/view.ts'
 import type { createLists } from './list.ts'
 import { mergePatch } from './merge-patch.ts'
-import { parseProjection, project, projectAll } from './projection.ts'
+import { parseProjection } from './projection.ts'
+import { needsAdmin } from './rules/access.ts'
+import { mayHold, reachOf } from './rules/rule.ts'
+import { isReadable, shownAfterWrite, shownFields, shownPage, type ShownDocument } from './shown.ts'
+import { changeDocument, type DocumentChange, type Protected } from './writes/change.ts'
+import { createDocument, createDocuments } from './writes/create.ts'
+import { removeDocument } from './writes/remove.ts'
+import type { WriteContext } from './writes/write.ts'
+import { noDocument } from '../errors.ts'
 
 const LARGEST_LIST = 1000
 
@@ -137,21 +149,36 @@ const Page = {
 
 export function documentEndpoints({
   collections,
-  documents,
+  writing,
   list,
   explain,
   listLimitMs,
 }: {
   collections: Collections
-  documents: Documents
+  writing: WriteContext
   /** How long a list may take, its waiting included. */
   listLimitMs: number
 } & ReturnType<typeof createLists>) {
-  const one = ({ body, version }: StoredDocument, status = 200) =>
-    answer<Document>(jsonText(body), { status, headers: { etag: etagOf(version) } })
+  const { documents } = writing
+  const one = ({ body, etag }: ShownDocument, status = 200) =>
+    answer<Document>(jsonText(body), { status, headers: { etag } })
+
+  /** What somebody may read of a collection. */
+  async function readAccess(name: string, viewer: Viewer) {
+    const collection = collections.get(name)
+    const subject = await viewer.subjectFor(collection)
+    checkAudience(collection.read, subject, false)
+    return {
+      collection,
+      subject,
+      reach: reachOf(collection.read, subject),
+      view: viewOf(collection, subject),
+    }
+  }
+
   const changeEndpoint = (
     texts: { summary: string; description: string; body: JsonBody<typeof Fields> },
-    change: (fields: DocumentFields, changes: DocumentFields) => DocumentFields,
+    applied: (changes: DocumentFields) => DocumentChange['apply'],
   ) =>
     endpoint(
       {
@@ -162,11 +189,15 @@ export function documentEndpoints({
         reply: { 200: Document },
         errors: [errors.not_found, errors.precondition_failed, errors.payload_too_large],
       },
-      async ({ params: { collection, id }, headers, body, caller, makeRoom }) => {
-        const rowFilter = collections.rowFilter(caller, collection, 'update')
-        const changed = (fields: DocumentFields) => change(fields, withoutServiceFields(body))
-        const expected = versionsOf(headers['if-match'])
-        return one(await documents.change(collection, id, rowFilter, changed, expected, makeRoom))
+      async ({ params: { collection: name, id }, headers, body, caller, makeRoom }) => {
+        const collection = collections.get(name)
+        const viewer = collections.viewer(caller)
+        const written = await changeDocument(writing, collection, viewer, id, {
+          apply: applied(body),
+          expected: versionsOf(headers['if-match']),
+          makeRoom,
+        })
+        return one(shownAfterWrite(collection, await viewer.subjectFor(collection), written))
       },
     )
 
@@ -183,20 +214,18 @@ export function documentEndpoints({
         reply: { 201: OneOrMore },
         errors: [errors.payload_too_large],
       },
-      async ({ params: { collection }, body, caller, recordId }) => {
-        collections.rowFilter(caller, collection, 'create')
+      async ({ params: { collection: name }, body, caller, recordId }) => {
+        const collection = collections.get(name)
+        const viewer = collections.viewer(caller)
+        const subject = await viewer.subjectFor(collection)
         if (Array.isArray(body)) {
-          const made = await documents.createAll(
-            collection,
-            recordId,
-            caller.id,
-            body as Record<string, unknown>[],
-          )
-          return answer<Document>(jsonText(`{"data":[${made.map((one) => one.body).join(',')}]}`), {
-            status: 201,
-          })
+          const list = body as DocumentFields[]
+          const made = await createDocuments(writing, collection, viewer, recordId, list)
+          const bodies = made.map((document) => shownAfterWrite(collection, subject, document).body)
+          return answer<Document>(jsonText(`{"data":[${bodies.join(',')}]}`), { status: 201 })
         }
-        return one(await documents.create(collection, recordId, caller.id, body), 201)
+        const made = await createDocument(writing, collection, viewer, recordId, body)
+        return one(shownAfterWrite(collection, subject, made), 201)
       },
     ),
     list: endpoint(
@@ -213,11 +242,12 @@ export function documentEndpoints({
       },
       async ({ params: { collection }, query, caller, ip, signal, makeRoom }) => {
         const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
-        const rowFilter = collections.rowFilter(caller, collection, 'read')
+        const { reach, view } = await readAccess(collection, collections.viewer(caller))
+        checkProjection(view, projection)
         const options = { caller: countedFor({ caller, ip }), signal }
-        const page = await list({ collection, rowFilter, parameters: query, options, makeRoom })
+        const page = await list({ collection, access: { reach, view }, parameters: query, options, makeRoom })
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
-        const bodies = projection ? await projectAll(page.bodies, projection) : page.bodies
+        const bodies = await shownPage(view, page.documents, projection)
         return jsonText(
           `{"data":[${bodies.join(',')}],"total":${page.total},"limit":${page.limit},"offset":${page.offset}${next}}`,
         )
@@ -235,10 +265,13 @@ export function documentEndpoints({
         timeLimitMs: listLimitMs,
         reply: { 200: Explanation },
       },
-      ({ params: { collection }, query, caller, ip, signal, makeRoom }) => {
-        const rowFilter = collections.rowFilter(caller, collection, 'read')
+      async ({ params: { collection: name }, query, caller, ip, signal, makeRoom }) => {
+        const viewer = collections.viewer(caller)
+        const { collection, reach, view } = await readAccess(name, viewer)
+        // How much was examined tells of documents that rules and views keep from others.
+        if (!viewer.isPrivileged && !collection.isPlain) throw needsAdmin()
         const options = { caller: countedFor({ caller, ip }), signal }
-        return explain({ collection, rowFilter, parameters: query, options, makeRoom })
+        return explain({ collection: name, access: { reach, view }, parameters: query, options, makeRoom })
       },
     ),
     get: endpoint(
@@ -252,20 +285,20 @@ export function documentEndpoints({
         reply: { 200: AnsweredDocument, 304: NoBody },
         errors: [errors.not_found],
       },
-      async ({ params: { collection, id }, query: { fields }, headers, caller, makeRoom }) => {
+      async ({ params: { collection: name, id }, query: { fields }, headers, caller, makeRoom }) => {
         const projection = fields === undefined ? undefined : parseProjection(fields)
-        const found = await documents.get(
-          collection,
-          id,
-          collections.rowFilter(caller, collection, 'read'),
-          makeRoom,
+        const { collection, subject, reach, view } = await readAccess(name, collections.viewer(caller))
+        checkProjection(view, projection)
+        const found = await documents.find(name, id, makeRoom, (owner) =>
+          mayHold(collection.read, subject, owner),
         )
-        const etag = etagOf(found.version)
+        if (!found || !isReadable(reach, found)) throw noDocument(name, id)
+        const shown = shownFields(view, found, projection)
         const { 'if-none-match': ifNoneMatch } = headers
         // Not text: that would have a content type of its own.
-        if (ifNoneMatch !== undefined && namesEtag(ifNoneMatch, etag, 'weak'))
-          return answer<Document>(Readable.from([]), { status: 304, headers: { etag } })
-        return one(projection ? { ...found, body: project(found.body, projection) } : found)
+        if (ifNoneMatch !== undefined && namesEtag(ifNoneMatch, shown.etag, 'weak'))
+          return answer<Document>(Readable.from([]), { status: 304, headers: { etag: shown.etag } })
+        return one(shown)
       },
     ),
     update: changeEndpoint(
@@ -274,7 +307,10 @@ export function documentEndpoints({
         description: 'Sets the given top-level fields and keeps the others; null is stored as null.',
         body: json(Fields),
       },
-      (fields, changes) => ({ ...fields, ...changes }),
+      (sent) => (fields, fixed) => {
+        const changes = sendable(sent, fixed)
+        return keepProtected(fields, { ...fields, ...changes }, [...fixed.concealed, ...fixed.readOnly])
+      },
     ),
     patch: changeEndpoint(
       {
@@ -283,7 +319,7 @@ export function documentEndpoints({
           'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names.',
         body: json(Fields, { contentTypes: ['application/merge-patch+json'] }),
       },
-      mergePatch,
+      (sent) => (fields, fixed) => mergePatch(fields, sendable(sent, fixed)),
     ),
     remove: endpoint(
       {
@@ -295,10 +331,17 @@ export function documentEndpoints({
         errors: [errors.not_found, errors.precondition_failed],
       },
       async ({ params: { collection, id }, headers, caller }) => {
-        const rowFilter = collections.rowFilter(caller, collection, 'delete')
-        await documents.remove(collection, id, rowFilter, versionsOf(headers['if-match']))
+        const expected = versionsOf(headers['if-match'])
+        await removeDocument(writing, collections.get(collection), collections.viewer(caller), id, expected)
         return { message: `The document ${id} is deleted.` }
       },
     ),
   }
+}
+
+/** What a client sent, without the fields of the server. @throws VALIDATION_ERROR if it has a field that is not shown */
+function sendable(sent: DocumentFields, { concealed }: Protected): DocumentFields {
+  const fields = withoutServiceFields(sent)
+  refuseValues(fields, concealed)
+  return fields
 }

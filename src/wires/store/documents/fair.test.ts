@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
-import { newId } from '../../../base/ids.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
 import { eachEngine, endOfSuite } from '../../../testing/engines.ts'
 import { until } from '../../../testing/until.ts'
@@ -26,7 +25,7 @@ eachEngine((engine) => {
     other = await app.register()
     const { documents } = app.app.service('store')
     const create = (collection: string, owner: string, fields: Record<string, unknown>) =>
-      documents.create(collection, newId(app.clock.now()), owner, fields)
+      documents.create(collection, fields, { owner })
     for (let n = 0; n < LARGE; n++) await create('large', attacker._id, largeDocument())
     for (let n = 0; n < 3; n++) await create('books', other._id, { n })
   })

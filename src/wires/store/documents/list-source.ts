@@ -3,19 +3,20 @@ import { invalid } from '../../../base/errors.ts'
 import { parseJson } from '../../../base/json.ts'
 import type { Database, ScanOptions } from '../../../db/database.ts'
 import { sql, type Sql } from '../../../db/sql.ts'
-import type { RowFilter } from '../../../http/access.ts'
 import type { MakeRoom } from '../../../http/route.ts'
 import type { Documents } from './documents.ts'
 import type { Indexes } from './indexes/indexes.ts'
 import {
   parsedListOf,
   whereAfterSql,
+  type ListAccess,
   type ListParameters,
   type ParsedList,
   type ParsedLists,
 } from './parsed-list.ts'
 import { decodeCursor, exactPosition, type Cursor } from './query/cursor.ts'
 import type { Json } from './query/filter.ts'
+import { reachesNothing } from './rules/rule.ts'
 import { documentsSql } from './sql/document-rows.ts'
 
 const LARGEST_LIMIT = 1000
@@ -23,7 +24,7 @@ const LARGEST_LIMIT = 1000
 /** What a list is asked for. */
 export type ListRequest = {
   readonly collection: string
-  readonly rowFilter: RowFilter
+  readonly access: ListAccess
   readonly parameters: ListParameters & {
     readonly limit: number
     readonly offset: number
@@ -56,6 +57,10 @@ export type ListSource = {
   readonly collection: string
   /** The owner of all documents of the list, if it is one. */
   readonly owner: string | undefined
+  /** Whether nothing is within reach. */
+  readonly isEmpty: boolean
+  /** Whether the owners of the documents are read as well. */
+  readonly hasOwners: boolean
   /** The condition of row `d` that it is of the collection, and of the owner. */
   readonly scope: Sql
   readonly limit: number
@@ -75,13 +80,20 @@ export type ListSource = {
 /** @throws validation_error at `/query/…` */
 export function listSourceOf(context: ListContext, request: ListRequest): ListSource {
   const { db, documents, limitMs, key, parsed } = context
-  const { collection, rowFilter, parameters, options, makeRoom } = request
-  const { owner } = rowFilter
+  const { collection, access, parameters, options, makeRoom } = request
+  const { reach, view } = access
+  const owner = reach === 'all' || reach.filters.length > 0 ? undefined : reach.owner
   const { offset } = parameters
   if (parameters.cursor !== undefined && offset > 0)
     throw invalid({ path: '/query/cursor', message: 'give either a cursor or an offset' })
-  const list = parsedListOf(parsed, parameters, db.dialect)
-  const source = { collection, owner, list }
+  const list = parsedListOf(parsed, parameters, db.dialect, access)
+  const source = {
+    collection,
+    owner,
+    list,
+    isEmpty: reachesNothing(reach),
+    hasOwners: (view?.showTo.length ?? 0) > 0,
+  }
   const cursor =
     parameters.cursor === undefined ? undefined : decodeCursor(parameters.cursor, nameOf(source), key)
   const limit = Math.min(parameters.limit, LARGEST_LIMIT)
@@ -99,8 +111,8 @@ export function listSourceOf(context: ListContext, request: ListRequest): ListSo
     knownTotal: cursor?.total ?? (list.isFiltered ? undefined : sql`(${documentsSql(collection, owner)})`),
     options: { limitMs, ...options },
     makeRoom: makeRoom ?? (async () => undefined),
-    countAll: () => documents.count(collection, rowFilter),
-    countCollection: () => documents.count(collection, { owner: undefined }),
+    countAll: () => documents.count(collection, owner),
+    countCollection: () => documents.count(collection),
   }
 }
 

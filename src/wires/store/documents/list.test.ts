@@ -40,7 +40,9 @@ eachEngine((engine) => {
     const name = `c${collections++}`
     const made = documents.map(() => newId(app.clock.now()))
     const { documents: store } = app.app.service('store')
-    await Promise.all(documents.map((fields, n) => store.create(name, made[n]!, owner, { ...fields })))
+    await Promise.all(
+      documents.map((fields, n) => store.create(name, { ...fields }, { id: made[n]!, owner })),
+    )
     return { name, made }
   }
 

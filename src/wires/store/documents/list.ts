@@ -2,6 +2,7 @@ import { parseJson } from '../../../base/json.ts'
 import { readByIndex } from './by-index.ts'
 import { readByScan } from './by-scan.ts'
 import type { Fields } from './document-json.ts'
+import type { SeenDocument } from './fields/view.ts'
 import { explanationOf, type Explanation, type ReadList } from './explain.ts'
 import { selectIndexesSql } from './indexes/index-rows.ts'
 import { listSourceOf, nameOf, type ListContext, type ListRequest, type ListSource } from './list-source.ts'
@@ -9,9 +10,9 @@ import type { ListPage } from './page.ts'
 import { createParsedLists } from './parsed-list.ts'
 import { cursorBehind, encodeCursor } from './query/cursor.ts'
 
-/** A page as it is answered; the documents as JSON text. */
+/** A page of documents as they are stored; what is not shown of them is still there. */
 export type DocumentList = {
-  bodies: string[]
+  documents: SeenDocument[]
   total: number
   limit: number
   offset: number
@@ -51,6 +52,7 @@ export function createLists(context: Omit<ListContext, 'parsed'>) {
 /** Reads a list, from an index if there is one for it. */
 async function read({ indexes }: ListContext, source: ListSource): Promise<ReadList> {
   const began = performance.now()
+  if (source.isEmpty) return { page: { total: 0, documents: [] }, ms: 0 }
   const indexed = source.list.scans ? await readByIndex(indexes, source) : undefined
   const page = indexed ?? (await readByScan(source))
   return { page, ms: performance.now() - began }
@@ -67,7 +69,7 @@ function answerOf({ key }: ListContext, source: ListSource, { total, documents }
   // A list without a filter needs no total in it.
   const cursor = behind && cursorBehind(behind, list.order, list.isFiltered ? total : undefined)
   return {
-    bodies: shown.map(({ body }) => body),
+    documents: shown.map(({ body, owner = '' }) => ({ body, owner })),
     total,
     limit: isCut ? shown.length : limit,
     offset,

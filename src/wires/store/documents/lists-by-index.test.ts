@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
 import { deriveKey } from '../../../base/crypto.ts'
-import { newId } from '../../../base/ids.ts'
 import { PostgresDatabase } from '../../../db/postgres.ts'
 import { sql } from '../../../db/sql.ts'
 import { startApp, type TestApp } from '../../../testing/app.ts'
@@ -85,9 +84,7 @@ eachEngine((engine) => {
     ] as const)
       for (const { _id } of [owner, other])
         await Promise.all(
-          documentsOf(withArrays).map((fields) =>
-            documents.create(collection, newId(app.clock.now()), _id, fields),
-          ),
+          documentsOf(withArrays).map((fields) => documents.create(collection, fields, { owner: _id })),
         )
     await readyIndexes(app)
   })
@@ -303,18 +300,14 @@ eachEngine((engine) => {
     const { documents, indexes } = app.app.service('store')
     const parts = Array.from({ length: 50 }, (_, i) => `x${i}`)
     for (let n = 0; n < 30; n++)
-      await documents.create('arrays', newId(app.clock.now()), admin._id, {
-        title: 'work',
-        parts,
-        tags: parts,
-      })
+      await documents.create('arrays', { title: 'work', parts, tags: parts }, { owner: admin._id })
     const key = deriveKey('a secret of the tests', 'cursors')
     const lists = createLists({ db: app.app.db, documents, indexes, limitMs: 10_000, key })
     const options = { signal: AbortSignal.abort(new Error('the client has gone')) }
     const totalOf = async (filter: Query, sort?: string) => {
       const parameters = { filter: JSON.stringify(filter), ...(sort && { sort }), limit: 20, offset: 0 }
-      const rowFilter = { owner: admin._id }
-      const { total } = await lists.list({ collection: 'arrays', rowFilter, parameters, options })
+      const access = { reach: { owner: admin._id, filters: [] }, view: undefined }
+      const { total } = await lists.list({ collection: 'arrays', access, parameters, options })
       return total
     }
     assert.equal(await totalOf({ title: 'work', parts: 'x1' }), 30)
@@ -337,7 +330,8 @@ eachEngine((engine) => {
       const { documents, indexes } = app.app.service('store')
       const key = deriveKey('a secret of the tests', 'cursors')
       const lists = createLists({ db, documents, indexes, limitMs: 10_000, key })
-      const request = { collection: 'scalars', rowFilter: { owner: owner._id } }
+      const access = { reach: { owner: owner._id, filters: [] }, view: undefined }
+      const request = { collection: 'scalars', access }
       for (let n = 0; n < 20; n++)
         for (const [filter, sort] of [
           [{ year: pick(n, [1973, 1979, 2001]) }, '-title'],
@@ -373,12 +367,12 @@ eachEngine((engine) => {
     })
     const answer = async () => {
       const parameters = { filter: JSON.stringify({ title: 'Jim' }), sort: '-rank', limit: 100, offset: 0 }
-      const rowFilter = { owner: owner._id }
-      const { total, bodies } = await stale.list({ collection, rowFilter, parameters })
-      return [total, bodies.length]
+      const access = { reach: { owner: owner._id, filters: [] }, view: undefined }
+      const { total, documents: page } = await stale.list({ collection, access, parameters })
+      return [total, page.length]
     }
     assert.deepEqual(await answer(), [15, 15])
-    await documents.create(collection, newId(app.clock.now()), owner._id, { title: ['Momo', 'Jim'] })
+    await documents.create(collection, { title: ['Momo', 'Jim'] }, { owner: owner._id })
     assert.deepEqual(await answer(), [16, 16])
     await changeIndexes(app.app.db, collection, [dropSql(set.indexes.map(({ id }) => id))])
     assert.deepEqual(await answer(), [16, 16])

@@ -16,7 +16,12 @@ const COPIES = 2
 const NOTHING = sql.literal('')
 
 /** A document of a page; `fetched` is how many the page would have if it had no limit of bytes, where that was asked. */
-export type PageDocument = { readonly id: string; readonly body: string; readonly fetched?: number }
+export type PageDocument = {
+  readonly id: string
+  readonly body: string
+  readonly owner?: string
+  readonly fetched?: number
+}
 
 /** The total of a list and a page of it, both of one moment. The page has one document more than it shows, if there is one. */
 export type ListPage = { readonly total: number; readonly documents: readonly PageDocument[] }
@@ -36,7 +41,7 @@ export type PageRows = {
   readonly isOnce?: boolean
 }
 
-type PageRow = { id: string; body: string | null; total?: number; fetched?: number }
+type PageRow = { id: string; body: string | null; owner?: string; total?: number; fetched?: number }
 type WholeRow = PageRow & PageDocument
 
 /** Whether a page is short enough to be read on the way, if the rows before it are few. */
@@ -104,22 +109,22 @@ async function readRows(source: ListSource, rows: PageRows, isQuick: boolean): P
 }
 
 /** The page, without the bodies that are larger than their share of these bytes. */
-function pageSql({ limit }: ListSource, rows: PageRows, bytes: number): Sql<PageRow> {
+function pageSql({ limit, hasOwners }: ListSource, rows: PageRows, bytes: number): Sql<PageRow> {
   const { ctes = NOTHING, from, where, orderBy, limited, total, isOnce } = rows
   const totalColumn = typeof total === 'number' ? NOTHING : sql`, ${total} as total`
   const page = sql<PageRow>`
     ${ctes}
-    select d.id, case when d.bytes <= ${Math.floor(bytes / (limit + 1))} then d.body end as body${totalColumn}
+    select d.id, case when d.bytes <= ${Math.floor(bytes / (limit + 1))} then d.body end as body${ownerColumn(hasOwners)}${totalColumn}
     from ${from} where ${where} order by ${orderBy} ${limited}`
   return isOnce ? sql.once(page) : page
 }
 
 /** As many documents of the page as fit into its bytes, and one at least. */
-function measuredPageSql({ collection }: ListSource, rows: PageRows): Sql<PageRow> {
+function measuredPageSql({ collection, hasOwners }: ListSource, rows: PageRows): Sql<PageRow> {
   const { ctes = NOTHING, from, where, orderBy, limited, total } = rows
   const totalColumn = typeof total === 'number' ? NOTHING : sql`, ${total} as total`
   return sql<PageRow>`
-    ${ctes} select d.id, d.body, fetched${totalColumn} from (
+    ${ctes} select d.id, d.body, fetched${ownerColumn(hasOwners)}${totalColumn} from (
       select id, place, count(*) over () as fetched, sum(bytes) over (order by place) as bytes_so_far from (
         select id, bytes, row_number() over () as place from (
           select d.id, d.bytes from ${from} where ${where} order by ${orderBy} ${limited}
@@ -130,6 +135,8 @@ function measuredPageSql({ collection }: ListSource, rows: PageRows): Sql<PageRo
     where bytes_so_far <= ${PAGE_BYTES} or place = 1
     order by place`
 }
+
+const ownerColumn = (hasOwners: boolean): Sql => (hasOwners ? sql`, d.owner` : NOTHING)
 
 const areWhole = (rows: readonly PageRow[]): rows is WholeRow[] => rows.every(({ body }) => body !== null)
 

@@ -3,18 +3,26 @@ import { once } from '../../../base/once.ts'
 import { sql, type Dialect, type Sql } from '../../../db/sql.ts'
 import { neededIndex, type NeededIndex } from './indexes/automatic-fields.ts'
 import type { Position } from './query/bound.ts'
-import { countConditions, everything, isOfId, type FilterTree } from './query/filter.ts'
+import { checkFilter, checkSort, nameOfView, type FieldView } from './fields/view.ts'
+import { and, countConditions, everything, isOfId, type FilterTree } from './query/filter.ts'
 import { parseFilter } from './query/parse.ts'
 import { parseSort, type Sort } from './query/sort.ts'
+import { filterOfReach, type Reach } from './rules/rule.ts'
 import { listEngines } from './sql/engines.ts'
 import { afterPositionSql, directionOf, orderOf, type ListOrder } from './sql/order.ts'
 
 /** The query parameters that say which documents a list has, and in which order. */
 export type ListParameters = { readonly filter?: string; readonly sort?: string }
 
+/** For whom a list is read: what is within reach, and what is shown of it. */
+export type ListAccess = { readonly reach: Reach; readonly view: FieldView | undefined }
+
 /** A list's filter and sort, parsed, with their SQL for the engine in use. */
 export type ParsedList = ListOrder & {
+  /** With the filters of the rule, unless the rule has an owner besides. */
   readonly filter: FilterTree
+  /** Whether a document that the filter matches may be out of reach all the same. */
+  readonly isPartial: boolean
   readonly order: Sort
   /** The filter and sort in one form, however a request writes them. */
   readonly text: string
@@ -29,7 +37,7 @@ export type ParsedList = ListOrder & {
   readonly needed: () => NeededIndex | undefined
   /** How many questions about fields the filter asks. */
   readonly conditions: number
-  /** The filter as a condition of row `d`. Alone, beside the caller's conditions, it counts the list. */
+  /** The filter and the rule as a condition of row `d`. Alone, beside collection and owner, it counts the list. */
   readonly where: Sql
   /** `order by …`, or nothing, for documents that are looked into. */
   readonly readOrder: Sql
@@ -50,35 +58,65 @@ export const createParsedLists = (): ParsedLists => new BoundedMap(CACHED_LISTS)
  *
  * @throws VALIDATION_ERROR whose path begins with `/query/filter` or `/query/sort`
  */
-export function parsedListOf(lists: ParsedLists, parameters: ListParameters, dialect: Dialect): ParsedList {
+export function parsedListOf(
+  lists: ParsedLists,
+  parameters: ListParameters,
+  dialect: Dialect,
+  access: ListAccess = EVERYTHING,
+): ParsedList {
   const { sort, filter } = parameters
-  const key = JSON.stringify([sort, filter])
+  const rule = ruleOf(access.reach)
+  const key = JSON.stringify([sort, filter, rule, nameOfView(access.view)])
   const known = lists.get(key)
   if (known) return known
-  const parsed = parseList(parameters, dialect)
+  const parsed = parseList(parameters, dialect, access)
   if (key.length <= CACHED_LENGTH_MAX && parsed.text.length <= CACHED_TEXT_MAX) lists.set(key, parsed)
   return parsed
 }
 
+/** What a rule asks of documents besides their owner; with an owner, those of the owner need not match the filter. */
+type ListRule = { readonly filter: FilterTree; readonly owner: string | undefined }
+
+function ruleOf(reach: Reach): ListRule | undefined {
+  const filter = filterOfReach(reach)
+  return filter && reach !== 'all' ? { filter, owner: reach.owner } : undefined
+}
+
+const EVERYTHING: ListAccess = { reach: 'all', view: undefined }
+
 export function parseList(
   { sort = '-createdAt', filter: text }: ListParameters,
   dialect: Dialect,
+  { reach, view }: ListAccess = EVERYTHING,
 ): ParsedList {
-  const filter = text === undefined ? everything : parseFilter(text)
+  const asked = text === undefined ? everything : parseFilter(text)
   const order = parseSort(sort)
+  checkFilter(view, asked)
+  checkSort(view, order)
   const engine = listEngines[dialect]
-  const isFiltered = filter.kind !== 'and' || filter.of.length > 0
+  const rule = ruleOf(reach)
+  const isPartial = rule?.owner !== undefined
+  // Two conditions side by side: what a client sends never comes into the rule.
+  const filter = rule && !isPartial ? and([rule.filter, asked]) : asked
+  const isFiltered = isPartial || filter.kind !== 'and' || filter.of.length > 0
+  const matches = filter === everything ? undefined : engine.matches(filter)
+  const conditions = [
+    ...(isPartial ? [sql`(d.owner = ${rule.owner} or ${engine.matches(rule.filter)})`] : []),
+    ...(matches ? [matches] : []),
+  ]
   const { orderBy, sortColumns, orderByColumns } = orderOf(order, engine.order)
   const readsInOrder = engine.readsInOrder && order.keys.length === 0
   return {
     filter,
     order,
-    text: JSON.stringify([filter, order]),
+    isPartial,
+    text: JSON.stringify([filter, order, ...(isPartial ? [rule] : []), ...(view ? [nameOfView(view)] : [])]),
     isFiltered,
-    scans: order.keys.length > 0 || (isFiltered && !(isOfId(filter) && filter.test.kind === 'in')),
+    // A rule is asked of the few documents that ids lead to, as well.
+    scans: order.keys.length > 0 || (isFiltered && !(isOfId(asked) && asked.test.kind === 'in')),
     needed: once(() => neededIndex(filter, order)),
-    conditions: countConditions(filter),
-    where: isFiltered ? sql.flat(engine.matches(filter), dialect) : sql.literal('true'),
+    conditions: countConditions(filter) + (isPartial ? countConditions(rule.filter) : 0),
+    where: conditions.length > 0 ? sql.flat(sql.join(conditions, ' and '), dialect) : sql.literal('true'),
     orderBy: sql.flat(orderBy, dialect),
     sortColumns: sql.flat(sortColumns, dialect),
     orderByColumns: sql.flat(orderByColumns, dialect),

@@ -1,18 +1,14 @@
-import { setImmediate } from 'node:timers/promises'
-
 import { invalid } from '../../../base/errors.ts'
 import { joinObjects, readDocument, type Fields } from './document-json.ts'
-import { parsePath, quote } from './query/path.ts'
+import { parsePath, quote, type Path } from './query/path.ts'
 
 /** What is chosen of an object: all of a field, or some of the fields inside. */
 type Chosen = Map<string, Chosen | 'all'>
 
 /** A choice of fields, to answer or to leave out. */
-export type Projection = { readonly keeps: boolean; readonly chosen: Chosen }
+export type Projection = { readonly keeps: boolean; readonly chosen: Chosen; readonly paths: readonly Path[] }
 
 const AT = '/query/fields'
-// Of JSON that is read and written without others in between.
-const PART_CHARACTERS = 262_144
 
 const refused = (message: string) => invalid({ path: AT, message })
 
@@ -27,14 +23,23 @@ export function parseProjection(text: string): Projection {
   const names = text.split(',').map((name) => name.trim())
   const keeps = !names[0]!.startsWith('-')
   const chosen: Chosen = new Map()
+  const paths: Path[] = []
   for (const name of names) {
     if (name.startsWith('-') === keeps)
       throw refused('Give either the fields to answer, or those to leave out, each with a minus.')
     const path = parsePath(keeps ? name : name.slice(1), AT)
     if (!keeps && path[0] === '_id') throw refused('_id is always answered: it cannot be left out.')
     choose(chosen, path, name)
+    paths.push(path)
   }
-  return { keeps, chosen }
+  return { keeps, chosen, paths }
+}
+
+/** The choice of everything but these paths, none of which is inside of another one. */
+export function leavingOut(paths: readonly Path[]): Projection {
+  const chosen: Chosen = new Map()
+  for (const path of paths) choose(chosen, path, path.join('.'))
+  return { keeps: false, chosen, paths }
 }
 
 function choose(chosen: Chosen, path: readonly string[], name: string): void {
@@ -51,21 +56,6 @@ function choose(chosen: Chosen, path: readonly string[], name: string): void {
       inside = next
     }
   }
-}
-
-/** Applies a projection to documents. A large page is done in parts, so that it holds up nobody. */
-export async function projectAll(bodies: readonly string[], projection: Projection): Promise<string[]> {
-  const projected: string[] = []
-  let characters = 0
-  for (const body of bodies) {
-    characters += body.length
-    if (characters > PART_CHARACTERS) {
-      await setImmediate()
-      characters = body.length
-    }
-    projected.push(project(body, projection))
-  }
-  return projected
 }
 
 /** Applies a projection to a document's JSON. `_id` is always kept, and fields keep their order. */

@@ -6,7 +6,7 @@ import { requireRow, type Database } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 import type { Caller, RowFilter } from '../../../http/access.ts'
 import type { Policy } from '../../../kernel/policy.ts'
-import { createAccess, type CollectionRule } from '../documents/collections.ts'
+import { createAccess, type AccessRule } from '../documents/rules/access.ts'
 import { noFile } from '../errors.ts'
 import type { NewObject, Objects } from '../objects/objects.ts'
 import { contentUrlOf } from './links.ts'
@@ -32,7 +32,7 @@ export const FILE_COLUMNS = sql.literal(
 )
 
 /** Which files a caller's action reaches: those of the rule, if one is configured, else those of the policy. */
-export const createFilesAccess = (policy: Policy, rule: Static<typeof CollectionRule> | undefined) => ({
+export const createFilesAccess = (policy: Policy, rule: Static<typeof AccessRule> | undefined) => ({
   /** @throws unauthorized, forbidden */
   rowFilter: createAccess(policy, rule),
 })

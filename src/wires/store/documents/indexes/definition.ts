@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { ApiError, type Issue } from '../../../../base/errors.ts'
 import { Type } from '../../../../base/schema.ts'
 import { StartError } from '../../../../base/start-error.ts'
-import { CollectionName } from '../collections.ts'
+import { CollectionName } from '../collections/name.ts'
 import { parsePath } from '../query/path.ts'
 import { namesOf, type IndexField } from './entries.ts'
 

@@ -36,6 +36,20 @@ export type DocumentWrite<R extends Row> = {
   readonly changes: () => readonly Change[]
 }
 
+/** A write in a collection, made for a set of indexes. */
+export type CollectionWrite<R extends Row> = {
+  readonly collection: string
+  readonly make: (set: IndexSet) => DocumentWrite<R> | Promise<DocumentWrite<R>>
+}
+
+/** Other steps of the batch. */
+export type OtherSteps = {
+  /** In front of the writes. */
+  readonly first?: readonly Step[]
+  /** Behind them. */
+  readonly last?: readonly Step[]
+}
+
 /** Keeps the entries of documents up, in the batch that writes the documents. */
 export function createUpkeep(
   db: Database,
@@ -54,21 +68,76 @@ export function createUpkeep(
     return set
   }
 
-  async function runOnce<R extends Row>(set: IndexSet, { query, changes }: DocumentWrite<R>): Promise<R[]> {
-    if (set.indexes.length === 0) return db.write(query)
-    const { steps, alive } = entrySteps(db.dialect, set, changes())
+  /** @returns the rows of each write; undefined if one of them changed nothing, and so none did */
+  async function runOnce<R extends Row>(
+    writes: readonly (DocumentWrite<R> & { readonly set: IndexSet })[],
+    { first = [], last = [] }: OtherSteps,
+  ): Promise<R[][] | undefined> {
+    const [only] = writes
+    if (writes.length === 1 && only!.set.indexes.length === 0 && first.length + last.length === 0) {
+      const rows = await db.write(only!.query)
+      return rows.length > 0 ? [rows] : undefined
+    }
+    const { steps, alive } = entrySteps(db.dialect, writes)
     let unchanged: ApiError | undefined
+    const queries = writes.map(({ query }) => requireRow(query, () => (unchanged = errors.conflict())))
     try {
-      const [rows] = await db.batch([requireRow(query, () => (unchanged = errors.conflict())), steps])
+      const [, rows] = await db.batch([first, queries, steps, last])
       return rows
     } catch (error) {
-      if (unchanged && error === unchanged) return []
-      if (error instanceof ConstraintError && error.kind === 'unique') throw await takenError(db, set, alive)
+      if (unchanged && error === unchanged) return undefined
+      if (error instanceof ConstraintError && error.kind === 'unique')
+        throw await takenError(
+          db,
+          writes.flatMap(({ set }) => set.indexes),
+          alive,
+        )
       throw error
     }
   }
 
+  /** @returns whether the indexes of one of the collections are others than the set says */
+  async function reloadAll(sets: ReadonlyMap<string, IndexSet>): Promise<boolean> {
+    let hasChanged = false
+    for (const [name, { version }] of sets)
+      hasChanged = (await reload(name)).version !== version || hasChanged
+    return hasChanged
+  }
+
   let writes = 0
+
+  async function writeAll<R extends Row>(
+    all: readonly CollectionWrite<R>[],
+    others: OtherSteps = {},
+  ): Promise<R[][] | undefined> {
+    writes++
+    const names = [...new Set(all.map(({ collection }) => collection))]
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      const current = new Map(names.map((name) => [name, known(name)]))
+      try {
+        const made: (DocumentWrite<R> & { set: IndexSet })[] = []
+        for (const { collection, make } of all) {
+          const set = current.get(collection)!
+          made.push({ ...(await make(set)), set })
+        }
+        const rows = await runOnce(made, others)
+        if (rows || !(await reloadAll(current))) return rows
+      } catch (error) {
+        if (error instanceof ConstraintError && error.kind === 'trigger' && error.message.includes(CHANGED))
+          await reloadAll(current)
+        else if (error instanceof Refusal) {
+          if (error.index.source === 'declared') throw error.answer
+          await giveUp(error.index, error.message)
+          await reload(error.index.collection)
+        } else if (!(error instanceof Released)) throw error
+      }
+    }
+    throw errors.unavailable({
+      message: `The indexes of ${names.join(', ')} keep changing: try again.`,
+      retryAfter: 1,
+    })
+  }
+
   return {
     known,
     /** How many writes this process has begun. */
@@ -78,35 +147,26 @@ export function createUpkeep(
     /**
      * Runs a write with the steps of its entries; if the collection's indexes are others than this process knew, again.
      *
-     * @param write makes the write for a set of indexes
+     * @param make makes the write for a set of indexes
      * @returns the rows of its statement; none if it changed nothing
      * @throws CONFLICT naming the fields of a unique index; VALIDATION_ERROR for a document that an index cannot hold
      */
     async write<R extends Row>(
       collection: string,
-      write: (set: IndexSet) => DocumentWrite<R> | Promise<DocumentWrite<R>>,
+      make: CollectionWrite<R>['make'],
+      others?: OtherSteps,
     ): Promise<R[]> {
-      writes++
-      for (let attempt = 0; attempt < TRIES; attempt++) {
-        const set = known(collection)
-        try {
-          const rows = await runOnce(set, await write(set))
-          if (rows.length > 0 || (await reload(collection)).version === set.version) return rows
-        } catch (error) {
-          if (error instanceof ConstraintError && error.kind === 'trigger' && error.message.includes(CHANGED))
-            await reload(collection)
-          else if (error instanceof Refusal) {
-            if (error.index.source === 'declared') throw error.answer
-            await giveUp(error.index, error.message)
-            await reload(collection)
-          } else if (!(error instanceof Released)) throw error
-        }
-      }
-      throw errors.unavailable({
-        message: `The indexes of ${collection} keep changing: try again.`,
-        retryAfter: 1,
-      })
+      const [rows = []] = (await writeAll([{ collection, make }], others)) ?? []
+      return rows
     },
+
+    /**
+     * Runs writes in several collections likewise, all or none.
+     *
+     * @returns the rows of each; undefined if one of them changed nothing
+     * @throws likewise
+     */
+    writeAll,
   }
 }
 
@@ -132,28 +192,26 @@ class Released extends Error {}
 /** The statements behind that of the documents, and the entries that they leave. */
 function entrySteps(
   dialect: Dialect,
-  { indexes }: IndexSet,
-  changes: readonly Change[],
+  writes: readonly { readonly set: IndexSet; readonly changes: () => readonly Change[] }[],
 ): { steps: Step[]; alive: DocumentEntries[] } {
-  const documentsOf = (side: 'before' | 'after') =>
-    changes.flatMap(({ id, owner, [side]: document }) =>
-      document === undefined ? [] : [{ id, owner, document }],
-    )
-  const [before, after] = [documentsOf('before'), documentsOf('after')]
   const [alive, dead, deleted]: [DocumentEntries[], DocumentEntries[], DocumentEntries[]] = [[], [], []]
   const notes: Step[] = []
-  for (const index of indexes) {
-    // A document that it could not hold has no entries.
-    const old = entriesOfDocuments(index, before, () => undefined)
-    const made = entriesOfDocuments(index, after, (id, error) => {
-      throw new Refusal(index, error, changes.find((one) => one.id === id)?.path)
-    })
-    alive.push(...select(made, old, (entry, other) => other?.ends !== entry.ends))
-    const gone = select(old, made, (_, other) => other === undefined)
-    if (index.state === 'ready') deleted.push(...gone)
-    // The build may insert it later, from its snapshot.
-    else dead.push(...deadOf(gone))
-    notes.push(...noteSql(index, made))
+  for (const { set, changes } of writes) {
+    const all = set.indexes.length > 0 ? changes() : []
+    const [before, after] = [documentsOf(all, 'before'), documentsOf(all, 'after')]
+    for (const index of set.indexes) {
+      // A document that it could not hold has no entries.
+      const old = entriesOfDocuments(index, before, () => undefined)
+      const made = entriesOfDocuments(index, after, (id, error) => {
+        throw new Refusal(index, error, all.find((one) => one.id === id)?.path)
+      })
+      alive.push(...select(made, old, (entry, other) => other?.ends !== entry.ends))
+      const gone = select(old, made, (_, other) => other === undefined)
+      if (index.state === 'ready') deleted.push(...gone)
+      // The build may insert it later, from its snapshot.
+      else dead.push(...deadOf(gone))
+      notes.push(...noteSql(index, made))
+    }
   }
   // Deletions last: two documents that change their unique values against each other would wait for each other in a circle.
   // Dead entries are put with the others, in the order in which a build inserts.
@@ -165,6 +223,11 @@ function entrySteps(
   ]
   return { steps, alive }
 }
+
+const documentsOf = (changes: readonly Change[], side: 'before' | 'after') =>
+  changes.flatMap(({ id, owner, [side]: document }) =>
+    document === undefined ? [] : [{ id, owner, document }],
+  )
 
 /** The entries of documents that are chosen, given the entry with the same key that the same document has among others. */
 function select(
@@ -186,7 +249,7 @@ function select(
 /** What a write that a unique index refused is answered. */
 async function takenError(
   db: Database,
-  { indexes }: IndexSet,
+  indexes: readonly Index[],
   alive: readonly DocumentEntries[],
 ): Promise<Error> {
   const unique = alive.filter(({ index }) => index.isUnique)

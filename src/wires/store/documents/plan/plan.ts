@@ -28,11 +28,14 @@ export type Asked = {
   readonly order: Sort
   /** The owner of all documents of the list, if it is one. */
   readonly owner: string | undefined
+  /** Whether a document that the filter matches may not be in the list. */
+  readonly isPartial?: boolean
 }
 
 /** The ways to answer a list from the indexes of its collection, the best one first. */
-export function plansOf(indexes: readonly Index[], { filter, order, owner }: Asked): Plan[] {
-  const conditions = conditionsOf(filter)
+export function plansOf(indexes: readonly Index[], { filter, order, owner, isPartial }: Asked): Plan[] {
+  const found = conditionsOf(filter)
+  const conditions = isPartial ? { ...found, isWhole: false } : found
   return indexes
     .filter(({ state }) => state === 'ready')
     .flatMap((index) => planWith(index, conditions, order, owner) ?? [])

@@ -55,8 +55,16 @@ type Operator = (operand: Json, place: Place) => ElementTest
 export function parseFilter(text: string): FilterTree {
   if (text.length > MAX_LENGTH) throw refused(AT, `A filter has at most ${MAX_LENGTH} characters.`)
   const value = parseStrictJson(text, { at: AT, maxDepth: MAX_LEVELS, takesRounded: true, takesAnyKey: true })
-  return readFilter(value, AT, 0, { clauses: 0, indexes: 0, patternCost: 0, patternLength: 0 })
+  return readFilterOf(value as Json, AT)
 }
+
+/**
+ * Likewise of a value.
+ *
+ * @param at what the paths of errors begin with
+ */
+export const readFilterOf = (value: Json, at: string): FilterTree =>
+  readFilter(value, at, 0, { clauses: 0, indexes: 0, patternCost: 0, patternLength: 0 })
 
 const refused = (path: string, message: string): ApiError => invalid({ path, message })
 

@@ -1,5 +1,4 @@
 import { sql, type Dialect, type Sql } from '../../../../db/sql.ts'
-import type { RowFilter } from '../../../../http/access.ts'
 import type { IndexSet } from '../indexes/definition.ts'
 import { isVersion } from '../indexes/index-rows.ts'
 import { isOfId, type FilterTree } from '../query/filter.ts'
@@ -102,6 +101,18 @@ export const selectAllSql = (
   select id, body, version from store_documents
   where collection = ${collection} and owner = ${owner} and ${isOneOf(ids)} order by id`
 
+/** Documents by their collections and ids. */
+export const selectManySql = (
+  wanted: readonly { readonly collection: string; readonly id: string }[],
+): Sql<OwnedDocument & { collection: string; id: string }> => sql`
+  select d.collection, d.id, d.body, d.version, d.owner
+  from ${sql.either({
+    sqlite: sql`(
+      select value ->> 'collection' as collection, value ->> 'id' as id from json_each(${JSON.stringify(wanted)}))`,
+    postgres: sql`json_to_recordset(${JSON.stringify(wanted)}::json)`,
+  })} as wanted ${sql.either({ sqlite: sql``, postgres: sql`(collection text, id text)` })}
+  cross join store_documents d where d.collection = wanted.collection and d.id = wanted.id`
+
 /** Replaces a document if its version is still the one that was read; otherwise returns no row. */
 export const updateSql = (
   collection: string,
@@ -114,20 +125,24 @@ export const updateSql = (
     and ${isVersion(collection, set.version)}
   returning version`
 
-/** Deletes a document within reach, if it has a version; no row if there is none. */
+/**
+ * Deletes a document; no row if there is none.
+ *
+ * @param owner only one of this owner, if it is given; likewise `version`
+ */
 export const deleteSql = (
   collection: string,
   id: string,
-  { owner }: RowFilter,
+  owner: string | undefined,
   version: number | undefined,
   set: IndexSet,
-): Sql<{ id: string }> => sql`
+): Sql<{ version: number }> => sql`
   delete from store_documents
   where collection = ${collection} and id = ${id}
     ${owner === undefined ? sql.literal('') : sql`and owner = ${owner}`}
     ${version === undefined ? sql.literal('') : sql`and version = ${version}`}
     and ${isVersion(collection, set.version)}
-  returning id`
+  returning version`
 
 /** How many documents a collection has, or an owner in it; they are counted as they are written. */
 export const documentsSql = (collection: string, owner = ''): Sql<{ documents: number }> => sql`

@@ -1,0 +1,166 @@
+import { didYouMean } from '../../../../base/did-you-mean.ts'
+import { errors, type Issue } from '../../../../base/errors.ts'
+import { StartError } from '../../../../base/start-error.ts'
+import type { PolicyName } from '../../../../kernel/policy.ts'
+import { isInside, parseFieldPath } from '../fields/field-path.ts'
+import type { FieldRules } from '../fields/view.ts'
+import { HOOK_NAMES, type Hooks } from '../hooks/hooks.ts'
+import type { Json } from '../query/filter.ts'
+import type { Path } from '../query/path.ts'
+import type { Relation } from '../relations/relation.ts'
+import { ACCESS_WORDS, audienceOf, needsAdmin, type Action } from '../rules/access.ts'
+import { OWN_VALUES, parseRule, type Rule, type RuleOption, type RuleSubject } from '../rules/rule.ts'
+import type { CollectionDeclaration, CollectionOption, UpdateRuleOption } from './option.ts'
+
+/** A collection as the configuration declares it, read. */
+export type CollectionDefinition = FieldRules & {
+  readonly name: string
+  readonly read: Rule
+  readonly create: Rule
+  readonly update: { readonly before: Rule; readonly after: Rule }
+  readonly delete: Rule
+  readonly readOnly: readonly Path[]
+  /** The values of `store.user` that its rules need. */
+  readonly userValues: readonly string[]
+  /** Whether it declares audiences at most: then an action needs no right to read. */
+  readonly isPlain: boolean
+  /** What is wrong with the fields of a document; undefined without a schema. */
+  readonly validate: ((fields: Json) => readonly Issue[]) | undefined
+  readonly relations: readonly Relation[]
+  readonly hooks: Hooks
+}
+
+/** What collections are read with. */
+export type CollectionContext = {
+  readonly policy: PolicyName
+  /** The names in `store.user`. */
+  readonly userValues: readonly string[]
+  readonly compileSchema: (schema: object, at: string) => CollectionDefinition['validate']
+}
+
+/**
+ * Reads a collection of the configuration.
+ *
+ * @param option undefined: the policy decides alone
+ * @throws StartError
+ */
+export function readCollection(
+  name: string,
+  option: CollectionOption | undefined,
+  { policy, userValues, compileSchema }: CollectionContext,
+): CollectionDefinition {
+  const at = `store.collections.${name}`
+  const declared: CollectionDeclaration = typeof option === 'string' ? ACCESS_WORDS[option] : (option ?? {})
+  const names = [...OWN_VALUES, ...userValues]
+  const ruleOf = (action: Action, rule: RuleOption = audienceOf(policy, action), suffix = ''): Rule =>
+    parseRule(rule, `${at}.${action}${suffix}`, names)
+  const { before, after } = updateOf(declared.update, at)
+  const create = ruleOf('create', declared.create)
+  if (create.audiences.has('public'))
+    throw new StartError(
+      `${at}.create: nobody creates documents without signing in: use user in place of public`,
+    )
+  const showTo = Object.entries(declared.showTo ?? {}).map(([path, rule]) => ({
+    path: parseFieldPath(path, `${at}.showTo`),
+    rule: parseRule(rule, `${at}.showTo.${path}`, names),
+  }))
+  const collection = {
+    name,
+    read: ruleOf('read', declared.read),
+    create,
+    update: { before: ruleOf('update', before, '.before'), after: ruleOf('update', after, '.after') },
+    delete: ruleOf('delete', declared.delete),
+    hidden: pathsOf(declared.hidden, `${at}.hidden`),
+    showTo,
+    readOnly: pathsOf(declared.readOnly, `${at}.readOnly`),
+    validate: declared.schema && compileSchema(declared.schema, `${at}.schema`),
+    relations: relationsOf(declared, at),
+    hooks: hooksOf(declared, at),
+  }
+  checkApart([...collection.hidden, ...showTo.map(({ path }) => path)], `${at}.hidden`)
+  const rules = rulesIn(collection)
+  const used = new Set(rules.flatMap(({ filters }) => filters.flatMap(({ values }) => [...values])))
+  return {
+    ...collection,
+    userValues: [...used].filter((value) => !OWN_VALUES.includes(value)),
+    isPlain: Object.keys(declared).every((key) => key in ACCESS_WORDS.owner) && rules.every(isOfAudiences),
+  }
+}
+
+const isOfAudiences = ({ filters }: Rule): boolean => filters.length === 0
+
+const rulesIn = ({
+  read,
+  create,
+  update,
+  delete: remove,
+  showTo,
+}: Pick<CollectionDefinition, 'read' | 'create' | 'update' | 'delete' | 'showTo'>): readonly Rule[] => [
+  read,
+  create,
+  update.before,
+  update.after,
+  remove,
+  ...showTo.map(({ rule }) => rule),
+]
+
+/** The two rules of updates. */
+function updateOf(
+  option: UpdateRuleOption | undefined,
+  at: string,
+): { before?: RuleOption; after?: RuleOption } {
+  if (option === undefined) return {}
+  const keys = typeof option === 'object' && !Array.isArray(option) ? Object.keys(option) : []
+  if (keys.length === 0 || !keys.every((key) => key === 'before' || key === 'after'))
+    return { before: option, after: option }
+  if (keys.length === 1)
+    throw new StartError(
+      `${at}.update: give both before and after. A filter of a field named ${keys[0]} stands in { $and: [ … ] }`,
+    )
+  return option as { before: RuleOption; after: RuleOption }
+}
+
+const pathsOf = (paths: readonly string[] | undefined, at: string): Path[] =>
+  (paths ?? []).map((path, i) => parseFieldPath(path, `${at}[${i}]`))
+
+/** @throws StartError if one of the fields is inside of another one */
+function checkApart(paths: readonly Path[], at: string): void {
+  for (const [i, path] of paths.entries())
+    for (const other of paths.slice(i + 1))
+      if (isInside(path, other) || isInside(other, path))
+        throw new StartError(
+          `${at}: ${path.join('.')} and ${other.join('.')} are the same or inside of each other`,
+        )
+}
+
+function relationsOf({ relations = {} }: CollectionDeclaration, at: string): Relation[] {
+  return Object.entries(relations).map(([path, { to, onDelete = 'restrict' }]) => ({
+    path: parseFieldPath(path, `${at}.relations`),
+    to,
+    onDelete,
+  }))
+}
+
+function hooksOf({ hooks = {} }: CollectionDeclaration, at: string): Hooks {
+  for (const [name, hook] of Object.entries(hooks)) {
+    if (!(HOOK_NAMES as readonly string[]).includes(name))
+      throw new StartError(`${at}.hooks.${name}: no such hook${didYouMean(name, HOOK_NAMES)}`)
+    if (typeof hook !== 'function') throw new StartError(`${at}.hooks.${name}: must be a function`)
+  }
+  return hooks
+}
+
+/**
+ * Whether a rule can hold for somebody, whatever the document.
+ *
+ * @param isWrite then a filter is for signed-in callers, also one without `$$user`: strangers write only what is `public`
+ * @throws UNAUTHORIZED, FORBIDDEN
+ */
+export function checkAudience({ audiences, filters }: Rule, subject: RuleSubject, isWrite: boolean): void {
+  if (subject.isPrivileged || audiences.has('public')) return
+  if (!subject.isSignedIn) {
+    if (!isWrite && filters.some(({ values }) => values.size === 0)) return
+    throw errors.unauthorized()
+  }
+  if (filters.length === 0 && !audiences.has('user') && !audiences.has('owner')) throw needsAdmin()
+}

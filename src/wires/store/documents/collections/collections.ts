@@ -1,0 +1,102 @@
+import type { Static } from 'typebox'
+
+import { StartError } from '../../../../base/start-error.ts'
+import type { Caller } from '../../../../http/access.ts'
+import type { PolicyName } from '../../../../kernel/policy.ts'
+import { parseFieldPath, valuesAt } from '../fields/field-path.ts'
+import { isScalar, type FilterTree, type Scalar } from '../query/filter.ts'
+import type { Path } from '../query/path.ts'
+import { bindTemplate, OWN_VALUES, parseTemplate } from '../rules/rule.ts'
+import { readCollection, type CollectionDefinition, type CollectionContext } from './collection.ts'
+import type { CollectionOption, UserValueOptions } from './option.ts'
+import { createViewer, type ReadUserValue, type UserValue, type Viewer } from './viewer.ts'
+
+/** A value of `store.user`, which is read from documents. */
+type UserValueSource = {
+  readonly collection: string
+  readonly template: ReturnType<typeof parseTemplate>
+  readonly path: Path
+}
+
+/** The most values that `store.user` takes for one caller. */
+export const USER_VALUES_MAX = 1000
+
+/** The documents that a filter matches, or undefined if there are more than `USER_VALUES_MAX`. */
+export type ReadMatching = (collection: string, filter: FilterTree) => Promise<readonly unknown[] | undefined>
+
+const NAME = /^[a-zA-Z]\w{0,63}$/
+
+/**
+ * The collections of the configuration, and those that it does not name.
+ *
+ * @param readMatching reads documents as the system
+ * @throws StartError for what cannot work
+ */
+export function createCollections(
+  options: { collections: Readonly<Record<string, CollectionOption>>; user: Static<typeof UserValueOptions> },
+  policy: PolicyName,
+  compileSchema: CollectionContext['compileSchema'],
+  readMatching: ReadMatching,
+) {
+  const sources = readSources(options.user)
+  const context: CollectionContext = { policy, userValues: [...sources.keys()], compileSchema }
+  const declared = new Map(
+    Object.entries(options.collections).map(([name, option]) => [
+      name,
+      readCollection(name, option, context),
+    ]),
+  )
+  const undeclared = readCollection('', undefined, context)
+  const readValue: ReadUserValue = (name, own) => readUserValue(sources.get(name)!, own.values, readMatching)
+  return {
+    declared,
+    /** A collection; one that the configuration does not name is the policy's. */
+    get: (name: string): CollectionDefinition => declared.get(name) ?? { ...undeclared, name },
+    /** Somebody who reads and writes documents, for the time of one request. */
+    viewer: (caller: Caller | undefined): Viewer => createViewer(caller, readValue),
+    /** Whether a user's lists of the collection are those of the user's own documents. */
+    isByOwner(name: string): boolean {
+      const { audiences, filters } = (declared.get(name) ?? undeclared).read
+      return audiences.size === 1 && audiences.has('owner') && filters.length === 0
+    },
+  }
+}
+
+export type Collections = ReturnType<typeof createCollections>
+
+/** @throws StartError */
+function readSources(options: Static<typeof UserValueOptions>): Map<string, UserValueSource> {
+  return new Map(
+    Object.entries(options).map(([name, { collection, filter, value }]) => {
+      const at = `store.user.${name}`
+      if (!NAME.test(name))
+        throw new StartError(`${at}: a name is a letter, then up to 63 letters, digits and _`)
+      if (OWN_VALUES.includes(name)) throw new StartError(`${at}: every account has $$user.${name} already`)
+      return [
+        name,
+        {
+          collection,
+          template: parseTemplate(filter, `${at}.filter`, OWN_VALUES),
+          path: parseFieldPath(value, `${at}.value`),
+        },
+      ]
+    }),
+  )
+}
+
+/** Texts, numbers and booleans only: null would equal what is missing. */
+async function readUserValue(
+  { collection, template, path }: UserValueSource,
+  own: Parameters<typeof bindTemplate>[1],
+  readMatching: ReadMatching,
+): Promise<UserValue> {
+  const filter = bindTemplate(template, own)
+  const documents = filter && (await readMatching(collection, filter))
+  if (!documents) return undefined
+  const values = new Set<Scalar>()
+  for (const document of documents)
+    for (const { value } of valuesAt(document, path))
+      for (const one of [value].flat() as unknown[])
+        if (isScalar(one as Scalar) && one !== null) values.add(one as Scalar)
+  return values.size <= USER_VALUES_MAX ? [...values] : undefined
+}

@@ -1,0 +1,89 @@
+import type { TSchema } from 'typebox'
+
+import { Type } from '../../../../base/schema.ts'
+import type { Hooks } from '../hooks/hooks.ts'
+import { RelationOption } from '../relations/relation.ts'
+import { AccessWord } from '../rules/access.ts'
+import type { RuleFilter, RuleOption } from '../rules/rule.ts'
+import { CollectionName } from './name.ts'
+
+const Rule = Type.Unsafe<RuleOption>({
+  description:
+    "An audience (public, user, owner, admin), a filter such as { members: '$$user._id' }, or a list of which any may hold.",
+})
+
+/** A rule of updates: for the document as it is and as it will be, or one for both. */
+export type UpdateRuleOption = RuleOption | { readonly before: RuleOption; readonly after: RuleOption }
+
+const Paths = (description: string) =>
+  Type.Optional(Type.Array(Type.String(), { description, examples: [['supplier.iban']] }))
+
+/** What the configuration says of a collection: a word for who may use it, or more. */
+export const CollectionOption = Type.Union([
+  AccessWord,
+  Type.Object(
+    {
+      read: Type.Optional(Rule),
+      create: Type.Optional(Rule),
+      update: Type.Optional(Type.Unsafe<UpdateRuleOption>({})),
+      delete: Type.Optional(Rule),
+      hidden: Paths('Fields that only administrators and service keys see and write.'),
+      showTo: Type.Optional(
+        Type.Unsafe<Readonly<Record<string, RuleOption>>>({
+          type: 'object',
+          description:
+            'Fields that are shown only where a rule holds for the document; nobody else filters or sorts by them.',
+        }),
+      ),
+      readOnly: Paths('Fields that only hooks, administrators and service keys write.'),
+      schema: Type.Optional(
+        Type.Unsafe<TSchema | Readonly<Record<string, unknown>>>({
+          type: 'object',
+          description: 'JSON Schema (2020-12) of the documents, without the fields of the server.',
+        }),
+      ),
+      relations: Type.Optional(Type.Record(Type.String(), RelationOption)),
+      hooks: Type.Optional(Type.Unsafe<Hooks>({ type: 'object' })),
+    },
+    { additionalProperties: false },
+  ),
+])
+
+/** A collection as the configuration declares it. */
+export type CollectionDeclaration = {
+  readonly read?: RuleOption
+  readonly create?: RuleOption
+  readonly update?: UpdateRuleOption
+  readonly delete?: RuleOption
+  readonly hidden?: readonly string[]
+  readonly showTo?: Readonly<Record<string, RuleOption>>
+  readonly readOnly?: readonly string[]
+  readonly schema?: TSchema | Readonly<Record<string, unknown>>
+  readonly relations?: Readonly<Record<string, RelationOption>>
+  readonly hooks?: Hooks
+}
+export type CollectionOption = AccessWord | CollectionDeclaration
+
+/** The collections of the configuration. */
+export const CollectionOptions = Type.Record(CollectionName, CollectionOption, {
+  default: {},
+  additionalProperties: false,
+})
+
+/** A value of `$$user` that is read from the documents of a collection as a request begins. */
+export const UserValueOption = Type.Object(
+  {
+    collection: CollectionName,
+    filter: Type.Unsafe<RuleFilter>({
+      type: 'object',
+      description: "Which documents: { user: '$$user._id' }.",
+    }),
+    value: Type.String({
+      description: 'The field whose values are taken, at most 1000.',
+      examples: ['team'],
+    }),
+  },
+  { additionalProperties: false },
+)
+
+export const UserValueOptions = Type.Record(Type.String(), UserValueOption, { default: {} })

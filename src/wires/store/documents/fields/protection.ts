@@ -1,0 +1,57 @@
+import { invalid, type Issue } from '../../../../base/errors.ts'
+import { boundedPointer } from '../../../../base/json-pointer.ts'
+import type { Fields } from '../document-json.ts'
+import { isObject } from '../query/filter.ts'
+import type { Path } from '../query/path.ts'
+import { valuesAt } from './field-path.ts'
+
+/**
+ * Refuses values for fields in what a client sends, whatever they are: an answer that depended on them would tell whether they
+ * are right.
+ *
+ * @param at where the value is in the request
+ * @throws VALIDATION_ERROR
+ */
+export function refuseValues(value: unknown, paths: readonly Path[], at = '/body'): void {
+  const issues = paths.flatMap((path) =>
+    [...valuesAt(value, path).take(1)].map(({ keys }) => issueAt(at, keys, path)),
+  )
+  if (issues.length > 0) throw invalid(...issues)
+}
+
+/**
+ * Refuses a change of fields, their removal included.
+ *
+ * @throws VALIDATION_ERROR
+ */
+export function refuseChanges(before: Fields, after: Fields, paths: readonly Path[], at = '/body'): void {
+  const issues = paths.flatMap((path) => {
+    const [old, fresh] = [valuesText(before, path), valuesText(after, path)]
+    return old === fresh ? [] : [issueAt(at, path, path)]
+  })
+  if (issues.length > 0) throw invalid(...issues)
+}
+
+const valuesText = (fields: Fields, path: Path): string => JSON.stringify([...valuesAt(fields, path)])
+
+const issueAt = (at: string, keys: readonly (string | number)[], path: Path): Issue => ({
+  path: boundedPointer(at, keys),
+  message: `${path.join('.')} is written by hooks, administrators and service keys only: leave it out`,
+})
+
+/**
+ * The fields with what a client could not send, because it is not shown or not to be changed: where an object is replaced, its
+ * protected members stay.
+ */
+export const keepProtected = (before: Fields, after: Fields, paths: readonly Path[]): Fields =>
+  paths.reduce((fields, path) => keepAt(before, fields, path), after)
+
+function keepAt(before: Fields, after: Fields, [name, ...rest]: Path): Fields {
+  if (!Object.hasOwn(before, name!)) return after
+  const old = before[name!]
+  if (rest.length === 0) return Object.hasOwn(after, name!) ? after : { ...after, [name!]: old }
+  const inner = after[name!]
+  if (!isObject(old) || !isObject(inner)) return after
+  const filled = keepAt(old, inner, rest)
+  return filled === inner ? after : { ...after, [name!]: filled }
+}

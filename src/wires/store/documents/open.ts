@@ -1,0 +1,55 @@
+import type { Static } from 'typebox'
+
+import { deriveKey } from '../../../base/crypto.ts'
+import { parseJson } from '../../../base/json.ts'
+import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
+import type { Database } from '../../../db/database.ts'
+import type { WireContext } from '../../../kernel/wire.ts'
+import type { StoreOptions } from '../options.ts'
+import { createCollections, USER_VALUES_MAX, type ReadMatching } from './collections/collections.ts'
+import { createDocuments } from './documents.ts'
+import { createHookRunner } from './hooks/runner.ts'
+import type { SystemDocuments } from './hooks/system-api.ts'
+import { createIndexes } from './indexes/indexes.ts'
+import { createLists } from './list.ts'
+import { compileSchema } from './schema/schema.ts'
+import { createSystemDocuments } from './system-documents.ts'
+import type { WriteContext } from './writes/write.ts'
+
+const UPDATES_WAITING = 1000
+
+/**
+ * Opens the documents of all collections.
+ *
+ * @param db refuses writes during a restore; that of the context does not
+ * @throws StartError for collections of the configuration that cannot work
+ */
+export function openDocuments(context: WireContext, db: Database, options: Static<typeof StoreOptions>) {
+  const { clock, log, policy, settings } = context
+  const readMatching: ReadMatching = async (collection, filter) => {
+    const access = { reach: { owner: undefined, filters: [filter] }, view: undefined }
+    const parameters = { sort: '_id', limit: USER_VALUES_MAX, offset: 0 }
+    const { documents: found, total } = await lists.list({ collection, access, parameters })
+    if (total <= USER_VALUES_MAX) return found.map(({ body }) => parseJson(body))
+    log.warn({ collection, total }, `store.user takes at most ${USER_VALUES_MAX} documents: a rule denies`)
+    return undefined
+  }
+  const collections = createCollections(options, policy.name, compileSchema, readMatching)
+  const isByOwner = (name: string): boolean => collections.isByOwner(name)
+  const indexes = createIndexes({ ...context, db }, options.automaticIndexes, isByOwner)
+  const documents = createDocuments(db, indexes)
+  const lists = createLists({
+    db: context.db,
+    documents,
+    indexes,
+    limitMs: options.queryLimitSeconds * 1000,
+    key: deriveKey(settings.secret, 'store.cursors'),
+  })
+  // Hooks get these documents, which are written with hooks.
+  const systemAt = (depth: number): SystemDocuments =>
+    createSystemDocuments({ collections, writing, list: lists.list }, depth)
+  const hooks = createHookRunner(context, (name) => collections.get(name), systemAt)
+  const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
+  const writing: WriteContext = { clock, documents, hooks, mutex }
+  return { collections, isByOwner, indexes, lists, writing, system: systemAt(0) }
+}

@@ -1,0 +1,217 @@
+import { ApiError, type Issue } from '../../../../base/errors.ts'
+import { pointerTo } from '../../../../base/json-pointer.ts'
+import { StartError } from '../../../../base/start-error.ts'
+import type { Audience } from '../../../../http/access.ts'
+import { isObject, or, partsIn, type FilterTree, type Json, type Scalar, type Test } from '../query/filter.ts'
+import { compileMatcher } from '../query/matcher.ts'
+import { readFilterOf } from '../query/parse.ts'
+
+/** A filter of a rule: MongoDB's query language, in which `$$user._id` and the like stand for values of the caller. */
+export type RuleFilter = { readonly [path: string]: unknown }
+
+/** Who may do something: an audience, a filter about the document, or any of several. */
+export type RuleOption = Audience | RuleFilter | readonly (Audience | RuleFilter)[]
+
+/** A rule, read: it holds if any of its alternatives does. */
+export type Rule = {
+  readonly audiences: ReadonlySet<Audience>
+  readonly filters: readonly FilterTemplate[]
+}
+
+/** A filter with `$$user` in it. */
+type FilterTemplate = {
+  readonly filter: FilterTree
+  /** The values of the caller that it needs, without `$$user.`: `_id`, `teams`. */
+  readonly values: ReadonlySet<string>
+}
+
+/** What `$$user` stands for, by name. A value that is not there, or undefined, is unresolved. */
+export type UserValues = ReadonlyMap<string, Scalar | readonly Scalar[] | undefined>
+
+/** Whom a rule is asked for. */
+export type RuleSubject = {
+  readonly isSignedIn: boolean
+  /** Administrators and service keys, for whom every rule holds. */
+  readonly isPrivileged: boolean
+  readonly values: UserValues
+}
+
+/** The documents that a rule holds for: all of them, or those of an owner and those that any of the filters matches. */
+export type Reach = 'all' | { readonly owner: string | undefined; readonly filters: readonly FilterTree[] }
+
+const AUDIENCES: readonly string[] = ['public', 'user', 'owner', 'admin']
+const MARK = '$$'
+const USER = '$$user.'
+/** The values that every account has. */
+export const OWN_VALUES: readonly string[] = ['_id', 'role', 'email']
+
+/**
+ * Reads a rule of the configuration.
+ *
+ * @param at the name of the option, for the error
+ * @param values the names that may follow `$$user.`
+ * @throws StartError
+ */
+export function parseRule(option: RuleOption, at: string, values: readonly string[]): Rule {
+  const isList = Array.isArray(option)
+  const of = (isList ? option : [option]) as readonly (Audience | RuleFilter)[]
+  if (of.length === 0) throw new StartError(`${at}: an empty list allows nobody: name admin instead`)
+  const audiences = new Set<Audience>()
+  const filters: FilterTemplate[] = []
+  for (const [i, one] of of.entries()) {
+    const here = isList ? `${at}[${i}]` : at
+    if (typeof one !== 'string') filters.push(parseTemplate(one, here, values))
+    else if (AUDIENCES.includes(one)) audiences.add(one)
+    else throw new StartError(`${here}: must be one of ${AUDIENCES.join(', ')}, or a filter`)
+  }
+  return { audiences, filters }
+}
+
+/**
+ * Reads a filter that may name values of the caller.
+ *
+ * @throws StartError
+ */
+export function parseTemplate(option: unknown, at: string, values: readonly string[]): FilterTemplate {
+  if (!isObject(option) || Object.keys(option).length === 0)
+    throw new StartError(`${at}: must be a filter, such as { members: '$$user._id' }`)
+  checkJson(option, at)
+  const filter = readOrStop(at, () => readFilterOf(withLists(option) as Json, ''))
+  const used = new Set<string>()
+  for (const part of partsIn(filter))
+    if ('kind' in part) for (const name of namesIn(part as Test)) used.add(name)
+  for (const name of used) checkName(name, at, values)
+  return { filter, values: new Set([...used].map((name) => name.slice(USER.length))) }
+}
+
+/** Runs what reads a part of a request on a part of the configuration. */
+export function readOrStop<T>(at: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const [issue] = error.details!['issues'] as [Issue]
+    throw new StartError(`${at}${issue.path.replaceAll('/', '.')}: ${issue.message}`, { cause: error })
+  }
+}
+
+/** Objects of classes, such as dates and regular expressions, would be read as objects without fields. */
+function checkJson(value: unknown, at: string): void {
+  const isPlain =
+    value === null ||
+    ['string', 'number', 'boolean'].includes(typeof value) ||
+    Array.isArray(value) ||
+    (typeof value === 'object' && isLiteral(value))
+  if (!isPlain)
+    throw new StartError(`${at}: a filter holds texts, numbers, true, false, null, lists and objects`)
+  if (typeof value === 'object' && value !== null)
+    for (const [key, inner] of Object.entries(value))
+      checkJson(inner, `${at}${pointerTo('', key).replace('/', '.')}`)
+}
+
+function isLiteral(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+/** With lists of one name where `$in` and `$nin` have a name alone. */
+function withLists(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withLists)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, operand]) => [
+      key,
+      ['$in', '$nin'].includes(key) && isName(operand) ? [operand] : withLists(operand),
+    ]),
+  )
+}
+
+const isName = (value: unknown): value is string => typeof value === 'string' && value.startsWith(MARK)
+
+/** The texts that begin with `$$` in a test; those that are no whole value, with what is around them. */
+function namesIn(test: Test): string[] {
+  if (test.kind === 'in')
+    return test.values.flatMap((value) =>
+      isName(value) ? [value] : marksIn(value).map((mark) => `${mark} in an object`),
+    )
+  if (test.kind === 'range') return marksIn(test.bound).map((mark) => `${mark} in a comparison`)
+  if (test.kind === 'pattern')
+    return test.pattern.source.includes(MARK + 'user') ? [`${test.pattern.source} in a pattern`] : []
+  return []
+}
+
+function marksIn(value: Json): string[] {
+  if (typeof value === 'string') return isName(value) ? [value] : []
+  return typeof value === 'object' && value !== null ? Object.values(value as object).flatMap(marksIn) : []
+}
+
+function checkName(name: string, at: string, values: readonly string[]): void {
+  if (name.startsWith(USER) && values.includes(name.slice(USER.length))) return
+  const [text, place] = name.split(' in ') as [string, string | undefined]
+  if (place !== undefined)
+    throw new StartError(
+      `${at}: ${text} cannot stand in ${place}: only as a value, or with $eq, $ne, $in and $nin`,
+    )
+  throw new StartError(
+    `${at}: ${text} is not known; these are: ${values.map((one) => USER + one).join(', ')}. Others are declared in store.user`,
+  )
+}
+
+/** The filter with the values of somebody in it; undefined if one of them is unresolved, so that it holds for nothing. */
+export function bindTemplate(
+  { filter, values: names }: FilterTemplate,
+  values: UserValues,
+): FilterTree | undefined {
+  if (names.size === 0) return filter
+  for (const name of names) if (values.get(name) === undefined) return undefined
+  return bindFilter(filter, values)
+}
+
+function bindFilter<Part>(part: Part, values: UserValues): Part {
+  const { kind, of, test } = part as { kind: string; of?: unknown; test?: Test }
+  if (kind === 'in')
+    return { kind, values: boundValues((part as Extract<Test, { kind: 'in' }>).values, values) } as Part
+  if (test) return { ...part, test: bindFilter(test, values) }
+  if (of === undefined) return part
+  return {
+    ...part,
+    of: Array.isArray(of) ? of.map((one: unknown) => bindFilter(one, values)) : bindFilter(of, values),
+  }
+}
+
+const boundValues = (list: readonly Json[], values: UserValues): readonly Json[] =>
+  list.flatMap((value) =>
+    isName(value) ? (values.get(value.slice(USER.length)) as Json | readonly Json[]) : [value],
+  )
+
+/** The documents that a rule holds for, for somebody. */
+export function reachOf(
+  { audiences, filters }: Rule,
+  { isSignedIn, isPrivileged, values }: RuleSubject,
+): Reach {
+  if (isPrivileged || audiences.has('public') || (isSignedIn && audiences.has('user'))) return 'all'
+  const bound = filters.flatMap((one) => bindTemplate(one, values) ?? [])
+  const own = isSignedIn && audiences.has('owner') ? (values.get('_id') as string) : undefined
+  return { owner: own, filters: bound }
+}
+
+/** Whether a document is within reach. */
+export function isWithin(reach: Reach, document: Json, owner: string | undefined): boolean {
+  if (reach === 'all') return true
+  if (reach.owner !== undefined && reach.owner === owner) return true
+  return reach.filters.some((filter) => compileMatcher(filter)(document))
+}
+
+/** Whether a rule may hold for documents of an owner, as far as that can be told without reading them. */
+export function mayHold(rule: Rule, subject: RuleSubject, owner: string): boolean {
+  const reach = reachOf(rule, subject)
+  return reach === 'all' || reach.owner === owner || reach.filters.length > 0
+}
+
+/** Whether no document is within reach. */
+export const reachesNothing = (reach: Reach): boolean =>
+  reach !== 'all' && reach.owner === undefined && reach.filters.length === 0
+
+/** The filters of a reach as one; undefined if it has none. */
+export const filterOfReach = (reach: Reach): FilterTree | undefined =>
+  reach === 'all' || reach.filters.length === 0 ? undefined : or(reach.filters)

@@ -1,0 +1,66 @@
+import { newId } from '../../../base/ids.ts'
+import { parseJson } from '../../../base/json.ts'
+import type { Collections } from './collections/collections.ts'
+import { systemViewer } from './collections/viewer.ts'
+import type { SystemDocument, SystemDocuments } from './hooks/system-api.ts'
+import { checkDepth } from './hooks/runner.ts'
+import type { createLists } from './list.ts'
+import { mergePatch } from './merge-patch.ts'
+import { changeDocument, type DocumentChange } from './writes/change.ts'
+import { createDocument } from './writes/create.ts'
+import { removeDocument } from './writes/remove.ts'
+import type { WriteContext } from './writes/write.ts'
+
+const documentOf = ({ body }: { readonly body: string }): SystemDocument => parseJson(body) as SystemDocument
+
+/** @param depth how many hooks led to what is done */
+export function createSystemDocuments(
+  {
+    collections,
+    writing,
+    list,
+  }: { collections: Collections; writing: WriteContext } & Pick<ReturnType<typeof createLists>, 'list'>,
+  depth: number,
+): SystemDocuments {
+  const viewer = systemViewer(depth)
+  async function change(
+    collection: string,
+    id: string,
+    apply: DocumentChange['apply'],
+  ): Promise<SystemDocument> {
+    checkDepth(depth)
+    return documentOf(await changeDocument(writing, collections.get(collection), viewer, id, { apply }))
+  }
+  return {
+    async get(collection, id) {
+      const found = await writing.documents.find(collection, id)
+      return found && documentOf(found)
+    },
+    async list(collection, { filter, sort, limit = 20, offset = 0, cursor } = {}) {
+      const { documents, total, nextCursor } = await list({
+        collection,
+        access: { reach: 'all', view: undefined },
+        parameters: {
+          limit,
+          offset,
+          ...(filter && { filter: JSON.stringify(filter) }),
+          ...(sort !== undefined && { sort }),
+          ...(cursor !== undefined && { cursor }),
+        },
+      })
+      return { data: documents.map(documentOf), total, nextCursor }
+    },
+    async create(collection, fields, { owner, id = newId(writing.clock.now()) } = {}) {
+      checkDepth(depth)
+      const of = collections.get(collection)
+      return documentOf(await createDocument(writing, of, systemViewer(depth, owner), id, fields))
+    },
+    update: (collection, id, fields) => change(collection, id, (old) => ({ ...old, ...fields })),
+    patch: (collection, id, patch) => change(collection, id, (old) => mergePatch(old, patch)),
+    async delete(collection, id) {
+      checkDepth(depth)
+      await removeDocument(writing, collections.get(collection), viewer, id)
+    },
+    count: writing.documents.count,
+  }
+}

@@ -1,0 +1,96 @@
+import { isoTime } from '../../../../base/clock.ts'
+import { idsWithin, timeOfId } from '../../../../base/ids.ts'
+import { checkAudience, type CollectionDefinition } from '../collections/collection.ts'
+import type { Viewer } from '../collections/viewer.ts'
+import { withoutServiceFields, writeDocument, type Fields, type ServiceFields } from '../document-json.ts'
+import { refuseValues } from '../fields/protection.ts'
+import { concealedIn, viewOf } from '../fields/view.ts'
+import type { Json } from '../query/filter.ts'
+import type { RuleSubject } from '../rules/rule.ts'
+import type { NewDocument, OwnedDocument } from '../sql/document-rows.ts'
+import { checkSchema, documentOf, holdsFor, notAllowed, stepsBehind, type WriteContext } from './write.ts'
+
+/**
+ * Creates a document; a collection exists once something is in it.
+ *
+ * @param id the document's id; where it is there already (a repeated call), that document is answered
+ * @throws UNAUTHORIZED, FORBIDDEN; VALIDATION_ERROR, also for a field name that begins with `$`; PAYLOAD_TOO_LARGE over 1 MiB;
+ *   CONFLICT naming the fields that must be unique; what a hook throws
+ */
+export async function createDocument(
+  context: WriteContext,
+  collection: CollectionDefinition,
+  viewer: Viewer,
+  id: string,
+  fields: Fields,
+): Promise<OwnedDocument> {
+  const subject = await viewer.subjectFor(collection)
+  checkAudience(collection.create, subject, true)
+  const document = await prepare(context, collection, viewer, subject, id, fields)
+  const { documents } = context
+  const { owner, body } = document
+  const behind = stepsBehind(context, collection, viewer, [{ action: 'create', id, after: body }])
+  if (await documents.insert(document, behind)) return { body, version: 1, owner }
+  // A repeated call. Somebody else has no document with its id.
+  const [old] = await documents.findAll(collection.name, owner, [id])
+  return old ? { ...old, owner } : { body, version: 1, owner }
+}
+
+/**
+ * Creates documents, all or none. If it is repeated, those that are still there are answered.
+ *
+ * @param recordId what their ids are made from, in the order of the list
+ * @throws likewise, with the index in the path
+ */
+export async function createDocuments(
+  context: WriteContext,
+  collection: CollectionDefinition,
+  viewer: Viewer,
+  recordId: string,
+  list: readonly Fields[],
+): Promise<OwnedDocument[]> {
+  const subject = await viewer.subjectFor(collection)
+  checkAudience(collection.create, subject, true)
+  const { documents } = context
+  const ids = idsWithin(recordId, list.length)
+  const pathOf = (i: number): string => `/body/${i}`
+  const made: NewDocument[] = []
+  for (const [i, fields] of list.entries())
+    made.push(await prepare(context, collection, viewer, subject, ids[i]!, fields, pathOf(i)))
+  const events = made.map(({ id, body }) => ({ action: 'create' as const, id, after: body }))
+  const behind = stepsBehind(context, collection, viewer, events)
+  const { owner } = viewer
+  if (await documents.insertAll(collection.name, made, pathOf, behind))
+    return made.map(({ body }) => ({ body, version: 1, owner }))
+  const there = await documents.findAll(collection.name, owner, ids)
+  return there.map(({ body, version }) => ({ body, version, owner }))
+}
+
+/** Decides on a new document, and writes its JSON. */
+async function prepare(
+  { hooks }: WriteContext,
+  collection: CollectionDefinition,
+  viewer: Viewer,
+  subject: RuleSubject,
+  id: string,
+  sent: Fields,
+  at?: string,
+): Promise<NewDocument> {
+  const { name } = collection
+  const { owner } = viewer
+  const time = isoTime(timeOfId(id))
+  const service: ServiceFields = { _id: id, createdAt: time, updatedAt: time }
+  const fields = withoutServiceFields(sent)
+  if (!viewer.isPrivileged) {
+    const view = viewOf(collection, subject)
+    const concealed = view ? concealedIn(view, documentOf(service, fields) as Json, owner) : []
+    refuseValues(fields, [...concealed, ...collection.readOnly], at)
+  }
+  const next = withoutServiceFields(
+    await hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields }),
+  )
+  checkSchema(collection, next, at)
+  if (!holdsFor(collection.create, subject, documentOf(service, next) as Json, owner))
+    throw notAllowed('create')
+  return { collection: name, id, owner, body: writeDocument(service, next, at) }
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '../../../../base/clock.ts'
+import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
+import type { KeyedMutex } from '../../../../base/keyed-mutex.ts'
+import type { Step } from '../../../../db/database.ts'
+import type { CollectionDefinition } from '../collections/collection.ts'
+import type { Viewer } from '../collections/viewer.ts'
+import type { Fields, ServiceFields } from '../document-json.ts'
+import type { Documents } from '../documents.ts'
+import type { HookRunner } from '../hooks/runner.ts'
+import type { Json } from '../query/filter.ts'
+import { isWithin, reachOf, type Rule, type RuleSubject } from '../rules/rule.ts'
+
+/** What documents are written with. */
+export type WriteContext = {
+  readonly clock: Clock
+  readonly documents: Documents
+  readonly hooks: HookRunner
+  /** Concurrent changes to one document would make each other start again. */
+  readonly mutex: KeyedMutex
+}
+
+/** How often a change begins again because the document was changed meanwhile. */
+export const UPDATE_TRIES = 100
+
+export const tooManyUpdates = (id: string): ApiError =>
+  errors.unavailable({ message: `Too many concurrent updates of document ${id}: try again.`, retryAfter: 1 })
+
+/** What rules forbid somebody who may read the document. */
+export const notAllowed = (action: 'create' | 'update' | 'delete'): ApiError =>
+  errors.forbidden({
+    message: `The rules of this collection do not let you ${action} this document.`,
+    details: { action },
+  })
+
+/** @throws VALIDATION_ERROR with what the schema of the collection does not take */
+export function checkSchema({ validate }: CollectionDefinition, fields: Fields, at = '/body'): void {
+  const issues = validate?.(fields as Json) ?? []
+  if (issues.length > 0)
+    throw invalid(...issues.map(({ path, message }) => ({ path: path.replace('/body', at), message })))
+}
+
+/** Whether a rule holds for a document. */
+export const holdsFor = (rule: Rule, subject: RuleSubject, document: Json, owner: string): boolean =>
+  isWithin(reachOf(rule, subject), document, owner)
+
+/** A document with the fields of the server, as rules and hooks see it. */
+export const documentOf = (service: ServiceFields, fields: Fields): Fields & ServiceFields => ({
+  ...service,
+  ...fields,
+})
+
+/** The hooks behind a write, as steps of its batch; undefined if there are none. */
+export function stepsBehind(
+  { hooks }: WriteContext,
+  collection: CollectionDefinition,
+  viewer: Viewer,
+  events: Parameters<HookRunner['afterSteps']>[2],
+): { last: Step[] } | undefined {
+  const last = hooks.afterSteps(collection, viewer, events)
+  return last.length > 0 ? { last } : undefined
+}
