@@ -32,7 +32,7 @@ export async function answerOnce(
   while (start.state === 'done') {
     if (await isCurrent(spec, start.answer)) {
       exchange.reply.header('idempotency-replayed', 'true')
-      return start.answer
+      return shownNow(exchange, start.answer)
     }
     await idempotency.expire(owner, key)
     start = await idempotency.begin(owner, key, fingerprint)
@@ -77,6 +77,15 @@ const briefReplayOf = ({ idempotent }: RouteSpec): BriefReplay | undefined =>
 async function isCurrent(spec: RouteSpec, { status, body }: StoredAnswer): Promise<boolean> {
   const replay = briefReplayOf(spec)
   return !replay || status >= 400 || replay.isCurrent(JSON.parse(body))
+}
+
+/** The stored answer, without what its caller may not see any more. */
+async function shownNow(
+  { route: { spec }, request: { params, caller } }: Exchange,
+  answer: StoredAnswer,
+): Promise<StoredAnswer> {
+  if (!spec.replayed || answer.status >= 400) return answer
+  return { ...answer, body: await spec.replayed(answer.body, { params, caller }) }
 }
 
 const storedErrorOf = (error: ApiError, { errorDetails }: RouteSpec): StoredAnswer => ({

@@ -74,6 +74,14 @@ export type RouteSpec = {
    * keysOf: ({ params }) => `order:${(params as { id: string }).id}`
    */
   keysOf?: (request: { params: unknown; body: unknown }) => string
+  /**
+   * Makes the body of a stored answer what its caller may see now, if that can change: it is sent in place of the stored one.
+   * Errors are replayed as they are.
+   */
+  replayed?: (
+    body: string,
+    request: { params: unknown; caller: Caller | undefined },
+  ) => string | Promise<string>
   params?: TSchema
   query?: TSchema
   /** `json(schema)`, `form(schema)`, `raw({ maxBytes })` or `multipart({ file, fields })`. */

@@ -127,6 +127,7 @@ const SPEC: { readonly [Name in keyof Required<RouteSpec>]: Field } = {
     fits: (value) => typeof value === 'boolean' || (isPlain(value) && isBriefReplay(value)),
   }),
   keysOf: optional(FUNCTION),
+  replayed: optional(FUNCTION),
   params: optional(OBJECT),
   query: optional(OBJECT),
   body: ANYTHING, // see checkBody

@@ -23,7 +23,14 @@ import { mergePatch } from './merge-patch.ts'
 import { parseProjection } from './projection.ts'
 import { needsAdmin } from './rules/access.ts'
 import { mayHold, reachOf } from './rules/rule.ts'
-import { isReadable, shownAfterWrite, shownFields, shownPage, type ShownDocument } from './shown.ts'
+import {
+  isReadable,
+  shownAfterWrite,
+  shownAgain,
+  shownFields,
+  shownPage,
+  type ShownDocument,
+} from './shown.ts'
 import { changeDocument, type DocumentChange, type Protected } from './writes/change.ts'
 import { createDocument, createDocuments } from './writes/create.ts'
 import { removeDocument } from './writes/remove.ts'
@@ -176,6 +183,19 @@ export function documentEndpoints({
     }
   }
 
+  /** The answer to a create as somebody may see it now. */
+  async function replayedCreate(name: string, text: string, viewer: Viewer): Promise<string> {
+    const collection = collections.get(name)
+    const subject = await viewer.subjectFor(collection)
+    const answered = JSON.parse(text) as Document | { data: Document[] }
+    const shownNow = async (one: Document): Promise<string> => {
+      const now = await documents.find(name, one._id)
+      return shownAgain(collection, subject, { body: JSON.stringify(one), owner: viewer.owner }, now)
+    }
+    if ('_id' in answered) return shownNow(answered)
+    return `{"data":[${(await Promise.all(answered.data.map(shownNow))).join(',')}]}`
+  }
+
   const changeEndpoint = (
     texts: { summary: string; description: string; body: JsonBody<typeof Fields> },
     applied: (changes: DocumentFields) => DocumentChange['apply'],
@@ -209,6 +229,8 @@ export function documentEndpoints({
           'A collection exists as soon as it contains a document. An array of up to 1000 documents creates all of them or none, and answers them as `data`, in the same order.',
         access: 'user',
         idempotent: true,
+        replayed: (body, { params, caller }) =>
+          replayedCreate((params as { collection: string }).collection, body, collections.viewer(caller)),
         params: InCollection,
         body: json(OneOrMoreFields),
         reply: { 201: OneOrMore },

@@ -58,6 +58,23 @@ export function isReadable(reach: Reach, { body, owner }: SeenDocument): boolean
   return isWithin(reach, parseJson(body) as Json, owner)
 }
 
+/**
+ * A document as it was answered, to somebody who asks again: without what is not shown to them any more.
+ *
+ * @param now as it is stored, unless it is gone
+ */
+export function shownAgain(
+  collection: CollectionDefinition,
+  subject: RuleSubject,
+  answered: SeenDocument,
+  now: SeenDocument = answered,
+): string {
+  if (!isReadable(reachOf(collection.read, subject), now)) return serviceFieldsOf(answered.body)
+  return show(viewOf(collection, subject), answered)
+}
+
+const serviceFieldsOf = (body: string): string => `${SERVICE_FIELDS.exec(body)![0]}}`
+
 const SERVICE_FIELDS = /^\{"_id":"[^"]*","createdAt":"[^"]*","updatedAt":"[^"]*"/
 
 /** A document as it is answered to somebody who wrote it: without a right to read it, `_id` and the times only. */
@@ -68,6 +85,6 @@ export function shownAfterWrite(
 ): ShownDocument {
   const { body, version } = document
   if (!isReadable(reachOf(collection.read, subject), document))
-    return { body: `${SERVICE_FIELDS.exec(body)![0]}}`, etag: etagOf(version) }
+    return { body: serviceFieldsOf(body), etag: etagOf(version) }
   return shownFields(viewOf(collection, subject), document)
 }
