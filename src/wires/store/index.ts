@@ -14,6 +14,7 @@ import { createCollections } from './documents/collections.ts'
 import { createDocuments } from './documents/documents.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
 import { createIndexes } from './documents/indexes/indexes.ts'
+import { uniqueIndexes } from './documents/indexes/unique.ts'
 import { createLists } from './documents/list.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
 import { attachableFiles } from './files/attachable-files.ts'
@@ -61,6 +62,9 @@ export const store = defineWire({
     const indexes = createIndexes({ ...context, db }, options.automaticIndexes, isByOwner)
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
+    const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
+      typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
+    )
     const documents = createDocuments(db, clock, indexes)
     const lists = createLists({
       db: context.db,
@@ -114,9 +118,10 @@ export const store = defineWire({
       async start() {
         await backups.failLapsed()
         await restores.recover()
-        await indexes.declare(declared)
+        await indexes.declare([...declared, ...unique])
         void logFaultsOf(storages, context.log)
       },
+      ready: (goOn) => indexes.complete(goOn),
       health,
       diagnoses: [
         backupDiagnosis(clock, { every: options.backups.every, production: settings.production }, () =>

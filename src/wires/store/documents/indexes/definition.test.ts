@@ -3,6 +3,8 @@ import { test } from 'node:test'
 
 import { declaredIndexes } from './definition.ts'
 
+const plain = { isSparse: false, ignoreCase: false, isUnique: false, byOwner: false }
+
 test('fields are read as in a sort', () => {
   const declared = declaredIndexes(
     { books: ['year,-author.name', { fields: 'isbn', unique: true }], notes: ['tag'] },
@@ -15,11 +17,10 @@ test('fields are read as in a sort', () => {
         { path: ['year'], descending: false },
         { path: ['author', 'name'], descending: true },
       ],
-      isUnique: false,
-      byOwner: false,
+      ...plain,
     },
-    { collection: 'books', fields: [{ path: ['isbn'], descending: false }], isUnique: true, byOwner: false },
-    { collection: 'notes', fields: [{ path: ['tag'], descending: false }], isUnique: false, byOwner: true },
+    { collection: 'books', fields: [{ path: ['isbn'], descending: false }], ...plain, isUnique: true },
+    { collection: 'notes', fields: [{ path: ['tag'], descending: false }], ...plain, byOwner: true },
   ])
 })
 

@@ -234,7 +234,7 @@ const shortened = (fields: Fields): Fields =>
 /** Whether all indexes can hold a document: no two of their fields are in different arrays. */
 function isHeld(document: Fields, definitions: readonly Definition[]): boolean {
   try {
-    for (const { fields } of definitions) entriesOf(document, fields)
+    for (const one of definitions) entriesOf(document, one)
     return true
   } catch (error) {
     if (error instanceof UnindexableError) return false
