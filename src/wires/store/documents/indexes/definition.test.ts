@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { declaredIndexes } from './definition.ts'
+import { declaredIndexes, mergeDefinitions, type Definition } from './definition.ts'
 
 const plain = { isSparse: false, ignoreCase: false, isUnique: false, byOwner: false }
 
@@ -38,3 +38,22 @@ for (const [fields, message] of [
   test(`${fields.join(' ')} cannot be declared`, () => {
     assert.throws(() => declaredIndexes({ books: [...fields] }, () => false), { name: 'StartError', message })
   })
+
+test('definitions with the same entries are one index, which does what each is for', () => {
+  const one = (more: Partial<Definition> = {}): Definition => ({
+    collection: 'books',
+    fields: [{ path: ['author'], descending: false }],
+    ...plain,
+    ...more,
+  })
+  const others = [
+    one({ collection: 'notes' }),
+    one({ fields: [{ path: ['editor'], descending: false }] }),
+    one({ isSparse: true }),
+    one({ ignoreCase: true }),
+  ]
+  assert.deepEqual(
+    mergeDefinitions([one({ isUnique: true }), ...others, one({ byOwner: true, requiredBy: 'an option' })]),
+    [one({ isUnique: true, byOwner: true, requiredBy: 'an option' }), ...others],
+  )
+})

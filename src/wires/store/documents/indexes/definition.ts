@@ -162,7 +162,7 @@ function pathOf(name: string, at: string): Path {
 
 const haveSameEntries = (one: Definition, other: Definition): boolean =>
   one.collection === other.collection &&
-  namesOf(one.fields) === namesOf(other.fields) &&
+  JSON.stringify(one.fields) === JSON.stringify(other.fields) &&
   one.isSparse === other.isSparse &&
   one.ignoreCase === other.ignoreCase
 

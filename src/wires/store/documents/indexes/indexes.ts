@@ -79,7 +79,10 @@ export function createIndexes(
           log.info({ collection, fields: namesOf(indexOf(row).fields) }, 'an index is dropped')
       }
       for (const { collection } of await db.all(selectUnfinishedSql))
-        await builds.kind.enqueue({ collection }, { id: `store-indexes-${collection}` })
+        await db.batch([
+          builds.kind.retryLaneSql(collection),
+          builds.kind.enqueueSql({ collection }, { id: `store-indexes-${collection}` }),
+        ])
       incomplete = definitions.filter(
         (one) =>
           one.requiredBy !== undefined && !kept.some((row) => isSame(one, row) && row.state === 'ready'),
