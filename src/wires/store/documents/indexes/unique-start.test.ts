@@ -118,4 +118,31 @@ eachEngine((engine) => {
     await indexes.complete(() => undefined)
     assert.deepEqual(await statesOf(app), ['isbn ready', 'author ready'])
   })
+
+  test('a backup is restored although its documents do not fit, and the next start is refused', async (t) => {
+    const app = await (await startsOn(t))()
+    const { token } = await app.register()
+    const { indexes } = app.app.service('store')
+    /** What a start does. */
+    const declare = async (): Promise<void> => {
+      await indexes.declare(uniqueIndexes('books', ['isbn'], []))
+      await indexes.complete(() => undefined)
+    }
+    const first = await send(app, token, 'POST', 'books', { isbn: 'A' })
+    const second = await send(app, token, 'POST', 'books', { isbn: 'A' })
+    const backup = await send(app, token, 'POST', 'backup')
+    await send(app, token, 'DELETE', `books/${second._id}`)
+    await declare()
+    assert.equal((await app.request('POST', '/store/books', { token, body: { isbn: 'A' } })).status, 409)
+
+    await send(app, token, 'POST', `backup/${backup._id}/restore`)
+    const reason = `the documents ${first._id} and ${second._id} have the same isbn`
+    assert.ok(app.log().includes(`an index fails with the restored documents: ${reason}`))
+    await send(app, token, 'POST', 'books', { isbn: 'B' })
+    await assert.rejects(declare(), (error: Error) => error.message.includes(reason))
+    await send(app, token, 'DELETE', `books/${second._id}`)
+    await declare()
+    assert.equal((await app.request('POST', '/store/books', { token, body: { isbn: 'B' } })).status, 409)
+    await assertEntries(app)
+  })
 })
