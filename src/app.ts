@@ -334,6 +334,7 @@ async function assemble(parts: Parts): Promise<App> {
     await recordServedPolicy(db, settings)
     await startWires()
     await jobs.start()
+    for (const one of running) await one.ready?.(() => life.goOn())
     life.ready()
     return address
   }

@@ -160,6 +160,7 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   bodyLimit: optional(BODY_BYTES),
   service: ANYTHING,
   start: optional(FUNCTION),
+  ready: optional(FUNCTION),
   health: optional(FUNCTION),
   checks: optional({
     takes: 'a Map of functions',

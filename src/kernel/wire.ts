@@ -76,6 +76,13 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
   service: Service
   /** Runs once the tables exist, before the server is ready. */
   start?: () => Promise<void>
+  /**
+   * Runs after the `start` of all wires, once jobs run; the server is ready when it resolves. For jobs without which the wire
+   * cannot answer.
+   *
+   * @param goOn throws if the server is to close: call it now and then
+   */
+  ready?: (goOn: () => void) => Promise<void>
   /** Rejects if the wire can't work now. */
   health?: () => Promise<void>
   /**

@@ -11,6 +11,7 @@ import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
 import { openDocuments } from './documents/open.ts'
+import { uniqueIndexes } from './documents/indexes/unique.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
@@ -55,6 +56,9 @@ export const store = defineWire({
     const { collections, isByOwner, indexes, lists, writing, system } = openDocuments(context, db, options)
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
+    const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
+      typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
+    )
     const access = createFilesAccess(policy, options.fileAccess)
     const quota = createQuota(db, clock, options.quota)
     const files = createFiles(db, objects, quota)
@@ -100,9 +104,10 @@ export const store = defineWire({
       async start() {
         await backups.failLapsed()
         await restores.recover()
-        await indexes.declare(declared)
+        await indexes.declare([...declared, ...unique])
         void logFaultsOf(storages, context.log)
       },
+      ready: (goOn) => indexes.complete(goOn),
       health,
       diagnoses: [
         backupDiagnosis(clock, { every: options.backups.every, production: settings.production }, () =>
