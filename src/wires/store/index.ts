@@ -10,6 +10,7 @@ import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
+import { relationIndexes } from './documents/relations/relation.ts'
 import { openDocuments } from './documents/open.ts'
 import { uniqueIndexes } from './documents/indexes/unique.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
@@ -104,7 +105,11 @@ export const store = defineWire({
       async start() {
         await backups.failLapsed()
         await restores.recover()
-        await indexes.declare([...declared, ...unique])
+        await indexes.declare([
+          ...declared,
+          ...unique,
+          ...[...collections.declared.values()].flatMap(relationIndexes),
+        ])
         void logFaultsOf(storages, context.log)
       },
       ready: (goOn) => indexes.complete(goOn),

@@ -113,6 +113,29 @@ export const selectManySql = (
   })} as wanted ${sql.either({ sqlite: sql``, postgres: sql`(collection text, id text)` })}
   cross join store_documents d where d.collection = wanted.collection and d.id = wanted.id`
 
+/**
+ * Keeps documents from being deleted until the end of the transaction; no row unless all of them are there. In one order, so that
+ * two transactions never wait for each other in a circle.
+ */
+export const lockAllSql = (
+  wanted: readonly { readonly collection: string; readonly id: string }[],
+): Sql<{ complete: number }> => {
+  const distinct = [
+    ...new Map(wanted.map(({ collection, id }) => [`${collection}/${id}`, { collection, id }])).values(),
+  ]
+  return sql`
+    select 1 as complete from (
+      select d.id from store_documents d
+      where (d.collection, d.id) in ${sql.either({
+        sqlite: sql`(select value ->> 'collection', value ->> 'id' from json_each(${JSON.stringify(distinct)}))`,
+        postgres: sql`(
+          select collection, id from json_to_recordset(${JSON.stringify(distinct)}::json) as wanted (collection text, id text))`,
+      })}
+      order by d.collection, d.id ${sql.either({ sqlite: sql``, postgres: sql`for key share` })}
+    ) as locked
+    having count(*) = ${distinct.length}`
+}
+
 /** Replaces a document if its version is still the one that was read; otherwise returns no row. */
 export const updateSql = (
   collection: string,
