@@ -13,7 +13,8 @@ export type Fields = Record<string, unknown>
 
 export type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
 
-const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
+/** The fields that the service writes itself. */
+export const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
 
 /** The fields that a client may set. Those of the service are ignored. */
 export function withoutServiceFields(fields: Fields): Fields {

@@ -24,13 +24,15 @@ const MAX_VALUES = 1000
 const MAX_LEVELS = 256
 
 /** What was read of a filter so far, so that no filter costs more than the server is ready to pay. */
-type Counts = {
+export type Counts = {
   clauses: number
   /** In the paths that lead to where it is read: of `$elemMatch` inside of others, the ways multiply. */
   indexes: number
   patternCost: number
   patternLength: number
 }
+
+export const noCounts = (): Counts => ({ clauses: 0, indexes: 0, patternCost: 0, patternLength: 0 })
 
 /** Where an operator of a field stands. */
 type Place = {
@@ -55,12 +57,29 @@ type Operator = (operand: Json, place: Place) => ElementTest
 export function parseFilter(text: string): FilterTree {
   if (text.length > MAX_LENGTH) throw refused(AT, `A filter has at most ${MAX_LENGTH} characters.`)
   const value = parseStrictJson(text, { at: AT, maxDepth: MAX_LEVELS, takesRounded: true, takesAnyKey: true })
-  return readFilter(value, AT, 0, { clauses: 0, indexes: 0, patternCost: 0, patternLength: 0 })
+  return readFilter(value, AT, 0, noCounts())
+}
+
+/**
+ * Reads a condition on elements of an array: operators, such as `{"$gte": 6}`, or a filter of those that are objects.
+ *
+ * @param at JSON pointer of the condition
+ * @returns `asks` tells what the filter is of: elements that are objects, or any element as the field `""` of an object
+ * @throws VALIDATION_ERROR
+ */
+export function readElementFilter(
+  operand: JsonObject,
+  at: string,
+  counts: Counts,
+): { asks: 'object' | 'value'; filter: FilterTree } {
+  return isOperators(operand) && !JOINS.includes(firstKey(operand)!)
+    ? { asks: 'value', filter: atPath([''], readOperators(operand, at, 0, counts)) }
+    : { asks: 'object', filter: readFilter(operand, at, 0, counts) }
 }
 
 const refused = (path: string, message: string): ApiError => invalid({ path, message })
 
-const unknownOperator = (name: string, at: string, known: readonly string[]): ApiError =>
+export const unknownOperator = (name: string, at: string, known: readonly string[]): ApiError =>
   refused(at, `The operator ${quote(name)} is not supported here; these are: ${known.join(' ')}.`)
 
 function countClause(counts: Counts, at: string, depth: number): void {
