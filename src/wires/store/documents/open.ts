@@ -15,7 +15,7 @@ import { createIndexes } from './indexes/indexes.ts'
 import { createLists } from './list.ts'
 import type { DeletionContext } from './relations/deletion.ts'
 import { incomingRelations } from './relations/relation.ts'
-import { compileSchema } from './schema/schema.ts'
+import { compileSchema } from './schema/compile.ts'
 import { createSystemDocuments } from './system-documents.ts'
 import type { WriteContext } from './writes/write.ts'
 
