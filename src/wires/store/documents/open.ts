@@ -14,8 +14,7 @@ import type { SystemDocuments } from './hooks/system-api.ts'
 import { createIndexes } from './indexes/indexes.ts'
 import { createLists } from './list.ts'
 import type { DeletionContext } from './relations/deletion.ts'
-import { incomingRelations } from './relations/relation.ts'
-import { compileSchema } from './schema/compile.ts'
+import { incomingRelations } from './relations/incoming.ts'
 import { createSystemDocuments } from './system-documents.ts'
 import type { WriteContext } from './writes/write.ts'
 
@@ -37,7 +36,7 @@ export function openDocuments(context: WireContext, db: Database, options: Stati
     log.warn({ collection, total }, `store.user takes at most ${USER_VALUES_MAX} documents: a rule denies`)
     return undefined
   }
-  const collections = createCollections(options, policy.name, compileSchema, readMatching)
+  const collections = createCollections(options, policy.name, readMatching)
   const isByOwner = (name: string): boolean => collections.isByOwner(name)
   const indexes = createIndexes({ ...context, db }, options.automaticIndexes, isByOwner)
   const documents = createDocuments(db, indexes)

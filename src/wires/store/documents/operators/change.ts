@@ -8,6 +8,7 @@ export type FieldChange = {
   /** JSON pointer of the operand in the request. */
   readonly at: string
   readonly operator: string
+  readonly operand: Json
   /**
    * The new value of the old one; `undefined` is a missing field, before and after. Never changes the old value.
    *

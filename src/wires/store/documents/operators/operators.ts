@@ -2,7 +2,7 @@ import { boundedPointer } from '../../../../base/json-pointer.ts'
 import type { Fields } from '../document-json.ts'
 import { isObject, type Json } from '../query/filter.ts'
 import { noCounts, unknownOperator } from '../query/parse.ts'
-import { quote, type Path } from '../query/path.ts'
+import { quote } from '../query/path.ts'
 import { addToSet } from './add-to-set.ts'
 import { checkDepth, refused, type FieldChange, type Operator } from './change.ts'
 import { increment } from './increment.ts'
@@ -73,8 +73,5 @@ export function parseOperators(body: Fields, at = '/body'): OperatorPatch {
 
 function readChange(name: string, operator: Operator, text: string, operand: Json, at: string): FieldChange {
   const path = parseWritePath(text, at)
-  return { path, at, operator: name, apply: operator(operand, { at, depth: path.length }) }
+  return { path, at, operator: name, operand, apply: operator(operand, { at, depth: path.length }) }
 }
-
-/** The paths that a patch writes; what is below them is written too. */
-export const writtenPaths = (patch: OperatorPatch): readonly Path[] => patch.map(({ path }) => path)

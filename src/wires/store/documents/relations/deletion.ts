@@ -7,7 +7,8 @@ import { deletionOf, replacementOf, type DocumentToChange, type Documents } from
 import type { Index, IndexSet } from '../indexes/definition.ts'
 import type { CollectionWrite } from '../indexes/upkeep.ts'
 import { hasNoReferrers, selectReferrersSql } from '../sql/referrers.ts'
-import { withoutReferences, type IncomingRelation, type IncomingRelations } from './relation.ts'
+import type { IncomingRelation, IncomingRelations } from './incoming.ts'
+import { withoutReferences } from './relation.ts'
 
 /** The most documents that one deletion changes. */
 const CHANGED_MAX = 1000

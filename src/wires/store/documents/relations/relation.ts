@@ -1,11 +1,8 @@
 import type { Static } from 'typebox'
 
 import { Type } from '../../../../base/schema.ts'
-import { StartError } from '../../../../base/start-error.ts'
-import type { CollectionDefinition } from '../collections/collection.ts'
 import { CollectionName } from '../collections/name.ts'
 import { valuesAt } from '../fields/field-path.ts'
-import type { Definition } from '../indexes/definition.ts'
 import type { Path } from '../query/path.ts'
 
 /** What the configuration says of a field that holds the `_id` of another document. */
@@ -29,39 +26,6 @@ export type Relation = {
   readonly to: string
   readonly onDelete: 'restrict' | 'unset' | 'cascade'
 }
-
-/** A relation from the side of the documents that it leads to. */
-export type IncomingRelation = Relation & { readonly from: CollectionDefinition }
-
-/** The relations that lead to each collection. */
-export type IncomingRelations = ReadonlyMap<string, readonly IncomingRelation[]>
-
-/** @throws StartError if a relation leads to a collection that is not declared */
-export function incomingRelations(collections: ReadonlyMap<string, CollectionDefinition>): IncomingRelations {
-  const incoming = new Map<string, IncomingRelation[]>()
-  for (const from of collections.values())
-    for (const relation of from.relations) {
-      const { path, to } = relation
-      if (!collections.has(to))
-        throw new StartError(
-          `store.collections.${from.name}.relations.${path.join('.')}: there is no collection ${to} in store.collections`,
-        )
-      incoming.set(to, [...(incoming.get(to) ?? []), { ...relation, from }])
-    }
-  return incoming
-}
-
-/** The indexes by which the documents are found that refer to others; without them nothing may be deleted. */
-export const relationIndexes = ({ name, relations }: CollectionDefinition): Definition[] =>
-  relations.map(({ path }) => ({
-    collection: name,
-    fields: [{ path, descending: false }],
-    isUnique: false,
-    isSparse: true,
-    ignoreCase: false,
-    byOwner: false,
-    requiredBy: `store.collections.${name}.relations.${path.join('.')}`,
-  }))
 
 /** A value where a relation has the `_id` of a document. */
 export type ReferenceAt = { readonly keys: readonly (string | number)[]; readonly value: unknown }

@@ -101,11 +101,20 @@ export const selectAllSql = (
   select id, body, version from store_documents
   where collection = ${collection} and owner = ${owner} and ${isOneOf(ids)} order by id`
 
-/** Documents by their collections and ids. */
+/**
+ * Documents by their collections and ids.
+ *
+ * @param bytes of how many bytes together they have bodies
+ */
 export const selectManySql = (
   wanted: readonly { readonly collection: string; readonly id: string }[],
-): Sql<OwnedDocument & { collection: string; id: string }> => sql`
-  select d.collection, d.id, d.body, d.version, d.owner
+  bytes?: number,
+): Sql<Omit<OwnedDocument, 'body'> & { collection: string; id: string; body: string | null }> => sql`
+  select d.collection, d.id, d.version, d.owner, ${
+    bytes === undefined
+      ? sql`d.body`
+      : sql`case when sum(d.bytes) over (order by d.collection, d.id) <= ${bytes} then d.body end as body`
+  }
   from ${sql.either({
     sqlite: sql`(
       select value ->> 'collection' as collection, value ->> 'id' as id from json_each(${JSON.stringify(wanted)}))`,

@@ -39,9 +39,8 @@ export const notAllowed = (action: 'create' | 'update' | 'delete'): ApiError =>
 
 /** @throws VALIDATION_ERROR with what the schema of the collection does not take */
 export function checkSchema({ validate }: CollectionDefinition, fields: Fields, at = '/body'): void {
-  const issues = validate?.(fields as Json) ?? []
-  if (issues.length > 0)
-    throw invalid(...issues.map(({ path, message }) => ({ path: path.replace('/body', at), message })))
+  const issues = validate?.(fields, at) ?? []
+  if (issues.length > 0) throw invalid(...issues)
 }
 
 /** Whether a rule holds for a document. */
