@@ -133,16 +133,18 @@ export const lockAllSql = (
     ...new Map(wanted.map(({ collection, id }) => [`${collection}/${id}`, { collection, id }])).values(),
   ]
   return sql`
-    select 1 as complete from (
-      select d.id from store_documents d
+    select complete from (
+      select count(*) as complete from (
+        select d.id from store_documents d
       where (d.collection, d.id) in ${sql.either({
         sqlite: sql`(select value ->> 'collection', value ->> 'id' from json_each(${JSON.stringify(distinct)}))`,
         postgres: sql`(
           select collection, id from json_to_recordset(${JSON.stringify(distinct)}::json) as wanted (collection text, id text))`,
       })}
       order by d.collection, d.id ${sql.either({ sqlite: sql``, postgres: sql`for key share` })}
-    ) as locked
-    having count(*) = ${distinct.length}`
+      ) as locked
+    ) as counted
+    where complete = ${distinct.length}`
 }
 
 /** Replaces a document if its version is still the one that was read; otherwise returns no row. */
