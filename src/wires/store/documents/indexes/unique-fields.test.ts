@@ -12,11 +12,11 @@ import { assertEntries, indexesOf } from './indexes.fixture.ts'
 const WRITERS = 50
 
 const STORE: Config['store'] = {
-  indexes: { people: ['team'] },
+  indexes: { people: [{ fields: 'team' }] },
   collections: {
     people: {
       read: 'owner',
-      unique: ['slug', ['team', 'number'], { fields: ['email'], ignoreCase: true }, 'phones'],
+      unique: ['slug', ['team', 'number'], { fields: ['email'], ignoreCase: true }, { fields: ['phones'] }],
     },
   },
 }
