@@ -27,10 +27,12 @@ export const IndexOptions = Type.Record(
       Type.Object(
         {
           fields: Fields,
-          unique: Type.Boolean({
-            default: false,
-            description: 'Whether no two documents may have the same values; a missing field counts as null.',
-          }),
+          unique: Type.Optional(
+            Type.Boolean({
+              description:
+                'Whether no two documents may have the same values; a missing field counts as null. Default: false.',
+            }),
+          ),
         },
         { additionalProperties: false },
       ),
@@ -109,7 +111,7 @@ export function declaredIndexes(
   return Object.entries(options).flatMap(([collection, declared]) => {
     const seen = new Set<string>()
     return declared.map((one, i) => {
-      const { fields: text, unique } = typeof one === 'string' ? { fields: one, unique: false } : one
+      const { fields: text, unique = false } = typeof one === 'string' ? { fields: one } : one
       const at = `store.indexes.${collection}[${i}]`
       const fields = parseFields(text, at)
       if (seen.has(namesOf(fields))) throw new StartError(`${at}: there is an index of ${text} already`)

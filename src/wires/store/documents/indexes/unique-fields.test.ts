@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 
+import type { Config } from '../../../../app.ts'
 import { sql } from '../../../../db/sql.ts'
 import type { RequestOptions, TestApp } from '../../../../testing/app.ts'
 import { startReplicas } from '../../../../testing/auth.ts'
@@ -10,9 +11,15 @@ import { assertEntries, indexesOf } from './indexes.fixture.ts'
 
 const WRITERS = 50
 
-const people = {
-  unique: ['slug', ['team', 'number'], { fields: ['email'], ignoreCase: true }, 'phones'],
-} as const
+const STORE: Config['store'] = {
+  indexes: { people: [{ fields: 'team' }] },
+  collections: {
+    people: {
+      read: 'owner',
+      unique: ['slug', ['team', 'number'], { fields: ['email'], ignoreCase: true }, { fields: ['phones'] }],
+    },
+  },
+}
 
 eachEngine((engine) => {
   const ending = endOfSuite()
@@ -20,9 +27,7 @@ eachEngine((engine) => {
   let tokens: string[] = []
   before(async () => {
     replicas = await startReplicas(ending, engine, {
-      config: {
-        store: { indexes: { people: ['team'] }, collections: { people: { ...people, read: 'owner' } } },
-      } as never,
+      config: { store: STORE },
       environment: { SIXWIRE_POLICY: 'guarded' },
     })
     // The first account is the administrator's.

@@ -6,10 +6,15 @@ import { namesOf } from './entries.ts'
 import { uniqueIndexes } from './unique.ts'
 
 test('a unique field, fields that are unique together, and one without case are indexes', () => {
-  const option = ['slug', ['team', 'address.no'], { fields: ['email'], ignoreCase: true }] as const
+  const option = [
+    'slug',
+    ['team', 'address.no'],
+    { fields: ['email'], ignoreCase: true },
+    { fields: ['phone'] },
+  ]
   const made = uniqueIndexes(
     'people',
-    option as never,
+    option,
     declaredIndexes({ people: ['slug'] }, () => true),
   )
   assert.deepEqual(
@@ -18,6 +23,7 @@ test('a unique field, fields that are unique together, and one without case are 
       ['slug', false],
       ['team,address.no', false],
       ['email', true],
+      ['phone', false],
     ],
   )
   for (const one of made)
@@ -38,7 +44,7 @@ for (const [option, message] of [
       ['a', 'b'],
       ['b', 'a'],
     ],
-    '[1]: b and a is in the list already',
+    '[1]: b,a is in the list already',
   ],
   [['isbn'], /^\[0\]: isbn is unique in store\.indexes\.books already, where a missing field is null/],
   [['lines.0.no'], /^\[0\]: lines\.0\.no has a numeric part/],

@@ -15,10 +15,11 @@ export const UniqueOption = Type.Array(
     Type.Object(
       {
         fields: Fields,
-        ignoreCase: Type.Boolean({
-          default: false,
-          description: 'Whether texts that differ in case only are the same.',
-        }),
+        ignoreCase: Type.Optional(
+          Type.Boolean({
+            description: 'Whether texts that differ in case only are the same. Default: false.',
+          }),
+        ),
       },
       { additionalProperties: false },
     ),
@@ -46,15 +47,15 @@ export function uniqueIndexes(
   const seen = new Set<string>()
   return option.map((one, i) => {
     const at = `${requiredBy}[${i}]`
-    const { fields: names, ignoreCase } =
-      typeof one === 'object' && 'fields' in one ? one : { fields: [one].flat(), ignoreCase: false }
+    const { fields: names, ignoreCase = false } =
+      typeof one === 'object' && 'fields' in one ? one : { fields: [one].flat() }
     const fields = names.map((name) => ({ path: indexedPath(plainName(name, at), at), descending: false }))
     checkFields(fields, at)
     const group = groupOf({ fields })
-    if (seen.has(group)) throw new StartError(`${at}: ${names.join(' and ')} is in the list already`)
+    if (seen.has(group)) throw new StartError(`${at}: ${names.join(',')} is in the list already`)
     if (inIndexes.some((other) => groupOf(other) === group))
       throw new StartError(
-        `${at}: ${names.join(' and ')} is unique in store.indexes.${collection} already, where a missing field is null: declare it in one of the two`,
+        `${at}: ${names.join(',')} is unique in store.indexes.${collection} already, where a missing field is null: declare it in one of the two`,
       )
     seen.add(group)
     return { collection, fields, isSparse: true, ignoreCase, isUnique: true, byOwner: false, requiredBy }

@@ -4,13 +4,22 @@ import type { Index } from '../indexes/definition.ts'
 import { storedKey } from '../plan/key-range.ts'
 import { sortKeyOf } from '../sort-key.ts'
 
-/** The documents that have one of some texts in the field of an index, by their ids. */
+/**
+ * Some of the documents that have one of some texts in the field of an index, by their ids. Of the entries, of which a document has
+ * at most one for each text, no more are read than that takes.
+ *
+ * @param limit how many documents at most
+ */
 export const selectReferrersSql = (
   index: Pick<Index, 'id'>,
   targets: readonly string[],
   limit: number,
 ): Sql<{ id: string }> => sql`
-  select distinct e.id from store_entries e where ${hasKeyOf(index, targets)} order by e.id limit ${limit}`
+  select distinct id from (
+    select e.id from store_entries e where ${hasKeyOf(index, targets)}
+    limit ${limit * targets.length}
+  ) as found
+  order by id limit ${limit}`
 
 /**
  * The condition that no document has one of some texts in the field of an index, for the statement of a batch that depends on it.
