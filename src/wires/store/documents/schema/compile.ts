@@ -17,7 +17,7 @@ export type DocumentCheck = (document: unknown, at?: string) => Issue[]
 
 /**
  * Makes the check of a collection's documents by a schema of JSON Schema 2020-12. The schema is checked at once, and compiled
- * at its first use, because 50 of them would delay a start by a tenth of a second.
+ * at its first use, because 50 of them would delay a start by more than a tenth of a second.
  *
  * @param schema plain JSON, or of TypeBox
  * @param at the name of the setting, for the error
