@@ -333,6 +333,11 @@ describe('a schema with a fault stops the start', () => {
     ['a keyword of another version', { items: { nullable: true } }, /^\/items: "nullable" is no keyword/],
     ['another version', { $schema: 'http://json-schema.org/draft-07/schema#' }, /^\/\$schema: .*2020-12/],
     ['an array of schemas as items', { items: [{}] }, /^\/items: .*prefixItems/],
+    [
+      'a tuple of TypeBox',
+      typebox.Type.Object({ a: typebox.Type.Tuple([]) }),
+      /^\/properties\/a\/additionalItems: .*"prefixItems"/,
+    ],
     ['text as a schema', { properties: { a: 'string' } }, /^\/properties\/a: give a schema/],
     ['no objects', { type: 'array' }, /^\/type: a document is an object/],
     [
