@@ -25,14 +25,13 @@ export function isSmall(value: unknown): boolean {
  * @param faults with `verbose`
  */
 export const issuesOf = (at: string, faults: readonly ErrorObject[]): Issue[] =>
-  withoutRepetitions(faults)
+  withoutRepetitions(faults.filter(({ keyword }) => keyword !== 'propertyNames'))
     .slice(0, ISSUES_SHOWN)
-    .map((fault) => ({ path: cutPointer(at + pathOf(fault)), message: messageOf(fault) }))
+    .map((fault) => ({ path: cutPointer(at + pathOf(fault)), message: sentenceOf(fault) }))
 
 /** Keywords whose fault is one of a member, by the parameter that names it. */
 const MEMBERS: Readonly<Record<string, string>> = {
   additionalProperties: 'additionalProperty',
-  propertyNames: 'propertyName',
   required: 'missingProperty',
 }
 
@@ -45,10 +44,14 @@ function pathOf({ instancePath, keyword, params, propertyName }: ErrorObject): s
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
+/** The fault of a name stands where its value is. */
+const sentenceOf = (fault: ErrorObject): string =>
+  fault.propertyName === undefined ? messageOf(fault) : `the name ${messageOf(fault)}`
+
 function messageOf({ keyword, schema, parentSchema, message = 'is not valid' }: ErrorObject): string {
   if (keyword === RULE) return message
   if (keyword === 'required') return 'is required'
-  if (keyword === 'additionalProperties') return 'is no field of the schema'
+  if (keyword === 'additionalProperties') return 'is not a known field'
   if (keyword === 'false schema') return 'is not allowed'
   if (keyword === 'const') return `must be ${textOf(schema)}`
   if (keyword === 'enum') return `must be one of ${(schema as unknown[]).map(textOf).join(', ')}`

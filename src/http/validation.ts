@@ -10,11 +10,11 @@ import type { TSchema } from 'typebox'
 
 import { once } from '../base/once.ts'
 import { RULE, type Fault } from '../base/with-rule.ts'
-import { isSmall, issuesOf } from './schema-faults.ts'
 import { errors, invalid, ISSUES_SHOWN, type Issue } from '../base/errors.ts'
 import { didYouMean } from '../base/did-you-mean.ts'
 import { pointerTo } from '../base/json-pointer.ts'
 import { isListQuery } from './page.ts'
+import { isSmall, issuesOf } from './schema-faults.ts'
 
 const ID_PARAMETER = /^\/params\/(?:id|\w+Id)$/
 

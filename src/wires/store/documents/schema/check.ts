@@ -1,7 +1,8 @@
 import { didYouMean } from '../../../../base/did-you-mean.ts'
 import { pointerTo } from '../../../../base/json-pointer.ts'
 import { SERVICE_FIELDS } from '../document-json.ts'
-import { isObject, KEYWORDS, type Keyword, type SchemaObject } from './keywords.ts'
+import { isObject, type JsonObject } from '../query/filter.ts'
+import { KEYWORDS, type Keyword } from './keywords.ts'
 import { checkReferences, targetOf, type Subschemas } from './references.ts'
 import { SchemaFault } from './schema-fault.ts'
 
@@ -13,7 +14,7 @@ const DEPTH_MAX = 64
  * @param schema plain JSON
  * @throws SchemaFault
  */
-export function checkSchema(schema: unknown): asserts schema is SchemaObject {
+export function checkSchema(schema: unknown): asserts schema is JsonObject {
   if (!isObject(schema)) throw new SchemaFault('', 'give a JSON schema, for example Type.Object({ … })')
   const found: Subschemas = new Map()
   checkSubschema(schema, '', 0, found)

@@ -6,9 +6,9 @@ import { once } from '../../../../base/once.ts'
 import { oneLine } from '../../../../base/one-line.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import { isSmall, issuesOf } from '../../../../http/schema-faults.ts'
-import type * as DocumentAjv from './document-ajv.ts'
+import type { JsonObject } from '../query/filter.ts'
 import { checkSchema } from './check.ts'
-import type { SchemaObject } from './keywords.ts'
+import type * as DocumentAjv from './document-ajv.ts'
 
 const LINE_MAX = 1000
 
@@ -17,7 +17,7 @@ export type DocumentCheck = (document: unknown, at?: string) => Issue[]
 
 /**
  * Makes the check of a collection's documents by a schema of JSON Schema 2020-12. The schema is checked at once, and compiled
- * at its first use, because 50 of them would delay a start by a tenth of a second.
+ * at its first use, because 50 of them would delay a start by more than a tenth of a second.
  *
  * @param schema plain JSON, or of TypeBox
  * @param at the name of the setting, for the error
@@ -38,7 +38,7 @@ export function compileSchema(schema: unknown, at: string): DocumentCheck {
 const loadAjv = (): typeof DocumentAjv =>
   requireModule('wires/store/documents/schema/document-ajv') as typeof DocumentAjv
 
-function readSchema(schema: unknown, at: string): SchemaObject {
+function readSchema(schema: unknown, at: string): JsonObject {
   try {
     // What is no JSON, such as TypeBox's marks, has no meaning here.
     const plain: unknown = JSON.parse(JSON.stringify(schema) ?? 'null')
@@ -57,7 +57,7 @@ function faultsOf(check: ValidateFunction, document: unknown) {
   return errors ?? []
 }
 
-function compile(ajv: Ajv2020, { $id: _id, $schema: _schema, ...schema }: SchemaObject): ValidateFunction {
+function compile(ajv: Ajv2020, { $id: _id, $schema: _schema, ...schema }: JsonObject): ValidateFunction {
   const check = ajv.compile(schema)
   // Else it is kept there for ever.
   ajv.removeSchema(schema)

@@ -1,13 +1,12 @@
+import { isObject, type JsonObject } from '../query/filter.ts'
 import { FORMATS } from './formats.ts'
 import { patternFault } from './patterns.ts'
 import { targetOf } from './references.ts'
 
-export type SchemaObject = Readonly<Record<string, unknown>>
-
 /** What a keyword holds, and where schemas are in it. */
 export type Keyword = {
   /** Why the value cannot be one of the keyword: a sentence about it. */
-  readonly faultOf: (value: unknown, schema: SchemaObject) => string | undefined
+  readonly faultOf: (value: unknown, schema: JsonObject) => string | undefined
   /** The schemas in a value without fault, by the keys that lead to them: none if the value itself is the schema. */
   readonly schemasIn?: (
     value: unknown,
@@ -15,9 +14,6 @@ export type Keyword = {
   /** Whether these schemas are asked of the same value as the one that they stand in. */
   readonly isInPlace?: boolean
 }
-
-export const isObject = (value: unknown): value is SchemaObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const any: Keyword = { faultOf: () => undefined }
 
@@ -62,7 +58,7 @@ const subschemas: Keyword = {
 
 const namedSchemas: Keyword = {
   faultOf: (value) => (isObject(value) ? undefined : 'give an object of schemas'),
-  schemasIn: (value) => Object.entries(value as SchemaObject),
+  schemasIn: (value) => Object.entries(value as JsonObject),
 }
 
 const inPlace = (keyword: Keyword): Keyword => ({ ...keyword, isInPlace: true })
@@ -72,10 +68,8 @@ const pattern = (value: string): string | undefined => {
   return fault && `${JSON.stringify(value)}: ${fault}`
 }
 
-/** Beside `oneOf` with `$ref`, or `contains`, Ajv answers wrongly: https://github.com/ajv-validator/ajv/issues/2559. */
-const unsupported = (instead: string): Keyword => ({
-  faultOf: () => `is not supported: write "${instead}" with all that is allowed`,
-})
+/** A keyword that is known, and refused with what to write instead. */
+const unsupported = (fault: string): Keyword => ({ faultOf: () => fault })
 
 /**
  * The keywords of JSON Schema 2020-12, without those that name schemas of other documents and dynamic references.
@@ -114,7 +108,9 @@ export const KEYWORDS: Readonly<Record<string, Keyword>> = {
   prefixItems: subschemas,
   items: subschema,
   contains: subschema,
-  unevaluatedItems: unsupported('items'),
+  additionalItems: unsupported('is of an older version: a tuple has "prefixItems", and "items": false'),
+  // Beside `oneOf` with `$ref`, or `contains`, Ajv answers wrongly: https://github.com/ajv-validator/ajv/issues/2559.
+  unevaluatedItems: unsupported('is not supported: write "items" for all that is allowed'),
   properties: namedSchemas,
   patternProperties: {
     ...namedSchemas,
@@ -127,7 +123,9 @@ export const KEYWORDS: Readonly<Record<string, Keyword>> = {
   },
   additionalProperties: subschema,
   propertyNames: subschema,
-  unevaluatedProperties: unsupported('additionalProperties'),
+  unevaluatedProperties: unsupported(
+    'is not supported: write "additionalProperties" beside all that is allowed',
+  ),
 
   type: checked(
     (value) => isType(value) || (isListOf(value, isType) && value.length > 0),

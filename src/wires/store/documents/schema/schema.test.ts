@@ -34,7 +34,7 @@ describe('a document is checked by its schema', () => {
       { price: -1, state: 'secret', 'a/b': [{ n: 1 }, { n: 'secret' }], secret: 1 },
       [
         '/body/title: is required',
-        '/body/secret: is no field of the schema',
+        '/body/secret: is not a known field',
         '/body/price: must be >= 0',
         '/body/state: must be one of open, closed',
         '/body/a~1b/1/n: must be number',
@@ -48,7 +48,7 @@ describe('a document is checked by its schema', () => {
     [
       'a name that objects inherit',
       { title: 'x', price: 1, toString: 1 },
-      ['/body/toString: is no field of the schema'],
+      ['/body/toString: is not a known field'],
     ],
   ]
   for (const [why, document, expected] of cases) {
@@ -85,6 +85,14 @@ describe('a document is checked by its schema', () => {
     ])
   })
 
+  test('a name with a fault', () => {
+    const schema = { properties: { v: { propertyNames: { pattern: '^[a-z]+$', maxLength: 2 } } } }
+    assert.deepEqual(faults(schema, { v: { a: 1, BCD: 1 } }), [
+      '/body/v/BCD: the name must NOT have more than 2 characters',
+      '/body/v/BCD: the name must match pattern "^[a-z]+$"',
+    ])
+  })
+
   test('the first 20 faults are listed', () => {
     const names = Array.from({ length: 30 }, (_, i) => `f${i}`)
     assert.equal(faults({ required: names }, {}).length, 20)
@@ -92,7 +100,7 @@ describe('a document is checked by its schema', () => {
 
   test('a very long name is not repeated', () => {
     const [fault] = faults({ additionalProperties: false }, { ['x'.repeat(100_000)]: 1 })
-    assert.equal(fault, '/body: is no field of the schema')
+    assert.equal(fault, '/body: is not a known field')
   })
 
   test('the builders of TypeBox make the same schema', () => {
@@ -325,6 +333,11 @@ describe('a schema with a fault stops the start', () => {
     ['a keyword of another version', { items: { nullable: true } }, /^\/items: "nullable" is no keyword/],
     ['another version', { $schema: 'http://json-schema.org/draft-07/schema#' }, /^\/\$schema: .*2020-12/],
     ['an array of schemas as items', { items: [{}] }, /^\/items: .*prefixItems/],
+    [
+      'a tuple of TypeBox',
+      typebox.Type.Object({ a: typebox.Type.Tuple([]) }),
+      /^\/properties\/a\/additionalItems: .*"prefixItems"/,
+    ],
     ['text as a schema', { properties: { a: 'string' } }, /^\/properties\/a: give a schema/],
     ['no objects', { type: 'array' }, /^\/type: a document is an object/],
     [
