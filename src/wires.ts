@@ -1,8 +1,9 @@
 import { didYouMean } from './base/did-you-mean.ts'
 import { StartError } from './base/start-error.ts'
+import type { ScheduledWork } from './kernel/schedule/option.ts'
 import { readConfigFile } from './kernel/config-file.ts'
 import { settingNames, type Settings, type SettingsInput } from './kernel/config.ts'
-import type { ApiOf, ConfiguredWire } from './kernel/wire.ts'
+import type { ApiOf, ConfiguredWire, ServiceOf } from './kernel/wire.ts'
 import { checkWires, orderWires } from './kernel/wiring.ts'
 import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
@@ -20,12 +21,23 @@ type OptionsOf<W> = W extends (options?: infer O) => ConfiguredWire ? NonNullabl
 /** The routes of Sixwire's own wires as their code has them; `Api` of the client is the same, written as text. */
 export type BuiltInApi = ApiOf<BuiltIn[keyof BuiltIn]>
 
-/** The content of `sixwire.config.ts`: the frame's settings, the options of each wire, and the application's own wires. */
+/** Work that runs at certain times; its context has the documents of the store, with the rights of the system. */
+export type ScheduleOption = ScheduledWork<{
+  /** Undefined if the store is not loaded. */
+  readonly documents: ServiceOf<typeof store>['documents']
+}>
+
+/**
+ * The content of `sixwire.config.ts`: the frame's settings, the options of each wire, the application's own wires, and its
+ * schedules.
+ */
 export type Config = SettingsInput & {
   readonly [N in Exclude<keyof BuiltIn, 'core'>]?: OptionsOf<BuiltIn[N]>
 } & {
   /** The application's own wires. */
   readonly wires?: readonly ConfiguredWire[]
+  /** Work that runs at certain times, by name. */
+  readonly schedule?: Readonly<Record<string, ScheduleOption>>
 }
 
 /**
@@ -48,7 +60,7 @@ export const defineConfig = (config: Config): Config => config
 export const loadConfig = async (folder: string): Promise<Config> => readConfigFile(folder)
 
 function checkNames(config: Config): void {
-  const known = [...settingNames, ...Object.keys(BUILT_IN), 'wires']
+  const known = [...settingNames, ...Object.keys(BUILT_IN), 'wires', 'schedule']
   const unknown = Object.keys(config).find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new StartError(`${unknown}: there is no such setting${didYouMean(unknown, known)}`)

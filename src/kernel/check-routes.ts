@@ -178,6 +178,7 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),
   requiresVerifiedEmail: optional(FUNCTION),
+  scheduleContext: optional({ takes: 'an object', fits: isPlain }),
   sandboxLists: optional({
     takes: 'an object of functions, like { paymentRequests }',
     fits: (value) => isPlain(value) && isEach(value, FUNCTION.fits),

@@ -101,6 +101,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
    * wire that has the accounts defines it.
    */
   requiresVerifiedEmail?: () => boolean
+  /** What the wire adds to the context of scheduled work, by name. */
+  scheduleContext?: Readonly<Record<string, unknown>>
   /** What the sandbox shows of the wire. */
   sandboxLists?: SandboxLists
 }
