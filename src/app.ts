@@ -259,9 +259,9 @@ async function assemble(parts: Parts): Promise<App> {
   }
 
   const authenticate = running.find((one) => one.authenticate)?.authenticate
-  const groups = running.map(({ routes, bodyLimit }, at) => {
+  const groups = running.map(({ routes, variants, bodyLimit }, at) => {
     const { name, description } = wires[at]!
-    return { wire: name, description, routes, ...(bodyLimit !== undefined && { bodyLimit }) }
+    return { wire: name, description, routes, variants, ...(bodyLimit !== undefined && { bodyLimit }) }
   })
   checkRoutes(groups, authenticate !== undefined)
   // The tests compile the schemas of Sixwire's own wires.

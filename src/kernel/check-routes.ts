@@ -156,6 +156,7 @@ const isErrorKind = (value: unknown): boolean =>
 
 const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   routes: { takes: 'a list of what route(…) returns', fits: Array.isArray },
+  variants: optional(FUNCTION),
   bodyLimit: optional(BODY_BYTES),
   service: ANYTHING,
   start: optional(FUNCTION),

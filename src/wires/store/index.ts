@@ -15,7 +15,9 @@ import { createDocuments } from './documents/documents.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
 import { createIndexes } from './documents/indexes/indexes.ts'
 import { createLists } from './documents/list.ts'
+import { describedCollections } from './documents/described-collections.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
+import { schemasOf } from './documents/schemas.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
 import { createFileList } from './files/file-list.ts'
@@ -88,29 +90,32 @@ export const store = defineWire({
     )
     context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
-    return {
-      routes: storeRoutes({
-        documents: documentEndpoints({
-          collections,
-          documents,
-          ...lists,
-          listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
-        }),
-        files: fileEndpoints(
-          { files, list: createFileList(db), upload, access },
-          { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
-        ),
-        contents: contentEndpoints({ files, access, links, objects, variants }),
-        backups: backupEndpoints({ backups, clock }),
-        restores: restoreEndpoints(restores),
-        health: createHealth({
-          database: health,
-          uploads: storages.uploads,
-          isScheduled: options.backups.every !== undefined,
-          lastBackup: () => backups.lastCompletedAt(),
-        }),
+    const routes = storeRoutes({
+      documents: documentEndpoints({
+        collections,
+        documents,
+        ...lists,
+        listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
       }),
-      service: { documents, list: lists.list, files, backups, restores, indexes },
+      files: fileEndpoints(
+        { files, list: createFileList(db), upload, access },
+        { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
+      ),
+      contents: contentEndpoints({ files, access, links, objects, variants }),
+      backups: backupEndpoints({ backups, clock }),
+      restores: restoreEndpoints(restores),
+      health: createHealth({
+        database: health,
+        uploads: storages.uploads,
+        isScheduled: options.backups.every !== undefined,
+        lastBackup: () => backups.lastCompletedAt(),
+      }),
+    })
+    const schemas = schemasOf(options.collections)
+    return {
+      routes,
+      variants: (isTaken) => describedCollections(routes, schemas, isTaken),
+      service: { documents, list: lists.list, files, backups, restores, indexes, schemas },
       async start() {
         await backups.failLapsed()
         await restores.recover()

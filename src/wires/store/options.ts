@@ -1,6 +1,6 @@
 import { BYTE_SIZE } from '../../base/byte-size.ts'
 import { Type } from '../../base/schema.ts'
-import { CollectionName, CollectionRule } from './documents/collections.ts'
+import { CollectionName, CollectionOption, CollectionRule } from './documents/collections.ts'
 import { AutomaticIndexOptions, IndexOptions } from './documents/indexes/definition.ts'
 
 const text = (description: string, pattern = '.') => Type.Optional(Type.String({ pattern, description }))
@@ -11,8 +11,8 @@ const byteSize = (description: string) =>
 /** The options of the store wire. */
 export const StoreOptions = Type.Object(
   {
-    /** Access rules of collections, if they differ from the policy's. */
-    collections: Type.Record(CollectionName, CollectionRule, { default: {}, additionalProperties: false }),
+    /** Access rules of collections, if they differ from the policy's, and their schemas. */
+    collections: Type.Record(CollectionName, CollectionOption, { default: {}, additionalProperties: false }),
     indexes: IndexOptions,
     automaticIndexes: AutomaticIndexOptions,
     /** The access rule of files, if it differs from the policy's. */

@@ -14,21 +14,35 @@ export const CollectionName = Type.String({
   examples: ['books'],
 })
 
+const AudienceWord = Type.Enum(['owner', 'shared', 'public-read', 'admin'])
 const AudienceName = Type.Enum(['public', 'user', 'owner', 'admin'])
+
+const Audiences = {
+  read: Type.Optional(AudienceName),
+  create: Type.Optional(Type.Enum(['user', 'admin'])),
+  update: Type.Optional(AudienceName),
+  delete: Type.Optional(AudienceName),
+}
 
 /** Who may use a collection: a word for all of it, or an audience for each action. */
 export const CollectionRule = Type.Union([
-  Type.Enum(['owner', 'shared', 'public-read', 'admin']),
+  AudienceWord,
+  Type.Object(Audiences, { additionalProperties: false }),
+])
+
+/** The options of a collection: who may use it, and what its documents are. */
+export const CollectionOption = Type.Union([
+  AudienceWord,
   Type.Object(
     {
-      read: Type.Optional(AudienceName),
-      create: Type.Optional(Type.Enum(['user', 'admin'])),
-      update: Type.Optional(AudienceName),
-      delete: Type.Optional(AudienceName),
+      ...Audiences,
+      /** A JSON Schema of the fields of a document, or that of TypeBox, whose type `CollectionsOf` knows. */
+      schema: Type.Optional(Type.Unsafe<object>({ type: 'object' })),
     },
     { additionalProperties: false },
   ),
 ])
+export type CollectionDeclaration = Static<typeof CollectionOption>
 
 export type Action = 'read' | 'create' | 'update' | 'delete'
 type Rules = { readonly [A in Action]?: Audience }
@@ -52,7 +66,7 @@ export function createAccess(policy: Policy, declared: Static<typeof CollectionR
 }
 
 /** Which documents of a collection a caller's action reaches. */
-export function createCollections(policy: Policy, declared: Record<string, Static<typeof CollectionRule>>) {
+export function createCollections(policy: Policy, declared: Record<string, CollectionDeclaration>) {
   const declaredAccess = new Map(
     Object.entries(declared).map(([name, rule]) => [name, createAccess(policy, rule)]),
   )
