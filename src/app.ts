@@ -46,7 +46,14 @@ import {
 } from './kernel/options.ts'
 import { BUILT_IN, chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
-export { defineConfig, loadConfig, type Config, type ScheduleOption } from './wires.ts'
+export {
+  defineConfig,
+  loadConfig,
+  type CollectionsOf,
+  type Config,
+  type ScheduleOption,
+  type TypedConfig,
+} from './wires.ts'
 
 // The longest time for which an answer with tokens stays stored after its last replay.
 const CLEANING_MS = 60_000

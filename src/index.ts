@@ -13,8 +13,10 @@ export {
   loadConfig,
   type App,
   type AppOptions,
+  type CollectionsOf,
   type Config,
   type ScheduleOption,
+  type TypedConfig,
 } from './app.ts'
 export { ApiError, defineErrors, errors, invalid } from './base/errors.ts'
 export { amountFault, formatAmount, formatUnits, parseAmount, parseUnits, unitsFault } from './base/money.ts'

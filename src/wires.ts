@@ -1,3 +1,5 @@
+import type { Static, TSchema } from 'typebox'
+
 import { didYouMean } from './base/did-you-mean.ts'
 import { StartError } from './base/start-error.ts'
 import type { ScheduledWork } from './kernel/schedule/option.ts'
@@ -40,6 +42,29 @@ export type Config = SettingsInput & {
   readonly schedule?: Readonly<Record<string, ScheduleOption>>
 }
 
+/** A configuration with the types of its collections, for `CollectionsOf`. */
+export type TypedConfig<Collections> = Config & {
+  /** Only for the types. */
+  readonly '~collections'?: Collections
+}
+
+/**
+ * The types of the documents of a configuration, for the typed client: `createClient<Api & CollectionsOf<typeof config>>(url)`.
+ * Of a schema that is plain JSON the type is not known, unless it is in `Type.Unsafe<Project>({ … })`.
+ */
+export type CollectionsOf<C> = {
+  collections: C extends { readonly '~collections'?: infer Collections } ? Documents<Collections> : unknown
+}
+
+type Documents<Collections> = {
+  [
+    Name in keyof Collections as Collections[Name] extends { readonly schema: object } ? Name : never
+  ]: Collections[Name] extends { readonly schema: infer Schema extends TSchema }
+    ? Document<Static<Schema>>
+    : never
+}
+type Document<T> = unknown extends T ? Record<string, unknown> : T
+
 /**
  * Types a configuration, and returns it unchanged.
  *
@@ -50,7 +75,9 @@ export type Config = SettingsInput & {
  *   wires: [loyalty()],
  * })
  */
-export const defineConfig = (config: Config): Config => config
+export const defineConfig = <Collections = unknown>(
+  config: Config & { readonly store?: { readonly collections?: Collections } },
+): TypedConfig<Collections> => config
 
 /**
  * Reads `sixwire.config.ts` of a folder; returns an empty configuration if there is none.
