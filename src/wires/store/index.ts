@@ -13,7 +13,9 @@ import { declaredIndexes } from './documents/indexes/definition.ts'
 import { relationIndexes } from './documents/relations/incoming.ts'
 import { openDocuments } from './documents/open.ts'
 import { uniqueIndexes } from './documents/indexes/unique.ts'
+import { describedCollections } from './documents/described-collections.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
+import { schemasOf } from './documents/schemas.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
 import { createFileList } from './files/file-list.ts'
@@ -79,29 +81,32 @@ export const store = defineWire({
     )
     context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
-    return {
-      routes: storeRoutes({
-        documents: documentEndpoints({
-          collections,
-          writing,
-          ...lists,
-          listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
-        }),
-        files: fileEndpoints(
-          { files, list: createFileList(db), upload, access },
-          { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
-        ),
-        contents: contentEndpoints({ files, access, links, objects, variants }),
-        backups: backupEndpoints({ backups, clock }),
-        restores: restoreEndpoints(restores),
-        health: createHealth({
-          database: health,
-          uploads: storages.uploads,
-          isScheduled: options.backups.every !== undefined,
-          lastBackup: () => backups.lastCompletedAt(),
-        }),
+    const routes = storeRoutes({
+      documents: documentEndpoints({
+        collections,
+        writing,
+        ...lists,
+        listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
       }),
-      service: { documents: system, list: lists.list, files, backups, restores, indexes },
+      files: fileEndpoints(
+        { files, list: createFileList(db), upload, access },
+        { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
+      ),
+      contents: contentEndpoints({ files, access, links, objects, variants }),
+      backups: backupEndpoints({ backups, clock }),
+      restores: restoreEndpoints(restores),
+      health: createHealth({
+        database: health,
+        uploads: storages.uploads,
+        isScheduled: options.backups.every !== undefined,
+        lastBackup: () => backups.lastCompletedAt(),
+      }),
+    })
+    const schemas = schemasOf(options.collections)
+    return {
+      routes,
+      variants: (isTaken) => describedCollections(routes, schemas, isTaken),
+      service: { documents: system, list: lists.list, files, backups, restores, indexes, schemas },
       async start() {
         await backups.failLapsed()
         await restores.recover()
