@@ -33,20 +33,26 @@ export const isPrivileged = ({ kind }: Person): boolean => kind === 'admin' || k
 const names = (filter: Fields): string[] =>
   [...JSON.stringify(filter).matchAll(/\$\$user\.(\w+)/g)].map(([, name]) => name!)
 
+/** Operators of one value, as those of several. */
+const OF_SEVERAL: { readonly [operator: string]: string } = {
+  $eq: '$in',
+  $ne: '$nin',
+  $in: '$in',
+  $nin: '$nin',
+}
+
 /** A filter with the values of somebody in it. */
-function bound(value: Json, values: Person['values']): Json {
-  const found = typeof value === 'string' && value.startsWith('$$user.') ? values[value.slice(7)]! : value
-  if (found !== value) return Array.isArray(found) ? { $in: found } : found
-  if (Array.isArray(value)) return value.map((one: Json) => bound(one, values))
-  if (!isObject(value)) return value
+function bound(filter: Json, values: Person['values']): Json {
+  const isName = (value: Json): value is string => typeof value === 'string' && value.startsWith('$$user.')
+  const named = (name: string): Json[] => [values[name.slice('$$user.'.length)]!].flat()
+  if (Array.isArray(filter))
+    return filter.flatMap((one: Json) => (isName(one) ? named(one) : [bound(one, values)]))
+  if (!isObject(filter)) return filter
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => {
-      const operand = bound(inner, values)
-      const isBound = typeof inner === 'string' && operand !== inner
-      if (isBound && key === '$ne') return isObject(operand) ? ['$nin', operand['$in']!] : [key, operand]
-      if (isBound && ['$in', '$nin'].includes(key))
-        return [key, isObject(operand) ? operand['$in']! : [operand]]
-      return [key, operand]
+    Object.entries(filter).map(([key, operand]) => {
+      if (!isName(operand)) return [key, bound(operand, values)]
+      const several = OF_SEVERAL[key]
+      return several ? [several, named(operand)] : [key, { $in: named(operand) }]
     }),
   )
 }
