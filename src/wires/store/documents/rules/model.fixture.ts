@@ -27,6 +27,7 @@ export type Action = 'read' | 'create' | 'update' | 'delete'
 
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+const isIndex = (name: string): boolean => /^\d+$/.test(name)
 const alternatives = (rule: RuleOption): readonly (string | Fields)[] =>
   (Array.isArray(rule) ? rule : [rule]) as (string | Fields)[]
 export const isPrivileged = ({ kind }: Person): boolean => kind === 'admin' || kind === 'key'
@@ -111,15 +112,15 @@ export const concealed = (
     ? []
     : [...hidden, ...Object.keys(showTo).filter((path) => !holds(showTo[path]!, person, row))]
 
-/** A value without what is at a path, through all arrays. */
-export function without(value: Json, path: string): Json {
-  if (Array.isArray(value)) return value.map((one: Json) => without(one, path))
+/** A value without what is at a path, through all arrays, and objects with the names of indexes unless these count as others. */
+export function without(value: Json, path: string, passesIndexes = true): Json {
+  if (Array.isArray(value)) return value.map((one: Json) => without(one, path, passesIndexes))
   if (!isObject(value)) return value
   const [name, rest] = split(path)
   return Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]) => {
-      if (key !== name) return [[key, inner]]
-      return rest === '' ? [] : [[key, without(inner, rest)]]
+      if (key === name) return rest === '' ? [] : [[key, without(inner, rest, passesIndexes)]]
+      return [[key, passesIndexes && isIndex(key) ? without(inner, path) : inner]]
     }),
   )
 }
@@ -134,7 +135,11 @@ export function valuesAt(value: Json, path: string, place = ''): string[] {
   if (path === '') return [`${place} ${JSON.stringify(value)}`]
   if (Array.isArray(value)) return value.flatMap((one: Json, i) => valuesAt(one, path, `${place}/${i}`))
   const [name, rest] = split(path)
-  return isObject(value) && Object.hasOwn(value, name) ? valuesAt(value[name]!, rest, `${place}/${name}`) : []
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (key === name) return valuesAt(inner, rest, `${place}/${key}`)
+    return isIndex(key) ? valuesAt(inner, path, `${place}/${key}`) : []
+  })
 }
 
 /** A document as somebody who may read it sees it. */
@@ -179,7 +184,7 @@ export function asksOf(filter: Json, paths: readonly string[], outer: readonly s
   if (!isObject(filter)) return false
   const isWithin = (inner: string, holder: string) => `${inner}.`.startsWith(`${holder}.`)
   return Object.entries(filter).some(([key, operand]) => {
-    const parts = key.startsWith('$') ? [] : key.split('.').filter((part) => !/^\d+$/.test(part))
+    const parts = key.startsWith('$') ? [] : key.split('.').filter((part) => !isIndex(part))
     const path = [...outer, ...parts].join('.')
     if (paths.some((one) => isWithin(path, one))) return true
     const isHolder = path !== '' && paths.some((one) => isWithin(one, path))
@@ -204,7 +209,7 @@ export const sortsBy = (keys: readonly string[], paths: readonly string[]): bool
     const path = key
       .replace(/^-/, '')
       .split('.')
-      .filter((part) => !/^\d+$/.test(part))
+      .filter((part) => !isIndex(part))
       .join('.')
     return paths.some((one) => `${path}.`.startsWith(`${one}.`) || `${one}.`.startsWith(`${path}.`))
   })

@@ -228,7 +228,7 @@ eachEngine((engine) => {
       if (order === 'refused') return 400
       return order.map((i) => {
         const document = shown(model.option, reader, rows[i]!)
-        return left === undefined ? document : (without(document, left) as Fields)
+        return left === undefined ? document : (without(document, left, false) as Fields)
       })
     }
     const expected = listOf(who)

@@ -19,7 +19,9 @@ const oneOrSome = <T extends Json>(one: fc.Arbitrary<T>): fc.Arbitrary<Json> =>
 const object: fc.Arbitrary<Json> = fc
   .record({ a: maybe(number), b: maybe(number), c: maybe(number) })
   .map(present)
-const odd = fc.constantFrom<Json>(null, 'x', [], {}, 0, [[{ b: 1 }]])
+const odd = fc.constantFrom<Json>(null, 'x', [], {}, 0, [[{ b: 1 }]], {
+  0: { b: 1 },
+})
 
 /** Without what is undefined, which JSON does not have. */
 function present(fields: { [name: string]: Json | undefined }): Fields {
