@@ -30,26 +30,67 @@ export const withoutIndexes = (path: Path): Path => path.filter((part) => indexO
 export const isInside = (path: Path, other: Path): boolean =>
   path.length >= other.length && other.every((part, i) => part === path[i])
 
-/** A value in a document, with the keys that lead to it. */
-export type ValueAt = { readonly keys: readonly (string | number)[]; readonly value: Json }
+/** The keys that lead to a value in a document. */
+export type Keys = readonly (string | number)[]
 
-/** The values at a path in a document, through all arrays. */
-export function* valuesAt(
+/** A value in a document, with the keys that lead to it. */
+export type ValueAt = { readonly keys: Keys; readonly value: Json }
+
+/**
+ * The values at a path in a document, through all arrays. An object with the names `0`, `1` and so on is as good as an array to
+ * filters, and to programs that read documents, so a path runs through it likewise.
+ */
+export function valuesAt(document: unknown, path: Path): ValueAt[] {
+  const values: ValueAt[] = []
+  findAt(document, path, (keys, value) => {
+    values.push({ keys: [...keys], value: value as Json })
+    return false
+  })
+  return values
+}
+
+/** The keys that lead to the first of these values; undefined if there is none. */
+export function firstKeysAt(document: unknown, path: Path): Keys | undefined {
+  let first: Keys | undefined
+  findAt(document, path, (keys) => {
+    first = [...keys]
+    return true
+  })
+  return first
+}
+
+type IsFound = (keys: Keys, value: unknown) => boolean
+
+/**
+ * Looks for a value at a path. A document may have hundreds of thousands of elements, so nothing is made for each.
+ *
+ * @param part the part of the path that comes next
+ * @param keys those that led so far
+ */
+function findAt(
   value: unknown,
   path: Path,
-  keys: readonly (string | number)[] = [],
-): Generator<ValueAt> {
-  if (Array.isArray(value)) {
-    // The array itself is the value at the end of the path.
-    if (path.length === 0) yield { keys, value }
-    else for (const [i, element] of value.entries()) yield* valuesAt(element, path, [...keys, i])
-    return
+  isFound: IsFound,
+  part = 0,
+  keys: (string | number)[] = [],
+): boolean {
+  // An array may be the value at the end of the path itself.
+  if (part === path.length) return isFound(keys, value)
+  if (typeof value !== 'object' || value === null) return false
+  const behind = (inner: unknown, key: string | number, next: number): boolean => {
+    keys.push(key)
+    const isThere = findAt(inner, path, isFound, next, keys)
+    keys.pop()
+    return isThere
   }
-  if (path.length === 0) {
-    yield { keys, value: value as Json }
-    return
+  if (Array.isArray(value)) return value.some((element, i) => behind(element, i, part))
+  const fields = value as Record<string, unknown>
+  const name = path[part]!
+  if (Object.hasOwn(fields, name) && behind(fields[name], name, part + 1)) return true
+  // JavaScript has indexes before all other names.
+  for (const index in fields) {
+    if (indexOf(index) === -1) return false
+    if (behind(fields[index], index, part)) return true
   }
-  const [name, ...rest] = path as [string, ...string[]]
-  if (typeof value === 'object' && value !== null && Object.hasOwn(value, name))
-    yield* valuesAt((value as Record<string, unknown>)[name], rest, [...keys, name])
+  return false
 }
