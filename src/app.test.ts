@@ -10,6 +10,7 @@ import { startApp } from './testing/app.ts'
 import { assemble, refused } from './testing/assemble.ts'
 import { stillClock } from './testing/clock.ts'
 import { eachEngine } from './testing/engines.ts'
+import { until } from './testing/until.ts'
 import { defineWire, type ConfiguredWire } from './kernel/wire.ts'
 import { auth } from './wires/auth/index.ts'
 
@@ -223,6 +224,23 @@ eachEngine((engine) => {
       const again = await startApp(t, engine, { databaseUrl })
       assert.equal((await again.request('POST', '/auth/login', { body: { email, password } })).status, 200)
     })
+  })
+
+  test('scheduled work gets what a wire offers', async (t) => {
+    const shop = defineWire({
+      name: 'shop',
+      setup: () => ({ routes: [], service: undefined, scheduleContext: { shop: { open: true } } }),
+    })
+    const clock = stillClock()
+    let found: object | undefined
+    const run = (context: object) => void (found = context)
+    await startApp(t, engine, {
+      clock,
+      config: { wires: [shop()], schedule: { daily: { cron: '@daily', run } } },
+    })
+    clock.advance(86_400_000)
+    await until(() => found !== undefined)
+    assert.partialDeepStrictEqual(found, { shop: { open: true }, due: new Date(clock.now()) })
   })
 
   test('two applications in one process have nothing to do with each other', async (t) => {

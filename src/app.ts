@@ -29,6 +29,8 @@ import { migrateWithLog } from './kernel/migrate-with-log.ts'
 import { createProcesses, type ProcessWatch } from './kernel/processes.ts'
 import { createProcessRateLimiter, createRateLimiter } from './kernel/rate-limits.ts'
 import type { SandboxLists } from './kernel/sandbox-lists.ts'
+import { checkSchedules, type Schedule } from './kernel/schedule/option.ts'
+import { createSchedule } from './kernel/schedule/schedule.ts'
 import { FRAME_SEALED, isRotatedTo, type SealedColumn } from './kernel/sealed.ts'
 import { adoptNextSecret, findNextSecret } from './kernel/secret.ts'
 import { checkServedPolicy, recordServedPolicy } from './kernel/served-policy.ts'
@@ -44,7 +46,14 @@ import {
 } from './kernel/options.ts'
 import { BUILT_IN, chooseWires, configuredWires, type BuiltIn, type Config } from './wires.ts'
 
-export { defineConfig, loadConfig, type Config } from './wires.ts'
+export {
+  defineConfig,
+  loadConfig,
+  type CollectionsOf,
+  type Config,
+  type ScheduleOption,
+  type TypedConfig,
+} from './wires.ts'
 
 // The longest time for which an answer with tokens stays stored after its last replay.
 const CLEANING_MS = 60_000
@@ -124,6 +133,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
     environment,
     all.flatMap(({ variables }) => Object.keys(variables)),
   )
+  const schedules = await checkSchedules(config.schedule, clock.now())
   const loaded = await loadSettings(config, environment, folder)
   const wires = chooseWires(all, loaded)
   const log = await createLog(loaded, options.logTo)
@@ -155,6 +165,7 @@ export async function createApp(options: AppOptions = {}): Promise<App> {
       processes,
       wires,
       wireOptions,
+      schedules,
       running,
       sandbox,
     })
@@ -194,6 +205,7 @@ type Parts = {
   processes: ProcessWatch
   wires: readonly ConfiguredWire[]
   wireOptions: ReadonlyMap<ConfiguredWire, unknown>
+  schedules: readonly Schedule[]
   /** The wires that are set up, in their order; `assemble` adds them. */
   running: Running[]
   sandbox: Sandbox | undefined
@@ -254,9 +266,9 @@ async function assemble(parts: Parts): Promise<App> {
   }
 
   const authenticate = running.find((one) => one.authenticate)?.authenticate
-  const groups = running.map(({ routes, bodyLimit }, at) => {
+  const groups = running.map(({ routes, variants, bodyLimit }, at) => {
     const { name, description } = wires[at]!
-    return { wire: name, description, routes, ...(bodyLimit !== undefined && { bodyLimit }) }
+    return { wire: name, description, routes, variants, ...(bodyLimit !== undefined && { bodyLimit }) }
   })
   checkRoutes(groups, authenticate !== undefined)
   // The tests compile the schemas of Sixwire's own wires.
@@ -292,6 +304,12 @@ async function assemble(parts: Parts): Promise<App> {
     await idempotency.deleteExpired()
     await rateLimiter.deleteFull()
   })
+
+  const schedule = createSchedule(
+    { db, clock, jobs, log },
+    parts.schedules,
+    Object.assign({}, ...running.map((one) => one.scheduleContext)) as Record<string, unknown>,
+  )
 
   const warnings = [...warningsOf(settings, environment), ...running.flatMap((one) => one.warnings ?? [])]
 
@@ -333,7 +351,9 @@ async function assemble(parts: Parts): Promise<App> {
     await migrate()
     await recordServedPolicy(db, settings)
     await startWires()
+    await schedule.start()
     await jobs.start()
+    for (const one of running) await one.ready?.(() => life.goOn())
     life.ready()
     return address
   }

@@ -7,7 +7,17 @@
  *
  * @module
  */
-export { createApp, defineConfig, loadConfig, type App, type AppOptions, type Config } from './app.ts'
+export {
+  createApp,
+  defineConfig,
+  loadConfig,
+  type App,
+  type AppOptions,
+  type CollectionsOf,
+  type Config,
+  type ScheduleOption,
+  type TypedConfig,
+} from './app.ts'
 export { ApiError, defineErrors, errors, invalid } from './base/errors.ts'
 export { amountFault, formatAmount, formatUnits, parseAmount, parseUnits, unitsFault } from './base/money.ts'
 export {

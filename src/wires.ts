@@ -1,8 +1,11 @@
+import type { Static, TSchema } from 'typebox'
+
 import { didYouMean } from './base/did-you-mean.ts'
 import { StartError } from './base/start-error.ts'
+import type { ScheduledWork } from './kernel/schedule/option.ts'
 import { readConfigFile } from './kernel/config-file.ts'
 import { settingNames, type Settings, type SettingsInput } from './kernel/config.ts'
-import type { ApiOf, ConfiguredWire } from './kernel/wire.ts'
+import type { ApiOf, ConfiguredWire, ServiceOf } from './kernel/wire.ts'
 import { checkWires, orderWires } from './kernel/wiring.ts'
 import { auth } from './wires/auth/index.ts'
 import { core } from './wires/core/index.ts'
@@ -20,13 +23,47 @@ type OptionsOf<W> = W extends (options?: infer O) => ConfiguredWire ? NonNullabl
 /** The routes of Sixwire's own wires as their code has them; `Api` of the client is the same, written as text. */
 export type BuiltInApi = ApiOf<BuiltIn[keyof BuiltIn]>
 
-/** The content of `sixwire.config.ts`: the frame's settings, the options of each wire, and the application's own wires. */
+/** Work that runs at certain times; its context has the documents of the store, with the rights of the system. */
+export type ScheduleOption = ScheduledWork<{
+  /** Undefined if the store is not loaded. */
+  readonly documents: ServiceOf<typeof store>['documents']
+}>
+
+/**
+ * The content of `sixwire.config.ts`: the frame's settings, the options of each wire, the application's own wires, and its
+ * schedules.
+ */
 export type Config = SettingsInput & {
   readonly [N in Exclude<keyof BuiltIn, 'core'>]?: OptionsOf<BuiltIn[N]>
 } & {
   /** The application's own wires. */
   readonly wires?: readonly ConfiguredWire[]
+  /** Work that runs at certain times, by name. */
+  readonly schedule?: Readonly<Record<string, ScheduleOption>>
 }
+
+/** A configuration with the types of its collections, for `CollectionsOf`. */
+export type TypedConfig<Collections> = Config & {
+  /** Only for the types. */
+  readonly '~collections'?: Collections
+}
+
+/**
+ * The types of the documents of a configuration, for the typed client: `createClient<Api & CollectionsOf<typeof config>>(url)`.
+ * Of a schema that is plain JSON the type is not known, unless it is in `Type.Unsafe<Project>({ … })`.
+ */
+export type CollectionsOf<C> = {
+  collections: C extends { readonly '~collections'?: infer Collections } ? Documents<Collections> : unknown
+}
+
+type Documents<Collections> = {
+  [
+    Name in keyof Collections as Collections[Name] extends { readonly schema: object } ? Name : never
+  ]: Collections[Name] extends { readonly schema: infer Schema extends TSchema }
+    ? Document<Static<Schema>>
+    : never
+}
+type Document<T> = unknown extends T ? Record<string, unknown> : T
 
 /**
  * Types a configuration, and returns it unchanged.
@@ -38,7 +75,9 @@ export type Config = SettingsInput & {
  *   wires: [loyalty()],
  * })
  */
-export const defineConfig = (config: Config): Config => config
+export const defineConfig = <Collections = unknown>(
+  config: Config & { readonly store?: { readonly collections?: Collections } },
+): TypedConfig<Collections> => config
 
 /**
  * Reads `sixwire.config.ts` of a folder; returns an empty configuration if there is none.
@@ -48,7 +87,7 @@ export const defineConfig = (config: Config): Config => config
 export const loadConfig = async (folder: string): Promise<Config> => readConfigFile(folder)
 
 function checkNames(config: Config): void {
-  const known = [...settingNames, ...Object.keys(BUILT_IN), 'wires']
+  const known = [...settingNames, ...Object.keys(BUILT_IN), 'wires', 'schedule']
   const unknown = Object.keys(config).find((name) => !known.includes(name))
   if (unknown !== undefined)
     throw new StartError(`${unknown}: there is no such setting${didYouMean(unknown, known)}`)

@@ -26,6 +26,10 @@ export function boundedPointer(at: string, keys: Iterable<string | number>): str
   return pointer
 }
 
+/** A pointer that is longer than 1000 characters, up to the innermost container that fits. */
+export const cutPointer = (pointer: string): string =>
+  pointer.length > LONGEST_POINTER ? pointer.slice(0, pointer.lastIndexOf('/', LONGEST_POINTER)) : pointer
+
 /**
  * The value at a JSON pointer.
  *

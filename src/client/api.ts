@@ -681,6 +681,10 @@ type Explanation = {
 type DocumentIndex = {
   fields: string
   unique: boolean
+  /** Whether documents that lack one of the fields are not in it. Then it answers only filters that ask for values of all fields. */
+  sparse?: boolean
+  /** Whether it ignores the case of texts. Then it answers no lists. */
+  ignoreCase?: boolean
   source: 'declared' | 'automatic'
   state: 'building' | 'ready' | 'failed'
   /** Why it has failed. */

@@ -6,7 +6,16 @@ import { createCollection, type Collection } from './collection.ts'
 import { hasXhr, sendWithProgress } from './progress.ts'
 import { isRepeatable, readBody, requestOf, urlOf } from './request.ts'
 import { headersOf, isSafe, sendRepeatedly } from './retry.ts'
-import type { AnyInput, Arguments, CallOptions, CallCode, KeyOf, CallReply } from './route-types.ts'
+import type {
+  AnyInput,
+  Arguments,
+  CallCode,
+  CallOptions,
+  CallReply,
+  CollectionOf,
+  DocumentOf,
+  KeyOf,
+} from './route-types.ts'
 import { ClientSession, type KeptSession, type SessionStorage, type SessionTokens } from './session.ts'
 
 /** What a call came to: its reply, or the error that the server answered. */
@@ -59,6 +68,13 @@ export type Client<Api = OwnApi> = {
     key: K,
     code: Code,
   ): error is CallError<Code>
+  /**
+   * The documents of a collection of the store, whose type the `Api` knows.
+   *
+   * @example
+   * const projects = six.collection('projects')
+   */
+  collection<Name extends CollectionOf<Api>>(name: Name): Collection<DocumentOf<Api, Name>>
   /**
    * The documents of a collection of the store.
    *
@@ -197,7 +213,7 @@ export function createClient<Api = OwnApi>(baseUrl: string, options: ClientOptio
     },
     isError: (error: unknown, keyOrCode: string, code?: string): error is CallError<never> =>
       code === undefined ? isError(error, keyOrCode) : isError(error, code) && error.route === keyOrCode,
-    collection: (name) => createCollection(raw, name),
+    collection: (name: string) => createCollection(raw, name),
     upload(file, { name, metadata, ...input } = {}) {
       const body = new FormData()
       if (name === undefined) body.append('file', file)

@@ -20,8 +20,19 @@ export type AnyInput = CallOptions & {
   idempotencyKey?: string | true | undefined
 }
 
+/** What an `Api` has beside routes: the types of documents, by the names of their collections. */
+type NotRoutes = 'collections'
+
 /** The routes of an `Api`: `POST /auth/login`. */
-export type KeyOf<Api> = keyof Api & string
+export type KeyOf<Api> = Exclude<keyof Api & string, NotRoutes>
+
+type Collections<Api> = Api extends { collections: infer Documents } ? Documents : unknown
+
+/** The collections of an `Api` whose documents have a type. */
+export type CollectionOf<Api> = keyof Collections<Api> & string
+
+/** The documents of a collection of an `Api`. */
+export type DocumentOf<Api, Name extends CollectionOf<Api>> = Collections<Api>[Name] & object
 
 type PathParams<K> = K extends `${string}/:${infer Name}/${infer Rest}`
   ? Name | PathParams<`/${Rest}`>

@@ -6,7 +6,8 @@ import { API_FILE, builtInApi } from '../../scripts/api-types.ts'
 import type { errors } from '../base/errors.ts'
 import { apiTypes } from '../http/api-types.ts'
 import type { ApiOf } from '../kernel/wire.ts'
-import type { BuiltInApi } from '../wires.ts'
+import { Type } from '../base/schema.ts'
+import { defineConfig, type BuiltInApi, type CollectionsOf, type Config } from '../wires.ts'
 import {
   isError,
   type Api,
@@ -14,6 +15,7 @@ import {
   type Client,
   type CallCode,
   type CallInput,
+  type Collection,
   type KeyOf,
 } from './index.ts'
 import type { Api as ShopApi } from './shop-api.fixture.ts'
@@ -129,6 +131,65 @@ export type Defaults = [
 export type Keys = [
   Yes<Accepts<CallInput<Known, 'POST /store/backup'>, { idempotencyKey: string }>>,
   No<'idempotencyKey' extends keyof CallInput<Known, 'POST /auth/login'> ? true : false>,
+]
+
+// The documents of a collection are of the type of its schema in the configuration.
+type Project = { title: string; price?: number }
+const config = defineConfig({
+  name: 'shop',
+  auth: { registration: 'closed' },
+  store: {
+    collections: {
+      projects: {
+        read: 'public',
+        schema: Type.Object({ title: Type.String(), price: Type.Optional(Type.Integer()) }),
+      },
+      'work-items': { schema: Type.Unsafe<{ part: string[] }>({ type: 'object' }) },
+      plain: { schema: { type: 'object', properties: { text: { type: 'string' } } } },
+      notes: 'owner',
+    },
+  },
+})
+declare const typed: Client<Api & CollectionsOf<typeof config>>
+declare const untyped: Client<Api & CollectionsOf<Config>>
+const projects = () => typed.collection('projects')
+const named = () => typed.collection<'projects'>('projects')
+const items = () => typed.collection('work-items')
+const plain = () => typed.collection('plain')
+const notes = () => typed.collection<{ text: string }>('notes')
+const books = () => untyped.collection<{ title: string }>('books')
+export type Documents = [
+  Yes<Equal<ReturnType<typeof projects>, Collection<Project>>>,
+  Yes<Equal<ReturnType<typeof named>, Collection<Project>>>,
+  Yes<Equal<ReturnType<typeof items>, Collection<{ part: string[] }>>>,
+  Yes<Equal<ReturnType<typeof plain>, Collection<Record<string, unknown>>>>,
+  Yes<Equal<ReturnType<typeof notes>, Collection<{ text: string }>>>,
+  Yes<Equal<ReturnType<typeof books>, Collection<{ title: string }>>>,
+  No<Accepts<KeyOf<Api & CollectionsOf<typeof config>>, 'collections'>>,
+]
+
+/** What is written and filtered has the type as well. */
+export async function usesDocuments(): Promise<void> {
+  const { data } = await typed.collection('projects').list({ filter: { price: { $gt: 5 } }, sort: '-title' })
+  data[0]!.title satisfies string
+  // @ts-expect-error no such field
+  void data[0]!.titel
+  // @ts-expect-error the title is a text
+  await typed.collection('projects').create({ title: 5 })
+  // @ts-expect-error there is no such collection with a schema
+  typed.collection<'projets'>('projets')
+}
+
+/** A typed configuration is checked as one without types. */
+export const mistaken = () => [
+  // @ts-expect-error no such setting
+  defineConfig({ nmae: 'shop' }),
+  // @ts-expect-error no such option
+  defineConfig({ store: { collection: {} } }),
+  // @ts-expect-error no such audience
+  defineConfig({ store: { collections: { notes: 'all' } } }),
+  // @ts-expect-error no such rule
+  defineConfig({ store: { collections: { notes: { write: 'owner', schema: Type.Object({}) } } } }),
 ]
 
 // The types that are written as text are those of the code.

@@ -9,6 +9,7 @@ import { init } from './init.ts'
 import { jobs } from './jobs.ts'
 import { key } from './key.ts'
 import { pay } from './pay.ts'
+import { schedule } from './schedule.ts'
 import { secret } from './secret.ts'
 import { start } from './start.ts'
 import { template } from './template.ts'
@@ -28,6 +29,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   user,
   key,
   jobs,
+  schedule,
   pay,
   transaction,
   backup,

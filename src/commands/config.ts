@@ -2,7 +2,13 @@ import { loadConfig } from '../app.ts'
 import { configFileName } from '../kernel/config-file.ts'
 import { checkVariables, readSettings } from '../kernel/config.ts'
 import { checkOptions } from '../kernel/options.ts'
-import { frameInForce, optionsInForce, type SettingInForce } from '../kernel/settings-in-force.ts'
+import { checkSchedules } from '../kernel/schedule/option.ts'
+import {
+  frameInForce,
+  optionsInForce,
+  scheduleInForce,
+  type SettingInForce,
+} from '../kernel/settings-in-force.ts'
 import { chooseWires, configuredWires } from '../wires.ts'
 import { defineAction } from './command.ts'
 import { SETTING_OPTIONS, withSettings, type Environment } from './environment.ts'
@@ -32,6 +38,7 @@ async function inForce(folder: string, environment: Environment): Promise<Settin
     variables,
     all.flatMap((wire) => Object.keys(wire.variables)),
   )
+  const schedules = await checkSchedules(input.schedule, Date.now())
   const settings = await readSettings(input, variables, folder)
   const sources = {
     sourceOf: (name: string) => environment.sourceOf(name),
@@ -41,6 +48,7 @@ async function inForce(folder: string, environment: Environment): Promise<Settin
   return [
     ...frameInForce(settings, input, sources),
     ...ofWires.flatMap(([wire, options]) => optionsInForce(wire, options, sources)),
+    ...schedules.flatMap((one) => scheduleInForce(one, input.schedule?.[one.name], sources)),
   ]
 }
 

@@ -59,6 +59,53 @@ test('sixwire types writes the routes of an application, and leaves its database
   assert.equal(await readFile(join(folder, 'api.ts'), 'utf8'), output)
 })
 
+const COLLECTIONS = `
+import { defineConfig, Type } from 'sixwire'
+export default defineConfig({ store: { collections: {
+  projects: { schema: Type.Object({ title: Type.String(), price: Type.Optional(Type.Integer()) }) },
+  'work-items': { schema: {
+    title: 'A piece of work',
+    description: 'What is to be done.',
+    type: 'object',
+    properties: { part: { $ref: '#/$defs/part' }, kind: { type: ['string', 'null'] }, tags: { type: 'array', items: { enum: ['a', 'b'] } } },
+    required: ['part'],
+    $defs: { part: { type: 'object', properties: { name: { type: 'string' }, parts: { type: 'array', items: { $ref: '#/$defs/part' } } } } },
+  } },
+  free: { schema: {} },
+  notes: 'owner',
+} } })
+`
+const DOCUMENTS = `
+  /** The documents of the collections that have a schema. */
+  collections: {
+    projects: {
+      title: string
+      price?: number
+    }
+    /** What is to be done. */
+    'work-items': {
+      part: {
+        name?: string
+        parts?: unknown[]
+      }
+      kind?: string | null
+      tags?: ('a' | 'b')[]
+    }
+    free: Record<string, unknown>
+  }
+}
+`
+
+test('sixwire types writes the documents of collections that have a schema', async (t) => {
+  const folder = await applicationFolder(t, { 'sixwire.config.ts': COLLECTIONS })
+  const { code, output, errors } = await runHere(['types'], {
+    folder,
+    environment: { SIXWIRE_SANDBOX: 'off' },
+  })
+  assert.deepEqual([code, errors], [0, ''])
+  assert.ok(output.endsWith(DOCUMENTS), output.slice(-700))
+})
+
 test('they need no other types than those of a browser, under the strictest checks', async (t) => {
   const folder = await temporaryFolder(t)
   const { code } = await runHere(['types', '--output', 'api.ts'], { folder })

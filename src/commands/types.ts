@@ -8,10 +8,11 @@ import { apiTypes } from '../http/api-types.ts'
 import { defineAction } from './command.ts'
 
 export const types = defineAction({
-  summary: 'Write the types of the routes for the client',
+  summary: 'Write the types of the routes and documents for the client',
   options: { output: { value: 'FILE', description: 'write the file instead of printing it' } },
   details: `Prints TypeScript for createClient<Api> of sixwire/client: the routes of the wires that start would load, those
-of this application included. It is for clients in other repositories: the file needs nothing of the server.
+of this application included, and the documents of the collections that have a schema. It is for clients in other
+repositories: the file needs nothing of the server.
 Reads the configuration as start does, without a database; nothing is started.
 
   npx sixwire types --output api.ts`,
@@ -44,7 +45,11 @@ async function typesOf(folder: string): Promise<string> {
       standIns: false,
     })
     try {
-      return apiTypes(app.routes.flatMap(({ routes }) => routes))
+      const collections = app.wires.includes('store') ? app.service('store').schemas : undefined
+      return apiTypes(
+        app.routes.flatMap(({ routes }) => routes),
+        collections,
+      )
     } finally {
       await app.close()
     }

@@ -31,12 +31,14 @@ someEngine((engine) => {
     // Each declares the client of an application by itself.
     const isOwn = (block: string) => block.includes('loyalty')
     const [inferred, written] = blocks.filter(isOwn)
+    const isTyped = (block: string) => block.includes('projects')
+    const [typedConfig, typed] = blocks.filter(isTyped)
     const shared = `import localStorage from './storage.ts'
       const lines = []
       const console = { log: (...line) => void lines.push(line.join(' ')) }
       const location = { hash: '' }
       process.env.SIXWIRE_KEY = '${key}'\n`
-    const main = blocks.filter((block) => !isOwn(block)).join('\n')
+    const main = blocks.filter((block) => !isOwn(block) && !isTyped(block)).join('\n')
     const at = (text: string) =>
       text
         .replaceAll('http://localhost:3000', app.url)
@@ -46,6 +48,8 @@ someEngine((engine) => {
       'main.ts': at(`${shared}${main}\nexport { lines, data, total, user, again, bytes, orders }`),
       // They find the session of the other in the storage.
       'inferred.ts': at(`import localStorage from './storage.ts'\n${inferred!}\nexport { points }`),
+      'sixwire.config.ts': typedConfig!,
+      'typed.ts': at(`import localStorage from './storage.ts'\n${typed!}\nexport { house }`),
       'written.ts': at(`import localStorage from './storage.ts'\n${written!}\nexport { points }`),
     })
     const ran = (await importFile(join(folder, 'main.ts'))) as Ran
@@ -65,5 +69,7 @@ someEngine((engine) => {
     ])
     for (const file of ['inferred.ts', 'written.ts'])
       assert.deepEqual({ ...(await importFile(join(folder, file))) }, { points: 100 })
+    const { house } = (await importFile(join(folder, 'typed.ts'))) as { house: { title: string } }
+    assert.equal(house.title, 'House')
   })
 })

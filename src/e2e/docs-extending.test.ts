@@ -8,8 +8,10 @@ import { test } from 'node:test'
 import { loadConfig, type Config } from '../app.ts'
 import { sql } from '../db/sql.ts'
 import { startApp } from '../testing/app.ts'
+import { stillClock } from '../testing/clock.ts'
 import { someEngine, temporaryFolder } from '../testing/engines.ts'
 import { applicationFolder, blocksOf, importFile } from '../testing/examples.ts'
+import { until } from '../testing/until.ts'
 
 someEngine((engine) => {
   test('the wire of docs/extending.md greets', async (t) => {
@@ -104,5 +106,26 @@ someEngine((engine) => {
       berlin: { urls: ['https://a', 'https://b'] },
       bonn: { urls: ['https://d'] },
     })
+  })
+
+  test('the schedule of docs/extending.md runs once, on two servers', async (t) => {
+    const schedule = (await blocksOf('docs/extending.md', 'ts')).find((block) => block.includes('cron:'))!
+    const folder = await applicationFolder(t, { 'sixwire.config.ts': schedule })
+    const config: Config = await loadConfig(folder)
+    // A Friday, a minute before its time in Zurich.
+    const clock = stillClock(Date.UTC(2027, 6, 2, 4, 59))
+    const databaseUrl = await engine.migratedUrl()
+    const servers = [
+      await startApp(t, engine, { config, clock, databaseUrl }),
+      await startApp(t, engine, { config, clock, databaseUrl }),
+    ]
+    const log = () => servers.map((one) => one.log()).join('')
+    const sent = () =>
+      [...log().matchAll(/"due":"(.{24})","msg":"the digest is sent"/g)].map(([, due]) => due)
+    clock.advance(60_000)
+    await until(() => sent().length === 1)
+    clock.advance(3 * 86_400_000)
+    await until(() => sent().length === 2)
+    assert.deepEqual(sent(), ['2027-07-02T05:00:00.000Z', '2027-07-05T05:00:00.000Z'])
   })
 })

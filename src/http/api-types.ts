@@ -161,16 +161,32 @@ function routeOf({ key, spec }: Route, components: Components): string {
   return `${commentOf(spec.summary)}${quoted(key)}: ${blockOf(lines)}`
 }
 
+/** The types of the documents of collections, as a field of the `Api`. */
+function collectionsOf(schemas: ReadonlyMap<string, Schema>, components: Components): string {
+  const fields = [...schemas].map(([name, schema]) => {
+    const type = typeOf(schema, 'reply', components)
+    return `${commentOf(schema['description'])}${nameOf(name)}: ${type === 'unknown' ? 'Record<string, unknown>' : type}`
+  })
+  return `/** The documents of the collections that have a schema. */\ncollections: ${blockOf(fields)}`
+}
+
 /**
  * Writes the types of routes as TypeScript: an interface `Api` for `createClient<Api>` of `sixwire/client`, which needs
  * nothing of the server.
  *
+ * @param collections the schemas of documents by their collections, without references and titles
  * @example
  * await writeFile('api.ts', apiTypes(app.routes.flatMap(({ routes }) => routes)))
  */
-export function apiTypes(routes: readonly Route[]): string {
+export function apiTypes(
+  routes: readonly Route[],
+  collections: ReadonlyMap<string, Schema> = new Map(),
+): string {
   const components: Components = new Map()
-  const all = routes.map((route) => routeOf(route, components))
+  const all = [
+    ...routes.map((route) => routeOf(route, components)),
+    ...(collections.size > 0 ? [collectionsOf(collections, components)] : []),
+  ]
   const types = [...components].map(
     ([name, { type, description }]) => `${commentOf(description)}type ${name} = ${type}`,
   )

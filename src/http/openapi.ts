@@ -6,6 +6,7 @@ import { createDocsPage } from './docs-page.ts'
 import { JSON_TYPE } from './failures.ts'
 import { operationOf } from './openapi-operation.ts'
 import { createComponents } from './openapi-components.ts'
+import { titledSchemas } from './openapi-titles.ts'
 import type { Route, RouteGroup } from './route.ts'
 
 const ABOUT = `Requests and answers are JSON. Every call has an example that can be sent as it is. For calls that need a user, sign up
@@ -35,8 +36,19 @@ function operationIdOf({ method, path }: Route): string {
 /** Title and version of the description, and the address under which the server is reached. */
 export type About = { title: string; version: string; url: string }
 
+/** The groups with their variants. */
+function withVariants(groups: readonly RouteGroup[]): RouteGroup[] {
+  const titles = new Set(titledSchemas(groups).map(({ title }) => title))
+  return groups.map((group) => {
+    const variants = group.variants?.((title) => titles.has(title)) ?? []
+    for (const { title } of titledSchemas([{ ...group, routes: variants }])) titles.add(title)
+    return { ...group, routes: [...group.routes, ...variants] }
+  })
+}
+
 /** Describes every route as OpenAPI 3.1. */
-function describe(about: About, groups: readonly RouteGroup[]): object {
+function describe(about: About, served: readonly RouteGroup[]): object {
+  const groups = withVariants(served)
   const prefix = new URL(about.url).pathname
   const components = createComponents(groups)
   const paths: Record<string, Record<string, object>> = {}

@@ -264,10 +264,19 @@ export const endpoint = <const S extends RouteSpec>(spec: S, handler: Handler<S>
   handler,
 ]
 
+/**
+ * Makes routes with a value in place of a parameter, which are described and not served: a route with the parameter answers
+ * them. Called when the description is read for the first time.
+ *
+ * @param isTaken whether another schema has a title
+ */
+export type RouteVariants = (isTaken: (title: string) => boolean) => readonly Route[]
+
 /** Routes of one wire; `bodyLimit` is the largest body in bytes of those that set no limit themselves. */
 export type RouteGroup = {
   wire: string
   description?: string | undefined
   routes: readonly Route[]
+  variants?: RouteVariants | undefined
   bodyLimit?: number
 }

@@ -14,8 +14,8 @@ import { errors, invalid, ISSUES_SHOWN, type Issue } from '../base/errors.ts'
 import { didYouMean } from '../base/did-you-mean.ts'
 import { pointerTo } from '../base/json-pointer.ts'
 import { isListQuery } from './page.ts'
+import { isSmall, issuesOf } from './schema-faults.ts'
 
-const SMALL_VALUES_MAX = 200
 const ID_PARAMETER = /^\/params\/(?:id|\w+Id)$/
 
 /** The part of a request that a schema is for; the first step of the path of every fault. */
@@ -61,7 +61,7 @@ export function createValidation(): Validation {
     return (value) => {
       const check = (compiled ??= first().compile(schema))
       const input = read ? read(value) : { value, issues: [] }
-      const faults = check(input.value) ? [] : issuesOf(part, faultsOf(input.value, check.errors!))
+      const faults = check(input.value) ? [] : issuesOf(`/${part}`, faultsOf(input.value, check.errors!))
       // A field that could not be read is not in the value, but it is not missing.
       const unreadable = new Set(input.issues.map(({ path }) => path))
       const issues = [...input.issues, ...faults.filter(({ path }) => !unreadable.has(path))]
@@ -90,88 +90,11 @@ function compilerOf(settings: Options): Ajv {
   return new Ajv(settings).addKeyword({ keyword: RULE, validate })
 }
 
-/** Whether all faults may be collected: a large value could have more than fit into memory. */
-function isSmall(value: unknown): boolean {
-  const queue = [value]
-  for (let count = 0; queue.length > 0; count++) {
-    if (count + queue.length > SMALL_VALUES_MAX) return false
-    const next = queue.pop()
-    if (typeof next === 'object' && next !== null)
-      for (const inner of Object.values(next)) if (queue.push(inner) > SMALL_VALUES_MAX) return false
-  }
-  return true
-}
-
 /** An id of an invalid form is answered like an id that no record has. */
 const refusal = (issues: readonly Issue[]): Error =>
   issues.every(({ path }) => ID_PARAMETER.test(path))
     ? errors.not_found({ message: 'No record has an id of this form.' })
     : invalid(...issues)
-
-function issuesOf(part: RequestPart, faults: readonly ErrorObject[]): Issue[] {
-  return withoutRepetitions(faults)
-    .slice(0, ISSUES_SHOWN)
-    .map((fault) => ({ path: `/${part}${pathOf(fault)}`, message: messageOf(fault) }))
-}
-
-function pathOf({ instancePath, keyword, params }: ErrorObject): string {
-  if (keyword === 'required') return pointerTo(instancePath, String(params['missingProperty']))
-  return keyword === RULE ? instancePath + String(params['path']) : instancePath
-}
-
-function messageOf({ keyword, schema, parentSchema, message = 'is not valid' }: ErrorObject): string {
-  if (keyword === RULE) return message
-  if (keyword === 'required') return 'is required'
-  if (keyword === 'const') return `must be ${String(schema)}`
-  if (keyword === 'enum') return `must be one of ${(schema as unknown[]).join(', ')}`
-  // The description of a schema tells most readers more than its pattern.
-  const { description } = parentSchema as { description?: string }
-  if (keyword === 'pattern' && description !== undefined)
-    return `does not fit: ${description} (pattern ${String(schema)})`
-  if (keyword === 'anyOf') return `must be ${alternatives(schema as Alternative[])}`
-  return message
-}
-
-// Keywords whose faults only say that the value is of the wrong kind; other faults are more specific.
-const OF_KIND = new Set(['type', 'const', 'enum', 'anyOf'])
-
-/**
- * Removes faults of alternatives that repeat each other, and faults of rules for values that their schemas refuse.
- */
-function withoutRepetitions(faults: readonly ErrorObject[]): ErrorObject[] {
-  const remaining = new Set(faults)
-  for (const union of faults.filter(({ keyword }) => keyword === 'anyOf')) {
-    const within = faults.filter(
-      (fault) =>
-        fault.schemaPath.startsWith(`${union.schemaPath}/`) &&
-        fault.instancePath.startsWith(union.instancePath),
-    )
-    const inner = within.filter(
-      (fault) => pathOf(fault) !== union.instancePath || !OF_KIND.has(fault.keyword),
-    )
-    if (inner.length > 0) remaining.delete(union)
-    for (const fault of within) if (!inner.includes(fault)) remaining.delete(fault)
-  }
-  const { true: byRule = [], false: bySchema = [] } = Object.groupBy(
-    remaining,
-    ({ keyword }) => `${keyword === RULE}`,
-  )
-  const paths = new Set(bySchema.map(pathOf))
-  return [...bySchema, ...byRule.filter((fault) => !paths.has(pathOf(fault)))]
-}
-
-type Alternative = { const?: unknown; enum?: unknown[]; type?: string; anyOf?: Alternative[] }
-
-function alternatives(schemas: readonly Alternative[]): string {
-  const flat = (one: Alternative): Alternative[] => one.anyOf?.flatMap(flat) ?? [one]
-  const valuesOf = (one: Alternative): unknown[] => one.enum ?? ('const' in one ? [one.const] : [])
-  const kinds = schemas.flatMap(flat)
-  const values = kinds.flatMap(valuesOf)
-  const others = kinds.filter((one) => valuesOf(one).length === 0)
-  const types = [...new Set(others.map(({ type = 'of another form' }) => type))].join(' or ')
-  if (values.length === 0) return types
-  return `one of ${values.map(String).join(', ')}${types && `, or ${types}`}`
-}
 
 const WHOLE = /^-?\d{1,30}$/
 const DECIMAL = /^-?\d{1,15}(\.\d{1,15})?$/

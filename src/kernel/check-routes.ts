@@ -157,9 +157,11 @@ const isErrorKind = (value: unknown): boolean =>
 
 const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   routes: { takes: 'a list of what route(…) returns', fits: Array.isArray },
+  variants: optional(FUNCTION),
   bodyLimit: optional(BODY_BYTES),
   service: ANYTHING,
   start: optional(FUNCTION),
+  ready: optional(FUNCTION),
   health: optional(FUNCTION),
   checks: optional({
     takes: 'a Map of functions',
@@ -179,6 +181,7 @@ const RUNNING: { readonly [Name in keyof Required<Running>]: Field } = {
   close: optional(FUNCTION),
   authenticate: optional(FUNCTION),
   requiresVerifiedEmail: optional(FUNCTION),
+  scheduleContext: optional({ takes: 'an object', fits: isPlain }),
   sandboxLists: optional({
     takes: 'an object of functions, like { paymentRequests }',
     fits: (value) => isPlain(value) && isEach(value, FUNCTION.fits),

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { frameVariables, type Settings, type SettingsInput } from './config.ts'
 import { isPlain } from './fields.ts'
 import { MASK, masked, membersOf, placeOf, type SettingPlace } from './masked.ts'
+import type { Schedule } from './schedule/option.ts'
 import { SECRET_FILE } from './secret.ts'
 import type { ConfiguredWire } from './wire.ts'
 
@@ -90,3 +91,16 @@ export function optionsInForce(
   )
   return found
 }
+
+/** A schedule, without its function. */
+export const scheduleInForce = (
+  schedule: Schedule,
+  written: object = {},
+  { configFile }: SettingSources,
+): SettingInForce[] =>
+  (['cron', 'timeZone', 'missed'] as const).map((name) => ({
+    option: `schedule.${schedule.name}.${name}`,
+    variable: null,
+    value: schedule[name],
+    source: Object.hasOwn(written, name) ? configFile : DEFAULT,
+  }))

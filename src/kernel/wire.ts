@@ -23,7 +23,7 @@ import type { WireMetrics } from './metrics.ts'
 import type { Policy } from './policy.ts'
 import type { Processes } from './processes.ts'
 import type { DatabaseRateLimiter } from './rate-limits.ts'
-import type { Route } from '../http/route.ts'
+import type { Route, RouteVariants } from '../http/route.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { SandboxLists } from './sandbox-lists.ts'
 import type { SealedColumn } from './sealed.ts'
@@ -70,12 +70,21 @@ export type WireContext = {
 /** The return value of the `setup` of a wire. */
 export type Running<Service = unknown, Routes extends readonly Route[] = readonly Route[]> = {
   routes: Routes
+  /** Routes that `/openapi.json` describes beside those, such as `/store/projects` beside `/store/{collection}`. */
+  variants?: RouteVariants
   /** The largest body in bytes of the routes that name none of their own. Default 1 MiB. */
   bodyLimit?: number
   /** The object that wires which need this one get. */
   service: Service
   /** Runs once the tables exist, before the server is ready. */
   start?: () => Promise<void>
+  /**
+   * Runs after the `start` of all wires, once jobs run; the server is ready when it resolves. For jobs without which the wire
+   * cannot answer.
+   *
+   * @param goOn throws if the server is to close: call it now and then
+   */
+  ready?: (goOn: () => void) => Promise<void>
   /** Rejects if the wire can't work now. */
   health?: () => Promise<void>
   /**
@@ -101,6 +110,8 @@ export type Running<Service = unknown, Routes extends readonly Route[] = readonl
    * wire that has the accounts defines it.
    */
   requiresVerifiedEmail?: () => boolean
+  /** What the wire adds to the context of scheduled work, by name. */
+  scheduleContext?: Readonly<Record<string, unknown>>
   /** What the sandbox shows of the wire. */
   sandboxLists?: SandboxLists
 }

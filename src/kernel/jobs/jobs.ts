@@ -127,6 +127,8 @@ export type JobKind<P> = {
   hastenSql(id: string): StepWith
   /** The statement that deletes a job which no runner has claimed. */
   deleteSql(id: string): Sql
+  /** The statement that deletes the jobs which wait behind another one of their lane. */
+  deleteWaitingSql(): Sql
   /** The statement that deletes all jobs of the kind, those that run as well. */
   deleteAllSql(): Sql
   /** A query for the lanes that have jobs which are not done. */
@@ -287,6 +289,8 @@ function define<S extends TSchema>(
     },
     deleteSql: (id) =>
       sql`delete from sixwire_jobs where id = ${id} and kind = ${kind} and claimed_by is null`,
+    deleteWaitingSql: () =>
+      sql`delete from sixwire_jobs where kind = ${kind} and seq is not null and state = 'waiting'`,
     deleteAllSql: () => sql`delete from sixwire_jobs where kind = ${kind}`,
     lanesSql: sql`select lane from sixwire_jobs where kind = ${kind} and lane is not null and seq is not null`,
     async count() {

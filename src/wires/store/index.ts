@@ -10,8 +10,12 @@ import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
+import { relationIndexes } from './documents/relations/incoming.ts'
 import { openDocuments } from './documents/open.ts'
+import { uniqueIndexes } from './documents/indexes/unique.ts'
+import { describedCollections } from './documents/described-collections.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
+import { schemasOf } from './documents/schemas.ts'
 import { attachableFiles } from './files/attachable-files.ts'
 import { contentEndpoints } from './files/content-endpoints.ts'
 import { createFileList } from './files/file-list.ts'
@@ -55,6 +59,9 @@ export const store = defineWire({
     const { collections, isByOwner, indexes, lists, writing, system } = openDocuments(context, db, options)
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
+    const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
+      typeof collection === 'object' ? uniqueIndexes(name, collection.unique ?? [], declared) : [],
+    )
     const access = createFilesAccess(policy, options.fileAccess)
     const quota = createQuota(db, clock, options.quota)
     const files = createFiles(db, objects, quota)
@@ -74,35 +81,43 @@ export const store = defineWire({
     )
     context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
-    return {
-      routes: storeRoutes({
-        documents: documentEndpoints({
-          collections,
-          writing,
-          ...lists,
-          listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
-        }),
-        files: fileEndpoints(
-          { files, list: createFileList(db), upload, access },
-          { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
-        ),
-        contents: contentEndpoints({ files, access, links, objects, variants }),
-        backups: backupEndpoints({ backups, clock }),
-        restores: restoreEndpoints(restores),
-        health: createHealth({
-          database: health,
-          uploads: storages.uploads,
-          isScheduled: options.backups.every !== undefined,
-          lastBackup: () => backups.lastCompletedAt(),
-        }),
+    const routes = storeRoutes({
+      documents: documentEndpoints({
+        collections,
+        writing,
+        ...lists,
+        listLimitMs: (options.queryLimitSeconds + LIST_WAIT_SECONDS) * 1000,
       }),
-      service: { documents: system, list: lists.list, files, backups, restores, indexes },
+      files: fileEndpoints(
+        { files, list: createFileList(db), upload, access },
+        { limit: bytesOf(options.uploadLimit), publicUrl: settings.publicUrl },
+      ),
+      contents: contentEndpoints({ files, access, links, objects, variants }),
+      backups: backupEndpoints({ backups, clock }),
+      restores: restoreEndpoints(restores),
+      health: createHealth({
+        database: health,
+        uploads: storages.uploads,
+        isScheduled: options.backups.every !== undefined,
+        lastBackup: () => backups.lastCompletedAt(),
+      }),
+    })
+    const schemas = schemasOf(options.collections)
+    return {
+      routes,
+      variants: (isTaken) => describedCollections(routes, schemas, isTaken),
+      service: { documents: system, list: lists.list, files, backups, restores, indexes, schemas },
       async start() {
         await backups.failLapsed()
         await restores.recover()
-        await indexes.declare(declared)
+        await indexes.declare([
+          ...declared,
+          ...unique,
+          ...[...collections.declared.values()].flatMap(relationIndexes),
+        ])
         void logFaultsOf(storages, context.log)
       },
+      ready: (goOn) => indexes.complete(goOn),
       health,
       diagnoses: [
         backupDiagnosis(clock, { every: options.backups.every, production: settings.production }, () =>

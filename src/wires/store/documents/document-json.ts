@@ -13,12 +13,15 @@ export type Fields = Record<string, unknown>
 
 export type ServiceFields = { _id: string; createdAt: string; updatedAt: string }
 
-const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
+/** Where the documents are answered that relations lead to. */
+export const EXPANDED = '$expanded'
+/** The fields that the service writes itself. */
+export const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
 
-/** The fields that a client may set. Those of the service are ignored. */
+/** The fields that a client may set. Those of the service are ignored, so that what was answered can be sent back. */
 export function withoutServiceFields(fields: Fields): Fields {
-  if (!SERVICE_FIELDS.some((name) => Object.hasOwn(fields, name))) return fields
-  const { _id, createdAt, updatedAt, ...others } = fields
+  if (![...SERVICE_FIELDS, EXPANDED].some((name) => Object.hasOwn(fields, name))) return fields
+  const { _id, createdAt, updatedAt, [EXPANDED]: _expanded, ...others } = fields
   return others
 }
 

@@ -34,6 +34,9 @@ export type DocumentToChange = {
   readonly old: OwnedDocument
 }
 
+/** A document with its collection and id. */
+export type FoundDocument = OwnedDocument & { readonly collection: string; readonly id: string }
+
 const jsonOf = (body: string): Json => parseJson(body) as Json
 
 /** The write that replaces a document; no row if it is not what was read any more. */
@@ -143,7 +146,17 @@ export function createDocuments(db: Database, indexes: Upkeep) {
     },
 
     /** Documents of several collections by their ids, in one query, in no order. */
-    findMany: (wanted: readonly { collection: string; id: string }[]) => db.all(selectManySql(wanted)),
+    findMany: (wanted: readonly { collection: string; id: string }[]) =>
+      db.all(selectManySql(wanted)) as Promise<FoundDocument[]>,
+
+    /** Likewise; undefined if they have more bytes together. */
+    async findWithin(
+      wanted: readonly { collection: string; id: string }[],
+      bytes: number,
+    ): Promise<FoundDocument[] | undefined> {
+      const rows = await db.all(selectManySql(wanted, bytes))
+      return rows.every(({ body }) => body !== null) ? (rows as FoundDocument[]) : undefined
+    },
 
     /**
      * Inserts a document.

@@ -13,14 +13,13 @@ import { checkAudience } from './collections/collection.ts'
 import type { Collections } from './collections/collections.ts'
 import { CollectionName } from './collections/name.ts'
 import type { Viewer } from './collections/viewer.ts'
-import { withoutServiceFields, writtenAgain, type Fields as DocumentFields } from './document-json.ts'
+import { writtenAgain, type Fields as DocumentFields } from './document-json.ts'
 import { Explanation } from './explain.ts'
 import { versionsOf } from './etag.ts'
-import { keepProtected, refuseValues } from './fields/protection.ts'
-import { checkProjection, viewOf } from './fields/view.ts'
+import { checkProjection, show, viewOf } from './fields/view.ts'
 import type { createLists } from './list.ts'
-import { mergePatch } from './merge-patch.ts'
 import { parseProjection } from './projection.ts'
+import { expand, parseExpand, withExpanded } from './relations/expand.ts'
 import { needsAdmin } from './rules/access.ts'
 import { mayHold, reachOf } from './rules/rule.ts'
 import {
@@ -31,7 +30,8 @@ import {
   shownPage,
   type ShownDocument,
 } from './shown.ts'
-import { changeDocument, type DocumentChange, type Protected } from './writes/change.ts'
+import { updateBy, patchBy } from './writes/body.ts'
+import { changeDocument, type DocumentChange } from './writes/change.ts'
 import { createDocument, createDocuments } from './writes/create.ts'
 import { removeDocument } from './writes/remove.ts'
 import type { WriteContext } from './writes/write.ts'
@@ -111,6 +111,14 @@ const FieldsParameter = Type.Optional(
     description:
       'Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered.',
     examples: ['title,author.name'],
+  }),
+)
+
+const ExpandParameter = Type.Optional(
+  Type.String({
+    description:
+      'Relations joined by commas, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them.',
+    examples: ['author,lines.product'],
   }),
 )
 
@@ -258,18 +266,29 @@ export function documentEndpoints({
         access: 'optional',
         readsOnly: true,
         params: InCollection,
-        query: Type.Object({ ...Page, fields: FieldsParameter }),
+        query: Type.Object({ ...Page, fields: FieldsParameter, expand: ExpandParameter }),
         timeLimitMs: listLimitMs,
         reply: { 200: Documents },
       },
-      async ({ params: { collection }, query, caller, ip, signal, makeRoom }) => {
+      async ({ params: { collection: name }, query, caller, ip, signal, makeRoom }) => {
         const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
-        const { reach, view } = await readAccess(collection, collections.viewer(caller))
+        const viewer = collections.viewer(caller)
+        const { collection, reach, view } = await readAccess(name, viewer)
         checkProjection(view, projection)
+        const branches =
+          query.expand === undefined
+            ? undefined
+            : await parseExpand(query.expand, collection, collections, viewer)
         const options = { caller: countedFor({ caller, ip }), signal }
-        const page = await list({ collection, access: { reach, view }, parameters: query, options, makeRoom })
+        const access = { reach, view }
+        const page = await list({ collection: name, access, parameters: query, options, makeRoom })
         const next = page.nextCursor === undefined ? '' : `,"nextCursor":${JSON.stringify(page.nextCursor)}`
         const bodies = await shownPage(view, page.documents, projection)
+        if (branches) {
+          const whole = projection ? await shownPage(view, page.documents) : bodies
+          const expanded = await expand({ collections, documents, viewer, makeRoom }, branches, whole)
+          for (const [i, one] of expanded.entries()) bodies[i] = withExpanded(bodies[i]!, one)
+        }
         return jsonText(
           `{"data":[${bodies.join(',')}],"total":${page.total},"limit":${page.limit},"offset":${page.offset}${next}}`,
         )
@@ -302,20 +321,31 @@ export function documentEndpoints({
         access: 'optional',
         readsOnly: true,
         params: OneDocument,
-        query: Type.Object({ fields: FieldsParameter }),
+        query: Type.Object({ fields: FieldsParameter, expand: ExpandParameter }),
         headers: IfNoneMatch,
         reply: { 200: AnsweredDocument, 304: NoBody },
         errors: [errors.not_found],
       },
-      async ({ params: { collection: name, id }, query: { fields }, headers, caller, makeRoom }) => {
-        const projection = fields === undefined ? undefined : parseProjection(fields)
-        const { collection, subject, reach, view } = await readAccess(name, collections.viewer(caller))
+      async ({ params: { collection: name, id }, query, headers, caller, makeRoom }) => {
+        const projection = query.fields === undefined ? undefined : parseProjection(query.fields)
+        const viewer = collections.viewer(caller)
+        const { collection, subject, reach, view } = await readAccess(name, viewer)
         checkProjection(view, projection)
+        const branches =
+          query.expand === undefined
+            ? undefined
+            : await parseExpand(query.expand, collection, collections, viewer)
         const found = await documents.find(name, id, makeRoom, (owner) =>
           mayHold(collection.read, subject, owner),
         )
         if (!found || !isReadable(reach, found)) throw noDocument(name, id)
         const shown = shownFields(view, found, projection)
+        // Its ETag would not tell of changes to the others.
+        if (branches) {
+          const whole = show(view, found)
+          const [expanded] = await expand({ collections, documents, viewer, makeRoom }, branches, [whole])
+          return answer<Document>(jsonText(withExpanded(shown.body, expanded!)), {})
+        }
         const { 'if-none-match': ifNoneMatch } = headers
         // Not text: that would have a content type of its own.
         if (ifNoneMatch !== undefined && namesEtag(ifNoneMatch, shown.etag, 'weak'))
@@ -329,19 +359,16 @@ export function documentEndpoints({
         description: 'Sets the given top-level fields and keeps the others; null is stored as null.',
         body: json(Fields),
       },
-      (sent) => (fields, fixed) => {
-        const changes = sendable(sent, fixed)
-        return keepProtected(fields, { ...fields, ...changes }, [...fixed.concealed, ...fixed.readOnly])
-      },
+      updateBy,
     ),
     patch: changeEndpoint(
       {
         summary: 'Patch a document',
         description:
-          'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names.',
+          'Applies a JSON Merge Patch (RFC 7396): null removes a field, at any depth, and an object changes the fields that it names. Or MongoDB’s update operators, if all names begin with $: $set, $unset, $inc, $push, $addToSet and $pull.',
         body: json(Fields, { contentTypes: ['application/merge-patch+json'] }),
       },
-      (sent) => (fields, fixed) => mergePatch(fields, sendable(sent, fixed)),
+      patchBy,
     ),
     remove: endpoint(
       {
@@ -359,11 +386,4 @@ export function documentEndpoints({
       },
     ),
   }
-}
-
-/** What a client sent, without the fields of the server. @throws VALIDATION_ERROR if it has a field that is not shown */
-function sendable(sent: DocumentFields, { concealed }: Protected): DocumentFields {
-  const fields = withoutServiceFields(sent)
-  refuseValues(fields, concealed)
-  return fields
 }

@@ -5,7 +5,7 @@ import { Type } from '../../../base/schema.ts'
 import type { IndexPage } from './by-index.ts'
 import { serves } from './indexes/automatic-fields.ts'
 import { namesOf } from './indexes/entries.ts'
-import { fieldsOf, type IndexRow } from './indexes/index-rows.ts'
+import { fieldsOf, indexOf, type IndexRow } from './indexes/index-rows.ts'
 import type { ListSource } from './list-source.ts'
 import type { ListPage } from './page.ts'
 import type { Path } from './query/path.ts'
@@ -14,6 +14,15 @@ const Index = Type.Object(
   {
     fields: Type.String({ examples: ['year,-title'] }),
     unique: Type.Boolean(),
+    sparse: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether documents that lack one of the fields are not in it. Then it answers only filters that ask for values of all fields.',
+      }),
+    ),
+    ignoreCase: Type.Optional(
+      Type.Boolean({ description: 'Whether it ignores the case of texts. Then it answers no lists.' }),
+    ),
     source: Type.Enum(['declared', 'automatic']),
     state: Type.Enum(['building', 'ready', 'failed']),
     reason: Type.Optional(Type.String({ description: 'Why it has failed.' })),
@@ -95,6 +104,8 @@ export function explanationOf(
     indexes: rows.map((row) => ({
       fields: namesOf(fieldsOf(row)),
       unique: row.is_unique === 1,
+      ...(row.is_sparse === 1 && { sparse: true }),
+      ...(row.ignore_case === 1 && { ignoreCase: true }),
       source: row.source,
       state: row.state as 'building' | 'ready' | 'failed',
       ...(row.reason !== null && { reason: row.reason }),
@@ -128,7 +139,7 @@ function planOf(
   const isSuggested =
     needed &&
     needed.fields.every(({ path }) => isDeclarable(path)) &&
-    !rows.some((row) => serves(fieldsOf(row), needed))
+    !rows.some((row) => serves(indexOf(row), needed))
   return {
     plan: 'scan',
     examined: { entries: 0, documents },

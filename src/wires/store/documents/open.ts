@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 
+import { isoTime } from '../../../base/clock.ts'
 import { deriveKey } from '../../../base/crypto.ts'
 import { parseJson } from '../../../base/json.ts'
 import { createKeyedMutex } from '../../../base/keyed-mutex.ts'
@@ -12,7 +13,8 @@ import { createHookRunner } from './hooks/runner.ts'
 import type { SystemDocuments } from './hooks/system-api.ts'
 import { createIndexes } from './indexes/indexes.ts'
 import { createLists } from './list.ts'
-import { compileSchema } from './schema/schema.ts'
+import type { DeletionContext } from './relations/deletion.ts'
+import { incomingRelations } from './relations/incoming.ts'
 import { createSystemDocuments } from './system-documents.ts'
 import type { WriteContext } from './writes/write.ts'
 
@@ -38,7 +40,7 @@ export function openDocuments(context: WireContext, db: Database, options: Stati
     )
     return undefined
   }
-  const collections = createCollections(options, policy.name, compileSchema, readMatching)
+  const collections = createCollections(options, policy.name, readMatching)
   const isByOwner = (name: string): boolean => collections.isByOwner(name)
   const indexes = createIndexes({ ...context, db }, options.automaticIndexes, isByOwner)
   const documents = createDocuments(db, indexes)
@@ -54,6 +56,13 @@ export function openDocuments(context: WireContext, db: Database, options: Stati
     createSystemDocuments({ collections, writing, list: lists.list }, depth)
   const hooks = createHookRunner(context, (name) => collections.get(name), systemAt)
   const mutex = createKeyedMutex({ queue: UPDATES_WAITING, retryAfter: 1 })
-  const writing: WriteContext = { clock, documents, hooks, mutex }
+  const deletions: DeletionContext = {
+    db: context.db,
+    documents,
+    indexesOf: (name) => indexes.recent(name),
+    incoming: incomingRelations(collections.declared),
+    now: () => isoTime(clock.now()),
+  }
+  const writing: WriteContext = { clock, collections, documents, hooks, deletions, mutex }
   return { collections, isByOwner, indexes, lists, writing, system: systemAt(0) }
 }

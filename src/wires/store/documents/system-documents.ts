@@ -5,7 +5,7 @@ import { systemViewer } from './collections/viewer.ts'
 import type { SystemDocument, SystemDocuments } from './hooks/system-api.ts'
 import { checkDepth } from './hooks/runner.ts'
 import type { createLists } from './list.ts'
-import { mergePatch } from './merge-patch.ts'
+import { patchBy, updateBy } from './writes/body.ts'
 import { changeDocument, type DocumentChange } from './writes/change.ts'
 import { createDocument } from './writes/create.ts'
 import { removeDocument } from './writes/remove.ts'
@@ -55,8 +55,8 @@ export function createSystemDocuments(
       const of = collections.get(collection)
       return documentOf(await createDocument(writing, of, systemViewer(depth, owner), id, fields))
     },
-    update: (collection, id, fields) => change(collection, id, (old) => ({ ...old, ...fields })),
-    patch: (collection, id, patch) => change(collection, id, (old) => mergePatch(old, patch)),
+    update: (collection, id, fields) => change(collection, id, updateBy(fields)),
+    patch: (collection, id, patch) => change(collection, id, patchBy(patch)),
     async delete(collection, id) {
       checkDepth(depth)
       await removeDocument(writing, collections.get(collection), viewer, id)

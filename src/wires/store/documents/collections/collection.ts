@@ -1,14 +1,15 @@
 import { didYouMean } from '../../../../base/did-you-mean.ts'
-import { errors, type Issue } from '../../../../base/errors.ts'
+import { errors } from '../../../../base/errors.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { PolicyName } from '../../../../kernel/policy.ts'
 import { isInside, parseFieldPath } from '../fields/field-path.ts'
 import type { FieldRules } from '../fields/view.ts'
 import { HOOK_NAMES, type Hooks } from '../hooks/hooks.ts'
-import type { Json } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 import type { Relation } from '../relations/relation.ts'
 import { ACCESS_WORDS, audienceOf, needsAdmin, type Action } from '../rules/access.ts'
+import { compileSchema, type DocumentCheck } from '../schema/compile.ts'
+import { isRequired } from '../schema/required.ts'
 import { OWN_VALUES, parseRule, type Rule, type RuleOption, type RuleSubject } from '../rules/rule.ts'
 import type { CollectionDeclaration, CollectionOption, UpdateRuleOption } from './option.ts'
 
@@ -25,7 +26,7 @@ export type CollectionDefinition = FieldRules & {
   /** Whether it declares audiences at most: then an action needs no right to read. */
   readonly isPlain: boolean
   /** What is wrong with the fields of a document; undefined without a schema. */
-  readonly validate: ((fields: Json) => readonly Issue[]) | undefined
+  readonly validate: DocumentCheck | undefined
   readonly relations: readonly Relation[]
   readonly hooks: Hooks
 }
@@ -35,7 +36,6 @@ export type CollectionContext = {
   readonly policy: PolicyName
   /** The names in `store.user`. */
   readonly userValues: readonly string[]
-  readonly compileSchema: (schema: object, at: string) => CollectionDefinition['validate']
 }
 
 /**
@@ -47,7 +47,7 @@ export type CollectionContext = {
 export function readCollection(
   name: string,
   option: CollectionOption | undefined,
-  { policy, userValues, compileSchema }: CollectionContext,
+  { policy, userValues }: CollectionContext,
 ): CollectionDefinition {
   const at = `store.collections.${name}`
   const declared: CollectionDeclaration = typeof option === 'string' ? ACCESS_WORDS[option] : (option ?? {})
@@ -133,12 +133,13 @@ function checkApart(paths: readonly Path[], at: string): void {
         )
 }
 
-function relationsOf({ relations = {} }: CollectionDeclaration, at: string): Relation[] {
-  return Object.entries(relations).map(([path, { to, onDelete = 'restrict' }]) => ({
-    path: parseFieldPath(path, `${at}.relations`),
-    to,
-    onDelete,
-  }))
+function relationsOf({ relations = {}, schema }: CollectionDeclaration, at: string): Relation[] {
+  return Object.entries(relations).map(([name, { to, onDelete = 'restrict' }]) => {
+    const path = parseFieldPath(name, `${at}.relations`)
+    if (onDelete === 'unset' && schema && isRequired(schema as Record<string, unknown>, path))
+      throw new StartError(`${at}.relations.${name}: the schema requires this field: unset cannot remove it`)
+    return { path, to, onDelete }
+  })
 }
 
 function hooksOf({ hooks = {} }: CollectionDeclaration, at: string): Hooks {

@@ -40,11 +40,10 @@ const NAME = /^[a-zA-Z]\w{0,63}$/
 export function createCollections(
   options: CollectionsOptions,
   policy: PolicyName,
-  compileSchema: CollectionContext['compileSchema'],
   readMatching: ReadMatching,
 ) {
   const sources = readSources(options)
-  const context: CollectionContext = { policy, userValues: [...sources.keys()], compileSchema }
+  const context: CollectionContext = { policy, userValues: [...sources.keys()] }
   const declared = new Map(
     Object.entries(options.collections).map(([name, option]) => [
       name,

@@ -1,7 +1,8 @@
-import type { TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 
 import { Type } from '../../../../base/schema.ts'
 import type { Hooks } from '../hooks/hooks.ts'
+import { UniqueOption } from '../indexes/unique.ts'
 import { RelationOption } from '../relations/relation.ts'
 import { AccessWord } from '../rules/access.ts'
 import type { RuleFilter, RuleOption } from '../rules/rule.ts'
@@ -42,6 +43,7 @@ export const CollectionOption = Type.Union([
           description: 'JSON Schema (2020-12) of the documents, without the fields of the server.',
         }),
       ),
+      unique: Type.Optional(UniqueOption),
       relations: Type.Optional(Type.Record(Type.String(), RelationOption)),
       hooks: Type.Optional(Type.Unsafe<Hooks>({ type: 'object' })),
     },
@@ -59,6 +61,7 @@ export type CollectionDeclaration = {
   readonly showTo?: Readonly<Record<string, RuleOption>>
   readonly readOnly?: readonly string[]
   readonly schema?: TSchema | Readonly<Record<string, unknown>>
+  readonly unique?: Static<typeof UniqueOption>
   readonly relations?: Readonly<Record<string, RelationOption>>
   readonly hooks?: Hooks
 }

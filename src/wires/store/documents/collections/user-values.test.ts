@@ -10,7 +10,6 @@ const created = (collection: string) =>
       user: { teams: { collection, filter: { user: '$$user._id' }, value: 'team' } },
     },
     'guarded',
-    () => undefined,
     async () => [],
   )
 

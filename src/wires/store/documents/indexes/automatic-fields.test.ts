@@ -9,6 +9,8 @@ import { declaredIndexes } from './definition.ts'
 const neededBy = (filter: unknown, sort: string) =>
   neededIndex(parseFilter(JSON.stringify(filter)), parseSort(sort))
 
+const dense = { isSparse: false, ignoreCase: false, hasArrays: false }
+
 describe('the index that a list needs has', () => {
   const cases: [filter: unknown, sort: string, fields: string | undefined][] = [
     // What the filter compares with values, in the order of the names, however it is written.
@@ -45,15 +47,34 @@ describe('the index that a list needs has', () => {
     test(`${fields}, for ${JSON.stringify(filter)} by ${sort}`, () => {
       const needed = neededBy(filter, sort)
       assert.equal(needed?.names, fields)
-      assert.ok(!needed || serves(needed.fields, needed))
+      assert.ok(!needed || serves({ ...needed, ...dense }, needed))
     })
 })
 
 test('an index that is there serves a list if its first fields do', () => {
   const isServed = (fields: string, filter: unknown, sort: string): boolean =>
-    serves(declaredIndexes({ books: [fields] }, () => false)[0]!.fields, neededBy(filter, sort)!)
+    serves({ ...declaredIndexes({ books: [fields] }, () => false)[0]!, ...dense }, neededBy(filter, sort)!)
   for (const fields of ['a,b', 'b,a', '-b,a,c']) assert.ok(isServed(fields, { a: 1, b: 2 }, '_id'), fields)
   for (const fields of ['a', 'a,c', 'c,a,b']) assert.ok(!isServed(fields, { a: 1, b: 2 }, '_id'), fields)
   for (const fields of ['a,b,-c', '-a,-b,c,d']) assert.ok(isServed(fields, { a: 1 }, '-b,c'), fields)
   for (const fields of ['a,b,c', 'a,b', 'b,-c,a']) assert.ok(!isServed(fields, { a: 1 }, '-b,c'), fields)
+})
+
+test('a sparse index serves a list that asks for values of all its fields, one without case none', () => {
+  const isServed = (fields: string, filter: unknown, sort = '_id', more: object = {}): boolean => {
+    const [plain] = declaredIndexes({ books: [fields] }, () => false)
+    return serves({ ...plain!, ...dense, isSparse: true, ...more }, neededBy(filter, sort)!)
+  }
+  assert.ok(isServed('a', { a: 1 }))
+  assert.ok(isServed('b,a', { a: 1, b: { $in: [1, 2] } }))
+  assert.ok(isServed('a,b', { a: 1, b: { $gt: 1 } }, 'b'))
+  assert.ok(isServed('a', { $and: [{ a: 1 }, { a: { $in: [1, null] } }] }))
+  assert.ok(isServed('a', { a: 1 }, '_id', { hasArrays: true }))
+  assert.ok(!isServed('a,b', { a: 1, b: 2 }, '_id', { hasArrays: true }))
+  assert.ok(!isServed('a', { a: null }))
+  assert.ok(!isServed('a', { a: { $in: [1, null] } }))
+  assert.ok(!isServed('a', {}, 'a'))
+  assert.ok(!isServed('a,b', { a: 1 }))
+  assert.ok(!isServed('a,b', { a: 1 }, 'b'))
+  assert.ok(!isServed('a', { a: 1 }, '_id', { ignoreCase: true }))
 })

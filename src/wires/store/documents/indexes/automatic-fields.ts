@@ -1,8 +1,8 @@
 import { conjunctsOf, isScalar, type FilterTree } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 import type { Sort } from '../query/sort.ts'
-import { FIELDS_MAX } from './definition.ts'
-import { namesOf, type IndexField } from './entries.ts'
+import { FIELDS_MAX, type Index } from './definition.ts'
+import { namesOf, type EntryRules, type IndexField } from './entries.ts'
 
 // Each value of an `$in` is a search of its own.
 const VALUES_MAX = 200
@@ -19,19 +19,24 @@ export type NeededIndex = {
   readonly names: string
   /** Whether it has the order of the list. */
   readonly sorts: boolean
+  /** Whether the filter asks for a value of each field that is not null: then a sparse index does, too. */
+  readonly isOfValues: boolean
 }
 
 /** The index that answers a list without looking into all documents; undefined if there is none. */
 export function neededIndex(filter: FilterTree, { keys }: Sort): NeededIndex | undefined {
   const [single, several, ranges] = [new Set<string>(), new Set<string>(), new Set<string>()]
+  const values = new Set<string>()
   const conjuncts = conjunctsOf(filter)
   for (const one of conjuncts) {
     if (one.kind !== 'field' || !isIndexable(one.path)) continue
     const { path, test } = one
     if (test.kind === 'in') {
       const { length } = test.values
-      if (length > 0 && length <= VALUES_MAX && test.values.every(isScalar))
-        (length === 1 ? single : several).add(path.join('.'))
+      if (length > 0 && length <= VALUES_MAX && test.values.every(isScalar)) {
+        ;(length === 1 ? single : several).add(path.join('.'))
+        if (!test.values.includes(null)) values.add(path.join('.'))
+      }
     } else if (test.kind === 'range' ? isScalar(test.bound) : test.kind === 'pattern' && test.pattern.prefix)
       ranges.add(path.join('.'))
   }
@@ -57,11 +62,19 @@ export function neededIndex(filter: FilterTree, { keys }: Sort): NeededIndex | u
     : ranged
   const first = equal.slice(0, FIELDS_MAX - ordered.length)
   const fields = [...first.map((name) => ({ path: name.split('.'), descending: false })), ...ordered]
-  return fields.length === 0 ? undefined : { fields, equal: first.length, names: namesOf(fields), sorts }
+  if (fields.length === 0) return undefined
+  const isOfValues = fields.every(({ path }) => values.union(ranges).has(path.join('.')))
+  return { fields, equal: first.length, names: namesOf(fields), sorts, isOfValues }
 }
 
-/** Whether an index of these fields does for a list what the needed one would do. */
-export function serves(fields: readonly IndexField[], needed: NeededIndex): boolean {
+/** Whether an index does for a list what the needed one would do. */
+export function serves(
+  { fields, isSparse, ignoreCase, hasArrays }: Pick<Index, keyof EntryRules | 'hasArrays'>,
+  needed: NeededIndex,
+): boolean {
+  // One key must have a value of each field, which those of an array's elements may not have together.
+  const hasValues = needed.isOfValues && fields.length === needed.fields.length
+  if (ignoreCase || (isSparse && !(hasValues && (fields.length === 1 || !hasArrays)))) return false
   const ordered = needed.fields.slice(needed.equal)
   const rest = fields.slice(needed.equal)
   const first = new Set(fields.slice(0, needed.equal).map(({ path }) => path.join('.')))

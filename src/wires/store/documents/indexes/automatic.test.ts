@@ -8,6 +8,7 @@ import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
 import { until } from '../../../../testing/until.ts'
 import { parseList } from '../parsed-list.ts'
 import { assertEntries, indexesOf, readyIndexes } from './indexes.fixture.ts'
+import { uniqueIndexes } from './unique.ts'
 
 const DOCUMENTS = 1_000
 const HOUR = 3_600_000
@@ -20,7 +21,12 @@ const documents = Array.from({ length: DOCUMENTS }, (_, i) => ({
   pages: i % 7,
 }))
 
-const collections = { books: 'public-read', papers: 'public-read', maps: 'public-read' } as const
+const collections = {
+  books: 'public-read',
+  papers: 'public-read',
+  maps: 'public-read',
+  coins: 'public-read',
+} as const
 const store = { collections, automaticIndexes: { slowMs: 0, max: 2 } }
 
 type Collection = keyof typeof collections
@@ -183,5 +189,26 @@ eachEngine((engine) => {
     assert.deepEqual(await namesIn('papers'), ['year'])
     assert.deepEqual(await lastUses(), before)
     await assertEntries(next)
+  })
+
+  test('a list that the index of a unique field does not serve adds one beside it, which a start keeps', async () => {
+    /** What a start does. */
+    const declare = async (): Promise<void> => {
+      await indexesIn(app).declare(uniqueIndexes('coins', ['serial'], []))
+      await readyIndexes(app)
+    }
+    await declare()
+    await list('coins', { serial: 5 })
+    assert.deepEqual(await namesIn('coins'), ['serial'])
+    await list('coins', {}, { sort: 'serial' })
+    await declare()
+    assert.deepEqual(
+      (await all('coins')).map(({ names, isSparse, source }) => [names, isSparse, source]),
+      [
+        ['serial', true, 'declared'],
+        ['serial', false, 'automatic'],
+      ],
+    )
+    await assertEntries(app)
   })
 })

@@ -9,6 +9,7 @@ import {
   changeIndexes,
   dropUnusedSql,
   fieldsOf,
+  indexOf,
   insertAutomaticSql,
   isStale,
   makeRoomSql,
@@ -122,7 +123,7 @@ export function createAutomaticIndexes(
     // To ask for room holds up all writes for a moment.
     if (clock.now() - (withoutRoom.get(shape) ?? -Infinity) < ROOM_MS) return
     const rows = await db.all(selectIndexesSql(collection))
-    if (rows.some((row) => serves(fieldsOf(row), needed))) return
+    if (rows.some((row) => serves(indexOf(row), needed))) return
 
     const now = clock.now()
     try {
@@ -130,7 +131,14 @@ export function createAutomaticIndexes(
         makeRoomSql(collection, max, now - REPLACEABLE_MS),
         requireIndex(
           insertAutomaticSql(
-            { collection, fields: needed.fields, isUnique: false, byOwner: isByOwner(collection) },
+            {
+              collection,
+              fields: needed.fields,
+              isSparse: false,
+              ignoreCase: false,
+              isUnique: false,
+              byOwner: isByOwner(collection),
+            },
             max,
             now,
           ),

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { declaredIndexes } from './definition.ts'
+import { declaredIndexes, mergeDefinitions, type Definition } from './definition.ts'
+
+const plain = { isSparse: false, ignoreCase: false, isUnique: false, byOwner: false }
 
 test('fields are read as in a sort', () => {
   const declared = declaredIndexes(
@@ -15,11 +17,10 @@ test('fields are read as in a sort', () => {
         { path: ['year'], descending: false },
         { path: ['author', 'name'], descending: true },
       ],
-      isUnique: false,
-      byOwner: false,
+      ...plain,
     },
-    { collection: 'books', fields: [{ path: ['isbn'], descending: false }], isUnique: true, byOwner: false },
-    { collection: 'notes', fields: [{ path: ['tag'], descending: false }], isUnique: false, byOwner: true },
+    { collection: 'books', fields: [{ path: ['isbn'], descending: false }], ...plain, isUnique: true },
+    { collection: 'notes', fields: [{ path: ['tag'], descending: false }], ...plain, byOwner: true },
   ])
 })
 
@@ -37,3 +38,22 @@ for (const [fields, message] of [
   test(`${fields.join(' ')} cannot be declared`, () => {
     assert.throws(() => declaredIndexes({ books: [...fields] }, () => false), { name: 'StartError', message })
   })
+
+test('definitions with the same entries are one index, which does what each is for', () => {
+  const one = (more: Partial<Definition> = {}): Definition => ({
+    collection: 'books',
+    fields: [{ path: ['author'], descending: false }],
+    ...plain,
+    ...more,
+  })
+  const others = [
+    one({ collection: 'notes' }),
+    one({ fields: [{ path: ['editor'], descending: false }] }),
+    one({ isSparse: true }),
+    one({ ignoreCase: true }),
+  ]
+  assert.deepEqual(
+    mergeDefinitions([one({ isUnique: true }), ...others, one({ byOwner: true, requiredBy: 'an option' })]),
+    [one({ isUnique: true, byOwner: true, requiredBy: 'an option' }), ...others],
+  )
+})

@@ -4,12 +4,13 @@ import { ApiError, type Issue } from '../../../../base/errors.ts'
 import { Type } from '../../../../base/schema.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import { CollectionName } from '../collections/name.ts'
-import { parsePath } from '../query/path.ts'
-import { namesOf, type IndexField } from './entries.ts'
+import { parsePath, type Path } from '../query/path.ts'
+import { namesOf, type EntryRules, type IndexField } from './entries.ts'
 
 /** An index has at most so many fields. */
 export const FIELDS_MAX = 16
-const INDEXES_MAX = 64
+/** A collection has at most so many of a kind. */
+export const INDEXES_MAX = 64
 
 const Fields = Type.String({
   pattern: '.',
@@ -26,10 +27,12 @@ export const IndexOptions = Type.Record(
       Type.Object(
         {
           fields: Fields,
-          unique: Type.Boolean({
-            default: false,
-            description: 'Whether no two documents may have the same values; a missing field counts as null.',
-          }),
+          unique: Type.Optional(
+            Type.Boolean({
+              description:
+                'Whether no two documents may have the same values; a missing field counts as null. Default: false.',
+            }),
+          ),
         },
         { additionalProperties: false },
       ),
@@ -68,19 +71,20 @@ export const AutomaticIndexOptions = Type.Union(
 )
 
 /** An index of a collection as it is wanted. */
-export type Definition = {
+export type Definition = EntryRules & {
   readonly collection: string
-  readonly fields: readonly IndexField[]
   readonly isUnique: boolean
   /** Whether lists of the collection are those of one owner. */
   readonly byOwner: boolean
+  /** The option that needs the index complete before the server is ready; undefined: it may be built afterwards. */
+  readonly requiredBy?: string | undefined
 }
 
 export type IndexState = 'building' | 'ready' | 'failed' | 'dropped'
 export type IndexSource = 'declared' | 'automatic'
 
 /** An index of a collection. */
-export type Index = Definition & {
+export type Index = Omit<Definition, 'requiredBy'> & {
   readonly id: number
   readonly source: IndexSource
   readonly state: IndexState
@@ -107,12 +111,13 @@ export function declaredIndexes(
   return Object.entries(options).flatMap(([collection, declared]) => {
     const seen = new Set<string>()
     return declared.map((one, i) => {
-      const { fields: text, unique } = typeof one === 'string' ? { fields: one, unique: false } : one
+      const { fields: text, unique = false } = typeof one === 'string' ? { fields: one } : one
       const at = `store.indexes.${collection}[${i}]`
       const fields = parseFields(text, at)
       if (seen.has(namesOf(fields))) throw new StartError(`${at}: there is an index of ${text} already`)
       seen.add(namesOf(fields))
-      return { collection, fields, isUnique: unique, byOwner: isByOwner(collection) }
+      const rules = { fields, isSparse: false, ignoreCase: false }
+      return { collection, ...rules, isUnique: unique, byOwner: isByOwner(collection) }
     })
   })
 }
@@ -122,22 +127,32 @@ function parseFields(text: string, at: string): IndexField[] {
     const descending = field.startsWith('-')
     const name = descending ? field.slice(1) : field
     if (name === '') throw new StartError(`${at}: a field of ${JSON.stringify(text)} is empty`)
-    const path = pathOf(name, at)
-    if (path.some((part) => /^\d+$/.test(part)))
-      throw new StartError(
-        `${at}: ${name} has a numeric part: an index has all elements of an array, so leave it out`,
-      )
-    return { path, descending }
+    return { path: indexedPath(name, at), descending }
   })
-  const names = fields.map(({ path }) => path.join('.'))
-  const again = names.find((name, i) => names.indexOf(name) < i)
-  if (again !== undefined) throw new StartError(`${at}: ${again} is in it twice`)
-  if (fields.length > FIELDS_MAX) throw new StartError(`${at}: an index has at most ${FIELDS_MAX} fields`)
+  checkFields(fields, at)
   // Read backward it is the same index, and ids follow the order of the first field.
   return fields[0]!.descending ? fields.map((one) => ({ ...one, descending: !one.descending })) : fields
 }
 
-function pathOf(name: string, at: string) {
+/** @throws StartError if a field is there twice, or if there are too many */
+export function checkFields(fields: readonly IndexField[], at: string): void {
+  const names = fields.map(({ path }) => path.join('.'))
+  const again = names.find((name, i) => names.indexOf(name) < i)
+  if (again !== undefined) throw new StartError(`${at}: ${again} is in it twice`)
+  if (fields.length > FIELDS_MAX) throw new StartError(`${at}: an index has at most ${FIELDS_MAX} fields`)
+}
+
+/** @throws StartError if no index can have the field */
+export function indexedPath(name: string, at: string): Path {
+  const path = pathOf(name, at)
+  if (path.some((part) => /^\d+$/.test(part)))
+    throw new StartError(
+      `${at}: ${name} has a numeric part: an index has all elements of an array, so leave it out`,
+    )
+  return path
+}
+
+function pathOf(name: string, at: string): Path {
   try {
     return parsePath(name, at)
   } catch (error) {
@@ -145,4 +160,28 @@ function pathOf(name: string, at: string) {
     const [issue] = error.details!['issues'] as [Issue]
     throw new StartError(`${at}: ${issue.message}`)
   }
+}
+
+const haveSameEntries = (one: Definition, other: Definition): boolean =>
+  one.collection === other.collection &&
+  JSON.stringify(one.fields) === JSON.stringify(other.fields) &&
+  one.isSparse === other.isSparse &&
+  one.ignoreCase === other.ignoreCase
+
+/** One definition of those that have the same entries, which does what each of them is for. */
+export function mergeDefinitions(definitions: readonly Definition[]): Definition[] {
+  const merged: Definition[] = []
+  for (const one of definitions) {
+    const at = merged.findIndex((other) => haveSameEntries(one, other))
+    const other = merged[at]
+    if (!other) merged.push(one)
+    else
+      merged[at] = {
+        ...other,
+        isUnique: one.isUnique || other.isUnique,
+        byOwner: one.byOwner || other.byOwner,
+        requiredBy: other.requiredBy ?? one.requiredBy,
+      }
+  }
+  return merged
 }

@@ -24,7 +24,7 @@ export const entriesOfDocuments = (
 ): DocumentEntries[] =>
   documents.flatMap(({ id, owner, document }) => {
     try {
-      return [{ index, id, owner, ...entriesOf(document, index.fields) }]
+      return [{ index, id, owner, ...entriesOf(document, index) }]
     } catch (error) {
       if (!(error instanceof UnindexableError)) throw error
       refuse(id, error)

@@ -4,6 +4,7 @@ import { eachKey, NoKeyError } from '../document-keys.ts'
 import type { Json } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 import { keyMaker } from '../sort-key.ts'
+import { foldCase } from './fold-case.ts'
 
 /** The number of this form of keys: with another one, indexes are built again at the start. */
 export const KEY_FORMAT = 1
@@ -23,6 +24,15 @@ const DOCUMENT_KEYS_BYTES = 16_777_216
 /** A field of an index. Its path has no numeric parts. */
 export type IndexField = { readonly path: Path; readonly descending: boolean }
 
+/** What an index has entries of. */
+export type EntryRules = {
+  readonly fields: readonly IndexField[]
+  /** Whether there is no entry where one of the fields is missing, null or an empty array. */
+  readonly isSparse: boolean
+  /** Whether texts that differ in case only have the same key; those inside of objects and nested arrays do not. */
+  readonly ignoreCase: boolean
+}
+
 /** The `ends` of an entry that is not one of its document any more, in an index that is built. */
 export const DEAD = -1
 
@@ -30,7 +40,7 @@ export const DEAD = -1
 export type Entry = { readonly key: Buffer; readonly ends: number }
 
 export type Entries = {
-  /** In the order of their keys; at least one, no key twice. */
+  /** In the order of their keys; no key twice, and at least one unless the index is sparse. */
   readonly entries: readonly Entry[]
   /** Whether a field runs through an array with several elements. */
   readonly hasArrays: boolean
@@ -44,11 +54,11 @@ export class UnindexableError extends Error {
 
 /**
  * The entries of a document: a key for each of the keys that it sorts by (see document-keys.ts), the bytes of all fields joined,
- * those of a descending field with all bits inverted. A field that is missing is null.
+ * those of a descending field with all bits inverted. A field that is missing is null, which a sparse index has no entry of.
  *
  * @throws UnindexableError if two fields run through different arrays, or if the keys would be too large
  */
-export function entriesOf(document: Json, fields: readonly IndexField[]): Entries {
+export function entriesOf(document: Json, { fields, isSparse, ignoreCase }: EntryRules): Entries {
   const keys = new Map<string, Buffer>()
   const makers = fields.map(({ descending }) => keyMaker(descending ? inverted : undefined))
   const tooMany = () => new NoKeyError('too-many', [...fields.keys()])
@@ -58,10 +68,13 @@ export function entriesOf(document: Json, fields: readonly IndexField[]): Entrie
       document,
       fields.map(({ path }) => path),
       (parts) => {
-        const pieces = parts.map((part, i) => makers[i]!(part))
-        visits++
+        if (++visits > DOCUMENT_KEYS_MAX) throw tooMany()
+        if (isSparse && parts.some((part) => part === null || part === undefined)) return
+        const pieces = parts.map((part, i) =>
+          makers[i]!(ignoreCase && typeof part === 'string' ? foldCase(part) : part),
+        )
         for (const { length } of pieces) bytes += length
-        if (visits > DOCUMENT_KEYS_MAX || bytes > DOCUMENT_KEYS_BYTES) throw tooMany()
+        if (bytes > DOCUMENT_KEYS_BYTES) throw tooMany()
         const whole = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
         const isLong = whole.length >= CUT_KEY_BYTES
         const key = isLong ? cutKey(whole) : whole

@@ -6,16 +6,20 @@ import { EntrySorter } from './entry-sorter.ts'
 import { entriesOf } from './entries.ts'
 import { SorterWorker } from './sorter-worker.ts'
 
-const fields = [
-  { path: ['tags'], descending: false },
-  { path: ['year'], descending: true },
-]
+const rules = {
+  fields: [
+    { path: ['tags'], descending: false },
+    { path: ['year'], descending: true },
+  ],
+  isSparse: false,
+  ignoreCase: false,
+}
 
 type Line = [key: string, id: string, owner: string | null, ends: number]
 
 /** Sorts documents, whose lines come in pieces of so many bytes. */
 function sorted(documents: readonly Json[], { byOwner = false, bytes = 7 } = {}) {
-  const sorter = new EntrySorter({ fields, byOwner })
+  const sorter = new EntrySorter({ ...rules, byOwner })
   const lines = documents.map((document, i) => `${JSON.stringify([`d${i}`, `o${i % 2}`, document])}\n`)
   const all = Buffer.from(lines.join(''))
   for (let at = 0; at < all.length; at += bytes) sorter.add(all.subarray(at, at + bytes))
@@ -36,7 +40,7 @@ test('entries are those of all documents in the order of their keys', () => {
   ]
   const expected = documents
     .flatMap((document, i) =>
-      entriesOf(document, fields).entries.map(({ key, ends }): Line => [
+      entriesOf(document, rules).entries.map(({ key, ends }): Line => [
         key.toString('hex'),
         `d${i}`,
         `o${i % 2}`,
@@ -82,7 +86,7 @@ test('a document that the index cannot hold is named', () => {
 })
 
 test('a fault in the thread fails what is asked of it', async () => {
-  const sorter = new SorterWorker({ fields, byOwner: false })
+  const sorter = new SorterWorker({ ...rules, byOwner: false })
   await sorter.add(new Uint8Array(Buffer.from('["a","b",{}]\n')))
   await assert.rejects(sorter.add(new Uint8Array(Buffer.from('[\n'))), SyntaxError)
   await assert.rejects(sorter.end(), SyntaxError)

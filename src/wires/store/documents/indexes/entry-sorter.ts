@@ -2,7 +2,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 import { parseJson } from '../../../../base/json.ts'
 import type { Json } from '../query/filter.ts'
-import { entriesOf, UnindexableError, type IndexField } from './entries.ts'
+import { entriesOf, UnindexableError, type EntryRules } from './entries.ts'
 
 const LINE_BREAK = 0x0a
 /** Beyond this memory the entries are sorted on the disk. */
@@ -10,6 +10,9 @@ const CACHE_KIB = 8_000
 /** A larger batch writes fewer pages, since its keys are in order, and keeps writers waiting longer. */
 const ENTRIES_A_BATCH = 1_000
 const BATCH_CHARACTERS = 500_000
+
+/** The rules of the index, and whether its entries carry the owner. */
+export type SorterRules = EntryRules & { readonly byOwner: boolean }
 
 /** What is known of the documents once all of them were read. */
 export type SortedDocuments = {
@@ -35,7 +38,7 @@ const IS_FIRST = /,[13]\]$/
  * with its connection. Everything in it is synchronous.
  */
 export class EntrySorter {
-  readonly #fields: readonly IndexField[]
+  readonly #rules: EntryRules
   readonly #byOwner: boolean
   readonly #db = new DatabaseSync('')
   readonly #insert: StatementSync
@@ -46,10 +49,9 @@ export class EntrySorter {
   #hasCutKeys = false
   #refused: string | undefined
 
-  /** @param byOwner whether entries carry the owner */
-  constructor({ fields, byOwner }: { fields: readonly IndexField[]; byOwner: boolean }) {
-    this.#fields = fields
-    this.#byOwner = byOwner
+  constructor(rules: SorterRules) {
+    this.#rules = rules
+    this.#byOwner = rules.byOwner
     this.#db.exec(`
       pragma journal_mode = off;
       pragma synchronous = off;
@@ -85,7 +87,7 @@ export class EntrySorter {
   /** The entries of a document as JSON; the order of these texts is that of the bytes of their keys. */
   #entriesOf([id, owner, document]: [string, string, Json]): string[] {
     try {
-      const { entries, hasArrays, hasCutKeys } = entriesOf(document, this.#fields)
+      const { entries, hasArrays, hasCutKeys } = entriesOf(document, this.#rules)
       this.#hasArrays ||= hasArrays
       this.#hasCutKeys ||= hasCutKeys
       const after = `${JSON.stringify(id)},${this.#byOwner ? JSON.stringify(owner) : 'null'}`

@@ -18,6 +18,8 @@ export type IndexRow = {
   fields: string
   is_unique: number
   by_owner: number
+  is_sparse: number
+  ignore_case: number
   source: IndexSource
   state: IndexState
   format: number
@@ -32,8 +34,8 @@ export type IndexRow = {
 type VersionedRow = { version: number } & { [C in keyof IndexRow]: IndexRow[C] | null }
 
 const columns = sql.literal(
-  `i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.source, i.state, i.format, i.has_arrays, i.has_cut_keys,
-  i.reason, i.documents, i.last_used_at`,
+  `i.id, i.collection, i.fields, i.is_unique, i.by_owner, i.is_sparse, i.ignore_case, i.source, i.state, i.format,
+  i.has_arrays, i.has_cut_keys, i.reason, i.documents, i.last_used_at`,
 )
 
 export const fieldsOf = ({ fields }: Pick<IndexRow, 'fields'>): IndexField[] =>
@@ -46,11 +48,27 @@ export const indexOf = (row: IndexRow): Index => ({
   fields: fieldsOf(row),
   isUnique: row.is_unique === 1,
   byOwner: row.by_owner === 1,
+  isSparse: row.is_sparse === 1,
+  ignoreCase: row.ignore_case === 1,
   source: row.source,
   state: row.state,
   hasArrays: row.has_arrays === 1,
   hasCutKeys: row.has_cut_keys === 1,
 })
+
+/** Whether a definition has the same entries as the index of a row. */
+export const hasSameEntries = (
+  { collection, fields, isSparse, ignoreCase }: Definition,
+  row: IndexRow,
+): boolean =>
+  row.collection === collection &&
+  row.fields === JSON.stringify(fields) &&
+  (row.is_sparse === 1) === isSparse &&
+  (row.ignore_case === 1) === ignoreCase
+
+/** Whether the index of a row is the one that a definition wants. */
+export const isSame = (one: Definition, row: IndexRow): boolean =>
+  hasSameEntries(one, row) && (row.is_unique === 1) === one.isUnique && (row.by_owner === 1) === one.byOwner
 
 /** The version, in each row, and the indexes: one statement, so that both are of one moment. */
 export const selectSetSql = (collection: string): Sql<VersionedRow> => sql`
@@ -117,19 +135,22 @@ export const requireIndex = <R>(query: Sql<R>): StepWith<R> =>
 /** Whether `requireIndex` failed. */
 export const isStale = (error: unknown): boolean => error instanceof ApiError && error.message === STALE
 
-/** Inserts an index unless there is one of these fields. */
+/** Inserts an index unless there is one with the same entries. */
 export const insertIndexSql = (
-  { collection, fields, isUnique, byOwner }: Definition,
+  { collection, fields, isUnique, byOwner, isSparse, ignoreCase }: Definition,
   source: IndexSource,
   now: number,
 ): Sql => {
   const text = JSON.stringify(fields)
   return sql`
-    insert into store_indexes (collection, fields, is_unique, by_owner, source, state, format, created_at)
-    select ${collection}, ${text}, ${flag(isUnique)}, ${flag(byOwner)}, ${source}, 'building',
-      cast(${KEY_FORMAT} as integer), cast(${now} as bigint)
+    insert into store_indexes (
+      collection, fields, is_unique, by_owner, is_sparse, ignore_case, source, state, format, created_at)
+    select ${collection}, ${text}, ${flag(isUnique)}, ${flag(byOwner)}, ${flag(isSparse)}, ${flag(ignoreCase)},
+      ${source}, 'building', cast(${KEY_FORMAT} as integer), cast(${now} as bigint)
     where not exists (
-      select 1 from store_indexes where collection = ${collection} and fields = ${text} and state <> 'dropped')`
+      select 1 from store_indexes
+      where collection = ${collection} and fields = ${text} and is_sparse = ${flag(isSparse)}
+        and ignore_case = ${flag(ignoreCase)} and state <> 'dropped')`
 }
 
 const flag = (value: boolean): Sql => sql.literal(String(value))
@@ -194,7 +215,7 @@ export const deleteIndexSql = (id: number): Sql => sql`
 // One that was never used counts from when it could have been.
 const usedAt = sql.literal('coalesce(last_used_at, finished_at, created_at)')
 
-/** Inserts an automatic index unless there is one of these fields, or as many automatic ones as there may be. */
+/** Inserts an automatic index unless there is one with the same entries, or as many automatic ones as there may be. */
 export const insertAutomaticSql = (definition: Definition, max: number, now: number): Sql => sql`
   ${insertIndexSql(definition, 'automatic', now)} and ${hasFewer(definition.collection, max)}`
 

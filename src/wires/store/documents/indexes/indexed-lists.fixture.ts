@@ -21,7 +21,7 @@ const LONG = [500, 990, 1021, 1022, 3000].flatMap((length) =>
 
 const scalar: fc.Arbitrary<Json> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<Json>(1, 2, 3) },
-  { weight: 4, arbitrary: fc.constantFrom<Json>('a', 'ab', 'x', '') },
+  { weight: 4, arbitrary: fc.constantFrom<Json>('a', 'A', 'ab', 'x', '') },
   { weight: 2, arbitrary: fc.constantFrom<Json>(null, true, false) },
   { weight: 2, arbitrary: fc.constantFrom<Json>(0, -0, -1, 2.5, 2 ** 53, 1e300, -1e300) },
   { weight: 1, arbitrary: fc.constantFrom<Json>('\u0001', 'a\u0001', 'é', '\uffff', '😀') },

@@ -35,6 +35,8 @@ const scenario = fc.record({
   isShared: fc.boolean(),
   indexes: anyIndexes,
   isUnique: fc.boolean(),
+  // Those of unique fields; automatic ones are of neither kind.
+  kinds: fc.array(fc.constantFrom('dense', 'sparse', 'sparse', 'caseless'), { minLength: 4, maxLength: 4 }),
   // An index with one key that is cut answers less.
   isShort: fc.oneof({ weight: 2, arbitrary: fc.constant(true) }, fc.constant(false)),
   isAutomatic: fc.oneof({ weight: 3, arbitrary: fc.constant(false) }, fc.constant(true)),
@@ -182,6 +184,7 @@ eachEngine((engine) => {
         .map((fields, i) => ({ fields, isOthers: i % 3 === 0 })),
       isShared: false,
       isUnique: false,
+      kinds: ['sparse', 'dense', 'sparse', 'dense', 'sparse'],
       isShort: seed % 2 === 0,
       isAutomatic: false,
       after: [],
@@ -205,20 +208,20 @@ eachEngine((engine) => {
 /** One with `n`, which is in no document twice, may be unique. */
 const definitionsOf = (
   collection: string,
-  { indexes, isUnique }: { indexes: string[][]; isUnique: boolean },
+  { indexes, isUnique, kinds, isAutomatic }: Pick<Scenario, 'indexes' | 'isUnique' | 'kinds' | 'isAutomatic'>,
   isByOwner: boolean,
-): Definition[] =>
-  declaredIndexes(
-    {
-      [collection]: [...new Map(indexes.map((fields) => [ascending(fields).join(','), fields])).values()].map(
-        (fields) => ({
-          fields: fields.join(','),
-          unique: isUnique && fields.some((name) => /^-?n$/.test(name)),
-        }),
-      ),
-    },
-    () => isByOwner,
-  )
+): Definition[] => {
+  const different = [...new Map(indexes.map((fields) => [ascending(fields).join(','), fields])).values()]
+  const declared = different.map((fields) => ({
+    fields: fields.join(','),
+    unique: isUnique && fields.some((name) => /^-?n$/.test(name)),
+  }))
+  return declaredIndexes({ [collection]: declared }, () => isByOwner).map((one, i): Definition => {
+    if (isAutomatic || kinds[i] === 'dense') return one
+    const isCaseless = kinds[i] === 'caseless'
+    return { ...one, isSparse: !isCaseless || one.isUnique, ignoreCase: isCaseless, byOwner: false }
+  })
+}
 
 /** The same index, as it is read from the other end where its first field descends. */
 const ascending = (fields: readonly string[]): readonly string[] =>
@@ -234,7 +237,7 @@ const shortened = (fields: Fields): Fields =>
 /** Whether all indexes can hold a document: no two of their fields are in different arrays. */
 function isHeld(document: Fields, definitions: readonly Definition[]): boolean {
   try {
-    for (const { fields } of definitions) entriesOf(document, fields)
+    for (const one of definitions) entriesOf(document, one)
     return true
   } catch (error) {
     if (error instanceof UnindexableError) return false

@@ -28,6 +28,8 @@ const INDEXES = [
   // Two of them have documents that they cannot hold.
   ['year,-title', 'tags,year', 'author.name', { fields: 'year', unique: true }],
 ]
+// With and without entries of the documents that lack a year.
+const SPARSE = [true, undefined, false, true]
 const FILTERS: { [field: string]: Json }[] = [
   {},
   { year: 1973 },
@@ -39,6 +41,7 @@ const FILTERS: { [field: string]: Json }[] = [
   { tags: { $gte: 'a' }, title: { $in: ['1', '2', '3'] } },
   { 'author.name': 1 },
   { serial: { $gte: 20, $lt: 45 } },
+  { year: { $in: [0, 1, 1973] }, serial: { $gte: 10, $lt: 100 } },
   { year: { $ne: 2 }, tags: [] },
 ]
 const SORTS = [undefined, 'year,-title', '-year,title', 'tags', '-tags', 'author.name,-serial', '-serial']
@@ -146,9 +149,12 @@ someEngine((engine) => {
       for (let round = 0; round < ROUNDS * INDEXES.length; round++) {
         const enough = [writes + WRITES_BETWEEN, lists + LISTS_BETWEEN] as const
         const books = INDEXES[round % INDEXES.length]!
-        await replicas[random(2)]!.app.service('store').indexes.declare(
-          declaredIndexes({ books }, () => false),
-        )
+        const isSparse = SPARSE[round % SPARSE.length]
+        const [other] = declaredIndexes({ books: ['year,serial'] }, () => false)
+        await replicas[random(2)]!.app.service('store').indexes.declare([
+          ...declaredIndexes({ books }, () => false),
+          ...(isSparse === undefined ? [] : [{ ...other!, isSparse }]),
+        ])
         await Promise.race([running, until(() => writes >= enough[0] && lists >= enough[1])])
       }
     } finally {
@@ -167,6 +173,7 @@ someEngine((engine) => {
         ['tags,year', 'failed'],
         ['author.name', 'ready'],
         ['year', 'failed'],
+        ['year,serial', 'ready'],
       ],
     )
     const all = (await list({}, undefined, 1_000)).flatMap(({ data }) => data)

@@ -386,7 +386,7 @@ eachEngine((engine) => {
       await declare({ waiting: ['x', 'y'] })
       await build.reached
       // The entry that the write is about to insert.
-      const { key } = entriesOf({ x: 2 }, index!.fields).entries[0]!
+      const { key } = entriesOf({ x: 2 }, index!).entries[0]!
       const end = await holdOpen(
         t,
         sql`

@@ -27,11 +27,11 @@ export async function assertEntries(app: TestApp): Promise<void> {
   const documents = await db.scan<{ collection: string; id: string; owner: string; body: string }>(sql`
     select collection, id, owner, body from store_documents
     where collection in (select collection from store_indexes where state = 'ready')`)
-  const expected = indexes.flatMap(({ id, collection, fields, isUnique, byOwner }) =>
+  const expected = indexes.flatMap(({ id, collection, isUnique, byOwner, ...rules }) =>
     documents
       .filter((document) => document.collection === collection)
       .flatMap((document) =>
-        entriesOf(parseJson(document.body) as Json, fields).entries.map(({ key, ends }) =>
+        entriesOf(parseJson(document.body) as Json, rules).entries.map(({ key, ends }) =>
           [id, key.toString('hex'), document.id, byOwner ? document.owner : '', ends, isUnique ? 1 : 0].join(
             ' ',
           ),

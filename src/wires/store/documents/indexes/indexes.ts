@@ -5,19 +5,22 @@ import type { Database, Transaction } from '../../../../db/database.ts'
 import type { WireContext } from '../../../../kernel/wire.ts'
 import { createAutomaticIndexes, type AutomaticIndexOptions } from './automatic.ts'
 import { createBuilds } from './build.ts'
-import type { Definition, IndexSet } from './definition.ts'
+import { mergeDefinitions, type Definition, type IndexSet } from './definition.ts'
 import { KEY_FORMAT, namesOf } from './entries.ts'
 import {
   changeIndexes,
   declareSql,
   dropSql,
+  hasSameEntries,
   indexOf,
   insertIndexSql,
+  isSame,
   selectIndexesSql,
   selectUnfinishedSql,
   type IndexRow,
 } from './index-rows.ts'
 import { replaceEntries, type Replacement } from './replace.ts'
+import { untilComplete } from './required.ts'
 import { createUpkeep } from './upkeep.ts'
 
 const COLLECTIONS_MAX = 10_000
@@ -37,6 +40,7 @@ export function createIndexes(
   const { db, clock, log } = context
   const upkeep = createUpkeep(db, (index, reason) => builds.fail(index, reason))
   const builds = createBuilds(context, () => upkeep.countWrites())
+  let incomplete: readonly Definition[] = []
 
   return {
     ...upkeep,
@@ -44,7 +48,8 @@ export function createIndexes(
     recent: recentSets(db, clock, (collection) => upkeep.reload(collection)),
 
     /** Adds and drops indexes until they are those that the configuration declares, and goes on with what was interrupted. */
-    async declare(definitions: readonly Definition[]): Promise<void> {
+    async declare(wanted: readonly Definition[]): Promise<void> {
+      const definitions = mergeDefinitions(wanted)
       const rows = await db.all(selectIndexesSql())
       const isDeclared = (row: IndexRow): boolean => definitions.some((one) => isSame(one, row))
       /** An automatic index goes if a declared one of its fields does more, or if it was made under another configuration. */
@@ -53,7 +58,7 @@ export function createIndexes(
           ? (isDeclared(row) && row.state !== 'failed') ||
             (automatic !== false &&
               (row.by_owner === 1) === isByOwner(row.collection) &&
-              !definitions.some((one) => isSameFields(one, row)))
+              !definitions.some((one) => hasSameEntries(one, row)))
           : row.state !== 'failed' && isDeclared(row)
       const dropped = rows.filter((row) => !isWanted(row) || row.format !== KEY_FORMAT)
       const kept = rows.filter((row) => !dropped.includes(row))
@@ -74,7 +79,24 @@ export function createIndexes(
           log.info({ collection, fields: namesOf(indexOf(row).fields) }, 'an index is dropped')
       }
       for (const { collection } of await db.all(selectUnfinishedSql))
-        await builds.kind.enqueue({ collection }, { id: `store-indexes-${collection}` })
+        await db.batch([
+          builds.kind.retryLaneSql(collection),
+          builds.kind.enqueueSql({ collection }, { id: `store-indexes-${collection}` }),
+        ])
+      incomplete = definitions.filter(
+        (one) =>
+          one.requiredBy !== undefined && !kept.some((row) => isSame(one, row) && row.state === 'ready'),
+      )
+    },
+
+    /**
+     * Resolves when the declared indexes that an option requires are complete; jobs must be running.
+     *
+     * @param goOn throws if the server is to close meanwhile
+     * @throws StartError if documents do not fit one of them, or two have the same values in a unique one
+     */
+    async complete(goOn: () => void): Promise<void> {
+      if (incomplete.length > 0) await untilComplete(context, incomplete, goOn)
     },
 
     /** Changes the entries in the transaction that replaces documents, before it does. */
@@ -112,9 +134,3 @@ function recentSets(
     return set
   }
 }
-
-const isSameFields = ({ collection, fields }: Definition, row: IndexRow): boolean =>
-  row.collection === collection && row.fields === JSON.stringify(fields)
-
-const isSame = (one: Definition, row: IndexRow): boolean =>
-  isSameFields(one, row) && (row.is_unique === 1) === one.isUnique && (row.by_owner === 1) === one.byOwner

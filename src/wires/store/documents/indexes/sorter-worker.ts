@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads'
 
 import { moduleAddress } from '../../../../base/asset.ts'
-import type { Index } from './definition.ts'
-import type { EntryBatch, SortedDocuments } from './entry-sorter.ts'
+import type { EntryBatch, SortedDocuments, SorterRules } from './entry-sorter.ts'
 import type { SorterAnswer, SorterRequest } from './sorter-thread.ts'
 
 // A document of a mebibyte may have keys of 16 MiB.
@@ -16,9 +15,9 @@ export class SorterWorker {
   readonly #pending: Pending[] = []
   #broken: Error | undefined
 
-  constructor({ fields, byOwner }: Pick<Index, 'fields' | 'byOwner'>) {
+  constructor({ fields, byOwner, isSparse, ignoreCase }: SorterRules) {
     this.#worker = new Worker(moduleAddress('wires/store/documents/indexes/sorter-thread'), {
-      workerData: { fields, byOwner },
+      workerData: { fields, byOwner, isSparse, ignoreCase } satisfies SorterRules,
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: LARGEST_HEAP_MB },
     })

@@ -83,5 +83,5 @@ export const descending = ({ low, high, point }: Interval): Interval => ({
   ...(point && { point: inverted(point) }),
 })
 
-export const holdsNull = ({ intervals }: Passing): boolean =>
+export const holdsNull = ({ intervals }: Pick<Passing, 'intervals'>): boolean =>
   intervals.some(({ point }) => point?.equals(NULL_KEY))

@@ -17,6 +17,8 @@ const indexOf = (fields: string, more: Partial<Index> = {}): Index => ({
   fields: fields
     .split(',')
     .map((field) => ({ path: field.replace(/^-/, '').split('.'), descending: field.startsWith('-') })),
+  isSparse: false,
+  ignoreCase: false,
   isUnique: false,
   byOwner: false,
   source: 'declared',
@@ -49,7 +51,7 @@ const boundsOf = (index: string | Index, filter: unknown): string | undefined =>
 
 /** The key of the only entry of a document. */
 function keyIn(index: Index, document: Json): Buffer {
-  const [entry, ...others] = entriesOf(document, index.fields).entries
+  const [entry, ...others] = entriesOf(document, index).entries
   assert.deepEqual(others, [])
   return entry!.key
 }
@@ -259,6 +261,31 @@ test('an index without owners decides nothing for a list of one owner', () => {
     plans([indexOf('a', { byOwner })], { a: 1 }, undefined, 'me')[0]!.isExact
   assert.deepEqual([exact(true), exact(false)], [true, false])
   assert.deepEqual(plans(['a'], {}, 'a', 'me'), [])
+})
+
+test('a sparse index is used where one key has a value of each field, one without case never', () => {
+  const sparse = (fields: string, more: Partial<Index> = {}) => indexOf(fields, { isSparse: true, ...more })
+  for (const [index, filter, expected] of [
+    [sparse('a'), { a: 1 }, 'a='],
+    [sparse('a'), { a: { $gt: 1 } }, 'a='],
+    [sparse('a'), { a: { $regex: '^x' }, b: null }, 'a'],
+    [sparse('a,b'), { a: { $in: [1, 2] }, b: { $lt: 5 } }, 'a,b='],
+    [sparse('a'), { a: { $in: [1, 2] } }, 'a='],
+    [sparse('a'), { $and: [{ a: 1 }, { a: { $in: [1, null] } }] }, 'a='],
+    [sparse('a'), { a: null }, undefined],
+    [sparse('a'), { a: { $in: [1, null] } }, undefined],
+    [sparse('a'), { a: { $ne: 1 } }, undefined],
+    [sparse('a'), {}, undefined],
+    [sparse('a,b'), { a: 1 }, undefined],
+    [sparse('a,b'), { a: 1, b: null }, undefined],
+    [sparse('a,b'), { a: { $gt: 1 }, b: 1 }, undefined],
+    [sparse('l.a,l.b', arrays), { 'l.a': 1, 'l.b': 2 }, undefined],
+    [sparse('l.a,l.b', arrays), { l: { $elemMatch: { a: 1, b: 2 } } }, 'l.a,l.b'],
+    [indexOf('a', { ignoreCase: true }), { a: 1 }, undefined],
+  ] as const)
+    assert.equal(boundsOf(index, filter), expected, `${namesOf(index.fields)} ${JSON.stringify(filter)}`)
+  assert.equal(plan(sparse('a'), {}, 'a'), undefined)
+  assert.equal(plan(sparse('a'), { a: { $gt: 1 } }, '-a')!.order!.isBackward, true)
 })
 
 test('the index with the most fields of a filter comes first, one that is not ready never', () => {

@@ -3,7 +3,7 @@ import type { IndexField } from '../indexes/entries.ts'
 import type { FilterTree } from '../query/filter.ts'
 import type { Sort } from '../query/sort.ts'
 import { areIndependent, conditionsOf, type PlanCondition, type PlanConditions } from './conditions.ts'
-import { intersection, type IntervalBound, type Interval } from './interval.ts'
+import { holdsNull, intersection, type IntervalBound, type Interval } from './interval.ts'
 import { keyRanges, type KeyRange } from './key-range.ts'
 import { servedOrder, type ServedOrder } from './served-order.ts'
 
@@ -36,10 +36,13 @@ export type Asked = {
 export function plansOf(indexes: readonly Index[], { filter, order, owner, isPartial }: Asked): Plan[] {
   const found = conditionsOf(filter)
   const conditions = isPartial ? { ...found, isWhole: false } : found
-  return indexes
-    .filter(({ state }) => state === 'ready')
-    .flatMap((index) => planWith(index, conditions, order, owner) ?? [])
-    .toSorted((a, b) => scoreOf(b) - scoreOf(a) || a.index.fields.length - b.index.fields.length)
+  return (
+    indexes
+      // The filter takes texts as they are.
+      .filter(({ state, ignoreCase }) => state === 'ready' && !ignoreCase)
+      .flatMap((index) => planWith(index, conditions, order, owner) ?? [])
+      .toSorted((a, b) => scoreOf(b) - scoreOf(a) || a.index.fields.length - b.index.fields.length)
+  )
 }
 
 function planWith(
@@ -50,6 +53,7 @@ function planWith(
 ): Plan | undefined {
   const isOwners = owner === undefined || index.byOwner
   const { bounds, isComplete } = boundsOf(index, filter)
+  if (index.isSparse && !leadToValues(index, bounds)) return undefined
   if (bounds.length === 0) {
     // An index that serves the order only would lead to all documents.
     if (filter.conditions.length > 0 || !filter.isWhole || !isOwners || order.keys.length === 0)
@@ -71,6 +75,10 @@ function planWith(
     order: servedOrder(index, bounds, order),
   }
 }
+
+/** Whether each document that meets the bounds has an entry in a sparse index: one key of it meets all of them. */
+const leadToValues = ({ fields }: Index, bounds: readonly IntervalBound[]): boolean =>
+  bounds.length === fields.length && !bounds.some(holdsNull)
 
 const isPoint = ({ point }: Interval): boolean => point !== undefined
 

@@ -157,4 +157,4 @@ function compileMod(divisor: number, remainder: number): Passes {
 }
 
 /** The integer that JSON writes for the number, which differs from the number itself beyond 2^53. */
-const toWide = (integer: number): bigint => BigInt(String(integer))
+export const toWide = (integer: number): bigint => BigInt(String(integer))

@@ -24,13 +24,15 @@ const MAX_VALUES = 1000
 const MAX_LEVELS = 256
 
 /** What was read of a filter so far, so that no filter costs more than the server is ready to pay. */
-type Counts = {
+export type Counts = {
   clauses: number
   /** In the paths that lead to where it is read: of `$elemMatch` inside of others, the ways multiply. */
   indexes: number
   patternCost: number
   patternLength: number
 }
+
+export const noCounts = (): Counts => ({ clauses: 0, indexes: 0, patternCost: 0, patternLength: 0 })
 
 /** Where an operator of a field stands. */
 type Place = {
@@ -59,16 +61,32 @@ export function parseFilter(text: string): FilterTree {
 }
 
 /**
+ * Reads a condition on elements of an array: operators, such as `{"$gte": 6}`, or a filter of those that are objects.
+ *
+ * @param at JSON pointer of the condition
+ * @returns `asks` tells what the filter is of: elements that are objects, or any element as the field `""` of an object
+ * @throws VALIDATION_ERROR
+ */
+export function readElementFilter(
+  operand: JsonObject,
+  at: string,
+  counts: Counts,
+): { asks: 'object' | 'value'; filter: FilterTree } {
+  return isOperators(operand) && !JOINS.includes(firstKey(operand)!)
+    ? { asks: 'value', filter: atPath([''], readOperators(operand, at, 0, counts)) }
+    : { asks: 'object', filter: readFilter(operand, at, 0, counts) }
+}
+
+/**
  * Likewise of a value.
  *
  * @param at what the paths of errors begin with
  */
-export const readFilterOf = (value: Json, at: string): FilterTree =>
-  readFilter(value, at, 0, { clauses: 0, indexes: 0, patternCost: 0, patternLength: 0 })
+export const readFilterOf = (value: Json, at: string): FilterTree => readFilter(value, at, 0, noCounts())
 
 const refused = (path: string, message: string): ApiError => invalid({ path, message })
 
-const unknownOperator = (name: string, at: string, known: readonly string[]): ApiError =>
+export const unknownOperator = (name: string, at: string, known: readonly string[]): ApiError =>
   refused(at, `The operator ${quote(name)} is not supported here; these are: ${known.join(' ')}.`)
 
 function countClause(counts: Counts, at: string, depth: number): void {

@@ -101,17 +101,51 @@ export const selectAllSql = (
   select id, body, version from store_documents
   where collection = ${collection} and owner = ${owner} and ${isOneOf(ids)} order by id`
 
-/** Documents by their collections and ids. */
+/**
+ * Documents by their collections and ids.
+ *
+ * @param bytes of how many bytes together they have bodies
+ */
 export const selectManySql = (
   wanted: readonly { readonly collection: string; readonly id: string }[],
-): Sql<OwnedDocument & { collection: string; id: string }> => sql`
-  select d.collection, d.id, d.body, d.version, d.owner
+  bytes?: number,
+): Sql<Omit<OwnedDocument, 'body'> & { collection: string; id: string; body: string | null }> => sql`
+  select d.collection, d.id, d.version, d.owner, ${
+    bytes === undefined
+      ? sql`d.body`
+      : sql`case when sum(d.bytes) over (order by d.collection, d.id) <= ${bytes} then d.body end as body`
+  }
   from ${sql.either({
     sqlite: sql`(
       select value ->> 'collection' as collection, value ->> 'id' as id from json_each(${JSON.stringify(wanted)}))`,
     postgres: sql`json_to_recordset(${JSON.stringify(wanted)}::json)`,
   })} as wanted ${sql.either({ sqlite: sql``, postgres: sql`(collection text, id text)` })}
   cross join store_documents d where d.collection = wanted.collection and d.id = wanted.id`
+
+/**
+ * Keeps documents from being deleted until the end of the transaction; no row unless all of them are there. In one order, so that
+ * two transactions never wait for each other in a circle.
+ */
+export const lockAllSql = (
+  wanted: readonly { readonly collection: string; readonly id: string }[],
+): Sql<{ complete: number }> => {
+  const distinct = [
+    ...new Map(wanted.map(({ collection, id }) => [`${collection}/${id}`, { collection, id }])).values(),
+  ]
+  return sql`
+    select complete from (
+      select count(*) as complete from (
+        select d.id from store_documents d
+      where (d.collection, d.id) in ${sql.either({
+        sqlite: sql`(select value ->> 'collection', value ->> 'id' from json_each(${JSON.stringify(distinct)}))`,
+        postgres: sql`(
+          select collection, id from json_to_recordset(${JSON.stringify(distinct)}::json) as wanted (collection text, id text))`,
+      })}
+      order by d.collection, d.id ${sql.either({ sqlite: sql``, postgres: sql`for key share` })}
+      ) as locked
+    ) as counted
+    where complete = ${distinct.length}`
+}
 
 /** Replaces a document if its version is still the one that was read; otherwise returns no row. */
 export const updateSql = (

@@ -11,6 +11,7 @@ import { concealedIn, viewOf } from '../fields/view.ts'
 import type { SystemDocument } from '../hooks/system-api.ts'
 import type { Json } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
+import { checkReferences } from '../relations/references.ts'
 import { mayHold, type RuleSubject } from '../rules/rule.ts'
 import type { OwnedDocument } from '../sql/document-rows.ts'
 import {
@@ -18,7 +19,7 @@ import {
   documentOf,
   holdsFor,
   notAllowed,
-  stepsBehind,
+  stepsAround,
   tooManyUpdates,
   UPDATE_TRIES,
   type WriteContext,
@@ -109,8 +110,9 @@ async function attemptChange(
 
   const body = writeDocument(updated, next)
   const events = [{ action: 'update' as const, id, before: old.body, after: body }]
-  const behind = stepsBehind(context, collection, viewer, events)
-  const written = await documents.writeAll([replacementOf({ collection: name, id, old }, body)], behind)
+  const first = await checkReferences(context, collection, viewer, next, fields)
+  const others = stepsAround(context, collection, viewer, first, events)
+  const written = await documents.writeAll([replacementOf({ collection: name, id, old }, body)], others)
   return written && { body, version: written[0]![0]!.version, owner: old.owner }
 }
 

@@ -1,14 +1,16 @@
 import { isoTime } from '../../../../base/clock.ts'
 import { idsWithin, timeOfId } from '../../../../base/ids.ts'
+import type { Step } from '../../../../db/database.ts'
 import { checkAudience, type CollectionDefinition } from '../collections/collection.ts'
 import type { Viewer } from '../collections/viewer.ts'
 import { withoutServiceFields, writeDocument, type Fields, type ServiceFields } from '../document-json.ts'
 import { refuseValues } from '../fields/protection.ts'
 import { concealedIn, viewOf } from '../fields/view.ts'
 import type { Json } from '../query/filter.ts'
+import { checkReferences } from '../relations/references.ts'
 import type { RuleSubject } from '../rules/rule.ts'
 import type { NewDocument, OwnedDocument } from '../sql/document-rows.ts'
-import { checkSchema, documentOf, holdsFor, notAllowed, stepsBehind, type WriteContext } from './write.ts'
+import { checkSchema, documentOf, holdsFor, notAllowed, stepsAround, type WriteContext } from './write.ts'
 
 /**
  * Creates a document; a collection exists once something is in it.
@@ -26,11 +28,11 @@ export async function createDocument(
 ): Promise<OwnedDocument> {
   const subject = await viewer.subjectFor(collection)
   checkAudience(collection.create, subject, true)
-  const document = await prepare(context, collection, viewer, subject, id, fields)
+  const { document, first } = await prepare(context, collection, viewer, subject, id, fields)
   const { documents } = context
   const { owner, body } = document
-  const behind = stepsBehind(context, collection, viewer, [{ action: 'create', id, after: body }])
-  if (await documents.insert(document, behind)) return { body, version: 1, owner }
+  const others = stepsAround(context, collection, viewer, first, [{ action: 'create', id, after: body }])
+  if (await documents.insert(document, others)) return { body, version: 1, owner }
   // A repeated call. Somebody else has no document with its id.
   const [old] = await documents.findAll(collection.name, owner, [id])
   return old ? { ...old, owner } : { body, version: 1, owner }
@@ -54,28 +56,31 @@ export async function createDocuments(
   const { documents } = context
   const ids = idsWithin(recordId, list.length)
   const pathOf = (i: number): string => `/body/${i}`
-  const made: NewDocument[] = []
+  const prepared: Awaited<ReturnType<typeof prepare>>[] = []
   for (const [i, fields] of list.entries())
-    made.push(await prepare(context, collection, viewer, subject, ids[i]!, fields, pathOf(i)))
+    prepared.push(await prepare(context, collection, viewer, subject, ids[i]!, fields, pathOf(i)))
+  const made = prepared.map(({ document }) => document)
+  const first = prepared.flatMap((one) => one.first)
   const events = made.map(({ id, body }) => ({ action: 'create' as const, id, after: body }))
-  const behind = stepsBehind(context, collection, viewer, events)
+  const others = stepsAround(context, collection, viewer, first, events)
   const { owner } = viewer
-  if (await documents.insertAll(collection.name, made, pathOf, behind))
+  if (await documents.insertAll(collection.name, made, pathOf, others))
     return made.map(({ body }) => ({ body, version: 1, owner }))
   const there = await documents.findAll(collection.name, owner, ids)
   return there.map(({ body, version }) => ({ body, version, owner }))
 }
 
-/** Decides on a new document, and writes its JSON. */
+/** Decides on a new document, and writes its JSON; with the steps in front of its write. */
 async function prepare(
-  { hooks }: WriteContext,
+  context: WriteContext,
   collection: CollectionDefinition,
   viewer: Viewer,
   subject: RuleSubject,
   id: string,
   sent: Fields,
   at?: string,
-): Promise<NewDocument> {
+): Promise<{ document: NewDocument; first: Step[] }> {
+  const { hooks } = context
   const { name } = collection
   const { owner } = viewer
   const time = isoTime(timeOfId(id))
@@ -92,5 +97,6 @@ async function prepare(
   checkSchema(collection, next, at)
   if (!holdsFor(collection.create, subject, documentOf(service, next) as Json, owner))
     throw notAllowed('create')
-  return { collection: name, id, owner, body: writeDocument(service, next, at) }
+  const first = await checkReferences(context, collection, viewer, next, undefined, at)
+  return { document: { collection: name, id, owner, body: writeDocument(service, next, at) }, first }
 }

@@ -1,19 +1,14 @@
-import { errors } from '../../../../base/errors.ts'
+import { ApiError, errors } from '../../../../base/errors.ts'
 import { parseJson } from '../../../../base/json.ts'
 import { noDocument } from '../../errors.ts'
 import { checkAudience, type CollectionDefinition } from '../collections/collection.ts'
-import type { Viewer } from '../collections/viewer.ts'
+import { systemViewer, type Viewer } from '../collections/viewer.ts'
+import type { DocumentToChange } from '../documents.ts'
 import type { SystemDocument } from '../hooks/system-api.ts'
 import type { Json } from '../query/filter.ts'
+import { planDeletion, REFERRED } from '../relations/deletion.ts'
 import { isWithin, reachOf } from '../rules/rule.ts'
-import {
-  holdsFor,
-  notAllowed,
-  stepsBehind,
-  tooManyUpdates,
-  UPDATE_TRIES,
-  type WriteContext,
-} from './write.ts'
+import { holdsFor, notAllowed, tooManyUpdates, UPDATE_TRIES, type WriteContext } from './write.ts'
 
 /**
  * Deletes a document.
@@ -34,7 +29,9 @@ export async function removeDocument(
   checkAudience(collection.delete, subject, true)
   const reach = reachOf(collection.delete, subject)
   const isByOwner = reach !== 'all' && reach.filters.length === 0
-  const needsNothing = !expected && !collection.hooks.beforeDelete && !collection.hooks.afterDelete
+  const hasReferrers = context.deletions.incoming.has(name)
+  const needsNothing =
+    !expected && !hasReferrers && !collection.hooks.beforeDelete && !collection.hooks.afterDelete
   // Nothing but the row decides, so it need not be read.
   if (needsNothing && collection.isPlain && (reach === 'all' || isByOwner)) {
     if (await documents.remove(name, id, { owner: reach === 'all' ? undefined : reach.owner })) return
@@ -49,10 +46,37 @@ export async function removeDocument(
     if (expected?.includes(old.version) === false) throw errors.precondition_failed()
     if (!isAllowed) throw notAllowed('delete')
     await hooks.runBefore(collection, 'beforeDelete', viewer, id, { before })
-    const events = [{ action: 'delete' as const, id, before: old.body }]
-    const behind = stepsBehind(context, collection, viewer, events)
-    if (await documents.remove(name, id, { old }, behind)) return
-    // Else it was changed since it was read.
+    if (await removeWithOthers(context, collection, viewer, { collection: name, id, old })) return
+    // Else something was changed since it was read.
   }
   throw tooManyUpdates(id)
+}
+
+/** Deletes a document with what follows from it; false if something has changed meanwhile. */
+async function removeWithOthers(
+  context: WriteContext,
+  collection: CollectionDefinition,
+  viewer: Viewer,
+  document: DocumentToChange,
+): Promise<boolean> {
+  const { documents, deletions, hooks } = context
+  const { id, old } = document
+  const { writes, checks, sideEffects } = await planDeletion(deletions, document)
+  const system = systemViewer(viewer.depth)
+  const after = [
+    ...hooks.afterSteps(collection, viewer, [{ action: 'delete', id, before: old.body }]),
+    ...sideEffects.flatMap(({ of, body, ...one }) =>
+      hooks.afterSteps(of, system, [
+        body === undefined
+          ? { action: 'delete', id: one.id, before: one.old.body }
+          : { action: 'update', id: one.id, before: one.old.body, after: body },
+      ]),
+    ),
+  ]
+  try {
+    return (await documents.writeAll(writes, { last: [...checks, ...after] })) !== undefined
+  } catch (error) {
+    if (error instanceof ApiError && error.message === REFERRED) return false
+    throw error
+  }
 }

@@ -3,18 +3,23 @@ import { errors, invalid, type ApiError } from '../../../../base/errors.ts'
 import type { KeyedMutex } from '../../../../base/keyed-mutex.ts'
 import type { Step } from '../../../../db/database.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
+import type { Collections } from '../collections/collections.ts'
 import type { Viewer } from '../collections/viewer.ts'
 import type { Fields, ServiceFields } from '../document-json.ts'
 import type { Documents } from '../documents.ts'
-import type { HookRunner } from '../hooks/runner.ts'
+import type { HookRunner, WriteEvent } from '../hooks/runner.ts'
+import type { OtherSteps } from '../indexes/upkeep.ts'
 import type { Json } from '../query/filter.ts'
+import type { DeletionContext } from '../relations/deletion.ts'
 import { isWithin, reachOf, type Rule, type RuleSubject } from '../rules/rule.ts'
 
 /** What documents are written with. */
 export type WriteContext = {
   readonly clock: Clock
+  readonly collections: Collections
   readonly documents: Documents
   readonly hooks: HookRunner
+  readonly deletions: DeletionContext
   /** Concurrent changes to one document would make each other start again. */
   readonly mutex: KeyedMutex
 }
@@ -34,9 +39,8 @@ export const notAllowed = (action: 'create' | 'update' | 'delete'): ApiError =>
 
 /** @throws VALIDATION_ERROR with what the schema of the collection does not take */
 export function checkSchema({ validate }: CollectionDefinition, fields: Fields, at = '/body'): void {
-  const issues = validate?.(fields as Json) ?? []
-  if (issues.length > 0)
-    throw invalid(...issues.map(({ path, message }) => ({ path: path.replace('/body', at), message })))
+  const issues = validate?.(fields, at) ?? []
+  if (issues.length > 0) throw invalid(...issues)
 }
 
 /** Whether a rule holds for a document. */
@@ -49,13 +53,14 @@ export const documentOf = (service: ServiceFields, fields: Fields): Fields & Ser
   ...fields,
 })
 
-/** The hooks behind a write, as steps of its batch; undefined if there are none. */
-export function stepsBehind(
+/** Steps around a write, in its batch: what it depends on, and the hooks behind it; undefined if there are none. */
+export function stepsAround(
   { hooks }: WriteContext,
   collection: CollectionDefinition,
   viewer: Viewer,
-  events: Parameters<HookRunner['afterSteps']>[2],
-): { last: Step[] } | undefined {
+  first: readonly Step[],
+  events: readonly WriteEvent[],
+): OtherSteps | undefined {
   const last = hooks.afterSteps(collection, viewer, events)
-  return last.length > 0 ? { last } : undefined
+  return first.length + last.length > 0 ? { first, last } : undefined
 }

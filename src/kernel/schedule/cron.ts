@@ -1,0 +1,89 @@
+import { Cron } from 'croner'
+
+import { zonedTimes } from './zone.ts'
+
+/** The times of a cron expression in a time zone, in milliseconds since 1970. */
+export type CronTimes = {
+  /** The first time after `after`; undefined if there never is one, as for 30 February. */
+  next(after: number): number | undefined
+  /** The last time that is not after `until`; undefined if there is none. */
+  newest(until: number): number | undefined
+}
+
+const NICKNAMES: Readonly<Record<string, string>> = {
+  '@hourly': '0 * * * *',
+  '@daily': '0 0 * * *',
+  '@weekly': '0 0 * * 0',
+  '@monthly': '0 0 1 * *',
+  '@yearly': '0 0 1 1 *',
+}
+const FIELDS = ['minute', 'hour', 'day of the month', 'month', 'day of the week']
+// Without croner's own letters L, W, # and ?, which other crons do not have.
+const FIELD = /^(?:\*|\d{1,2}|[a-z]{3})(?:-(?:\d{1,2}|[a-z]{3}))?(?:\/\d{1,2})?$/i
+const HOUR = 1
+// By how much a clock is set at once, with room to spare.
+const LARGEST_SHIFT_MS = 3 * 3_600_000
+
+/**
+ * Reads a cron expression of five fields, or one of `@hourly @daily @weekly @monthly @yearly`. Where both days are
+ * restricted, either may fit: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html
+ *
+ * In an hour that summer time skips it is due at the end of the gap, and in one that is there twice, the first time. If
+ * the hour is `*`, it goes by the time that passes instead.
+ *
+ * @param timeZone an IANA name that exists
+ * @throws TypeError with the sentence that says what is wrong
+ */
+export function cronTimes(expression: string, timeZone: string): CronTimes {
+  const fields = fieldsOf(expression)
+  if (fields[HOUR] === '*') return timesOf(jobOf(fields, timeZone))
+  const { wallTime, instant } = zonedTimes(timeZone)
+  const wall = timesOf(jobOf(fields, 'UTC'))
+  return {
+    next(after) {
+      let found = wall.next(wallTime(after))
+      while (found !== undefined && instant(found) <= after) found = wall.next(found)
+      return found === undefined ? undefined : instant(found)
+    },
+    newest(until) {
+      // The second time that an hour passes, what follows in it was due the first time.
+      let found = wall.newest(wallTime(until) + LARGEST_SHIFT_MS)
+      while (found !== undefined && instant(found) > until) found = wall.newest(found - 1)
+      return found === undefined ? undefined : instant(found)
+    },
+  }
+}
+
+function fieldsOf(expression: string): string[] {
+  const known = Object.keys(NICKNAMES).join(', ')
+  const text = expression.startsWith('@') ? NICKNAMES[expression] : expression
+  if (text === undefined) throw new TypeError(`there is no ${expression}: there are ${known}`)
+  const fields = text.trim().split(/\s+/)
+  if (fields.length !== FIELDS.length)
+    throw new TypeError(`it takes five fields, like 0 7 * * 1-5, or one of ${known}`)
+  for (const [at, field] of fields.entries())
+    if (!isField(field, at)) throw new TypeError(`the ${FIELDS[at]} can't be "${field}"`)
+  return fields
+}
+
+function isField(field: string, at: number): boolean {
+  if (!field.split(',').every((one) => FIELD.test(one))) return false
+  try {
+    jobOf(
+      FIELDS.map((_, other) => (other === at ? field : '*')),
+      'UTC',
+    )
+    return true
+  } catch {
+    return false
+  }
+}
+
+const jobOf = (fields: readonly string[], timezone: string): Cron =>
+  new Cron(fields.join(' '), { timezone, mode: '5-part', paused: true })
+
+// Croner's previous times are those before a time, to the second.
+const timesOf = (job: Cron): CronTimes => ({
+  next: (after) => job.nextRun(new Date(after))?.getTime(),
+  newest: (until) => job.previousRuns(1, new Date(until + 1))[0]?.getTime(),
+})

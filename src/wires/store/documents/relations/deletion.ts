@@ -1,0 +1,150 @@
+import { errors, type ApiError } from '../../../../base/errors.ts'
+import { requireRow, type Database, type Step } from '../../../../db/database.ts'
+import { sql } from '../../../../db/sql.ts'
+import type { CollectionDefinition } from '../collections/collection.ts'
+import { readDocument, writeDocument, type Fields } from '../document-json.ts'
+import { deletionOf, replacementOf, type DocumentToChange, type Documents } from '../documents.ts'
+import type { Index, IndexSet } from '../indexes/definition.ts'
+import type { CollectionWrite } from '../indexes/upkeep.ts'
+import { hasNoReferrers, selectReferrersSql } from '../sql/referrers.ts'
+import type { IncomingRelation, IncomingRelations } from './incoming.ts'
+import { withoutReferences } from './relation.ts'
+
+/** The most documents that one deletion changes. */
+const CHANGED_MAX = 1000
+
+/** What deletions are planned with. */
+export type DeletionContext = {
+  readonly db: Database
+  readonly documents: Pick<Documents, 'findMany'>
+  readonly indexesOf: (collection: string) => IndexSet | Promise<IndexSet>
+  readonly incoming: IncomingRelations
+  readonly now: () => string
+}
+
+/** A document that a deletion changes or deletes besides. */
+export type SideEffect = DocumentToChange & {
+  readonly of: CollectionDefinition
+  /** Its new body; undefined: it is deleted. */
+  readonly body: string | undefined
+}
+
+/** A deletion with all that follows from it. */
+export type Deletion = {
+  readonly writes: readonly CollectionWrite<{ version: number }>[]
+  /** Fail if a document refers to one that is deleted, behind the writes. */
+  readonly checks: readonly Step[]
+  readonly sideEffects: readonly SideEffect[]
+}
+
+/** Thrown by the checks: another document refers to it since the plan was made. */
+export const REFERRED = 'Another document has come to refer to one that is deleted.'
+
+const conflict = ({ from, path }: IncomingRelation): ApiError =>
+  errors.conflict({
+    message: `Other documents refer to it: delete or change those of ${from.name} first.`,
+    details: { collection: from.name, field: path.join('.') },
+  })
+
+/**
+ * Plans the deletion of a document: what refers to it keeps it there (restrict), loses its field (unset), or is deleted as
+ * well (cascade). This is done as the system, also to documents that the caller does not see.
+ *
+ * @throws CONFLICT if the document has to stay, or if more than 1000 documents would change
+ */
+export async function planDeletion(context: DeletionContext, first: DocumentToChange): Promise<Deletion> {
+  const { incoming } = context
+  const deleted = new Map([[keyOf(first), first]])
+  const sideEffects = new Map<string, SideEffect>()
+  const restricting: { relation: IncomingRelation; referrers: readonly DocumentToChange[] }[] = []
+  const checks: Step[] = []
+  let level: readonly DocumentToChange[] = [first]
+  while (level.length > 0) {
+    const next: DocumentToChange[] = []
+    for (const [collection, ids] of Map.groupBy(level, (one) => one.collection)) {
+      const targets = ids.map(({ id }) => id)
+      for (const relation of incoming.get(collection) ?? []) {
+        const index = await indexOf(context, relation)
+        checks.push(
+          requireRow(sql`select 1 as free where ${hasNoReferrers(index, targets)}`, () =>
+            errors.conflict({ message: REFERRED }),
+          ),
+        )
+        const referrers = await referrersOf(context, relation, index, targets)
+        if (relation.onDelete === 'restrict') restricting.push({ relation, referrers })
+        for (const referrer of relation.onDelete === 'restrict' ? [] : referrers) {
+          const key = keyOf(referrer)
+          if (deleted.has(key)) continue
+          const isDeleted = relation.onDelete === 'cascade'
+          const body = isDeleted
+            ? undefined
+            : unset(sideEffects.get(key)?.body ?? referrer.old.body, relation, targets, context.now())
+          sideEffects.set(key, { ...referrer, of: relation.from, body })
+          if (!isDeleted) continue
+          deleted.set(key, referrer)
+          next.push(referrer)
+        }
+        if (sideEffects.size > CHANGED_MAX) throw tooMany(relation)
+      }
+    }
+    level = next
+  }
+  // What is deleted as well holds nothing back.
+  for (const { relation, referrers } of restricting)
+    if (referrers.some((one) => !deleted.has(keyOf(one)))) throw conflict(relation)
+  const effects = [...sideEffects.values()]
+  return {
+    writes: [
+      deletionOf(first),
+      ...effects.map((one) => (one.body === undefined ? deletionOf(one) : replacementOf(one, one.body))),
+    ],
+    checks,
+    sideEffects: effects,
+  }
+}
+
+const keyOf = ({ collection, id }: DocumentToChange): string => `${collection}/${id}`
+
+async function indexOf({ indexesOf }: DeletionContext, { from, path }: IncomingRelation): Promise<Index> {
+  const { indexes } = await indexesOf(from.name)
+  const fields = JSON.stringify([{ path, descending: false }])
+  const index = indexes.find(
+    (one) => one.isSparse && !one.ignoreCase && JSON.stringify(one.fields) === fields,
+  )
+  if (index) return index
+  throw errors.unavailable({
+    message: `The index of ${path.join('.')} in ${from.name} is not there: a server with another configuration has dropped it.`,
+  })
+}
+
+async function referrersOf(
+  { db, documents }: DeletionContext,
+  relation: IncomingRelation,
+  index: Index,
+  targets: readonly string[],
+): Promise<DocumentToChange[]> {
+  const { name } = relation.from
+  const rows = await db.all(selectReferrersSql(index, targets, CHANGED_MAX + 1))
+  if (rows.length === 0) return []
+  if (rows.length > CHANGED_MAX)
+    throw relation.onDelete === 'restrict' ? conflict(relation) : tooMany(relation)
+  const found = await documents.findMany(rows.map(({ id }) => ({ collection: name, id })))
+  return found.map(({ id, ...old }) => ({ collection: name, id, old }))
+}
+
+const tooMany = ({ from }: IncomingRelation): ApiError =>
+  errors.conflict({
+    message: `More than ${CHANGED_MAX} documents of ${from.name} refer to it: delete or change them first, in parts.`,
+    details: { collection: from.name },
+  })
+
+function unset(
+  body: string,
+  { path }: IncomingRelation,
+  targets: readonly string[],
+  updatedAt: string,
+): string {
+  const { service, fields } = readDocument(body)
+  const left = withoutReferences(fields, path, new Set(targets)) as Fields
+  return writeDocument({ ...service, updatedAt }, left)
+}

@@ -1,0 +1,70 @@
+// compile.ts loads this when a schema is first used.
+import { Ajv2020, type CodeKeywordDefinition, type Options } from 'ajv/dist/2020.js'
+
+import { once } from '../../../../base/once.ts'
+import { FORMATS } from './formats.ts'
+import { compilePattern } from './patterns.ts'
+import { areUnique } from './unique-items.ts'
+
+const SETTINGS: Options = {
+  // The schemas are checked.
+  strict: false,
+  meta: false,
+  validateSchema: false,
+  logger: false,
+  formats: FORMATS,
+  // A field may have the name of what every object inherits.
+  ownProperties: true,
+  verbose: true,
+  // 19.99 is a multiple of 0.01, but not as doubles divide.
+  multipleOfPrecision: 9,
+  code: {
+    // V8 does that as well.
+    optimize: false,
+    regExp: Object.assign(
+      // Ajv takes patterns with one text as one.
+      (pattern: string) => ({ test: compilePattern(pattern), toString: () => pattern }),
+      { code: 'compilePattern' },
+    ),
+  },
+}
+
+/** Compiles to checks that stop at the first fault. */
+export const firstFault = once(() => createAjv({ ...SETTINGS, allErrors: false }))
+
+/** Compiles to checks that collect all faults. */
+export const allFaults = once(() => createAjv({ ...SETTINGS, allErrors: true }))
+
+function createAjv(settings: Options): Ajv2020 {
+  const ajv = new Ajv2020(settings)
+  // For keywords that no schema here has, Ajv would note which fields were asked: in code that fails with `allErrors` where
+  // `oneOf` stands beside `patternProperties`.
+  ajv.opts.unevaluated = false
+  const contains = ajv.getKeyword('contains') as CodeKeywordDefinition
+  return ajv
+    .removeKeyword('uniqueItems')
+    .addKeyword({
+      keyword: 'uniqueItems',
+      type: 'array',
+      schemaType: 'boolean',
+      validate: (isOn: boolean, elements: readonly unknown[]) => !isOn || areUnique(elements),
+      error: { message: 'must not have equal elements' },
+      errors: false,
+    })
+    .removeKeyword('contains')
+    .addKeyword(withoutInnerFaults(contains))
+}
+
+/** Ajv would keep the faults of each element of which `contains` is asked. */
+const withoutInnerFaults = (contains: CodeKeywordDefinition): CodeKeywordDefinition => ({
+  ...contains,
+  code(context) {
+    const subschema = context.subschema.bind(context)
+    context.subschema = (...values) => {
+      const inner = subschema(...values)
+      context.reset()
+      return inner
+    }
+    contains.code(context)
+  },
+})

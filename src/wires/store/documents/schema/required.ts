@@ -1,0 +1,36 @@
+import { valueAtPointer } from '../../../../base/json-pointer.ts'
+import { isObject, type JsonObject } from '../query/filter.ts'
+import type { Path } from '../query/path.ts'
+import { targetOf } from './references.ts'
+
+/**
+ * Whether a schema, without asking for conditions, requires the field at a path in each object that could have it. A path
+ * leads through arrays into their elements: `lines.product`.
+ *
+ * @param schema that `compileSchema` takes
+ */
+export const isRequired = (schema: unknown, path: Path): boolean => isRequiredIn([schema], path, schema)
+
+function isRequiredIn(schemas: readonly unknown[], [name, ...rest]: Path, root: unknown): boolean {
+  const objects = schemas.flatMap((schema) => withElements(schema, root))
+  if (rest.length === 0)
+    return objects.some(({ required }) => Array.isArray(required) && required.includes(name))
+  const inner = objects.flatMap(({ properties }) =>
+    isObject(properties) && Object.hasOwn(properties, name!) ? [properties[name!]] : [],
+  )
+  return inner.length > 0 && isRequiredIn(inner, rest, root)
+}
+
+/** What holds of a value in any case, and of the elements if it is an array. */
+function withElements(schema: unknown, root: unknown): JsonObject[] {
+  const all = always(schema, root)
+  const elements = all.flatMap(({ items }) => always(items, root))
+  return [...all, ...elements]
+}
+
+function always(schema: unknown, root: unknown): JsonObject[] {
+  if (!isObject(schema)) return []
+  const { allOf = [], $ref } = schema as { allOf?: unknown[]; $ref?: unknown }
+  const referred = $ref === undefined ? [] : [valueAtPointer(root, targetOf($ref)!)]
+  return [schema, ...[...allOf, ...referred].flatMap((one) => always(one, root))]
+}

@@ -1,0 +1,49 @@
+import { valueAtPointer } from '../../../base/json-pointer.ts'
+import { mapSchemas, type Schema } from '../../../http/openapi-schemas.ts'
+import type { CollectionOption } from './collections/option.ts'
+
+// What names a schema, or is an example of a value: a stored document has no defaults.
+const ANNOTATIONS = new Set([
+  '$schema',
+  '$id',
+  '$anchor',
+  '$comment',
+  '$defs',
+  'definitions',
+  'default',
+  'title',
+])
+
+/** The schemas of collections that have one, each as `embedded` writes it. */
+export const schemasOf = (
+  declared: Readonly<Record<string, CollectionOption>>,
+): ReadonlyMap<string, Schema> =>
+  new Map(
+    Object.entries(declared).flatMap(([name, one]) =>
+      typeof one === 'object' && one.schema ? [[name, embedded(one.schema as Schema)] as const] : [],
+    ),
+  )
+
+/**
+ * Writes a JSON Schema so that it can stand inside of another document: with what it refers to in place of references,
+ * and without titles, which are names there. What refers to itself, or to another document, may be any value.
+ */
+export function embedded(root: Schema): Schema {
+  const visit = (schema: Schema, open: readonly string[]): Schema => {
+    const { $ref, ...others } = schema
+    const reference = typeof $ref === 'string' ? $ref : undefined
+    const target = reference === undefined || open.includes(reference) ? {} : targetOf(root, reference)
+    const inside = reference === undefined ? open : [...open, reference]
+    const keywords = Object.entries(others).filter(([keyword]) => !ANNOTATIONS.has(keyword))
+    return {
+      ...(reference !== undefined && visit(target, inside)),
+      ...mapSchemas(Object.fromEntries(keywords), (inner) => visit(inner, open)),
+    }
+  }
+  return visit(root, ['#'])
+}
+
+function targetOf(root: Schema, reference: string): Schema {
+  const found = reference.startsWith('#') ? valueAtPointer(root, decodeURIComponent(reference.slice(1))) : {}
+  return typeof found === 'object' && found !== null ? (found as Schema) : {}
+}

@@ -1,0 +1,35 @@
+import { withoutServiceFields, type Fields } from '../document-json.ts'
+import { keepProtected, refuseValues } from '../fields/protection.ts'
+import { mergePatch } from '../merge-patch.ts'
+import { applyOperators } from '../operators/apply.ts'
+import { isOperatorPatch, parseOperators } from '../operators/operators.ts'
+import { refuseConcealed } from '../operators/protected.ts'
+import type { DocumentChange, Protected } from './change.ts'
+
+/** What a PUT does: it sets the given top-level fields. */
+export const updateBy =
+  (body: Fields): DocumentChange['apply'] =>
+  (fields, fixed) =>
+    keepProtected(fields, { ...fields, ...sendable(body, fixed) }, [...fixed.concealed, ...fixed.readOnly])
+
+/**
+ * What a PATCH does: it applies a merge patch, or MongoDB's update operators if all names begin with `$`.
+ *
+ * @throws VALIDATION_ERROR
+ */
+export function patchBy(body: Fields): DocumentChange['apply'] {
+  const sent = withoutServiceFields(body)
+  if (!isOperatorPatch(sent)) return (fields, fixed) => mergePatch(fields, sendable(sent, fixed))
+  const operators = parseOperators(sent)
+  return (fields, { concealed }) => {
+    refuseConcealed(operators, concealed)
+    return applyOperators(fields, operators)
+  }
+}
+
+/** What a client sent, without the fields of the server. @throws VALIDATION_ERROR if it has a field that is not shown */
+function sendable(sent: Fields, { concealed }: Protected): Fields {
+  const fields = withoutServiceFields(sent)
+  refuseValues(fields, concealed)
+  return fields
+}

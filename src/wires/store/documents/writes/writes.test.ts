@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+
+import type { Config } from '../../../../app.ts'
+import { Type } from '../../../../base/schema.ts'
+import { startApp, type TestAnswer, type TestApp } from '../../../../testing/app.ts'
+import { eachEngine, endOfSuite } from '../../../../testing/engines.ts'
+
+const config = {
+  store: {
+    collections: {
+      free: {},
+      goods: {
+        read: 'user',
+        update: 'user',
+        hidden: ['cost', 'lines.margin'],
+        readOnly: ['status'],
+        schema: Type.Object(
+          {
+            title: Type.String({ minLength: 1, pattern: '^(a+)+$' }),
+            price: Type.Optional(Type.Integer({ minimum: 0 })),
+            tags: Type.Optional(Type.Array(Type.Unknown(), { uniqueItems: true })),
+            cost: Type.Optional(Type.Integer()),
+            status: Type.Optional(Type.String()),
+            lines: Type.Optional(Type.Array(Type.Unknown())),
+          },
+          { additionalProperties: false },
+        ),
+      },
+    },
+  },
+} satisfies Config
+
+type Person = Awaited<ReturnType<TestApp['register']>>
+
+eachEngine((engine) => {
+  let app: TestApp
+  let replica: TestApp
+  let [admin, ann]: Person[] = []
+  const ending = endOfSuite()
+  before(async () => {
+    const databaseUrl = await engine.migratedUrl()
+    app = await startApp(ending, engine, { config, databaseUrl })
+    replica = await startApp(ending, engine, { config, databaseUrl })
+    admin = await app.register()
+    ann = await app.register()
+  })
+  const ask = (method: string, path: string, body?: unknown, who = ann!, of = app): Promise<TestAnswer> =>
+    of.request(method, `/store/${path}`, { token: who.token, body })
+  async function made(collection: string, fields: object, who = ann!): Promise<string> {
+    const answered = await ask('POST', collection, fields, who)
+    assert.equal(answered.status, 201, answered.text)
+    return answered.body._id
+  }
+  const pathsOf = ({ status, body, text }: TestAnswer): string[] => {
+    assert.equal(status, 400, text)
+    return body.error.details.issues.map((one: { path: string }) => one.path)
+  }
+
+  test('200 increments at once all count, over two replicas', async () => {
+    const id = await made('free', { n: 0 })
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        ask('PATCH', `free/${id}`, { $inc: { n: 1 } }, ann, i % 2 === 0 ? app : replica),
+      ),
+    )
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+    assert.equal((await ask('GET', `free/${id}`)).body.n, 200)
+  })
+
+  test('a patch of operators is applied, one of fields is merged, and both at once is refused', async () => {
+    const id = await made('free', { a: { b: 1 }, tags: ['x'] })
+    const body = {
+      $set: { 'a.c': 2 },
+      $unset: { 'a.b': '' },
+      $push: { tags: { $each: ['z', 'y'], $sort: 1 } },
+    }
+    assert.equal((await ask('PATCH', `free/${id}`, body)).status, 200)
+    const answered = await ask('PATCH', `free/${id}`, { a: { d: 3 } })
+    assert.deepEqual([answered.body.a, answered.body.tags], [{ c: 2, d: 3 }, ['x', 'y', 'z']])
+    assert.deepEqual(pathsOf(await ask('PATCH', `free/${id}`, { $set: { a: 1 }, b: 1 })), ['/body/b'])
+    assert.deepEqual(pathsOf(await ask('PATCH', `free/${id}`, { $inc: { 'tags.0': 1 } })), [
+      '/body/$inc/tags.0',
+    ])
+    const large = { $set: { text: 'x'.repeat(1_040_000) } }
+    assert.equal((await ask('PATCH', `free/${id}`, large)).status, 200)
+    assert.equal((await ask('PATCH', `free/${id}`, { $set: { more: 'x'.repeat(20_000) } })).status, 413)
+  })
+
+  test('operators write, compare and sort by nothing that is not shown', async () => {
+    const lines = [
+      { sku: 'a', margin: 1 },
+      { sku: 'b', margin: 2 },
+    ]
+    const id = await made('goods', { title: 'a', cost: 5, lines, status: 'new' }, admin)
+    for (const [operators, at] of [
+      [{ $set: { cost: 5 } }, '/body/$set/cost'],
+      [{ $inc: { cost: 0 } }, '/body/$inc/cost'],
+      [{ $unset: { cost: '' } }, '/body/$unset/cost'],
+      [{ $set: { 'cost.x': 1 } }, '/body/$set/cost.x'],
+      [{ $set: { 'lines.0.margin': 1 } }, '/body/$set/lines.0.margin'],
+      [{ $set: { 'lines.0': { sku: 'a', margin: 1 } } }, '/body/$set/lines.0/margin'],
+      [{ $push: { lines: { sku: 'c', margin: 3 } } }, '/body/$push/lines/margin'],
+      [{ $push: { lines: { $each: [{}, { margin: 3 }] } } }, '/body/$push/lines/$each/1/margin'],
+      [{ $push: { lines: { $each: [], $sort: { margin: 1 } } } }, '/body/$push/lines'],
+      [{ $push: { lines: { $each: [], $sort: 1 } } }, '/body/$push/lines'],
+      [{ $pull: { lines: { margin: { $gt: 1 } } } }, '/body/$pull/lines'],
+      [{ $pull: { lines: { sku: 'a' } } }, '/body/$pull/lines'],
+      [{ $addToSet: { lines: { sku: 'a' } } }, '/body/$addToSet/lines'],
+      [{ $set: { 'lines.0': { sku: 'a' } } }, '/body/lines/margin'],
+      [{ $push: { lines: { $each: [{ sku: 'c' }], $position: 0 } } }, '/body/lines/margin'],
+      [{ $unset: { lines: '' } }, '/body/lines/margin'],
+      [{ $set: { status: 'paid' } }, '/body/status'],
+      [{ $unset: { status: '' } }, '/body/status'],
+    ] as const)
+      assert.deepEqual(pathsOf(await ask('PATCH', `goods/${id}`, operators)), [at], JSON.stringify(operators))
+    for (const allowed of [{ $set: { 'lines.0.n': 1, status: 'new' } }, { $push: { lines: { sku: 'c' } } }])
+      assert.equal((await ask('PATCH', `goods/${id}`, allowed)).status, 200)
+    assert.deepEqual((await ask('GET', `goods/${id}`, undefined, admin)).body.lines, [
+      { sku: 'a', margin: 1, n: 1 },
+      { sku: 'b', margin: 2 },
+      { sku: 'c' },
+    ])
+  })
+
+  test('a document must fit the schema on each way to write it, administrators too', async () => {
+    const id = await made('goods', { title: 'a' })
+    for (const who of [ann!, admin!]) {
+      assert.deepEqual(pathsOf(await ask('POST', 'goods', {}, who)), ['/body/title'])
+      assert.deepEqual(pathsOf(await ask('POST', 'goods', [{ title: 'a' }, { title: '', x: 1 }], who)), [
+        '/body/1/x',
+        '/body/1/title',
+        '/body/1/title',
+      ])
+      assert.deepEqual(pathsOf(await ask('PUT', `goods/${id}`, { price: -1 }, who)), ['/body/price'])
+      assert.deepEqual(pathsOf(await ask('PATCH', `goods/${id}`, { title: null }, who)), ['/body/title'])
+      assert.deepEqual(pathsOf(await ask('PATCH', `goods/${id}`, { $inc: { price: 0.5 } }, who)), [
+        '/body/price',
+      ])
+    }
+    await assert.rejects(app.app.service('store').documents.create('goods', { title: 1 }), /\/body\/title/)
+    assert.equal((await ask('PUT', `goods/${id}`, { price: 1 })).status, 200)
+  })
+
+  test('documents from before a schema stay readable, and each write must conform', async () => {
+    const databaseUrl = await engine.migratedUrl()
+    const before = await startApp(ending, engine, { databaseUrl })
+    const person = await before.register()
+    const { body } = await before.request('POST', '/store/goods', {
+      token: person.token,
+      body: { old: true },
+    })
+    await before.stop()
+    const now = await startApp(ending, engine, { config, databaseUrl })
+    const call = (method: string, fields?: object) =>
+      now.request(method, `/store/goods/${body._id}`, { token: person.token, body: fields })
+    assert.equal((await call('GET')).body.old, true)
+    assert.deepEqual(pathsOf(await call('PUT', { title: 'a' })), ['/body/old'])
+    assert.equal((await call('PATCH', { title: 'a', old: null })).status, 200)
+  })
+
+  test('hostile documents hold up nobody: a pattern, and 50,000 items that must be unique', async () => {
+    const tags = Array.from({ length: 50_000 }, (_, i) => ({ i }))
+    assert.equal((await ask('POST', 'goods', { title: 'a', tags })).status, 201)
+    assert.deepEqual(pathsOf(await ask('POST', 'goods', { title: 'a', tags: [...tags, { i: 7 }] })), [
+      '/body/tags',
+    ])
+    assert.deepEqual(pathsOf(await ask('POST', 'goods', { title: `${'a'.repeat(100_000)}!` })), [
+      '/body/title',
+    ])
+  })
+})
