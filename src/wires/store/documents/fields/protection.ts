@@ -3,7 +3,7 @@ import { boundedPointer } from '../../../../base/json-pointer.ts'
 import type { Fields } from '../document-json.ts'
 import { isObject } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
-import { firstKeysAt, valuesAt } from './field-path.ts'
+import { firstKeysAt, allValuesAt } from './field-path.ts'
 
 /**
  * Refuses values for fields in what a client sends, whatever they are: an answer that depended on them would tell whether they
@@ -34,7 +34,7 @@ export function refuseChanges(before: Fields, after: Fields, paths: readonly Pat
   if (issues.length > 0) throw invalid(...issues)
 }
 
-const valuesText = (fields: Fields, path: Path): string => JSON.stringify(valuesAt(fields, path))
+const valuesText = (fields: Fields, path: Path): string => JSON.stringify(allValuesAt(fields, path))
 
 /** A change leaves most values as they are: not only equal, but the same. */
 const fieldsNotIn = (fields: Fields, others: Fields): Fields =>

@@ -154,18 +154,15 @@ export const shown = (
   ) as Fields
 
 /** The fields after a PUT: the given ones are set; where an object is replaced, what its sender cannot write stays. */
-export function put(before: Fields, sent: Fields, fixed: readonly string[]): Fields {
-  const after = structuredClone({ ...before, ...sent })
-  for (const path of fixed) {
-    let [from, to]: Json[] = [before, after]
-    const parts = path.split('.')
-    for (const part of parts.slice(0, -1))
-      [from, to] = [from, to].map((one) => (isObject(one) ? (one[part] ?? null) : null))
-    const last = parts.at(-1)!
-    if (isObject(from) && isObject(to) && Object.hasOwn(from, last) && !Object.hasOwn(to, last))
-      to[last] = from[last]!
-  }
-  return after
+export const put = (before: Fields, sent: Fields, fixed: readonly string[]): Fields =>
+  fixed.reduce((after, path) => kept(before, after, path), { ...before, ...sent })
+
+function kept(before: Fields, after: Fields, path: string): Fields {
+  const [name, rest] = split(path)
+  const [old, value] = [before[name], after[name]]
+  if (old === undefined) return after
+  if (rest === '') return { ...after, [name]: value === undefined ? old : value }
+  return isObject(old) && isObject(value) ? { ...after, [name]: kept(old, value, rest) } : after
 }
 
 /** RFC 7396, as it is written there. */

@@ -78,7 +78,7 @@ eachEngine((engine) => {
       if (isVerified)
         await app.app.db.write(sql`update auth_users set email_verified_at = 1 where id = ${_id}`)
       const values = { _id, role: kind, teams: [], ...(isVerified && { email, numbers: [] }) }
-      return { kind, _id, token, values: values as Person['values'] }
+      return { kind, _id, token, values }
     }
     admin = await registered('admin', true)
     users = [
@@ -118,7 +118,7 @@ eachEngine((engine) => {
     const i = collection % COLLECTIONS
     const name = nameOf(i)
     const { data } = (await asAdmin(`${name}?limit=1000`)) as { data: Fields[] }
-    await Promise.all(data.map(({ _id }) => ask(admin, 'DELETE', `${name}/${String(_id)}`)))
+    await Promise.all(data.map(({ _id }) => ask(admin, 'DELETE', `${name}/${_id as string}`)))
     const rows: Documents = new Map()
     for (const { owner, fields } of documents) {
       const who = users[owner]!._id
@@ -129,13 +129,13 @@ eachEngine((engine) => {
   }
 
   const inOrder = ({ rows }: Model): Row[] =>
-    [...rows.values()].toSorted((a, b) => (String(a.document['_id']) < String(b.document['_id']) ? -1 : 1))
+    [...rows.values()].toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
   function pick(model: Model, which: number): Row | undefined {
     const all = inOrder(model)
     return all[which % (all.length + 1)]
   }
   const idOf = (row: Row | undefined): string =>
-    row ? String(row.document['_id']) : '01arz3ndektsv4rrffq69g5fav'
+    row ? (row.document['_id'] as string) : '01arz3ndektsv4rrffq69g5fav'
 
   /** The status of what comes before the fields of a change, by the order of the design. */
   function refusedChange(
