@@ -77,6 +77,7 @@ export function readCollection(
     relations: relationsOf(declared, at),
     hooks: hooksOf(declared, at),
   }
+  checkUnique(declared, collection.hidden, at)
   checkApart([...collection.hidden, ...showTo.map(({ path }) => path)], `${at}.hidden`)
   const rules = rulesIn(collection)
   const used = new Set(rules.flatMap(({ filters }) => filters.flatMap(({ values }) => [...values])))
@@ -131,6 +132,18 @@ function checkApart(paths: readonly Path[], at: string): void {
         throw new StartError(
           `${at}: ${path.join('.')} and ${other.join('.')} are the same or inside of each other`,
         )
+}
+
+/** @throws StartError where a conflict would tell whether a hidden value is the same as one of another document */
+function checkUnique({ unique = [] }: CollectionDeclaration, hidden: readonly Path[], at: string): void {
+  for (const [i, one] of unique.entries()) {
+    const fields = typeof one === 'object' && 'fields' in one ? one.fields : [one].flat()
+    const isHidden = (name: string) => hidden.some((path) => isInside(name.split('.'), path))
+    if (fields.some(isHidden) && !fields.every(isHidden))
+      throw new StartError(
+        `${at}.unique[${i}]: ${fields.filter(isHidden).join(', ')} is hidden: who changes the other fields would learn whether it is the same elsewhere`,
+      )
+  }
 }
 
 function relationsOf({ relations = {}, schema }: CollectionDeclaration, at: string): Relation[] {
