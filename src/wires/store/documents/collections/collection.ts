@@ -3,7 +3,7 @@ import { errors } from '../../../../base/errors.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { PolicyName } from '../../../../kernel/policy.ts'
 import { isInside, parseFieldPath } from '../fields/field-path.ts'
-import type { FieldRules } from '../fields/view.ts'
+import { concealedOf, type FieldRules } from '../fields/view.ts'
 import { HOOK_NAMES, type Hooks } from '../hooks/hooks.ts'
 import type { Path } from '../query/path.ts'
 import type { Relation } from '../relations/relation.ts'
@@ -78,7 +78,7 @@ export function readCollection(
     hooks: hooksOf(declared, at),
   }
   checkUnique(declared, collection.hidden, at)
-  checkApart([...collection.hidden, ...showTo.map(({ path }) => path)], `${at}.hidden`)
+  checkApart(concealedOf(collection), `${at}.hidden`)
   const rules = rulesIn(collection)
   const used = new Set(rules.flatMap(({ filters }) => filters.flatMap(({ values }) => [...values])))
   return {
