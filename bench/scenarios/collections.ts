@@ -1,8 +1,8 @@
 import { defineScenario, type Bench, type Server } from '../bench.ts'
-import { compare, quantile, rowOf, type Side } from '../compare.ts'
+import { compare, probe, quantile, rowOf, type Side } from '../compare.ts'
 import { loadSide, type LoadRequest } from '../load.ts'
 import { idle } from '../process.ts'
-import { askFor, register } from '../servers.ts'
+import { ask, askFor, register } from '../servers.ts'
 
 const CONNECTIONS = 16
 const BATCH = 1000
@@ -25,6 +25,19 @@ const schema = {
   },
 }
 
+/** What stalls validators of JSON Schema that are not careful. */
+const strict = {
+  type: 'object',
+  properties: {
+    text: { type: 'string', pattern: '^(a+)+$' },
+    items: { type: 'array', uniqueItems: true },
+  },
+}
+const HOSTILE = [
+  ['texts for (a+)+', { text: `${'a'.repeat(100_000)}!` }],
+  ['50,000 unique items', { items: Array.from({ length: 50_000 }, (_, i) => ({ i })) }],
+] as const
+
 const config = {
   store: {
     automaticIndexes: { slowMs: 0, max: 4 },
@@ -33,6 +46,7 @@ const config = {
       ruled: { read: mine, update: mine, create: 'user' },
       whole: { read: mine, update: mine, create: 'user', schema, unique: ['slug'] },
       many: { read: mine, create: 'user' },
+      strict: { create: 'user', schema: strict },
       people: { read: 'user', relations: { boss: { to: 'people' } } },
       books: { read: 'user', relations: { author: { to: 'people' } } },
     },
@@ -159,6 +173,19 @@ export default defineScenario({
     yield* compare(bench, 'expand 20 × 1', ['list', books()], books('&expand=author'))
     yield* compare(bench, 'expand 20 × 3', ['list', books()], books('&expand=author.boss.boss'))
 
+    const other = () =>
+      askFor(server.base, `GET /store/plain/${ids.get('plain')![0]}`, { token: server.token })
+    for (const [title, hostile] of HOSTILE) {
+      const meanwhile = async (collection: string) =>
+        probe(sendFor(bench, server, collection, hostile), other)
+      yield* compare(
+        bench,
+        `a get beside ${title}`,
+        ['the same without a schema', { pid: server.pid, measure: () => meanwhile('plain') }],
+        { pid: server.pid, measure: () => meanwhile('strict') },
+      )
+    }
+
     bench.note('lists of many documents, until there is an index for their rule')
     const call = () => askFor(server.base, 'GET /store/many?limit=20', { token: server.token })
     const before = await timesOf(call, 5)
@@ -192,6 +219,13 @@ export default defineScenario({
     )
   },
 })
+
+/** Creates the same document again and again for a round, one at a time. */
+async function sendFor({ settings }: Bench, { base, token }: Server, collection: string, body: object) {
+  const text = JSON.stringify(body)
+  const end = performance.now() + settings.seconds * 1000
+  while (performance.now() < end) await ask(base, `POST /store/${collection}`, { token, body: text })
+}
 
 async function timesOf(call: () => Promise<unknown>, count: number): Promise<number[]> {
   const times: number[] = []
