@@ -388,7 +388,11 @@ eachEngine((engine) => {
         )
         assert.equal(total, model.rows.size)
       }),
-      { numRuns: RUNS[engine.name], seed: SEED, ...(!isLongRun && { interruptAfterTimeLimit: SHRINK_MS }) },
+      {
+        numRuns: RUNS[engine.name],
+        seed: SEED,
+        ...(isLongRun ? {} : { interruptAfterTimeLimit: SHRINK_MS }),
+      },
     )
   })
 })
