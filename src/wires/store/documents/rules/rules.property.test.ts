@@ -391,7 +391,7 @@ eachEngine((engine) => {
       {
         numRuns: RUNS[engine.name],
         seed: SEED,
-        ...(isLongRun ? {} : { interruptAfterTimeLimit: SHRINK_MS }),
+        plugins: isLongRun ? [] : [fc.interruptAfterTimeLimit(SHRINK_MS)],
       },
     )
   })
