@@ -119,8 +119,8 @@ export function backupEndpoints({ backups, clock }: { backups: Backups; clock: C
       {
         summary: 'Download the archive of a backup',
         description:
-          'A tar, compressed by zstd: tar --zstd -xf opens it. Supports ranges and conditional requests.',
-        access: 'admin',
+          'A tar, compressed by zstd: tar --zstd -xf opens it. Supports ranges and conditional requests. It holds what the rules of collections keep from others, so it is for administrators and service keys under each policy.',
+        access: 'operator',
         scope: BACKUP_SCOPE,
         params: OneBackup,
         headers: ContentHeaders,

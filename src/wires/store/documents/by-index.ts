@@ -4,7 +4,7 @@ import type { IndexSet } from './indexes/definition.ts'
 import type { Indexes } from './indexes/indexes.ts'
 import { afterCursorSql, type ListSource } from './list-source.ts'
 import { readByUnion } from './by-union.ts'
-import { isShort, matchingRows, readPage, type ListPage, type PageRows } from './page.ts'
+import { isShort, matchingRows, readPage, type IndexPage, type PageRows } from './page.ts'
 import { plansOf, type Plan } from './plan/plan.ts'
 import { effortOf } from './query/effort.ts'
 import {
@@ -33,16 +33,6 @@ const FEW_BYTES = 131_072
 const LOOKUP_COST = 8
 
 const NOTHING = sql.literal('')
-
-/** A page that was read from an index, and how. */
-export type IndexPage = ListPage & {
-  /** One, or one for each alternative. */
-  readonly plans: readonly Plan[]
-  /** Whether the entries were in the list's order. */
-  readonly order: 'index' | 'sorted'
-  /** How many entries were looked at, and documents, those of the page among them. */
-  readonly examined: { readonly entries: number; readonly documents: number }
-}
 
 /** Reads a list from the entries of an index; undefined if none is of use. */
 export async function readByIndex(

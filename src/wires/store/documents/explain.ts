@@ -2,12 +2,11 @@ import type { Static } from 'typebox'
 
 import { isoTime } from '../../../base/clock.ts'
 import { Type } from '../../../base/schema.ts'
-import type { IndexPage } from './by-index.ts'
+import type { IndexPage, ListPage } from './page.ts'
 import { serves } from './indexes/automatic-fields.ts'
 import { namesOf } from './indexes/entries.ts'
 import { fieldsOf, indexOf, type IndexRow } from './indexes/index-rows.ts'
 import type { ListSource } from './list-source.ts'
-import type { ListPage } from './page.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Path } from './query/path.ts'
 

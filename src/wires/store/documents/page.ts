@@ -1,5 +1,6 @@
 import { sql, type Sql } from '../../../db/sql.ts'
 import type { ListSource } from './list-source.ts'
+import type { Plan } from './plan/plan.ts'
 import { listFault } from './query/sort.ts'
 
 /** The bytes that the documents of a page have at most, if it has more than one. */
@@ -25,6 +26,16 @@ export type PageDocument = {
 
 /** The total of a list and a page of it, both of one moment. The page has one document more than it shows, if there is one. */
 export type ListPage = { readonly total: number; readonly documents: readonly PageDocument[] }
+
+/** A page that was read from an index, and how. */
+export type IndexPage = ListPage & {
+  /** One, or one for each alternative. */
+  readonly plans: readonly Plan[]
+  /** Whether the entries were in the list's order. */
+  readonly order: 'index' | 'sorted'
+  /** How many entries were looked at, and documents, those of the page among them. */
+  readonly examined: { readonly entries: number; readonly documents: number }
+}
 
 /** Where the documents of a page are: rows `d` among others, and their order. */
 export type PageRows = {

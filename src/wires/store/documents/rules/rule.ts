@@ -109,7 +109,9 @@ export function readOrStop<T>(at: string, read: () => T): T {
 function checkJson(value: unknown, at: string): void {
   const isPlain =
     value === null ||
-    ['string', 'number', 'boolean'].includes(typeof value) ||
+    typeof value === 'string' ||
+    typeof value === 'boolean' ||
+    Number.isFinite(value) ||
     Array.isArray(value) ||
     (typeof value === 'object' && isLiteral(value))
   if (!isPlain)

@@ -281,6 +281,12 @@ eachEngine((engine) => {
     assert.notEqual(await lists(many), 0)
   })
 
+  test('nobody gets documents out of the archive of a backup that rules keep from them', async () => {
+    const { body } = await ask(ann, 'POST', 'backup')
+    assert.equal(await status(ann, 'GET', `backups/${body._id}/archive`), 403)
+    assert.equal(await status(key, 'GET', `backups/${body._id}/archive`), 200)
+  })
+
   test('explain of a collection with rules is for administrators, whatever the policy', async () => {
     assert.equal(await status(ann, 'GET', 'projects/explain'), 403)
     assert.equal(await status(admin, 'GET', 'projects/explain'), 200)
