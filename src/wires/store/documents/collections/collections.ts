@@ -3,11 +3,12 @@ import type { Static } from 'typebox'
 import { StartError } from '../../../../base/start-error.ts'
 import type { Caller } from '../../../../http/access.ts'
 import type { PolicyName } from '../../../../kernel/policy.ts'
-import { parseFieldPath, valuesAt } from '../fields/field-path.ts'
+import { parseValuePath, valuesAt } from '../fields/field-path.ts'
 import { isScalar, type FilterTree, type Scalar } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 import { bindTemplate, OWN_VALUES, parseTemplate } from '../rules/rule.ts'
 import { readCollection, type CollectionDefinition, type CollectionContext } from './collection.ts'
+import { checkCollectionName, checkDeclared } from './name.ts'
 import type { CollectionOption, UserValueOptions } from './option.ts'
 import { createViewer, type ReadUserValue, type UserValue, type Viewer } from './viewer.ts'
 
@@ -37,7 +38,8 @@ export function createCollections(
   policy: PolicyName,
   readMatching: ReadMatching,
 ) {
-  const sources = readSources(options.user)
+  for (const name of Object.keys(options.collections)) checkCollectionName(name, `store.collections.${name}`)
+  const sources = readSources(options.user, Object.keys(options.collections))
   const context: CollectionContext = { policy, userValues: [...sources.keys()] }
   const declared = new Map(
     Object.entries(options.collections).map(([name, option]) => [
@@ -64,19 +66,24 @@ export function createCollections(
 export type Collections = ReturnType<typeof createCollections>
 
 /** @throws StartError */
-function readSources(options: Static<typeof UserValueOptions>): Map<string, UserValueSource> {
+function readSources(
+  options: Static<typeof UserValueOptions>,
+  declared: readonly string[],
+): Map<string, UserValueSource> {
   return new Map(
     Object.entries(options).map(([name, { collection, filter, value }]) => {
       const at = `store.user.${name}`
       if (!NAME.test(name))
         throw new StartError(`${at}: a name is a letter, then up to 63 letters, digits and _`)
       if (OWN_VALUES.includes(name)) throw new StartError(`${at}: every account has $$user.${name} already`)
+      // Of one without rules of its own, users would give themselves the values.
+      checkDeclared(collection, declared, `${at}.collection`)
       return [
         name,
         {
           collection,
           template: parseTemplate(filter, `${at}.filter`, OWN_VALUES),
-          path: parseFieldPath(value, `${at}.value`),
+          path: parseValuePath(value, `${at}.value`),
         },
       ]
     }),

@@ -1,5 +1,5 @@
-import { StartError } from '../../../../base/start-error.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
+import { checkDeclared } from '../collections/name.ts'
 import type { Definition } from '../indexes/definition.ts'
 import type { Relation } from './relation.ts'
 
@@ -15,10 +15,7 @@ export function incomingRelations(collections: ReadonlyMap<string, CollectionDef
   for (const from of collections.values())
     for (const relation of from.relations) {
       const { path, to } = relation
-      if (!collections.has(to))
-        throw new StartError(
-          `store.collections.${from.name}.relations.${path.join('.')}: there is no collection ${to} in store.collections`,
-        )
+      checkDeclared(to, collections.keys(), `store.collections.${from.name}.relations.${path.join('.')}.to`)
       incoming.set(to, [...(incoming.get(to) ?? []), { ...relation, from }])
     }
   return incoming
