@@ -81,4 +81,19 @@ export type {
   PaymentSubject,
 } from './wires/pay/provider.ts'
 export { store } from './wires/store/index.ts'
+export type {
+  CollectionDeclaration,
+  CollectionOption,
+  HookCall,
+  HookCaller,
+  Hooks,
+  RelationOption,
+  RuleFilter,
+  RuleOption,
+  SystemDocument,
+  SystemDocuments,
+  SystemList,
+  SystemListQuery,
+  UpdateRuleOption,
+} from './wires/store/index.ts'
 export { Type } from './base/schema.ts'

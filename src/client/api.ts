@@ -654,9 +654,9 @@ type AnsweredDocument = {
 } & Record<string, unknown>
 
 type Explanation = {
-  /** index: the entries of an index lead to the documents. id: they are read in the order of _id, or found by it. scan: every document is looked into. */
-  plan: 'index' | 'id' | 'scan'
-  /** The fields of the index. */
+  /** index: the entries of an index lead to the documents. union: those of several do, one for each alternative of the filter. id: they are read in the order of _id, or found by it. scan: every document is looked into. */
+  plan: 'index' | 'union' | 'id' | 'scan'
+  /** The fields of the index; of several, joined by |. */
   index?: string
   /** The conditions of the filter by which the index is searched, for each of its fields. */
   bounds?: Record<string, unknown[]>
@@ -1570,6 +1570,8 @@ export interface Api {
       cursor?: string | undefined
       /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
       fields?: string | undefined
+      /** Relations joined by commas, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them. */
+      expand?: string | undefined
     }
     reply: DocumentPage
     errors: never
@@ -1596,6 +1598,8 @@ export interface Api {
     query: {
       /** Fields to answer, joined by commas, or to leave out if each begins with a minus. Dotted paths are allowed; _id is always answered. */
       fields?: string | undefined
+      /** Relations joined by commas, whose documents are answered as `$expanded`, up to three levels deep, as the caller may see them. */
+      expand?: string | undefined
     }
     reply: AnsweredDocument
     errors: 'NOT_FOUND'

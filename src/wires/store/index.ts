@@ -32,6 +32,20 @@ import { logFaultsOf, openStorages } from './objects/storages.ts'
 import { STORE_ENV, STORE_PROVIDERS, StoreOptions } from './options.ts'
 import { storeRoutes } from './routes.ts'
 
+export type {
+  CollectionDeclaration,
+  CollectionOption,
+  UpdateRuleOption,
+} from './documents/collections/option.ts'
+export type { HookCall, HookCaller, Hooks } from './documents/hooks/hooks.ts'
+export type {
+  SystemDocument,
+  SystemDocuments,
+  SystemList,
+  SystemListQuery,
+} from './documents/hooks/system-api.ts'
+export type { RelationOption } from './documents/relations/relation.ts'
+export type { RuleFilter, RuleOption } from './documents/rules/rule.ts'
 export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { BackupRecord, Progress } from './backups/backups.ts'
@@ -106,6 +120,7 @@ export const store = defineWire({
     return {
       routes,
       variants: (isTaken) => describedCollections(routes, schemas, isTaken),
+      scheduleContext: { documents: system },
       service: { documents: system, list: lists.list, files, backups, restores, indexes, schemas },
       async start() {
         await backups.failLapsed()

@@ -1,4 +1,3 @@
-import { didYouMean } from '../../../../base/did-you-mean.ts'
 import { Type } from '../../../../base/schema.ts'
 import { StartError } from '../../../../base/start-error.ts'
 
@@ -20,14 +19,5 @@ export function checkCollectionName(name: string, at: string): void {
   if (!new RegExp(PATTERN).test(name))
     throw new StartError(
       `${at}: the name of a collection is a letter, then up to 63 letters, digits, _ and -`,
-    )
-}
-
-/** @throws StartError for a collection that `store.collections` does not name */
-export function checkDeclared(name: string, declared: Iterable<string>, at: string): void {
-  const names = [...declared]
-  if (!names.includes(name))
-    throw new StartError(
-      `${at}: there is no collection ${name} in store.collections${didYouMean(name, names)}`,
     )
 }

@@ -156,7 +156,7 @@ describe('a value of the caller in a rule', () => {
     ],
     [
       { teams: { ...teams, collection: 'membership' } },
-      'teams.collection: there is no collection membership in store.collections: did you mean memberships?',
+      'teams: declare membership in store.collections: without rules every user could create what it is read from',
     ],
   ] as const)
     test(`store.user: ${textOf(user)}`, () => {

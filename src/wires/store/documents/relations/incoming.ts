@@ -1,5 +1,6 @@
+import { didYouMean } from '../../../../base/did-you-mean.ts'
+import { StartError } from '../../../../base/start-error.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
-import { checkDeclared } from '../collections/name.ts'
 import type { Definition } from '../indexes/definition.ts'
 import type { Relation } from './relation.ts'
 
@@ -15,7 +16,10 @@ export function incomingRelations(collections: ReadonlyMap<string, CollectionDef
   for (const from of collections.values())
     for (const relation of from.relations) {
       const { path, to } = relation
-      checkDeclared(to, collections.keys(), `store.collections.${from.name}.relations.${path.join('.')}.to`)
+      if (!collections.has(to))
+        throw new StartError(
+          `store.collections.${from.name}.relations.${path.join('.')}.to: there is no collection ${to} in store.collections${didYouMean(to, collections.keys())}`,
+        )
       incoming.set(to, [...(incoming.get(to) ?? []), { ...relation, from }])
     }
   return incoming
