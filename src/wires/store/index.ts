@@ -10,6 +10,7 @@ import { restoreEndpoints } from './backups/restore-endpoints.ts'
 import { backupEndpoints } from './backups/endpoints.ts'
 import { scheduleBackups } from './backups/schedule.ts'
 import { declaredIndexes } from './documents/indexes/definition.ts'
+import { concealedOf } from './documents/fields/view.ts'
 import { relationIndexes } from './documents/relations/incoming.ts'
 import { openDocuments } from './documents/open.ts'
 import { uniqueIndexes } from './documents/indexes/unique.ts'
@@ -119,7 +120,8 @@ export const store = defineWire({
     const schemas = schemasOf(options.collections)
     return {
       routes,
-      variants: (isTaken) => describedCollections(routes, schemas, isTaken),
+      variants: (isTaken) =>
+        describedCollections(routes, schemas, (name) => concealedOf(collections.get(name)), isTaken),
       scheduleContext: { documents: system },
       service: { documents: system, list: lists.list, files, backups, restores, indexes, schemas },
       async start() {

@@ -105,14 +105,17 @@ async function attemptChange(
   )
   checkSchema(collection, next)
   const updated = { ...service, updatedAt: isoTime(clock.now()) }
-  if (!holdsFor(collection.update.after, subject, documentOf(updated, next) as Json, old.owner))
-    throw notAllowed('update')
+  const after = documentOf(updated, next) as Json
+  if (!holdsFor(collection.update.after, subject, after, old.owner)) throw notAllowed('update')
 
   const body = writeDocument(updated, next)
   const events = [{ action: 'update' as const, id, before: old.body, after: body }]
   const first = await checkReferences(context, collection, viewer, next, fields)
   const others = stepsAround(context, collection, viewer, first, events)
-  const written = await documents.writeAll([replacementOf({ collection: name, id, old }, body)], others)
+  const written = await documents.writeAll(
+    [replacementOf({ collection: name, id, old }, body, { before, after })],
+    others,
+  )
   return written && { body, version: written[0]![0]!.version, owner: old.owner }
 }
 
