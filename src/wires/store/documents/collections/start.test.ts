@@ -198,6 +198,14 @@ describe('fields', () => {
     ],
   ])
 
+  test('that are hidden cannot be unique together with others', () => {
+    const projects = { hidden: ['cost'], unique: [['slug', 'cost']] }
+    assert.equal(
+      refusalOf({ collections: { projects } }),
+      'store.collections.projects.unique[0]: cost is hidden: who changes the other fields would learn whether it is the same elsewhere',
+    )
+  })
+
   test('cannot be hidden and shown to somebody', () => {
     assert.equal(
       refusalOf({
