@@ -168,8 +168,15 @@ describe('the packed archive, installed in an empty folder', () => {
     ])
       assert.equal((await send(page)).status, 200, page)
     const account = { email: 'ada@example.com', password: 'correct horse battery' }
-    const { token } = (await (await send('/auth/register', account)).json()) as { token: string }
+    const { token, user } = (await (await send('/auth/register', account)).json()) as {
+      token: string
+      user: { _id: string }
+    }
     assert.equal((await send('/store/books', { title: 'Momo' }, token)).status, 201)
+    const project = { title: 'House', slug: 'house', members: [user._id] }
+    assert.equal((await send('/store/projects', project, token)).status, 201)
+    assert.equal((await send('/store/projects', project, token)).status, 409)
+    assert.equal((await send('/store/projects', { ...project, slug: 'My house' }, token)).status, 400)
     assert.equal((await send('/notes', { text: 'Buy milk' }, token)).status, 201)
     const chain = await send(`/onchain/balance/0x${'1'.repeat(40)}`, undefined, token)
     assert.match(await chain.text(), /anvil is not installed.*npm install --save-dev @foundry-rs\/anvil/)

@@ -253,11 +253,15 @@ function checkOptionNames(value: unknown, schema: TSchema, path: string): void {
     properties = {},
     additionalProperties,
     patternProperties,
+    items,
   } = alternative as {
     properties?: Record<string, TSchema>
     additionalProperties?: unknown
     patternProperties?: unknown
+    items?: TSchema
   }
+  if (Array.isArray(value) && items)
+    for (const [i, one] of value.entries()) checkOptionNames(one, items, `${path}[${i}]`)
   const isMap = patternProperties !== undefined || (additionalProperties ?? false) !== false
   if (!isPlain(value) || (!isMap && Object.keys(properties).length === 0)) return
   for (const [name, one] of Object.entries(value)) {

@@ -165,7 +165,11 @@ export type Wire<Name extends string, Options, Service, Routes extends readonly 
   }
 
 /** The options as they are written: everything may be left out. */
-type Input<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Input<T[K]> } : T
+type Input<T> = T extends readonly unknown[] | ((...args: never) => unknown)
+  ? T
+  : T extends object
+    ? { [K in keyof T]?: Input<T[K]> }
+    : T
 
 type RoutesOf<W> = W extends (...options: never[]) => ConfiguredWire<string, unknown, infer R>
   ? R[number]

@@ -16,16 +16,19 @@ const library = fileURLToPath(new URL('src/index.ts', root))
 
 type Block = { language: string; text: string }
 
-/** The fenced blocks of a page, in order. */
-export async function blocksOf(page: string, language: string): Promise<string[]> {
+/** The fenced blocks of a page in some languages, in order. */
+export async function pageBlocks(page: string, ...languages: string[]): Promise<Block[]> {
   const text = await readFile(new URL(page, root), 'utf8')
-  const blocks: Block[] = [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)].map(([, name = '', body = '']) => ({
-    language: name,
-    text: body,
-  }))
-  const found = blocks.filter((block) => block.language === language).map((block) => block.text)
+  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+    .map(([, language = '', body = '']): Block => ({ language, text: body }))
+    .filter(({ language }) => languages.includes(language))
+}
+
+/** The texts of those in one language. */
+export async function blocksOf(page: string, language: string): Promise<string[]> {
+  const found = await pageBlocks(page, language)
   assert.ok(found.length > 0, `${page} has no block of ${language}`)
-  return found
+  return found.map(({ text }) => text)
 }
 
 /** A folder in which `import … from 'sixwire'` means this checkout. */

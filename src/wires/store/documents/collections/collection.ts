@@ -5,9 +5,9 @@ import type { PolicyName } from '../../../../kernel/policy.ts'
 import { isInside, parseFieldPath } from '../fields/field-path.ts'
 import { concealedOf, type FieldRules } from '../fields/view.ts'
 import { HOOK_NAMES, type Hooks } from '../hooks/hooks.ts'
-import type { Path } from '../query/path.ts'
+import { quote, type Path } from '../query/path.ts'
 import type { Relation } from '../relations/relation.ts'
-import { ACCESS_WORDS, audienceOf, needsAdmin, type Action } from '../rules/access.ts'
+import { ACCESS_WORDS, audienceOf, needsAdmin, type AccessWord, type Action } from '../rules/access.ts'
 import { compileSchema, type DocumentCheck } from '../schema/compile.ts'
 import { isRequired } from '../schema/required.ts'
 import { OWN_VALUES, parseRule, type Rule, type RuleOption, type RuleSubject } from '../rules/rule.ts'
@@ -50,7 +50,7 @@ export function readCollection(
   { policy, userValues }: CollectionContext,
 ): CollectionDefinition {
   const at = `store.collections.${name}`
-  const declared: CollectionDeclaration = typeof option === 'string' ? ACCESS_WORDS[option] : (option ?? {})
+  const declared: CollectionDeclaration = typeof option === 'string' ? ofWord(option, at) : (option ?? {})
   const names = [...OWN_VALUES, ...userValues]
   const ruleOf = (action: Action, rule: RuleOption = audienceOf(policy, action), suffix = ''): Rule =>
     parseRule(rule, `${at}.${action}${suffix}`, names)
@@ -88,6 +88,15 @@ export function readCollection(
   }
 }
 
+/** @throws StartError */
+function ofWord(word: AccessWord, at: string): CollectionDeclaration {
+  if (Object.hasOwn(ACCESS_WORDS, word)) return ACCESS_WORDS[word]
+  const words = Object.keys(ACCESS_WORDS)
+  const known =
+    didYouMean(word, words) || `; these are: ${words.join(', ')}. Rules for each action stand in { read: … }`
+  throw new StartError(`${at}: ${quote(word)} is no word for a collection${known}`)
+}
+
 const isOfAudiences = ({ filters }: Rule): boolean => filters.length === 0
 
 const rulesIn = ({
@@ -112,11 +121,11 @@ function updateOf(
 ): { before?: RuleOption; after?: RuleOption } {
   if (option === undefined) return {}
   const keys = typeof option === 'object' && !Array.isArray(option) ? Object.keys(option) : []
-  if (keys.length === 0 || !keys.every((key) => key === 'before' || key === 'after'))
-    return { before: option, after: option }
-  if (keys.length === 1)
+  const [key] = keys.filter((one) => one === 'before' || one === 'after')
+  if (key === undefined) return { before: option, after: option }
+  if (keys.length !== 2 || !keys.includes('before') || !keys.includes('after'))
     throw new StartError(
-      `${at}.update: give both before and after. A filter of a field named ${keys[0]} stands in { $and: [ … ] }`,
+      `${at}.update: give before and after, both and nothing else. A filter of a field named ${key} stands in { $and: [ … ] }`,
     )
   return option as { before: RuleOption; after: RuleOption }
 }
@@ -159,7 +168,8 @@ function hooksOf({ hooks = {} }: CollectionDeclaration, at: string): Hooks {
   for (const [name, hook] of Object.entries(hooks)) {
     if (!(HOOK_NAMES as readonly string[]).includes(name))
       throw new StartError(`${at}.hooks.${name}: no such hook${didYouMean(name, HOOK_NAMES)}`)
-    if (typeof hook !== 'function') throw new StartError(`${at}.hooks.${name}: must be a function`)
+    if (hook !== undefined && typeof hook !== 'function')
+      throw new StartError(`${at}.hooks.${name}: must be a function`)
   }
   return hooks
 }

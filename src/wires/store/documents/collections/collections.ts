@@ -3,11 +3,12 @@ import type { Static } from 'typebox'
 import { StartError } from '../../../../base/start-error.ts'
 import type { Caller } from '../../../../http/access.ts'
 import type { PolicyName } from '../../../../kernel/policy.ts'
-import { parseFieldPath, valuesAt } from '../fields/field-path.ts'
+import { parseValuePath, valuesAt } from '../fields/field-path.ts'
 import { isScalar, type FilterTree, type Scalar } from '../query/filter.ts'
 import type { Path } from '../query/path.ts'
 import { bindTemplate, OWN_VALUES, parseTemplate } from '../rules/rule.ts'
 import { readCollection, type CollectionDefinition, type CollectionContext } from './collection.ts'
+import { checkCollectionName } from './name.ts'
 import type { CollectionOption, UserValueOptions } from './option.ts'
 import { createViewer, type ReadUserValue, type UserValue, type Viewer } from './viewer.ts'
 
@@ -42,6 +43,7 @@ export function createCollections(
   policy: PolicyName,
   readMatching: ReadMatching,
 ) {
+  for (const name of Object.keys(options.collections)) checkCollectionName(name, `store.collections.${name}`)
   const sources = readSources(options)
   const context: CollectionContext = { policy, userValues: [...sources.keys()] }
   const declared = new Map(
@@ -85,7 +87,7 @@ function readSources({ collections, user }: CollectionsOptions): Map<string, Use
         {
           collection,
           template: parseTemplate(filter, `${at}.filter`, OWN_VALUES),
-          path: parseFieldPath(value, `${at}.value`),
+          path: parseValuePath(value, `${at}.value`),
         },
       ]
     }),

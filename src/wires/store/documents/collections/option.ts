@@ -4,9 +4,8 @@ import { Type } from '../../../../base/schema.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { UniqueOption } from '../indexes/unique.ts'
 import { RelationOption } from '../relations/relation.ts'
-import { AccessWord } from '../rules/access.ts'
+import type { AccessWord } from '../rules/access.ts'
 import type { RuleFilter, RuleOption } from '../rules/rule.ts'
-import { CollectionName } from './name.ts'
 
 const Rule = Type.Unsafe<RuleOption>({
   description:
@@ -28,7 +27,8 @@ const Paths = (description: string) =>
 
 /** What the configuration says of a collection: a word for who may use it, or more. */
 export const CollectionOption = Type.Union([
-  AccessWord,
+  // Which word it is, is checked where it is read: that error says more.
+  Type.Unsafe<AccessWord>({ type: 'string' }),
   Type.Object(
     {
       read: Type.Optional(Rule),
@@ -75,15 +75,12 @@ export type CollectionDeclaration = {
 export type CollectionOption = AccessWord | CollectionDeclaration
 
 /** The collections of the configuration. */
-export const CollectionOptions = Type.Record(CollectionName, CollectionOption, {
-  default: {},
-  additionalProperties: false,
-})
+export const CollectionOptions = Type.Record(Type.String(), CollectionOption, { default: {} })
 
 /** A value of `$$user` that is read from the documents of a collection as a request begins. */
 export const UserValueOption = Type.Object(
   {
-    collection: CollectionName,
+    collection: Type.String(),
     filter: Type.Unsafe<RuleFilter>({
       type: 'object',
       description: "Which documents: { user: '$$user._id' }.",

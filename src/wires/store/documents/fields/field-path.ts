@@ -6,12 +6,23 @@ import { readOrStop } from '../rules/rule.ts'
 const SERVICE_FIELDS = ['_id', 'createdAt', 'updatedAt']
 
 /**
- * Reads the path of a field in the configuration. It runs through all elements of arrays, so it has no numeric parts.
+ * Reads the path of a field that clients write, in the configuration.
  *
  * @param at the name of the option, for the error
  * @throws StartError
  */
 export function parseFieldPath(text: unknown, at: string): Path {
+  const path = parseValuePath(text, at)
+  if (SERVICE_FIELDS.includes(path[0]!)) throw new StartError(`${at}: ${path[0]} is set by the server`)
+  return path
+}
+
+/**
+ * Reads the path of any value of a document, `_id` too. It runs through all elements of arrays, so it has no numeric parts.
+ *
+ * @throws StartError
+ */
+export function parseValuePath(text: unknown, at: string): Path {
   if (typeof text !== 'string' || text === '' || text.split('.').includes(''))
     throw new StartError(`${at}: must be the path of a field, such as supplier.iban`)
   const path = readOrStop(at, () => parsePath(text, ''))
@@ -19,7 +30,6 @@ export function parseFieldPath(text: unknown, at: string): Path {
     throw new StartError(
       `${at}: ${text} has a numeric part: a path has all elements of an array, so leave it out`,
     )
-  if (SERVICE_FIELDS.includes(path[0]!)) throw new StartError(`${at}: ${path[0]} is set by the server`)
   return path
 }
 

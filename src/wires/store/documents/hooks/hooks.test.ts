@@ -66,6 +66,20 @@ eachEngine((engine) => {
         goods: { readOnly: ['status', 'by'], hooks: hooks.goods, read: 'user', update: 'user' },
         loops: { hooks: hooks.loops },
         retries: { hooks: hooks.retries },
+        sums: {
+          readOnly: ['sum'],
+          schema: {
+            properties: { parts: { type: 'array', items: { type: 'integer' } }, sum: { type: 'integer' } },
+            required: ['parts', 'sum'],
+          },
+          hooks: {
+            beforeCreate({ next }) {
+              const parts = next['parts'] as number[]
+              if (parts.length === 0) throw new TypeError('a bug without parts')
+              next['sum'] = parts.reduce((sum, part) => sum + part, 0)
+            },
+          },
+        },
         parts: { relations: { of: { to: 'goods', onDelete: 'unset' } } },
       },
     },
@@ -109,6 +123,17 @@ eachEngine((engine) => {
     const kept = await made({ kept: true })
     assert.equal((await ask('DELETE', `goods/${kept}`)).body.error.message, 'This one is kept.')
     assert.equal((await ask('GET', `goods/${kept}`)).status, 200)
+  })
+
+  test('a hook may rely on the schema: what it throws at a document that is refused is no bug', async () => {
+    const faults = async (body: unknown) => {
+      const { status, body: answered } = await ask('POST', 'sums', body)
+      return [status, ...(answered.error?.details?.issues ?? []).map((one: { path: string }) => one.path)]
+    }
+    assert.deepEqual(await faults({ parts: [1, 2] }), [201])
+    assert.deepEqual(await faults({ parts: 5 }), [400, '/body/parts'])
+    assert.deepEqual(await faults([{ parts: [1] }, {}]), [400, '/body/1/parts'])
+    assert.deepEqual(await faults({ parts: [] }), [500])
   })
 
   test('a hook before an update runs again if the document was changed meanwhile', async () => {

@@ -1,4 +1,5 @@
-import { errors } from '../../../../base/errors.ts'
+import { ApiError, errors, invalid } from '../../../../base/errors.ts'
+import { boundedPointer } from '../../../../base/json-pointer.ts'
 import { parseJson } from '../../../../base/json.ts'
 import { Type } from '../../../../base/schema.ts'
 import { within } from '../../../../base/within.ts'
@@ -68,16 +69,20 @@ export function createHookRunner(
   /**
    * Runs a hook before a write.
    *
+   * @param at where the fields are in the request
    * @returns the fields to store
-   * @throws what the hook throws; UNAVAILABLE after 5 seconds
+   * @throws what the hook throws, or VALIDATION_ERROR if that is a bug and the schema refuses the fields; UNAVAILABLE after 5
+   *   seconds
    */
   async function runBefore(
-    { name: collection, hooks }: CollectionDefinition,
+    definition: CollectionDefinition,
     name: 'beforeCreate' | 'beforeUpdate' | 'beforeDelete',
     viewer: Viewer,
     id: string,
     { next, before }: { next?: Fields; before?: SystemDocument },
+    at = '/body',
   ): Promise<Fields> {
+    const { name: collection, hooks } = definition
     const hook = hooks[name] as AnyHook | undefined
     if (!hook) return next ?? {}
     const call = {
@@ -99,7 +104,7 @@ export function createHookRunner(
         cause,
       })
     })
-    if ('error' in outcome) throw outcome.error
+    if ('error' in outcome) throw faultOf(outcome.error, definition, next, at)
     // As it will be read again: without undefined, dates as texts.
     return next ? (parseJson(JSON.stringify(outcome.answer ?? next)) as Fields) : {}
   }
@@ -127,6 +132,20 @@ export function createHookRunner(
 export type HookRunner = ReturnType<typeof createHookRunner>
 
 type AnyHook = (call: Record<string, unknown>) => Fields | void | Promise<Fields | void>
+
+/** A hook may rely on the schema, which is asked behind it: what it throws then is the fault of the fields. */
+function faultOf(
+  error: unknown,
+  { validate, readOnly }: CollectionDefinition,
+  next: Fields | undefined,
+  at: string,
+): unknown {
+  if (error instanceof ApiError || !validate || !next) return error
+  // What the hook would have set itself.
+  const missing = new Set(readOnly.map((path) => boundedPointer(at, path)))
+  const issues = validate(next, at).filter(({ path }) => !missing.has(path))
+  return issues.length > 0 ? invalid(...issues) : error
+}
 
 function callerOf(caller: Caller | undefined): HookCaller | undefined {
   if (caller?.kind !== 'user') return caller

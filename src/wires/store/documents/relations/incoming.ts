@@ -1,3 +1,4 @@
+import { didYouMean } from '../../../../base/did-you-mean.ts'
 import { StartError } from '../../../../base/start-error.ts'
 import type { CollectionDefinition } from '../collections/collection.ts'
 import type { Definition } from '../indexes/definition.ts'
@@ -17,7 +18,7 @@ export function incomingRelations(collections: ReadonlyMap<string, CollectionDef
       const { path, to } = relation
       if (!collections.has(to))
         throw new StartError(
-          `store.collections.${from.name}.relations.${path.join('.')}: there is no collection ${to} in store.collections`,
+          `store.collections.${from.name}.relations.${path.join('.')}.to: there is no collection ${to} in store.collections${didYouMean(to, collections.keys())}`,
         )
       incoming.set(to, [...(incoming.get(to) ?? []), { ...relation, from }])
     }

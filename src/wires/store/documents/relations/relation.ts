@@ -1,14 +1,13 @@
 import type { Static } from 'typebox'
 
 import { Type } from '../../../../base/schema.ts'
-import { CollectionName } from '../collections/name.ts'
 import { valuesAt } from '../fields/field-path.ts'
 import type { Path } from '../query/path.ts'
 
 /** What the configuration says of a field that holds the `_id` of another document. */
 export const RelationOption = Type.Object(
   {
-    to: CollectionName,
+    to: Type.String(),
     onDelete: Type.Optional(
       Type.Enum(['restrict', 'unset', 'cascade'], {
         description:

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../../../base/did-you-mean.ts'
 import { ApiError, type Issue } from '../../../../base/errors.ts'
 import { pointerTo } from '../../../../base/json-pointer.ts'
 import { once } from '../../../../base/once.ts'
@@ -6,6 +7,7 @@ import type { Audience } from '../../../../http/access.ts'
 import { isObject, or, partsIn, type FilterTree, type Json, type Scalar, type Test } from '../query/filter.ts'
 import { compileMatcher } from '../query/matcher.ts'
 import { readFilterOf } from '../query/parse.ts'
+import { quote } from '../query/path.ts'
 
 /** A filter of a rule: MongoDB's query language, in which `$$user._id` and the like stand for values of the caller. */
 export type RuleFilter = { readonly [path: string]: unknown }
@@ -52,6 +54,7 @@ export type Reach =
 const AUDIENCES: readonly string[] = ['public', 'user', 'owner', 'admin']
 const MARK = '$$'
 const USER = '$$user.'
+const PLACES = 'only as a value, or with $eq, $ne, $in and $nin'
 /** The values that every account has. */
 export const OWN_VALUES: readonly string[] = ['_id', 'role', 'email']
 
@@ -72,7 +75,10 @@ export function parseRule(option: RuleOption, at: string, values: readonly strin
     const here = isList ? `${at}[${i}]` : at
     if (typeof one !== 'string') filters.push(parseTemplate(one, here, values))
     else if (AUDIENCES.includes(one)) audiences.add(one)
-    else throw new StartError(`${here}: must be one of ${AUDIENCES.join(', ')}, or a filter`)
+    else
+      throw new StartError(
+        `${here}: ${quote(one)} is no audience${didYouMean(one, AUDIENCES) || `; these are: ${AUDIENCES.join(', ')}. A rule may also be a filter`}`,
+      )
   }
   return { audiences, filters }
 }
@@ -83,8 +89,9 @@ export function parseRule(option: RuleOption, at: string, values: readonly strin
  * @throws StartError
  */
 export function parseTemplate(option: unknown, at: string, values: readonly string[]): FilterTemplate {
-  if (!isObject(option) || Object.keys(option).length === 0)
-    throw new StartError(`${at}: must be a filter, such as { members: '$$user._id' }`)
+  if (!isObject(option)) throw new StartError(`${at}: must be a filter, such as { members: '$$user._id' }`)
+  if (Object.keys(option).length === 0)
+    throw new StartError(`${at}: an empty filter has every document: use user or public in its place`)
   checkJson(option, at)
   const filter = readOrStop(at, () => readFilterOf(withLists(option) as Json, ''))
   const used = new Set<string>()
@@ -105,20 +112,45 @@ export function readOrStop<T>(at: string, read: () => T): T {
   }
 }
 
-/** Objects of classes, such as dates and regular expressions, would be read as objects without fields. */
-function checkJson(value: unknown, at: string): void {
+/**
+ * Objects of classes, such as dates and regular expressions, would be read as objects without fields.
+ *
+ * @param operator that the value is in a list of
+ */
+function checkJson(value: unknown, at: string, operator = ''): void {
+  if (typeof value === 'string') checkText(value, at, operator)
   const isPlain =
     value === null ||
-    typeof value === 'string' ||
-    typeof value === 'boolean' ||
+    ['string', 'boolean'].includes(typeof value) ||
     Number.isFinite(value) ||
     Array.isArray(value) ||
     (typeof value === 'object' && isLiteral(value))
   if (!isPlain)
-    throw new StartError(`${at}: a filter holds texts, numbers, true, false, null, lists and objects`)
+    throw new StartError(
+      `${at}: a filter holds texts, numbers, true, false, null, lists and objects${insteadOf(value)}`,
+    )
   if (typeof value === 'object' && value !== null)
     for (const [key, inner] of Object.entries(value))
-      checkJson(inner, `${at}${pointerTo('', key).replace('/', '.')}`)
+      checkJson(inner, `${at}${pointerTo('', key).replace('/', '.')}`, Array.isArray(value) ? operator : key)
+}
+
+function insteadOf(value: unknown): string {
+  if (value instanceof Date) return `: write the date as text, as documents have it`
+  if (value instanceof RegExp) return `: write { $regex: '…' }`
+  return ''
+}
+
+/** @throws StartError for a text that would be taken as it is, though a value of the caller is meant, or in another sense */
+function checkText(text: string, at: string, operator: string): void {
+  if (operator === '$regex' && /\$user\b/.test(text))
+    throw new StartError(`${at}: a value of the caller cannot stand in a pattern: ${PLACES}`)
+  // It would hold if any of the values is there.
+  if (operator === '$all' && isName(text))
+    throw new StartError(`${at}: ${text} cannot stand in $all: ${PLACES}`)
+  if (!isName(text) && /\$user\b/.test(text))
+    throw new StartError(
+      `${at}: ${quote(text)} would be a plain text: a value of the caller is '$$user._id' alone`,
+    )
 }
 
 function isLiteral(value: object): boolean {
@@ -144,11 +176,9 @@ const isName = (value: unknown): value is string => typeof value === 'string' &&
 function namesIn(test: Test): string[] {
   if (test.kind === 'in')
     return test.values.flatMap((value) =>
-      isName(value) ? [value] : marksIn(value).map((mark) => `${mark} in an object`),
+      isName(value) ? [value] : marksIn(value).map((mark) => `${mark} in an object or list`),
     )
   if (test.kind === 'range') return marksIn(test.bound).map((mark) => `${mark} in a comparison`)
-  if (test.kind === 'pattern')
-    return test.pattern.source.includes(MARK + 'user') ? [`${test.pattern.source} in a pattern`] : []
   return []
 }
 
@@ -158,15 +188,13 @@ function marksIn(value: Json): string[] {
 }
 
 function checkName(name: string, at: string, values: readonly string[]): void {
-  if (name.startsWith(USER) && values.includes(name.slice(USER.length))) return
   const [text, place] = name.split(' in ') as [string, string | undefined]
-  if (place !== undefined)
+  const known = values.map((one) => USER + one)
+  if (!known.includes(text))
     throw new StartError(
-      `${at}: ${text} cannot stand in ${place}: only as a value, or with $eq, $ne, $in and $nin`,
+      `${at}: ${text} is not known; these are: ${known.join(', ')}. Others are declared in store.user`,
     )
-  throw new StartError(
-    `${at}: ${text} is not known; these are: ${values.map((one) => USER + one).join(', ')}. Others are declared in store.user`,
-  )
+  if (place !== undefined) throw new StartError(`${at}: ${text} cannot stand in ${place}: ${PLACES}`)
 }
 
 /** The filter with the values of somebody in it; undefined if one of them is unresolved, so that it holds for nothing. */

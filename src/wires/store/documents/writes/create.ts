@@ -92,7 +92,7 @@ async function prepare(
     refuseValues(fields, [...concealed, ...collection.readOnly], at)
   }
   const next = withoutServiceFields(
-    await hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields }),
+    await hooks.runBefore(collection, 'beforeCreate', viewer, id, { next: fields }, at),
   )
   checkSchema(collection, next, at)
   if (!holdsFor(collection.create, subject, documentOf(service, next) as Json, owner))
