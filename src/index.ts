@@ -80,5 +80,12 @@ export type {
   PaymentSnapshot,
   PaymentSubject,
 } from './wires/pay/provider.ts'
-export { store } from './wires/store/index.ts'
+export {
+  decide,
+  store,
+  type CollectionOption,
+  type Decision,
+  type DecisionCall,
+  type DecisionUser,
+} from './wires/store/index.ts'
 export { Type } from './base/schema.ts'

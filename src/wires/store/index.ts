@@ -35,6 +35,9 @@ import { storeRoutes } from './routes.ts'
 export { readArchive } from './backups/archive-reader.ts'
 export type { Manifest as ArchiveManifest } from './backups/archive-format.ts'
 export type { BackupRecord, Progress } from './backups/backups.ts'
+export type { CollectionOption } from './documents/collections/option.ts'
+export { decide, type DecisionCall, type DecisionUser } from './documents/decide/decide.ts'
+export type { Decision } from './documents/decide/decision.ts'
 
 // How long a list may wait besides.
 const LIST_WAIT_SECONDS = 5
@@ -56,7 +59,11 @@ export const store = defineWire({
     const objects = createObjects(context, storages)
     const backups = createBackups(context, objects)
     scheduleBackups(jobs, backups, options.backups)
-    const { collections, isByOwner, indexes, lists, writing, system } = openDocuments(context, db, options)
+    const { collections, isByOwner, indexes, lists, writing, decide, system } = openDocuments(
+      context,
+      db,
+      options,
+    )
     const restores = createRestores(context, objects, backups, indexes)
     const declared = declaredIndexes(options.indexes, isByOwner)
     const unique = Object.entries(options.collections).flatMap(([name, collection]) =>
@@ -106,7 +113,7 @@ export const store = defineWire({
     return {
       routes,
       variants: (isTaken) => describedCollections(routes, schemas, isTaken),
-      service: { documents: system, list: lists.list, files, backups, restores, indexes, schemas },
+      service: { documents: system, list: lists.list, decide, files, backups, restores, indexes, schemas },
       async start() {
         await backups.failLapsed()
         await restores.recover()

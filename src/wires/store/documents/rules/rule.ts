@@ -42,6 +42,9 @@ export type Reach = 'all' | { readonly owner: string | undefined; readonly filte
 const AUDIENCES: readonly string[] = ['public', 'user', 'owner', 'admin']
 const MARK = '$$'
 const USER = '$$user.'
+/** The names that may follow `$$user.`. */
+export type ValueNames = readonly string[] | 'any'
+
 /** The values that every account has. */
 export const OWN_VALUES: readonly string[] = ['_id', 'role', 'email']
 
@@ -49,10 +52,9 @@ export const OWN_VALUES: readonly string[] = ['_id', 'role', 'email']
  * Reads a rule of the configuration.
  *
  * @param at the name of the option, for the error
- * @param values the names that may follow `$$user.`
  * @throws StartError
  */
-export function parseRule(option: RuleOption, at: string, values: readonly string[]): Rule {
+export function parseRule(option: RuleOption, at: string, values: ValueNames): Rule {
   const isList = Array.isArray(option)
   const of = (isList ? option : [option]) as readonly (Audience | RuleFilter)[]
   if (of.length === 0) throw new StartError(`${at}: an empty list allows nobody: name admin instead`)
@@ -72,7 +74,7 @@ export function parseRule(option: RuleOption, at: string, values: readonly strin
  *
  * @throws StartError
  */
-export function parseTemplate(option: unknown, at: string, values: readonly string[]): FilterTemplate {
+export function parseTemplate(option: unknown, at: string, values: ValueNames): FilterTemplate {
   if (!isObject(option) || Object.keys(option).length === 0)
     throw new StartError(`${at}: must be a filter, such as { members: '$$user._id' }`)
   checkJson(option, at)
@@ -145,17 +147,20 @@ function marksIn(value: Json): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value as object).flatMap(marksIn) : []
 }
 
-function checkName(name: string, at: string, values: readonly string[]): void {
-  if (name.startsWith(USER) && values.includes(name.slice(USER.length))) return
+function checkName(name: string, at: string, values: ValueNames): void {
+  if (name.startsWith(USER) && (values === 'any' || values.includes(name.slice(USER.length)))) return
   const [text, place] = name.split(' in ') as [string, string | undefined]
   if (place !== undefined)
     throw new StartError(
       `${at}: ${text} cannot stand in ${place}: only as a value, or with $eq, $ne, $in and $nin`,
     )
   throw new StartError(
-    `${at}: ${text} is not known; these are: ${values.map((one) => USER + one).join(', ')}. Others are declared in store.user`,
+    `${at}: ${text} is not known; these are: ${knownNames(values)}. Others are declared in store.user`,
   )
 }
+
+const knownNames = (values: ValueNames): string =>
+  values === 'any' ? `${USER}…` : values.map((one) => USER + one).join(', ')
 
 /** The filter with the values of somebody in it; undefined if one of them is unresolved, so that it holds for nothing. */
 export function bindTemplate(

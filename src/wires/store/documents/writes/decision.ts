@@ -11,6 +11,7 @@ import { isWithin, reachOf, type Rule, type RuleSubject } from '../rules/rule.ts
 
 /** The steps by which it is decided whether somebody may do something, in their order. */
 export type DecisionStep =
+  | 'signed-in'
   | 'audience'
   | 'readable'
   | 'version'
