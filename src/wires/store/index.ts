@@ -14,6 +14,7 @@ import { relationIndexes } from './documents/relations/incoming.ts'
 import { openDocuments } from './documents/open.ts'
 import { uniqueIndexes } from './documents/indexes/unique.ts'
 import { describedCollections } from './documents/described-collections.ts'
+import { collectionEndpoints } from './documents/collections/endpoints.ts'
 import { documentEndpoints } from './documents/endpoints.ts'
 import { schemasOf } from './documents/schemas.ts'
 import { attachableFiles } from './files/attachable-files.ts'
@@ -89,6 +90,13 @@ export const store = defineWire({
     context.messaging?.setFileSource(attachableFiles({ policy, files, access, objects }))
     const health = () => db.ping()
     const routes = storeRoutes({
+      collections: collectionEndpoints({
+        db,
+        deletions: writing.deletions,
+        declared: options.collections,
+        policy: policy.name,
+        scanLimitMs: options.queryLimitSeconds * 1000,
+      }),
       documents: documentEndpoints({
         collections,
         writing,
